@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Status codes and the error that travels with an operation.
+ *
+ * Every function that can fail returns a cen_status. Those that can say more
+ * also take a cen_error, owned by the caller and always optional (NULL).
+ *
+ *     cen_error err;
+ *     if (cen_queue_new(&options, &queue, &err) != CEN_OK)
+ *         fprintf(stderr, "%s\n", err.text);
+ *
+ * Threads: nothing here is shared; every function may be called anywhere.
+ */
+#ifndef CENOTE_STATUS_H
+#define CENOTE_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CEN_API __attribute__((visibility("default")))
+#else
+#define CEN_API
+#endif
+
+/* One list: code, name, sentence. New codes are appended, never renumbered. */
+#define CEN_STATUS_LIST(X)                                                      \
+    X(0, OK, "the operation was done")                                          \
+    X(1, TIMEOUT, "the deadline passed before the operation could be done")     \
+    X(2, CLOSED, "it has been closed")                                          \
+    X(3, FULL, "there is no room at the moment")                                \
+    X(4, EMPTY, "there is nothing to take at the moment")                       \
+    X(5, INVALID, "an argument or setting is not allowed")                      \
+    X(6, NO_MEMORY, "memory could not be had")                                  \
+    X(7, SYSTEM, "the operating system refused a call")
+
+typedef enum cen_status {
+#define CEN_STATUS_ENUM_(code, name, sentence) CEN_##name = code,
+    CEN_STATUS_LIST(CEN_STATUS_ENUM_)
+#undef CEN_STATUS_ENUM_
+} cen_status;
+
+#define CEN_ERROR_TEXT_SIZE 480
+
+/* What went wrong, in full. Flat and copyable; written only by a call that
+ * received it and failed. */
+typedef struct cen_error {
+    cen_status status;
+    int code; /* the operating system's or the driver's own number, or 0 */
+    char text[CEN_ERROR_TEXT_SIZE]; /* a whole sentence that names the culprit */
+} cen_error;
+
+/* The code's name, "CEN_TIMEOUT"; for a number that is no code, "CEN_?". */
+CEN_API const char *cen_status_name(cen_status status);
+
+/* The code's sentence, without a full stop. */
+CEN_API const char *cen_status_text(cen_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* All memory of the library comes through here. */
+#ifndef CENI_BASE_ALLOC_H
+#define CENI_BASE_ALLOC_H
+
+#include <stddef.h>
+
+#include <cenote/allocator.h>
+
+/* `size` zeroed bytes at `align`, a power of two, from `from` (NULL: the
+ * process-wide allocator). NULL when there are none. */
+void *ceni_alloc(const cen_allocator *from, size_t size, size_t align);
+
+/* Takes back; NULL is allowed. Size and alignment as they were asked for. */
+void ceni_free(const cen_allocator *from, void *memory, size_t size, size_t align);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Filling in a caller's cen_error. */
+#ifndef CENI_BASE_ERROR_H
+#define CENI_BASE_ERROR_H
+
+#include <cenote/status.h>
+
+/* Writes status, code and the formatted sentence to `error` if it is not NULL
+ * and returns `status`, so that a function can fail in one line. */
+__attribute__((format(printf, 4, 5))) cen_status ceni_error_set(cen_error *error, cen_status status, int code,
+                                                                const char *format, ...);
+
+#endif

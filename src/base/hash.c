@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/hash.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* ---- Mixing -------------------------------------------------------------- */
+
+/* Odd numbers without a pattern: the fractions of the square roots of 7 and
+ * of 11. */
+#define FIRST_FACTOR UINT64_C(0xA54FF53A5F1D36F1)
+#define SECOND_FACTOR UINT64_C(0x510E527FADE682D1)
+
+/* Each step can be undone, so no two words are mixed into one. The shifts
+ * bring high bits down, the products carry low bits up; after two rounds
+ * every bit of the input changes about half of the output. */
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= FIRST_FACTOR;
+    x ^= x >> 29;
+    x *= SECOND_FACTOR;
+    x ^= x >> 32;
+    return x;
+}
+
+uint64_t ceni_hash_word(uint64_t seed, uint64_t word)
+{
+    return mix(mix(seed) + word);
+}
+
+uint64_t ceni_hash_bytes(uint64_t seed, const void *bytes, size_t size)
+{
+    /* The size is mixed in first, so that a tail padded with zeros differs
+     * from one that has them. */
+    uint64_t hash = mix(seed ^ mix((uint64_t)size)), word;
+    const unsigned char *at = bytes;
+    for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = mix(hash ^ word);
+    }
+    if (size) {
+        word = 0;
+        memcpy(&word, at, size);
+        hash = mix(hash ^ word);
+    }
+    return hash;
+}
+
+/* ---- The table ----------------------------------------------------------- */
+
+enum { FIRST_BUCKETS = 16 };
+
+void ceni_table_init(ceni_table *table, const cen_allocator *allocator)
+{
+    *table = (ceni_table){.buckets = &table->only, .allocator = allocator};
+}
+
+static void free_buckets(const ceni_table *table)
+{
+    if (table->buckets == &table->only) return;
+    ceni_free(table->allocator, table->buckets, (table->mask + 1) * sizeof *table->buckets,
+              _Alignof(ceni_table_node *));
+}
+
+void ceni_table_fini(ceni_table *table)
+{
+    free_buckets(table);
+    ceni_table_init(table, table->allocator);
+}
+
+static void link_node(ceni_table_node **buckets, size_t mask, ceni_table_node *node)
+{
+    ceni_table_node **bucket = &buckets[node->hash & mask];
+    node->next = *bucket;
+    *bucket = node;
+}
+
+/* Failing is harmless, and is tried again by the next insertion. */
+static void grow(ceni_table *table)
+{
+    size_t old = table->mask + 1, room = old == 1 ? FIRST_BUCKETS : old * 2;
+    if (room > SIZE_MAX / 2 / sizeof *table->buckets) return;
+    ceni_table_node **buckets = ceni_alloc(table->allocator, room * sizeof *buckets, _Alignof(ceni_table_node *));
+    if (!buckets) return;
+    for (size_t i = 0; i < old; i++) {
+        ceni_table_node *next;
+        for (ceni_table_node *node = table->buckets[i]; node; node = next) {
+            next = node->next;
+            link_node(buckets, room - 1, node);
+        }
+    }
+    free_buckets(table);
+    table->buckets = buckets;
+    table->mask = room - 1;
+}
+
+void ceni_table_insert(ceni_table *table, ceni_table_node *node, uint64_t hash)
+{
+    if (table->count > table->mask) grow(table);
+    node->hash = hash;
+    link_node(table->buckets, table->mask, node);
+    table->count++;
+}
+
+ceni_table_node *ceni_table_find(const ceni_table *table, uint64_t hash,
+                                 bool (*same)(const ceni_table_node *node, const void *key), const void *key)
+{
+    ceni_table_node *node = table->buckets[hash & table->mask];
+    while (node && !(node->hash == hash && same(node, key))) node = node->next;
+    return node;
+}
+
+bool ceni_table_remove(ceni_table *table, ceni_table_node *node)
+{
+    ceni_table_node **from = &table->buckets[node->hash & table->mask];
+    while (*from && *from != node) from = &(*from)->next;
+    if (!*from) return false;
+    *from = node->next;
+    table->count--;
+    return true;
+}
+
+ceni_table_node *ceni_table_next(const ceni_table *table, const ceni_table_node *node)
+{
+    if (node && node->next) return node->next;
+    size_t bucket = node ? (node->hash & table->mask) + 1 : 0;
+    while (bucket <= table->mask && !table->buckets[bucket]) bucket++;
+    return bucket <= table->mask ? table->buckets[bucket] : NULL;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hashing, and a hash table of the caller's own nodes.
+ *
+ * The hashes are for tables inside one process: they depend on the seed and
+ * on the machine's byte order and are never written down. With a seed that
+ * nobody outside knows, chosen keys cannot be made to collide cheaply; they
+ * are no cryptographic hashes.
+ *
+ *     struct entry { ceni_table_node node; int key; };
+ *     ceni_table_init(&table, NULL);
+ *     ceni_table_insert(&table, &entry->node, ceni_hash_word(seed, key));
+ *     ceni_table_node *found = ceni_table_find(&table, hash, same_key, &key);
+ *     struct entry *entry = CENI_TABLE_ENTRY(found, struct entry, node);
+ *
+ * Threads: the table belongs to whoever holds its lock.
+ */
+#ifndef CENI_BASE_HASH_H
+#define CENI_BASE_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cenote/allocator.h>
+
+/* For one seed, different words have different hashes. */
+uint64_t ceni_hash_word(uint64_t seed, uint64_t word);
+
+uint64_t ceni_hash_bytes(uint64_t seed, const void *bytes, size_t size);
+
+typedef struct ceni_table_node {
+    struct ceni_table_node *next;
+    uint64_t hash;
+} ceni_table_node;
+
+/* Holds any number of nodes without allocating at all, in one chain; the
+ * array of buckets is for speed. Must not be moved while it holds nodes. */
+typedef struct ceni_table {
+    ceni_table_node **buckets; /* &only until the first growth */
+    size_t mask;               /* the number of buckets, a power of two, minus one */
+    size_t count;
+    ceni_table_node *only;
+    const cen_allocator *allocator;
+} ceni_table;
+
+#define CENI_TABLE_ENTRY(node, type, field) ((type *)(void *)((char *)(node) - offsetof(type, field)))
+
+void ceni_table_init(ceni_table *table, const cen_allocator *allocator);
+
+/* Gives the buckets back and forgets the nodes without touching them. */
+void ceni_table_fini(ceni_table *table);
+
+/* Puts in a node that is in no table; equal keys are the caller's affair.
+ * Cannot fail: when the buckets cannot grow, the chains do. */
+void ceni_table_insert(ceni_table *table, ceni_table_node *node, uint64_t hash);
+
+/* The node with this hash of which `same` says that it has this key, or NULL. */
+ceni_table_node *ceni_table_find(const ceni_table *table, uint64_t hash,
+                                 bool (*same)(const ceni_table_node *node, const void *key), const void *key);
+
+/* Takes out a node that is in the table; false, and nothing changed, if it is not. */
+bool ceni_table_remove(ceni_table *table, ceni_table_node *node);
+
+/* The node after `node` in no particular order, the first for NULL, NULL at
+ * the end. Fetch it before removing `node`; do not insert in between. */
+ceni_table_node *ceni_table_next(const ceni_table *table, const ceni_table_node *node);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A binary heap: the node with the smallest key is first.
+ *
+ * The nodes are the caller's, part of whatever is being ordered; the heap owns
+ * only an array of pointers to them. A node knows its place in that array, so
+ * any node can be removed or given another key in O(log n). Among equal keys
+ * the order is not defined.
+ *
+ *     struct job { ceni_heap_node node; int n; };
+ *     ceni_heap_init(&heap, NULL);
+ *     job->node.key = moment;
+ *     if (ceni_heap_push(&heap, &job->node) != CEN_OK) ...
+ *     struct job *next = CENI_HEAP_ENTRY(ceni_heap_pop(&heap), struct job, node);
+ *
+ * Threads: the heap belongs to whoever holds its lock.
+ */
+#ifndef CENI_BASE_HEAP_H
+#define CENI_BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cenote/allocator.h>
+#include <cenote/status.h>
+
+/* Zeroed, it is in no heap. */
+typedef struct ceni_heap_node {
+    int64_t key;  /* set by the caller while it is in no heap */
+    size_t place; /* the heap's: 0 in none, else its index plus one */
+} ceni_heap_node;
+
+typedef struct ceni_heap {
+    ceni_heap_node **nodes;
+    size_t count, room;
+    const cen_allocator *allocator;
+} ceni_heap;
+
+#define CENI_HEAP_ENTRY(node, type, field) ((type *)(void *)((char *)(node) - offsetof(type, field)))
+
+/* An empty heap; allocates nothing. */
+void ceni_heap_init(ceni_heap *heap, const cen_allocator *allocator);
+
+/* Gives the array back. Nodes still inside are forgotten, not touched. */
+void ceni_heap_fini(ceni_heap *heap);
+
+/* Makes sure that `count` nodes fit, so that pushes up to there cannot fail.
+ * Errors: NO_MEMORY, and nothing has changed. */
+cen_status ceni_heap_reserve(ceni_heap *heap, size_t count);
+
+/* Puts in a node that is in no heap. Errors: NO_MEMORY, and nothing has changed. */
+cen_status ceni_heap_push(ceni_heap *heap, ceni_heap_node *node);
+
+/* The node with the smallest key, or NULL. */
+ceni_heap_node *ceni_heap_first(const ceni_heap *heap);
+
+/* The same, taken out. */
+ceni_heap_node *ceni_heap_pop(ceni_heap *heap);
+
+/* Takes the node out; one that is in no heap stays so. */
+void ceni_heap_remove(ceni_heap *heap, ceni_heap_node *node);
+
+/* Gives a node that is in this heap another key. Cannot fail. */
+void ceni_heap_move(ceni_heap *heap, ceni_heap_node *node, int64_t key);
+
+static inline bool ceni_heap_holds(const ceni_heap_node *node)
+{
+    return node->place != 0;
+}
+
+#endif

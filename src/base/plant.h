@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Planted bugs: known mistakes that a test can switch on, so that the tests
+ * themselves are tested.
+ *
+ * In a build with CENI_PLANTS the environment variable CENOTE_PLANT names the
+ * one to switch on. In every other build ceni_planted() is the constant false
+ * and the mistake is not in the binary. tests/planted lists, for each, the
+ * named test that must fail when it is on and pass when it is off.
+ */
+#ifndef CENI_BASE_PLANT_H
+#define CENI_BASE_PLANT_H
+
+#include <stdbool.h>
+
+/* name, the mistake in words */
+#define CENI_PLANT_LIST(X) \
+    X(none, "nothing is planted") \
+    X(settle_without_asking, "a waiter is settled although somebody was first") \
+    X(call_without_wake, "a called thread is not woken") \
+    X(push_tells_nobody, "a push does not look for waiting pops") \
+    X(pop_tells_nobody, "a pop does not look for waiting pushes") \
+    X(close_calls_nobody, "close leaves the waiters asleep") \
+    X(look_before_joining, "the second look comes before joining the list") \
+    X(resign_without_look, "the heir resigns and does not look for the others") \
+    X(expired_heir_keeps_role, "an heir whose deadline passed never resigns") \
+    X(select_stays_behind, "a select leaves only the first of its lists") \
+    X(ring_one_slot_short, "the ring wraps one slot too early") \
+    X(publish_relaxed, "an element is published without release") \
+    X(block_freed_early, "a block is freed while a pop still reads from it") \
+    X(abandoned_push_forgets, "a push whose slot was abandoned does not push again") \
+    X(ticks_pile_up, "ticks that nobody popped are all delivered") \
+    X(mutex_forgets_sleepers, "a thread that slept for the mutex takes it as if nobody else did") \
+    X(reader_looks_once, "a reader of the event ring does not look at the sequence again") \
+    X(timer_rounds_down, "a timer expires with its tick, before its moment")
+
+typedef enum ceni_plant {
+#define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,
+    CENI_PLANT_LIST(CENI_PLANT_ENUM_)
+#undef CENI_PLANT_ENUM_
+    CENI_PLANT_COUNT
+} ceni_plant;
+
+#ifdef CENI_PLANTS
+extern ceni_plant ceni_plant_chosen;
+#define ceni_planted(name) (__builtin_expect(ceni_plant_chosen == CENI_PLANT_##name, 0))
+
+/* Chooses by name; false if there is no such bug. Before any thread starts. */
+bool ceni_plant_choose(const char *name);
+#else
+#define ceni_planted(name) false
+#endif
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include <cenote/status.h>
+#include <cenote/version.h>
+
+#include "base/error.h"
+#include "support/test.h"
+
+TEST(every_status_has_a_name_and_a_sentence)
+{
+    static const cen_status all[] = {
+#define ONE(code, name, sentence) CEN_##name,
+        CEN_STATUS_LIST(ONE)
+#undef ONE
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        expect_equal(all[i], i); /* codes are given out in order and never again */
+        expect(strncmp(cen_status_name(all[i]), "CEN_", 4) == 0);
+        expect(strlen(cen_status_text(all[i])) > 10);
+    }
+    expect_text(cen_status_name(CEN_TIMEOUT), "CEN_TIMEOUT");
+}
+
+TEST(a_number_that_is_no_status_is_said_to_be_none)
+{
+    expect_text(cen_status_name((cen_status)9999), "CEN_?");
+    expect_text(cen_status_text((cen_status)-1), "this number is no status of cenote's");
+}
+
+TEST(an_error_is_filled_in_and_its_status_returned)
+{
+    cen_error error;
+    expect_equal(ceni_error_set(&error, CEN_SYSTEM, 24, "the %s is %d", "limit", 7), CEN_SYSTEM);
+    expect_equal(error.status, CEN_SYSTEM);
+    expect_equal(error.code, 24);
+    expect_text(error.text, "the limit is 7");
+}
+
+TEST(an_error_that_nobody_wants_is_only_a_status)
+{
+    expect_equal(ceni_error_set(NULL, CEN_INVALID, 0, "unseen"), CEN_INVALID);
+}
+
+TEST(a_long_error_is_cut_and_ended)
+{
+    cen_error error;
+    ceni_error_set(&error, CEN_INVALID, 0, "%0600d", 1);
+    expect_equal(strlen(error.text), CEN_ERROR_TEXT_SIZE - 1);
+}
+
+TEST(the_library_tells_the_version_of_its_headers)
+{
+    expect_equal(cen_version(), CEN_VERSION_MAJOR * 1000000 + CEN_VERSION_MINOR * 1000 + CEN_VERSION_PATCH);
+}
