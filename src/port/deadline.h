@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What a cen_deadline means once the clock has been read. */
+#ifndef CENI_PORT_DEADLINE_H
+#define CENI_PORT_DEADLINE_H
+
+#include <cenote/deadline.h>
+
+#include <stdbool.h>
+
+/* The moment on the monotonic clock: INT64_MAX for never, 0 (long ago) for
+ * now. The caller has replaced a zero deadline by its default before. */
+int64_t ceni_deadline_moment(cen_deadline deadline, int64_t now);
+
+static inline bool ceni_deadline_is_now(cen_deadline deadline)
+{
+    return deadline.ns_ == INT64_MIN;
+}
+
+static inline cen_deadline ceni_deadline_or(cen_deadline deadline, cen_deadline otherwise)
+{
+    return deadline.ns_ ? deadline : otherwise;
+}
+
+#endif

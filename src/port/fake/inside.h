@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the fake port share. Nobody else includes this. */
+#ifndef CENI_PORT_FAKE_INSIDE_H
+#define CENI_PORT_FAKE_INSIDE_H
+
+#include "base/atomic.h"
+#include "port/fake/fiber.h"
+#include "port/fake/world.h"
+#include "port/port.h"
+
+enum {
+    WORLD_THREADS = 32,
+    WORLD_BUFFER = 8,         /* stores a store buffer holds */
+    WORLD_STEPS = 20000,      /* in one schedule; more is taken for no progress */
+    WORLD_LONG_STEPS = 400000000, /* the same for a single run */
+};
+
+typedef enum world_state {
+    WORLD_READY,
+    WORLD_PARKED,   /* on an address, or with none asleep; maybe with a deadline */
+    WORLD_JOINING,  /* until another thread has ended */
+    WORLD_SETTLING, /* until nobody else can go on */
+    WORLD_ENDED,
+} world_state;
+
+typedef struct world_store {
+    volatile void *object;
+    uint64_t value;
+    uint8_t size;
+    const ceni_site *site;
+} world_store;
+
+typedef struct world_thread {
+    ceni_fiber fiber;
+    char name[16];
+    void (*run)(void *);
+    void *argument;
+    world_state state;
+    bool stepped_aside; /* polled in vain: others go first until one of them has made a step */
+    bool timed_out;
+    const volatile void *parked_on;
+    int64_t deadline;
+    uint64_t parked_order; /* among those parked on one address: first come, first woken */
+    struct world_thread *joined;
+    uint64_t past; /* hash of all this thread did and of what it depended on */
+    world_store buffer[WORLD_BUFFER];
+    unsigned buffered;
+    uint64_t randoms;
+    uint32_t rank_mask;
+    void (*exit_hooks[CENI_EXIT_RANKS])(void);
+} world_thread;
+
+typedef enum step_kind { STEP_RUN, STEP_DRAIN, STEP_EXPIRE, STEP_HOLD, STEP_COMMIT, STEP_GO, STEP_PARK, STEP_SPURIOUS } step_kind;
+
+/* One possible next step, and what it costs against the preemption bound. */
+typedef struct world_step {
+    uint8_t kind, thread, cost;
+} world_step;
+
+/* How a trace writes the kind of a step. */
+static inline char step_letter(world_step step)
+{
+    return "rdxhcgps"[step.kind];
+}
+
+enum { WORLD_OPTIONS = 3 * WORLD_THREADS };
+
+/* Chooses among `count` options; the first is what an unhurried machine would do. */
+typedef unsigned (*world_plan)(const world_step *options, unsigned count);
+
+typedef struct world {
+    bool running, tso;
+    bool given_up; /* pruned: run on by defaults to the end, checking nothing new */
+    world_thread threads[WORLD_THREADS];
+    unsigned count, most;
+    world_thread *current;
+    int64_t clock;
+    uint64_t clock_past; /* hash of the last change of the clock */
+    uint64_t steps, step_limit, parked;
+    unsigned cpus;
+    world_plan plan;
+    ceni_fiber home;
+    void (*body)(void);
+} world;
+
+extern world the_world;
+
+/* world.c */
+void world_once(void (*body)(void), world_plan plan, uint64_t step_limit);
+void world_point(void);                 /* the current thread is about to do something others can see */
+unsigned world_decide(const world_step *options, unsigned count);
+unsigned world_index(const world_thread *thread);
+uint64_t world_key(void);               /* hash of the state at this point */
+world_thread *world_spawn(const char *name, void (*run)(void *), void *argument);
+void world_block(void);                 /* the current thread's state says why it cannot go on */
+
+/* memory.c */
+void memory_begin(void);
+void memory_drain_one(world_thread *thread);
+void memory_drain_all(world_thread *thread);
+uint64_t memory_mix(uint64_t a, uint64_t b);
+/* Adds an event to the current thread's past: a read or a write of the thing named. */
+void memory_event(const volatile void *object, uint64_t what, bool writes);
+/* Adds one that touches nothing: every point leaves a trace, or the state after
+ * it would be taken for the state before. */
+void memory_step(uint64_t what);
+
+/* arena.c */
+void arena_begin(void);
+void arena_end(void);
+void arena_check(const volatile void *object, const char *doing);
+
+/* story.c */
+void story_begin(void);
+void story_note(const ceni_site *site, const char *what, uint64_t a, uint64_t b);
+void story_step(unsigned point, world_step step);
+void story_print(void);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* port.h in a world: sleeping, waking, time and threads are states of fibers. */
+#include "port/port.h"
+
+#include "base/fault.h"
+#include "port/fake/inside.h"
+#include "port/rank.h"
+
+/* ---- Time --------------------------------------------------------------------- */
+
+int64_t ceni_clock_now(void)
+{
+    if (!the_world.running) return 1000000000;
+    world_point();
+    /* What a reading depends on is how the clock came to be what it is. */
+    memory_step(memory_mix(the_world.clock_past, 'T'));
+    story_note(NULL, "reads the clock", (uint64_t)the_world.clock, 0);
+    return the_world.clock;
+}
+
+static ceni_woken park(const volatile void *address, int64_t moment)
+{
+    world_thread *self = the_world.current;
+    self->parked_on = address;
+    self->deadline = moment;
+    self->timed_out = false;
+    self->parked_order = the_world.parked++;
+    self->state = WORLD_PARKED;
+    world_block();
+    self->deadline = CENI_FOREVER;
+    self->parked_on = NULL;
+    return self->timed_out ? CENI_TIMED_OUT : CENI_WOKEN;
+}
+
+void ceni_sleep_until(int64_t moment)
+{
+    world_point();
+    memory_step(memory_mix(the_world.clock_past, 'Z'));
+    if (moment <= the_world.clock) return;
+    memory_drain_all(the_world.current);
+    story_note(NULL, "sleeps until", (uint64_t)moment, 0);
+    park(NULL, moment);
+}
+
+/* ---- Futex ---------------------------------------------------------------------- */
+
+/* A futex may return at any time: a choice that costs a preemption. */
+static bool wakes_for_no_reason(void)
+{
+    uint8_t self = (uint8_t)world_index(the_world.current);
+    const world_step options[2] = {{STEP_PARK, self, 0}, {STEP_SPURIOUS, self, 1}};
+    bool wakes = world_decide(options, 2) == 1;
+    if (wakes) memory_step('?');
+    return wakes;
+}
+
+ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t moment)
+{
+    if (!the_world.running) ceni_world_fail("somebody waits outside a world, where nobody can wake it");
+    world_point();
+    arena_check(word, "futex wait");
+    memory_drain_all(the_world.current);
+    memory_event(word, 'W', true);
+    uint32_t found = *(const volatile uint32_t *)(const volatile void *)word;
+    if (found != expected || ceni_fault(CENI_FAULT_WAIT)) return CENI_WOKEN;
+    if (moment <= the_world.clock) return CENI_TIMED_OUT;
+    if (wakes_for_no_reason()) {
+        story_note(NULL, "wakes for no reason", 0, 0);
+        return CENI_WOKEN;
+    }
+    story_note(NULL, "parks while it is", expected, 0);
+    return park(word, moment);
+}
+
+static world_thread *first_parked_on(const volatile void *word)
+{
+    world_thread *first = NULL;
+    for (unsigned i = 0; i < the_world.count; i++) {
+        world_thread *thread = &the_world.threads[i];
+        if (thread->state != WORLD_PARKED || thread->parked_on != word) continue;
+        if (!first || thread->parked_order < first->parked_order) first = thread;
+    }
+    return first;
+}
+
+void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count)
+{
+    if (!the_world.running) return;
+    world_point();
+    memory_drain_all(the_world.current);
+    memory_event(word, 'K', true);
+    for (; count > 0; count--) {
+        world_thread *thread = first_parked_on(word);
+        if (!thread) break;
+        thread->past = memory_mix(thread->past, the_world.current->past);
+        thread->state = WORLD_READY;
+        story_note(NULL, "wakes thread", world_index(thread), 0);
+    }
+}
+
+/* ---- Threads ----------------------------------------------------------------------- */
+
+cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code)
+{
+    if (ceni_fault(CENI_FAULT_THREAD)) {
+        if (code) *code = 11;
+        return CEN_SYSTEM;
+    }
+    world_point();
+    memory_drain_all(the_world.current);
+    memory_event(&the_world, 'N', true);
+    thread->handle = world_index(world_spawn(name, run, argument));
+    story_note(NULL, "starts thread", thread->handle, 0);
+    return CEN_OK;
+}
+
+void ceni_thread_join(ceni_thread *thread)
+{
+    world_point();
+    world_thread *self = the_world.current, *other = &the_world.threads[thread->handle];
+    memory_drain_all(self);
+    if (other->state != WORLD_ENDED) {
+        self->joined = other;
+        self->state = WORLD_JOINING;
+        world_block();
+    }
+    memory_event(other, 'J', true);
+}
+
+void ceni_thread_yield(void)
+{
+    ceni_watch_pause(__FILE__, __LINE__);
+}
+
+uint64_t ceni_thread_id(void)
+{
+    return the_world.running ? world_index(the_world.current) + 1 : 1;
+}
+
+unsigned ceni_cpu_count(void)
+{
+    return the_world.running ? the_world.cpus : 2;
+}
+
+uint64_t ceni_random(void)
+{
+    static uint64_t outside;
+    if (!the_world.running) return memory_mix(outside++, 7);
+    return memory_mix(the_world.current->randoms++, world_index(the_world.current));
+}
+
+cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void))
+{
+    if (ceni_fault(CENI_FAULT_KEY)) return CEN_SYSTEM;
+    the_world.current->exit_hooks[rank] = hook;
+    return CEN_OK;
+}
+
+uint32_t *ceni_rank_mask(void)
+{
+    static uint32_t outside;
+    return the_world.running ? &the_world.current->rank_mask : &outside;
+}
+
+/* ---- Fork and bell ------------------------------------------------------------------- */
+
+uint64_t ceni_fork_epoch(void)
+{
+    return 1;
+}
+
+/* A bell in a world is a flag; nothing polls it. */
+cen_status ceni_bell_init(ceni_bell *bell, int *code)
+{
+    if (ceni_fault(CENI_FAULT_FD)) {
+        if (code) *code = 24;
+        return CEN_SYSTEM;
+    }
+    *bell = (ceni_bell){-1, 0};
+    return CEN_OK;
+}
+
+void ceni_bell_fini(ceni_bell *bell)
+{
+    *bell = (ceni_bell){-1, -1};
+}
+
+void ceni_bell_ring(const ceni_bell *bell)
+{
+    (void)bell;
+    world_point();
+    memory_step('G');
+}
+
+void ceni_bell_silence(const ceni_bell *bell)
+{
+    (void)bell;
+    world_point();
+    memory_step('G');
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scheduler: who goes on at each point.
+ *
+ * A thread that is about to do something visible calls world_point(). There
+ * the possible next steps are listed, the plan chooses, and either the caller
+ * returns to do its operation or another fiber is switched to, which returns
+ * from its own world_point(). So "run t" always means: t does the operation
+ * it had announced, and goes on to its next point.
+ *
+ * The first option is the default: the current thread if it can go on, else
+ * the next that can. Leaving a thread that could have gone on costs one
+ * preemption; so does letting a deadline pass while somebody could run, and
+ * holding a store back. A thread that polls (pause, yield) steps aside until
+ * another has made a step: leaving it is free, and going on is what costs, so
+ * that spin loops stay finite and no schedule is lost.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/statics.h"
+#include "port/fake/inside.h"
+
+world the_world;
+
+unsigned world_index(const world_thread *thread)
+{
+    return (unsigned)(thread - the_world.threads);
+}
+
+bool ceni_world_running(void)
+{
+    return the_world.running;
+}
+
+void ceni_world_fail(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    story_print();
+    printf("     the world: %s\n", text);
+    fflush(stdout);
+    _exit(1);
+}
+
+/* ---- Listing what may happen next ------------------------------------------ */
+
+static bool can_go_on(const world_thread *thread)
+{
+    return thread->state == WORLD_READY;
+}
+
+static void add(world_step *options, unsigned *count, step_kind kind, const world_thread *thread, unsigned cost)
+{
+    options[*count] = (world_step){(uint8_t)kind, (uint8_t)world_index(thread), (uint8_t)cost};
+    (*count)++;
+}
+
+/* Threads in the order of turns, beginning with the current one. */
+static unsigned add_runs(world_step *options, bool aside_too, unsigned cost)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < the_world.count; i++) {
+        unsigned turn = (world_index(the_world.current) + i) % the_world.count;
+        world_thread *thread = &the_world.threads[turn];
+        if (can_go_on(thread) && (aside_too || !thread->stepped_aside))
+            add(options, &count, STEP_RUN, thread, thread == the_world.current ? 0 : cost);
+    }
+    return count;
+}
+
+static unsigned add_settled(world_step *options)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < the_world.count; i++)
+        if (the_world.threads[i].state == WORLD_SETTLING) add(options, &count, STEP_RUN, &the_world.threads[i], 0);
+    return count;
+}
+
+static bool earlier_deadline(const world_thread *thread)
+{
+    for (unsigned i = 0; i < the_world.count; i++) {
+        const world_thread *other = &the_world.threads[i];
+        if (other->state == WORLD_PARKED && other->deadline < thread->deadline) return true;
+    }
+    return false;
+}
+
+/* Deadlines pass in their order, so that a clock never has to go back. */
+static void add_expiries(world_step *options, unsigned *count, unsigned cost)
+{
+    for (unsigned i = 0; i < the_world.count; i++) {
+        const world_thread *thread = &the_world.threads[i];
+        if (thread->state == WORLD_PARKED && thread->deadline != CENI_FOREVER && !earlier_deadline(thread))
+            add(options, count, STEP_EXPIRE, thread, cost);
+    }
+}
+
+/* The current thread's own buffer is not listed: as long as it runs on, nobody
+ * can tell when its stores reach memory. See before_leaving. */
+static void add_drains(world_step *options, unsigned *count)
+{
+    for (unsigned i = 0; i < the_world.count; i++) {
+        const world_thread *thread = &the_world.threads[i];
+        if (thread->buffered && thread != the_world.current) add(options, count, STEP_DRAIN, thread, 0);
+    }
+}
+
+static unsigned list_options(world_step *options)
+{
+    const world_thread *current = the_world.current;
+    bool leaving_costs = can_go_on(current) && !current->stepped_aside;
+    unsigned count = add_runs(options, false, leaving_costs);
+    if (count == 0) count = add_runs(options, true, 0);
+    else if (can_go_on(current) && current->stepped_aside) add(options, &count, STEP_RUN, current, 1);
+    if (count == 0) count = add_settled(options);
+    bool somebody_runs = count > 0;
+    add_drains(options, &count);
+    add_expiries(options, &count, somebody_runs || count > 0);
+    return count;
+}
+
+/* ---- Carrying out a choice --------------------------------------------------- */
+
+unsigned world_decide(const world_step *options, unsigned count)
+{
+    unsigned choice = count > 1 ? the_world.plan(options, count) : 0;
+    if (count > 1) story_step(choice, options[choice]);
+    return choice;
+}
+
+static void expire(world_thread *thread)
+{
+    if (the_world.clock < thread->deadline) the_world.clock = thread->deadline;
+    the_world.clock_past = memory_mix(the_world.clock_past, (uint64_t)the_world.clock + world_index(thread));
+    thread->past = memory_mix(thread->past, the_world.clock_past);
+    thread->state = WORLD_READY;
+    thread->timed_out = true;
+}
+
+static void deadlock(void)
+{
+    for (unsigned i = 0; i < the_world.count; i++) {
+        const world_thread *thread = &the_world.threads[i];
+        if (thread->state == WORLD_ENDED) continue;
+        printf("     %s waits %s\n", thread->name,
+               thread->state == WORLD_JOINING ? "for another thread to end" : "for a wake-up that cannot come");
+    }
+    ceni_world_fail("deadlock: nobody can go on");
+}
+
+/* The current thread is being left for `next`: how many of the stores that it
+ * holds back reach memory first is a choice. */
+static void before_leaving(const world_thread *next)
+{
+    world_thread *current = the_world.current;
+    if (next == current) return;
+    while (current->buffered) {
+        const world_step options[2] = {{STEP_GO, (uint8_t)world_index(next), 0},
+                                       {STEP_DRAIN, (uint8_t)world_index(current), 0}};
+        if (world_decide(options, 2) == 0) return;
+        memory_drain_one(current);
+    }
+}
+
+/* Lets steps happen until one of them is that a thread runs; returns it. */
+static world_thread *next_to_run(void)
+{
+    world_step options[WORLD_OPTIONS];
+    for (;;) {
+        unsigned count = list_options(options);
+        if (count == 0) deadlock();
+        world_step step = options[world_decide(options, count)];
+        world_thread *thread = &the_world.threads[step.thread];
+        if (step.kind == STEP_DRAIN) memory_drain_one(thread);
+        else if (step.kind == STEP_EXPIRE) expire(thread);
+        else {
+            before_leaving(thread);
+            return thread;
+        }
+    }
+}
+
+static void others_have_stepped(const world_thread *stepping)
+{
+    for (unsigned i = 0; i < the_world.count; i++)
+        if (&the_world.threads[i] != stepping) the_world.threads[i].stepped_aside = false;
+}
+
+static void switch_to(world_thread *next, bool ending)
+{
+    world_thread *previous = the_world.current;
+    next->state = WORLD_READY; /* a settling thread has now settled */
+    the_world.current = next;
+    if (next != previous) ceni_fiber_switch(&previous->fiber, &next->fiber, ending);
+}
+
+void world_point(void)
+{
+    if (++the_world.steps > the_world.step_limit) ceni_world_fail("no progress: more steps than a schedule may have");
+    switch_to(next_to_run(), false);
+    others_have_stepped(the_world.current);
+}
+
+void world_block(void)
+{
+    the_world.steps++;
+    switch_to(next_to_run(), false);
+    others_have_stepped(the_world.current);
+}
+
+/* ---- Threads -------------------------------------------------------------------- */
+
+static void end_thread(world_thread *self)
+{
+    for (int rank = 0; rank < CENI_EXIT_RANKS; rank++)
+        if (self->exit_hooks[rank]) self->exit_hooks[rank]();
+    world_point(); /* the end itself can be seen, by a join */
+    memory_drain_all(self);
+    memory_event(self, 'E', true);
+    self->state = WORLD_ENDED;
+    for (unsigned i = 0; i < the_world.count; i++) {
+        world_thread *other = &the_world.threads[i];
+        if (other->state == WORLD_JOINING && other->joined == self) other->state = WORLD_READY;
+    }
+}
+
+static void thread_entry(void)
+{
+    world_thread *self = the_world.current;
+    self->run(self->argument);
+    end_thread(self);
+    bool last = true;
+    for (unsigned i = 0; i < the_world.count; i++) last = last && the_world.threads[i].state == WORLD_ENDED;
+    if (self == &the_world.threads[0] && !last) ceni_world_fail("the body ended before the threads it started");
+    if (last) ceni_fiber_switch(&self->fiber, &the_world.home, true);
+    switch_to(next_to_run(), true);
+    abort(); /* nobody goes back to a thread that has ended */
+}
+
+world_thread *world_spawn(const char *name, void (*run)(void *), void *argument)
+{
+    if (the_world.count == WORLD_THREADS) ceni_world_fail("a world has room for %d threads", WORLD_THREADS);
+    world_thread *thread = &the_world.threads[the_world.count++];
+    ceni_fiber fiber = thread->fiber;
+    memset(thread, 0, sizeof *thread);
+    thread->fiber = fiber;
+    thread->run = run;
+    thread->argument = argument;
+    thread->deadline = CENI_FOREVER;
+    thread->past = memory_mix(the_world.current ? the_world.current->past : 0, the_world.count);
+    snprintf(thread->name, sizeof thread->name, "%s", name ? name : "thread");
+    ceni_fiber_init(&thread->fiber, thread_entry);
+    return thread;
+}
+
+static void run_body(void *unused)
+{
+    (void)unused;
+    the_world.body();
+}
+
+void world_once(void (*body)(void), world_plan plan, uint64_t step_limit)
+{
+    the_world.count = 0;
+    the_world.current = NULL;
+    the_world.clock = 1000000000;
+    the_world.clock_past = the_world.steps = the_world.parked = 0;
+    the_world.step_limit = step_limit;
+    the_world.cpus = 2;
+    the_world.plan = plan;
+    the_world.body = body;
+    the_world.given_up = false;
+    statics_keep();
+    memory_begin();
+    arena_begin();
+    story_begin();
+    the_world.current = world_spawn("main", run_body, NULL);
+    the_world.running = true;
+    ceni_fiber_switch(&the_world.home, &the_world.current->fiber, false);
+    the_world.running = false;
+    if (the_world.count > the_world.most) the_world.most = the_world.count;
+    arena_end();
+    statics_restore();
+}
+
+static unsigned first_option(const world_step *options, unsigned count)
+{
+    (void)options;
+    (void)count;
+    return 0;
+}
+
+void ceni_world_run(void (*body)(void))
+{
+    the_world.tso = false;
+    world_once(body, first_option, WORLD_LONG_STEPS);
+}
+
+/* The state: what every thread did and saw, who stands where, and the clock. */
+uint64_t world_key(void)
+{
+    uint64_t key = memory_mix((uint64_t)world_index(the_world.current), (uint64_t)the_world.clock);
+    for (unsigned i = 0; i < the_world.count; i++) {
+        const world_thread *thread = &the_world.threads[i];
+        uint64_t standing = (uint64_t)thread->state << 8 | (uint64_t)thread->stepped_aside << 4 | thread->buffered;
+        key = memory_mix(key, memory_mix(thread->past, standing));
+    }
+    return key;
+}
+
+/* ---- From inside a body ------------------------------------------------------------ */
+
+void ceni_world_settle(void)
+{
+    the_world.current->state = WORLD_SETTLING;
+    world_block();
+    memory_step('s');
+}
+
+void ceni_world_advance(int64_t ns)
+{
+    the_world.clock += ns;
+    the_world.clock_past = memory_mix(the_world.clock_past, (uint64_t)the_world.clock);
+    for (unsigned i = 0; i < the_world.count; i++) {
+        world_thread *thread = &the_world.threads[i];
+        if (thread->state == WORLD_PARKED && thread->deadline <= the_world.clock) expire(thread);
+    }
+}
+
+unsigned ceni_world_waiting(void)
+{
+    unsigned waiting = 0;
+    for (unsigned i = 0; i < the_world.count; i++) {
+        const world_thread *thread = &the_world.threads[i];
+        if (thread != the_world.current && thread->state != WORLD_READY && thread->state != WORLD_ENDED) waiting++;
+    }
+    return waiting;
+}
+
+void ceni_world_set_cpus(unsigned count)
+{
+    the_world.cpus = count;
+}
+
+void ceni_world_story(void)
+{
+    story_print();
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The seam to the operating system: threads, the clock, the futex, the end of
+ * a thread, fork, and a descriptor to wake an event loop.
+ *
+ * Everything that waits, reads a clock or makes a thread comes through here.
+ * Which files implement it is the build's choice, never an #ifdef in a caller:
+ *     linux/   the futex and the event descriptor by system call
+ *     posix/   the same on a mutex and a condition variable, and a pipe;
+ *              threads, clock, thread end and fork for both
+ *     fake/    all of it under the hand of a test: virtual time and the
+ *              controlled scheduler
+ */
+#ifndef CENI_PORT_PORT_H
+#define CENI_PORT_PORT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cenote/status.h>
+
+/* ---- Time: nanoseconds on the monotonic clock, always positive ---------- */
+
+#define CENI_FOREVER INT64_MAX
+
+int64_t ceni_clock_now(void);
+
+/* Returns at `moment` or later. */
+void ceni_sleep_until(int64_t moment);
+
+/* ---- Futex ---------------------------------------------------------------
+ * The only way to sleep until another thread does something.
+ *
+ * ceni_futex_wait sleeps if *word == expected, until a wake on the same
+ * address or until `moment` (CENI_FOREVER: no limit). Comparing and going to
+ * sleep are one step with respect to ceni_futex_wake. It may also return for
+ * no reason, and when a signal was handled: callers loop.
+ *
+ * ceni_futex_wake wakes up to `count` sleepers. It uses the address as a name
+ * only and never reads the word, so the memory may be gone by then; sleepers
+ * on other words at a reused address may wake for no reason, as above. */
+
+typedef enum ceni_woken {
+    CENI_WOKEN,    /* by a wake, a changed word, or for no reason: look again */
+    CENI_TIMED_OUT /* the moment passed */
+} ceni_woken;
+
+ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t moment);
+void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count);
+
+/* ---- Threads ------------------------------------------------------------- */
+
+typedef struct ceni_thread {
+    uint64_t handle;
+} ceni_thread;
+
+/* Starts a thread that blocks all signals. `name` (may be NULL) is cut to
+ * what the system shows. Errors: SYSTEM, with errno's value in *code. */
+cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code);
+void ceni_thread_join(ceni_thread *thread);
+
+/* Lets another runnable thread go first. */
+void ceni_thread_yield(void);
+
+/* A number of the calling thread's that no other thread of the process has
+ * or had; never 0. */
+uint64_t ceni_thread_id(void);
+
+/* Processors this process may use; at least 1. Cheap to ask again. */
+unsigned ceni_cpu_count(void);
+
+/* Different in every thread and run; under the controlled scheduler, the same in every replay. */
+uint64_t ceni_random(void);
+
+/* ---- The end of a thread -------------------------------------------------
+ * One thread-specific key serves the whole library. A hook runs on the
+ * thread that ends, after the program's own thread-specific destructors, in
+ * the order of rank (lowest first). Arming the same hook twice on a thread is
+ * the same as once. The main thread's hooks run when it calls pthread_exit,
+ * not when main returns. */
+
+typedef enum ceni_exit_rank {
+    CENI_EXIT_LEASES,   /* what the thread still holds */
+    CENI_EXIT_COUNTERS, /* its shards of counters */
+    CENI_EXIT_RANKS
+} ceni_exit_rank;
+
+/* Errors: SYSTEM if the key could not be made. */
+cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void));
+
+/* ---- Fork ----------------------------------------------------------------
+ * The epoch is 0 never; it stays the same for the life of a process and is
+ * different in a forked child. One relaxed load. */
+
+uint64_t ceni_fork_epoch(void);
+
+/* ---- Bell: a descriptor that wakes an event loop ------------------------- */
+
+typedef struct ceni_bell {
+    int read_fd, write_fd; /* the same number where one descriptor does both */
+} ceni_bell;
+
+/* Errors: SYSTEM, with errno's value in *code. Close-on-exec, non-blocking. */
+cen_status ceni_bell_init(ceni_bell *bell, int *code);
+void ceni_bell_fini(ceni_bell *bell);
+/* Makes read_fd readable; ringing a bell that rings changes nothing. */
+void ceni_bell_ring(const ceni_bell *bell);
+/* Makes it unreadable again, however often it was rung. */
+void ceni_bell_silence(const ceni_bell *bell);
+
+#endif

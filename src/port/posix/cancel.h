@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Nothing in cenote is a cancellation point, but several libc calls are: the
+ * seam switches cancellation off around them. A request stays pending. */
+#ifndef CENI_PORT_POSIX_CANCEL_H
+#define CENI_PORT_POSIX_CANCEL_H
+
+#include <pthread.h>
+
+static inline int ceni_cancel_off(void)
+{
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void ceni_cancel_restore(int before)
+{
+    int ignored;
+    pthread_setcancelstate(before, &ignored);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fork epoch: how code notices that it now runs in a forked child.
+ *
+ * The naive version compares getpid() with a remembered one. That is a system
+ * call per question, and process numbers come round again: a grandchild may
+ * have the number that its grandparent had.
+ *
+ * Here the epoch lives in a page of its own that the kernel fills with zeros
+ * in the child (MADV_WIPEONFORK). This also works for children made without
+ * the libc's fork. Reading zero therefore means "fresh child, or first use",
+ * and whoever reads it assigns a new epoch:
+ *
+ *     parent            child                     grandchild
+ *     page  5           page  0 -> 6              page  0 -> 7
+ *     last  5           last  5 -> 6 (a copy)     last  6 -> 7
+ *
+ * `last` is in ordinary memory and is raised before the page is written. At
+ * every instant it is therefore at least what the page holds, and a child
+ * copied at that instant starts above every epoch of its ancestors. Brothers
+ * may have the same epoch; they share no memory that could confuse them.
+ *
+ * The page is static: a question is one load from a fixed address. Where the
+ * kernel cannot wipe it, an atfork handler puts the zero there; everything
+ * else is the same. Threads that all come first may each mark the page or
+ * register the handler, which zeroes again what is zero and changes nothing.
+ *
+ * Order table
+ * [F1] assign_epoch, cas    | cas     | release | the copy made by fork | `last` | the child's copy of `last` is older than an epoch in use, and the child assigns that epoch again
+ *
+ * All other operations are relaxed: an epoch is a number, and its initial zero
+ * is the loader's or the kernel's.
+ *
+ * Tested by tests/unit/port/fork_test.c.
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "base/atomic.h"
+#include "base/fault.h"
+#include "port/port.h"
+
+/* The largest page there is. Not the same everywhere, because old loaders
+ * align a library to the machine's usual pages and no further. */
+#if defined(__x86_64__) || defined(__i386__)
+enum { PAGE_LIMIT = 4096 };
+#else
+enum { PAGE_LIMIT = 65536 };
+#endif
+
+/* Alone in its page: everything in it is wiped. */
+static union {
+    _Alignas(PAGE_LIMIT) unsigned char whole[PAGE_LIMIT];
+    _Atomic uint64_t epoch; /* 0: to be assigned */
+} page;
+
+static _Atomic uint64_t last; /* at least the highest epoch of this lineage */
+static _Atomic bool watched;  /* the page is marked, or the handler registered; true in children too */
+
+#ifdef MADV_WIPEONFORK
+/* Some emulators answer yes to every advice and do nothing. One that accepts
+ * advice that does not exist is not believed. */
+static bool mark_page(void)
+{
+    if (ceni_fault(CENI_FAULT_MAP)) return false;
+    return madvise(&page, sizeof page, -1) != 0 && madvise(&page, sizeof page, MADV_WIPEONFORK) == 0;
+}
+#else
+static bool mark_page(void)
+{
+    return false;
+}
+#endif
+
+static void wipe_in_child(void)
+{
+    ceni_store_relaxed(&page.epoch, 0); /* the child has one thread; carries nothing */
+}
+
+/* Before the first epoch is written, so that a child forked at any instant
+ * finds either no epoch or a wiped one. If there is no memory for the handler
+ * either, the epoch works but does not notice forks. */
+static void watch_forks(void)
+{
+    if (ceni_load_relaxed(&watched)) return; /* the kernel's memory, not ours; carries nothing */
+    if (!mark_page()) pthread_atfork(NULL, NULL, wipe_in_child);
+    ceni_store_relaxed(&watched, true);
+}
+
+/* Several threads may come here at once; all leave with the same epoch. */
+static uint64_t assign_epoch(void)
+{
+    watch_forks();
+    uint64_t found = 0, mine = ceni_add_relaxed(&last, 1) + 1;
+    return ceni_cas_release(&page.epoch, &found, mine) ? mine : found; /* [F1] */
+}
+
+uint64_t ceni_fork_epoch(void)
+{
+    uint64_t epoch = ceni_load_relaxed(&page.epoch); /* carries nothing */
+    return __builtin_expect(epoch != 0, 1) ? epoch : assign_epoch();
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the seam remembers per thread, in one struct: the initial-exec model
+ * makes reaching it one instruction, but its room is small and shared by all
+ * libraries that are loaded late, so the whole project stays below 256 bytes.
+ *
+ * Threads: each touches its own and nobody else's. After a fork the child's
+ * one thread goes on with a copy of the forking thread's.
+ */
+#ifndef CENI_PORT_POSIX_OWN_H
+#define CENI_PORT_POSIX_OWN_H
+
+#include <stdint.h>
+
+#include "port/port.h"
+
+typedef struct ceni_port_own {
+    uint64_t id;           /* 0: not asked for yet */
+    uint64_t random;       /* the generator's state */
+    uint64_t random_epoch; /* the fork epoch it was seeded in; 0: never */
+    void (*exit_hooks[CENI_EXIT_RANKS])(void); /* armed and not yet run; else NULL */
+    uint32_t exit_rounds;  /* of the libc's destructors that the hooks have let pass */
+    bool exit_running;     /* the hooks are being run */
+} ceni_port_own;
+
+_Static_assert(sizeof(ceni_port_own) <= 64, "the seam's share of the thread-local budget");
+
+extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local ceni_port_own ceni_own;
+
+#endif

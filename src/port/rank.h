@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ranks of the library's locks, in the order in which they are taken.
+ *
+ * A thread that holds a lock may only take one of a higher rank, so no circle
+ * of threads waiting for one another can form. Two locks of one rank are
+ * never held together. In builds with CENI_PLANTS each thread keeps a mask of
+ * the ranks that it holds, and breaking the order, or calling out to the
+ * program's code with a lock held, prints the ranks and aborts. In all other
+ * builds the checks are not in the binary.
+ */
+#ifndef CENI_PORT_RANK_H
+#define CENI_PORT_RANK_H
+
+#include <stdint.h>
+
+/* name, what such a lock protects; lowest, that is taken first, at the top */
+#define CENI_RANK_LIST(X)                                         \
+    X(DIRECTORY, "the list of every live thing")                  \
+    X(WAITLIST, "those who wait for one thing, in their order")   \
+    X(BLOCK, "the blocks of an unbounded queue")
+
+typedef enum ceni_rank {
+#define CENI_RANK_ENUM_(name, words) CENI_RANK_##name,
+    CENI_RANK_LIST(CENI_RANK_ENUM_)
+#undef CENI_RANK_ENUM_
+    CENI_RANK_COUNT
+} ceni_rank;
+
+#ifdef CENI_PLANTS
+
+/* The calling thread's own mask, one bit per rank held. Where threads are
+ * fibers of one system thread, port/fake gives each fiber its own. */
+uint32_t *ceni_rank_mask(void);
+
+/* Notes that `rank` is about to be taken; aborts unless it is higher than all held. */
+void ceni_rank_enter(ceni_rank rank);
+
+/* Notes that `rank` is held no more; aborts if it was not. */
+void ceni_rank_leave(ceni_rank rank);
+
+/* Aborts if the thread holds any lock. Stands before every call out to the
+ * program's code; `where` names the call. */
+void ceni_rank_expect_none(const char *where);
+
+#else
+#define ceni_rank_enter(rank) ((void)(rank))
+#define ceni_rank_leave(rank) ((void)(rank))
+#define ceni_rank_expect_none(where) ((void)(where))
+#endif
+
+#endif

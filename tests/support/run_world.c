@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "support/run.h"
+#include "support/world.h"
+
+void run_body(void (*body)(void))
+{
+    ceni_world_run(body);
+}
+
+void run_failed(const char *file, int line, const char *text)
+{
+    (void)file;
+    (void)line;
+    (void)text;
+    if (ceni_world_running()) ceni_world_story();
+}
+
+ceni_thread start(const char *name, void (*run)(void *), void *argument)
+{
+    ceni_thread thread;
+    expect(ceni_thread_start(&thread, name, run, argument, NULL) == CEN_OK);
+    return thread;
+}
+
+void join(ceni_thread thread)
+{
+    ceni_thread_join(&thread);
+}
+
+static void search(const char *name, ceni_exploration plan)
+{
+    ceni_explored found = ceni_world_explore(&plan);
+    const char *memory = plan.tso ? "store buffers" : "sequentially consistent";
+    if (plan.random_runs)
+        printf("     %s: %" PRIu64 " random schedules, seed %" PRIu64 " (%u threads, %s)\n", name, found.run, plan.seed,
+               found.threads, memory);
+    else
+        printf("     %s: %" PRIu64 " schedules run, %" PRIu64 " pruned: all with up to %u preemptions (%u threads, %s)\n",
+               name, found.run, found.pruned, plan.preemptions, found.threads, memory);
+    fflush(stdout);
+    expect(found.run > 0);
+}
+
+static uint64_t random_seed(void)
+{
+    const char *text = getenv("CENOTE_SEED");
+    return text ? strtoull(text, NULL, 0) : 1;
+}
+
+/* How far to go beyond, or to stay below, what a test asks for. */
+static int depth_wanted(void)
+{
+    const char *depth = getenv("CENOTE_EXPLORE_DEPTH");
+    if (!depth) return 0;
+    expect(strcmp(depth, "deep") == 0 || strcmp(depth, "shallow") == 0);
+    return strcmp(depth, "deep") == 0 ? 1 : -1;
+}
+
+void explore_test(const char *name, void (*body)(void), unsigned preemptions)
+{
+    static const unsigned random_runs[] = {200, 2000, 200000};
+    const char *trace = getenv("CENOTE_REPLAY"), *tso = getenv("CENOTE_TSO");
+    int depth = depth_wanted();
+    if (trace) {
+        ceni_exploration plan = {.body = body, .tso = tso && *tso == '1'};
+        expect(ceni_world_replay(&plan, trace));
+        return;
+    }
+    for (int buffers = 0; buffers <= 1; buffers++) {
+        unsigned bound = (unsigned)((int)preemptions + depth);
+        search(name, (ceni_exploration){.body = body, .preemptions = bound, .tso = buffers});
+        search(name, (ceni_exploration){.body = body, .tso = buffers, .seed = random_seed(), .changes = 5,
+                                        .random_runs = random_runs[1 + depth]});
+    }
+}
