@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The directory of live things.
+ *
+ * A walk keeps a `visit` on its stack, linked into the directory: which entry
+ * it is at, whose thread it is, and which entry comes next. All is under one
+ * lock, which is dropped while the visitor runs. What then keeps the walk whole
+ * is that leave repairs the visits:
+ *     - a walk whose next entry leaves is pointed at the one after it;
+ *     - a walk that is at the leaving entry is waited for, if it is another
+ *       thread's; if it is the caller's own, it is told to forget the entry,
+ *       whose memory may be gone when the visitor returns.
+ *
+ * The naive version holds the lock while it visits. A snapshot function that
+ * takes its object's lock then fixes the order "directory before object", and
+ * an owner that leaves while it holds that lock completes a circle.
+ *
+ * Invariants
+ * I1  An entry in the list is linked, has the epoch of its process and a number.
+ * I2  visit.next is in the list, or NULL.
+ * I3  visit.entry is an entry whose leave has not returned, or NULL.
+ *
+ * Order table
+ * tag  site  | operation     | order   | pairs with | carries | breaks if weakened
+ * [D1] process | load of ready   | acquire | [D2]     | the fresh lists | a thread joins into a directory half made
+ * [D2] process | store of ready  | release | [D1]     | the fresh lists | as [D1]
+ * All else is ordered by the lock. `turns` is a futex word that is written
+ * under the lock and is relaxed: the futex compares it as one step with going
+ * to sleep, and the sleeper takes the lock before it believes anything.
+ */
+#include "record/directory.h"
+
+#include <stdbool.h>
+
+#include "base/atomic.h"
+#include "base/statics.h"
+#include "port/port.h"
+
+typedef struct visit {
+    /* under the directory's lock */
+    ceni_list link;
+    ceni_entry *entry; /* being visited */
+    ceni_entry *next;  /* to be visited after it */
+    /* fixed */
+    uint64_t thread;
+} visit;
+
+void ceni_directory_init(ceni_directory *directory)
+{
+    *directory = (ceni_directory){.count = 0};
+    ceni_list_init(&directory->entries);
+    ceni_list_init(&directory->visits);
+}
+
+/* ---- The directory of the process ----------------------------------------
+ * It is made by the first who asks, and made anew by the first who asks in a
+ * forked child, where the parent's may be locked by a thread that does not
+ * exist. The claim names the process too: a child that is forked in the
+ * middle of it does not wait for a thread that it does not have. */
+
+static CENI_STATIC ceni_directory process_directory;
+static CENI_STATIC _Atomic uint64_t claimed_by; /* the epoch of the process whose directory it is to be */
+static CENI_STATIC _Atomic uint64_t ready_for;  /* and of the one whose it is */
+
+ceni_directory *ceni_directory_process(void)
+{
+    uint64_t epoch = ceni_fork_epoch();
+    while (ceni_load_acquire(&ready_for) != epoch) { /* [D1] */
+        uint64_t claim = ceni_load_relaxed(&claimed_by); /* carries nothing */
+        if (claim == epoch) {
+            ceni_thread_yield();
+        } else if (ceni_cas_relaxed(&claimed_by, &claim, epoch)) { /* carries nothing: decides who */
+            ceni_directory_init(&process_directory);
+            ceni_store_release(&ready_for, epoch); /* [D2] */
+        }
+    }
+    return &process_directory;
+}
+
+/* ---- Join and leave ------------------------------------------------------ */
+
+void ceni_directory_join(ceni_directory *directory, ceni_entry *entry)
+{
+    ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
+    entry->number = ++directory->joined;
+    entry->epoch = ceni_fork_epoch();
+    ceni_list_push_back(&directory->entries, &entry->link);
+    directory->count++;
+    ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
+}
+
+static ceni_entry *entry_after(const ceni_directory *directory, const ceni_list *link)
+{
+    return link->next == &directory->entries ? NULL : CENI_LIST_ENTRY(link->next, ceni_entry, link);
+}
+
+/* Takes the entry out of the list, out of the future of all walks, and out of
+ * the present of the caller's own. */
+static void take_out_locked(ceni_directory *directory, ceni_entry *entry)
+{
+    uint64_t self = ceni_thread_id();
+    for (ceni_list *link = directory->visits.next; link != &directory->visits; link = link->next) {
+        visit *v = CENI_LIST_ENTRY(link, visit, link);
+        if (v->next == entry) v->next = entry_after(directory, &entry->link);
+        if (v->entry == entry && v->thread == self) v->entry = NULL;
+    }
+    ceni_list_remove(&entry->link);
+    entry->epoch = 0;
+    directory->count--;
+}
+
+static bool visited_locked(const ceni_directory *directory, const ceni_entry *entry)
+{
+    for (const ceni_list *link = directory->visits.next; link != &directory->visits; link = link->next)
+        if (CENI_LIST_ENTRY(link, const visit, link)->entry == entry) return true;
+    return false;
+}
+
+/* Waits until a visit has ended; drops the lock meanwhile. */
+static void await_turn_locked(ceni_directory *directory)
+{
+    uint32_t turn = ceni_load_relaxed(&directory->turns); /* carries nothing */
+    directory->leavers++;
+    ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
+    ceni_futex_wait(&directory->turns, turn, CENI_FOREVER);
+    ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
+    directory->leavers--;
+}
+
+void ceni_directory_leave(ceni_directory *directory, ceni_entry *entry)
+{
+    if (entry->epoch != ceni_fork_epoch()) return; /* in no directory, or in a parent's */
+    ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
+    take_out_locked(directory, entry);
+    while (visited_locked(directory, entry)) await_turn_locked(directory);
+    ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
+}
+
+/* ---- Walking ------------------------------------------------------------- */
+
+/* Visits v->next with the lock dropped and tells those who wait to leave. */
+static void visit_one_locked(ceni_directory *directory, visit *v, void (*call)(void *, ceni_entry *), void *argument)
+{
+    ceni_entry *entry = v->entry = v->next;
+    v->next = entry_after(directory, &entry->link);
+    ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
+    ceni_rank_expect_none("a visitor of the directory");
+    call(argument, entry);
+    ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
+    v->entry = NULL;
+    if (directory->leavers == 0) return;
+    ceni_add_relaxed(&directory->turns, 1); /* carries nothing */
+    ceni_futex_wake(&directory->turns, UINT32_MAX);
+}
+
+void ceni_directory_each(ceni_directory *directory, void (*visitor)(void *argument, ceni_entry *entry), void *argument)
+{
+    ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
+    visit v = {.next = entry_after(directory, &directory->entries), .thread = ceni_thread_id()};
+    ceni_list_push_back(&directory->visits, &v.link);
+    while (v.next) visit_one_locked(directory, &v, visitor, argument);
+    ceni_list_remove(&v.link);
+    ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
+}
+
+size_t ceni_directory_count(ceni_directory *directory)
+{
+    ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
+    size_t count = directory->count;
+    ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
+    return count;
+}

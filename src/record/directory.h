@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The directory: every live thing of the process, and how to ask it for its
+ * numbers.
+ *
+ * An owner joins an entry when its thing is ready and leaves before the thing
+ * ends. Whoever wants to show them all walks through the directory, and needs
+ * to know none of the kinds.
+ *
+ *     pool->entry = (ceni_entry){"pool", pool->name, pool_snapshot, pool};
+ *     ceni_directory_join(ceni_directory_process(), &pool->entry);
+ *     ...
+ *     ceni_directory_leave(ceni_directory_process(), &pool->entry);
+ *
+ * An entry cannot vanish while it is being visited: leave waits for the visits
+ * that are going on. A visitor may leave the entry that it is visiting, and
+ * does not wait for itself. Two visitors that each leave what the other is
+ * visiting wait for each other forever; a visitor that leaves anything else
+ * than its own entry must rule that out.
+ *
+ * Threads: everything from any thread. No lock is held while a visitor or a
+ * snapshot function runs, so both may use the directory and all else.
+ * Fork: the child's process directory is empty, and leaving an entry that was
+ * joined before the fork does nothing.
+ */
+#ifndef CENI_RECORD_DIRECTORY_H
+#define CENI_RECORD_DIRECTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "port/mutex.h"
+
+/* One number of a thing. */
+typedef struct ceni_reading {
+    const char *name; /* outlives the process' use of it: a string literal */
+    int64_t value;
+} ceni_reading;
+
+typedef struct ceni_entry {
+    /* set by the owner before it joins, and unchanged until it has left */
+    const char *kind; /* "queue", "pool" */
+    const char *name;
+    /* Writes up to `room` readings and returns how many the object has. */
+    size_t (*snapshot)(const void *object, ceni_reading *readings, size_t room);
+    const void *object;
+    /* set by join */
+    uint64_t number; /* no two entries of a process have or had the same */
+    uint64_t epoch;  /* of the process that joined it */
+    /* under the directory's lock */
+    ceni_list link;
+} ceni_entry;
+
+typedef struct ceni_directory {
+    ceni_mutex lock;
+    /* under the lock */
+    ceni_list entries; /* of ceni_entry, in the order of joining */
+    ceni_list visits;  /* going on now */
+    uint64_t joined;   /* entries ever */
+    size_t count;
+    size_t leavers; /* threads that wait in leave */
+    /* written under the lock; a futex */
+    _Atomic uint32_t turns; /* visits that ended while somebody was leaving */
+} ceni_directory;
+
+/* Makes an empty directory; for tests, mostly. It needs no end. */
+void ceni_directory_init(ceni_directory *directory);
+
+/* The one directory of this process. */
+ceni_directory *ceni_directory_process(void);
+
+void ceni_directory_join(ceni_directory *directory, ceni_entry *entry);
+
+/* Takes the entry out; when it returns nobody is visiting it, except the
+ * caller. An entry that is in no directory (zeroed, or left before) is left alone. */
+void ceni_directory_leave(ceni_directory *directory, ceni_entry *entry);
+
+/* Calls `visit` for every entry, oldest first. An entry that is there from the
+ * beginning to the end of the call is visited once; one that joins or leaves
+ * meanwhile is visited once or not at all. */
+void ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry), void *argument);
+
+size_t ceni_directory_count(ceni_directory *directory);
+
+#endif

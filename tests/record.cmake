@@ -1,0 +1,11 @@
+# Tests of src/record
+# What has threads runs with those of the system, which ThreadSanitizer can
+# watch, and its short version in a world, under every schedule.
+cenote_test(unit/record/counter_test.c REAL)
+cenote_test(unit/record/counter_explored_test.c WORLD)
+cenote_test(unit/record/histogram_test.c REAL)
+cenote_test(unit/record/ring_test.c REAL)
+cenote_test(unit/record/ring_explored_test.c WORLD)
+cenote_test(unit/record/directory_test.c REAL)
+cenote_test(unit/record/directory_fork_test.c REAL)
+cenote_test(unit/record/directory_explored_test.c WORLD)
