@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "sync/wheel.h"
+
+#include "port/port.h"
+#include "support/test.h"
+
+#define TICK (INT64_C(1) << CENI_WHEEL_TICK_BITS)
+
+static ceni_wheel wheel;
+static ceni_list expired;
+
+static void begin(int64_t now)
+{
+    ceni_wheel_init(&wheel, now);
+    ceni_list_init(&expired);
+}
+
+static void insert_new(ceni_timer *timer, int64_t moment)
+{
+    ceni_timer_init(timer);
+    ceni_wheel_insert(&wheel, timer, moment);
+}
+
+TEST(a_timer_expires_at_its_moment_and_not_a_nanosecond_earlier)
+{
+    begin(1000);
+    ceni_timer timer;
+    insert_new(&timer, 5 * TICK + 123);
+    expect_equal(ceni_wheel_advance(&wheel, 5 * TICK + 122, &expired), 0);
+    expect(ceni_timer_take(&expired) == NULL);
+    expect_equal(ceni_wheel_advance(&wheel, 5 * TICK + 123, &expired), 1);
+    expect(ceni_timer_take(&expired) == &timer);
+    expect_equal(wheel.count, 0);
+    expect(!ceni_wheel_cancel(&wheel, &timer));
+}
+
+TEST(a_moment_in_the_past_expires_in_the_next_advance)
+{
+    begin(1000 * TICK);
+    ceni_timer timers[3];
+    insert_new(&timers[0], 999 * TICK);
+    insert_new(&timers[1], 0);
+    insert_new(&timers[2], INT64_MIN);
+    expect_equal(ceni_wheel_next(&wheel), INT64_MIN);
+    expect_equal(ceni_wheel_advance(&wheel, 1000 * TICK, &expired), 3);
+    expect(ceni_timer_take(&expired) == &timers[2]);
+    expect(ceni_timer_take(&expired) == &timers[1]);
+    expect(ceni_timer_take(&expired) == &timers[0]);
+}
+
+TEST(forever_never_comes_but_can_be_cancelled)
+{
+    begin(0);
+    ceni_timer never, last;
+    insert_new(&never, CENI_FOREVER);
+    expect_equal(ceni_wheel_next(&wheel), CENI_FOREVER);
+    insert_new(&last, CENI_FOREVER - 1);
+    expect_equal(ceni_wheel_advance(&wheel, CENI_FOREVER - 2, &expired), 0);
+    expect_equal(ceni_wheel_next(&wheel), CENI_FOREVER - 1);
+    expect_equal(ceni_wheel_advance(&wheel, CENI_FOREVER, &expired), 1);
+    expect(ceni_timer_take(&expired) == &last);
+    expect_equal(wheel.count, 1);
+    expect(ceni_wheel_cancel(&wheel, &never));
+    expect(!ceni_wheel_cancel(&wheel, &never));
+    expect_equal(wheel.count, 0);
+}
+
+TEST(a_clock_that_steps_back_changes_nothing)
+{
+    begin(100 * TICK);
+    ceni_timer timer;
+    insert_new(&timer, 200 * TICK);
+    expect_equal(ceni_wheel_advance(&wheel, 150 * TICK, &expired), 0);
+    expect_equal(ceni_wheel_advance(&wheel, 3, &expired), 0);
+    expect_equal(wheel.now, 150 * TICK);
+    expect_equal(ceni_wheel_advance(&wheel, 200 * TICK, &expired), 1);
+}
+
+TEST(every_level_boundary_is_kept_to_the_nanosecond)
+{
+    for (int level = 0; level < 8; level++) {
+        int64_t edge = TICK << (6 * level > 42 ? 42 : 6 * level);
+        for (int64_t off = -2; off <= 2; off++) {
+            for (int64_t now = 0; now < edge + off; now = now * 3 + 1) {
+                begin(now);
+                ceni_timer timer;
+                insert_new(&timer, edge + off);
+                expect_equal(ceni_wheel_advance(&wheel, edge + off - 1, &expired), 0);
+                expect(ceni_wheel_next(&wheel) == edge + off);
+                expect_equal(ceni_wheel_advance(&wheel, edge + off, &expired), 1);
+            }
+        }
+    }
+}
+
+TEST(following_next_reaches_a_far_timer_in_few_advances)
+{
+    begin(12345);
+    ceni_timer timer;
+    int64_t moment = INT64_C(0x2AAAAAAAAAAAAAAA);
+    insert_new(&timer, moment);
+    int advances = 0;
+    for (int64_t now; (now = ceni_wheel_next(&wheel)) != CENI_FOREVER; advances++) {
+        expect(now <= moment && now > wheel.now);
+        expect_equal(ceni_wheel_advance(&wheel, now, &expired), now == moment);
+    }
+    expect(ceni_timer_take(&expired) == &timer);
+    expect(advances <= CENI_WHEEL_LEVELS + 1);
+}
+
+TEST(one_huge_jump_delivers_everything_in_order)
+{
+    begin(7);
+    enum { COUNT = 62 };
+    ceni_timer timers[COUNT];
+    for (int i = COUNT - 1; i >= 0; i--) insert_new(&timers[i], INT64_C(3) << i);
+    ceni_timer twins[2];
+    insert_new(&twins[0], INT64_C(3) << 40);
+    insert_new(&twins[1], INT64_C(3) << 40);
+    expect_equal(ceni_wheel_advance(&wheel, CENI_FOREVER, &expired), COUNT + 2);
+    for (int i = 0; i < COUNT; i++) {
+        expect(ceni_timer_take(&expired) == &timers[i]);
+        if (i != 40) continue;
+        expect(ceni_timer_take(&expired) == &twins[0]);
+        expect(ceni_timer_take(&expired) == &twins[1]);
+    }
+}
+
+TEST(equal_moments_expire_in_the_order_of_insertion_whatever_the_level)
+{
+    begin(0);
+    int64_t moment = 5000 * TICK + 9;
+    ceni_timer timers[4];
+    insert_new(&timers[0], moment); /* level 2 */
+    ceni_wheel_advance(&wheel, 4097 * TICK, &expired);
+    insert_new(&timers[1], moment); /* level 1 */
+    ceni_wheel_advance(&wheel, 4999 * TICK, &expired);
+    insert_new(&timers[2], moment); /* level 0 */
+    ceni_wheel_advance(&wheel, 5000 * TICK, &expired);
+    insert_new(&timers[3], moment); /* the current slot */
+    expect_equal(ceni_wheel_advance(&wheel, moment, &expired), 4);
+    for (int i = 0; i < 4; i++) expect(ceni_timer_take(&expired) == &timers[i]);
+}
+
+TEST(inserting_again_moves_a_timer)
+{
+    begin(0);
+    ceni_timer timer;
+    insert_new(&timer, 10 * TICK);
+    ceni_wheel_insert(&wheel, &timer, 700 * TICK);
+    expect_equal(wheel.count, 1);
+    expect_equal(ceni_wheel_advance(&wheel, 699 * TICK, &expired), 0);
+    expect_equal(ceni_wheel_advance(&wheel, 700 * TICK, &expired), 1);
+    ceni_wheel_insert(&wheel, &timer, 800 * TICK); /* out of the list of expired ones */
+    expect(ceni_timer_take(&expired) == NULL);
+    expect_equal(ceni_wheel_advance(&wheel, 800 * TICK, &expired), 1);
+}
+
+TEST(an_expired_timer_may_cancel_and_insert_others_while_they_are_handed_out)
+{
+    begin(0);
+    ceni_timer a, b, c;
+    insert_new(&a, 1 * TICK);
+    insert_new(&b, 2 * TICK);
+    insert_new(&c, 3 * TICK);
+    expect_equal(ceni_wheel_advance(&wheel, 5 * TICK, &expired), 3);
+    expect(ceni_timer_take(&expired) == &a);
+    expect(ceni_wheel_cancel(&wheel, &b)); /* it was due, and will not be handed out */
+    ceni_wheel_insert(&wheel, &a, 6 * TICK);
+    expect(ceni_timer_take(&expired) == &c);
+    expect(ceni_timer_take(&expired) == NULL);
+    expect_equal(wheel.count, 1);
+    expect_equal(ceni_wheel_advance(&wheel, 6 * TICK, &expired), 1);
+    expect(ceni_timer_take(&expired) == &a);
+}
+
+TEST(a_cancelled_timer_leaves_no_trace_in_next)
+{
+    begin(0);
+    ceni_timer a, b;
+    insert_new(&a, 3 * TICK);
+    insert_new(&b, 100000 * TICK);
+    expect_equal(ceni_wheel_next(&wheel), 3 * TICK);
+    expect(ceni_wheel_cancel(&wheel, &a));
+    expect(ceni_wheel_next(&wheel) > 3 * TICK);
+    expect(ceni_wheel_cancel(&wheel, &b));
+    expect_equal(ceni_wheel_next(&wheel), CENI_FOREVER);
+    for (int level = 0; level < CENI_WHEEL_LEVELS; level++) expect_equal(wheel.taken[level], 0);
+}
+
+/* ---- Against a model: an array that is searched ------------------------- */
+
+enum { TIMERS = 200 };
+
+static ceni_timer timers[TIMERS];
+static bool in[TIMERS];        /* the model: which are in */
+static uint64_t since[TIMERS]; /* and the order of their insertion */
+
+static int model_first(void)
+{
+    int first = -1;
+    for (int i = 0; i < TIMERS; i++) {
+        if (!in[i] || timers[i].moment == CENI_FOREVER) continue;
+        if (first < 0 || timers[i].moment < timers[first].moment ||
+            (timers[i].moment == timers[first].moment && since[i] < since[first]))
+            first = i;
+    }
+    return first;
+}
+
+/* Distances of all sizes, mostly small, some negative. */
+static int64_t some_moment(uint64_t *state, int64_t now)
+{
+    if (test_random(state) % 50 == 0) return CENI_FOREVER;
+    int64_t distance = (int64_t)(test_random(state) >> (1 + test_random(state) % 63));
+    if (test_random(state) % 8 == 0) return now - (distance < now ? distance : now);
+    if (test_random(state) % 8 == 0) distance &= -TICK; /* equal moments */
+    return distance > CENI_FOREVER - now ? CENI_FOREVER : now + distance;
+}
+
+static void advance_and_compare(int64_t now)
+{
+    size_t count = ceni_wheel_advance(&wheel, now, &expired);
+    for (size_t n = 0; n < count; n++) {
+        ceni_timer *timer = ceni_timer_take(&expired);
+        int first = model_first();
+        expect(timer == &timers[first]);
+        expect(timer->moment <= now);
+        in[first] = false;
+    }
+    expect(ceni_timer_take(&expired) == NULL);
+    int first = model_first();
+    expect(first < 0 || timers[first].moment > now);
+}
+
+static void expect_next_is_no_later(void)
+{
+    int first = model_first();
+    int64_t next = ceni_wheel_next(&wheel);
+    if (first < 0) expect_equal(next, CENI_FOREVER);
+    else expect(next <= timers[first].moment);
+}
+
+static void model_run(uint64_t *state)
+{
+    int64_t now = (int64_t)(test_random(state) >> (1 + test_random(state) % 60));
+    begin(now);
+    for (int i = 0; i < TIMERS; i++) {
+        ceni_timer_init(&timers[i]);
+        in[i] = false;
+    }
+    for (uint64_t step = 0; step < 2000; step++) {
+        uint64_t i = test_random(state) % TIMERS, choice = test_random(state) % 10;
+        if (choice < 6) {
+            ceni_wheel_insert(&wheel, &timers[i], some_moment(state, now));
+            in[i] = true;
+            since[i] = step;
+        } else if (choice < 8) {
+            expect_equal(ceni_wheel_cancel(&wheel, &timers[i]), in[i]);
+            in[i] = false;
+        } else {
+            int64_t next = ceni_wheel_next(&wheel), moment = some_moment(state, now);
+            if (choice == 8 && next != CENI_FOREVER) moment = next;
+            if (moment > now && moment < CENI_FOREVER / 2) now = moment;
+            advance_and_compare(now);
+        }
+        expect_next_is_no_later();
+    }
+}
+
+TEST(random_inserts_cancels_and_advances_agree_with_a_searched_array)
+{
+    uint64_t state = test_seed();
+    for (int run = 0; run < 30; run++) model_run(&state);
+}
