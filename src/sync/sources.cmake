@@ -1,3 +1,9 @@
 list(APPEND cenote_sources
+  src/sync/queue.c
+  src/sync/queue_blocks.c
+  src/sync/queue_meet.c
+  src/sync/queue_ring.c
+  src/sync/queue_source.c
+  src/sync/select.c
   src/sync/waitlist.c
   src/sync/wheel.c)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything libcenote offers. Each header also stands alone. */
+#ifndef CENOTE_H
+#define CENOTE_H
+
+#include <cenote/allocator.h>
+#include <cenote/deadline.h>
+#include <cenote/queue.h>
+#include <cenote/status.h>
+#include <cenote/version.h>
+
+#endif

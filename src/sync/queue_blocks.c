@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The unbounded queue: blocks of 63 slots in a chain.
+ *
+ *     position = block number << 6 | offset;  offset 63: the block is used up
+ *                                             and the next is being linked
+ *     head_block ─▶ [s s s s ... s] ─▶ [s s s . . .] ◀─ tail_block
+ *                        ▲ head              ▲ tail
+ *
+ * Push: claim a position by advancing tail, write the element, mark the slot
+ * WRITTEN. Whoever claims the last slot of a block links the next one, which
+ * it got hold of before claiming. Pop: claim a position by advancing head,
+ * take the element, mark the slot FINISHED. Whoever claims the last slot moves
+ * head_block on. Bit 63 of tail is CLOSED.
+ *
+ * A pop that has claimed a slot whose push is stuck between claim and write
+ * does not wait for it: it marks the slot ABANDONED and goes on. The push
+ * finds the mark when it comes to write WRITTEN, finishes the slot in the
+ * pop's stead and pushes again. It had not returned yet, so its place in the
+ * order was still open. (A queue that waits here can hang for ever when the
+ * waiting thread has the higher priority.)
+ *
+ * Invariants
+ *  B1 A block is touched only by a thread that has claimed one of its slots
+ *     and not finished it. A pointer to a block is used only after the claim
+ *     succeeded, and the claim compares the position, which never repeats.
+ *  B2 Every slot is finished exactly once: by the pop that took the element,
+ *     or by the push whose slot was abandoned.
+ *  B3 A block is given back by whoever finishes the last of its slots. The
+ *     finisher of the last slot walks the others; where it meets an unfinished
+ *     one it leaves the walk to that slot's finisher (WALK).
+ *  B4 tail leaves offset 63 after tail_block and next are set; head leaves it
+ *     after head_block is set. So a position and a block pointer read after it
+ *     belong together if the position is still the same at the claim.
+ *  B5 A pop claims the last slot of a block only when tail is past offset 63:
+ *     then next is set. Before that, the push of the last slot has not
+ *     returned, and passing it over is allowed.
+ *
+ * The naive version's race: free a block when the pop of its last slot is
+ * done. Another pop may still be copying from an earlier slot. Hence B3.
+ *
+ * Order table
+ * [B1] push            | cas of tail         | seq_cst | B6, W1 in waitlist.c | the claim, before the look at the list | a waiter parks beside an element
+ * [B2] ends            | load of position    | acquire | B5 B7 | the block pointer that belongs to it | a stale block is written to
+ * [B3] ends            | load of block       | acquire | B4 | the contents of a new block | a slot's first state is not seen
+ * [B4] link, move on   | store of block      | release | B3 | the new block's zeroed slots | as B3
+ * [B5] link            | add to tail         | seq_cst | B2 B6 | next and tail_block; a close may set its bit at the same time | as B2
+ * [B6] empty?          | load of tail        | seq_cst | B1 B5 B8, W1 in waitlist.c | that nothing was claimed before the list was joined; next of a full block | a waiter parks beside an element
+ * [B7] move on         | store of head       | release | B2 | head_block | as B2
+ * [B8] close           | or on tail          | seq_cst | B6 | the mark, before everybody is called | a waiter parks in a closed queue
+ * [B9] pop             | cas of head         | acq_rel | B7 | the claim | two pops of one slot
+ * [B10] push           | or on state         | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are there
+ * [B11] pop            | load of state       | acquire | B10 | the element's bytes | as B10
+ * [B12] abandon        | or on state         | acq_rel | B10 | who of the two finishes the slot | a slot finished twice, or never
+ * [B13] finish, walk   | or, load of state   | acq_rel, acquire | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
+ * [B14] spare          | exchange, cas       | acq_rel | B14 | the block's zeroed slots | as B3
+ * [B15] known tail     | load, store         | acquire, release | B15 | what B6 carried to the pop that looked | next of a full block is read too early
+ *
+ * Tested by tests/unit/sync/queue_test.c, tests/explore/queue_test.c,
+ * tests/stress/queue_stress.c, tests/planted.
+ */
+#include "base/alloc.h"
+#include "base/plant.h"
+#include "sync/backoff.h"
+#include "sync/queue_inside.h"
+
+enum { SLOTS = CENI_BLOCK_SLOTS, SHIFT = CENI_BLOCK_SHIFT, LAST = SLOTS - 1 };
+enum { WRITTEN = 1, ABANDONED = 2, FINISHED = 4, WALK = 8 };
+
+/* Looks at a slot that is being written, before it is abandoned. Under the
+ * controlled scheduler one: there waiting longer only hides the abandoning. */
+#ifdef CENI_WATCHED
+enum { PATIENCE = 1 };
+#else
+enum { PATIENCE = 128 };
+#endif
+
+#define OFFSET ((uint64_t)SLOTS)
+#define CLOSED ((uint64_t)1 << 63)
+
+typedef struct block_slot {
+    _Atomic uint32_t state;
+    uint32_t unused;
+    char element[];
+} block_slot;
+
+struct ceni_block {
+    _Atomic(ceni_block *) next;
+    uint64_t unused;
+    char slots[];
+};
+
+static block_slot *slot_of(const ceni_queue_blocks *blocks, ceni_block *block, uint64_t offset)
+{
+    return (block_slot *)(void *)(block->slots + offset * blocks->slot_size);
+}
+
+/* ---- Blocks come and go ----------------------------------------------------------- */
+
+/* What malloc gives anyway; asking for a whole line would cost more than it saves. */
+enum { BLOCK_ALIGN = 16 };
+
+static size_t block_size(const ceni_queue_blocks *blocks)
+{
+    return sizeof(ceni_block) + SLOTS * blocks->slot_size;
+}
+
+static ceni_block *get_block(ceni_queue_blocks *blocks)
+{
+    ceni_block *block = ceni_exchange_acq_rel(&blocks->spare, NULL); /* [B14] */
+    return block ? block : ceni_alloc(blocks->allocator, block_size(blocks), BLOCK_ALIGN);
+}
+
+static void free_block(ceni_queue_blocks *blocks, ceni_block *block)
+{
+    ceni_free(blocks->allocator, block, block_size(blocks), BLOCK_ALIGN);
+}
+
+/* Keeps an unused block for the next link, or frees it. */
+static void put_block(ceni_queue_blocks *blocks, ceni_block *block)
+{
+    ceni_block *none = NULL;
+    if (!block) return;
+    if (!ceni_cas_acq_rel(&blocks->spare, &none, block)) free_block(blocks, block); /* [B14] */
+}
+
+static void recycle(ceni_queue_blocks *blocks, ceni_block *block)
+{
+    ceni_store_relaxed(&block->next, NULL); /* carries nothing: B14 and B4 carry the block */
+    for (uint64_t i = 0; i < SLOTS; i++) ceni_store_relaxed(&slot_of(blocks, block, i)->state, 0); /* the same */
+    put_block(blocks, block);
+}
+
+/* Goes on with the walk at `offset`; the last slot is finished already. */
+static void walk(ceni_queue_blocks *blocks, ceni_block *block, uint64_t offset)
+{
+    for (; offset < LAST; offset++) {
+        block_slot *slot = slot_of(blocks, block, offset);
+        if (ceni_planted(block_freed_early)) break;
+        if (ceni_load_acquire(&slot->state) & FINISHED) continue; /* [B13] */
+        if (!(ceni_or_acq_rel(&slot->state, WALK) & FINISHED)) return; /* [B13] */
+    }
+    recycle(blocks, block);
+}
+
+static void finish(ceni_queue_blocks *blocks, ceni_block *block, uint64_t offset)
+{
+    if (offset == LAST) walk(blocks, block, 0);
+    else if (ceni_or_acq_rel(&slot_of(blocks, block, offset)->state, FINISHED) & WALK) /* [B13] */
+        walk(blocks, block, offset + 1);
+}
+
+cen_status ceni_queue_blocks_init(ceni_queue_blocks *blocks, const cen_allocator *allocator, size_t element_size)
+{
+    blocks->allocator = allocator;
+    blocks->element_size = element_size;
+    blocks->slot_size = sizeof(block_slot) + ((element_size + 7) & ~(size_t)7);
+    ceni_block *first = get_block(blocks);
+    if (!first) return CEN_NO_MEMORY;
+    ceni_store_release(&blocks->head_block, first); /* [B4] */
+    ceni_store_release(&blocks->tail_block, first); /* [B4] */
+    return CEN_OK;
+}
+
+void ceni_queue_blocks_fini(ceni_queue_blocks *blocks)
+{
+    ceni_block *block = ceni_load_acquire(&blocks->head_block); /* [B3] */
+    while (block) {
+        ceni_block *next = ceni_load_acquire(&block->next); /* [B3] */
+        free_block(blocks, block);
+        block = next;
+    }
+    ceni_block *spare = ceni_exchange_acq_rel(&blocks->spare, NULL); /* [B14] */
+    if (spare) free_block(blocks, spare);
+}
+
+/* ---- Push -------------------------------------------------------------------------- */
+
+typedef struct slot_claim {
+    ceni_block *block;
+    uint64_t offset;
+} slot_claim;
+
+static void link_next(ceni_queue_blocks *blocks, ceni_block *block, ceni_block *next)
+{
+    ceni_store_release(&block->next, next);        /* [B4] */
+    ceni_store_release(&blocks->tail_block, next); /* [B4] */
+    ceni_add_seq_cst(&blocks->tail, 1);            /* [B5] */
+}
+
+static ceni_attempt claim_push(ceni_queue_blocks *blocks, slot_claim *out)
+{
+    ceni_attempt result = CENI_DONE;
+    ceni_block *next = NULL;
+    ceni_backoff backoff = {0};
+    unsigned losses = 0;
+    uint64_t tail = ceni_load_acquire(&blocks->tail); /* [B2] */
+    for (;;) {
+        ceni_block *block = ceni_load_acquire(&blocks->tail_block); /* [B3] */
+        uint64_t offset = tail & OFFSET;
+        if (tail & CLOSED) {
+            result = CENI_SHUT;
+            break;
+        }
+        if (offset == OFFSET) { /* somebody is linking the next block */
+            ceni_backoff_wait(&backoff);
+            tail = ceni_load_acquire(&blocks->tail); /* [B2] */
+            continue;
+        }
+        if (offset == LAST && !next && !(next = get_block(blocks))) {
+            result = CENI_STARVED;
+            break;
+        }
+        if (!ceni_cas_seq_cst(&blocks->tail, &tail, tail + 1)) { /* [B1] */
+            ceni_backoff_contend(&losses);
+            continue;
+        }
+        *out = (slot_claim){block, offset};
+        if (offset == LAST) {
+            link_next(blocks, block, next);
+            next = NULL;
+        }
+        break;
+    }
+    put_block(blocks, next);
+    return result;
+}
+
+ceni_attempt ceni_queue_blocks_push(ceni_queue_blocks *blocks, const void *element)
+{
+    for (;;) {
+        slot_claim claim;
+        ceni_attempt claimed = claim_push(blocks, &claim);
+        if (claimed != CENI_DONE) return claimed;
+        block_slot *slot = slot_of(blocks, claim.block, claim.offset);
+        ceni_copy_element(slot->element, element, blocks->element_size);
+        if (!(ceni_or_acq_rel(&slot->state, WRITTEN) & ABANDONED)) return CENI_DONE; /* [B10] */
+        finish(blocks, claim.block, claim.offset);
+        if (ceni_planted(abandoned_push_forgets)) return CENI_DONE;
+    }
+}
+
+/* ---- Pop ----------------------------------------------------------------------------- */
+
+static ceni_attempt nothing_there(uint64_t tail)
+{
+    return tail & CLOSED ? CENI_SHUT : CENI_BLOCKED;
+}
+
+/* Whether the slot at `head` may be claimed: DONE if so. */
+static ceni_attempt claimable(ceni_queue_blocks *blocks, uint64_t head)
+{
+    uint64_t needed = head + 1 + ((head & OFFSET) == LAST); /* past the link, for a last slot (B5) */
+    if (ceni_load_acquire(&blocks->known_tail) >= needed) return CENI_DONE; /* [B15] */
+    uint64_t tail = ceni_load_seq_cst(&blocks->tail); /* [B6] */
+    uint64_t position = tail & ~CLOSED;
+    if (position == head) return nothing_there(tail);
+    if (position < needed) return CENI_BUSY;
+    ceni_store_release(&blocks->known_tail, position); /* [B15] */
+    return CENI_DONE;
+}
+
+static ceni_attempt claim_pop(ceni_queue_blocks *blocks, slot_claim *out)
+{
+    unsigned losses = 0;
+    ceni_backoff backoff = {0};
+    uint64_t head = ceni_load_acquire(&blocks->head); /* [B2] */
+    for (;;) {
+        ceni_block *block = ceni_load_acquire(&blocks->head_block); /* [B3] */
+        uint64_t offset = head & OFFSET;
+        if (offset == OFFSET) { /* another pop is moving on to the next block: three steps */
+            if (backoff.step == CENI_BACKOFF_PAUSES) return CENI_BUSY;
+            ceni_backoff_wait(&backoff);
+            head = ceni_load_acquire(&blocks->head); /* [B2] */
+            continue;
+        }
+        ceni_attempt there = claimable(blocks, head);
+        if (there != CENI_DONE) {
+            uint64_t now = ceni_load_acquire(&blocks->head); /* [B2] */
+            if (now == head) return there;
+            head = now;
+            continue;
+        }
+        if (!ceni_cas_acq_rel(&blocks->head, &head, head + 1)) { /* [B9] */
+            ceni_backoff_contend(&losses);
+            continue;
+        }
+        if (offset == LAST) {
+            ceni_block *next = ceni_load_acquire(&block->next); /* [B3] */
+            ceni_store_release(&blocks->head_block, next);      /* [B4] */
+            ceni_store_release(&blocks->head, head + 2);        /* [B7] */
+        }
+        *out = (slot_claim){block, offset};
+        return CENI_DONE;
+    }
+}
+
+/* True if the element is there to be taken; false if the slot was left to its push. */
+static bool await_written(block_slot *slot)
+{
+    for (int looks = 0; looks < PATIENCE; looks++) {
+        if (looks > 0) ceni_pause();
+        if (ceni_load_acquire(&slot->state) & WRITTEN) return true; /* [B11] */
+    }
+    return ceni_or_acq_rel(&slot->state, ABANDONED) & WRITTEN; /* [B12] */
+}
+
+ceni_attempt ceni_queue_blocks_pop(ceni_queue_blocks *blocks, void *element)
+{
+    for (;;) {
+        slot_claim claim;
+        ceni_attempt claimed = claim_pop(blocks, &claim);
+        if (claimed != CENI_DONE) return claimed;
+        block_slot *slot = slot_of(blocks, claim.block, claim.offset);
+        if (!await_written(slot)) continue;
+        ceni_copy_element(element, slot->element, blocks->element_size);
+        finish(blocks, claim.block, claim.offset);
+        return CENI_DONE;
+    }
+}
+
+/* ---- Close and look ------------------------------------------------------------------- */
+
+bool ceni_queue_blocks_close(ceni_queue_blocks *blocks)
+{
+    return !(ceni_or_seq_cst(&blocks->tail, CLOSED) & CLOSED); /* [B8] */
+}
+
+static ceni_queue_blocks *changeable(const ceni_queue_blocks *blocks)
+{
+    return (ceni_queue_blocks *)(uintptr_t)blocks;
+}
+
+bool ceni_queue_blocks_closed(const ceni_queue_blocks *blocks)
+{
+    return ceni_load_seq_cst(&changeable(blocks)->tail) & CLOSED; /* [B6] */
+}
+
+/* Head first: then "equal" means that it was empty when tail was read. */
+bool ceni_queue_blocks_may_pop(const ceni_queue_blocks *blocks)
+{
+    uint64_t head = ceni_load_acquire(&changeable(blocks)->head); /* [B2] */
+    return ceni_load_seq_cst(&changeable(blocks)->tail) != head; /* [B6] */
+}
+
+static uint64_t count_to(uint64_t position)
+{
+    return (position >> SHIFT) * SLOTS + (position & OFFSET);
+}
+
+size_t ceni_queue_blocks_length(const ceni_queue_blocks *blocks)
+{
+    for (;;) {
+        uint64_t tail = ceni_load_acquire(&changeable(blocks)->tail); /* [B2] */
+        uint64_t head = ceni_load_acquire(&changeable(blocks)->head); /* [B2] */
+        if (ceni_load_acquire(&changeable(blocks)->tail) != tail) continue; /* [B2] */
+        return count_to(tail & ~CLOSED) - count_to(head);
+    }
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting for one of several operations, of which exactly one happens. A
+ * blocking push or pop is the same with one case.
+ *
+ *     try ──▶ done                            (without joining anything)
+ *      │ blocked
+ *      ▼
+ *     join every list ──▶ look again ──▶ park ──▶ called, expired or withdrawn
+ *      ▲                     │ may go             │
+ *      └──── leave all ◀─────┴────────────────────┘
+ *
+ * Called from a rendezvous: the element has been passed, the operation is
+ * done. Called from any other list: as its heir; try again, then resign and
+ * see that nothing is left lying there (I3 of waitlist.c). Being called is
+ * settled by one word, so a select is never called from two lists.
+ *
+ * An operation is carried out either in the try phase, standing in no list,
+ * or by the partner in a rendezvous that settled us. So never two.
+ *
+ * Order table
+ * [X1] wait | load of verdict | acquire | W5 in waitlist.c | the verdict (a passed element comes through the lock, I4 there) | a verdict is taken for open that is settled
+ */
+#include <assert.h>
+
+#include "base/plant.h"
+#include "port/deadline.h"
+#include "port/port.h"
+#include "sync/backoff.h"
+#include "sync/queue_inside.h"
+
+/* Looks before parking: after 2^FIRST pauses, twice as many each time, up to
+ * 2^(PAUSES - 1), then after each of YIELDS turns given to others. The first
+ * gap decides the speed of a busy queue: a thread that looks too soon finds
+ * one element, takes the line away from the other side for it, and looks too
+ * soon again. Under the controlled scheduler polling only makes schedules
+ * longer. */
+#ifdef CENI_WATCHED
+enum { SPIN_FIRST = 0, SPIN_PAUSES = 0, SPIN_YIELDS = 0 };
+#else
+enum { SPIN_FIRST = 5, SPIN_PAUSES = 8, SPIN_YIELDS = 4 };
+#endif
+
+/* What cen_case.reserved holds while a select runs. */
+typedef struct case_standing {
+    ceni_place place;
+    cen_case *later; /* the next case in the order of the queues' addresses */
+    bool joined;
+} case_standing;
+
+static_assert(sizeof(case_standing) <= sizeof(((cen_case *)0)->reserved), "a case has room for its standing");
+
+static case_standing *standing_of(cen_case *one)
+{
+    return (case_standing *)(void *)one->reserved;
+}
+
+typedef struct selection {
+    cen_case *cases;
+    size_t count;
+    bool fair;
+    cen_case *first; /* in the order of the queues' addresses */
+    int64_t moment;  /* the deadline, once it is known */
+    cen_deadline deadline;
+    bool moment_known;
+    ceni_waiter waiter;
+} selection;
+
+/* ---- Trying ---------------------------------------------------------------------- */
+
+static bool valid(const cen_case *one)
+{
+    if (!one->queue) return true;
+    if (!one->element || (unsigned)one->direction > CEN_POP) return false;
+    return one->direction == CEN_POP || one->queue->form != CENI_FORM_SOURCE;
+}
+
+/* The nth case to be tried: from the start, or from a random one on. */
+static ceni_attempt try_from(selection *s, size_t start, size_t *out)
+{
+    ceni_attempt worst = CENI_BLOCKED;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t which = start + i < s->count ? start + i : start + i - s->count;
+        cen_case *one = &s->cases[which];
+        if (!one->queue) continue;
+        ceni_attempt attempt = ceni_queue_attempt(one->queue, one->direction, one->element);
+        if (attempt == CENI_BUSY) worst = CENI_BUSY;
+        if (attempt == CENI_BUSY || attempt == CENI_BLOCKED) continue;
+        *out = which;
+        return attempt;
+    }
+    return worst;
+}
+
+/* Equally likely among those that may go: one pass counts them, one draws. A
+ * plain rotation would favour the case behind a run of blocked ones. */
+static size_t fair_start(const selection *s)
+{
+    size_t ready = 0, chosen = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const cen_case *one = &s->cases[i];
+        if (!one->queue || !ceni_queue_may(one->queue, one->direction)) continue;
+        ready++;
+        if (ceni_random() % ready == 0) chosen = i;
+    }
+    return chosen;
+}
+
+static ceni_attempt try_all(selection *s, size_t *out)
+{
+    return try_from(s, s->fair && s->count > 1 ? fair_start(s) : 0, out);
+}
+
+/* ---- Joining and leaving ------------------------------------------------------------ */
+
+static void sort_cases(selection *s)
+{
+    s->first = NULL;
+    for (size_t i = 0; i < s->count; i++) {
+        cen_case *one = &s->cases[i], **at = &s->first;
+        if (!one->queue) continue;
+        while (*at && (uintptr_t)(*at)->queue <= (uintptr_t)one->queue) at = &standing_of(*at)->later;
+        standing_of(one)->later = *at;
+        standing_of(one)->joined = false;
+        *at = one;
+    }
+}
+
+/* Joins one list and looks again. BLOCKED: parking is safe as far as this case goes. */
+static ceni_attempt join_one(selection *s, cen_case *one)
+{
+    case_standing *standing = standing_of(one);
+    uint32_t number = (uint32_t)(one - s->cases);
+    standing->place.heir = false;
+    ceni_list_init(&standing->place.link);
+    if (one->queue->form == CENI_FORM_MEET) {
+        standing->joined = true;
+        return ceni_meet_join(one->queue, one->direction, &standing->place, &s->waiter, number, one->element);
+    }
+    if (ceni_planted(look_before_joining) && ceni_queue_may(one->queue, one->direction)) return CENI_BUSY;
+    ceni_waitlist_join(ceni_queue_list(one->queue, one->direction), &standing->place, &s->waiter, number, one->element);
+    standing->joined = true;
+    if (ceni_planted(look_before_joining)) return CENI_BLOCKED;
+    return ceni_queue_may(one->queue, one->direction) ? CENI_BUSY : CENI_BLOCKED;
+}
+
+/* DONE: a rendezvous took place, *out says in which case. BLOCKED: all joined. */
+static ceni_attempt join_all(selection *s, size_t *out)
+{
+    ceni_waiter_init_thread(&s->waiter);
+    for (cen_case *one = s->first; one; one = standing_of(one)->later) {
+        ceni_attempt joined = join_one(s, one);
+        if (joined == CENI_DONE) *out = (size_t)(one - s->cases);
+        if (joined != CENI_BLOCKED) return joined;
+    }
+    return CENI_BLOCKED;
+}
+
+/* The case from whose list this waiter was called as the heir, or NULL. */
+static cen_case *leave_all(selection *s)
+{
+    cen_case *heir_of = NULL;
+    for (cen_case *one = s->first; one; one = standing_of(one)->later) {
+        case_standing *standing = standing_of(one);
+        if (!standing->joined) continue;
+        standing->joined = false;
+        if (ceni_planted(select_stays_behind) && one != s->first) continue;
+        if (ceni_waitlist_leave(ceni_queue_list(one->queue, one->direction), &standing->place)) heir_of = one;
+    }
+    return heir_of;
+}
+
+/* What was published while this waiter was the heir is seen to. */
+static void resign(cen_case *one)
+{
+    ceni_waitlist *list = ceni_queue_list(one->queue, one->direction);
+    ceni_waitlist_resign(list);
+    if (ceni_planted(resign_without_look)) return;
+    if (ceni_queue_may(one->queue, one->direction)) ceni_waitlist_nudge(list);
+}
+
+/* ---- Waiting --------------------------------------------------------------------------- */
+
+static int64_t deadline_of(selection *s)
+{
+    if (s->deadline.ns_ == CEN_NEVER.ns_) return CENI_FOREVER;
+    if (!s->moment_known) s->moment = ceni_deadline_moment(s->deadline, ceni_clock_now());
+    s->moment_known = true;
+    return s->moment;
+}
+
+/* Until when to park: the deadline, or when the first source is due. */
+static int64_t park_until(selection *s)
+{
+    int64_t until = deadline_of(s);
+    for (cen_case *one = s->first; one; one = standing_of(one)->later) {
+        if (one->queue->form != CENI_FORM_SOURCE) continue;
+        int64_t due = ceni_source_next(&one->queue->source);
+        if (due < until) until = due;
+    }
+    return until;
+}
+
+/* Parks, if nothing speaks against it, and stands in no list afterwards.
+ * DONE: a rendezvous took place. Else: try again, *heir_of first if not NULL. */
+static ceni_attempt wait_once(selection *s, size_t *out, cen_case **heir_of)
+{
+    ceni_attempt joined = join_all(s, out);
+    if (joined == CENI_BLOCKED) ceni_waiter_park(&s->waiter, park_until(s));
+    bool withdrawn = ceni_waiter_settle(&s->waiter, CENI_VERDICT_WITHDRAWN);
+    *heir_of = leave_all(s);
+    if (joined == CENI_DONE) return CENI_DONE;
+    uint32_t verdict = ceni_load_acquire(&s->waiter.verdict); /* [X1] */
+    if (withdrawn || verdict < CENI_VERDICT_CASE) return CENI_BLOCKED;
+    size_t which = verdict - CENI_VERDICT_CASE;
+    if (s->cases[which].queue->form != CENI_FORM_MEET) return CENI_BLOCKED;
+    *out = which;
+    return CENI_DONE;
+}
+
+static bool any_may(const selection *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const cen_case *one = &s->cases[i];
+        if (one->queue && one->queue->form < CENI_FORM_MEET && ceni_queue_may(one->queue, one->direction)) return true;
+    }
+    return false;
+}
+
+/* A few looks before parking, further and further apart: the other side is
+ * often a moment away, a sleep and a wake-up cost a thousand looks, and every
+ * look takes the line that the other side is writing to. */
+static bool worth_a_look(const selection *s)
+{
+    int first = ceni_cpu_count() > 1 ? SPIN_FIRST : SPIN_PAUSES;
+    for (int step = first; step < SPIN_PAUSES + SPIN_YIELDS; step++) {
+        if (step < SPIN_PAUSES)
+            for (unsigned i = 0; i < 1u << step; i++) ceni_pause();
+        else ceni_thread_yield();
+        if (any_may(s)) return true;
+    }
+    return false;
+}
+
+static bool expired(selection *s)
+{
+    return s->deadline.ns_ != CEN_NEVER.ns_ && ceni_clock_now() >= deadline_of(s);
+}
+
+static cen_status status_of(ceni_attempt decided)
+{
+    return decided == CENI_DONE ? CEN_OK : decided == CENI_SHUT ? CEN_CLOSED : CEN_NO_MEMORY;
+}
+
+cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, size_t *out)
+{
+    selection s = {.cases = cases, .count = count, .fair = fair, .deadline = deadline};
+    ceni_backoff backoff = {0};
+    cen_case *heir_of = NULL;
+    bool late = ceni_deadline_is_now(deadline);
+    sort_cases(&s);
+    for (;;) {
+        ceni_attempt attempt = try_all(&s, out);
+        if (heir_of && !(ceni_planted(expired_heir_keeps_role) && late)) resign(heir_of);
+        heir_of = NULL;
+        if (attempt != CENI_BLOCKED && attempt != CENI_BUSY) return status_of(attempt);
+        if (late) return CEN_TIMEOUT;
+        if (attempt == CENI_BUSY) {
+            ceni_backoff_wait(&backoff);
+            late = expired(&s);
+            continue;
+        }
+        backoff.step = 0;
+        if (worth_a_look(&s)) {
+            late = expired(&s);
+            continue;
+        }
+        if (wait_once(&s, out, &heir_of) == CENI_DONE) return CEN_OK;
+        late = expired(&s);
+    }
+}
+
+/* ---- The public functions ------------------------------------------------------------------ */
+
+static cen_status checked_select(cen_case *cases, size_t count, cen_deadline deadline, bool fair, size_t *out)
+{
+    if ((!cases && count) || !out || count > UINT32_MAX - CENI_VERDICT_CASE) return CEN_INVALID;
+    deadline = ceni_deadline_or(deadline, CEN_NEVER);
+    bool can_end = deadline.ns_ != CEN_NEVER.ns_;
+    for (size_t i = 0; i < count; i++) {
+        if (!valid(&cases[i])) return CEN_INVALID;
+        can_end = can_end || cases[i].queue;
+    }
+    if (!can_end) return CEN_INVALID;
+    size_t which;
+    cen_status status = ceni_wait_for_any(cases, count, deadline, fair, &which);
+    if (status != CEN_TIMEOUT) *out = which;
+    return status;
+}
+
+cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadline, size_t *out)
+{
+    return checked_select(cases, count, deadline, true, out);
+}
+
+cen_status cen_select_biased(cen_case *cases, size_t count, cen_deadline deadline, size_t *out)
+{
+    return checked_select(cases, count, deadline, false, out);
+}
+
+cen_status cen_try_select(cen_case *cases, size_t count, size_t *out)
+{
+    return checked_select(cases, count, CEN_NOW, true, out);
+}
