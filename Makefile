@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+# A short front door to CMake and the scripts of tools/. Each target installs
+# the Debian packages it needs if they are missing.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+STRESS_SECONDS ?= 60
+FUZZ_SECONDS ?= 60
+
+.PHONY: help demo check lint bench bench-queue explore stress fuzz coverage install clean
+.NOTPARALLEL:
+
+help:
+	@echo 'make demo          build it and see it work'
+	@echo 'make check         build and run every test, with gcc, clang and the sanitizers'
+	@echo 'make lint          layers, order tables, headers, symbols, static analysis'
+	@echo 'make bench         every benchmark'
+	@echo 'make bench-queue   the queue beside its peers'
+	@echo 'make explore       the controlled scheduler, as deep as it is worth'
+	@echo 'make stress        random load on real threads; STRESS_SECONDS=$(STRESS_SECONDS)'
+	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make coverage      lines and branches per room'
+	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set'
+	@echo 'make clean         remove build/'
+
+demo:
+	@tools/install-packages build
+	@tools/build release
+	build/release/examples/pipeline
+
+check:
+	@tools/install-packages check cross
+	@tools/check
+
+lint:
+	@tools/install-packages lint
+	@tools/lint
+
+bench: bench-queue
+
+bench-queue:
+	@tools/install-packages bench
+	bench/queue/run
+
+explore:
+	@tools/install-packages check
+	@tools/build explore
+	CENOTE_EXPLORE_DEPTH=deep tools/run-tests --match '^explore-' build/explore
+
+stress:
+	@tools/install-packages check
+	@tools/build explore
+	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) tools/run-tests --match '^stress-' --jobs 1 build/explore
+
+fuzz:
+	@tools/install-packages fuzz
+	@tools/fuzz $(FUZZ_SECONDS)
+
+coverage:
+	@tools/install-packages coverage
+	@tools/coverage
+
+install:
+	@tools/install-packages build
+	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)'
+	DESTDIR='$(DESTDIR)' cmake --install build/release
+
+clean:
+	rm -rf build

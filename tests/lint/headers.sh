@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154 # sourced by tools/check-lint-tools
+
+header_tree() {
+    fresh
+    put include/cenote/thing.h <<<"$1"
+}
+header_tree '#include <stddef.h>
+size_t cen_thing(void);'
+accepts "check-headers accepts a header that stands alone" "$tools/check-headers" "$tree"
+header_tree 'size_t cen_thing(void);'
+rejects "check-headers rejects a header that needs another before it" "does not compile alone" "$tools/check-headers" "$tree"
+header_tree 'int cen_thing(int class);'
+rejects "check-headers rejects a header that is not C++17" "g++ -x c++ -std=c++17" "$tools/check-headers" "$tree"
+header_tree 'static inline int cen_thing(void) { return ({ 1; }); }'
+rejects "check-headers rejects a header that is not plain C11" "gcc -x c -std=c11" "$tools/check-headers" "$tree"

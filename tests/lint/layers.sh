@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154 # sourced by tools/check-lint-tools
+
+layered_tree() {
+    fresh
+    put src/LAYERS <<-END
+	# room library may include
+	base  libcenote  -
+	port  libcenote  base
+	sync  libcenote  port base
+	END
+    put src/base/list.h <<<'#include <stddef.h>'
+    put src/port/clock.c <<<'#include "base/list.h"'
+    put src/sync/queue.c <<<'#include "port/clock.h"'
+    put include/cenote/queue.h <<<'#include <stddef.h>'
+}
+
+layered_tree
+accepts "check-layers accepts includes that go down" "$tools/check-layers" "$tree"
+put src/base/list.c <<<'#include "sync/queue.h"'
+rejects "check-layers rejects an upward include" "base may not include sync" "$tools/check-layers" "$tree"
+
+layered_tree
+put src/sync/queue.c <<<'  #  include "../port/clock.h"'
+rejects "check-layers rejects an include by a way around" 'is not written as "room/file.h"' "$tools/check-layers" "$tree"
+
+layered_tree
+put include/cenote/queue.h <<<'#include "base/list.h"'
+rejects "check-layers rejects a public header that includes src" "a public header may not include" "$tools/check-layers" "$tree"
+
+layered_tree
+put src/attic/old.c <<<'#include <stdio.h>'
+rejects "check-layers rejects a folder that is no room" "is no room" "$tools/check-layers" "$tree"
+
+layered_tree
+put src/LAYERS <<-'END'
+	base  libcenote  sync
+	port  libcenote  base
+	sync  libcenote  port base
+	END
+rejects "check-layers rejects rooms that stand on one another" "stand on one another" "$tools/check-layers" "$tree"
+
+# The symbols: a library of two objects, as CMake would leave them.
+built_tree() {
+    layered_tree
+    local objects=$tree/build/CMakeFiles/cenote-objects.dir/src
+    mkdir -p "$objects/base" "$objects/sync"
+    printf '%s\n' "$1" | gcc -fPIC -x c -c -o "$objects/base/list.c.o" -
+    printf '%s\n' "$2" | gcc -fPIC -x c -c -o "$objects/sync/queue.c.o" -
+    gcc -shared -o "$tree/build/libcenote.so" "$objects"/*/*.o "${@:3}"
+}
+
+built_tree 'int ceni_low(void) { return 1; }' 'int ceni_low(void); int cen_high(void) { return ceni_low(); }'
+accepts "check-layers accepts symbols that go down" "$tools/check-layers" --library "$tree/build" "$tree"
+built_tree 'int cen_high(void); int ceni_low(void) { return cen_high(); }' 'int cen_high(void) { return 1; }'
+rejects "check-layers rejects an upward call without an include" "base may not use cen_high of sync" \
+    "$tools/check-layers" --library "$tree/build" "$tree"
+built_tree 'int ceni_low(void) { return 1; }' 'int foreign(void); int cen_high(void) { return foreign(); }'
+rejects "check-layers rejects a symbol that is not of libc" "needs foreign" "$tools/check-layers" --library "$tree/build" "$tree"
+built_tree 'int ceni_low(void) { return 1; }' 'double cos(double); double cen_high(double x) { return cos(x); }' -lm
+rejects "check-layers rejects another library" "needs the library libm" "$tools/check-layers" --library "$tree/build" "$tree"

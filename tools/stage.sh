@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# To be sourced: stages of a longer run, and the one log that their results go to.
+#
+#   stage_log FILE               empties FILE; all results go there
+#   stage "sentence" COMMAND...  runs one stage under a heading, with its time
+#   record pass|fail "sentence"  one result of a script's own
+#   stage_summary                prints "N passed, N failed"; false if any failed or none passed
+#
+# Test programs append their own lines to the same log. A stage whose command
+# fails without having said so in the log counts as one failure, and one that
+# succeeds without a line counts as one pass: nothing is lost, nothing twice.
+
+stage_log() {
+    export CENOTE_TEST_LOG=$1
+    case $CENOTE_TEST_LOG in /*) ;; *) CENOTE_TEST_LOG=$PWD/$CENOTE_TEST_LOG ;; esac
+    mkdir -p "$(dirname "$CENOTE_TEST_LOG")"
+    : >"$CENOTE_TEST_LOG"
+}
+
+record() {
+    [ "$1" = pass ] && printf 'ok   %s\n' "$2" || printf 'FAIL %s\n' "$2"
+    [ -z "${CENOTE_TEST_LOG:-}" ] || printf '%s %s\n' "$1" "$2" >>"$CENOTE_TEST_LOG"
+}
+
+stage_count() { grep -c "^$1 " "${2:-$CENOTE_TEST_LOG}" || true; }
+
+stage() {
+    local sentence=$1 began=$SECONDS status=0 failed lines
+    shift
+    printf '\n== %s\n' "$sentence"
+    failed=$(stage_count fail)
+    lines=$(wc -l <"$CENOTE_TEST_LOG")
+    "$@" || status=$?
+    if [ "$status" != 0 ] && [ "$(stage_count fail)" = "$failed" ]; then
+        record fail "$sentence"
+    elif [ "$status" = 0 ] && [ "$(wc -l <"$CENOTE_TEST_LOG")" = "$lines" ]; then
+        record pass "$sentence"
+    fi
+    printf '== %s s\n' "$((SECONDS - began))"
+}
+
+stage_summary() {
+    local passed failed
+    passed=$(stage_count pass)
+    failed=$(stage_count fail)
+    printf '\n'
+    [ "$failed" = 0 ] || sed -n 's/^fail /FAIL /p' "$CENOTE_TEST_LOG"
+    printf '%s passed, %s failed\n' "$passed" "$failed"
+    [ "$failed" = 0 ] && [ "$passed" != 0 ]
+}
