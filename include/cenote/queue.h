@@ -98,7 +98,7 @@ CEN_API void cen_queue_free(cen_queue *queue);
 /* Never waits. Errors: FULL (bounded: no room, or the slot to be filled is
  * still being emptied; rendezvous: nobody is waiting to pop), CLOSED,
  * NO_MEMORY (unbounded), INVALID (NULL, or a source).
- * Unbounded: once in 63 pushes a block is linked; a push that meets this
+ * Unbounded: once in 255 pushes a block is linked; a push that meets this
  * moment waits for the thread doing it. */
 CEN_API cen_status cen_queue_try_push(cen_queue *queue, const void *element);
 

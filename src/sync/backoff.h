@@ -17,7 +17,7 @@ enum { CENI_BACKOFF_PAUSES = 1, CENI_BACKOFF_YIELDS = 1 }; /* the shortest way t
 #else
 enum { CENI_BACKOFF_PAUSES = 6, CENI_BACKOFF_YIELDS = 24 };
 #endif
-enum { CENI_BACKOFF_SLEEP_NS = 50000 };
+enum { CENI_BACKOFF_SLEEP_NS = 50000, CENI_CONTEND_DOUBLINGS = 4 };
 
 typedef struct ceni_backoff {
     unsigned step;
@@ -39,9 +39,9 @@ static inline void ceni_backoff_wait(ceni_backoff *backoff)
 static inline void ceni_backoff_contend(unsigned *losses)
 {
 #ifndef CENI_WATCHED
-    for (unsigned i = 0; i < 1u << *losses; i++) ceni_pause();
+    for (unsigned i = 0; i < 4u << *losses; i++) ceni_pause();
 #endif
-    if (*losses < CENI_BACKOFF_PAUSES) (*losses)++;
+    if (*losses < CENI_CONTEND_DOUBLINGS) (*losses)++;
 }
 
 #endif

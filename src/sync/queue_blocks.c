@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unbounded queue: blocks of 63 slots in a chain.
+ * The unbounded queue: blocks of 255 slots in a chain.
  *
- *     position = block number << 6 | offset;  offset 63: the block is used up
+ *     position = block number << 8 | offset; offset 255: the block is used up
  *                                             and the next is being linked
  *     head_block ─▶ [s s s s ... s] ─▶ [s s s . . .] ◀─ tail_block
  *                        ▲ head              ▲ tail
@@ -29,10 +29,10 @@
  *  B3 A block is given back by whoever finishes the last of its slots. The
  *     finisher of the last slot walks the others; where it meets an unfinished
  *     one it leaves the walk to that slot's finisher (WALK).
- *  B4 tail leaves offset 63 after tail_block and next are set; head leaves it
+ *  B4 tail leaves offset 255 after tail_block and next are set; head leaves it
  *     after head_block is set. So a position and a block pointer read after it
  *     belong together if the position is still the same at the claim.
- *  B5 A pop claims the last slot of a block only when tail is past offset 63:
+ *  B5 A pop claims the last slot of a block only when tail is past offset 255:
  *     then next is set. Before that, the push of the last slot has not
  *     returned, and passing it over is allowed.
  *
@@ -49,10 +49,10 @@
  * [B7] move on         | store of head       | release | B2 | head_block | as B2
  * [B8] close           | or on tail          | seq_cst | B6 | the mark, before everybody is called | a waiter parks in a closed queue
  * [B9] pop             | cas of head         | acq_rel | B7 | the claim | two pops of one slot
- * [B10] push           | or on state         | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are there
+ * [B10] push           | add to state        | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are there
  * [B11] pop            | load of state       | acquire | B10 | the element's bytes | as B10
- * [B12] abandon        | or on state         | acq_rel | B10 | who of the two finishes the slot | a slot finished twice, or never
- * [B13] finish, walk   | or, load of state   | acq_rel, acquire | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
+ * [B12] abandon        | add to state        | acq_rel | B10 | who of the two finishes the slot | a slot finished twice, or never
+ * [B13] finish, walk   | add, load of state  | acq_rel, acquire | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
  * [B14] spare          | exchange, cas       | acq_rel | B14 | the block's zeroed slots | as B3
  * [B15] known tail     | load, store         | acquire, release | B15 | what B6 carried to the pop that looked | next of a full block is read too early
  *
@@ -64,7 +64,9 @@
 #include "sync/backoff.h"
 #include "sync/queue_inside.h"
 
-enum { SLOTS = CENI_BLOCK_SLOTS, SHIFT = CENI_BLOCK_SHIFT, LAST = SLOTS - 1 };
+
+/* Bits of a slot's state. Each is set once in the life of a block, so adding
+ * sets it, in one instruction where "or" with its old value takes a loop. */
 enum { WRITTEN = 1, ABANDONED = 2, FINISHED = 4, WALK = 8 };
 
 /* Looks at a slot that is being written, before it is abandoned. Under the
@@ -75,7 +77,6 @@ enum { PATIENCE = 1 };
 enum { PATIENCE = 128 };
 #endif
 
-#define OFFSET ((uint64_t)SLOTS)
 #define CLOSED ((uint64_t)1 << 63)
 
 typedef struct block_slot {
@@ -90,6 +91,16 @@ struct ceni_block {
     char slots[];
 };
 
+static uint64_t offset_of(const ceni_queue_blocks *blocks, uint64_t position)
+{
+    return position & blocks->slots;
+}
+
+static uint64_t last_of(const ceni_queue_blocks *blocks)
+{
+    return blocks->slots - 1;
+}
+
 static block_slot *slot_of(const ceni_queue_blocks *blocks, ceni_block *block, uint64_t offset)
 {
     return (block_slot *)(void *)(block->slots + offset * blocks->slot_size);
@@ -102,7 +113,7 @@ enum { BLOCK_ALIGN = 16 };
 
 static size_t block_size(const ceni_queue_blocks *blocks)
 {
-    return sizeof(ceni_block) + SLOTS * blocks->slot_size;
+    return sizeof(ceni_block) + blocks->slots * blocks->slot_size;
 }
 
 static ceni_block *get_block(ceni_queue_blocks *blocks)
@@ -127,26 +138,26 @@ static void put_block(ceni_queue_blocks *blocks, ceni_block *block)
 static void recycle(ceni_queue_blocks *blocks, ceni_block *block)
 {
     ceni_store_relaxed(&block->next, NULL); /* carries nothing: B14 and B4 carry the block */
-    for (uint64_t i = 0; i < SLOTS; i++) ceni_store_relaxed(&slot_of(blocks, block, i)->state, 0); /* the same */
+    for (uint64_t i = 0; i < blocks->slots; i++) ceni_store_relaxed(&slot_of(blocks, block, i)->state, 0); /* the same */
     put_block(blocks, block);
 }
 
 /* Goes on with the walk at `offset`; the last slot is finished already. */
 static void walk(ceni_queue_blocks *blocks, ceni_block *block, uint64_t offset)
 {
-    for (; offset < LAST; offset++) {
+    for (; offset < last_of(blocks); offset++) {
         block_slot *slot = slot_of(blocks, block, offset);
         if (ceni_planted(block_freed_early)) break;
         if (ceni_load_acquire(&slot->state) & FINISHED) continue; /* [B13] */
-        if (!(ceni_or_acq_rel(&slot->state, WALK) & FINISHED)) return; /* [B13] */
+        if (!(ceni_add_acq_rel(&slot->state, WALK) & FINISHED)) return; /* [B13] */
     }
     recycle(blocks, block);
 }
 
 static void finish(ceni_queue_blocks *blocks, ceni_block *block, uint64_t offset)
 {
-    if (offset == LAST) walk(blocks, block, 0);
-    else if (ceni_or_acq_rel(&slot_of(blocks, block, offset)->state, FINISHED) & WALK) /* [B13] */
+    if (offset == last_of(blocks)) walk(blocks, block, 0);
+    else if (ceni_add_acq_rel(&slot_of(blocks, block, offset)->state, FINISHED) & WALK) /* [B13] */
         walk(blocks, block, offset + 1);
 }
 
@@ -155,6 +166,8 @@ cen_status ceni_queue_blocks_init(ceni_queue_blocks *blocks, const cen_allocator
     blocks->allocator = allocator;
     blocks->element_size = element_size;
     blocks->slot_size = sizeof(block_slot) + ((element_size + 7) & ~(size_t)7);
+    blocks->slots = CENI_BLOCK_SLOTS;
+    while (blocks->slots > CENI_BLOCK_SLOTS_LEAST && block_size(blocks) > CENI_BLOCK_BYTES) blocks->slots /= 2;
     ceni_block *first = get_block(blocks);
     if (!first) return CEN_NO_MEMORY;
     ceni_store_release(&blocks->head_block, first); /* [B4] */
@@ -197,17 +210,17 @@ static ceni_attempt claim_push(ceni_queue_blocks *blocks, slot_claim *out)
     uint64_t tail = ceni_load_acquire(&blocks->tail); /* [B2] */
     for (;;) {
         ceni_block *block = ceni_load_acquire(&blocks->tail_block); /* [B3] */
-        uint64_t offset = tail & OFFSET;
+        uint64_t offset = offset_of(blocks, tail);
         if (tail & CLOSED) {
             result = CENI_SHUT;
             break;
         }
-        if (offset == OFFSET) { /* somebody is linking the next block */
+        if (offset == blocks->slots) { /* somebody is linking the next block */
             ceni_backoff_wait(&backoff);
             tail = ceni_load_acquire(&blocks->tail); /* [B2] */
             continue;
         }
-        if (offset == LAST && !next && !(next = get_block(blocks))) {
+        if (offset == last_of(blocks) && !next && !(next = get_block(blocks))) {
             result = CENI_STARVED;
             break;
         }
@@ -216,7 +229,7 @@ static ceni_attempt claim_push(ceni_queue_blocks *blocks, slot_claim *out)
             continue;
         }
         *out = (slot_claim){block, offset};
-        if (offset == LAST) {
+        if (offset == last_of(blocks)) {
             link_next(blocks, block, next);
             next = NULL;
         }
@@ -234,7 +247,7 @@ ceni_attempt ceni_queue_blocks_push(ceni_queue_blocks *blocks, const void *eleme
         if (claimed != CENI_DONE) return claimed;
         block_slot *slot = slot_of(blocks, claim.block, claim.offset);
         ceni_copy_element(slot->element, element, blocks->element_size);
-        if (!(ceni_or_acq_rel(&slot->state, WRITTEN) & ABANDONED)) return CENI_DONE; /* [B10] */
+        if (!(ceni_add_acq_rel(&slot->state, WRITTEN) & ABANDONED)) return CENI_DONE; /* [B10] */
         finish(blocks, claim.block, claim.offset);
         if (ceni_planted(abandoned_push_forgets)) return CENI_DONE;
     }
@@ -250,7 +263,7 @@ static ceni_attempt nothing_there(uint64_t tail)
 /* Whether the slot at `head` may be claimed: DONE if so. */
 static ceni_attempt claimable(ceni_queue_blocks *blocks, uint64_t head)
 {
-    uint64_t needed = head + 1 + ((head & OFFSET) == LAST); /* past the link, for a last slot (B5) */
+    uint64_t needed = head + 1 + (offset_of(blocks, head) == last_of(blocks)); /* past the link, for a last slot (B5) */
     if (ceni_load_acquire(&blocks->known_tail) >= needed) return CENI_DONE; /* [B15] */
     uint64_t tail = ceni_load_seq_cst(&blocks->tail); /* [B6] */
     uint64_t position = tail & ~CLOSED;
@@ -267,8 +280,8 @@ static ceni_attempt claim_pop(ceni_queue_blocks *blocks, slot_claim *out)
     uint64_t head = ceni_load_acquire(&blocks->head); /* [B2] */
     for (;;) {
         ceni_block *block = ceni_load_acquire(&blocks->head_block); /* [B3] */
-        uint64_t offset = head & OFFSET;
-        if (offset == OFFSET) { /* another pop is moving on to the next block: three steps */
+        uint64_t offset = offset_of(blocks, head);
+        if (offset == blocks->slots) { /* another pop is moving on to the next block: three steps */
             if (backoff.step == CENI_BACKOFF_PAUSES) return CENI_BUSY;
             ceni_backoff_wait(&backoff);
             head = ceni_load_acquire(&blocks->head); /* [B2] */
@@ -285,7 +298,7 @@ static ceni_attempt claim_pop(ceni_queue_blocks *blocks, slot_claim *out)
             ceni_backoff_contend(&losses);
             continue;
         }
-        if (offset == LAST) {
+        if (offset == last_of(blocks)) {
             ceni_block *next = ceni_load_acquire(&block->next); /* [B3] */
             ceni_store_release(&blocks->head_block, next);      /* [B4] */
             ceni_store_release(&blocks->head, head + 2);        /* [B7] */
@@ -302,7 +315,7 @@ static bool await_written(block_slot *slot)
         if (looks > 0) ceni_pause();
         if (ceni_load_acquire(&slot->state) & WRITTEN) return true; /* [B11] */
     }
-    return ceni_or_acq_rel(&slot->state, ABANDONED) & WRITTEN; /* [B12] */
+    return ceni_add_acq_rel(&slot->state, ABANDONED) & WRITTEN; /* [B12] */
 }
 
 ceni_attempt ceni_queue_blocks_pop(ceni_queue_blocks *blocks, void *element)
@@ -343,9 +356,9 @@ bool ceni_queue_blocks_may_pop(const ceni_queue_blocks *blocks)
     return ceni_load_seq_cst(&changeable(blocks)->tail) != head; /* [B6] */
 }
 
-static uint64_t count_to(uint64_t position)
+static uint64_t count_to(const ceni_queue_blocks *blocks, uint64_t position)
 {
-    return (position >> SHIFT) * SLOTS + (position & OFFSET);
+    return position / (blocks->slots + 1) * blocks->slots + offset_of(blocks, position);
 }
 
 size_t ceni_queue_blocks_length(const ceni_queue_blocks *blocks)
@@ -354,6 +367,6 @@ size_t ceni_queue_blocks_length(const ceni_queue_blocks *blocks)
         uint64_t tail = ceni_load_acquire(&changeable(blocks)->tail); /* [B2] */
         uint64_t head = ceni_load_acquire(&changeable(blocks)->head); /* [B2] */
         if (ceni_load_acquire(&changeable(blocks)->tail) != tail) continue; /* [B2] */
-        return count_to(tail & ~CLOSED) - count_to(head);
+        return count_to(blocks, tail & ~CLOSED) - count_to(blocks, head);
     }
 }

@@ -55,14 +55,15 @@ size_t ceni_queue_ring_length(const ceni_queue_ring *ring);
 /* ---- Unbounded: linked blocks ----------------------------------------------------- */
 
 /* Slots per block; one number less than a power of two, because the last
- * position of each block means that it is used up. Under the controlled
- * scheduler blocks are tiny, so that their ends are met all the time. */
+ * position of each block means that it is used up. Blocks of large elements
+ * have fewer. Under the controlled scheduler all blocks are tiny, so that
+ * their ends are met all the time. */
 #ifdef CENI_WATCHED
-enum { CENI_BLOCK_SHIFT = 2 };
+enum { CENI_BLOCK_SLOTS = 3 };
 #else
-enum { CENI_BLOCK_SHIFT = 6 };
+enum { CENI_BLOCK_SLOTS = 255 };
 #endif
-enum { CENI_BLOCK_SLOTS = (1 << CENI_BLOCK_SHIFT) - 1 };
+enum { CENI_BLOCK_SLOTS_LEAST = 3, CENI_BLOCK_BYTES = 1 << 16 };
 
 typedef struct ceni_block ceni_block;
 
@@ -70,6 +71,7 @@ typedef struct ceni_queue_blocks {
     /* fixed before use */
     const cen_allocator *allocator;
     size_t slot_size, element_size;
+    uint64_t slots; /* per block; also the mask of a position's offset, and the offset that means "used up" */
     /* any thread, atomically; each end on a line of its own */
     _Alignas(CENI_LINE) _Atomic uint64_t head;
     _Atomic(ceni_block *) head_block;
