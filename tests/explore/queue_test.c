@@ -355,7 +355,7 @@ EXPLORE(a_block_is_freed_only_after_its_last_reader, 4)
 
 /* Two pushes in flight, one pop that does not wait: it gets an element as soon
  * as one of the pushes has returned, whichever that is. */
-EXPLORE(try_pop_passes_over_a_push_that_is_stuck_midway, 3)
+EXPLORE(try_pop_passes_over_a_push_that_is_stuck_midway, 4)
 {
     queue = make(CEN_QUEUE_UNBOUNDED, 0);
     ceni_thread stuck = start("stuck push", push_number, (void *)1);
@@ -431,7 +431,7 @@ static void try_push_one(void *into)
     *(cen_status *)into = cen_queue_try_push(queue, &value);
 }
 
-EXPLORE(a_forced_push_meets_a_push_that_is_stuck_midway, 3)
+EXPLORE(a_forced_push_meets_a_push_that_is_stuck_midway, 4)
 {
     queue = make(CEN_QUEUE_BOUNDED, 1);
     cen_status pushed = CEN_INVALID;
@@ -445,7 +445,7 @@ EXPLORE(a_forced_push_meets_a_push_that_is_stuck_midway, 3)
     cen_queue_free(queue);
 }
 
-EXPLORE(a_forced_push_leaves_a_closed_queue_closed, 3)
+EXPLORE(a_forced_push_leaves_a_closed_queue_closed, 4)
 {
     queue = make(CEN_QUEUE_BOUNDED, 1);
     push_number((void *)1);
@@ -472,7 +472,7 @@ EXPLORE(a_forced_push_wakes_a_sleeping_pop, 4)
 
 /* ---- Attempts that do not wait ------------------------------------------------------------------- */
 
-EXPLORE(two_pops_that_do_not_wait_find_two_finished_pushes, 3)
+EXPLORE(two_pops_that_do_not_wait_find_two_finished_pushes, 4)
 {
     queue = make(CEN_QUEUE_BOUNDED, 4);
     push_two((void *)1);
@@ -484,7 +484,7 @@ EXPLORE(two_pops_that_do_not_wait_find_two_finished_pushes, 3)
     cen_queue_free(queue);
 }
 
-EXPLORE(two_pushes_that_do_not_wait_fit_into_room_for_two, 3)
+EXPLORE(two_pushes_that_do_not_wait_fit_into_room_for_two, 4)
 {
     queue = make(CEN_QUEUE_BOUNDED, 2);
     cen_status one = CEN_INVALID, two = CEN_INVALID;
@@ -496,7 +496,7 @@ EXPLORE(two_pushes_that_do_not_wait_fit_into_room_for_two, 3)
     cen_queue_free(queue);
 }
 
-EXPLORE(a_close_while_a_block_is_being_linked_is_not_forgotten, 3)
+EXPLORE(a_close_while_a_block_is_being_linked_is_not_forgotten, 4)
 {
     go_to_the_end_of_a_block();
     cen_status pushed = CEN_INVALID;
@@ -511,7 +511,7 @@ EXPLORE(a_close_while_a_block_is_being_linked_is_not_forgotten, 3)
     cen_queue_free(queue);
 }
 
-EXPLORE(a_block_that_is_used_again_is_as_good_as_new, 2)
+EXPLORE(a_block_that_is_used_again_is_as_good_as_new, 4)
 {
     queue = make(CEN_QUEUE_UNBOUNDED, 0);
     for (int i = 0; i < 3 * CENI_BLOCK_SLOTS; i++) {
@@ -548,12 +548,12 @@ static void length_stays_plausible(cen_queue_kind kind, size_t capacity)
     cen_queue_free(queue);
 }
 
-EXPLORE(the_length_is_one_that_the_queue_had_bounded, 3)
+EXPLORE(the_length_is_one_that_the_queue_had_bounded, 4)
 {
     length_stays_plausible(CEN_QUEUE_BOUNDED, 2);
 }
 
-EXPLORE(the_length_is_one_that_the_queue_had_unbounded, 3)
+EXPLORE(the_length_is_one_that_the_queue_had_unbounded, 4)
 {
     length_stays_plausible(CEN_QUEUE_UNBOUNDED, 0);
 }
@@ -587,7 +587,7 @@ static void make_and_free(void *unused)
     cen_queue_free(make(CEN_QUEUE_RENDEZVOUS, 0));
 }
 
-EXPLORE(queues_may_be_made_and_freed_at_the_same_time, 3)
+EXPLORE(queues_may_be_made_and_freed_at_the_same_time, 4)
 {
     ceni_thread other = start("other", make_and_free, NULL);
     make_and_free(NULL);

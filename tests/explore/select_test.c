@@ -87,7 +87,7 @@ EXPLORE(a_select_takes_exactly_one_of_two_pushes_bounded, 3)
     one_select_two_pushes(CEN_QUEUE_BOUNDED);
 }
 
-EXPLORE(a_select_takes_exactly_one_of_two_pushes_unbounded, 2)
+EXPLORE(a_select_takes_exactly_one_of_two_pushes_unbounded, 3)
 {
     one_select_two_pushes(CEN_QUEUE_UNBOUNDED);
 }
@@ -225,7 +225,7 @@ EXPLORE(closing_a_rendezvous_ends_a_select, 4)
 
 /* ---- Who is passed over --------------------------------------------------------------------- */
 
-EXPLORE(a_push_reaches_the_second_in_line_if_the_first_is_called_elsewhere, 2)
+EXPLORE(a_push_reaches_the_second_in_line_if_the_first_is_called_elsewhere, 3)
 {
     left = make(CEN_QUEUE_BOUNDED, 1);
     right = make(CEN_QUEUE_RENDEZVOUS, 0);
@@ -274,7 +274,7 @@ static void push_or_pop_in_the_circle(void *number)
     if (status == CEN_OK && which == 1) expect_equal(got, (int)(i + 1) % 3);
 }
 
-EXPLORE(three_selects_in_a_circle_make_progress, 2)
+EXPLORE(three_selects_in_a_circle_make_progress, 3)
 {
     for (int i = 0; i < 3; i++) circle[i] = make(CEN_QUEUE_RENDEZVOUS, 0);
     ceni_thread one = start("one", push_or_pop_in_the_circle, (void *)0);

@@ -56,7 +56,7 @@ EXPLORE(an_owner_that_leaves_waits_for_the_visitor, 4)
     expect_equal(ceni_directory_count(&directory), 0);
 }
 
-EXPLORE(two_owners_leave_while_one_walk_goes_on, 2)
+EXPLORE(two_owners_leave_while_one_walk_goes_on, 3)
 {
     ceni_directory_init(&directory);
     thing *first = join_new(), *second = join_new();
@@ -79,7 +79,7 @@ static void walk(void *argument)
     ceni_directory_each(&directory, ask, argument);
 }
 
-EXPLORE(a_visitor_that_leaves_its_own_entry_waits_for_other_visitors_only, 3)
+EXPLORE(a_visitor_that_leaves_its_own_entry_waits_for_other_visitors_only, 4)
 {
     ceni_directory_init(&directory);
     join_new();

@@ -100,7 +100,7 @@ static void try_pop_of(void *argument)
 
 /* Nothing is being pushed here. One of the two may meet the other between the
  * blocks and say EMPTY; it never waits, nothing is lost, and both never do. */
-EXPLORE(of_two_pops_that_do_not_wait_only_one_may_miss_an_element_in_the_next_block, 2)
+EXPLORE(of_two_pops_that_do_not_wait_only_one_may_miss_an_element_in_the_next_block, 4)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
     push_all(queue, 1, CENI_BLOCK_SLOTS + 1);

@@ -15,8 +15,11 @@
 static _Atomic uint32_t x, y, seen_x, seen_y;
 static _Atomic uint32_t gate;
 
-/* Runs the exploration in a process of its own; true if it reported `text`. */
-static bool reports(const ceni_exploration *plan, const char *text)
+static char output[1 << 20]; /* of the last child */
+
+/* Explores, or replays a trace, in a process of its own, and keeps its output.
+ * True if it ended as one that reports a failure does. */
+static bool fails(const ceni_exploration *plan, const char *trace)
 {
     int ends[2];
     if (pipe(ends) != 0) return false;
@@ -26,11 +29,11 @@ static bool reports(const ceni_exploration *plan, const char *text)
         dup2(ends[1], 1);
         close(ends[0]);
         close(ends[1]);
-        ceni_world_explore(plan);
+        if (trace) ceni_world_replay(plan, trace);
+        else ceni_world_explore(plan);
         exit(0);
     }
     close(ends[1]);
-    static char output[1 << 20];
     size_t length = 0;
     ssize_t got;
     while ((got = read(ends[0], output + length, sizeof output - length - 1)) > 0) length += (size_t)got;
@@ -38,8 +41,13 @@ static bool reports(const ceni_exploration *plan, const char *text)
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(output, text)) return true;
-    printf("     status %d, output:\n%s\n", status, output);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+static bool reports(const ceni_exploration *plan, const char *text)
+{
+    if (fails(plan, NULL) && strstr(output, text)) return true;
+    printf("     no report of \"%s\" in:\n%s\n", text, output);
     return false;
 }
 
@@ -223,6 +231,57 @@ static void touch_a_dead_stack(void)
 PLAIN_TEST(a_touch_of_a_stack_that_is_gone_is_reported)
 {
     expect(reports(&(ceni_exploration){.body = touch_a_dead_stack}, "use after return"));
+}
+
+/* ---- The story ----------------------------------------------------------------------- */
+
+/* The trace that the last report ends with. */
+static const char *trace_told(void)
+{
+    static char trace[4096];
+    const char *told = strstr(output, "CENOTE_REPLAY=");
+    expect(told != NULL);
+    expect_equal(sscanf(told, "CENOTE_REPLAY=%4095s", trace), 1);
+    return trace;
+}
+
+PLAIN_TEST(a_story_can_be_run_again_and_ends_the_same)
+{
+    static const ceni_exploration plans[] = {
+        {.body = lost_update, .preemptions = 2},
+        {.body = dekker_without_barrier, .preemptions = 2, .tso = true},
+        {.body = lost_wake_up, .preemptions = 2},
+        {.body = lost_update, .random_runs = 500, .changes = 2, .seed = 3},
+    };
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        expect(fails(&plans[i], NULL));
+        char story[4096];
+        snprintf(story, sizeof story, "%s", strstr(output, "the story so far"));
+        expect(fails(&plans[i], trace_told()));
+        expect(strncmp(strstr(output, "the story so far"), story, strlen(story)) == 0);
+    }
+}
+
+PLAIN_TEST(a_story_has_a_column_for_each_thread)
+{
+    expect(fails(&(ceni_exploration){.body = lost_update, .preemptions = 1}, NULL));
+    expect(strstr(output, "1 is a") && strstr(output, "2 is b"));
+    const char *first = strstr(output, " 1| world_test.c"), *second = strstr(output, " 2| world_test.c");
+    expect(first && second);
+    while (first > output && first[-1] != '\n') first--;
+    while (second > output && second[-1] != '\n') second--;
+    expect(strcspn(first, "1") + 20 < strcspn(second, "2"));
+}
+
+PLAIN_TEST(a_schedule_that_is_well_can_be_run_again_too)
+{
+    expect(!fails(&(ceni_exploration){.body = lost_update}, "0:r0"));
+    expect(strstr(output, "the story so far"));
+}
+
+PLAIN_TEST(a_trace_that_cannot_be_read_is_refused)
+{
+    expect(!ceni_world_replay(&(ceni_exploration){.body = lost_update}, "not a trace"));
 }
 
 /* ---- Nothing hides ------------------------------------------------------------------ */
