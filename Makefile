@@ -45,12 +45,12 @@ bench-queue:
 explore:
 	@tools/install-packages check
 	@tools/build explore
-	CENOTE_EXPLORE_DEPTH=deep tools/run-tests --match '^explore-' build/explore
+	CENOTE_EXPLORE_DEPTH=deep tools/run-tests --show --match '^explore-|_explored_' build/explore
 
 stress:
 	@tools/install-packages check
 	@tools/build explore
-	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) tools/run-tests --match '^stress-' --jobs 1 build/explore
+	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) tools/run-tests --show --match '^stress-' build/explore
 
 fuzz:
 	@tools/install-packages fuzz

@@ -18,6 +18,7 @@ list(APPEND port_fake_sources
   src/port/fake/explore.c
   src/port/fake/fiber.c
   src/port/fake/memory.c
+  src/port/fake/order.c
   src/port/fake/port.c
   src/port/fake/story.c
   src/port/fake/world.c)

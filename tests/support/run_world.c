@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "support/run.h"
 #include "support/world.h"
@@ -63,6 +64,7 @@ void explore_test(const char *name, void (*body)(void), unsigned preemptions)
     static const unsigned random_runs[] = {200, 2000, 200000};
     const char *trace = getenv("CENOTE_REPLAY"), *tso = getenv("CENOTE_TSO");
     int depth = depth_wanted();
+    if (depth > 0) alarm(3600); /* a campaign, not a test */
     if (trace) {
         ceni_exploration plan = {.body = body, .tso = tso && *tso == '1'};
         expect(ceni_world_replay(&plan, trace));

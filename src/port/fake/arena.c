@@ -98,6 +98,7 @@ void ceni_watch_free(void *memory, size_t size)
     memory_event(&arena, 'f', true);
     size_t start = (size_t)((char *)memory - arena), grained = (size + GRAIN - 1) & ~(size_t)(GRAIN - 1);
     if (grains[start / GRAIN] != GRAIN_LIVE) ceni_world_fail("memory is freed twice, or was never allocated");
+    order_free(world_index(the_world.current), memory, size);
     memset(memory, FREED_PATTERN, size);
     memset(grains + start / GRAIN, GRAIN_FREED, grained / GRAIN);
     ASAN_POISON_MEMORY_REGION(memory, size);

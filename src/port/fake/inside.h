@@ -28,6 +28,7 @@ typedef struct world_store {
     uint64_t value;
     uint8_t size;
     const ceni_site *site;
+    uint32_t stamp[WORLD_THREADS]; /* the thread's clock when it was issued */
 } world_store;
 
 typedef struct world_thread {
@@ -104,6 +105,17 @@ void memory_event(const volatile void *object, uint64_t what, bool writes);
 /* Adds one that touches nothing: every point leaves a trace, or the state after
  * it would be taken for the state before. */
 void memory_step(uint64_t what);
+
+/* order.c */
+void order_begin(void);
+void order_started(unsigned child, unsigned parent);
+void order_joined(unsigned joiner, unsigned ended);
+void order_stamp(unsigned thread, uint32_t *out);
+void order_load(unsigned thread, const volatile void *address, ceni_watch_order order);
+void order_store(unsigned thread, const volatile void *address, ceni_watch_order order, const uint32_t *stamp);
+void order_rmw(unsigned thread, const volatile void *address, ceni_watch_order order);
+void order_copy(unsigned thread, const void *to, const void *from);
+void order_free(unsigned thread, const void *memory, size_t size);
 
 /* arena.c */
 void arena_begin(void);

@@ -98,6 +98,7 @@ void memory_drain_one(world_thread *thread)
     memmove(thread->buffer, thread->buffer + 1, thread->buffered * sizeof oldest);
     arena_check(oldest.object, "a late store reaches memory");
     put(oldest.object, oldest.size, oldest.value);
+    order_store(world_index(thread), oldest.object, oldest.site->order, oldest.stamp);
     event_of(thread, oldest.object, 'D', true);
     story_note(oldest.site, "reaches memory", oldest.value, 0);
 }
@@ -124,8 +125,12 @@ uint64_t ceni_watch_load(const ceni_site *site, const volatile void *object, siz
     arena_check(object, "load");
     const world_store *mine = held_store(the_world.current, object);
     uint64_t value = mine ? mine->value : fetch(object, size);
-    if (mine) the_world.current->past = memory_mix(the_world.current->past, 'F');
-    else memory_event(object, 'L', false);
+    if (mine) {
+        memory_step('F');
+    } else {
+        memory_event(object, 'L', false);
+        order_load(world_index(the_world.current), object, site->order);
+    }
     story_note(site, "is", value, 0);
     return value;
 }
@@ -149,13 +154,18 @@ void ceni_watch_store(const ceni_site *site, volatile void *object, size_t size,
     arena_check(object, "store");
     world_thread *self = the_world.current;
     if (site->order != CENI_SEQ_CST && hold_back(self)) {
-        self->buffer[self->buffered++] = (world_store){object, value, (uint8_t)size, site};
-        self->past = memory_mix(self->past, (uint64_t)(uintptr_t)object + 'H');
+        world_store *held = &self->buffer[self->buffered++];
+        *held = (world_store){.object = object, .value = value, .size = (uint8_t)size, .site = site};
+        order_stamp(world_index(self), held->stamp);
+        memory_step((uint64_t)(uintptr_t)object + 'H');
         story_note(site, "held back:", value, 0);
         return;
     }
     memory_drain_all(self);
+    uint32_t stamp[WORLD_THREADS];
+    order_stamp(world_index(self), stamp);
     put(object, size, value);
+    order_store(world_index(self), object, site->order, stamp);
     memory_event(object, 'S', true);
     story_note(site, "becomes", value, 0);
 }
@@ -182,6 +192,7 @@ uint64_t ceni_watch_rmw(const ceni_site *site, volatile void *object, size_t siz
     put(object, size, apply(site->op, old, operand));
     if (the_world.running) {
         memory_event(object, 'M', true);
+        order_rmw(world_index(the_world.current), object, site->order);
         story_note(site, "was, becomes", old, fetch(object, size));
     }
     return old;
@@ -200,6 +211,8 @@ bool ceni_watch_cas(const ceni_site *site, volatile void *object, size_t size, u
     else *expected = found;
     if (the_world.running) {
         memory_event(object, 'C', swapped);
+        if (swapped) order_rmw(world_index(the_world.current), object, site->order);
+        else order_load(world_index(the_world.current), object, site->order == CENI_RELEASE ? CENI_RELAXED : site->order);
         story_note(site, swapped ? "was, becomes" : "refused, is", found, value);
     }
     return swapped;
@@ -213,6 +226,7 @@ void ceni_watch_copy(void *to, const void *from, size_t size)
         arena_check(to, "copy to");
         memory_event(from, 'R', false);
         memory_event(to, 'B', true);
+        order_copy(world_index(the_world.current), to, from);
         story_note(NULL, "copies bytes", size, 0);
     }
     memcpy(to, from, size);

@@ -125,6 +125,7 @@ void ceni_thread_join(ceni_thread *thread)
         world_block();
     }
     memory_event(other, 'J', true);
+    order_joined(world_index(self), world_index(other));
 }
 
 void ceni_thread_yield(void)

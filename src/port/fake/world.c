@@ -257,6 +257,7 @@ world_thread *world_spawn(const char *name, void (*run)(void *), void *argument)
     thread->past = memory_mix(the_world.current ? the_world.current->past : 0, the_world.count);
     snprintf(thread->name, sizeof thread->name, "%s", name ? name : "thread");
     ceni_fiber_init(&thread->fiber, thread_entry);
+    if (the_world.current) order_started(world_index(thread), world_index(the_world.current));
     return thread;
 }
 
@@ -279,6 +280,7 @@ void world_once(void (*body)(void), world_plan plan, uint64_t step_limit)
     the_world.given_up = false;
     statics_keep();
     memory_begin();
+    order_begin();
     arena_begin();
     story_begin();
     the_world.current = world_spawn("main", run_body, NULL);

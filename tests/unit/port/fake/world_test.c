@@ -360,7 +360,75 @@ static void early_publication(void)
 
 PLAIN_TEST(a_copy_on_the_wrong_side_of_its_publication_shows)
 {
-    expect(reports(&(ceni_exploration){.body = early_publication, .preemptions = 2}, "bytes[1] == 7"));
+    expect(reports(&(ceni_exploration){.body = early_publication, .preemptions = 2}, "data race"));
+}
+
+static void publish_carelessly(void *unused)
+{
+    (void)unused;
+    static const int seven = 7;
+    ceni_watch_copy(&bytes[0], &seven, sizeof seven);
+    ceni_store_relaxed(&gate, 1);
+}
+
+static void publish_with_care(void *unused)
+{
+    (void)unused;
+    static const int seven = 7;
+    ceni_watch_copy(&bytes[0], &seven, sizeof seven);
+    ceni_store_release(&gate, 1);
+}
+
+static void read_what_is_published(void (*publish)(void *))
+{
+    gate = 0;
+    bytes[0] = bytes[1] = 0;
+    ceni_thread a = start("write", publish, NULL);
+    if (ceni_load_acquire(&gate)) ceni_watch_copy(&bytes[1], &bytes[0], sizeof bytes[0]);
+    join(a);
+}
+
+static void relaxed_publication(void)
+{
+    read_what_is_published(publish_carelessly);
+}
+
+static void released_publication(void)
+{
+    read_what_is_published(publish_with_care);
+}
+
+PLAIN_TEST(bytes_published_by_a_relaxed_store_are_a_data_race)
+{
+    expect(reports(&(ceni_exploration){.body = relaxed_publication, .preemptions = 2}, "data race: main reads bytes"));
+}
+
+PLAIN_TEST(bytes_published_by_a_release_are_none)
+{
+    expect(!fails(&(ceni_exploration){.body = released_publication, .preemptions = 4}, NULL));
+}
+
+static void touch_and_tell(void *unused)
+{
+    (void)unused;
+    ceni_store_relaxed(shared, 1);
+    ceni_store_relaxed(&gate, 1);
+}
+
+/* In every schedule the free comes last; only nothing says that it must. */
+static void free_after_a_relaxed_word(void)
+{
+    gate = 0;
+    shared = ceni_alloc(NULL, sizeof *shared, 16);
+    ceni_thread a = start("user", touch_and_tell, NULL);
+    while (ceni_load_relaxed(&gate) == 0) ceni_pause();
+    ceni_free(NULL, (void *)shared, sizeof *shared, 16);
+    join(a);
+}
+
+PLAIN_TEST(a_free_that_nothing_orders_after_the_last_use_is_a_data_race)
+{
+    expect(reports(&(ceni_exploration){.body = free_after_a_relaxed_word, .preemptions = 2}, "data race: main frees memory"));
 }
 
 static void pause_then_fail(void)
