@@ -330,7 +330,7 @@ static void try_programs(cen_queue_kind which, const action *actions, unsigned p
         capacity = which == CEN_QUEUE_BOUNDED ? 1 + test_random(&dice) % 3 : 0;
         size_t most = which == CEN_QUEUE_BOUNDED ? capacity : which == CEN_QUEUE_UNBOUNDED ? FILLED : 0;
         filled = (unsigned)(test_random(&dice) % (most + 1));
-        ceni_exploration plan = {.body = one_schedule, .tso = p % 2, .seed = test_random(&dice), .random_runs = 25, .changes = 6};
+        ceni_exploration plan = {.body = one_schedule, .memory = (ceni_memory)(p % 3), .seed = test_random(&dice), .random_runs = 25, .changes = 6};
         schedules += ceni_world_explore(&plan).run;
     }
     printf("     %" PRIu64 " histories of %u programs are in order\n", schedules, programs);

@@ -33,7 +33,8 @@ void join(ceni_thread thread)
 static void search(const char *name, ceni_exploration plan)
 {
     ceni_explored found = ceni_world_explore(&plan);
-    const char *memory = plan.tso ? "store buffers" : "sequentially consistent";
+    static const char *const memories[] = {"sequentially consistent", "store buffers", "stale values"};
+    const char *memory = memories[plan.memory];
     if (plan.random_runs)
         printf("     %s: %" PRIu64 " random schedules, seed %" PRIu64 " (%u threads, %s)\n", name, found.run, plan.seed,
                found.threads, memory);
@@ -59,21 +60,32 @@ static int depth_wanted(void)
     return strcmp(depth, "deep") == 0 ? 1 : -1;
 }
 
+static ceni_memory memory_wanted(void)
+{
+    const char *memory = getenv("CENOTE_MEMORY");
+    if (!memory || strcmp(memory, "strong") == 0) return CENI_MEMORY_STRONG;
+    expect(strcmp(memory, "tso") == 0 || strcmp(memory, "weak") == 0);
+    return strcmp(memory, "tso") == 0 ? CENI_MEMORY_TSO : CENI_MEMORY_WEAK;
+}
+
 void explore_test(const char *name, void (*body)(void), unsigned preemptions)
 {
     static const unsigned random_runs[] = {200, 2000, 200000};
-    const char *trace = getenv("CENOTE_REPLAY"), *tso = getenv("CENOTE_TSO");
+    const char *trace = getenv("CENOTE_REPLAY");
     int depth = depth_wanted();
     if (depth > 0) alarm(3600); /* a campaign, not a test */
     if (trace) {
-        ceni_exploration plan = {.body = body, .tso = tso && *tso == '1'};
+        ceni_exploration plan = {.body = body, .memory = memory_wanted()};
         expect(ceni_world_replay(&plan, trace));
         return;
     }
-    for (int buffers = 0; buffers <= 1; buffers++) {
-        unsigned bound = (unsigned)((int)preemptions + depth);
-        search(name, (ceni_exploration){.body = body, .preemptions = bound, .tso = buffers});
-        search(name, (ceni_exploration){.body = body, .tso = buffers, .seed = random_seed(), .changes = 5,
-                                        .random_runs = random_runs[1 + depth]});
+    for (int memory = CENI_MEMORY_STRONG; memory <= CENI_MEMORY_WEAK; memory++) {
+        ceni_exploration plan = {.body = body, .memory = (ceni_memory)memory};
+        plan.preemptions = (unsigned)((int)preemptions + depth);
+        search(name, plan);
+        plan.seed = random_seed();
+        plan.changes = 5;
+        plan.random_runs = random_runs[1 + depth];
+        search(name, plan);
     }
 }

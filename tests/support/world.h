@@ -7,14 +7,15 @@
  *         ... make things, start threads with start(), join(), expect() ...
  *     }
  *
- * runs the body under every schedule with up to 4 preemptions, sequentially
- * consistent and with store buffers, and then under random ones. The body is
- * run again and again: it initialises what it uses, and frees it.
+ * runs the body under every schedule with up to 4 preemptions, and then under
+ * random ones: with sequentially consistent memory, with store buffers, and
+ * with stale values. The body is run again and again: it initialises what it
+ * uses, and frees it.
  *
  *     CENOTE_EXPLORE_DEPTH=deep     one preemption more, and many more random schedules
  *     CENOTE_EXPLORE_DEPTH=shallow  one less, and fewer: for builds that are slow
- *     CENOTE_REPLAY=trace   runs the one schedule of a printed story again;
- *                           with CENOTE_TSO=1 if it had store buffers
+ *     CENOTE_REPLAY=trace   runs the one schedule of a printed story again, with
+ *     CENOTE_MEMORY=kind    the memory it had: strong, tso or weak
  *
  * docs/internals/explore.md shows how to write one.
  */

@@ -159,6 +159,7 @@ static uint64_t priority_of(const world_step *step)
 static unsigned by_priority(const world_step *options, unsigned count)
 {
     if (options[0].kind == STEP_PARK) return roll() % 16 == 0;
+    if (options[0].kind == STEP_NEWEST) return roll() % 8 == 0 ? (unsigned)(roll() % count) : 0;
     if (options[0].kind == STEP_COMMIT || options[0].kind == STEP_GO) return roll() % 4 == 0;
     for (unsigned i = 0; i < changes_left; i++) {
         if (change_at[i] != the_world.steps) continue;
@@ -194,7 +195,8 @@ static ceni_explored explore_random(const ceni_exploration *plan)
 
 ceni_explored ceni_world_explore(const ceni_exploration *plan)
 {
-    the_world.tso = plan->tso;
+    the_world.tso = plan->memory == CENI_MEMORY_TSO;
+    the_world.weak = plan->memory == CENI_MEMORY_WEAK;
     the_world.most = 0;
     ceni_explored result = plan->random_runs ? explore_random(plan) : explore_all(plan);
     result.threads = the_world.most;
@@ -222,8 +224,9 @@ static unsigned from_trace(const world_step *options, unsigned count)
 
 bool ceni_world_replay(const ceni_exploration *plan, const char *trace)
 {
-    if (trace[strspn(trace, "0123456789:,rdxhcgps")] != '\0') return false;
-    the_world.tso = plan->tso;
+    if (trace[strspn(trace, "0123456789:,rdxhcgpsno")] != '\0') return false;
+    the_world.tso = plan->memory == CENI_MEMORY_TSO;
+    the_world.weak = plan->memory == CENI_MEMORY_WEAK;
     rest_of_trace = trace;
     choices_made = 0;
     world_once(plan->body, from_trace, WORLD_STEPS);

@@ -51,7 +51,7 @@ typedef struct world_thread {
     void (*exit_hooks[CENI_EXIT_RANKS])(void);
 } world_thread;
 
-typedef enum step_kind { STEP_RUN, STEP_DRAIN, STEP_EXPIRE, STEP_HOLD, STEP_COMMIT, STEP_GO, STEP_PARK, STEP_SPURIOUS } step_kind;
+typedef enum step_kind { STEP_RUN, STEP_DRAIN, STEP_EXPIRE, STEP_HOLD, STEP_COMMIT, STEP_GO, STEP_PARK, STEP_SPURIOUS, STEP_NEWEST, STEP_STALE } step_kind;
 
 /* One possible next step, and what it costs against the preemption bound. */
 typedef struct world_step {
@@ -61,7 +61,7 @@ typedef struct world_step {
 /* How a trace writes the kind of a step. */
 static inline char step_letter(world_step step)
 {
-    return "rdxhcgps"[step.kind];
+    return "rdxhcgpsno"[step.kind];
 }
 
 enum { WORLD_OPTIONS = 3 * WORLD_THREADS };
@@ -70,7 +70,7 @@ enum { WORLD_OPTIONS = 3 * WORLD_THREADS };
 typedef unsigned (*world_plan)(const world_step *options, unsigned count);
 
 typedef struct world {
-    bool running, tso;
+    bool running, tso, weak;
     bool given_up; /* pruned: run on by defaults to the end, checking nothing new */
     world_thread threads[WORLD_THREADS];
     unsigned count, most;
@@ -111,9 +111,11 @@ void order_begin(void);
 void order_started(unsigned child, unsigned parent);
 void order_joined(unsigned joiner, unsigned ended);
 void order_stamp(unsigned thread, uint32_t *out);
-void order_load(unsigned thread, const volatile void *address, ceni_watch_order order);
-void order_store(unsigned thread, const volatile void *address, ceni_watch_order order, const uint32_t *stamp);
-void order_rmw(unsigned thread, const volatile void *address, ceni_watch_order order);
+uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest, uint32_t *stale);
+void order_peek(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest);
+void order_store(unsigned thread, const volatile void *address, ceni_watch_order order, const uint32_t *stamp,
+                 uint64_t before, uint64_t value);
+void order_rmw(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t before, uint64_t value);
 void order_copy(unsigned thread, const void *to, const void *from);
 void order_free(unsigned thread, const void *memory, size_t size);
 

@@ -7,6 +7,8 @@
  * others do not. A read-modify-write and a seq_cst store empty the buffer
  * first, as a locked instruction does; so do sleeping and ending.
  *
+ * What C11 makes of the orders, on weaker machines than x86, is order.c.
+ *
  * For pruning, each event is hashed with the thread's past and with the last
  * events on the same object that it depends on: a read on the last write, a
  * write on the last write and the reads since. Two schedules whose threads
@@ -97,8 +99,9 @@ void memory_drain_one(world_thread *thread)
     thread->buffered--;
     memmove(thread->buffer, thread->buffer + 1, thread->buffered * sizeof oldest);
     arena_check(oldest.object, "a late store reaches memory");
+    uint64_t before = fetch(oldest.object, oldest.size);
     put(oldest.object, oldest.size, oldest.value);
-    order_store(world_index(thread), oldest.object, oldest.site->order, oldest.stamp);
+    order_store(world_index(thread), oldest.object, oldest.site->order, oldest.stamp, before, oldest.value);
     event_of(thread, oldest.object, 'D', true);
     story_note(oldest.site, "reaches memory", oldest.value, 0);
 }
@@ -125,13 +128,12 @@ uint64_t ceni_watch_load(const ceni_site *site, const volatile void *object, siz
     arena_check(object, "load");
     const world_store *mine = held_store(the_world.current, object);
     uint64_t value = mine ? mine->value : fetch(object, size);
-    if (mine) {
-        memory_step('F');
-    } else {
-        memory_event(object, 'L', false);
-        order_load(world_index(the_world.current), object, site->order);
-    }
-    story_note(site, "is", value, 0);
+    uint32_t stale = 0;
+    if (!mine) value = order_load(world_index(the_world.current), object, site->order, value, &stale);
+    /* What is forwarded or stale depends on nothing that is newer. */
+    if (mine || stale) memory_step(memory_mix((uint64_t)(uintptr_t)object + 'F', stale));
+    else memory_event(object, 'L', false);
+    story_note(site, stale ? "is still" : "is", value, 0);
     return value;
 }
 
@@ -164,8 +166,9 @@ void ceni_watch_store(const ceni_site *site, volatile void *object, size_t size,
     memory_drain_all(self);
     uint32_t stamp[WORLD_THREADS];
     order_stamp(world_index(self), stamp);
+    uint64_t before = fetch(object, size);
     put(object, size, value);
-    order_store(world_index(self), object, site->order, stamp);
+    order_store(world_index(self), object, site->order, stamp, before, value);
     memory_event(object, 'S', true);
     story_note(site, "becomes", value, 0);
 }
@@ -192,10 +195,19 @@ uint64_t ceni_watch_rmw(const ceni_site *site, volatile void *object, size_t siz
     put(object, size, apply(site->op, old, operand));
     if (the_world.running) {
         memory_event(object, 'M', true);
-        order_rmw(world_index(the_world.current), object, site->order);
+        order_rmw(world_index(the_world.current), object, site->order, old, fetch(object, size));
         story_note(site, "was, becomes", old, fetch(object, size));
     }
     return old;
+}
+
+/* A compare and swap that fails is a load of the newest value: weaker ones
+ * would only make it fail more often. */
+static void note_cas(const ceni_site *site, volatile void *object, bool swapped, uint64_t found, uint64_t value)
+{
+    unsigned self = world_index(the_world.current);
+    if (swapped) order_rmw(self, object, site->order, found, value);
+    else order_peek(self, object, site->order == CENI_RELEASE ? CENI_RELAXED : site->order, found);
 }
 
 bool ceni_watch_cas(const ceni_site *site, volatile void *object, size_t size, uint64_t *expected, uint64_t value)
@@ -211,8 +223,7 @@ bool ceni_watch_cas(const ceni_site *site, volatile void *object, size_t size, u
     else *expected = found;
     if (the_world.running) {
         memory_event(object, 'C', swapped);
-        if (swapped) order_rmw(world_index(the_world.current), object, site->order);
-        else order_load(world_index(the_world.current), object, site->order == CENI_RELEASE ? CENI_RELAXED : site->order);
+        note_cas(site, object, swapped, found, value);
         story_note(site, swapped ? "was, becomes" : "refused, is", found, value);
     }
     return swapped;

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Happens-before, in C11's terms, along every schedule.
+ * Memory orders in C11's terms, along every schedule.
  *
- * Store buffers show a barrier that x86 needs. They do not show a release or
- * acquire that only weaker machines need. So each thread has a vector clock;
- * a release operation leaves its clock with the object, an acquire operation
- * that reads from it joins that clock, and a read-modify-write carries on what
- * was left there (the release sequence). Starting and joining threads order
- * too; a futex does not, for nothing may rely on it.
+ * Each thread has a vector clock. A release leaves its clock with the value it
+ * writes, an acquire that reads that value joins the clock, and a
+ * read-modify-write carries on what was left there (the release sequence).
+ * Starting and joining threads order too; a futex does not, for nothing may
+ * rely on it. Three things follow.
  *
- * Two things are then checked. Bytes that are copied (an element, in or out)
- * must have been written before, and must not be overwritten before they were
- * read, by happens-before and not only by the luck of this schedule. And
- * memory may be freed only after every atomic operation and every copy in it
- * by another thread has happened before the free.
+ * Copies. Bytes that are copied (an element, in or out) must have been written
+ * before, and must not be overwritten before they were read, by
+ * happens-before and not only by the luck of this schedule.
  *
- * The clocks are kept for what one explored schedule touches. A long single
- * run may touch more; then the check is off until the next run begins.
+ * Frees. Memory may be freed only after every atomic operation and every copy
+ * in it by another thread has happened before the free.
+ *
+ * Stale values (only in worlds with .weak). Every object keeps its last
+ * values. A load may return an older one as long as no newer one happened
+ * before the load, the thread has not read a newer one, and, for a seq_cst
+ * load, no newer one was written by a seq_cst operation. Which one is a choice
+ * that costs a preemption. A read-modify-write and a futex read the newest.
+ *
+ * The records are kept for what one explored schedule touches. A long single
+ * run may touch more; then all of this is off until the next run begins.
  */
 #include <string.h>
 
@@ -26,14 +32,26 @@ enum { OBJECTS = 1 << 11, CROWDED = OBJECTS / 2 };
 
 typedef uint32_t clock_of_all[WORLD_THREADS];
 
+enum { VALUES = 4 }; /* kept of each object: the newest and what a stale load may see */
+
+typedef struct written_value {
+    uint64_t value;
+    clock_of_all released; /* what an acquire that reads it gets to know */
+    clock_of_all known;    /* when each thread first read or wrote it, or a newer one; 0 is never */
+    bool seq_cst;
+} written_value;
+
 /* One atomic object, or the first of some bytes that are copied. */
 typedef struct ordered {
     uintptr_t address;
     uint64_t era;
-    clock_of_all released; /* what an acquire that reads from it gets to know */
-    clock_of_all touched;  /* when each thread touched it last: reads and, of atomics, writes */
-    uint32_t written;      /* copies: when it was written last ... */
-    uint8_t writer;        /* ... and by whom */
+    clock_of_all touched; /* when each thread touched it last: reads and, of atomics, writes */
+    /* atomics */
+    written_value values[VALUES]; /* value number n is at n % VALUES */
+    uint32_t newest;              /* number of the newest value; 0 is what was there before */
+    /* copies */
+    uint32_t written; /* when the bytes were written last ... */
+    uint8_t writer;   /* ... and by whom */
     bool copied;
 } ordered;
 
@@ -82,6 +100,11 @@ static uint32_t tick(unsigned thread)
     return ++clocks[thread][thread];
 }
 
+static bool has_seen(unsigned thread, unsigned other, uint32_t when)
+{
+    return when <= clocks[thread][other];
+}
+
 static bool acquires(ceni_watch_order order)
 {
     return order == CENI_ACQUIRE || order == CENI_ACQ_REL || order == CENI_SEQ_CST;
@@ -113,39 +136,114 @@ void order_stamp(unsigned thread, uint32_t *out)
 
 /* ---- Atomics --------------------------------------------------------------------- */
 
-void order_load(unsigned thread, const volatile void *address, ceni_watch_order order)
+static written_value *newest_of(ordered *object)
+{
+    return &object->values[object->newest % VALUES];
+}
+
+/* The record of an atomic that now holds `value`. A value that nobody here
+ * wrote comes from an initialisation, which starts its history anew. */
+static ordered *atomic_at(unsigned thread, const volatile void *address, uint64_t value)
 {
     ordered *object = off ? NULL : object_at(address);
-    if (!object) return;
+    if (!object) return NULL;
+    if (newest_of(object)->value != value) {
+        memset(object->values, 0, sizeof object->values);
+        object->newest = 0;
+        object->values[0].value = value;
+    }
     object->touched[thread] = tick(thread);
-    if (acquires(order)) join_clock(clocks[thread], object->released);
+    return object;
+}
+
+/* The thread has read or written value number n: it and the older ones are known to it. */
+static void know(ordered *object, unsigned thread, uint32_t n)
+{
+    for (uint32_t age = 0; age < VALUES && age <= n; age++) {
+        if (n - age + VALUES <= object->newest) break; /* not kept any more */
+        uint32_t *known = &object->values[(n - age) % VALUES].known[thread];
+        if (*known == 0) *known = clocks[thread][thread];
+    }
+}
+
+/* Whether a load by the thread may still return what was there before value
+ * number n: not if n was known to anybody before the load. */
+static bool may_miss(unsigned thread, const ordered *object, uint32_t n, ceni_watch_order order)
+{
+    const written_value *value = &object->values[n % VALUES];
+    for (unsigned other = 0; other < the_world.count; other++)
+        if (value->known[other] && has_seen(thread, other, value->known[other])) return false;
+    return !(order == CENI_SEQ_CST && value->seq_cst);
+}
+
+/* How many values older than the newest the load may return. */
+static unsigned stale_choices(unsigned thread, const ordered *object, ceni_watch_order order)
+{
+    unsigned older = 0;
+    while (older < VALUES - 1 && older < object->newest && may_miss(thread, object, object->newest - older, order)) older++;
+    return older;
+}
+
+static unsigned choose_age(unsigned choices)
+{
+    world_step options[VALUES];
+    for (unsigned age = 0; age <= choices; age++)
+        options[age] = (world_step){age ? STEP_STALE : STEP_NEWEST, (uint8_t)age, age > 0};
+    return choices ? world_decide(options, choices + 1) : 0;
+}
+
+/* The value the load returns: `newest`, or an older one, whose number plus one is then in *stale. */
+uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest, uint32_t *stale)
+{
+    ordered *object = atomic_at(thread, address, newest);
+    if (!object) return newest;
+    unsigned age = the_world.weak ? choose_age(stale_choices(thread, object, order)) : 0;
+    uint32_t number = object->newest - age;
+    if (age) *stale = number + 1;
+    const written_value *value = &object->values[number % VALUES];
+    know(object, thread, number);
+    if (acquires(order)) join_clock(clocks[thread], value->released);
+    return value->value;
+}
+
+/* A load of the newest value, as a failed compare and swap is one. */
+void order_peek(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest)
+{
+    ordered *object = atomic_at(thread, address, newest);
+    if (!object) return;
+    know(object, thread, object->newest);
+    if (acquires(order)) join_clock(clocks[thread], newest_of(object)->released);
+}
+
+static void append(ordered *object, unsigned thread, ceni_watch_order order, uint64_t value, const uint32_t *released)
+{
+    written_value *next = &object->values[++object->newest % VALUES];
+    *next = (written_value){.value = value, .seq_cst = order == CENI_SEQ_CST};
+    memcpy(next->released, released, sizeof next->released);
+    know(object, thread, object->newest);
 }
 
 /* `stamp` is the thread's clock when the store was issued; it may reach memory later. */
-void order_store(unsigned thread, const volatile void *address, ceni_watch_order order, const uint32_t *stamp)
+void order_store(unsigned thread, const volatile void *address, ceni_watch_order order, const uint32_t *stamp,
+                 uint64_t before, uint64_t value)
 {
-    ordered *object = off ? NULL : object_at(address);
-    if (!object) return;
-    object->touched[thread] = tick(thread);
-    memset(object->released, 0, sizeof object->released);
-    if (releases(order)) join_clock(object->released, stamp);
+    static const clock_of_all nothing;
+    ordered *object = atomic_at(thread, address, before);
+    if (object) append(object, thread, order, value, releases(order) ? stamp : nothing);
 }
 
-void order_rmw(unsigned thread, const volatile void *address, ceni_watch_order order)
+void order_rmw(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t before, uint64_t value)
 {
-    ordered *object = off ? NULL : object_at(address);
+    ordered *object = atomic_at(thread, address, before);
     if (!object) return;
-    object->touched[thread] = tick(thread);
-    if (acquires(order)) join_clock(clocks[thread], object->released);
-    if (releases(order)) join_clock(object->released, clocks[thread]);
+    clock_of_all released;
+    memcpy(released, newest_of(object)->released, sizeof released);
+    if (acquires(order)) join_clock(clocks[thread], released);
+    if (releases(order)) join_clock(released, clocks[thread]);
+    append(object, thread, order, value, released);
 }
 
 /* ---- Copies and frees ------------------------------------------------------------- */
-
-static bool has_seen(unsigned thread, unsigned other, uint32_t when)
-{
-    return when <= clocks[thread][other];
-}
 
 static void check_written(unsigned thread, const ordered *object, const char *doing)
 {

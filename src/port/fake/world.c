@@ -301,7 +301,7 @@ static unsigned first_option(const world_step *options, unsigned count)
 
 void ceni_world_run(void (*body)(void))
 {
-    the_world.tso = false;
+    the_world.tso = the_world.weak = false;
     world_once(body, first_option, WORLD_LONG_STEPS);
 }
 

@@ -8,10 +8,11 @@
  * chooses one of the possible next steps:
  *     run       a thread that can go on does the operation it stopped at
  *     drain     the oldest store waiting in a thread's store buffer reaches
- *               memory (only with .tso)
- *     hold      a store goes to the buffer instead of to memory (only with .tso)
+ *               memory (only with store buffers)
+ *     hold      a store goes to the buffer instead of to memory (only with store buffers)
  *     expire    a sleeping thread's deadline passes; the clock moves to it
  *     spurious  a thread about to sleep is woken at once, for no reason
+ *     stale     a load returns an older value, where C11 lets it (only weak)
  * Whoever has nothing else to do sleeps; when all sleep, the clock moves to
  * the earliest deadline; when there is none, that is a deadlock.
  *
@@ -21,7 +22,8 @@
  * one variable per thread: pruning takes two schedules for the same when all
  * watched operations saw the same.
  *
- * A world notices: a failed expectation, deadlock (a lost wake-up is one),
+ * A world notices: a data race on bytes that are copied or memory that is
+ * freed, by C11's happens-before (order.c), a failed expectation, deadlock (a lost wake-up is one),
  * too many steps (no progress), a touch of freed memory or of a stack frame
  * that is gone, memory not freed at the end, threads not joined.
  */
@@ -38,10 +40,17 @@
  * Ends the process with a report if anything is wrong. */
 void ceni_world_run(void (*body)(void));
 
+/* What memory does. */
+typedef enum ceni_memory {
+    CENI_MEMORY_STRONG, /* sequentially consistent */
+    CENI_MEMORY_TSO,    /* store buffers, as x86 has them */
+    CENI_MEMORY_WEAK,   /* loads may return stale values wherever C11 lets them */
+} ceni_memory;
+
 typedef struct ceni_exploration {
     void (*body)(void);
     unsigned preemptions; /* bound of the exhaustive search */
-    bool tso;             /* store buffers as x86 has them; else sequentially consistent */
+    ceni_memory memory;
     uint64_t seed;        /* of the random search */
     unsigned random_runs; /* 0: exhaustive; else so many random schedules (PCT) */
     unsigned changes;     /* priority changes per random schedule */

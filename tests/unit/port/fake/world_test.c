@@ -77,7 +77,7 @@ static void dekker_without_barrier(void)
 
 PLAIN_TEST(a_missing_barrier_shows_with_store_buffers)
 {
-    expect(reports(&(ceni_exploration){.body = dekker_without_barrier, .preemptions = 2, .tso = true}, "seen_x"));
+    expect(reports(&(ceni_exploration){.body = dekker_without_barrier, .preemptions = 2, .memory = CENI_MEMORY_TSO}, "seen_x"));
 }
 
 PLAIN_TEST(the_same_is_right_when_memory_is_sequentially_consistent)
@@ -249,7 +249,7 @@ PLAIN_TEST(a_story_can_be_run_again_and_ends_the_same)
 {
     static const ceni_exploration plans[] = {
         {.body = lost_update, .preemptions = 2},
-        {.body = dekker_without_barrier, .preemptions = 2, .tso = true},
+        {.body = dekker_without_barrier, .preemptions = 2, .memory = CENI_MEMORY_TSO},
         {.body = lost_wake_up, .preemptions = 2},
         {.body = lost_update, .random_runs = 500, .changes = 2, .seed = 3},
     };
@@ -282,6 +282,101 @@ PLAIN_TEST(a_schedule_that_is_well_can_be_run_again_too)
 PLAIN_TEST(a_trace_that_cannot_be_read_is_refused)
 {
     expect(!ceni_world_replay(&(ceni_exploration){.body = lost_update}, "not a trace"));
+}
+
+/* ---- Stale values ------------------------------------------------------------------ */
+
+static void store_x_then_y_relaxed(void *unused)
+{
+    (void)unused;
+    ceni_store_relaxed(&x, 1);
+    ceni_store_relaxed(&y, 1);
+}
+
+static void store_x_release_y(void *unused)
+{
+    (void)unused;
+    ceni_store_relaxed(&x, 1);
+    ceni_store_release(&y, 1);
+}
+
+static void read_y_then_x(void (*writer)(void *))
+{
+    x = y = 0;
+    ceni_thread a = start("write", writer, NULL);
+    if (ceni_load_acquire(&y)) expect(ceni_load_relaxed(&x) == 1);
+    join(a);
+}
+
+static void message_without_release(void)
+{
+    read_y_then_x(store_x_then_y_relaxed);
+}
+
+static void message_with_release(void)
+{
+    read_y_then_x(store_x_release_y);
+}
+
+PLAIN_TEST(a_message_without_release_arrives_before_its_contents)
+{
+    expect(reports(&(ceni_exploration){.body = message_without_release, .preemptions = 2, .memory = CENI_MEMORY_WEAK},
+                   "ceni_load_relaxed(&x) == 1"));
+}
+
+PLAIN_TEST(x86_would_not_have_shown_it)
+{
+    expect(!fails(&(ceni_exploration){.body = message_without_release, .preemptions = 4, .memory = CENI_MEMORY_TSO}, NULL));
+}
+
+PLAIN_TEST(a_message_with_release_arrives_whole)
+{
+    expect(!fails(&(ceni_exploration){.body = message_with_release, .preemptions = 4, .memory = CENI_MEMORY_WEAK}, NULL));
+}
+
+static void add_x_load_y(void *unused)
+{
+    (void)unused;
+    ceni_add_acq_rel(&x, 1);
+    ceni_store_relaxed(&seen_y, ceni_load_acquire(&y));
+}
+
+static void add_y_load_x(void *unused)
+{
+    (void)unused;
+    ceni_add_acq_rel(&y, 1);
+    ceni_store_relaxed(&seen_x, ceni_load_acquire(&x));
+}
+
+/* Right on x86, where every read-modify-write is a barrier; wrong in C11. */
+static void dekker_with_acq_rel(void)
+{
+    x = y = seen_x = seen_y = 0;
+    ceni_thread a = start("a", add_x_load_y, NULL), b = start("b", add_y_load_x, NULL);
+    join(a);
+    join(b);
+    expect(ceni_load_relaxed(&seen_x) || ceni_load_relaxed(&seen_y));
+}
+
+PLAIN_TEST(publish_then_look_needs_seq_cst_on_both_sides)
+{
+    expect(reports(&(ceni_exploration){.body = dekker_with_acq_rel, .preemptions = 3, .memory = CENI_MEMORY_WEAK}, "seen_x"));
+    expect(!fails(&(ceni_exploration){.body = dekker_with_acq_rel, .preemptions = 4, .memory = CENI_MEMORY_TSO}, NULL));
+}
+
+static void read_x_twice(void *unused)
+{
+    (void)unused;
+    uint32_t first = ceni_load_relaxed(&x), second = ceni_load_relaxed(&x);
+    expect(first <= second);
+}
+
+EXPLORE(one_object_never_goes_back_for_one_reader, 4)
+{
+    x = 0;
+    ceni_thread reader = start("read", read_x_twice, NULL);
+    for (uint32_t i = 1; i <= 3; i++) ceni_store_relaxed(&x, i);
+    join(reader);
 }
 
 /* ---- Nothing hides ------------------------------------------------------------------ */
