@@ -7,7 +7,7 @@ DESTDIR ?=
 STRESS_SECONDS ?= 60
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo check lint bench bench-queue explore stress fuzz coverage install clean
+.PHONY: help demo check lint bench bench-queue explore weaken stress fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo 'make bench         every benchmark'
 	@echo 'make bench-queue   the queue beside its peers'
 	@echo 'make explore       the controlled scheduler, as deep as it is worth'
+	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
 	@echo 'make stress        random load on real threads; STRESS_SECONDS=$(STRESS_SECONDS)'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
@@ -46,6 +47,10 @@ explore:
 	@tools/install-packages check
 	@tools/build explore
 	CENOTE_EXPLORE_DEPTH=deep tools/run-tests --show --match '^explore-|_explored_' build/explore
+
+weaken:
+	@tools/install-packages check
+	tools/weaken-orders
 
 stress:
 	@tools/install-packages check

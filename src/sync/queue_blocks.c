@@ -42,12 +42,12 @@
  * Order table
  * [B1] push            | cas of tail         | seq_cst | B6, W1 in waitlist.c | the claim, before the look at the list | a waiter parks beside an element
  * [B2] ends            | load of position    | acquire | B5 B7 | the block pointer that belongs to it | a stale block is written to
- * [B3] ends            | load of block       | acquire | B4 | the contents of a new block | a slot's first state is not seen
+ * [B3] ends            | load of block       | acquire | B4 | the contents of a new block | nothing alone: B2 after B5 or B7 carries it too; kept so that the pointer by itself may be followed
  * [B4] link, move on   | store of block      | release | B3 | the new block's zeroed slots | as B3
  * [B5] link            | add to tail         | seq_cst | B2 B6 | next and tail_block; a close may set its bit at the same time | as B2
  * [B6] empty?          | load of tail        | seq_cst | B1 B5 B8, W1 in waitlist.c | that nothing was claimed before the list was joined; next of a full block | a waiter parks beside an element
  * [B7] move on         | store of head       | release | B2 | head_block | as B2
- * [B8] close           | or on tail          | seq_cst | B6 | the mark, before everybody is called | a waiter parks in a closed queue
+ * [B8] close           | or on tail          | seq_cst | B6 | the mark, before everybody is called | nothing alone: the list's lock orders close and join; kept so that all changes of tail are in one order
  * [B9] pop             | cas of head         | acq_rel | B7 | the claim | two pops of one slot
  * [B10] push           | add to state        | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are there
  * [B11] pop            | load of state       | acquire | B10 | the element's bytes | as B10

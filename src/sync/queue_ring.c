@@ -44,7 +44,7 @@
  * [R5] empty?       | load of tail         | seq_cst | R1 R8, W1 in waitlist.c | that nothing was claimed before the list was joined | a waiter parks beside an element
  * [R6] full?        | load of head         | seq_cst | R3, W1 in waitlist.c | that nothing was popped before the list was joined | a pusher parks beside a free slot
  * [R7] pop          | store of stamp       | release | R4 | that the bytes have been read | a push overwrites what is being read
- * [R8] close        | or on tail           | seq_cst | R5 | the mark, before everybody is called | a waiter parks in a closed queue
+ * [R8] close        | or on tail           | seq_cst | R5 | the mark, before everybody is called | nothing alone: the list's lock orders close and join; kept so that all changes of tail are in one order
  * [R9] first looks  | load of head or tail | acquire | R1 R3 | order of the two loads of a look and of a length | a length that no moment had; a look that says no too late
  *
  * Tested by tests/unit/sync/queue_test.c, tests/explore/queue_test.c,

@@ -351,6 +351,35 @@ EXPLORE(a_block_is_freed_only_after_its_last_reader, 4)
     cen_queue_free(queue);
 }
 
+EXPLORE(a_block_is_used_again_only_after_its_last_reader, 4)
+{
+    queue = make(CEN_QUEUE_UNBOUNDED, 0);
+    for (int i = 1; i <= CENI_BLOCK_SLOTS + 1; i++) push_number((void *)(intptr_t)i);
+    popped a = {.count = 0}, b = {.count = 0};
+    ceni_thread slow = start("slow pop", pop_one, &a);
+    pop_two(&b);
+    for (int i = 0; i < 2 * CENI_BLOCK_SLOTS; i++) push_number((void *)10); /* the first block comes round again */
+    join(slow);
+    while (b.count < 8) pop_one(&b);
+    expect_equal(sum(&a) + sum(&b), 1 + 2 + 3 + 4 + 5 * 10);
+    expect_equal(cen_queue_length(queue), 1);
+    pop_one(&a);
+    cen_queue_free(queue);
+}
+
+/* One pop looks at the tail; the other relies on that look at the end of the block. */
+EXPLORE(a_pop_that_relies_on_anothers_look_finds_the_next_block, 3)
+{
+    go_to_the_end_of_a_block();
+    popped a = {.count = 0}, b = {.count = 0};
+    ceni_thread pusher = start("push", push_two, (void *)1), popper = start("pop", pop_one, &a);
+    pop_one(&b);
+    join(popper);
+    join(pusher);
+    expect_equal(sum(&a) + sum(&b), 3);
+    cen_queue_free(queue);
+}
+
 /* ---- A push stuck midway ------------------------------------------------------------------------ */
 
 /* Two pushes in flight, one pop that does not wait: it gets an element as soon

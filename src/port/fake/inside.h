@@ -51,7 +51,18 @@ typedef struct world_thread {
     void (*exit_hooks[CENI_EXIT_RANKS])(void);
 } world_thread;
 
-typedef enum step_kind { STEP_RUN, STEP_DRAIN, STEP_EXPIRE, STEP_HOLD, STEP_COMMIT, STEP_GO, STEP_PARK, STEP_SPURIOUS, STEP_NEWEST, STEP_STALE } step_kind;
+typedef enum step_kind {
+    STEP_RUN,      /* a thread does the operation it stopped at */
+    STEP_DRAIN,    /* a store that was held back reaches memory */
+    STEP_EXPIRE,   /* a deadline passes */
+    STEP_HOLD,     /* a store is held back, or ... */
+    STEP_COMMIT,   /* ... is not */
+    STEP_GO,       /* a thread is left as it is, or its stores are drained first */
+    STEP_PARK,     /* a thread sleeps, or ... */
+    STEP_SPURIOUS, /* ... wakes for no reason */
+    STEP_NEWEST,   /* a load returns the newest value, or ... */
+    STEP_STALE,    /* ... an older one */
+} step_kind;
 
 /* One possible next step, and what it costs against the preemption bound. */
 typedef struct world_step {
