@@ -10,8 +10,8 @@
  * Push: claim a position by advancing tail, write the element, mark the slot
  * WRITTEN. Whoever claims the last slot of a block links the next one, which
  * it got hold of before claiming. Pop: claim a position by advancing head,
- * take the element, mark the slot FINISHED. Whoever claims the last slot moves
- * head_block on. Bit 63 of tail is CLOSED.
+ * take the element, count the slot as finished. Whoever claims the last slot
+ * moves head_block on. Bit 63 of tail is CLOSED.
  *
  * A pop that has claimed a slot whose push is stuck between claim and write
  * does not wait for it: it marks the slot ABANDONED and goes on. The push
@@ -26,9 +26,9 @@
  *     succeeded, and the claim compares the position, which never repeats.
  *  B2 Every slot is finished exactly once: by the pop that took the element,
  *     or by the push whose slot was abandoned.
- *  B3 A block is given back by whoever finishes the last of its slots. The
- *     finisher of the last slot walks the others; where it meets an unfinished
- *     one it leaves the walk to that slot's finisher (WALK).
+ *  B3 A block is given back by whoever counts the last of its slots as
+ *     finished. The count is in the block and away from its slots, so that a
+ *     pop only reads the lines that the pushes have written.
  *  B4 tail leaves offset 255 after tail_block and next are set; head leaves it
  *     after head_block is set. So a position and a block pointer read after it
  *     belong together if the position is still the same at the claim.
@@ -52,7 +52,7 @@
  * [B10] push           | add to state        | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are there
  * [B11] pop            | load of state       | acquire | B10 | the element's bytes | as B10
  * [B12] abandon        | add to state        | acq_rel | B10 | who of the two finishes the slot | a slot finished twice, or never
- * [B13] finish, walk   | add, load of state  | acq_rel, acquire | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
+ * [B13] finish          | add to finished     | acq_rel | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
  * [B14] spare          | exchange, cas       | acq_rel | B14 | the block's zeroed slots | as B3
  * [B15] known tail     | load, store         | acquire, release | B15 | what B6 carried to the pop that looked | next of a full block is read too early
  *
@@ -67,7 +67,7 @@
 
 /* Bits of a slot's state. Each is set once in the life of a block, so adding
  * sets it, in one instruction where "or" with its old value takes a loop. */
-enum { WRITTEN = 1, ABANDONED = 2, FINISHED = 4, WALK = 8 };
+enum { WRITTEN = 1, ABANDONED = 2 };
 
 /* Looks at a slot that is being written, before it is abandoned. Under the
  * controlled scheduler one: there waiting longer only hides the abandoning. */
@@ -87,7 +87,9 @@ typedef struct block_slot {
 
 struct ceni_block {
     _Atomic(ceni_block *) next;
-    uint64_t unused;
+    char apart[56];             /* pops write the count, pushes the rest */
+    _Atomic uint32_t finished;  /* slots */
+    char apart_too[60];
     char slots[];
 };
 
@@ -135,30 +137,24 @@ static void put_block(ceni_queue_blocks *blocks, ceni_block *block)
     if (!ceni_cas_acq_rel(&blocks->spare, &none, block)) free_block(blocks, block); /* [B14] */
 }
 
+/* Nobody has a claim in the block any more. It is made as good as new only if
+ * it is going to be kept. */
 static void recycle(ceni_queue_blocks *blocks, ceni_block *block)
 {
-    ceni_store_relaxed(&block->next, NULL); /* carries nothing: B14 and B4 carry the block */
+    if (ceni_load_relaxed(&blocks->spare)) { /* carries nothing: whether it is worth the work */
+        free_block(blocks, block);
+        return;
+    }
+    ceni_store_relaxed(&block->next, NULL);  /* carries nothing: B14, and B2 after B5, carry the block */
+    ceni_store_relaxed(&block->finished, 0); /* the same */
     for (uint64_t i = 0; i < blocks->slots; i++) ceni_store_relaxed(&slot_of(blocks, block, i)->state, 0); /* the same */
     put_block(blocks, block);
 }
 
-/* Goes on with the walk at `offset`; the last slot is finished already. */
-static void walk(ceni_queue_blocks *blocks, ceni_block *block, uint64_t offset)
+static void finish(ceni_queue_blocks *blocks, ceni_block *block)
 {
-    for (; offset < last_of(blocks); offset++) {
-        block_slot *slot = slot_of(blocks, block, offset);
-        if (ceni_planted(block_freed_early)) break;
-        if (ceni_load_acquire(&slot->state) & FINISHED) continue; /* [B13] */
-        if (!(ceni_add_acq_rel(&slot->state, WALK) & FINISHED)) return; /* [B13] */
-    }
-    recycle(blocks, block);
-}
-
-static void finish(ceni_queue_blocks *blocks, ceni_block *block, uint64_t offset)
-{
-    if (offset == last_of(blocks)) walk(blocks, block, 0);
-    else if (ceni_add_acq_rel(&slot_of(blocks, block, offset)->state, FINISHED) & WALK) /* [B13] */
-        walk(blocks, block, offset + 1);
+    uint64_t all = blocks->slots - (ceni_planted(block_freed_early) ? 1 : 0);
+    if (ceni_add_acq_rel(&block->finished, 1) + 1 == all) recycle(blocks, block); /* [B13] */
 }
 
 cen_status ceni_queue_blocks_init(ceni_queue_blocks *blocks, const cen_allocator *allocator, size_t element_size)
@@ -248,7 +244,7 @@ ceni_attempt ceni_queue_blocks_push(ceni_queue_blocks *blocks, const void *eleme
         block_slot *slot = slot_of(blocks, claim.block, claim.offset);
         ceni_copy_element(slot->element, element, blocks->element_size);
         if (!(ceni_add_acq_rel(&slot->state, WRITTEN) & ABANDONED)) return CENI_DONE; /* [B10] */
-        finish(blocks, claim.block, claim.offset);
+        finish(blocks, claim.block);
         if (ceni_planted(abandoned_push_forgets)) return CENI_DONE;
     }
 }
@@ -327,7 +323,7 @@ ceni_attempt ceni_queue_blocks_pop(ceni_queue_blocks *blocks, void *element)
         block_slot *slot = slot_of(blocks, claim.block, claim.offset);
         if (!await_written(slot)) continue;
         ceni_copy_element(element, slot->element, blocks->element_size);
-        finish(blocks, claim.block, claim.offset);
+        finish(blocks, claim.block);
         return CENI_DONE;
     }
 }
