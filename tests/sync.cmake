@@ -1,6 +1,8 @@
 # Tests of src/sync
 cenote_test(unit/sync/wheel_test.c WORLD)
 cenote_test(explore/queue_test.c WORLD)
+cenote_test(explore/queue_blocks_test.c WORLD)
+cenote_test(explore/queue_ring_test.c WORLD)
 cenote_test(explore/select_test.c WORLD)
 cenote_test(explore/waitlist_test.c WORLD)
 cenote_test(unit/sync/queue_test.c WORLD)

@@ -11,16 +11,10 @@
 #include <sys/mman.h>
 
 #include "base/statics.h"
+#include "port/fake/asan.h"
 #include "port/fake/inside.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN 1
-#endif
-#endif
-#ifdef WITH_ASAN
+#ifdef CENI_WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))

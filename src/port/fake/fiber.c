@@ -12,15 +12,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN 1
-#endif
-#endif
+#include "port/fake/asan.h"
 
-#ifdef WITH_ASAN
+#ifdef CENI_WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 enum { STACK_SIZE = 512 * 1024 };
@@ -45,13 +39,13 @@ static void make_stack(ceni_fiber *fiber)
 /* A fiber given up in the middle leaves red zones on its stack. */
 static void clean_stack(ceni_fiber *fiber)
 {
-#ifdef WITH_ASAN
+#ifdef CENI_WITH_ASAN
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_size);
 #endif
     fiber->sanitizer = NULL;
 }
 
-#ifdef WITH_ASAN
+#ifdef CENI_WITH_ASAN
 static ceni_fiber *left; /* whom the fiber that now starts or goes on came from */
 static const void *home_bottom; /* of the system thread's own stack, learned when it is left */
 static size_t home_size;
@@ -59,7 +53,7 @@ static size_t home_size;
 
 static void arrived(ceni_fiber *fiber)
 {
-#ifdef WITH_ASAN
+#ifdef CENI_WITH_ASAN
     const void *bottom;
     size_t size;
     __sanitizer_finish_switch_fiber(fiber->sanitizer, &bottom, &size);
@@ -160,7 +154,7 @@ void ceni_fiber_init(ceni_fiber *fiber, void (*entry)(void))
 
 void ceni_fiber_switch(ceni_fiber *from, ceni_fiber *to, bool ending)
 {
-#ifdef WITH_ASAN
+#ifdef CENI_WITH_ASAN
     left = from;
     __sanitizer_start_switch_fiber(ending ? NULL : &from->sanitizer, to->stack ? to->stack : home_bottom,
                                    to->stack ? to->stack_size : home_size);

@@ -3,53 +3,13 @@
  * The instrument itself: a world finds what it must find. Each kind of fault
  * is put into a body and the world has to end the process with a report.
  */
-#include "support/world.h"
-
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "unit/port/fake/reports.h"
 
 #include "base/alloc.h"
 #include "base/atomic.h"
 
 static _Atomic uint32_t x, y, seen_x, seen_y;
 static _Atomic uint32_t gate;
-
-static char output[1 << 20]; /* of the last child */
-
-/* Explores, or replays a trace, in a process of its own, and keeps its output.
- * True if it ended as one that reports a failure does. */
-static bool fails(const ceni_exploration *plan, const char *trace)
-{
-    int ends[2];
-    if (pipe(ends) != 0) return false;
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], 1);
-        close(ends[0]);
-        close(ends[1]);
-        if (trace) ceni_world_replay(plan, trace);
-        else ceni_world_explore(plan);
-        exit(0);
-    }
-    close(ends[1]);
-    size_t length = 0;
-    ssize_t got;
-    while ((got = read(ends[0], output + length, sizeof output - length - 1)) > 0) length += (size_t)got;
-    output[length] = '\0';
-    close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 1;
-}
-
-static bool reports(const ceni_exploration *plan, const char *text)
-{
-    if (fails(plan, NULL) && strstr(output, text)) return true;
-    printf("     no report of \"%s\" in:\n%s\n", text, output);
-    return false;
-}
 
 static void store_x_load_y(void *unused)
 {
@@ -284,101 +244,6 @@ PLAIN_TEST(a_trace_that_cannot_be_read_is_refused)
     expect(!ceni_world_replay(&(ceni_exploration){.body = lost_update}, "not a trace"));
 }
 
-/* ---- Stale values ------------------------------------------------------------------ */
-
-static void store_x_then_y_relaxed(void *unused)
-{
-    (void)unused;
-    ceni_store_relaxed(&x, 1);
-    ceni_store_relaxed(&y, 1);
-}
-
-static void store_x_release_y(void *unused)
-{
-    (void)unused;
-    ceni_store_relaxed(&x, 1);
-    ceni_store_release(&y, 1);
-}
-
-static void read_y_then_x(void (*writer)(void *))
-{
-    x = y = 0;
-    ceni_thread a = start("write", writer, NULL);
-    if (ceni_load_acquire(&y)) expect(ceni_load_relaxed(&x) == 1);
-    join(a);
-}
-
-static void message_without_release(void)
-{
-    read_y_then_x(store_x_then_y_relaxed);
-}
-
-static void message_with_release(void)
-{
-    read_y_then_x(store_x_release_y);
-}
-
-PLAIN_TEST(a_message_without_release_arrives_before_its_contents)
-{
-    expect(reports(&(ceni_exploration){.body = message_without_release, .preemptions = 2, .memory = CENI_MEMORY_WEAK},
-                   "ceni_load_relaxed(&x) == 1"));
-}
-
-PLAIN_TEST(x86_would_not_have_shown_it)
-{
-    expect(!fails(&(ceni_exploration){.body = message_without_release, .preemptions = 4, .memory = CENI_MEMORY_TSO}, NULL));
-}
-
-PLAIN_TEST(a_message_with_release_arrives_whole)
-{
-    expect(!fails(&(ceni_exploration){.body = message_with_release, .preemptions = 4, .memory = CENI_MEMORY_WEAK}, NULL));
-}
-
-static void add_x_load_y(void *unused)
-{
-    (void)unused;
-    ceni_add_acq_rel(&x, 1);
-    ceni_store_relaxed(&seen_y, ceni_load_acquire(&y));
-}
-
-static void add_y_load_x(void *unused)
-{
-    (void)unused;
-    ceni_add_acq_rel(&y, 1);
-    ceni_store_relaxed(&seen_x, ceni_load_acquire(&x));
-}
-
-/* Right on x86, where every read-modify-write is a barrier; wrong in C11. */
-static void dekker_with_acq_rel(void)
-{
-    x = y = seen_x = seen_y = 0;
-    ceni_thread a = start("a", add_x_load_y, NULL), b = start("b", add_y_load_x, NULL);
-    join(a);
-    join(b);
-    expect(ceni_load_relaxed(&seen_x) || ceni_load_relaxed(&seen_y));
-}
-
-PLAIN_TEST(publish_then_look_needs_seq_cst_on_both_sides)
-{
-    expect(reports(&(ceni_exploration){.body = dekker_with_acq_rel, .preemptions = 3, .memory = CENI_MEMORY_WEAK}, "seen_x"));
-    expect(!fails(&(ceni_exploration){.body = dekker_with_acq_rel, .preemptions = 4, .memory = CENI_MEMORY_TSO}, NULL));
-}
-
-static void read_x_twice(void *unused)
-{
-    (void)unused;
-    uint32_t first = ceni_load_relaxed(&x), second = ceni_load_relaxed(&x);
-    expect(first <= second);
-}
-
-EXPLORE(one_object_never_goes_back_for_one_reader, 4)
-{
-    x = 0;
-    ceni_thread reader = start("read", read_x_twice, NULL);
-    for (uint32_t i = 1; i <= 3; i++) ceni_store_relaxed(&x, i);
-    join(reader);
-}
-
 /* ---- Nothing hides ------------------------------------------------------------------ */
 
 static void poll_once_then_expect(void *unused)
@@ -429,101 +294,6 @@ static void trust_in_one_wake_up(void)
 PLAIN_TEST(a_futex_may_wake_for_no_reason)
 {
     expect(reports(&(ceni_exploration){.body = trust_in_one_wake_up, .preemptions = 1}, "seen_y) == 1"));
-}
-
-static int bytes[2];
-
-static void publish_before_copying(void *unused)
-{
-    (void)unused;
-    static const int seven = 7;
-    ceni_store_seq_cst(&gate, 1);
-    ceni_watch_copy(&bytes[0], &seven, sizeof seven);
-}
-
-static void early_publication(void)
-{
-    gate = 0;
-    bytes[0] = bytes[1] = 0;
-    ceni_thread a = start("write", publish_before_copying, NULL);
-    if (ceni_load_seq_cst(&gate)) {
-        ceni_watch_copy(&bytes[1], &bytes[0], sizeof bytes[0]);
-        expect(bytes[1] == 7);
-    }
-    join(a);
-}
-
-PLAIN_TEST(a_copy_on_the_wrong_side_of_its_publication_shows)
-{
-    expect(reports(&(ceni_exploration){.body = early_publication, .preemptions = 2}, "data race"));
-}
-
-static void publish_carelessly(void *unused)
-{
-    (void)unused;
-    static const int seven = 7;
-    ceni_watch_copy(&bytes[0], &seven, sizeof seven);
-    ceni_store_relaxed(&gate, 1);
-}
-
-static void publish_with_care(void *unused)
-{
-    (void)unused;
-    static const int seven = 7;
-    ceni_watch_copy(&bytes[0], &seven, sizeof seven);
-    ceni_store_release(&gate, 1);
-}
-
-static void read_what_is_published(void (*publish)(void *))
-{
-    gate = 0;
-    bytes[0] = bytes[1] = 0;
-    ceni_thread a = start("write", publish, NULL);
-    if (ceni_load_acquire(&gate)) ceni_watch_copy(&bytes[1], &bytes[0], sizeof bytes[0]);
-    join(a);
-}
-
-static void relaxed_publication(void)
-{
-    read_what_is_published(publish_carelessly);
-}
-
-static void released_publication(void)
-{
-    read_what_is_published(publish_with_care);
-}
-
-PLAIN_TEST(bytes_published_by_a_relaxed_store_are_a_data_race)
-{
-    expect(reports(&(ceni_exploration){.body = relaxed_publication, .preemptions = 2}, "data race: main reads bytes"));
-}
-
-PLAIN_TEST(bytes_published_by_a_release_are_none)
-{
-    expect(!fails(&(ceni_exploration){.body = released_publication, .preemptions = 4}, NULL));
-}
-
-static void touch_and_tell(void *unused)
-{
-    (void)unused;
-    ceni_store_relaxed(shared, 1);
-    ceni_store_relaxed(&gate, 1);
-}
-
-/* In every schedule the free comes last; only nothing says that it must. */
-static void free_after_a_relaxed_word(void)
-{
-    gate = 0;
-    shared = ceni_alloc(NULL, sizeof *shared, 16);
-    ceni_thread a = start("user", touch_and_tell, NULL);
-    while (ceni_load_relaxed(&gate) == 0) ceni_pause();
-    ceni_free(NULL, (void *)shared, sizeof *shared, 16);
-    join(a);
-}
-
-PLAIN_TEST(a_free_that_nothing_orders_after_the_last_use_is_a_data_race)
-{
-    expect(reports(&(ceni_exploration){.body = free_after_a_relaxed_word, .preemptions = 2}, "data race: main frees memory"));
 }
 
 static void pause_then_fail(void)
