@@ -3,7 +3,7 @@
  * Bytes as operations on queues, beside the plain array of the model test.
  * Three bytes are one step: the operation, its first and its second argument.
  * One thread and nothing that waits, on the library as users get it: where the
- * model test has blocks of three slots, these have 63.
+ * model test has blocks of three slots, these have 255.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,8 +18,11 @@
  *     consumer:  while (cen_queue_pop(queue, &job) == CEN_OK) work(&job);
  *
  * Threads: every function may be called from any thread at any time, except
- * cen_queue_free, which must be the last call. Nothing here is a cancellation
- * point and nothing calls back into the program, except `drop` inside free.
+ * cen_queue_free, which must be the last call. What a thread wrote before a
+ * push is visible to the thread that popped that element, so that pointers may
+ * be passed. Nothing here is a cancellation point, a signal does not end a
+ * wait, and nothing calls back into the program, except `drop` inside free and
+ * the allocator, if the queue was given one.
  *
  * Progress: see the note at each function. "Never waits" means that it does
  * not sleep and that no other thread, wherever it was stopped, keeps it from
@@ -61,11 +64,13 @@ typedef struct cen_queue_options {
     cen_queue_kind kind;
     size_t capacity;       /* bounded only: elements, 1 to 2^24; default 1024 */
     cen_deadline patience; /* what a zero deadline means here; default CEN_NEVER */
-    void (*drop)(void *argument, void *element); /* sees each element that free finds */
+    void (*drop)(void *argument, void *element); /* sees a copy of each element that free finds, aligned to 16 */
     void *drop_argument;
     const cen_allocator *allocator; /* default malloc */
 } cen_queue_options;
 
+/* In C++, where a designated initialiser is not for everybody: start from
+ * `cen_queue_options options = {};` and set `size` and what is needed. */
 #define CEN_QUEUE_OPTIONS(...) {.size = sizeof(cen_queue_options), __VA_ARGS__}
 
 /* Makes a queue. Errors: INVALID (the text names the field), NO_MEMORY. */
@@ -75,12 +80,13 @@ CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **o
  * popped when its time has come. They need no thread. Close ends them early. */
 
 /* One element at `deadline`, then no more. CEN_NOW and zero are the present
- * moment; CEN_NEVER gives a source that never delivers. */
+ * moment; CEN_NEVER gives a source that never delivers. Errors: NO_MEMORY,
+ * INVALID (out is NULL), as for the other two. */
 CEN_API cen_status cen_queue_after(cen_deadline deadline, cen_queue **out);
 
 /* An element every `period_ns`, the first one period from now. Ticks that
  * nobody popped do not pile up: at most one is waiting, and the next keeps the
- * rhythm of the first. Errors: INVALID for a period that is not positive. */
+ * rhythm of the first. Errors: also INVALID for a period that is not positive. */
 CEN_API cen_status cen_queue_tick(int64_t period_ns, cen_queue **out);
 
 /* Never delivers. */
@@ -98,8 +104,9 @@ CEN_API void cen_queue_free(cen_queue *queue);
 /* Never waits. Errors: FULL (bounded: no room, or the slot to be filled is
  * still being emptied; rendezvous: nobody is waiting to pop), CLOSED,
  * NO_MEMORY (unbounded), INVALID (NULL, or a source).
- * Unbounded: once in 255 pushes a block is linked; a push that meets this
- * moment waits for the thread doing it. */
+ * Unbounded: once in 255 pushes (more often for elements of more than 240
+ * bytes, at most once in 3) a block is linked; a push that meets this moment
+ * waits for the thread doing it. */
 CEN_API cen_status cen_queue_try_push(cen_queue *queue, const void *element);
 
 /* Waits for room as long as the queue's patience. Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
@@ -136,8 +143,10 @@ CEN_API cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_dead
 /* ---- Close and look ------------------------------------------------------ */
 
 /* Refuses pushes from now on and wakes everybody who waits. What is buffered
- * can still be popped. Errors: CLOSED if it was closed before. */
+ * can still be popped. Errors: CLOSED if it was closed before, INVALID (NULL). */
 CEN_API cen_status cen_queue_close(cen_queue *queue);
+
+/* A queue that is NULL is closed, holds nothing and has no name: these never fail. */
 
 CEN_API bool cen_queue_is_closed(const cen_queue *queue);
 
@@ -185,7 +194,7 @@ static inline cen_case cen_case_pop(cen_queue *queue, void *element)
  * queue is closed (and, for a pop, empty) counts as one that can be done: the
  * answer is then CLOSED, with its number in *out. A zero deadline is CEN_NEVER.
  * Errors: TIMEOUT (nothing was done, *out is untouched), CLOSED, NO_MEMORY
- * (an unbounded push), INVALID (nothing was done; also when every queue is
+ * (an unbounded push, whose number is in *out; nothing was done), INVALID (nothing was done; also when every queue is
  * NULL and the deadline is CEN_NEVER, which could not end). */
 CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);
 
@@ -201,7 +210,9 @@ CEN_API cen_status cen_try_select(cen_case *cases, size_t count, size_t *out);
  * popped yet, and try_pop says EMPTY. Blocking forms wait for it.
  * Unbounded queue: a pop passes over such a place instead, and the slow push
  * goes to the end of the queue; its order among finished pushes is unaffected.
- * Those who wait are called one after another: one that was called and does
+ * Those who wait are called in the order they came; a running thread may take
+ * an element or a place first, and the one that was called waits again, at
+ * the end. They are called one after another: one that was called and does
  * not get to run holds up those behind it, until it runs or other pushes and
  * pops, which need not be called, take what there is.
  * fork: a child must not use a queue of its parent's other than to free it.

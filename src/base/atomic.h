@@ -2,7 +2,7 @@
 /*
  * Every atomic operation of the project, with its memory order in its name.
  *
- * No other file uses <stdatomic.h> operations or memory_order_*. That gives
+ * No other file but fault.c uses <stdatomic.h> operations or memory_order_*. That gives
  * the reader one vocabulary, and gives the tests one place to stand: compiled
  * with CENI_WATCHED, each operation first asks the controlled scheduler of
  * port/fake who may run, and is carried out in its memory model. The sources
@@ -35,7 +35,6 @@
 #define ceni_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
 #define ceni_store_seq_cst(p, v) atomic_store_explicit((p), (v), memory_order_seq_cst)
 
-#define ceni_exchange_relaxed(p, v) atomic_exchange_explicit((p), (v), memory_order_relaxed)
 #define ceni_exchange_acquire(p, v) atomic_exchange_explicit((p), (v), memory_order_acquire)
 #define ceni_exchange_release(p, v) atomic_exchange_explicit((p), (v), memory_order_release)
 #define ceni_exchange_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
@@ -45,9 +44,7 @@
 #define ceni_add_acq_rel(p, v) atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
 #define ceni_add_seq_cst(p, v) atomic_fetch_add_explicit((p), (v), memory_order_seq_cst)
 #define ceni_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
-#define ceni_sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
 #define ceni_sub_seq_cst(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_seq_cst)
-#define ceni_or_acq_rel(p, v) atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
 #define ceni_or_seq_cst(p, v) atomic_fetch_or_explicit((p), (v), memory_order_seq_cst)
 #define ceni_and_seq_cst(p, v) atomic_fetch_and_explicit((p), (v), memory_order_seq_cst)
 

@@ -82,7 +82,6 @@ void ceni_watch_copy(void *to, const void *from, size_t size);
 #define ceni_store_release(p, v) CENI_STORE_(p, v, RELEASE)
 #define ceni_store_seq_cst(p, v) CENI_STORE_(p, v, SEQ_CST)
 
-#define ceni_exchange_relaxed(p, v) CENI_RMW_(p, v, EXCHANGE, RELAXED)
 #define ceni_exchange_acquire(p, v) CENI_RMW_(p, v, EXCHANGE, ACQUIRE)
 #define ceni_exchange_release(p, v) CENI_RMW_(p, v, EXCHANGE, RELEASE)
 #define ceni_exchange_acq_rel(p, v) CENI_RMW_(p, v, EXCHANGE, ACQ_REL)
@@ -92,9 +91,7 @@ void ceni_watch_copy(void *to, const void *from, size_t size);
 #define ceni_add_acq_rel(p, v) CENI_RMW_(p, v, ADD, ACQ_REL)
 #define ceni_add_seq_cst(p, v) CENI_RMW_(p, v, ADD, SEQ_CST)
 #define ceni_sub_relaxed(p, v) CENI_RMW_(p, v, SUB, RELAXED)
-#define ceni_sub_acq_rel(p, v) CENI_RMW_(p, v, SUB, ACQ_REL)
 #define ceni_sub_seq_cst(p, v) CENI_RMW_(p, v, SUB, SEQ_CST)
-#define ceni_or_acq_rel(p, v) CENI_RMW_(p, v, OR, ACQ_REL)
 #define ceni_or_seq_cst(p, v) CENI_RMW_(p, v, OR, SEQ_CST)
 #define ceni_and_seq_cst(p, v) CENI_RMW_(p, v, AND, SEQ_CST)
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fail the Nth: every allocation and every operating-system call of the seam
- * asks ceni_fault() first, and a test can make the Nth such question answer
+ * Fail the Nth: every allocation and every call of the seam that the system may
+ * refuse asks ceni_fault() first, and a test can make the Nth such question answer
  * "fail". In builds without CENI_PLANTS the question costs nothing: it is the
  * constant false.
  *
- * A sweep runs an operation with n = 1, 2, ... until ceni_fault_fired() is
- * false, that is, until the operation needed fewer than n of them.
+ * A sweep runs an operation with n = 1, 2, ... until ceni_fault_disarm()
+ * says false, that is, until the operation needed fewer than n of them.
  */
 #ifndef CENI_BASE_FAULT_H
 #define CENI_BASE_FAULT_H

@@ -76,9 +76,9 @@ uint64_t ceni_random(void);
 /* ---- The end of a thread -------------------------------------------------
  * One thread-specific key serves the whole library. A hook runs on the
  * thread that ends, after the program's own thread-specific destructors, in
- * the order of rank (lowest first). Arming the same hook twice on a thread is
- * the same as once. The main thread's hooks run when it calls pthread_exit,
- * not when main returns. */
+ * the order of rank (lowest first). A rank has one hook per thread: arming it
+ * again is the same as once, and another replaces it. The main thread's hooks
+ * run when it calls pthread_exit, not when main returns. */
 
 typedef enum ceni_exit_rank {
     CENI_EXIT_LEASES,   /* what the thread still holds */

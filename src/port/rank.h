@@ -17,8 +17,7 @@
 /* name, what such a lock protects; lowest, that is taken first, at the top */
 #define CENI_RANK_LIST(X)                                         \
     X(DIRECTORY, "the list of every live thing")                  \
-    X(WAITLIST, "those who wait for one thing, in their order")   \
-    X(BLOCK, "the blocks of an unbounded queue")
+    X(WAITLIST, "those who wait for one thing, in their order")
 
 typedef enum ceni_rank {
 #define CENI_RANK_ENUM_(name, words) CENI_RANK_##name,
@@ -40,7 +39,8 @@ void ceni_rank_enter(ceni_rank rank);
 void ceni_rank_leave(ceni_rank rank);
 
 /* Aborts if the thread holds any lock. Stands before every call out to the
- * program's code; `where` names the call. */
+ * program's code, except those of its allocator, which base makes and base
+ * knows no locks; `where` names the call. */
 void ceni_rank_expect_none(const char *where);
 
 #else

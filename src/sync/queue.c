@@ -49,19 +49,12 @@ static cen_status check_options(const cen_queue_options *o, cen_error *error)
     return CEN_OK;
 }
 
-static bool serve_nobody(ceni_waitlist *list, ceni_place *place)
-{
-    (void)list;
-    (void)place;
-    return false;
-}
-
 static void init_lists(cen_queue *queue)
 {
     /* The sides of a rendezvous meet under one lock. */
     bool one_lock = queue->form == CENI_FORM_MEET;
-    ceni_waitlist_init(&queue->pushes, NULL, serve_nobody);
-    ceni_waitlist_init(&queue->pops, one_lock ? queue->pushes.mutex : NULL, serve_nobody);
+    ceni_waitlist_init(&queue->pushes, NULL, NULL);
+    ceni_waitlist_init(&queue->pops, one_lock ? queue->pushes.mutex : NULL, NULL);
 }
 
 static cen_queue *make(const cen_allocator *allocator, ceni_queue_form form, size_t element_size, const char *name)
@@ -180,6 +173,7 @@ static bool pop_silently(cen_queue *queue, void *element)
 static void drop_rest(cen_queue *queue)
 {
     if (!queue->drop) return;
+    ceni_rank_expect_none("drop, from the freeing of a queue");
     while (pop_silently(queue, queue->drop_room)) queue->drop(queue->drop_argument, queue->drop_room);
     ceni_free(queue->allocator, queue->drop_room, queue->element_size, DROP_ALIGN);
 }

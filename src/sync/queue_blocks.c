@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unbounded queue: blocks of 255 slots in a chain.
+ * The unbounded queue: blocks of up to 255 slots in a chain.
  *
- *     position = block number << 8 | offset; offset 255: the block is used up
+ *     position = block number * (slots + 1) + offset; offset `slots`: used up,
  *                                             and the next is being linked
  *     head_block ─▶ [s s s s ... s] ─▶ [s s s . . .] ◀─ tail_block
  *                        ▲ head              ▲ tail
@@ -21,23 +21,23 @@
  * waiting thread has the higher priority.)
  *
  * Invariants
- *  B1 A block is touched only by a thread that has claimed one of its slots
+ *  I1 A block is touched only by a thread that has claimed one of its slots
  *     and not finished it. A pointer to a block is used only after the claim
  *     succeeded, and the claim compares the position, which never repeats.
- *  B2 Every slot is finished exactly once: by the pop that took the element,
+ *  I2 Every slot is finished exactly once: by the pop that took the element,
  *     or by the push whose slot was abandoned.
- *  B3 A block is given back by whoever counts the last of its slots as
+ *  I3 A block is given back by whoever counts the last of its slots as
  *     finished. The count is in the block and away from its slots, so that a
  *     pop only reads the lines that the pushes have written.
- *  B4 tail leaves offset 255 after tail_block and next are set; head leaves it
+ *  I4 tail leaves the offset `slots` after tail_block and next are set; head leaves it
  *     after head_block is set. So a position and a block pointer read after it
  *     belong together if the position is still the same at the claim.
- *  B5 A pop claims the last slot of a block only when tail is past offset 255:
+ *  I5 A pop claims the last slot of a block only when tail is past the offset `slots`:
  *     then next is set. Before that, the push of the last slot has not
  *     returned, and passing it over is allowed.
  *
  * The naive version's race: free a block when the pop of its last slot is
- * done. Another pop may still be copying from an earlier slot. Hence B3.
+ * done. Another pop may still be copying from an earlier slot. Hence I3.
  *
  * Order table
  * [B1] push            | cas of tail         | seq_cst | B6, W1 in waitlist.c | the claim, before the look at the list | a waiter parks beside an element
@@ -259,7 +259,7 @@ static ceni_attempt nothing_there(uint64_t tail)
 /* Whether the slot at `head` may be claimed: DONE if so. */
 static ceni_attempt claimable(ceni_queue_blocks *blocks, uint64_t head)
 {
-    uint64_t needed = head + 1 + (offset_of(blocks, head) == last_of(blocks)); /* past the link, for a last slot (B5) */
+    uint64_t needed = head + 1 + (offset_of(blocks, head) == last_of(blocks)); /* past the link, for a last slot (I5) */
     if (ceni_load_acquire(&blocks->known_tail) >= needed) return CENI_DONE; /* [B15] */
     uint64_t tail = ceni_load_seq_cst(&blocks->tail); /* [B6] */
     uint64_t position = tail & ~CLOSED;

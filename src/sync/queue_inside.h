@@ -2,7 +2,7 @@
 /*
  * What the files of the queue share.
  *
- *     queue.c           the public functions; one switch over the kinds
+ *     queue.c           the public functions; each chooses the form that does the work
  *     queue_ring.c      bounded
  *     queue_blocks.c    unbounded
  *     queue_meet.c      rendezvous

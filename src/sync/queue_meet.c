@@ -14,9 +14,9 @@
  * found each other, one would have joined a later queue before an earlier one.
  *
  * Invariants
- *  M1 The element is copied under the lock after the partner was settled, and
+ *  I1 The element is copied under the lock after the partner was settled, and
  *     the partner passes through the lock before it returns (I4 of waitlist.c).
- *  M2 The lock makes looking for a partner and joining one step, so a plain
+ *  I2 The lock makes looking for a partner and joining one step, so a plain
  *     push or pop needs no second look.
  */
 #include "base/plant.h"

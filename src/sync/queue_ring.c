@@ -20,10 +20,10 @@
  * element, stamp it. Pop: the mirror image at head. Bit 63 of tail is CLOSED.
  *
  * Invariants
- *  R1 head <= tail <= head + lap (positions compared without CLOSED).
- *  R2 Between claiming a slot and stamping it, nobody else touches its bytes:
+ *  I1 head <= tail <= head + lap (positions compared without CLOSED).
+ *  I2 Between claiming a slot and stamping it, nobody else touches its bytes:
  *     a claim needs the stamp that only the last owner writes.
- *  R3 CLOSED never goes away, and tail does not move once it is set: the
+ *  I3 CLOSED never goes away, and tail does not move once it is set: the
  *     claim compares the whole word.
  *
  * Linearisation: a push at its claim, a pop at its claim, FULL at the load of
@@ -196,7 +196,7 @@ bool ceni_queue_ring_closed(const ceni_queue_ring *ring)
     return ceni_load_seq_cst(tail_of(ring)) & CLOSED; /* [R5] */
 }
 
-/* The end that can only help is read first, so that "no" is exact (R1). */
+/* The end that can only help is read first, so that "no" is exact (I1). */
 bool ceni_queue_ring_may_push(const ceni_queue_ring *ring)
 {
     uint64_t tail = ceni_load_acquire(tail_of(ring)); /* [R9] */

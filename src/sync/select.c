@@ -75,7 +75,7 @@ static bool valid(const cen_case *one)
     return one->direction == CEN_POP || one->queue->form != CENI_FORM_SOURCE;
 }
 
-/* The nth case to be tried: from the start, or from a random one on. */
+/* Tries the cases in turn, beginning with `start`; the first that is decided ends it. */
 static ceni_attempt try_from(selection *s, size_t start, size_t *out)
 {
     ceni_attempt worst = CENI_BLOCKED;
@@ -202,7 +202,8 @@ static int64_t park_until(selection *s)
 }
 
 /* Parks, if nothing speaks against it, and stands in no list afterwards.
- * DONE: a rendezvous took place. Else: try again, *heir_of first if not NULL. */
+ * DONE: a rendezvous took place. Else: try again, and then resign from the
+ * list of *heir_of, if that is not NULL. */
 static ceni_attempt wait_once(selection *s, size_t *out, cen_case **heir_of)
 {
     ceni_attempt joined = join_all(s, out);

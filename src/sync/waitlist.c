@@ -161,6 +161,7 @@ static void make_calls(call_batch *calls)
     while ((link = ceni_list_first(&calls->pending))) {
         ceni_list_remove(link);
         ceni_waiter *waiter = CENI_LIST_ENTRY(link, ceni_place, link)->waiter;
+        ceni_rank_expect_none("the delivery to a pending waiter");
         waiter->deliver(waiter);
     }
 }

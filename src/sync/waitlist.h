@@ -3,7 +3,9 @@
  * The wait list: those who wait for one thing, in the order they came. A
  * waiter is a parked thread or a pending future; both stand in one list.
  *
- * A waiter may stand in several lists at once (select). It has one verdict,
+ * A thread may stand in several lists at once (select); a pending waiter in
+ * one only, because it is served before it is settled, under that list's lock.
+ * A waiter has one verdict,
  * which goes from OPEN to its final value exactly once, by whoever settles it
  * first: a caller from one of the lists, its own deadline, or its own second
  * look. What stands in a list is a place, one per list and case.
@@ -58,7 +60,8 @@ typedef struct ceni_place {
 } ceni_place;
 
 typedef struct ceni_waitlist {
-    /* any thread reads; written under the lock: places counted by COUNT_ONE, and HEIR */
+    /* any thread reads; written under the lock, except that the heir clears HEIR
+     * without it: places counted by CENI_CROWD_ONE, and HEIR */
     _Atomic uint32_t crowd;
     /* fixed before use */
     ceni_mutex *mutex; /* its own, or one shared by several lists */

@@ -82,7 +82,7 @@ typedef unsigned (*world_plan)(const world_step *options, unsigned count);
 
 typedef struct world {
     bool running, tso, weak;
-    bool given_up; /* pruned: run on by defaults to the end, checking nothing new */
+    bool given_up; /* pruned: the schedule was left where it stood */
     world_thread threads[WORLD_THREADS];
     unsigned count, most;
     world_thread *current;

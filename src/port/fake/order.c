@@ -15,7 +15,7 @@
  * Frees. Memory may be freed only after every atomic operation and every copy
  * in it by another thread has happened before the free.
  *
- * Stale values (only in worlds with .weak). Every object keeps its last
+ * Stale values (only with CENI_MEMORY_WEAK). Every object keeps its last
  * values. A load may return an older one as long as no newer one happened
  * before the load, the thread has not read a newer one, and, for a seq_cst
  * load, no newer one was written by a seq_cst operation. Which one is a choice

@@ -2,6 +2,8 @@
 /* port.h in a world: sleeping, waking, time and threads are states of fibers. */
 #include "port/port.h"
 
+#include <errno.h>
+
 #include "base/fault.h"
 #include "port/fake/inside.h"
 #include "port/rank.h"
@@ -103,7 +105,7 @@ void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count)
 cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code)
 {
     if (ceni_fault(CENI_FAULT_THREAD)) {
-        if (code) *code = 11;
+        if (code) *code = EAGAIN;
         return CEN_SYSTEM;
     }
     world_point();
@@ -174,7 +176,7 @@ uint64_t ceni_fork_epoch(void)
 cen_status ceni_bell_init(ceni_bell *bell, int *code)
 {
     if (ceni_fault(CENI_FAULT_FD)) {
-        if (code) *code = 24;
+        if (code) *code = EMFILE;
         return CEN_SYSTEM;
     }
     *bell = (ceni_bell){-1, 0};

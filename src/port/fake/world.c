@@ -120,9 +120,8 @@ static unsigned list_options(world_step *options)
     if (count == 0) count = add_runs(options, true, 0);
     else if (can_go_on(current) && current->stepped_aside) add(options, &count, STEP_RUN, current, 1);
     if (count == 0) count = add_settled(options);
-    bool somebody_runs = count > 0;
     add_drains(options, &count);
-    add_expiries(options, &count, somebody_runs || count > 0);
+    add_expiries(options, &count, count > 0);
     return count;
 }
 

@@ -32,8 +32,8 @@
  * deletes its key again.
  *
  * Order table
- * [E1] publish_key, cas     | cas     | acq_rel | E1, E2 | the libc's record of the key | a thread sets a key its libc does not know yet
- * [E2] project_key, load    | load    | acquire | E1     | the same                     | the same
+ * [T1] publish_key, cas     | cas     | acq_rel | T1, T2 | the libc's record of the key | a thread sets a key its libc does not know yet
+ * [T2] project_key, load    | load    | acquire | T1     | the same                     | the same
  *
  * Tested by tests/unit/port/thread_exit_test.c.
  */
@@ -102,7 +102,7 @@ static bool publish_key(pthread_key_t *key)
 {
     if (ceni_fault(CENI_FAULT_KEY) || pthread_key_create(key, thread_ends) != 0) return false;
     uint64_t found = 0;
-    if (ceni_cas_acq_rel(&made_key, &found, (uint64_t)*key + 1)) return true; /* [E1] */
+    if (ceni_cas_acq_rel(&made_key, &found, (uint64_t)*key + 1)) return true; /* [T1] */
     pthread_key_delete(*key);
     *key = (pthread_key_t)(found - 1);
     return true;
@@ -110,7 +110,7 @@ static bool publish_key(pthread_key_t *key)
 
 static bool project_key(pthread_key_t *key)
 {
-    uint64_t made = ceni_load_acquire(&made_key); /* [E2] */
+    uint64_t made = ceni_load_acquire(&made_key); /* [T2] */
     if (!made) return publish_key(key);
     *key = (pthread_key_t)(made - 1);
     return true;

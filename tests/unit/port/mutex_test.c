@@ -76,7 +76,7 @@ static void expect_abort(void (*body)(void), const char *text)
 
 static void lock_downwards(void)
 {
-    ceni_mutex_lock(&inner, CENI_RANK_BLOCK);
+    ceni_mutex_lock(&inner, CENI_RANK_WAITLIST);
     ceni_mutex_lock(&outer, CENI_RANK_DIRECTORY);
 }
 
@@ -106,7 +106,7 @@ static void unlock_what_is_not_held(void)
 
 TEST(breaking_the_order_of_ranks_prints_them_and_aborts)
 {
-    expect_abort(lock_downwards, "lock order: taking DIRECTORY while holding BLOCK\n");
+    expect_abort(lock_downwards, "lock order: taking DIRECTORY while holding WAITLIST\n");
     expect_abort(lock_one_rank_twice, "lock order: taking WAITLIST while holding WAITLIST\n");
     expect_abort(try_downwards, "lock order: taking DIRECTORY while holding WAITLIST\n");
     expect_abort(unlock_what_is_not_held, "lock order: releasing DIRECTORY while holding nothing\n");
