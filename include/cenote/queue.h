@@ -26,7 +26,8 @@
  *
  * Progress: see the note at each function. "Never waits" means that it does
  * not sleep and that no other thread, wherever it was stopped, keeps it from
- * returning; it starts again only when another operation went through.
+ * returning; it starts again only when another operation went through, or,
+ * pushing to an unbounded queue, when a pop lost patience with it.
  * Exceptions are noted. Two more hold everywhere: an operation that went
  * through while others wait on the other side takes the lock of their wait
  * list, which is held for a few steps at a time, to call the first of them;

@@ -69,13 +69,19 @@
  * sets it, in one instruction where "or" with its old value takes a loop. */
 enum { WRITTEN = 1, ABANDONED = 2 };
 
-/* Looks at a slot that is being written, before it is abandoned. Under the
- * controlled scheduler one: there waiting longer only hides the abandoning. */
+/* Looks at a slot that is being written, before it is abandoned: more for a
+ * larger element, or a consumer that polls would make its push start again
+ * before it can have copied it. Under the controlled scheduler one look: there
+ * waiting longer only hides the abandoning. */
+static size_t patience(const ceni_queue_blocks *blocks)
+{
 #ifdef CENI_WATCHED
-enum { PATIENCE = 1 };
+    (void)blocks;
+    return 1;
 #else
-enum { PATIENCE = 128 };
+    return 128 + blocks->element_size / 64;
 #endif
+}
 
 #define CLOSED ((uint64_t)1 << 63)
 
@@ -305,9 +311,9 @@ static ceni_attempt claim_pop(ceni_queue_blocks *blocks, slot_claim *out)
 }
 
 /* True if the element is there to be taken; false if the slot was left to its push. */
-static bool await_written(block_slot *slot)
+static bool await_written(const ceni_queue_blocks *blocks, block_slot *slot)
 {
-    for (int looks = 0; looks < PATIENCE; looks++) {
+    for (size_t looks = 0; looks < patience(blocks); looks++) {
         if (looks > 0) ceni_pause();
         if (ceni_load_acquire(&slot->state) & WRITTEN) return true; /* [B11] */
     }
@@ -321,7 +327,7 @@ ceni_attempt ceni_queue_blocks_pop(ceni_queue_blocks *blocks, void *element)
         ceni_attempt claimed = claim_pop(blocks, &claim);
         if (claimed != CENI_DONE) return claimed;
         block_slot *slot = slot_of(blocks, claim.block, claim.offset);
-        if (!await_written(slot)) continue;
+        if (!await_written(blocks, slot)) continue;
         ceni_copy_element(element, slot->element, blocks->element_size);
         finish(blocks, claim.block);
         return CENI_DONE;

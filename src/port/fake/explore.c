@@ -77,6 +77,7 @@ enum { PATH = 1 << 16 };
 static branch path[PATH];
 static unsigned path_length, path_at;
 static unsigned spent, bound;
+static bool unpruned;
 
 static unsigned affordable(const world_step *options, unsigned count, unsigned *which)
 {
@@ -98,7 +99,7 @@ static unsigned next_on_path(const world_step *options, unsigned count)
     unsigned fits = affordable(options, count, which);
     if (path_at == PATH) ceni_world_fail("no progress: more choices than a schedule may have");
     if (path_at == path_length) {
-        if (seen_before(memory_mix(world_key(), (uint64_t)options[0].kind << 8 | options[0].thread), spent)) give_up();
+        if (!unpruned && seen_before(memory_mix(world_key(), (uint64_t)options[0].kind << 8 | options[0].thread), spent)) give_up();
         path[path_length++] = (branch){0, (uint8_t)fits, (uint8_t)spent};
     }
     const branch *here = &path[path_at++];
@@ -121,6 +122,8 @@ static ceni_explored explore_all(const ceni_exploration *plan)
 {
     ceni_explored result = {0, 0, 0, 0};
     bound = plan->preemptions;
+    unpruned = plan->unpruned;
+    if (bound > 15) ceni_world_fail("a search counts at most 15 preemptions");
     path_length = 0;
     seen_forget();
     do {

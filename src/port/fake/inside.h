@@ -37,7 +37,7 @@ typedef struct world_thread {
     void (*run)(void *);
     void *argument;
     world_state state;
-    bool stepped_aside; /* polled in vain: others go first until one of them has made a step */
+    bool stepped_aside; /* polled in vain: others go first until one of them has written something */
     bool timed_out;
     const volatile void *parked_on;
     int64_t deadline;
@@ -104,6 +104,7 @@ unsigned world_decide(const world_step *options, unsigned count);
 unsigned world_index(const world_thread *thread);
 uint64_t world_key(void);               /* hash of the state at this point */
 world_thread *world_spawn(const char *name, void (*run)(void *), void *argument);
+void world_wrote(const world_thread *writer); /* those who polled in vain may find something new */
 void world_block(void);                 /* the current thread's state says why it cannot go on */
 
 /* memory.c */

@@ -67,6 +67,7 @@ static void event_of(world_thread *thread, const volatile void *object, uint64_t
     uint64_t event = memory_mix(memory_mix(thread->past, (uint64_t)(uintptr_t)object + what), depends);
     thread->past = event;
     if (writes) {
+        world_wrote(thread);
         past->written = event;
         past->read = 0;
     } else {
@@ -101,7 +102,7 @@ void memory_drain_one(world_thread *thread)
     arena_check(oldest.object, "a late store reaches memory");
     uint64_t before = fetch(oldest.object, oldest.size);
     put(oldest.object, oldest.size, oldest.value);
-    order_store(world_index(thread), oldest.object, oldest.site->order, oldest.stamp, before, oldest.value);
+    order_store(world_index(thread), oldest.object, oldest.site->order, oldest.stamp, before, fetch(oldest.object, oldest.size));
     event_of(thread, oldest.object, 'D', true);
     story_note(oldest.site, "reaches memory", oldest.value, 0);
 }
@@ -168,7 +169,7 @@ void ceni_watch_store(const ceni_site *site, volatile void *object, size_t size,
     order_stamp(world_index(self), stamp);
     uint64_t before = fetch(object, size);
     put(object, size, value);
-    order_store(world_index(self), object, site->order, stamp, before, value);
+    order_store(world_index(self), object, site->order, stamp, before, fetch(object, size));
     memory_event(object, 'S', true);
     story_note(site, "becomes", value, 0);
 }
@@ -201,12 +202,11 @@ uint64_t ceni_watch_rmw(const ceni_site *site, volatile void *object, size_t siz
     return old;
 }
 
-/* A compare and swap that fails is a load of the newest value: weaker ones
- * would only make it fail more often. */
-static void note_cas(const ceni_site *site, volatile void *object, bool swapped, uint64_t found, uint64_t value)
+/* A compare and swap that fails is taken for a load of the newest value. */
+static void note_cas(const ceni_site *site, volatile void *object, bool swapped, uint64_t found, size_t size)
 {
     unsigned self = world_index(the_world.current);
-    if (swapped) order_rmw(self, object, site->order, found, value);
+    if (swapped) order_rmw(self, object, site->order, found, fetch(object, size));
     else order_peek(self, object, site->order == CENI_RELEASE ? CENI_RELAXED : site->order, found);
 }
 
@@ -223,7 +223,7 @@ bool ceni_watch_cas(const ceni_site *site, volatile void *object, size_t size, u
     else *expected = found;
     if (the_world.running) {
         memory_event(object, 'C', swapped);
-        note_cas(site, object, swapped, found, value);
+        note_cas(site, object, swapped, found, size);
         story_note(site, swapped ? "was, becomes" : "refused, is", found, value);
     }
     return swapped;
@@ -253,6 +253,7 @@ void ceni_watch_pause(const char *file, int line)
     (void)file;
     (void)line;
     if (!the_world.running) return;
+    memory_step('p'); /* standing at a pause is not the same as not having begun */
     the_world.current->stepped_aside = true;
     world_point();
     memory_step('P');

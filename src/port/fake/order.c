@@ -21,6 +21,12 @@
  * load, no newer one was written by a seq_cst operation. Which one is a choice
  * that costs a preemption. A read-modify-write and a futex read the newest.
  *
+ * Where the texts differ this follows C11, with two exceptions, in which it
+ * follows C++20: a store ends the release sequence of its own thread too, and
+ * a seq_cst load does not read past a seq_cst store. Not modelled: a store
+ * that takes its place before newer ones, and a compare and swap that fails on
+ * a stale value.
+ *
  * The records are kept for what one explored schedule touches. A long single
  * run may touch more; then all of this is off until the next run begins.
  */
@@ -131,6 +137,7 @@ void order_joined(unsigned joiner, unsigned ended)
 
 void order_stamp(unsigned thread, uint32_t *out)
 {
+    tick(thread);
     memcpy(out, clocks[thread], sizeof(clock_of_all));
 }
 
@@ -141,9 +148,10 @@ static written_value *newest_of(ordered *object)
     return &object->values[object->newest % VALUES];
 }
 
-/* The record of an atomic that now holds `value`. A value that nobody here
- * wrote comes from an initialisation, which starts its history anew. */
-static ordered *atomic_at(unsigned thread, const volatile void *address, uint64_t value)
+/* The record of an atomic that now holds `value` and is touched at `when` on
+ * the thread's clock. A value that nobody here wrote comes from an
+ * initialisation, which starts its history anew. */
+static ordered *atomic_when(unsigned thread, const volatile void *address, uint64_t value, uint32_t when)
 {
     ordered *object = off ? NULL : object_at(address);
     if (!object) return NULL;
@@ -152,17 +160,22 @@ static ordered *atomic_at(unsigned thread, const volatile void *address, uint64_
         object->newest = 0;
         object->values[0].value = value;
     }
-    object->touched[thread] = tick(thread);
+    if (object->touched[thread] < when) object->touched[thread] = when;
     return object;
 }
 
+static ordered *atomic_at(unsigned thread, const volatile void *address, uint64_t value)
+{
+    return atomic_when(thread, address, value, tick(thread));
+}
+
 /* The thread has read or written value number n: it and the older ones are known to it. */
-static void know(ordered *object, unsigned thread, uint32_t n)
+static void know(ordered *object, unsigned thread, uint32_t n, uint32_t when)
 {
     for (uint32_t age = 0; age < VALUES && age <= n; age++) {
         if (n - age + VALUES <= object->newest) break; /* not kept any more */
         uint32_t *known = &object->values[(n - age) % VALUES].known[thread];
-        if (*known == 0) *known = clocks[thread][thread];
+        if (*known == 0 || *known > when) *known = when;
     }
 }
 
@@ -201,7 +214,7 @@ uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_or
     uint32_t number = object->newest - age;
     if (age) *stale = number + 1;
     const written_value *value = &object->values[number % VALUES];
-    know(object, thread, number);
+    know(object, thread, number, clocks[thread][thread]);
     if (acquires(order)) join_clock(clocks[thread], value->released);
     return value->value;
 }
@@ -211,25 +224,27 @@ void order_peek(unsigned thread, const volatile void *address, ceni_watch_order 
 {
     ordered *object = atomic_at(thread, address, newest);
     if (!object) return;
-    know(object, thread, object->newest);
+    know(object, thread, object->newest, clocks[thread][thread]);
     if (acquires(order)) join_clock(clocks[thread], newest_of(object)->released);
 }
 
-static void append(ordered *object, unsigned thread, ceni_watch_order order, uint64_t value, const uint32_t *released)
+static void append(ordered *object, unsigned thread, ceni_watch_order order, uint64_t value, const uint32_t *released,
+                   uint32_t when)
 {
     written_value *next = &object->values[++object->newest % VALUES];
     *next = (written_value){.value = value, .seq_cst = order == CENI_SEQ_CST};
     memcpy(next->released, released, sizeof next->released);
-    know(object, thread, object->newest);
+    know(object, thread, object->newest, when);
 }
 
-/* `stamp` is the thread's clock when the store was issued; it may reach memory later. */
+/* `stamp` is the thread's clock when the store was issued, which is when it
+ * counts as done; it may reach memory later. */
 void order_store(unsigned thread, const volatile void *address, ceni_watch_order order, const uint32_t *stamp,
                  uint64_t before, uint64_t value)
 {
     static const clock_of_all nothing;
-    ordered *object = atomic_at(thread, address, before);
-    if (object) append(object, thread, order, value, releases(order) ? stamp : nothing);
+    ordered *object = atomic_when(thread, address, before, stamp[thread]);
+    if (object) append(object, thread, order, value, releases(order) ? stamp : nothing, stamp[thread]);
 }
 
 void order_rmw(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t before, uint64_t value)
@@ -240,7 +255,7 @@ void order_rmw(unsigned thread, const volatile void *address, ceni_watch_order o
     memcpy(released, newest_of(object)->released, sizeof released);
     if (acquires(order)) join_clock(clocks[thread], released);
     if (releases(order)) join_clock(released, clocks[thread]);
-    append(object, thread, order, value, released);
+    append(object, thread, order, value, released, clocks[thread][thread]);
 }
 
 /* ---- Copies and frees ------------------------------------------------------------- */

@@ -29,6 +29,7 @@ static ceni_woken park(const volatile void *address, int64_t moment)
     self->parked_order = the_world.parked++;
     self->state = WORLD_PARKED;
     world_block();
+    memory_step('w'); /* or going on after a timeout would look like the state in which it expired */
     self->deadline = CENI_FOREVER;
     self->parked_on = NULL;
     return self->timed_out ? CENI_TIMED_OUT : CENI_WOKEN;

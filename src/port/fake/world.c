@@ -12,8 +12,8 @@
  * the next that can. Leaving a thread that could have gone on costs one
  * preemption; so does letting a deadline pass while somebody could run, and
  * holding a store back. A thread that polls (pause, yield) steps aside until
- * another has made a step: leaving it is free, and going on is what costs, so
- * that spin loops stay finite and no schedule is lost.
+ * another has written something: leaving it is free, and going on is what
+ * costs, so that spin loops stay finite and no schedule is lost.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,6 +75,15 @@ static unsigned add_runs(world_step *options, bool aside_too, unsigned cost)
     return count;
 }
 
+/* Those who poll may go on before anything was written for them to see, at a price. */
+static void add_impatient_runs(world_step *options, unsigned *count, unsigned cost)
+{
+    for (unsigned i = 0; i < the_world.count; i++) {
+        const world_thread *thread = &the_world.threads[i];
+        if (can_go_on(thread) && thread->stepped_aside) add(options, count, STEP_RUN, thread, cost + 1);
+    }
+}
+
 static unsigned add_settled(world_step *options)
 {
     unsigned count = 0;
@@ -118,7 +127,7 @@ static unsigned list_options(world_step *options)
     bool leaving_costs = can_go_on(current) && !current->stepped_aside;
     unsigned count = add_runs(options, false, leaving_costs);
     if (count == 0) count = add_runs(options, true, 0);
-    else if (can_go_on(current) && current->stepped_aside) add(options, &count, STEP_RUN, current, 1);
+    else add_impatient_runs(options, &count, leaving_costs);
     if (count == 0) count = add_settled(options);
     add_drains(options, &count);
     add_expiries(options, &count, count > 0);
@@ -134,6 +143,12 @@ unsigned world_decide(const world_step *options, unsigned count)
     return choice;
 }
 
+void world_wrote(const world_thread *writer)
+{
+    for (unsigned i = 0; i < the_world.count; i++)
+        if (&the_world.threads[i] != writer) the_world.threads[i].stepped_aside = false;
+}
+
 static void expire(world_thread *thread)
 {
     if (the_world.clock < thread->deadline) the_world.clock = thread->deadline;
@@ -141,6 +156,7 @@ static void expire(world_thread *thread)
     thread->past = memory_mix(thread->past, the_world.clock_past);
     thread->state = WORLD_READY;
     thread->timed_out = true;
+    world_wrote(NULL); /* time has passed, which a poller may be waiting for */
 }
 
 static void deadlock(void)
@@ -186,12 +202,6 @@ static world_thread *next_to_run(void)
     }
 }
 
-static void others_have_stepped(const world_thread *stepping)
-{
-    for (unsigned i = 0; i < the_world.count; i++)
-        if (&the_world.threads[i] != stepping) the_world.threads[i].stepped_aside = false;
-}
-
 static void switch_to(world_thread *next, bool ending)
 {
     world_thread *previous = the_world.current;
@@ -204,14 +214,14 @@ void world_point(void)
 {
     if (++the_world.steps > the_world.step_limit) ceni_world_fail("no progress: more steps than a schedule may have");
     switch_to(next_to_run(), false);
-    others_have_stepped(the_world.current);
+    the_world.current->stepped_aside = false;
 }
 
 void world_block(void)
 {
     the_world.steps++;
     switch_to(next_to_run(), false);
-    others_have_stepped(the_world.current);
+    the_world.current->stepped_aside = false;
 }
 
 /* ---- Threads -------------------------------------------------------------------- */

@@ -54,6 +54,7 @@ typedef struct ceni_exploration {
     uint64_t seed;        /* of the random search */
     unsigned random_runs; /* 0: exhaustive; else so many random schedules (PCT) */
     unsigned changes;     /* priority changes per random schedule */
+    bool unpruned;        /* runs what pruning would leave out: to test the pruning */
 } ceni_exploration;
 
 typedef struct ceni_explored {

@@ -200,3 +200,23 @@ PLAIN_TEST(a_free_that_nothing_orders_after_the_last_use_is_a_data_race)
 {
     expect(reports(&(ceni_exploration){.body = free_after_a_relaxed_word, .preemptions = 2}, "data race: main frees memory"));
 }
+
+static _Atomic uint32_t *also_shared;
+
+static void touch_and_release(void *unused)
+{
+    (void)unused;
+    ceni_store_relaxed(also_shared, 1);
+    ceni_store_release(shared, 1);
+}
+
+/* The store that tells of the end is itself in the memory that is freed. */
+EXPLORE(a_free_after_an_acquired_release_is_no_race, 3)
+{
+    shared = ceni_alloc(NULL, 2 * sizeof *shared, 16);
+    also_shared = shared + 1;
+    ceni_thread a = start("user", touch_and_release, NULL);
+    while (ceni_load_acquire(shared) == 0) ceni_pause();
+    ceni_free(NULL, (void *)shared, 2 * sizeof *shared, 16);
+    join(a);
+}

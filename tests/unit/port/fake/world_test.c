@@ -312,6 +312,21 @@ PLAIN_TEST(a_point_without_an_effect_is_not_taken_for_a_state_seen_before)
     expect(reports(&(ceni_exploration){.body = pause_then_fail, .preemptions = 2}, "== 2"));
 }
 
+static void poll_the_gate(void *unused)
+{
+    (void)unused;
+    while (ceni_load_acquire(&gate) == 0) ceni_pause();
+}
+
+EXPLORE(two_who_poll_and_one_who_opens_come_to_an_end, 3)
+{
+    gate = y = 0;
+    ceni_thread a = start("a", poll_the_gate, NULL), b = start("b", poll_the_gate, NULL);
+    ceni_store_release(&gate, 1);
+    join(a);
+    join(b);
+}
+
 /* ---- Pruning ---------------------------------------------------------------------- */
 
 static _Atomic uint32_t apart[3];
