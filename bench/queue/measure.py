@@ -191,7 +191,7 @@ def document(cells, measured, seconds):
     text += "a cache line's round trip took %s ns; %d runs repeated because others were busy; %.0f s in all.\n\n" % (
         Spread(measured.probe).text(), measured.gate.repeated, seconds)
     if os.environ.get("BENCH_LIBDIR"):
-        text += "NOT the release build of this tree: libcenote.so from `%s`.\n\n" % build.library_folder()
+        text += "NOT the release build of this tree: libcenote.so from `%s`.\n\n" % build.folder_of_cenote()
     text += "Packages: %s.\n\n" % build.versions()
     text += "## Nanoseconds per element\n\n"
     text += table(["cell", "cenote", *peers, "cenote's throughput", "verdict", "foreign"], cell_rows(cells))

@@ -52,13 +52,13 @@ def build_c(name, source, libraries=()):
     return target
 
 
-def library_folder():
+def folder_of_cenote():
     """build/release, unless BENCH_LIBDIR names a folder with another libcenote.so."""
     return os.path.abspath(os.environ.get("BENCH_LIBDIR") or os.path.join(ROOT, "build", "release"))
 
 
 def build_cenote():
-    folder = library_folder()
+    folder = folder_of_cenote()
     if not os.environ.get("BENCH_LIBDIR"):
         if not os.path.exists(os.path.join(folder, "build.ninja")):
             call(["cmake", "--preset", "release"], cwd=ROOT)
