@@ -4,7 +4,7 @@
  * work.
  *
  * Order table
- * [Q1] source     | load of shut     | acquire | Q2 | nothing but the mark | a tick is popped after close returned
+ * [Q1] source     | load of shut     | acquire | Q2 | nothing but the mark | nothing alone: the mark is all there is, and a pop that races close may come first
  * [Q2] close      | exchange of shut | seq_cst | Q1 Q3, W1 in waitlist.c | the mark, before everybody is sent away | nothing alone: the lock orders close and join
  * [Q3] is closed? | load of shut     | seq_cst | Q2, W1 in waitlist.c | that it was open after the list was joined | the same
  */

@@ -9,7 +9,7 @@
  * at most one is waiting.
  *
  * Order table
- * [S1] pop | cas of next | acq_rel | S1 | who took the element | two pops of one tick
+ * [S1] pop | cas of next | acq_rel | S1 | who took the element | nothing by its order: that it is one step decides who takes the element, and the word is all that is taken
  */
 #include "base/plant.h"
 #include "port/port.h"
