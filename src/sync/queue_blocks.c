@@ -29,11 +29,11 @@
  *  I3 A block is given back by whoever counts the last of its slots as
  *     finished. The count is in the block and away from its slots, so that a
  *     pop only reads the lines that the pushes have written.
- *  I4 tail leaves the offset `slots` after tail_block and next are set; head leaves it
- *     after head_block is set. So a position and a block pointer read after it
+ *  I4 tail leaves the offset `slots` after tail_block and next are set; head
+ *     leaves it after head_block is set. So a position and a block pointer read after it
  *     belong together if the position is still the same at the claim.
- *  I5 A pop claims the last slot of a block only when tail is past the offset `slots`:
- *     then next is set. Before that, the push of the last slot has not
+ *  I5 A pop claims the last slot of a block only when tail is past the offset
+ *     `slots`: then next is set. Before that, the push of the last slot has not
  *     returned, and passing it over is allowed.
  *
  * The naive version's race: free a block when the pop of its last slot is
@@ -52,18 +52,17 @@
  * [B10] push           | add to state        | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are there
  * [B11] pop            | load of state       | acquire | B10 | the element's bytes | as B10
  * [B12] abandon        | add to state        | acq_rel | B10 | who of the two finishes the slot | a slot finished twice, or never
- * [B13] finish          | add to finished     | acq_rel | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
+ * [B13] finish         | add to finished     | acq_rel | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
  * [B14] spare          | exchange, cas       | acq_rel | B14 | the block's zeroed slots | as B3
  * [B15] known tail     | load, store         | acquire, release | B15 | what B6 carried to the pop that looked | next of a full block is read too early
  *
- * Tested by tests/unit/sync/queue_test.c, tests/explore/queue_test.c,
+ * Tested by tests/unit/sync/queue_test.c, tests/explore/queue_blocks_test.c,
  * tests/stress/queue_stress.c, tests/planted.
  */
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "sync/backoff.h"
 #include "sync/queue_inside.h"
-
 
 /* Bits of a slot's state. Each is set once in the life of a block, so adding
  * sets it, in one instruction where "or" with its old value takes a loop. */

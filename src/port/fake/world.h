@@ -3,8 +3,8 @@
  * A world: threads as fibers, time as a number, and a scheduler that decides
  * every switch. It implements port.h and the watched atomics for tests.
  *
- * A world runs one body to its end. At every atomic operation, futex call,
- * clock reading, thread start and join the running thread stops and a plan
+ * A world runs one body to its end. At every atomic operation, copy of an
+ * element, allocation, futex call, clock reading, thread start and join the running thread stops and a plan
  * chooses one of the possible next steps:
  *     run       a thread that can go on does the operation it stopped at
  *     drain     the oldest store waiting in a thread's store buffer reaches
@@ -23,9 +23,10 @@
  * watched operations saw the same.
  *
  * A world notices: a data race on bytes that are copied or memory that is
- * freed, by C11's happens-before (order.c), a failed expectation, deadlock (a lost wake-up is one),
- * too many steps (no progress), a touch of freed memory or of a stack frame
- * that is gone, memory not freed at the end, threads not joined.
+ * freed, by C11's happens-before (order.c); a failed expectation; deadlock (a
+ * lost wake-up is one); too many steps (no progress); a touch of freed memory
+ * or of a stack frame that is gone; memory not freed at the end; threads not
+ * joined.
  */
 #ifndef CENI_PORT_FAKE_WORLD_H
 #define CENI_PORT_FAKE_WORLD_H

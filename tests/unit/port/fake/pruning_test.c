@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pruning must lose no outcome within the bound. Small random programs of
- * two threads are searched with and without it, and the sets of all they can
+ * three threads are searched with and without it, and the sets of all they can
  * come to are compared.
  */
 #include "base/atomic.h"
 #include "support/world.h"
 
-enum { OPERATIONS = 4, OUTCOMES = 1 << 14 };
+enum { THREADS = 3, OPERATIONS = 3, OUTCOMES = 1 << 14 };
 
 typedef struct program {
-    uint8_t operations[2][OPERATIONS]; /* low bits: what; then: on which object */
+    uint8_t operations[THREADS][OPERATIONS]; /* low bits: what; then: on which object */
 } program;
 
 static program tried;
 static _Atomic uint32_t objects[2], word;
-static uint64_t seen_by[2];
+static uint64_t seen_by[THREADS];
 
 static uint64_t outcomes[2][OUTCOMES]; /* with and without pruning, sorted at the end */
 static size_t found[2];
@@ -54,12 +54,13 @@ static void note_outcome(uint64_t outcome)
 static void body(void)
 {
     objects[0] = objects[1] = word = 0;
-    seen_by[0] = seen_by[1] = 0;
-    ceni_thread other = start("other", run_thread, (void *)1);
+    memset(seen_by, 0, sizeof seen_by);
+    ceni_thread one = start("one", run_thread, (void *)1), two = start("two", run_thread, (void *)2);
     run_thread((void *)0);
-    join(other);
+    join(one);
+    join(two);
     uint64_t last = (uint64_t)ceni_load_relaxed(&objects[0]) << 32 | ceni_load_relaxed(&objects[1]);
-    note_outcome((seen_by[0] * 1000003 ^ seen_by[1]) * 1000003 ^ last);
+    note_outcome(((seen_by[0] * 1000003 ^ seen_by[1]) * 1000003 ^ seen_by[2]) * 1000003 ^ last);
 }
 
 static bool was_found(uint64_t outcome)
@@ -83,8 +84,9 @@ static void compare(unsigned preemptions, ceni_memory memory)
 PLAIN_TEST(pruning_loses_no_outcome_of_random_programs)
 {
     uint64_t dice = test_seed();
-    for (int n = 0; n < 1500; n++) {
-        for (int i = 0; i < 2 * OPERATIONS; i++) tried.operations[i / OPERATIONS][i % OPERATIONS] = (uint8_t)test_random(&dice);
+    for (int n = 0; n < 60; n++) {
+        for (int i = 0; i < THREADS * OPERATIONS; i++)
+            tried.operations[i / OPERATIONS][i % OPERATIONS] = (uint8_t)test_random(&dice);
         for (unsigned preemptions = 0; preemptions <= 2; preemptions++)
             for (int memory = CENI_MEMORY_STRONG; memory <= CENI_MEMORY_WEAK; memory++)
                 compare(preemptions, (ceni_memory)memory);
