@@ -20,6 +20,8 @@
 
 #include <cenote/status.h>
 
+#include "base/atomic.h"
+
 /* ---- Time: nanoseconds on the monotonic clock, always positive ---------- */
 
 #define CENI_FOREVER INT64_MAX
@@ -70,8 +72,27 @@ uint64_t ceni_thread_id(void);
 /* Processors this process may use; at least 1. Cheap to ask again. */
 unsigned ceni_cpu_count(void);
 
+/* The processor the calling thread runs on, or ran on a moment ago. */
+unsigned ceni_cpu_current(void);
+
 /* Different in every thread and run; under the controlled scheduler, the same in every replay. */
 uint64_t ceni_random(void);
+
+/* ---- What the rooms above remember per thread ---------------------------- */
+
+enum { CENI_THREAD_ROOM = 25 };
+
+/* The calling thread's own words, zero when it begins. What stands in them is
+ * agreed by the rooms above: today the pool's alone. Never a pointer to what
+ * may be freed: nobody tells the words when something ends. */
+uint64_t *ceni_thread_room(void);
+
+/* ---- Cancellation ----------------------------------------------------------
+ * Around a call of the program's code, which may contain cancellation points
+ * where the library cannot be left. A request stays pending. */
+
+int ceni_cancel_hold(void);
+void ceni_cancel_release(int held);
 
 /* ---- The end of a thread -------------------------------------------------
  * One thread-specific key serves the whole library. A hook runs on the
@@ -93,7 +114,28 @@ cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void));
  * The epoch is 0 never; it stays the same for the life of a process and is
  * different in a forked child. One relaxed load. */
 
+#ifdef CENI_WATCHED
 uint64_t ceni_fork_epoch(void);
+#else
+extern __attribute__((visibility("hidden"))) _Atomic uint64_t ceni_fork_page[]; /* its first word; 0: to be assigned */
+uint64_t ceni_fork_assign(void);
+
+static inline uint64_t ceni_fork_epoch(void)
+{
+    uint64_t epoch = ceni_load_relaxed(&ceni_fork_page[0]); /* carries nothing */
+    return __builtin_expect(epoch != 0, 1) ? epoch : ceni_fork_assign();
+}
+#endif
+
+/* Whether `epoch` is this process'. May say no to a fresh child's own epoch, never yes to another's. */
+static inline bool ceni_fork_is(uint64_t epoch)
+{
+#ifdef CENI_WATCHED
+    return ceni_fork_epoch() == epoch;
+#else
+    return ceni_load_relaxed(&ceni_fork_page[0]) == epoch; /* carries nothing */
+#endif
+}
 
 /* ---- Bell: a descriptor that wakes an event loop ------------------------- */
 

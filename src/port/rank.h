@@ -17,6 +17,8 @@
 /* name, what such a lock protects; lowest, that is taken first, at the top */
 #define CENI_RANK_LIST(X)                                         \
     X(DIRECTORY, "the list of every live thing")                  \
+    X(LOOK, "the readings of one who looks at a pool")            \
+    X(POOL, "who waits for a pool, and its places")               \
     X(WAITLIST, "those who wait for one thing, in their order")
 
 typedef enum ceni_rank {

@@ -141,9 +141,30 @@ uint64_t ceni_thread_id(void)
     return the_world.running ? world_index(the_world.current) + 1 : 1;
 }
 
+uint64_t *ceni_thread_room(void)
+{
+    static uint64_t outside[CENI_THREAD_ROOM];
+    return the_world.running ? the_world.current->room : outside;
+}
+
+int ceni_cancel_hold(void)
+{
+    return 0;
+}
+
+void ceni_cancel_release(int held)
+{
+    (void)held;
+}
+
 unsigned ceni_cpu_count(void)
 {
     return the_world.running ? the_world.cpus : 2;
+}
+
+unsigned ceni_cpu_current(void)
+{
+    return 0;
 }
 
 uint64_t ceni_random(void)

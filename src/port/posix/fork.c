@@ -26,7 +26,7 @@
  * register the handler, which zeroes again what is zero and changes nothing.
  *
  * Order table
- * [F1] assign_epoch, cas    | cas     | release | the copy made by fork | `last` | the child's copy of `last` is older than an epoch in use, and the child assigns that epoch again
+ * [F1] assign, cas    | cas     | release | the copy made by fork | `last` | the child's copy of `last` is older than an epoch in use, and the child assigns that epoch again
  *
  * All other operations are relaxed: an epoch is a number, and its initial zero
  * is the loader's or the kernel's.
@@ -48,11 +48,8 @@ enum { PAGE_LIMIT = 4096 };
 enum { PAGE_LIMIT = 65536 };
 #endif
 
-/* Alone in its page: everything in it is wiped. */
-static union {
-    _Alignas(PAGE_LIMIT) unsigned char whole[PAGE_LIMIT];
-    _Atomic uint64_t epoch; /* 0: to be assigned */
-} page;
+/* The epoch, alone in its page: everything in it is wiped. */
+_Alignas(PAGE_LIMIT) _Atomic uint64_t ceni_fork_page[PAGE_LIMIT / sizeof(uint64_t)];
 
 static _Atomic uint64_t last; /* at least the highest epoch of this lineage */
 static _Atomic bool watched;  /* the page is marked, or the handler registered; true in children too */
@@ -63,7 +60,8 @@ static _Atomic bool watched;  /* the page is marked, or the handler registered; 
 static bool mark_page(void)
 {
     if (ceni_fault(CENI_FAULT_MAP)) return false;
-    return madvise(&page, sizeof page, -1) != 0 && madvise(&page, sizeof page, MADV_WIPEONFORK) == 0;
+    size_t size = sizeof ceni_fork_page;
+    return madvise(ceni_fork_page, size, -1) != 0 && madvise(ceni_fork_page, size, MADV_WIPEONFORK) == 0;
 }
 #else
 static bool mark_page(void)
@@ -74,7 +72,7 @@ static bool mark_page(void)
 
 static void wipe_in_child(void)
 {
-    ceni_store_relaxed(&page.epoch, 0); /* the child has one thread; carries nothing */
+    ceni_store_relaxed(&ceni_fork_page[0], 0); /* the child has one thread; carries nothing */
 }
 
 /* Before the first epoch is written, so that a child forked at any instant
@@ -88,15 +86,9 @@ static void watch_forks(void)
 }
 
 /* Several threads may come here at once; all leave with the same epoch. */
-static uint64_t assign_epoch(void)
+uint64_t ceni_fork_assign(void)
 {
     watch_forks();
     uint64_t found = 0, mine = ceni_add_relaxed(&last, 1) + 1;
-    return ceni_cas_release(&page.epoch, &found, mine) ? mine : found; /* [F1] */
-}
-
-uint64_t ceni_fork_epoch(void)
-{
-    uint64_t epoch = ceni_load_relaxed(&page.epoch); /* carries nothing */
-    return __builtin_expect(epoch != 0, 1) ? epoch : assign_epoch();
+    return ceni_cas_release(&ceni_fork_page[0], &found, mine) ? mine : found; /* [F1] */
 }

