@@ -4,6 +4,7 @@
 cenote_test(unit/record/counter_test.c REAL)
 cenote_test(unit/record/counter_explored_test.c WORLD)
 cenote_test(unit/record/histogram_test.c REAL)
+cenote_test(unit/record/spread_test.c REAL)
 cenote_test(unit/record/ring_test.c REAL)
 cenote_test(unit/record/ring_explored_test.c WORLD)
 cenote_test(unit/record/directory_test.c REAL)
