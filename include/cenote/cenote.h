@@ -5,6 +5,8 @@
 
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
+#include <cenote/driver.h>
+#include <cenote/pool.h>
 #include <cenote/queue.h>
 #include <cenote/status.h>
 #include <cenote/version.h>

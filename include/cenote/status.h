@@ -33,7 +33,13 @@ extern "C" {
     X(4, EMPTY, "there is nothing to take at the moment")                       \
     X(5, INVALID, "an argument or setting is not allowed")                      \
     X(6, NO_MEMORY, "memory could not be had")                                  \
-    X(7, SYSTEM, "the operating system refused a call")
+    X(7, SYSTEM, "the operating system refused a call")                         \
+    X(8, STALE, "the lease has ended")                                          \
+    X(9, FOREIGN, "the lease is not one of this pool")                          \
+    X(10, REVOKED, "the object had been taken away from its holder")            \
+    X(11, FORKED, "it belongs to the process that this one was forked from")    \
+    X(12, MISUSE, "the call is not allowed from here")                          \
+    X(13, DRIVER, "the driver could not do it")
 
 typedef enum cen_status {
 #define CEN_STATUS_ENUM_(code, name, sentence) CEN_##name = code,

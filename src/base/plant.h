@@ -32,7 +32,22 @@
     X(ticks_pile_up, "ticks that nobody popped are all delivered") \
     X(mutex_forgets_sleepers, "a thread that slept for the mutex takes it as if nobody else did") \
     X(reader_looks_once, "a reader of the event ring does not look at the sequence again") \
-    X(timer_rounds_down, "a timer expires with its tick, before its moment")
+    X(timer_rounds_down, "a timer expires with its tick, before its moment") \
+    X(expired_first_keeps_role, "the next in line gives up and does not pass its role on") \
+    X(ready_without_look, "the first in line asks to be handed something and does not look again") \
+    X(grant_without_wake, "a thread is granted an object or called and not woken") \
+    X(extra_grant_kept, "one who found an object and was granted another forgets the one it found") \
+    X(give_tells_nobody, "a give does not look for those who wait") \
+    X(vacate_tells_nobody, "a place that becomes free is not offered to those who wait") \
+    X(resize_tells_nobody, "a larger max is not offered to those who wait") \
+    X(close_leaves_waiters, "close of a pool leaves those who wait asleep") \
+    X(open_beyond_max, "a place is claimed although max objects are there") \
+    X(generation_stays, "a take does not begin a new generation") \
+    X(strike_without_looking_back, "a slot that was listed again while it was struck stays unlisted") \
+    X(map_not_restored, "a bit that was cleared over a word with bits stays clear") \
+    X(surplus_ends_in_silence, "those who waited through a surplus are not served when it ends") \
+    X(lifo_is_fifo, "the two exact orders are exchanged") \
+    X(eager_without_rollback, "objects made before one failed are not closed")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

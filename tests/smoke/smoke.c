@@ -120,6 +120,52 @@ static void select_waits_for_another_thread(void)
     cen_queue_free(right);
 }
 
+static cen_status open_counter(void *argument, void **out, cen_error *error)
+{
+    (void)argument, (void)error;
+    *out = calloc(1, sizeof(uint64_t));
+    return *out ? CEN_OK : CEN_NO_MEMORY;
+}
+
+static void close_counter(void *argument, void *object)
+{
+    *(uint64_t *)argument += *(uint64_t *)object;
+    free(object);
+}
+
+enum { USERS = 4, USES = 5000 };
+
+/* Two counters between four threads: some of them wait. */
+static void *use_counters(void *pool)
+{
+    for (int i = 0; i < USES; i++) {
+        cen_lease lease;
+        CHECK(cen_pool_take(pool, CEN_NEVER, &lease, NULL) == CEN_OK);
+        ++*(uint64_t *)lease.object;
+        CHECK(cen_pool_give(&lease) == CEN_OK);
+    }
+    return NULL;
+}
+
+static void objects_are_lent_to_one_at_a_time(void)
+{
+    static const cen_driver_calls calls = {.size = sizeof calls, .open = open_counter, .close = close_counter};
+    uint64_t sum = 0;
+    cen_pool *pool;
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = {&calls, &sum}, .max = 2);
+    CHECK(cen_pool_new(&options, &pool, NULL) == CEN_OK);
+    pthread_t users[USERS];
+    for (int i = 0; i < USERS; i++) CHECK(pthread_create(&users[i], NULL, use_counters, pool) == 0);
+    for (int i = 0; i < USERS; i++) CHECK(pthread_join(users[i], NULL) == 0);
+    cen_lease lease, copy;
+    CHECK(cen_pool_take(pool, CEN_NOW, &lease, NULL) == CEN_OK);
+    copy = lease;
+    CHECK(cen_pool_give(&lease) == CEN_OK && cen_pool_give(&copy) == CEN_STALE);
+    CHECK(cen_pool_close(pool, CEN_NOW, NULL, NULL) == CEN_OK);
+    CHECK(cen_pool_free(pool) == CEN_OK);
+    CHECK(sum == USERS * USES);
+}
+
 int main(void)
 {
     CHECK(cen_version() == CEN_VERSION_MAJOR * 1000000 + CEN_VERSION_MINOR * 1000 + CEN_VERSION_PATCH);
@@ -130,5 +176,6 @@ int main(void)
     a_pop_times_out_at_its_deadline();
     select_does_exactly_one();
     select_waits_for_another_thread();
+    objects_are_lent_to_one_at_a_time();
     return 0;
 }

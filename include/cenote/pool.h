@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A checkout pool: a bounded number of objects, each lent to one holder at a
+ * time.
+ *
+ * Life: new, take and give from any thread, close, free.
+ *
+ *     cen_pool *pool;
+ *     cen_error error;
+ *     cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = driver, .max = 10);
+ *     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
+ *
+ *     CEN_WITH (pool, cen_in_ms(500), struct buffer *, buffer, &error) {
+ *         use(buffer);                   given back on every way out of the block
+ *     } else {
+ *         puts(error.text);
+ *     }
+ *
+ *     cen_lease lease;                   or by hand
+ *     if (cen_pool_take(pool, cen_in_ms(500), &lease, &error) == CEN_OK) {
+ *         use(lease.object);
+ *         cen_pool_give(&lease);
+ *     }
+ *
+ *     cen_pool_close(pool, cen_in_s(5), NULL, NULL);
+ *     cen_pool_free(pool);
+ *
+ * Threads: every function may be called from any thread at any time, except
+ * cen_pool_free, which says what it needs. What a holder wrote before it gave
+ * an object is visible to the next that takes it. Nothing here is a
+ * cancellation point. The driver's functions and the visitor are called with
+ * no lock held; what they may call is said at "Caveats".
+ *
+ * Progress: see the note at each function. "Never waits" means that it does
+ * not sleep for somebody to give an object back. It may still take the pool's
+ * one lock, which is held for a few steps at a time and never during a call of
+ * the program's code, except that of the allocator.
+ */
+#ifndef CENOTE_POOL_H
+#define CENOTE_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cenote/allocator.h>
+#include <cenote/deadline.h>
+#include <cenote/driver.h>
+#include <cenote/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cen_pool cen_pool;
+
+/* Proof of exclusive use of one object: a plain value, to be copied at will.
+ * However many copies there are, it ends once. Read `object`; the rest is
+ * cenote's. */
+typedef struct cen_lease {
+    void *object;
+    cen_pool *pool;      /* NULL in a lease that has been given, or was never taken */
+    uint64_t generation; /* which lease of its slot this is; the lower 56 bits count */
+    void *slot;
+} cen_lease;
+
+/* Switches a limit off that has a default. */
+#define CEN_OFF (-1)
+
+/* ---- Making one ---------------------------------------------------------- */
+
+/* Which of several idle objects is lent. */
+typedef enum cen_order {
+    /* The one this thread had last, else the one with the lowest index: the
+     * quickest, and load packs low, so that surplus ages at the top. */
+    CEN_ORDER_WARM = 0,
+    /* Exactly the one that was given last, or has been idle longest. Every
+     * take and give then takes the pool's lock. */
+    CEN_ORDER_LIFO,
+    CEN_ORDER_FIFO,
+} cen_order;
+
+/* Zero means default in every field. Fields are only ever appended. */
+typedef struct cen_pool_options {
+    size_t size;       /* sizeof(cen_pool_options), set by the macro */
+    const char *name;  /* copied, at most 31 bytes kept; default "pool" */
+    cen_driver driver; /* makes and ends objects; default: only what is adopted */
+    uint32_t max;      /* objects at most, 1 to CEN_POOL_MOST; default 10 */
+    /* All objects are made by cen_pool_new, in order, on the calling thread.
+     * Default: none is; each is made when it is wanted and none is idle. */
+    bool eager;
+    cen_order order;
+    cen_deadline patience; /* what a zero deadline means here; default 30 seconds */
+    /* How long one who waits may be overtaken by threads that happen to be
+     * running, in nanoseconds; default 1 ms. CEN_OFF: nobody is ever
+     * overtaken, which costs a switch of threads at every give. */
+    int64_t overtake_ns;
+    /* Every take reads the clock, so that holders are listed with the exact
+     * time; about 25 ns a take. Default: at least how long, by cen_pool_holders. */
+    bool exact_times;
+    const cen_allocator *allocator; /* default malloc */
+} cen_pool_options;
+
+#define CEN_POOL_MOST 1000000
+
+/* In C++, where a designated initialiser is not for everybody: start from
+ * `cen_pool_options options = {};` and set `size` and what is needed. */
+#define CEN_POOL_OPTIONS(...) {.size = sizeof(cen_pool_options), __VA_ARGS__}
+
+/* Makes a pool; all memory that it will use is had here. Errors: INVALID (the
+ * text names the field), NO_MEMORY, and, if eager, what the driver's open
+ * answered: then the objects already made are closed, last one first. */
+CEN_API cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_error *error);
+
+/* ---- Take and give --------------------------------------------------------- */
+
+/* Where the program called from, for the list of holders: a text that lives as
+ * long as the pool. */
+#define CEN_TEXT_(line) #line
+#define CEN_LINE_(line) CEN_TEXT_(line)
+#define CEN_HERE __FILE__ ":" CEN_LINE_(__LINE__)
+
+/* Lends an object into *out: an idle one, else a new one if there are fewer
+ * than max, else the next that is given back. Always another object than
+ * those the caller holds already. Waits until `deadline`, and an opening that
+ * this call began is awaited too. Those who wait are served in the order they
+ * came, within the bound of options.overtake_ns. An object that came before
+ * the deadline is yours even if the deadline has passed since.
+ * With an idle object and nobody waiting: some ten steps, no clock, no lock
+ * (CEN_ORDER_WARM).
+ * Errors: TIMEOUT, CLOSED, FORKED, what the driver's open answered, INVALID
+ * (NULL), MISUSE (it would have to wait or to open an object, inside a call
+ * that the pool itself made). */
+#define cen_pool_take(pool, deadline, out, error) cen_pool_take_at((pool), (deadline), (out), (error), CEN_HERE)
+CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error,
+                                    const char *where);
+
+/* The same and never waits; it may open an object. Errors: also EMPTY (all are
+ * in use, or changed hands while they were looked at, or, with overtake_ns off,
+ * others wait), never TIMEOUT. */
+#define cen_pool_try_take(pool, out, error) cen_pool_try_take_at((pool), (out), (error), CEN_HERE)
+CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where);
+
+/* Ends a lease: the object goes to whoever waits, or is idle. Any thread may
+ * give any lease. Never waits. lease->pool is NULL afterwards, so that giving
+ * the same variable again is STALE, as giving a copy is.
+ * If the pool is closed, or has more objects than its max, the object is
+ * closed instead, by this call; the answer is still OK.
+ * Errors, which leave the lease and all else as it was:
+ *   STALE    the lease has ended, or is none; even if its slot was lent again
+ *   FOREIGN  the fields are not those of a lease of that pool
+ *   FORKED   it was taken before a fork, in another process
+ *   INVALID  lease is NULL
+ * Not quite an error: REVOKED, close had taken the object away; it has now
+ * come back and was closed, and the lease has ended. */
+CEN_API cen_status cen_pool_give(cen_lease *lease);
+
+/* Ends a lease and closes the object, by this call; a new one may be made in
+ * its place. Without a driver, it takes the object out for good. Errors: as
+ * cen_pool_give, and MISUSE. */
+CEN_API cen_status cen_pool_discard(cen_lease *lease);
+
+/* Puts in an object that the caller made. It counts and is lent, given and, if
+ * the driver has a close, closed like any other. Never waits. Errors: FULL (max
+ * objects are there), CLOSED, FORKED, INVALID, MISUSE: it stays the caller's. */
+CEN_API cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error);
+
+/* ---- Scopes ---------------------------------------------------------------- */
+
+/* One entry of the calling thread into a pool. Caller-owned; not to be copied. */
+typedef struct cen_scope {
+    cen_lease lease; /* read its object */
+    uint64_t owner;
+    cen_status status;
+    uint32_t reserved[5];
+} cen_scope;
+
+/* Like cen_pool_take if the calling thread has entered the pool in no other
+ * scope; otherwise borrows the object of that scope, at once and always.
+ * Errors: as cen_pool_take; REVOKED (the object to be borrowed was taken away). */
+#define cen_pool_enter(pool, deadline, scope, error) cen_pool_enter_at((pool), (deadline), (scope), (error), CEN_HERE)
+CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error,
+                                     const char *where);
+
+/* Ends the scope. The object is given back when the last scope of this thread
+ * in the pool has ended, in whatever order they end. Errors: STALE (it has
+ * ended, or was never entered), MISUSE (another thread entered it), and as
+ * cen_pool_give. */
+CEN_API cen_status cen_pool_leave(cen_scope *scope);
+
+/*     CEN_WITH (pool, deadline, type, name, error) { ... } else { ... }
+ *
+ * The block runs with `type name` set to the object, which must be as large as
+ * a pointer; the else part, which may be left out, if there was none. Leaving
+ * the block in any way ends the scope: by its end, break, continue, goto or
+ * return, and a C++ exception; pthread_exit and pthread_cancel only in code
+ * compiled with -fexceptions. longjmp does not: the object stays held. The
+ * block is a loop that runs once: break and continue leave it, and not a loop
+ * around it. */
+#define CEN_WITH(pool, deadline, type, name, error) \
+    CEN_WITH_(pool, deadline, type, name, error, cen_scope_of_##name, cen_once_of_##name)
+#define CEN_WITH_(pool, deadline, type, name, error, scope, once)                                      \
+    for (int once = 1; once; once = 0)                                                                 \
+        for (cen_scope scope __attribute__((cleanup(cen_scope_end_))) = cen_scope_none_(); once; once = 0) \
+            for (type name = (type)cen_scope_begin_((pool), (deadline), &scope, (error), CEN_HERE); once; once = 0) \
+                if (scope.status == CEN_OK)
+
+static inline cen_scope cen_scope_none_(void)
+{
+    cen_scope scope = {{NULL, NULL, 0, NULL}, 0, CEN_OK, {0}};
+    return scope;
+}
+
+static inline void *cen_scope_begin_(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error,
+                                     const char *where)
+{
+    cen_status status = cen_pool_enter_at(pool, deadline, scope, error, where);
+    scope->status = status;
+    return scope->lease.object;
+}
+
+static inline void cen_scope_end_(cen_scope *scope)
+{
+    if (scope->lease.pool) cen_pool_leave(scope);
+}
+
+/* ---- Close, free, resize ------------------------------------------------------ */
+
+typedef struct cen_close_report {
+    uint32_t waiting; /* takes that were waiting and were told CLOSED */
+    uint32_t idle;    /* objects that were idle and were closed */
+    uint32_t given;   /* others closed since: given back or discarded by their holders */
+    uint32_t revoked; /* taken away from their holders at the deadline, and still out */
+    uint32_t busy;    /* being opened or closed by other threads at the deadline: they will be closed */
+} cen_close_report;
+
+/* Refuses takes from now on, tells those who wait, closes what is idle, and
+ * awaits the holders until `deadline` (zero: the pool's patience). What is out
+ * then is revoked: its lease has ended, the driver's interrupt is called, and
+ * the object still counts until its holder gives it back. Fills *out, if it is
+ * not NULL, whether OK or TIMEOUT.
+ * Errors: TIMEOUT (something that was revoked is still out, or is busy), CLOSED (it was closed before; nothing
+ * changes), FORKED, INVALID, MISUSE. */
+CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_report *out, cen_error *error);
+
+/* Closes the pool, without waiting, if it is not closed, and gives back all
+ * memory. What is still held is revoked, and the last give, discard or leave
+ * of it gives the memory back. Those may be going on meanwhile; no other call may be
+ * in progress or come later. NULL is allowed. In a forked child it only gives
+ * back memory: the parent's objects are left alone.
+ * Error: MISUSE, inside a call that the pool itself made; nothing changes. */
+CEN_API cen_status cen_pool_free(cen_pool *pool);
+
+/* Sets another max. With a larger one those who wait are served at once; with a
+ * smaller one idle objects are closed, the highest first, by this call, and
+ * those in use when they are given, until no more than max are there. Never
+ * waits. Errors: INVALID (max), NO_MEMORY, CLOSED, FORKED, MISUSE: nothing changes. */
+CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *error);
+
+/* ---- Look ---------------------------------------------------------------------- */
+
+/* Every number was true at a moment of the call that gave it. Always
+ *     idle + held + moving + revoked + opening + closing + vacant = places
+ *     places >= max
+ *     held + revoked <= taken - ended <= held + revoked + moving
+ *     opened + adopted - closed = places - vacant     while moving, opening and closing are 0
+ *     waited = served + timed_out + sent_away + failed + waiting
+ * `idle` to `vacant` were all true at one and the same moment. `moving` are
+ * slots that changed while they were looked at, idle or held, say, at that
+ * moment: none in a pool at rest. */
+typedef struct cen_pool_stats {
+    uint32_t max, places;
+    uint32_t idle, held, moving, revoked, opening, closing, vacant;
+    uint32_t waiting;                        /* takes that wait now */
+    uint64_t taken, ended;                   /* leases; one that was granted in the moment its take found another, too */
+    uint64_t opened, open_failed, adopted, closed; /* objects */
+    uint64_t discarded;                      /* leases that ended by cen_pool_discard */
+    uint64_t waited, served, timed_out, sent_away, failed; /* takes that had to wait, and how it ended */
+    int64_t wait_p50_ns, wait_p99_ns, wait_longest_ns, wait_total_ns; /* of all that ended, failures too */
+    int64_t oldest_wait_ns;                  /* of those who wait now; 0 if nobody does */
+    bool is_closed;
+} cen_pool_stats;
+
+/* Reads all slots: up to a million, some milliseconds then. Takes the lock for
+ * a moment, or, while objects are opened and closed all the time, for as long
+ * as it takes to read up to 4096 slots; in a larger pool whatever is not held
+ * may then be counted as moving. Calls take turns. Errors: FORKED, INVALID. */
+CEN_API cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out);
+
+typedef enum cen_slot_state {
+    CEN_SLOT_IDLE = 1,
+    CEN_SLOT_HELD,
+    CEN_SLOT_REVOKED, /* taken away by close, and not yet back */
+} cen_slot_state;
+
+/* One object, and who has it. */
+typedef struct cen_holding {
+    void *object;
+    uint32_t index;
+    cen_slot_state state;
+    uint64_t generation; /* of the lease; of the last one if it is idle */
+    uint64_t owner;      /* the holder's cen_thread_number; 0 if idle, or taken this very instant */
+    const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
+    int64_t held_ns;     /* at least so long; exactly with options.exact_times */
+} cen_holding;
+
+/* Calls `visit` for every object that is in the pool from the beginning to the
+ * end of the call, idle or held, once, in the order of their indexes; one that
+ * comes or goes meanwhile may be visited. Takes no lock, allocates nothing,
+ * holds nobody up: another thread may take, give or even close the object
+ * while it is visited. A visit that returns false ends it. Errors: FORKED, INVALID. */
+CEN_API cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_holding *holding),
+                                  void *argument);
+
+/* Writes up to `room` holdings that are held or revoked, in the order of their
+ * indexes, and to *out how many there are. Without exact_times, held_ns counts
+ * from the first call of this that met the lease: call it now and then. Calls
+ * of this take turns; nobody else is held up. Errors: FORKED, INVALID (also: holdings is NULL and room is not 0). */
+CEN_API cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, size_t *out);
+
+/* The calling thread's number in lists of holders; never 0. */
+CEN_API uint64_t cen_thread_number(void);
+
+/* A pool that is NULL has no name, no room and is closed: these never fail. */
+CEN_API const char *cen_pool_name(const cen_pool *pool);
+CEN_API uint32_t cen_pool_max(const cen_pool *pool);
+CEN_API bool cen_pool_is_closed(const cen_pool *pool);
+
+/* ---- Caveats -------------------------------------------------------------------
+ * From the driver's functions and from a visitor one may look, visit, list, give,
+ * leave, and take or enter what is idle or borrowed; everything else on the same pool
+ * answers MISUSE and changes nothing. Other pools are free to use. They must
+ * not longjmp out, and a child that they fork must not return from them.
+ * A thread that holds an object and takes another from the same pool can wait
+ * for ever on others that do the same: use scopes, which borrow, or a deadline.
+ * A lease must not be given after the memory of its pool is gone: the second
+ * give of one lease, and after free.
+ * fork: in the child every call answers FORKED and touches nothing, and
+ * cen_pool_free gives the child's memory back.
+ * A thread that ends does not give back what it holds.
+ */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

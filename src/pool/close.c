@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a pool.
+ *
+ * Close marks the line (nobody joins, nothing is opened), sends the waiting
+ * away, closes what is idle, and waits for `live` to become 0. What is out at
+ * the deadline is revoked: REVOKING while the driver's interrupt runs, so that
+ * a holder who comes back in that moment does not close the object under it;
+ * then REVOKED. Every way an object goes ends in ceni_place_vacate_locked; the
+ * last one wakes the closer or, if the pool was freed meanwhile, gives its
+ * memory back.
+ *
+ * The naive version sweeps the idle slots and then marks the pool: what is
+ * given between the two stays idle for ever. Here the mark comes first; a give
+ * after it sees it [T4 in take.c], one before it is found by the sweep [S2 in slot.c].
+ *
+ * Order table
+ * [C2] await | load of turns  | acquire | O4 in places.c | nothing: the lock follows | nothing; it is the futex's word
+ */
+#include "base/error.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/deadline.h"
+#include "port/port.h"
+
+/* Closes the object if it is still idle. */
+static bool close_one(cen_pool *pool, uint32_t index, uint64_t word)
+{
+    ceni_line_lock(pool->line);
+    bool ours = ceni_idle_withdraw_locked(pool, index, ceni_word_generation(word));
+    ceni_line_unlock(pool->line);
+    if (ours) ceni_place_end(pool, index);
+    return ours;
+}
+
+static uint32_t close_idle(cen_pool *pool)
+{
+    uint32_t closed = 0, places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++) {
+        uint64_t word = ceni_word_at(pool, index);
+        if (ceni_word_state(word) == CENI_IDLE) closed += close_one(pool, index, word);
+    }
+    return closed;
+}
+
+static uint32_t live_now(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    uint32_t live = pool->live;
+    ceni_line_unlock(pool->line);
+    return live;
+}
+
+/* True if nothing is left at `moment`. */
+static bool await_empty(cen_pool *pool, int64_t moment)
+{
+    for (;;) {
+        uint32_t seen = ceni_load_acquire(&pool->line->turns); /* [C2] */
+        if (live_now(pool) == 0) return true;
+        if (ceni_futex_wait(&pool->line->turns, seen, moment) == CENI_TIMED_OUT) return live_now(pool) == 0;
+    }
+}
+
+static void interrupt(cen_pool *pool, ceni_slot *slot)
+{
+    if (!pool->driver.calls || !pool->driver.calls->interrupt) return;
+    void *object = ceni_load_relaxed(&slot->object); /* the slot is REVOKING, and ours; carries nothing */
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    pool->driver.calls->interrupt(pool->driver.argument, object);
+    ceni_callout_end(&callout);
+}
+
+/* Takes the object away from its holder, if it is held. */
+static void revoke(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (!ceni_slot_move(slot, generation, CENI_HELD, CENI_REVOKING)) return;
+    ceni_line_lock(pool->line);
+    pool->revoked++; /* before its holder can bring it back */
+    ceni_line_unlock(pool->line);
+    interrupt(pool, slot);
+    if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_REVOKED)) return;
+    ceni_slot_move(slot, generation, CENI_RETURNED, CENI_CLOSING); /* it came back meanwhile */
+    ceni_revoked_is_back(pool);
+    ceni_place_end(pool, index);
+}
+
+/* A slot may still become idle by a give, and be lent to a take that began
+ * before the close: each is looked at until it is neither. */
+static void revoke_all(cen_pool *pool)
+{
+    uint32_t places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++) {
+        for (;;) {
+            uint64_t word = ceni_word_at(pool, index);
+            ceni_slot_state state = ceni_word_state(word);
+            if (state == CENI_HELD) revoke(pool, index, ceni_word_generation(word));
+            else if (state == CENI_IDLE) close_one(pool, index, word);
+            else break;
+        }
+    }
+}
+
+/* Marks the pool closed; false if it was before. */
+static bool mark_closed(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    bool first = !(ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED); /* written under this lock; carries nothing */
+    ceni_line_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
+    if (first) pool->tally.closed_before = pool->tally.closed;
+    ceni_places_counted_locked(pool);
+    ceni_line_unlock(pool->line);
+    return first;
+}
+
+static cen_close_report close_until(cen_pool *pool, int64_t moment)
+{
+    cen_close_report report = {0};
+    report.waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
+    report.idle = close_idle(pool);
+    if (!await_empty(pool, moment)) revoke_all(pool);
+    ceni_line_lock(pool->line);
+    report.given = (uint32_t)(pool->tally.closed - pool->tally.closed_before) - report.idle;
+    report.revoked = pool->revoked;
+    report.busy = pool->live - pool->revoked;
+    ceni_line_unlock(pool->line);
+    return report;
+}
+
+cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_report *out, cen_error *error)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_close", error);
+    if (status != CEN_OK) return status;
+    if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", error);
+    if (!mark_closed(pool)) return ceni_pool_is_closed(pool->name, error);
+    deadline = ceni_deadline_or(deadline, pool->patience);
+    cen_close_report report = close_until(pool, ceni_deadline_moment(deadline, ceni_clock_now()));
+    if (out) *out = report;
+    if (report.revoked + report.busy == 0) return CEN_OK;
+    return ceni_error_set(error, CEN_TIMEOUT, 0,
+                          "pool \"%s\": at the deadline %u objects were out and were revoked, %u were being opened or closed",
+                          pool->name, report.revoked, report.busy);
+}
+
+cen_status cen_pool_free(cen_pool *pool)
+{
+    if (!pool) return CEN_OK;
+    if (pool->epoch != ceni_fork_epoch()) {
+        ceni_pool_release(pool); /* the line is the parent's, and the objects too */
+        return CEN_OK;
+    }
+    if (ceni_callout_inside(pool)) return CEN_MISUSE;
+    if (mark_closed(pool)) close_until(pool, 0);
+    ceni_directory_leave(ceni_directory_process(), &pool->entry);
+    ceni_line_lock(pool->line);
+    pool->freed = true;
+    bool last = pool->live == 0;
+    if (last) ceni_line_return_locked(pool->line);
+    else ceni_line_unlock(pool->line);
+    if (last) ceni_pool_release(pool);
+    return CEN_OK;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Idle slots: how one is found and taken, and how a slot becomes one.
+ *
+ * Warm order. A take looks at the slot its thread had last; that is one CAS
+ * (take.c). Only when that one is not idle does it search, from the lowest
+ * index up, those slots whose bit is set in the map `listed`. Takes and gives
+ * do not touch the map: a bit says that the slot is worth a look, not that it
+ * is idle. A search that has wasted FREE_LOOKS looks strikes every further slot
+ * on which it wastes one, so that one idle slot among a million held ones is
+ * found in a few steps by everyone but the first; and whoever makes a struck
+ * slot idle puts it back first. Small pools are never struck, and their gives
+ * never touch the map.
+ *
+ *     search:  word X|LISTED ▶ X (CAS) ▶ clear the bit ▶ word LISTED again? set the bit, tend
+ *     publish: word X ▶ X|LISTED (CAS) ▶ set the bit ▶ X|LISTED ▶ IDLE|LISTED (CAS) ▶ ctl
+ *
+ * Everything a giver does to the map comes before it publishes: afterwards the
+ * pool, and the map with it, may be gone.
+ *
+ * Invariants
+ *  I1 IDLE implies LISTED.
+ *  I2 A LISTED slot whose bit is clear, or cannot be found from above, has a
+ *     searcher between its CAS and its tend, or a publisher before its CAS to
+ *     IDLE. So a search that misses an idle slot is followed by a tend.
+ *
+ * The naive version of striking: clear the bit of a slot that is held.
+ *     searcher: slot is held            giver: makes the slot idle
+ *                                       giver: its bit is set: nothing to do
+ *     searcher: clears the bit
+ * and the idle slot is never found. Here the word itself tells the giver, so
+ * that one of its two CAS fails, and the searcher looks back [I2 I3].
+ *
+ * Exact orders keep idle slots in a list under the pool's lock.
+ *
+ * Order table
+ * [I1] look      | load of a slot's word | seq_cst | I4, the give in take.c | whether it is idle | a waiter's second look misses what was published before it joined
+ * [I2] strike    | cas of the word, without LISTED | seq_cst | I4 | that the bit goes | a giver finds LISTED and the bit goes after
+ * [I3] look back | load of the word | seq_cst | I4 | whether it was listed meanwhile | the same
+ * [I4] publish   | cas of the word | seq_cst | I1 I2 I3, L1 in line.c | the object's bytes; that it is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside it
+ * [I5] take      | cas of the word | seq_cst | I4 | the object's bytes, to the taker | it reads old bytes
+ * [I6] offer     | load of ctl after I4 | seq_cst | L1 in line.c | whether anybody waits | a waiter is missed
+ */
+#include "pool/inside.h"
+
+#include "base/plant.h"
+#include "port/port.h"
+
+#ifdef CENI_WATCHED
+enum { FREE_LOOKS = 1 };
+#else
+enum { FREE_LOOKS = 8 };
+#endif
+
+typedef struct search {
+    bool take;     /* or only look */
+    bool restored; /* somebody may have missed a slot on account of this search */
+    unsigned wasted;
+    ceni_grant found;
+} search;
+
+/* ---- Searching the map ------------------------------------------------------------- */
+
+static bool take_slot(ceni_slot *slot, uint32_t index, uint64_t word, ceni_grant *out)
+{
+    uint64_t generation = ceni_word_generation(word) + 1;
+    if (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_HELD | CENI_LISTED))) return false; /* [I5] */
+    *out = (ceni_grant){.slot = slot, .generation = generation, .index = index};
+    return true;
+}
+
+static void strike(ceni_chunk *chunk, uint32_t place, uint64_t word, search *s)
+{
+    ceni_slot *slot = &chunk->slots[place];
+    if (!(word & CENI_LISTED) || !ceni_cas_seq_cst(&slot->word, &word, word & ~(uint64_t)CENI_LISTED)) return; /* [I2] */
+    s->restored |= ceni_map_clear(&chunk->listed, place);
+    if (!(ceni_load_seq_cst(&slot->word) & CENI_LISTED)) return; /* [I3] */
+    if (ceni_planted(strike_without_looking_back)) return;
+    ceni_map_set(&chunk->listed, place);
+    s->restored = true;
+}
+
+static bool search_chunk(ceni_chunk *chunk, search *s)
+{
+    for (uint32_t at = 0; (at = ceni_map_next(&chunk->listed, at, chunk->count)) < chunk->count; at++) {
+        ceni_slot *slot = &chunk->slots[at];
+        uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
+        if (ceni_word_state(word) == CENI_IDLE) {
+            if (!s->take || take_slot(slot, chunk->first + at, word, &s->found)) return true;
+        } else if (++s->wasted > FREE_LOOKS) {
+            strike(chunk, at, word, s);
+        }
+    }
+    return false;
+}
+
+static bool search_all(cen_pool *pool, search *s)
+{
+    uint32_t chunks = ceni_chunk_count(pool);
+    for (uint32_t i = 0; i < chunks; i++)
+        if (search_chunk(pool->chunks[i], s)) return true;
+    return false;
+}
+
+/* Under the lock whoever may have missed a slot is in line, or will pass
+ * through the lock: searching again is what tending would do. */
+static bool search_locked(cen_pool *pool, search *s)
+{
+    do {
+        s->restored = false;
+        if (search_all(pool, s)) return true;
+    } while (s->restored);
+    return false;
+}
+
+static bool take_hinted(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    ceni_slot *slot = hint == CENI_NO_INDEX ? NULL : ceni_slot_at(pool, hint);
+    if (!slot) return false;
+    uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
+    return ceni_word_state(word) == CENI_IDLE && take_slot(slot, hint, word, out);
+}
+
+/* ---- Exact orders ---------------------------------------------------------------------- */
+
+static bool take_listed_locked(cen_pool *pool, ceni_grant *out)
+{
+    ceni_list *link = ceni_list_first(&pool->idle);
+    if (!link) return false;
+    ceni_slot *slot = CENI_LIST_ENTRY(link, ceni_slot, idle_link);
+    ceni_list_remove(link);
+    uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
+    return take_slot(slot, ceni_slot_index(pool, slot), word, out);
+}
+
+static void list_locked(cen_pool *pool, ceni_slot *slot)
+{
+    bool last_first = (pool->order == CEN_ORDER_LIFO) != ceni_planted(lifo_is_fifo);
+    if (last_first) ceni_list_push_front(&pool->idle, &slot->idle_link);
+    else ceni_list_push_back(&pool->idle, &slot->idle_link);
+}
+
+/* ---- Taking ------------------------------------------------------------------------------ */
+
+bool ceni_idle_take_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    if (pool->exact_order) return take_listed_locked(pool, out);
+    if (take_hinted(pool, hint, out)) return true;
+    search s = {.take = true};
+    if (!search_locked(pool, &s)) return false;
+    *out = s.found;
+    return true;
+}
+
+bool ceni_idle_any_locked(cen_pool *pool)
+{
+    if (pool->exact_order) return !ceni_list_empty(&pool->idle);
+    search s = {.take = false};
+    return search_locked(pool, &s);
+}
+
+bool ceni_idle_take(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    if (pool->exact_order) {
+        ceni_line_lock(pool->line);
+        bool taken = take_listed_locked(pool, out);
+        ceni_line_unlock(pool->line);
+        return taken;
+    }
+    if (take_hinted(pool, hint, out)) return true;
+    search s = {.take = true};
+    bool found = search_all(pool, &s);
+    if (found) *out = s.found;
+    if (s.restored) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    return found;
+}
+
+bool ceni_idle_withdraw_locked(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (!ceni_slot_move(slot, generation, CENI_IDLE, CENI_CLOSING)) return false;
+    if (pool->exact_order) ceni_list_remove(&slot->idle_link);
+    ceni_place_leaves_locked(pool);
+    return true;
+}
+
+/* ---- Publishing ---------------------------------------------------------------------------- */
+
+static bool publish(cen_pool *pool, ceni_slot *slot, uint32_t index, uint64_t generation, ceni_slot_state from)
+{
+    uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
+    while (ceni_word_generation(word) == generation && ceni_word_state(word) == from) {
+        if (word & CENI_LISTED) {
+            if (ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_IDLE | CENI_LISTED))) return true; /* [I4] */
+        } else if (ceni_cas_seq_cst(&slot->word, &word, word | CENI_LISTED)) { /* [I4] */
+            ceni_chunk *chunk = ceni_chunk_of(pool, index);
+            ceni_map_set(&chunk->listed, index - chunk->first);
+            word |= CENI_LISTED;
+        }
+    }
+    return false;
+}
+
+bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (!pool->exact_order) return publish(pool, slot, index, generation, from);
+    ceni_line *line = pool->line;
+    ceni_line_lock(line);
+    bool published = publish(pool, slot, index, generation, from);
+    if (published) list_locked(pool, slot);
+    ceni_line_unlock(line);
+    return published;
+}
+
+bool ceni_idle_offer(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
+{
+    ceni_line *line = pool->line;
+    uint64_t id = pool->id;
+    if (!ceni_idle_publish(pool, index, generation, from)) return false;
+    uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [I6] */
+    if (ctl) ceni_line_heed(line, id, ctl, index, generation);
+    return true;
+}

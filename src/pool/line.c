@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line: who is served, when, and why nobody is forgotten.
+ *
+ *     give: slot HELD ▶ IDLE, then reads ctl
+ *       0 ........................ done
+ *       waiters, no HEIR ......... lock, pump: the first is called, or served
+ *       HEIR ..................... done, or, when the bound has passed, hand over
+ *       READY .................... lock, pump: hand over
+ *       CLOSED, SURPLUS .......... lock, retire the slot
+ *
+ *     thread: join ▶ (first: HEIR) look ▶ READY ▶ look ▶ park ▶ granted
+ *                  ▶ (not first)   park ▶ called: HEIR ▶ look ▶ ...
+ *             deadline: look ▶ leave ▶ the next is called if there is anything
+ *
+ * Invariants
+ *  I1 ctl, the list and the states CALLED, GRANTED, SENT_AWAY are written
+ *     under the lock only. ctl counts the list. HEIR and READY speak of the
+ *     first in the list and are clear when it is empty or has a new first that
+ *     nobody has called.
+ *  I2 HEIR without READY: the first is a thread that will look before it parks
+ *     for good, or go: in both cases through the lock, where READY is set or
+ *     the role is passed on.
+ *  I3 If an object is idle, or may be opened, and somebody is in line, then
+ *     one of these is under way:
+ *       a  a giver between its publication and the end of its look at ctl and
+ *          what that asks for;
+ *       b  an heir (I2) before its look that follows READY;
+ *       c  a pump by whoever removed the first, or freed a place, under the lock;
+ *       d  one who struck a slot from the map and owes a tend (idle.c).
+ *  I4 A waiter leaves the list once: granted, sent away, or by itself. The
+ *     first two write its state last, and touch it never again; it may be gone
+ *     before the lock is dropped. It is woken by address.
+ *
+ * Why I3 holds. The naive version: a giver reads ctl, sees nobody, and then
+ * makes its object idle; the waiter looked before, joins after, and sleeps
+ * beside it. Hence publish, then read ctl [T4 in take.c], and join, then look [L1]: in
+ * the one order of seq_cst operations the giver sees the waiter, or the waiter
+ * the object. The second race: the giver sees HEIR and leaves it to the heir,
+ * who has looked already. Hence the heir sets READY [L1] and looks after that:
+ * a giver that read no READY published before that look. The third: the heir's
+ * deadline passes, it goes, and what was left to it is left to nobody. Hence
+ * whoever removes the first clears HEIR and READY [L1] and then pumps: a giver
+ * that saw the old HEIR published before the pump looks; one that publishes
+ * later sees no HEIR.
+ * A waiter that is granted an object in the moment in which it found one has
+ * two, keeps what it was granted and gives the other.
+ *
+ * Overtaking. A thread that runs may take an idle object before one that is
+ * being woken, because a wake-up costs as much as thousands of takes. With
+ * both processors busy the one that is woken does not run until the system
+ * lets it, so it is the running giver that must keep the bound: it reads the
+ * clock at every so many gives [hand_over_is_due], and hands over when the
+ * first in line has waited overtake_ns, at most once in pace_ns. Handing over
+ * leaves it without an object; it will find none, join and park, and that is
+ * what lets the other run.
+ *
+ * Order table
+ * [L1] mark       | store of ctl, under the lock | seq_cst | T4 in take.c, I6 in idle.c; the look that follows | that somebody waits, is ready, or is gone | a giver and a waiter miss each other
+ * [L4] heed       | load of ctl again | seq_cst | L1 | whether anybody waits, now that the mark is gone | one who joined under the mark sleeps beside the object
+ * [L3] tell       | exchange of a waiter's state | acq_rel | J1 J2 in wait.c | the grant | the waiter reads a grant half written
+ *
+ * Tested by tests/explore/pool_line_test.c (both kinds of waiter, deadlines,
+ * cancel, close), tests/verify/handoff.pml, tests/unit/pool, tests/planted.
+ */
+#include "pool/line.h"
+
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+/* ---- The word, and telling ------------------------------------------------------ */
+
+void ceni_line_lock(ceni_line *line)
+{
+    ceni_mutex_lock(&line->mutex, CENI_RANK_POOL);
+}
+
+void ceni_line_unlock(ceni_line *line)
+{
+    ceni_mutex_unlock(&line->mutex, CENI_RANK_POOL);
+}
+
+static uint64_t ctl_locked(ceni_line *line)
+{
+    return ceni_load_relaxed(&line->ctl); /* written under this lock; carries nothing */
+}
+
+void ceni_line_mark_locked(ceni_line *line, uint64_t clear, uint64_t set)
+{
+    uint64_t ctl = ctl_locked(line), marked = (ctl & ~clear) | set;
+    if (marked != ctl) ceni_store_seq_cst(&line->ctl, marked); /* [L1] */
+}
+
+static ceni_pool_waiter *first_of(const ceni_line *line)
+{
+    ceni_list *link = ceni_list_first(&line->waiters);
+    return link ? CENI_LIST_ENTRY(link, ceni_pool_waiter, link) : NULL;
+}
+
+bool ceni_line_first_is_pending_locked(const ceni_line *line)
+{
+    return first_of(line) && first_of(line)->pending;
+}
+
+/* Tells a waiter; the last touch if it left the list before. */
+static void tell(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
+{
+    if (waiter->pending) {
+        call->pending = waiter;
+        ceni_exchange_acq_rel(&waiter->state, (uint32_t)state); /* [L3] */
+        return;
+    }
+    _Atomic uint32_t *word = &waiter->state;
+    if (ceni_exchange_acq_rel(word, (uint32_t)state) == CENI_WAIT_PARKED) /* [L3] */
+        call->threads[call->thread_count++] = word;
+}
+
+/* For the givers who watch the bound: about whom they have to ask. */
+static void show_first_locked(ceni_line *line, const ceni_pool_waiter *first)
+{
+    ceni_store_relaxed(&line->first_since, first->since); /* for a clock; carries nothing */
+    ceni_store_relaxed(&line->first_cpu, first->cpu);     /* a guess; carries nothing */
+}
+
+/* Takes a waiter out. If it was the first, the next one is nobody's heir. */
+static void remove_locked(ceni_line *line, ceni_pool_waiter *waiter)
+{
+    bool first = first_of(line) == waiter;
+    ceni_list_remove(&waiter->link);
+    ceni_pool_waiter *next = first_of(line);
+    uint64_t ctl = ctl_locked(line) - CENI_CTL_ONE;
+    if (first) ctl &= ~(uint64_t)(CENI_CTL_HEIR | CENI_CTL_READY);
+    if (!next) ctl &= ~(uint64_t)CENI_CTL_FIRST;
+    if (first && next) show_first_locked(line, next);
+    ceni_store_seq_cst(&line->ctl, ctl); /* [L1] */
+}
+
+void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_call *call)
+{
+    ceni_pool_waiter *first = first_of(pool->line);
+    ceni_spread_record(&pool->waits, ceni_clock_now() - first->since);
+    remove_locked(pool->line, first);
+    tell(first, state, call);
+}
+
+/* ---- Serving the first -------------------------------------------------------------- */
+
+static void grant_first_locked(cen_pool *pool, const ceni_grant *grant, ceni_call *call)
+{
+    ceni_line *line = pool->line;
+    ceni_pool_waiter *waiter = first_of(line);
+    int64_t now = ceni_clock_now();
+    ceni_store_relaxed(&line->handed_at, now); /* for a clock; carries nothing */
+    ceni_spread_record(&pool->waits, now - waiter->since);
+    pool->tally.served++;
+    remove_locked(line, waiter);
+    if (grant->slot) ceni_slot_note(pool, grant->slot, grant->generation, waiter->owner, waiter->where);
+    waiter->slot = grant->slot;
+    waiter->generation = grant->generation;
+    waiter->index = grant->index;
+    call->status = CEN_OK;
+    tell(waiter, CENI_WAIT_GRANTED, call);
+}
+
+static void call_first_locked(ceni_line *line, ceni_call *call)
+{
+    ceni_line_mark_locked(line, CENI_CTL_READY, CENI_CTL_HEIR);
+    tell(first_of(line), CENI_WAIT_CALLED, call);
+}
+
+static bool may_open_locked(cen_pool *pool)
+{
+    return ceni_load_relaxed(&pool->openable) > 0; /* written under this lock; carries nothing */
+}
+
+/* The first is to be handed something. True if it was, and the next may be due. */
+static bool serve_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
+{
+    ceni_line *line = pool->line;
+    ceni_line_mark_locked(line, 0, CENI_CTL_READY); /* before the look */
+    bool pending = first_of(line)->pending;
+    ceni_grant grant = {.slot = NULL};
+    bool found = ceni_idle_take_locked(pool, hint, &grant);
+    /* A thread can also be handed a place, and opens the object itself. */
+    if (!found && !pending) found = ceni_place_claim_locked(pool, &grant.index);
+    if (found) {
+        grant_first_locked(pool, &grant, call);
+        return true;
+    }
+    if (pending && !call->never_opens && pool->opening_for_pending < ctl_locked(line) / CENI_CTL_ONE) {
+        call->opens = call->more = ceni_place_claim_locked(pool, &call->index);
+        pool->opening_for_pending += call->opens;
+    }
+    return false;
+}
+
+/* One step; true if the next in line may be due another. */
+static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
+{
+    ceni_line *line = pool->line;
+    uint64_t ctl = ctl_locked(line);
+    ceni_pool_waiter *first = first_of(line);
+    if (!first || (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS))) return false;
+    if ((ctl & CENI_CTL_READY) || first->pending || pool->strict) return serve_first_locked(pool, hint, call);
+    if (!(ctl & CENI_CTL_HEIR) && (may_open_locked(pool) || ceni_idle_any_locked(pool))) call_first_locked(line, call);
+    return false;
+}
+
+void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
+{
+    do {
+        call->more = call->pending || call->thread_count == 2; /* no room to tell another before the lock is dropped */
+    } while (!call->more && pump_first_locked(pool, hint, call));
+}
+
+void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, const ceni_call *call)
+{
+    for (unsigned i = 0; i < call->thread_count && !ceni_planted(grant_without_wake); i++)
+        ceni_futex_wake(call->threads[i], 1);
+    if (call->pending) {
+        ceni_rank_expect_none("the delivery to a pending take");
+        call->pending->deliver(call->pending, call->status);
+    }
+    if (call->opens) ceni_pending_open(pool, call->index);
+    if (call->more) ceni_line_tend(line, pool_id, CENI_NO_INDEX);
+}
+
+void ceni_line_tend(ceni_line *line, uint64_t pool_id, uint32_t hint)
+{
+    for (bool more = true; more; hint = CENI_NO_INDEX) {
+        ceni_call call = {.more = false};
+        ceni_line_lock(line);
+        cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL; /* it may be gone, and this another's line */
+        if (pool) ceni_line_pump_locked(pool, hint, &call);
+        ceni_line_unlock(line);
+        more = call.more;
+        call.more = false;
+        ceni_line_make_call(line, pool_id, pool, &call);
+    }
+}
+
+/* ---- Handing over because the bound has passed ----------------------------------------- */
+
+/* The clock costs as much as several takes, so it is read at every so many
+ * gives: as many as fit in some 16 to 32 microseconds. A giver that is slower
+ * than that reads it every time. */
+enum {
+    QUICK_NS = 16000,
+    SLOW_NS = 32000,
+    MOST_BATCH = 64,
+    /* One who wakes on the processor on which the giver then parks runs at
+     * once; on another it waits for whoever runs there. So a giver on the right
+     * processor is given a little time to come. */
+    GRACE_NS = 100000,
+    HOLDS_LONG_NS = 50000, /* a giver with such a cycle switches threads anyway: ... */
+    HOLDS_LONGER_NS = 200000, /* ... half the pace, and none */
+};
+
+/* With more objects than processors a hand-over costs less, because somebody
+ * else is always ready to run. Measured: see docs/internals/handoff.md. */
+enum { PACE_WIDE_NS = 200000, PACE_NARROW_NS = 500000 };
+
+void ceni_line_pace(ceni_line *line, int64_t overtake_ns, uint32_t max)
+{
+    ceni_store_relaxed(&line->overtake_ns, overtake_ns); /* a setting; carries nothing */
+    ceni_store_relaxed(&line->pace_ns, max > ceni_cpu_count() ? PACE_WIDE_NS : PACE_NARROW_NS); /* likewise; carries nothing */
+}
+
+static int64_t pace_for(const ceni_line *line, int64_t cycle_ns)
+{
+    int64_t pace = ceni_load_relaxed(&((ceni_line *)(uintptr_t)line)->pace_ns); /* a setting; carries nothing */
+    if (cycle_ns >= HOLDS_LONGER_NS) return 0;
+    return cycle_ns >= HOLDS_LONG_NS ? pace / 2 : pace;
+}
+
+/* Whether the first in line has waited for its bound, as far as this giver, who looks now and then, can tell. */
+static bool hand_over_is_due(ceni_line *line, uint32_t mark)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    if (own->counted == mark && own->countdown > 1) {
+        own->countdown--;
+        return false;
+    }
+    int64_t now = ceni_clock_now(), spent = now - own->clock;
+    int64_t cycle = spent / (own->batch ? own->batch : 1);
+    if (spent < QUICK_NS) own->batch = (uint16_t)(own->batch < MOST_BATCH / 2 ? own->batch * 2 + !own->batch : MOST_BATCH);
+    else if (spent > SLOW_NS) own->batch = (uint16_t)(cycle >= QUICK_NS ? 1 : QUICK_NS / (cycle + 1));
+    own->countdown = own->batch;
+    own->counted = mark;
+    own->clock = now;
+    /* Times that another giver may be changing: a guess, whose error is one hand-over more or less. Carries nothing.
+     * Differences, because a bound may be too large to be added to anything. */
+    int64_t waited = now - ceni_load_relaxed(&line->first_since);
+    int64_t beyond_bound = (waited > 0 ? waited : 0) - ceni_load_relaxed(&line->overtake_ns);
+    int64_t beyond_pace = now - ceni_load_relaxed(&line->handed_at) - pace_for(line, cycle);
+    int64_t late = beyond_bound < beyond_pace ? beyond_bound : beyond_pace;
+    if (late < 0) return false;
+    return late >= GRACE_NS || ceni_load_relaxed(&line->first_cpu) == ceni_cpu_current(); /* carries nothing */
+}
+
+/* Never waits for the lock: whoever has it serves the line. */
+static void hand_over(ceni_line *line, uint64_t pool_id, uint32_t hint)
+{
+    if (!ceni_mutex_try_lock(&line->mutex, CENI_RANK_POOL)) return;
+    ceni_call call = {.more = false};
+    ceni_grant grant;
+    cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL;
+    bool open = pool && first_of(line) && !(ctl_locked(line) & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS));
+    if (open && ceni_idle_take_locked(pool, hint, &grant)) {
+        grant_first_locked(pool, &grant, &call);
+        ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    }
+    ceni_line_unlock(line);
+    ceni_line_make_call(line, pool_id, pool, &call);
+}
+
+cen_status ceni_line_heed(ceni_line *line, uint64_t pool_id, uint64_t ctl, uint32_t index, uint64_t generation)
+{
+    if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) {
+        if (ceni_pool_retire(line, pool_id, index, generation)) return CEN_OK;
+        ctl = ceni_load_seq_cst(&line->ctl); /* [L4] what was marked is gone, and somebody may have joined meanwhile */
+    }
+    if (ctl < CENI_CTL_ONE) return CEN_OK;
+    if ((ctl & CENI_CTL_READY) || !(ctl & CENI_CTL_HEIR)) ceni_line_tend(line, pool_id, index);
+    else if (hand_over_is_due(line, (uint32_t)pool_id)) hand_over(line, pool_id, index);
+    return CEN_OK;
+}
+
+/* A place became free. No give will ask for the bound on account of it, so whoever frees it does. */
+void ceni_line_hurry_locked(cen_pool *pool)
+{
+    ceni_pool_waiter *first = first_of(pool->line);
+    bool called = ctl_locked(pool->line) & CENI_CTL_HEIR;
+    if (first && called && ceni_clock_now() - first->since >= pool->overtake_ns)
+        ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
+}
+
+/* ---- Joining and leaving ------------------------------------------------------------------ */
+
+bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now)
+{
+    ceni_line *line = pool->line;
+    bool first = ceni_list_empty(&line->waiters);
+    waiter->since = now;
+    waiter->cpu = ceni_cpu_current();
+    ceni_list_push_back(&line->waiters, &waiter->link);
+    pool->tally.waited++;
+    uint64_t ctl = ctl_locked(line) + CENI_CTL_ONE;
+    if (first) show_first_locked(line, waiter);
+    if (pool->strict) ctl |= CENI_CTL_FIRST;
+    bool heir = first && !waiter->pending && !pool->strict;
+    if (heir) ctl |= CENI_CTL_HEIR;
+    ceni_store_seq_cst(&line->ctl, ctl); /* [L1] */
+    return heir;
+}
+
+bool ceni_line_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count)
+{
+    ceni_line *line = pool->line;
+    ceni_call call = {.more = false};
+    ceni_line_lock(line);
+    bool in_line = ceni_list_linked(&waiter->link);
+    bool first = first_of(line) == waiter;
+    if (in_line) {
+        ceni_spread_record(&pool->waits, ceni_clock_now() - waiter->since);
+        ++*count;
+        remove_locked(line, waiter);
+    }
+    if (in_line && first && !ceni_planted(expired_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    uint64_t id = pool->id;
+    ceni_line_unlock(line);
+    ceni_line_make_call(line, id, pool, &call);
+    return in_line;
+}
+
+bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter)
+{
+    ceni_line_lock(pool->line);
+    bool in_line = ceni_list_linked(&waiter->link);
+    if (in_line) ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
+    ceni_line_unlock(pool->line);
+    return in_line;
+}
+
+/* One at a time, so that the lock is never held for long. */
+uint32_t ceni_line_send_away(cen_pool *pool)
+{
+    uint32_t count = 0;
+    for (bool more = true; more;) {
+        ceni_call call = {.status = CEN_CLOSED};
+        ceni_line_lock(pool->line);
+        more = first_of(pool->line) != NULL;
+        if (more) {
+            pool->tally.sent_away++;
+            ceni_line_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, &call);
+            count++;
+        }
+        ceni_line_unlock(pool->line);
+        ceni_line_make_call(pool->line, pool->id, pool, &call);
+    }
+    return count;
+}

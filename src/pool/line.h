@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line: those who wait for a pool, in the order they came, and the word
+ * that tells a giver whether it has to do anything about them.
+ *
+ * A waiter is a thread that parks, or a pending one that is told by a call.
+ * The first in line is served by one of three ways:
+ *   called       it is woken without an object and looks for itself; until it
+ *                has looked, threads that happen to run may take what is idle
+ *   handed over  a give takes an object for it and then wakes it; so whenever
+ *                it has looked in vain (READY), is pending, has been overtaken
+ *                for as long as the bound allows, or when the bound is off
+ *   itself       it finds something on its own look
+ *
+ * A line outlives its pool: its memory is never given back, only lent to the
+ * next pool. A give publishes its object and then looks at the line; between
+ * the two another thread may close and free the pool. What the giver then
+ * touches is still a line, whose pool's number tells it that it came too late.
+ */
+#ifndef CENI_POOL_LINE_H
+#define CENI_POOL_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cenote/pool.h>
+
+#include "base/atomic.h"
+#include "base/list.h"
+#include "port/mutex.h"
+
+struct ceni_slot;
+
+enum {
+    CENI_CTL_CLOSED = 1,   /* the pool is closed */
+    CENI_CTL_SURPLUS = 2,  /* more objects are there than max: who gives one closes it */
+    CENI_CTL_HEIR = 4,     /* the first is awake, or being woken, and will look */
+    CENI_CTL_READY = 8,    /* the first has looked in vain: hand over to it */
+    CENI_CTL_FIRST = 16,   /* nobody is overtaken, and somebody waits: takes go to the line */
+    CENI_CTL_ONE = 256,    /* a waiter */
+};
+
+typedef enum ceni_wait_state {
+    CENI_WAIT_AWAKE, /* the thread runs, and nobody has told it anything */
+    CENI_WAIT_PARKED,
+    CENI_WAIT_CALLED,    /* it is first and is to look */
+    CENI_WAIT_GRANTED,   /* it has an object, and is in no line */
+    CENI_WAIT_SENT_AWAY, /* the pool was closed, and it is in no line */
+} ceni_wait_state;
+
+typedef struct ceni_pool_waiter {
+    /* any thread, atomically; a futex of its own thread */
+    _Atomic uint32_t state;
+    /* fixed before it joins */
+    bool pending;
+    uint64_t owner; /* who is to hold what is granted */
+    const char *where;
+    void (*deliver)(struct ceni_pool_waiter *waiter, cen_status status); /* pending: called once, no lock held */
+    /* under the lock */
+    int64_t since;
+    uint32_t cpu; /* it ran on when it joined */
+    ceni_list link;
+    /* written before GRANTED, read after */
+    struct ceni_slot *slot; /* NULL: a claimed place, to open an object in */
+    uint64_t generation;
+    uint32_t index;
+} ceni_pool_waiter;
+
+typedef struct ceni_line {
+    /* any thread reads; written under the lock */
+    _Alignas(CENI_LINE) _Atomic uint64_t ctl;
+    _Atomic int64_t first_since; /* when the first in line came */
+    _Atomic int64_t handed_at;   /* when something was handed over last */
+    _Atomic uint32_t first_cpu;  /* where the first in line ran before it parked */
+    _Atomic int64_t overtake_ns; /* of the pool */
+    _Atomic int64_t pace_ns;     /* between two hand-overs that only the bound asks for */
+    _Atomic uint32_t turns;      /* a futex: a closed pool has become empty */
+    ceni_mutex mutex;
+    _Alignas(CENI_LINE) _Atomic uint64_t user; /* twice the epoch, plus 1 while lent to a pool */
+    /* under the lock */
+    uint64_t pool_id; /* 0: lent to none */
+    cen_pool *pool;
+    ceni_list waiters;
+} ceni_line;
+
+/* What is left to do when the lock has been dropped. */
+typedef struct ceni_call {
+    _Atomic uint32_t *threads[2]; /* to be woken, by address only */
+    unsigned thread_count;
+    ceni_pool_waiter *pending; /* to be told */
+    cen_status status;
+    bool never_opens; /* set before: whoever pumps must not be kept by a driver */
+    bool opens;     /* an object is to be opened for a pending waiter, in the claimed place ... */
+    uint32_t index; /* ... of this index */
+    bool more;      /* there may be more to do: tend again */
+} ceni_call;
+
+/* Lends a line to a pool; NULL if there is no memory. Never waits, and works in a forked child. */
+ceni_line *ceni_line_lend(cen_pool *pool, uint64_t pool_id);
+
+/* Takes it back, under its lock, which is dropped. */
+void ceni_line_return_locked(ceni_line *line);
+
+void ceni_line_lock(ceni_line *line);
+void ceni_line_unlock(ceni_line *line);
+
+/* Changes the word, under the lock. */
+void ceni_line_mark_locked(ceni_line *line, uint64_t clear, uint64_t set);
+
+/* How the pool's size and bound set the pace. */
+void ceni_line_pace(ceni_line *line, int64_t overtake_ns, uint32_t max);
+
+/* Joins at the end; true if the waiter is the heir and has to look. */
+bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now);
+
+/* The waiter goes by itself, if it is still in line: true, and it is counted
+ * in `count`. Passes its role on. */
+bool ceni_line_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count);
+
+/* The heir has found nothing: from now on gives hand over to it. False if it
+ * has been told something meanwhile. Afterwards it looks once more. */
+bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter);
+
+bool ceni_line_first_is_pending_locked(const ceni_line *line);
+
+/* Takes the first out and tells it. */
+void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_call *call);
+
+/* If the first in line has been overtaken for as long as the bound allows, it is handed what comes next. */
+void ceni_line_hurry_locked(cen_pool *pool);
+
+/* Does for those in line what is due. The one function that every event ends
+ * in that makes an object idle, frees a place or removes the first. */
+void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call);
+void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, const ceni_call *call);
+
+/* Locks and pumps, if the line is still that pool's. */
+void ceni_line_tend(ceni_line *line, uint64_t pool_id, uint32_t hint);
+
+/* The same for one who has just made slot `index` idle and read `ctl` after it. Always OK. */
+cen_status ceni_line_heed(ceni_line *line, uint64_t pool_id, uint64_t ctl, uint32_t index, uint64_t generation);
+
+/* Sends everybody away; nobody can join any more. Returns how many there were. */
+uint32_t ceni_line_send_away(cen_pool *pool);
+
+/* A pending waiter asks, and gives up: cancel is true if it was still waiting,
+ * and now never gets anything. */
+cen_status ceni_line_ask(cen_pool *pool, ceni_pool_waiter *waiter);
+bool ceni_line_cancel(cen_pool *pool, ceni_pool_waiter *waiter);
+
+#endif

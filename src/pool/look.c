@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking at a pool without holding anybody up.
+ *
+ * The naive version goes through the slots once and counts. While it does, an
+ * object is given in a slot already counted as held and another is taken in one
+ * still to come: it reports two held where there was never more than one. Here
+ * all slots are read twice. One whose word is the same both times was in that
+ * state all the while in between: generations see to it that it was not lent
+ * and given back, and a count of shifts that it was not emptied and filled. So
+ * at the moment between the two readings all of these counts were true
+ * together. What changed is counted as moving and not as anything else. A busy
+ * pool is read a few times, and the calmest counts. If objects are opened and
+ * closed all the while, a small pool is read under the lock, where they are
+ * not; in a large one only what is held is told from what moves.
+ *
+ * The numbers kept under the lock are read at that same moment.
+ *
+ * Order table
+ * [V1] both readings | load of a word | seq_cst | every change of it | the state; the order of the two readings | the second reading is not after the first, and an object is counted twice
+ * [V2] holding | loads of note, where, since, object | acquire | T5 in take.c, O3 in places.c | who holds the slot, if the generations agree | the last holder is blamed for the next one's lease
+ * [V3] meet    | stores of met, met_at | release | V4 | met_at, between two stores of met | an age is counted from another lease's time
+ * [V4] age     | loads of met, met_at  | acquire | V3 | the same | the same
+ * [V5] shifts  | load of shifts | seq_cst | O6 in places.c | whether a slot was emptied or filled between the readings | a slot is taken for unchanged that was not
+ */
+#include "base/error.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+enum {
+    READINGS = 4,
+    MOST_LOCKED = 4096, /* slots that may be read under the lock */
+};
+
+typedef enum reading {
+    READ_FREELY,
+    READ_LOCKED,  /* nothing is emptied or filled meanwhile */
+    READ_CERTAIN, /* only what is held is certain: generations tell */
+} reading;
+
+/* ---- Numbers ------------------------------------------------------------------------------ */
+
+static uint64_t read_word(ceni_slot *slot)
+{
+    return ceni_load_seq_cst(&slot->word) & ~(uint64_t)CENI_LISTED; /* [V1] */
+}
+
+static void read_first(cen_pool *pool, uint32_t chunks)
+{
+    for (uint32_t i = 0; i < chunks; i++)
+        for (uint32_t at = 0; at < pool->chunks[i]->count; at++)
+            pool->chunks[i]->seen[at] = read_word(&pool->chunks[i]->slots[at]);
+}
+
+static void count_state(cen_pool_stats *s, ceni_slot_state state)
+{
+    switch (state) {
+    case CENI_IDLE: s->idle++; break;
+    case CENI_HELD: s->held++; break;
+    case CENI_REVOKING:
+    case CENI_REVOKED: s->revoked++; break;
+    case CENI_OPENING: s->opening++; break;
+    case CENI_EMPTY: s->vacant++; break;
+    default: s->closing++; break; /* on its way out; resetting and testing do not occur yet */
+    }
+}
+
+static void read_second(cen_pool *pool, uint32_t chunks, reading how, cen_pool_stats *s)
+{
+    for (uint32_t i = 0; i < chunks; i++) {
+        ceni_chunk *chunk = pool->chunks[i];
+        for (uint32_t at = 0; at < chunk->count; at++) {
+            uint64_t word = read_word(&chunk->slots[at]), generation = ceni_word_generation(word);
+            ceni_slot_state state = ceni_word_state(word);
+            bool out = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
+            s->taken += generation;
+            s->ended += generation - out;
+            if (word != chunk->seen[at] || (how == READ_CERTAIN && !out)) s->moving++;
+            else count_state(s, state);
+        }
+        s->places += chunk->count;
+    }
+}
+
+/* What is kept under the lock. */
+static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
+{
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock, as all here; carries nothing */
+    const ceni_pool_tally *t = &pool->tally;
+    *s = (cen_pool_stats){
+        .max = ceni_load_relaxed(&pool->max), /* carries nothing */
+        .waiting = (uint32_t)(ctl / CENI_CTL_ONE),
+        .is_closed = ctl & CENI_CTL_CLOSED,
+        .opened = t->opened, .open_failed = t->open_failed, .adopted = t->adopted, .closed = t->closed,
+        .discarded = t->discarded,
+        .waited = t->waited, .served = t->served, .timed_out = t->timed_out, .sent_away = t->sent_away, .failed = t->failed,
+        .wait_p50_ns = ceni_spread_percentile(&pool->waits, 500000),
+        .wait_p99_ns = ceni_spread_percentile(&pool->waits, 990000),
+        .wait_longest_ns = pool->waits.largest,
+        .wait_total_ns = pool->waits.sum,
+    };
+    int64_t since = ceni_load_relaxed(&pool->line->first_since); /* carries nothing */
+    s->oldest_wait_ns = s->waiting && now > since ? now - since : 0;
+}
+
+/* False if a slot may have been emptied or filled between the two readings. */
+static bool read_once(cen_pool *pool, reading how, cen_pool_stats *s)
+{
+    bool locked = how == READ_LOCKED;
+    int64_t now = ceni_clock_now();
+    uint64_t shifts = ceni_load_seq_cst(&pool->shifts); /* [V5] */
+    if (locked) ceni_line_lock(pool->line);
+    uint32_t chunks = ceni_chunk_count(pool);
+    read_first(pool, chunks);
+    if (!locked) ceni_line_lock(pool->line);
+    read_tally_locked(pool, now, s);
+    if (!locked) ceni_line_unlock(pool->line);
+    read_second(pool, chunks, how, s);
+    if (locked) ceni_line_unlock(pool->line);
+    return locked || ceni_load_seq_cst(&pool->shifts) == shifts; /* [V5] */
+}
+
+static void read_restless(cen_pool *pool, cen_pool_stats *s)
+{
+    bool small = ceni_place_count(pool) <= MOST_LOCKED;
+    do {
+        read_once(pool, small ? READ_LOCKED : READ_CERTAIN, s);
+    } while (s->places < s->max); /* it grew in the middle, which happens 32 times at most */
+}
+
+cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_look", NULL);
+    if (status != CEN_OK || !out) return out ? status : CEN_INVALID;
+    cen_pool_stats best = {.moving = UINT32_MAX}, s;
+    ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
+    for (int i = 0; i < READINGS && best.moving > 0; i++)
+        if (read_once(pool, READ_FREELY, &s) && s.moving < best.moving) best = s;
+    if (best.moving == UINT32_MAX) read_restless(pool, &best);
+    ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
+    *out = best;
+    return CEN_OK;
+}
+
+/* ---- Objects and holders --------------------------------------------------------------------- */
+
+/* At least how long the lease has been held; 0 if nobody has met it. */
+static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t generation, int64_t since)
+{
+    int64_t from = since;
+    if (!pool->exact_times) {
+        bool met = ceni_load_acquire(&slot->met) == generation; /* [V4] */
+        from = ceni_load_acquire(&slot->met_at);                /* [V4] */
+        if (!met || ceni_load_acquire(&slot->met) != generation) return 0; /* [V4] */
+    }
+    int64_t now = ceni_clock_now();
+    return now > from ? now - from : 0;
+}
+
+static cen_slot_state shown_state(ceni_slot_state state)
+{
+    if (state == CENI_IDLE) return CEN_SLOT_IDLE;
+    return state == CENI_HELD ? CEN_SLOT_HELD : CEN_SLOT_REVOKED;
+}
+
+/* Who holds the slot, if that can be told while its word is the same. */
+static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, cen_holding *out)
+{
+    out->object = ceni_load_acquire(&slot->object);      /* [V2] */
+    uint64_t note = ceni_load_acquire(&slot->note);      /* [V2] */
+    const char *where = ceni_load_acquire(&slot->where); /* [V2] */
+    int64_t since = ceni_load_acquire(&slot->since);     /* [V2] */
+    if (read_word(slot) != word) return false;
+    uint64_t owner = out->state == CEN_SLOT_IDLE ? 0 : ceni_slot_owner(note, out->generation);
+    if (!owner) return true;
+    out->owner = owner;
+    out->where = where;
+    out->held_ns = age_of(pool, slot, out->generation, since);
+    return true;
+}
+
+/* Fills in what one slot has; false if it has no object to show. A slot that
+ * changes hands all the while is shown without its holder. */
+static bool read_holding(cen_pool *pool, uint32_t index, cen_holding *out)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t word = read_word(slot);
+        ceni_slot_state state = ceni_word_state(word);
+        bool shown = state == CENI_IDLE || state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
+        if (!shown) return false;
+        *out = (cen_holding){.index = index, .generation = ceni_word_generation(word), .state = shown_state(state)};
+        if (read_holder(pool, slot, word, out)) return true;
+    }
+    return true;
+}
+
+cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_holding *holding), void *argument)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_visit", NULL);
+    if (status != CEN_OK || !visit) return visit ? status : CEN_INVALID;
+    uint32_t places = ceni_place_count(pool);
+    bool more = true;
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    for (uint32_t index = 0; index < places && more; index++) {
+        cen_holding holding;
+        if (read_holding(pool, index, &holding)) more = visit(argument, &holding);
+    }
+    ceni_callout_end(&callout);
+    return CEN_OK;
+}
+
+/* From now on the lease has an age. Under the looking lock. */
+static void meet(ceni_slot *slot, uint64_t generation)
+{
+    if (ceni_load_relaxed(&slot->met) == generation) return; /* written under this lock; carries nothing */
+    ceni_store_release(&slot->met, 0);                    /* [V3] */
+    ceni_store_release(&slot->met_at, ceni_clock_now());  /* [V3] */
+    ceni_store_release(&slot->met, generation);           /* [V3] */
+}
+
+cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, size_t *out)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_holders", NULL);
+    if (status != CEN_OK) return status;
+    if (!out || (room && !holdings)) return CEN_INVALID;
+    uint32_t places = ceni_place_count(pool);
+    size_t count = 0;
+    ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
+    for (uint32_t index = 0; index < places; index++) {
+        cen_holding holding;
+        if (!read_holding(pool, index, &holding) || holding.state == CEN_SLOT_IDLE) continue;
+        if (!pool->exact_times) meet(ceni_slot_at(pool, index), holding.generation);
+        if (count < room) holdings[count] = holding;
+        count++;
+    }
+    ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
+    *out = count;
+    return CEN_OK;
+}
+
+uint64_t cen_thread_number(void)
+{
+    return ceni_thread_id();
+}
+
+const char *cen_pool_name(const cen_pool *pool)
+{
+    return pool ? pool->name : "";
+}
+
+uint32_t cen_pool_max(const cen_pool *pool)
+{
+    return pool ? ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max) : 0; /* a setting; carries nothing */
+}
+
+bool cen_pool_is_closed(const cen_pool *pool)
+{
+    if (!pool || pool->epoch != ceni_fork_epoch()) return true; /* the line may be another's in this process */
+    return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* a mark; carries nothing */
+}

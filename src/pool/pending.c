@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiters that do not park: they ask, and are told by a call.
+ *
+ * A pending waiter has no thread that could look, so everything is done for it
+ * by whoever pumps: an idle object is granted under the lock, and where one
+ * may be opened, the pumping thread opens it after the lock is dropped. The
+ * same thread goes on until nothing more is due, in a loop.
+ *
+ * Order table
+ * [A1] opened | load of ctl after the slot's word | seq_cst | L1 in line.c | whether the pool was closed meanwhile | an object stays idle in a closed pool
+ */
+#include "pool/inside.h"
+#include "port/port.h"
+
+cen_status ceni_line_ask(cen_pool *pool, ceni_pool_waiter *waiter)
+{
+    int64_t now = ceni_clock_now();
+    ceni_line_lock(pool->line);
+    bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    if (!closed) ceni_line_join_locked(pool, waiter, now);
+    ceni_line_unlock(pool->line);
+    if (closed) return CEN_CLOSED;
+    ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    return CEN_OK;
+}
+
+bool ceni_line_cancel(cen_pool *pool, ceni_pool_waiter *waiter)
+{
+    return ceni_line_leave(pool, waiter, &pool->tally.failed);
+}
+
+/* The opening failed: the pending waiter that is first hears why. */
+static void fail_first_locked(cen_pool *pool, ceni_call *call)
+{
+    ceni_list *link = ceni_list_first(&pool->line->waiters);
+    if (!link) return;
+    ceni_pool_waiter *first = CENI_LIST_ENTRY(link, ceni_pool_waiter, link);
+    if (!first->pending) return;
+    pool->tally.failed++;
+    ceni_line_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, call);
+}
+
+static void opened_in_vain(cen_pool *pool, uint32_t index, cen_status status)
+{
+    ceni_call call = {.status = status};
+    ceni_line_lock(pool->line);
+    pool->opening_for_pending--;
+    fail_first_locked(pool, &call);
+    ceni_place_vacate_quietly_locked(pool, index, CENI_OPENING);
+    if (call.pending) call.pending->deliver(call.pending, status);
+}
+
+/* Only publishes, or fails one: its caller pumps again, so that it is not called from within itself. */
+void ceni_pending_open(cen_pool *pool, uint32_t index)
+{
+    cen_error error;
+    ceni_line *line = pool->line;
+    uint64_t id = pool->id, generation = ceni_slot_generation(pool, index);
+    bool refused = ceni_load_relaxed(&line->ctl) & CENI_CTL_CLOSED; /* before a call that is in vain; carries nothing */
+    cen_status status = refused ? CEN_CLOSED : ceni_place_open(pool, index, &error);
+    if (status != CEN_OK) {
+        opened_in_vain(pool, index, status);
+        return;
+    }
+    ceni_line_lock(line);
+    pool->opening_for_pending--;
+    ceni_line_unlock(line);
+    ceni_idle_publish(pool, index, generation, CENI_OPENING);
+    uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [A1] */
+    if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) ceni_pool_retire(line, id, index, generation);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Places: EMPTY slots, and how objects come into them and go.
+ *
+ * `live` counts the slots that are not EMPTY and never exceeds max, except
+ * after max was lowered, until enough have gone (L2). It is raised when a place
+ * is claimed, before the driver is called, and lowered when the object has been
+ * closed, after the driver returned. All of it is under the pool's lock; the
+ * driver is called with no lock held (L9), while the slot is OPENING or CLOSING
+ * and belongs to the thread that calls.
+ *
+ * A place that becomes free can serve whoever waits as well as an object that
+ * is given back: vacating ends in the same pump (L3).
+ *
+ * Order table
+ * [O1] claim   | load of openable  | seq_cst | O2 | whether an object may be made | an heir misses a place that was freed before it looked
+ * [O2] counted | store of openable | seq_cst | O1 | the same | the same
+ * [O3] opened  | store of the object | release | the word's cas that follows; visitors' loads | the object's bytes | a visitor sees an object half made
+ * [O5] lend    | cas of the word   | seq_cst | every other change of it | that it is held | nothing alone: one order for all changes of a word is easier to argue
+ * [O6] claim, vacate | add to shifts | seq_cst | V5 in look.c | that a slot was emptied or filled, though its word may look as before | two readings take a slot for unchanged that was not
+ * [O7] end    | load of ctl        | seq_cst | L1 in line.c | whether anybody waits, after the surplus ended | one who joined in the surplus sleeps beside an idle object while another is closed
+ * [O4] turns   | add               | acq_rel | C2 in close.c | that nothing is left | nothing: the lock follows; kept for the futex's sake
+ */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+/* ---- Callouts ----------------------------------------------------------------------- */
+
+void ceni_callout_begin(ceni_callout *callout, const cen_pool *pool)
+{
+    ceni_rank_expect_none("a call of a pool's driver or visitor");
+    ceni_pool_own *own = ceni_pool_own_get();
+    *callout = (ceni_callout){.pool_id = pool->id, .outer = own->callout, .cancel = ceni_cancel_hold()};
+    own->callout = callout;
+}
+
+void ceni_callout_end(const ceni_callout *callout)
+{
+    ceni_pool_own_get()->callout = callout->outer;
+    ceni_cancel_release(callout->cancel);
+}
+
+bool ceni_callout_inside(const cen_pool *pool)
+{
+    const ceni_callout *callout = ceni_pool_own_get()->callout;
+    while (callout && callout->pool_id != pool->id) callout = callout->outer;
+    return callout != NULL;
+}
+
+/* ---- Counting ------------------------------------------------------------------------- */
+
+static bool closed_locked(const cen_pool *pool)
+{
+    return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+}
+
+void ceni_places_counted_locked(cen_pool *pool)
+{
+    uint32_t max = ceni_load_relaxed(&pool->max); /* written under this lock; carries nothing */
+    bool opens = pool->driver.calls && pool->driver.calls->open && !closed_locked(pool);
+    uint32_t openable = opens && pool->live < max ? max - pool->live : 0;
+    ceni_store_seq_cst(&pool->openable, openable); /* [O2] */
+    uint64_t surplus = pool->live - pool->leaving > max ? CENI_CTL_SURPLUS : 0;
+    ceni_line_mark_locked(pool->line, CENI_CTL_SURPLUS, surplus);
+}
+
+/* ---- Claiming --------------------------------------------------------------------------- */
+
+static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
+{
+    uint32_t chunks = ceni_load_relaxed(&pool->chunk_count); /* written under this lock; carries nothing */
+    for (uint32_t i = 0; i < chunks; i++) {
+        ceni_chunk *chunk = pool->chunks[i];
+        uint32_t at = ceni_map_next(&chunk->vacant, 0, chunk->count);
+        if (at >= chunk->count) continue;
+        ceni_map_clear(&chunk->vacant, at);
+        *index = chunk->first + at;
+        ceni_slot_move(&chunk->slots[at], ceni_slot_generation(pool, *index), CENI_EMPTY, CENI_OPENING);
+        pool->live++;
+        ceni_add_seq_cst(&pool->shifts, 1); /* [O6] */
+        ceni_places_counted_locked(pool);
+        return true;
+    }
+    return false;
+}
+
+bool ceni_place_claim_locked(cen_pool *pool, uint32_t *index)
+{
+    bool may = ceni_load_relaxed(&pool->openable) > 0 || ceni_planted(open_beyond_max); /* under this lock; carries nothing */
+    return may && claim_lowest_locked(pool, index);
+}
+
+bool ceni_place_claim_for_adopted_locked(cen_pool *pool, uint32_t *index)
+{
+    bool room = pool->live < ceni_load_relaxed(&pool->max); /* written under this lock; carries nothing */
+    return room && !closed_locked(pool) && claim_lowest_locked(pool, index);
+}
+
+bool ceni_place_claim(cen_pool *pool, uint32_t *index)
+{
+    if (ceni_load_seq_cst(&pool->openable) == 0) return false; /* [O1] */
+    ceni_line_lock(pool->line);
+    bool claimed = ceni_place_claim_locked(pool, index);
+    ceni_line_unlock(pool->line);
+    return claimed;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------ */
+
+static cen_status call_open(cen_pool *pool, void **object, cen_error *error)
+{
+    *error = (cen_error){.status = CEN_OK};
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    cen_status status = pool->driver.calls->open(pool->driver.argument, object, error);
+    ceni_callout_end(&callout);
+    return status;
+}
+
+/* What the driver said, after the pool's name; its own words or the code's. */
+static cen_status open_failed(const cen_pool *pool, cen_status status, const cen_error *said, cen_error *error)
+{
+    const char *words = said->text[0] ? said->text : cen_status_text(status);
+    return ceni_error_set(error, status, said->code, "pool \"%s\": an object could not be opened: %.400s", pool->name, words);
+}
+
+cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
+{
+    cen_error said;
+    void *object = NULL;
+    cen_status status = call_open(pool, &object, &said);
+    if (status == CEN_OK) ceni_store_release(&ceni_slot_at(pool, index)->object, object); /* [O3] */
+    ceni_line_lock(pool->line);
+    if (status == CEN_OK) pool->tally.opened++;
+    else pool->tally.open_failed++;
+    ceni_line_unlock(pool->line);
+    return status == CEN_OK ? CEN_OK : open_failed(pool, status, &said, error);
+}
+
+void ceni_place_lend(cen_pool *pool, uint32_t index, ceni_grant *out)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t word = ceni_load_relaxed(&slot->word); /* a guess for the cas; carries nothing */
+    uint64_t lent;
+    do {
+        lent = ceni_word(ceni_word_generation(word) + 1, CENI_HELD | (word & CENI_LISTED));
+    } while (!ceni_cas_seq_cst(&slot->word, &word, lent)); /* [O5] a searcher may be striking it */
+    *out = (ceni_grant){.slot = slot, .generation = ceni_word_generation(lent), .index = index};
+}
+
+/* ---- Ending --------------------------------------------------------------------------------- */
+
+void ceni_place_leaves_locked(cen_pool *pool)
+{
+    pool->leaving++;
+    ceni_places_counted_locked(pool);
+}
+
+void ceni_revoked_is_back(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    pool->revoked--;
+    ceni_place_leaves_locked(pool);
+    ceni_line_unlock(pool->line);
+}
+
+static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
+{
+    ceni_chunk *chunk = ceni_chunk_of(pool, index);
+    ceni_slot_move(&chunk->slots[index - chunk->first], ceni_slot_generation(pool, index), from, CENI_EMPTY);
+    ceni_map_set(&chunk->vacant, index - chunk->first);
+    pool->live--;
+    ceni_add_seq_cst(&pool->shifts, 1); /* [O6] */
+    pool->leaving -= from == CENI_CLOSING;
+    ceni_places_counted_locked(pool);
+}
+
+/* Drops the lock. The last of a closed pool wakes the closer, and of a freed one gives the memory back. */
+static void unlock_emptied(cen_pool *pool)
+{
+    ceni_line *line = pool->line;
+    bool drained = pool->live == 0 && closed_locked(pool), last = drained && pool->freed;
+    if (drained) ceni_add_acq_rel(&line->turns, 1); /* [O4] */
+    if (last) ceni_line_return_locked(line);
+    else ceni_line_unlock(line);
+    if (drained) ceni_futex_wake(&line->turns, UINT32_MAX); /* the line is there for ever */
+    if (last) ceni_pool_release(pool);
+}
+
+void ceni_place_vacate_quietly_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
+{
+    empty_locked(pool, index, from);
+    unlock_emptied(pool);
+}
+
+void ceni_place_vacate_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
+{
+    ceni_line *line = pool->line;
+    uint64_t id = pool->id;
+    ceni_call call = {.more = false};
+    empty_locked(pool, index, from);
+    ceni_line_hurry_locked(pool);
+    if (!ceni_planted(vacate_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    unlock_emptied(pool);
+    ceni_line_make_call(line, id, pool, &call); /* has something to do only if somebody waits: then the pool is there */
+}
+
+/* That a slot leaves may end a surplus, in which nobody in line is served: who waits must not wait for the driver too. */
+static void serve_before_closing(cen_pool *pool)
+{
+    uint64_t ctl = ceni_load_seq_cst(&pool->line->ctl); /* [O7] */
+    if (ctl >= CENI_CTL_ONE && !ceni_planted(surplus_ends_in_silence)) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+}
+
+void ceni_place_end(cen_pool *pool, uint32_t index)
+{
+    serve_before_closing(pool);
+    const cen_driver *driver = &pool->driver;
+    if (driver->calls && driver->calls->close) {
+        void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
+        ceni_callout callout;
+        ceni_callout_begin(&callout, pool);
+        driver->calls->close(driver->argument, object);
+        ceni_callout_end(&callout);
+    }
+    ceni_line_lock(pool->line);
+    pool->tally.closed++;
+    ceni_place_vacate_locked(pool, index, CENI_CLOSING);
+}
+
+void ceni_pool_release(cen_pool *pool)
+{
+    for (uint32_t i = ceni_chunk_count(pool); i > 0; i--)
+        ceni_chunk_free(pool->chunks[i - 1], pool->allocator);
+    ceni_free(pool->allocator, pool, sizeof *pool, CENI_LINE);
+}

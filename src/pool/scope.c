@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scopes: one object for all that a thread does in a pool at a time.
+ *
+ * The slot counts the scopes of its holder. A thread finds the slot that it
+ * has entered by a note of its own; a note is a pool's number and an index,
+ * so one that is out of date, because the lease was given by hand or a longjmp
+ * passed the scope by, does no harm: the slot's word, its owner and the
+ * generation of its scopes are asked before it is believed.
+ */
+#include "base/error.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+enum { BEYOND = 0 }; /* in a scope's reserved: it took the object, and found no room for a note */
+
+/* True if the slot's lease is this thread's own, whether revoked or not. Its
+ * scope fields may then be read: nobody else does. */
+static bool is_mine(ceni_slot *slot, uint64_t *word)
+{
+    *word = ceni_load_relaxed(&slot->word); /* if mine, then written by me, or by the closer; carries nothing */
+    ceni_slot_state state = ceni_word_state(*word);
+    bool lent = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
+    uint64_t note = ceni_load_relaxed(&slot->note); /* if mine, then written by me; carries nothing */
+    return lent && ceni_slot_owner(note, ceni_word_generation(*word)) == ceni_thread_id();
+}
+
+static bool has_scope(ceni_slot *slot, uint64_t *word)
+{
+    return is_mine(slot, word) && slot->scopes > 0 && slot->scope_generation == ceni_word_generation(*word);
+}
+
+static uint32_t search_slots(cen_pool *pool)
+{
+    uint32_t places = ceni_place_count(pool);
+    uint64_t word;
+    for (uint32_t index = 0; index < places; index++)
+        if (has_scope(ceni_slot_at(pool, index), &word)) return index;
+    return CENI_NO_INDEX;
+}
+
+static uint32_t entered_slot(cen_pool *pool)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    uint64_t word;
+    for (int i = 0; i < CENI_SCOPE_NOTES; i++) {
+        if (own->scope[i] >> 32 != pool->mark) continue;
+        uint32_t index = (uint32_t)own->scope[i];
+        ceni_slot *slot = ceni_slot_at(pool, index);
+        if (slot && has_scope(slot, &word)) return index;
+        own->scope[i] = 0;
+    }
+    return own->scopes_beyond ? search_slots(pool) : CENI_NO_INDEX;
+}
+
+/* False if there was no room. */
+static bool note(const cen_pool *pool, uint32_t index)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    for (int i = 0; i < CENI_SCOPE_NOTES; i++) {
+        if (own->scope[i]) continue;
+        own->scope[i] = ceni_note(pool->mark, index);
+        return true;
+    }
+    own->scopes_beyond++;
+    return false;
+}
+
+/* False if there was no note: then it is one of those beyond. */
+static bool forget(const cen_pool *pool, uint32_t index)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    for (int i = 0; i < CENI_SCOPE_NOTES; i++) {
+        if (own->scope[i] != ceni_note(pool->mark, index)) continue;
+        own->scope[i] = 0;
+        return true;
+    }
+    return false;
+}
+
+static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_error *error)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t word;
+    is_mine(slot, &word);
+    if (ceni_word_state(word) != CENI_HELD)
+        return ceni_error_set(error, CEN_REVOKED, 0, "pool \"%s\": the object of the outer scope has been taken away", pool->name);
+    slot->scopes++;
+    scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* this thread's own; carries nothing */
+                               .pool = pool,
+                               .generation = ceni_word_generation(word),
+                               .slot = slot};
+    return CEN_OK;
+}
+
+cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error, const char *where)
+{
+    if (!scope) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_enter: scope is NULL");
+    *scope = cen_scope_none_(); /* leaving one that was not entered is STALE */
+    cen_scope entered = {.owner = ceni_thread_id()};
+    cen_status status = ceni_pool_check(pool, "cen_pool_enter", error);
+    if (status != CEN_OK) return status;
+    uint32_t outer = entered_slot(pool);
+    if (outer != CENI_NO_INDEX) {
+        status = borrow(pool, outer, &entered, error);
+    } else {
+        status = cen_pool_take_at(pool, deadline, &entered.lease, error, where);
+        if (status == CEN_OK) {
+            ceni_slot *slot = entered.lease.slot;
+            slot->scope_generation = entered.lease.generation;
+            slot->scopes = 1;
+            entered.reserved[BEYOND] = !note(pool, ceni_slot_index(pool, slot));
+        }
+    }
+    if (status == CEN_OK) *scope = entered;
+    return status;
+}
+
+cen_status cen_pool_leave(cen_scope *scope)
+{
+    if (!scope) return CEN_INVALID;
+    cen_pool *pool = scope->lease.pool;
+    if (!pool) return CEN_STALE;
+    if (pool->epoch != ceni_fork_epoch()) return CEN_FORKED;
+    if (scope->owner != ceni_thread_id()) return CEN_MISUSE;
+    uint32_t index = ceni_slot_index(pool, scope->lease.slot);
+    if (index == CENI_NO_INDEX) return CEN_FOREIGN;
+    ceni_slot *slot = scope->lease.slot;
+    uint64_t word;
+    bool open = has_scope(slot, &word) && ceni_word_generation(word) == scope->lease.generation;
+    if (open && --slot->scopes > 0) {
+        scope->lease.pool = NULL;
+        return CEN_OK;
+    }
+    /* If the lease was given by hand, a note is of a newer scope, or out of date. */
+    bool beyond = open ? !forget(pool, index) : scope->reserved[BEYOND];
+    if (beyond && ceni_pool_own_get()->scopes_beyond) ceni_pool_own_get()->scopes_beyond--;
+    scope->reserved[BEYOND] = 0;
+    return cen_pool_give(&scope->lease);
+}

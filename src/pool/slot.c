@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes of a slot's word off the quick path.
+ *
+ * Order table
+ * [S1] move | cas on the word | seq_cst | every other change of the word; T4 in take.c | the object, to whoever comes next; that it is idle, before waiters are looked for | the next owner reads half an object; a waiter sleeps beside an idle one
+ * [S2] word | load of the word | seq_cst | S1, I4 in idle.c, T3 in take.c; L1 in line.c | what is there, after CLOSED or SURPLUS was marked | a sweep takes an old word for the state, and an object given before the mark stays idle for ever
+ */
+#include "pool/slot.h"
+
+uint64_t ceni_slot_word(ceni_slot *slot)
+{
+    return ceni_load_seq_cst(&slot->word); /* [S2] */
+}
+
+bool ceni_slot_move(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to)
+{
+    uint64_t word = ceni_slot_word(slot);
+    while (ceni_word_generation(word) == generation && ceni_word_state(word) == from) {
+        uint64_t moved = ceni_word(generation, (unsigned)to | (word & CENI_LISTED));
+        if (ceni_cas_seq_cst(&slot->word, &word, moved)) return true; /* [S1] */
+    }
+    return false;
+}

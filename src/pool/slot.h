@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A slot: a place for one object, and the one word that says what is with it.
+ *
+ *     word = generation (56 bits) | LISTED (1 bit) | state (7 bits)
+ *
+ * The generation counts the leases the slot ever had. It goes up by one when a
+ * lease begins and at no other time, so a lease is told from every other one
+ * of its slot, and the sum of all generations is the number of takes.
+ *
+ *                    claim                 (waiter's own)
+ *     EMPTY ───────────────▶ OPENING ───────────────────┐
+ *       ▲ ▲                     │ publish               ▼
+ *       │ └── open failed ──────┤               g+1   HELD ──revoke──▶ REVOKING ──▶ REVOKED
+ *       │                       ▼       ┌──────take────▶│                 │ give       │ give
+ *       │                     IDLE ─────┘               │                 ▼            │
+ *       │                       │  ◀───────give─────────┤              RETURNED        │
+ *       │                       ▼                       ▼                 │            │
+ *       └────────────────── CLOSING ◀──────discard──────┴─────────────────┴────────────┘
+ *
+ * RESETTING and TESTING stand between HELD and IDLE, and IDLE and IDLE, for
+ * drivers that need it. Who makes a slot leave a state is its only owner until
+ * the next: IDLE is everybody's, EMPTY the holder's of the pool's lock, HELD,
+ * REVOKING and REVOKED the lease holder's and the closer's, each by CAS.
+ *
+ * LISTED: the slot's bit in the map of the pool is set, or is about to be. An
+ * IDLE slot is always LISTED. Who searches and wastes looks on a slot that is
+ * not idle strikes it from the map; whoever makes it idle puts it back before.
+ */
+#ifndef CENI_POOL_SLOT_H
+#define CENI_POOL_SLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/list.h"
+
+typedef enum ceni_slot_state {
+    CENI_EMPTY = 0,
+    CENI_IDLE,
+    CENI_HELD,
+    CENI_OPENING,
+    CENI_RESETTING,
+    CENI_TESTING,
+    CENI_CLOSING,
+    CENI_REVOKING, /* the driver's interrupt is running; the holder has not come back */
+    CENI_REVOKED,
+    CENI_RETURNED, /* came back while interrupt was running: whoever runs it closes the object */
+    CENI_STATES
+} ceni_slot_state;
+
+enum { CENI_LISTED = 0x80, CENI_STATE_MASK = 0x7f };
+
+typedef struct ceni_slot {
+    /* any thread, atomically; one pair of lines, because every take and give is here */
+    _Alignas(CENI_LINE) _Atomic uint64_t word;
+    _Atomic(void *) object;     /* written by the slot's only owner */
+    _Atomic uint64_t note;      /* who took it, and the low bits of the generation; written last of the three */
+    _Atomic(const char *) where;
+    _Atomic int64_t since;      /* when, with exact_times */
+    _Atomic uint64_t met;       /* the generation that a list of holders met last ... */
+    _Atomic int64_t met_at;     /* ... and when it first did */
+    /* the thread that entered the slot's lease as a scope */
+    uint64_t scope_generation; /* to which `scopes` belongs */
+    uint64_t scopes;           /* that are open */
+    /* under the pool's lock */
+    ceni_list idle_link; /* exact orders only */
+} ceni_slot;
+
+enum { CENI_SLOT_SHIFT = 7 };
+_Static_assert(sizeof(ceni_slot) == CENI_LINE && CENI_LINE == 1 << CENI_SLOT_SHIFT, "one pair of lines per slot");
+
+static inline uint64_t ceni_word(uint64_t generation, unsigned state)
+{
+    return generation << 8 | state;
+}
+
+static inline uint64_t ceni_word_generation(uint64_t word)
+{
+    return word >> 8;
+}
+
+static inline ceni_slot_state ceni_word_state(uint64_t word)
+{
+    return (ceni_slot_state)(word & CENI_STATE_MASK);
+}
+
+/* The note of a lease. Before a taker has written its note, the slot still has
+ * that of the lease before, whose generation differs by one: few bits tell. */
+enum { CENI_NOTE_BITS = 16 };
+
+static inline uint64_t ceni_slot_note_of(uint64_t owner, uint64_t generation)
+{
+    return owner << CENI_NOTE_BITS | (generation & ((1u << CENI_NOTE_BITS) - 1));
+}
+
+/* The owner in a note of that generation's lease; 0 if it is another's. */
+static inline uint64_t ceni_slot_owner(uint64_t note, uint64_t generation)
+{
+    uint64_t owner = note >> CENI_NOTE_BITS;
+    return ceni_slot_note_of(owner, generation) == note ? owner : 0;
+}
+
+/* The word of a slot that is not the caller's. */
+uint64_t ceni_slot_word(ceni_slot *slot);
+
+/* Moves a slot from one state to another, generation and LISTED as they are;
+ * false if it is in another state by now. */
+bool ceni_slot_move(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Take and give: the quick path, and the way from there to everything else.
+ *
+ *     take: my last slot of this pool, IDLE,g ▶ HELD,g+1 by one CAS
+ *     give: HELD,g ▶ IDLE,g by one CAS, then one look at the line
+ *
+ * A take that finds its slot in any other state goes the slow way: search,
+ * open, wait. A give whose CAS fails finds out why: the slot was struck from
+ * the map, the lease has ended, or close has taken the object away.
+ *
+ * After the CAS of a give the slot is somebody else's and the pool may be gone;
+ * what is read then is the line, which stays.
+ *
+ * Linearisation points: a take at the CAS that makes its slot HELD; one that
+ * is refused because the pool is closed at its load of ctl; a give at its CAS.
+ *
+ * Order table
+ * [T1] take  | load of ctl           | relaxed | - | nothing: whether the pool is closed, or takes must queue; carries nothing | -
+ * [T2] take  | cas of the word       | seq_cst | T3, I4 in idle.c | the object's bytes, from the last holder | it reads old bytes
+ * [T3] give  | cas of the word       | seq_cst | T2, L1 in line.c | the same; that the slot is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside an idle object
+ * [T4] give  | load of ctl after T3  | seq_cst | L1 in line.c | whether anybody waits | the same
+ * [T5] note  | stores of where, since, note | release | the loads in look.c | that they belong to the generation | a list of holders blames the last one
+ * [T6] adopt | store of the object   | release | V2 in look.c | the object's bytes, to visitors | a visitor sees an object half made
+ */
+#include "base/error.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/deadline.h"
+#include "port/port.h"
+
+static inline void note(ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where)
+{
+    ceni_store_release(&slot->where, where);                                /* [T5] */
+    ceni_store_release(&slot->note, ceni_slot_note_of(owner, generation)); /* [T5] */
+}
+
+void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where)
+{
+    if (pool->exact_times) ceni_store_release(&slot->since, ceni_clock_now()); /* [T5] */
+    note(slot, generation, owner, where);
+}
+
+static inline void fill(cen_pool *pool, ceni_slot *slot, uint64_t generation, cen_lease *out)
+{
+    out->object = ceni_load_relaxed(&slot->object); /* came with the slot's word; carries nothing */
+    out->pool = pool;
+    out->generation = generation;
+    out->slot = slot;
+}
+
+/* ---- Take ------------------------------------------------------------------------------ */
+
+cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *error)
+{
+    if (!pool) return ceni_error_set(error, CEN_INVALID, 0, "%s: pool is NULL", call);
+    if (pool->epoch != ceni_fork_epoch())
+        return ceni_error_set(error, CEN_FORKED, 0, "pool \"%s\" belongs to the process that this one was forked from", pool->name);
+    return CEN_OK;
+}
+
+cen_status ceni_pool_is_closed(const char *name, cen_error *error)
+{
+    return ceni_error_set(error, CEN_CLOSED, 0, "pool \"%s\" has been closed", name);
+}
+
+cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *error)
+{
+    return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": %s inside a call of its own driver or visitor", pool->name, what);
+}
+
+static cen_status has_none(cen_pool *pool, cen_status status, cen_error *error)
+{
+    unsigned max = ceni_load_relaxed(&pool->max); /* for a text; carries nothing */
+    unsigned long long waiting = ceni_load_relaxed(&pool->line->ctl) / CENI_CTL_ONE; /* for a text; carries nothing */
+    const char *what = status == CEN_EMPTY ? "nothing is idle" : "the deadline passed and nothing came back";
+    return ceni_error_set(error, status, 0, "pool \"%s\": %s; max is %u, %llu are waiting", pool->name, what, max, waiting);
+}
+
+/* Opens an object in the claimed place. If the pool was closed meanwhile, it is closed again. */
+static cen_status open_claimed(cen_pool *pool, ceni_grant *grant, bool waited, cen_error *error)
+{
+    bool refused = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* before a call that is in vain; carries nothing */
+    cen_status status = refused ? ceni_pool_is_closed(pool->name, error) : ceni_place_open(pool, grant->index, error);
+    ceni_line_lock(pool->line);
+    bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    if (status == CEN_OK && !closed) {
+        ceni_place_lend(pool, grant->index, grant);
+        ceni_line_unlock(pool->line);
+        return CEN_OK;
+    }
+    pool->tally.served -= waited;
+    pool->tally.failed += waited;
+    if (status != CEN_OK) {
+        ceni_place_vacate_locked(pool, grant->index, CENI_OPENING);
+        return status;
+    }
+    ceni_slot_move(ceni_slot_at(pool, grant->index), ceni_slot_generation(pool, grant->index), CENI_OPENING, CENI_CLOSING);
+    ceni_place_leaves_locked(pool);
+    ceni_line_unlock(pool->line);
+    status = ceni_pool_is_closed(pool->name, error);
+    ceni_place_end(pool, grant->index);
+    return status;
+}
+
+/* What was found becomes a lease; a claimed place only after its object is open. */
+static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const char *where, cen_lease *out, cen_error *error)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    cen_status status = grant->slot ? CEN_OK : open_claimed(pool, grant, waited, error);
+    if (status != CEN_OK) return status;
+    own->id = ceni_thread_id();
+    ceni_slot_note(pool, grant->slot, grant->generation, own->id, where);
+    own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant->index);
+    own->hint_generation[pool->mark % CENI_HINTS] = grant->generation;
+    fill(pool, grant->slot, grant->generation, out);
+    return CEN_OK;
+}
+
+static cen_status wait_for(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error, const char *where)
+{
+    char name[CENI_POOL_NAME]; /* the pool may be gone when the answer is CLOSED */
+    memcpy(name, pool->name, sizeof name);
+    int64_t moment = ceni_deadline_moment(deadline, ceni_clock_now());
+    ceni_grant grant;
+    cen_status status = ceni_pool_wait(pool, moment, where, &grant);
+    if (status == CEN_OK) return finish(pool, &grant, true, where, out, error);
+    return status == CEN_CLOSED ? ceni_pool_is_closed(name, error) : has_none(pool, status, error);
+}
+
+static uint32_t hint_for(const cen_pool *pool)
+{
+    uint64_t hint = ceni_pool_own_get()->hint[pool->mark % CENI_HINTS];
+    return hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX;
+}
+
+/* `none` is the answer of a take that does not wait. */
+__attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_deadline deadline, cen_status none,
+                                                        cen_lease *out, cen_error *error, const char *where)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_take", error);
+    if (status != CEN_OK) return status;
+    if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [T1] carries nothing */
+    if (ctl & CENI_CTL_CLOSED) return ceni_pool_is_closed(pool->name, error);
+    ceni_grant grant = {.slot = NULL};
+    bool inside = ceni_callout_inside(pool);
+    if (!(ctl & CENI_CTL_FIRST)) {
+        if (ceni_idle_take(pool, hint_for(pool), &grant)) return finish(pool, &grant, false, where, out, error);
+        if (!inside && ceni_place_claim(pool, &grant.index)) return finish(pool, &grant, false, where, out, error);
+    }
+    deadline = ceni_deadline_or(deadline, pool->patience);
+    bool now = ceni_deadline_is_now(deadline);
+    if (inside && (!now || ceni_load_relaxed(&pool->openable) > 0)) /* a guess, as good as any; carries nothing */
+        return ceni_pool_misuse(pool, "a take would have to wait or to open an object", error);
+    if (now) return has_none(pool, none, error);
+    return wait_for(pool, deadline, out, error, where);
+}
+
+/* The slot this thread had last, if it is idle. Calls nothing, so that it needs
+ * no stack, and guesses the slot's word, so that it need not wait for it: if
+ * nobody else had the slot since, its generation is that of the last lease. */
+static inline bool take_quickly(cen_pool *pool, cen_lease *out, const char *where)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    uint32_t mark = pool->mark;
+    uint64_t index = own->hint[mark % CENI_HINTS] - ceni_note(mark, 0); /* huge if the note is of another pool */
+    if (index >= pool->quick_take || !ceni_fork_is(pool->epoch)) return false;
+    if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST)) return false; /* [T1] carries nothing */
+    ceni_slot *slot = &pool->base[index];
+    uint64_t generation = own->hint_generation[mark % CENI_HINTS], begun = generation + !ceni_planted(generation_stays);
+    uint64_t word = ceni_word(generation, CENI_IDLE | CENI_LISTED);
+    if (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(begun, CENI_HELD | CENI_LISTED))) return false; /* [T2] */
+    own->hint_generation[mark % CENI_HINTS] = begun;
+    note(slot, begun, own->id, where);
+    fill(pool, slot, begun, out);
+    return true;
+}
+
+cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error, const char *where)
+{
+    if (__builtin_expect(pool && out && take_quickly(pool, out, where), 1)) return CEN_OK;
+    return take_slowly(pool, deadline, CEN_TIMEOUT, out, error, where);
+}
+
+cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where)
+{
+    if (__builtin_expect(pool && out && take_quickly(pool, out, where), 1)) return CEN_OK;
+    return take_slowly(pool, CEN_NOW, CEN_EMPTY, out, error, where);
+}
+
+/* ---- Give ---------------------------------------------------------------------------------- */
+
+bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation)
+{
+    ceni_line_lock(line);
+    cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL; /* gone: then the slot is, too */
+    uint64_t ctl = ceni_load_relaxed(&line->ctl); /* written under this lock; carries nothing */
+    bool surplus = ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS);
+    bool ours = pool && surplus && ceni_idle_withdraw_locked(pool, index, generation);
+    ceni_line_unlock(line);
+    if (ours) ceni_place_end(pool, index);
+    return ours;
+}
+
+/* A lease that may be one: its pool is there and the slot is the pool's. */
+static cen_status check_lease(const cen_lease *lease, uint32_t *index)
+{
+    if (!lease) return CEN_INVALID;
+    cen_pool *pool = lease->pool;
+    if (!pool) return CEN_STALE;
+    if (pool->epoch != ceni_fork_epoch()) return CEN_FORKED;
+    *index = ceni_slot_index(pool, lease->slot);
+    return *index == CENI_NO_INDEX ? CEN_FOREIGN : CEN_OK;
+}
+
+/* The slot is not simply held. If close has taken its object away, this is how it comes back. */
+bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_RETURNED)) return true;
+    if (!ceni_slot_move(slot, generation, CENI_REVOKED, CENI_CLOSING)) return false;
+    ceni_revoked_is_back(pool);
+    ceni_place_end(pool, index);
+    return true;
+}
+
+/* The lease is marked as ended before it ends: it may lie in the object, which is then somebody else's. */
+static cen_status give_revoked(cen_pool *pool, uint32_t index, cen_lease *lease)
+{
+    uint64_t generation = lease->generation;
+    lease->pool = NULL;
+    if (ceni_slot_take_back(pool, index, generation)) return CEN_REVOKED;
+    lease->pool = pool;
+    return CEN_STALE;
+}
+
+__attribute__((noinline)) static cen_status give_slowly(cen_lease *lease)
+{
+    uint32_t index;
+    cen_status status = check_lease(lease, &index);
+    if (status != CEN_OK) return status;
+    cen_pool *pool = lease->pool;
+    lease->pool = NULL;
+    if (ceni_idle_offer(pool, index, lease->generation, CENI_HELD)) return CEN_OK;
+    return give_revoked(pool, index, lease);
+}
+
+cen_status cen_pool_give(cen_lease *lease)
+{
+    if (__builtin_expect(!lease || !lease->pool, 0)) return give_slowly(lease);
+    cen_pool *pool = lease->pool;
+    ceni_slot *slot = lease->slot;
+    uintptr_t offset = (uintptr_t)slot - (uintptr_t)pool->base;
+    /* The bits below a slot's size rotated to the top: one comparison sees what is not a slot, or not one of these. */
+    uint64_t index = (uint64_t)offset / sizeof *slot | (uint64_t)offset << (64 - CENI_SLOT_SHIFT);
+    uint64_t id = pool->id, generation = lease->generation;
+    if (__builtin_expect(index >= pool->quick_give || !ceni_fork_is(pool->epoch), 0)) return give_slowly(lease);
+    ceni_line *line = pool->line;
+    uint64_t held = ceni_word(generation, CENI_HELD | CENI_LISTED);
+    lease->pool = NULL; /* now: it may lie in the object */
+    if (!ceni_cas_seq_cst(&slot->word, &held, ceni_word(generation, CENI_IDLE | CENI_LISTED))) { /* [T3] */
+        lease->pool = pool;
+        return give_slowly(lease);
+    }
+    uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [T4] */
+    if (__builtin_expect(ctl != 0, 0) && !ceni_planted(give_tells_nobody))
+        return ceni_line_heed(line, id, ctl, (uint32_t)index, generation);
+    return CEN_OK;
+}
+
+cen_status cen_pool_discard(cen_lease *lease)
+{
+    uint32_t index;
+    cen_status status = check_lease(lease, &index);
+    if (status != CEN_OK) return status;
+    cen_pool *pool = lease->pool;
+    if (ceni_callout_inside(pool)) return CEN_MISUSE;
+    lease->pool = NULL;
+    if (!ceni_slot_move(lease->slot, lease->generation, CENI_HELD, CENI_CLOSING)) return give_revoked(pool, index, lease);
+    ceni_line_lock(pool->line);
+    pool->tally.discarded++;
+    ceni_place_leaves_locked(pool);
+    ceni_line_unlock(pool->line);
+    ceni_place_end(pool, index);
+    return CEN_OK;
+}
+
+cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_adopt", error);
+    if (status != CEN_OK) return status;
+    if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an adopt", error);
+    uint32_t index;
+    ceni_line_lock(pool->line);
+    bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    bool claimed = ceni_place_claim_for_adopted_locked(pool, &index);
+    pool->tally.adopted += claimed;
+    ceni_line_unlock(pool->line);
+    if (closed) return ceni_pool_is_closed(pool->name, error);
+    if (!claimed) return ceni_error_set(error, CEN_FULL, 0, "pool \"%s\" has all the objects it may have", pool->name);
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    ceni_store_release(&slot->object, object); /* [T6] */
+    ceni_idle_offer(pool, index, ceni_slot_generation(pool, index), CENI_OPENING);
+    return CEN_OK;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's wait for an object. The line (line.c) says who is served when and
+ * why nobody is forgotten; this is what one waiting thread does.
+ *
+ *     join ──first──▶ look ──nothing──▶ stay awake a little ▶ READY ▶ look ──nothing──▶ stay awake ▶ park
+ *       └──not first──────────────────────────────────────────────────────────────▶ park
+ *     park ──granted──▶ done        ──called──▶ look, as the first
+ *          ──sent away──▶ closed    ──deadline──▶ look once more, leave
+ *
+ * Only the first in line ever stays awake, and only in a pool with fewer objects than
+ * there are processors, where the holder is running, not waiting for a processor.
+ *
+ * The record is on this thread's stack. Once it was granted something or sent
+ * away nobody touches it any more, and after being sent away this thread does
+ * not touch the pool, which may be gone.
+ *
+ * Order table
+ * [J1] told, settle  | load of the state | acquire | L3 in line.c | the grant | a grant half written is read
+ * [J2] park, wake up | cas of the state  | acq_rel | L3 in line.c | the grant; that a wake is needed | a teller sees AWAKE and wakes nobody
+ */
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+/* How long the first in line stays awake, and when it looks. The watched build
+ * looks once, so that there are fewer schedules. */
+enum {
+    AWAKE_NS = 20000,   /* about what a wake-up costs */
+    PATIENCE_NS = 4000, /* of that: until gives are asked to hand over */
+#ifdef CENI_WATCHED
+    FIRST_LOOK_NS = 2000,
+    PAUSES_PER_CLOCK = 1,
+    AT_ONCE = 1,
+#else
+    FIRST_LOOK_NS = 250,
+    PAUSES_PER_CLOCK = 8,
+    AT_ONCE = 0,
+#endif
+};
+
+bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    if (ceni_idle_take(pool, hint, out)) return true;
+    out->slot = NULL;
+    return ceni_place_claim(pool, &out->index);
+}
+
+/* What the first found counts for nothing if it was told something meanwhile. */
+static void give_up_extra(cen_pool *pool, const ceni_grant *extra)
+{
+    if (extra->slot) {
+        if (!ceni_idle_offer(pool, extra->index, extra->generation, CENI_HELD))
+            ceni_slot_take_back(pool, extra->index, extra->generation); /* close was quicker */
+        return;
+    }
+    ceni_line_lock(pool->line);
+    ceni_place_vacate_locked(pool, extra->index, CENI_OPENING);
+}
+
+static void take_granted(const ceni_pool_waiter *waiter, ceni_grant *out)
+{
+    *out = (ceni_grant){.slot = waiter->slot, .generation = waiter->generation, .index = waiter->index};
+}
+
+/* The first has found something by itself: it leaves the line, unless it has been told something. */
+static cen_status settle_found(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *found)
+{
+    if (ceni_line_leave(pool, waiter, &pool->tally.served)) return CEN_OK;
+    ceni_grant extra = *found;
+    bool granted = ceni_load_acquire(&waiter->state) == CENI_WAIT_GRANTED; /* [J1] */
+    if (granted) take_granted(waiter, found);
+    if (!ceni_planted(extra_grant_kept)) give_up_extra(pool, &extra);
+    return granted ? CEN_OK : CEN_CLOSED;
+}
+
+static bool told(ceni_pool_waiter *waiter)
+{
+    return ceni_load_acquire(&waiter->state) >= CENI_WAIT_GRANTED; /* [J1] */
+}
+
+/* Stays awake until somebody tells it something or the moment has come: false
+ * then. In a world time stands still while anybody can run, so there it comes at once. */
+static bool stay_awake(ceni_pool_waiter *waiter, int64_t until)
+{
+    bool late = false;
+    for (unsigned i = 1; !late; i++) {
+        if (told(waiter)) return true;
+        ceni_pause();
+        if (i % PAUSES_PER_CLOCK == 0) late = AT_ONCE || ceni_clock_now() >= until;
+    }
+    return false;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Looks again after a while, and after twice that, and so on: every look takes
+ * the slots' lines away from those who use them. True if it found something. */
+static bool look_patiently(cen_pool *pool, ceni_pool_waiter *waiter, int64_t begin, int64_t end, ceni_grant *out)
+{
+    for (int64_t passed = FIRST_LOOK_NS; passed < PATIENCE_NS && begin + passed < end; passed *= 2) {
+        if (stay_awake(waiter, begin + passed)) return false;
+        if (ceni_pool_find(pool, CENI_NO_INDEX, out)) return true;
+    }
+    stay_awake(waiter, earlier(begin + PATIENCE_NS, end));
+    return false;
+}
+
+/* The first in line looks, says that it is ready, and looks again. True if it found something itself. */
+static bool look_as_first(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment, ceni_grant *out)
+{
+    if (ceni_pool_find(pool, CENI_NO_INDEX, out)) return true;
+    bool awake = ceni_load_relaxed(&pool->max) < ceni_cpu_count(); /* a setting; carries nothing */
+    int64_t begin = awake ? ceni_clock_now() : 0;
+    if (awake && look_patiently(pool, waiter, begin, moment, out)) return true;
+    if (!ceni_line_ready(pool, waiter)) return false;
+    if (!ceni_planted(ready_without_look) && ceni_pool_find(pool, CENI_NO_INDEX, out)) return true;
+    if (awake) stay_awake(waiter, earlier(begin + AWAKE_NS, moment));
+    return false;
+}
+
+/* Sleeps until somebody tells it something; false if the moment passed before. */
+static bool park(ceni_pool_waiter *waiter, int64_t moment)
+{
+    uint32_t state = CENI_WAIT_AWAKE;
+    ceni_cas_acq_rel(&waiter->state, &state, CENI_WAIT_PARKED); /* [J2] */
+    while ((state = ceni_load_acquire(&waiter->state)) == CENI_WAIT_PARKED) /* [J1] */
+        if (ceni_futex_wait(&waiter->state, CENI_WAIT_PARKED, moment) == CENI_TIMED_OUT) break;
+    state = CENI_WAIT_PARKED;
+    return !ceni_cas_acq_rel(&waiter->state, &state, CENI_WAIT_AWAKE); /* [J2] nobody need wake it now */
+}
+
+/* The deadline has passed. What came first wins. */
+static cen_status expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
+{
+    if (!pool->strict && ceni_idle_take(pool, CENI_NO_INDEX, out)) return settle_found(pool, waiter, out);
+    if (ceni_line_leave(pool, waiter, &pool->tally.timed_out)) return CEN_TIMEOUT;
+    if (ceni_load_acquire(&waiter->state) != CENI_WAIT_GRANTED) return CEN_CLOSED; /* [J1] */
+    take_granted(waiter, out);
+    return CEN_OK;
+}
+
+/* `look`: it is not the heir, but gives pass the one before it by, who is pending. */
+static cen_status join(cen_pool *pool, ceni_pool_waiter *waiter, bool *heir, bool *look)
+{
+    int64_t now = ceni_clock_now();
+    ceni_call call = {.never_opens = true}; /* for another, while it stands in line itself and is to answer */
+    ceni_line *line = pool->line;
+    uint64_t id = pool->id;
+    ceni_line_lock(line);
+    bool closed = ceni_load_relaxed(&line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    if (!closed) {
+        *heir = ceni_line_join_locked(pool, waiter, now);
+        *look = !*heir && !pool->strict && ceni_line_first_is_pending_locked(line);
+        if (pool->strict) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call); /* its second look */
+    }
+    ceni_line_unlock(line);
+    ceni_line_make_call(line, id, pool, &call);
+    return closed ? CEN_CLOSED : CEN_OK;
+}
+
+cen_status ceni_pool_wait(cen_pool *pool, int64_t moment, const char *where, ceni_grant *out)
+{
+    ceni_pool_own_get()->countdown = 0; /* whoever waits holds for longer than it did */
+    ceni_pool_waiter waiter = {.owner = ceni_thread_id(), .where = where};
+    bool first = false, look = false;
+    cen_status status = join(pool, &waiter, &first, &look);
+    if (status != CEN_OK) return status;
+    if (look && ceni_pool_find(pool, CENI_NO_INDEX, out)) return settle_found(pool, &waiter, out);
+    for (;;) {
+        if (first && look_as_first(pool, &waiter, moment, out)) return settle_found(pool, &waiter, out);
+        if (!park(&waiter, moment)) return expire(pool, &waiter, out);
+        uint32_t state = CENI_WAIT_CALLED;
+        first = ceni_cas_acq_rel(&waiter.state, &state, CENI_WAIT_AWAKE); /* [J2] */
+        /* One who is called again and again in vain never sleeps until its deadline. */
+        if (first && ceni_clock_now() >= moment) return expire(pool, &waiter, out);
+        if (first) continue;
+        if (state == CENI_WAIT_SENT_AWAY) return CEN_CLOSED;
+        if (state != CENI_WAIT_GRANTED) continue;
+        take_granted(&waiter, out);
+        return CEN_OK;
+    }
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that are cancelled or end inside a scope. The file is compiled with
+ * -fexceptions, as CEN_WITH asks for.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+#include "port/port.h"
+#include "unit/pool/pools.h"
+
+static cen_pool *pool;
+static workshop shop;
+static sem_t reached;
+static cen_lease kept;
+static cen_status answer;
+
+static void prepare(uint32_t max)
+{
+    shop = (workshop){0};
+    answer = CEN_INVALID;
+    expect_equal(sem_init(&reached, 0, 0), 0);
+    pool = make_pool(.max = max, .driver = driver_of(&shop));
+}
+
+static void await_reached(void)
+{
+    while (sem_wait(&reached) != 0) continue;
+}
+
+static void expect_cancelled(pthread_t thread)
+{
+    void *result = NULL;
+    expect_equal(pthread_join(thread, &result), 0);
+    expect(result == PTHREAD_CANCELED);
+}
+
+/* ---- No cancellation points ----------------------------------------------------------------- */
+
+static void *take_then_be_cancelled(void *unused)
+{
+    (void)unused;
+    answer = cen_pool_take(pool, CEN_NEVER, &kept, NULL);
+    for (;;) pthread_testcancel();
+    return NULL;
+}
+
+TEST(a_take_that_waits_is_no_cancellation_point)
+{
+    prepare(1);
+    cen_lease held = take_now(pool);
+    pthread_t thread;
+    expect_equal(pthread_create(&thread, NULL, take_then_be_cancelled, NULL), 0);
+    while (expect_sound(pool).waiting == 0) ceni_thread_yield();
+    expect_equal(pthread_cancel(thread), 0);
+    usleep(2000); /* time to be cancelled wrongly */
+    expect_equal(expect_sound(pool).waiting, 1);
+    give_back(&held);
+    expect_cancelled(thread);
+    expect_equal(answer, CEN_OK);
+    expect_counts(pool, 0, 1); /* a thread that ends does not give back what it holds */
+    give_back(&kept);
+    free_pool(pool);
+}
+
+static void be_cancelled_inside(workshop *unused, char what, void *object)
+{
+    (void)unused;
+    (void)object;
+    (void)what;
+    sem_post(&reached);
+    usleep(5000); /* a cancellation point */
+    pthread_testcancel();
+}
+
+static void *take_give_and_discard(void *unused)
+{
+    (void)unused;
+    cen_lease lease;
+    answer = cen_pool_take(pool, CEN_NEVER, &lease, NULL);
+    if (answer == CEN_OK) answer = cen_pool_discard(&lease);
+    for (;;) pthread_testcancel();
+    return NULL;
+}
+
+TEST(a_driver_is_called_with_cancellation_disabled)
+{
+    prepare(1);
+    shop.inside = be_cancelled_inside;
+    pthread_t thread;
+    expect_equal(pthread_create(&thread, NULL, take_give_and_discard, NULL), 0);
+    await_reached();
+    expect_equal(pthread_cancel(thread), 0);
+    expect_cancelled(thread);
+    expect_equal(answer, CEN_OK);
+    expect_log(&shop, "+1 -1 "); /* both were called and came to their end */
+    expect_equal(expect_sound(pool).vacant, 1);
+    free_pool(pool);
+}
+
+static bool visit_and_be_cancelled(void *argument, const cen_holding *holding)
+{
+    (void)holding;
+    ++*(int *)argument;
+    be_cancelled_inside(NULL, 0, NULL);
+    return true;
+}
+
+static void *visit_all(void *argument)
+{
+    answer = cen_pool_visit(pool, visit_and_be_cancelled, argument);
+    for (;;) pthread_testcancel();
+    return NULL;
+}
+
+TEST(a_visitor_is_called_with_cancellation_disabled)
+{
+    prepare(2);
+    cen_lease leases[2] = {take_now(pool), take_now(pool)};
+    int visits = 0;
+    pthread_t thread;
+    expect_equal(pthread_create(&thread, NULL, visit_all, &visits), 0);
+    await_reached();
+    expect_equal(pthread_cancel(thread), 0);
+    expect_cancelled(thread);
+    expect(answer == CEN_OK && visits == 2);
+    give_back(&leases[0]);
+    give_back(&leases[1]);
+    free_pool(pool);
+}
+
+/* ---- Scopes --------------------------------------------------------------------------------------- */
+
+static void *be_cancelled_in_a_scope(void *unused)
+{
+    (void)unused;
+    CEN_WITH (pool, CEN_NEVER, void *, outer, NULL) {
+        CEN_WITH (pool, CEN_NEVER, void *, inner, NULL) {
+            if (inner == outer) sem_post(&reached);
+            for (;;) usleep(1000);
+        }
+    }
+    return NULL;
+}
+
+TEST(a_thread_that_is_cancelled_inside_a_scope_gives_the_object_back)
+{
+    prepare(1);
+    pthread_t thread;
+    expect_equal(pthread_create(&thread, NULL, be_cancelled_in_a_scope, NULL), 0);
+    await_reached();
+    expect_counts(pool, 0, 1);
+    expect_equal(pthread_cancel(thread), 0);
+    expect_cancelled(thread);
+    expect_counts(pool, 1, 0);
+    free_pool(pool);
+}
+
+static void exit_from_a_scope(void)
+{
+    CEN_WITH (pool, CEN_NEVER, void *, object, NULL) {
+        if (object) pthread_exit(object_of(7));
+    }
+}
+
+static void *exit_deep_inside(void *unused)
+{
+    (void)unused;
+    CEN_WITH (pool, CEN_NEVER, void *, object, NULL) {
+        if (object) exit_from_a_scope();
+    }
+    return NULL;
+}
+
+TEST(a_thread_that_exits_inside_a_scope_gives_the_object_back)
+{
+    prepare(1);
+    pthread_t thread;
+    void *result = NULL;
+    expect_equal(pthread_create(&thread, NULL, exit_deep_inside, NULL), 0);
+    expect_equal(pthread_join(thread, &result), 0);
+    expect(result == object_of(7));
+    expect_counts(pool, 1, 0);
+    cen_lease lease = take_now(pool);
+    give_back(&lease);
+    free_pool(pool);
+}
