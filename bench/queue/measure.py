@@ -23,6 +23,7 @@ CONTESTANTS = {
     "bounded": ["cenote", "crossbeam", "tbb", "go", "ring"],
     "unbounded": ["cenote", "crossbeam", "moodycamel", "tbb", "glib", "ring"],
 }
+PACKAGES = ["librust-crossbeam-channel-dev", "rustc", "libconcurrentqueue-dev", "libtbb-dev", "golang-go", "libglib2.0-dev"]
 WAKERS = ["floor", "cenote", "crossbeam", "go", "ring"]
 FULL_NAMES = {
     "crossbeam": "crossbeam-channel", "moodycamel": "moodycamel::BlockingConcurrentQueue",
@@ -192,7 +193,7 @@ def document(cells, measured, seconds):
         Spread(measured.probe).text(), measured.gate.repeated, seconds)
     if os.environ.get("BENCH_LIBDIR"):
         text += "NOT the release build of this tree: libcenote.so from `%s`.\n\n" % build.folder_of_cenote()
-    text += "Packages: %s.\n\n" % build.versions()
+    text += "Packages: %s.\n\n" % build.versions(PACKAGES)
     text += "## Nanoseconds per element\n\n"
     text += table(["cell", "cenote", *peers, "cenote's throughput", "verdict", "foreign"], cell_rows(cells))
     text += "\n`*` not in order across producers: shown, not compared. `-` has no such form.\n"

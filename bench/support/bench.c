@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The cold half of a contestant; see bench.h. The atomics here are C11's own,
- * because a contestant stands outside the library and must not borrow from it.
- */
+/* See bench.h. A contestant stands outside the library and must not borrow from it. */
 #include "bench.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-
-#define WARM_UP_ROUNDS 16
-#define ACK_SPIN_NS 1000000 /* then the waker yields, in case both share a core */
 
 int64_t bench_now(void)
 {
@@ -32,185 +24,11 @@ void bench_fail(const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
-    exit(1);
+    fflush(stderr);
+    _Exit(1); /* other workers may be in the middle of anything */
 }
 
-/* ---- Transfer ------------------------------------------------------------ */
-
-static pthread_barrier_t start_line;
-static const struct bench_contestant *playing;
-
-static void *worker_main(void *argument)
-{
-    struct bench_worker *worker = argument;
-    playing->enter(worker->producing);
-    pthread_barrier_wait(&start_line);
-    int64_t start = bench_now();
-    if (worker->producing)
-        playing->produce(worker);
-    else
-        playing->consume(worker);
-    worker->end_ns = bench_now();
-    worker->start_ns = start;
-    return NULL;
-}
-
-static void run_workers(struct bench_worker *workers, unsigned count)
-{
-    pthread_t *threads = calloc(count, sizeof *threads);
-    if (threads == NULL || pthread_barrier_init(&start_line, NULL, count) != 0)
-        bench_fail("no memory");
-    for (unsigned i = 0; i < count; i++)
-        if (pthread_create(&threads[i], NULL, worker_main, &workers[i]) != 0)
-            bench_fail("cannot start thread %u", i);
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
-}
-
-/* The share of one of `count` workers in `total`, without a remainder lost. */
-static uint64_t share(uint64_t total, unsigned count, unsigned number)
-{
-    return total / count + (number < total % count);
-}
-
-/* The sum of all elements, modulo 2^64 like the consumers' sums. */
-static uint64_t expected_sum(const struct bench_plan *plan)
-{
-    uint64_t sum = 0;
-    for (uint64_t p = 0; p < plan->producers; p++)
-        sum += (p << BENCH_SEQUENCE_BITS) * plan->elements + plan->elements * (plan->elements + 1) / 2;
-    return sum;
-}
-
-static int report_transfer(const struct bench_plan *plan, const struct bench_worker *workers, uint64_t total)
-{
-    uint64_t sum = 0, disorder = 0;
-    int64_t start = INT64_MAX, end = INT64_MIN;
-    for (unsigned i = 0; i < plan->producers + plan->consumers; i++) {
-        const struct bench_worker *worker = &workers[i];
-        sum += worker->sum;
-        disorder += worker->disorder;
-        start = worker->start_ns < start ? worker->start_ns : start;
-        end = worker->end_ns > end ? worker->end_ns : end;
-    }
-    if (sum != expected_sum(plan))
-        bench_fail("elements were lost or doubled: their sum differs by %llu",
-                   (unsigned long long)(sum - expected_sum(plan)));
-    if (disorder != 0)
-        bench_fail("%llu elements overtook an older one of the same producer", (unsigned long long)disorder);
-    printf("elapsed_ns=%lld elements=%llu\n", (long long)(end - start), (unsigned long long)total);
-    return 0;
-}
-
-static int run_transfer(const struct bench_plan *plan)
-{
-    unsigned count = plan->producers + plan->consumers;
-    uint64_t total = plan->elements * plan->producers;
-    struct bench_worker *workers = calloc(count, sizeof *workers);
-    if (workers == NULL)
-        bench_fail("no memory");
-    for (unsigned i = 0; i < count; i++) {
-        struct bench_worker *worker = &workers[i];
-        worker->producing = i < plan->producers;
-        worker->number = worker->producing ? i : i - plan->producers;
-        worker->quota = worker->producing ? plan->elements : share(total, plan->consumers, worker->number);
-    }
-    run_workers(workers, count);
-    int result = report_transfer(plan, workers, total);
-    free(workers);
-    return result;
-}
-
-/* ---- Wake-up ------------------------------------------------------------- */
-
-struct sleeper {
-    unsigned rounds;
-    int64_t *took_ns;
-    long slept; /* voluntary context switches: shows that it did sleep */
-    atomic_uint acknowledged;
-};
-
-/* Waker and sleeper have a core each. Left to the scheduler they sometimes
- * share one, where a wake-up is a mere switch and several times quicker. */
-static void pin_to_core(unsigned number)
-{
-    cpu_set_t allowed, mine;
-    CPU_ZERO(&mine);
-    sched_getaffinity(0, sizeof allowed, &allowed);
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && number-- == 0)
-            CPU_SET(cpu, &mine);
-    if (sched_setaffinity(0, sizeof mine, &mine) != 0)
-        bench_fail("wake-up rounds need two processors");
-}
-
-static long voluntary_switches(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_nvcsw;
-}
-
-static void *sleeper_main(void *argument)
-{
-    struct sleeper *sleeper = argument;
-    pin_to_core(1);
-    playing->enter(false);
-    long before = voluntary_switches();
-    for (unsigned i = 0; i < sleeper->rounds; i++) {
-        int64_t stamp = (int64_t)playing->pop();
-        sleeper->took_ns[i] = bench_now() - stamp;
-        atomic_store(&sleeper->acknowledged, i + 1);
-    }
-    sleeper->slept = voluntary_switches() - before;
-    return NULL;
-}
-
-/* The waker spins through the pause: its core stays awake, the sleeper's does
- * not, and the sleeper has long left whatever spinning it does before sleep. */
-static void wake_once(struct sleeper *sleeper, unsigned round, int64_t pause_ns)
-{
-    int64_t until = bench_now() + pause_ns;
-    while (bench_now() < until)
-        ;
-    int64_t stamp = bench_now();
-    playing->push((uint64_t)stamp);
-    while (atomic_load(&sleeper->acknowledged) <= round)
-        if (bench_now() > stamp + ACK_SPIN_NS)
-            sched_yield();
-}
-
-static int ascending(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
-static int run_wake(const struct bench_plan *plan)
-{
-    struct sleeper sleeper = {.rounds = plan->rounds + WARM_UP_ROUNDS};
-    pthread_t thread;
-    sleeper.took_ns = calloc(sleeper.rounds, sizeof *sleeper.took_ns);
-    if (sleeper.took_ns == NULL || pthread_create(&thread, NULL, sleeper_main, &sleeper) != 0)
-        bench_fail("no memory");
-    pin_to_core(0);
-    playing->enter(true);
-    for (unsigned i = 0; i < sleeper.rounds; i++)
-        wake_once(&sleeper, i, (int64_t)plan->pause_us * 1000);
-    pthread_join(thread, NULL);
-    int64_t *took = sleeper.took_ns + WARM_UP_ROUNDS;
-    unsigned n = plan->rounds;
-    qsort(took, n, sizeof *took, ascending);
-    printf("p50_ns=%lld p99_ns=%lld max_ns=%lld rounds=%u slept=%ld\n", (long long)took[n / 2],
-           (long long)took[(uint64_t)n * 99 / 100], (long long)took[n - 1], sleeper.rounds, sleeper.slept);
-    free(sleeper.took_ns);
-    return 0;
-}
-
-/* ---- Arguments ----------------------------------------------------------- */
-
-static uint64_t number(const char *text, uint64_t least, uint64_t most)
+uint64_t bench_number(const char *text, uint64_t least, uint64_t most)
 {
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
@@ -219,32 +37,81 @@ static uint64_t number(const char *text, uint64_t least, uint64_t most)
     return value;
 }
 
-static struct bench_plan parse(int argc, char **argv)
+void *bench_zeroed(size_t count, size_t size)
 {
-    struct bench_plan plan = {0};
-    plan.wake = argc == 6 && strcmp(argv[1], "wake") == 0;
-    if (!plan.wake && !(argc == 7 && strcmp(argv[1], "transfer") == 0))
-        bench_fail("usage: %s transfer KIND CAPACITY PRODUCERS CONSUMERS ELEMENTS | wake KIND CAPACITY ROUNDS PAUSE-US",
-                   argv[0]);
-    plan.bounded = strcmp(argv[2], "bounded") == 0;
-    if (!plan.bounded && strcmp(argv[2], "unbounded") != 0)
-        bench_fail("%s is neither bounded nor unbounded", argv[2]);
-    plan.capacity = (size_t)number(argv[3], plan.bounded, 1 << 24);
-    if (plan.wake) {
-        plan.rounds = (unsigned)number(argv[4], 1, 1000000);
-        plan.pause_us = (unsigned)number(argv[5], 0, 1000000);
-    } else {
-        plan.producers = (unsigned)number(argv[4], 1, BENCH_PRODUCERS_MAX);
-        plan.consumers = (unsigned)number(argv[5], 1, 1024);
-        plan.elements = number(argv[6], 1, UINT64_C(1) << 40);
-    }
-    return plan;
+    size_t bytes = (count * size + 127) / 128 * 128;
+    void *memory = aligned_alloc(128, bytes);
+    if (memory == NULL)
+        bench_fail("no memory");
+    return memset(memory, 0, bytes);
 }
 
-int bench_main(int argc, char **argv, const struct bench_contestant *contestant)
+static pthread_barrier_t line;
+
+void bench_line_up(void)
 {
-    struct bench_plan plan = parse(argc, argv);
-    playing = contestant;
-    contestant->make(&plan);
-    return plan.wake ? run_wake(&plan) : run_transfer(&plan);
+    pthread_barrier_wait(&line);
+}
+
+struct start {
+    void (*body)(void *worker);
+    void *worker;
+};
+
+static void *thread_main(void *argument)
+{
+    struct start *start = argument;
+    start->body(start->worker);
+    return NULL;
+}
+
+void bench_together(unsigned count, void *workers, size_t size, void (*body)(void *worker), void (*meanwhile)(void))
+{
+    pthread_t *threads = bench_zeroed(count, sizeof *threads);
+    struct start *starts = bench_zeroed(count, sizeof *starts);
+    if (pthread_barrier_init(&line, NULL, count + (meanwhile != NULL)) != 0)
+        bench_fail("no memory");
+    for (unsigned i = 0; i < count; i++) {
+        starts[i] = (struct start){body, (char *)workers + i * size};
+        if (pthread_create(&threads[i], NULL, thread_main, &starts[i]) != 0)
+            bench_fail("cannot start thread %u", i);
+    }
+    if (meanwhile != NULL) {
+        bench_line_up();
+        meanwhile();
+    }
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&line);
+    free(starts);
+    free(threads);
+}
+
+void bench_sleep(int64_t ns)
+{
+    struct timespec pause = {ns / 1000000000, ns % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, &pause) == EINTR)
+        ;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+int64_t bench_median(int64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, ascending);
+    return values[count / 2];
+}
+
+double bench_middle(int64_t *values, size_t count)
+{
+    size_t cut = count / 10;
+    double sum = 0;
+    qsort(values, count, sizeof *values, ascending);
+    for (size_t i = cut; i < count - cut; i++)
+        sum += (double)values[i];
+    return sum / (double)(count - 2 * cut);
 }

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Builds the contestants into build/bench. A contestant newer than its sources is left alone."""
+import glob
 import os
 import shutil
 import subprocess
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OUT = os.path.join(ROOT, "build", "bench")
 CRATES = "/usr/share/cargo/registry"  # where Debian's librust packages put their sources
+JARS = ["/usr/share/java/HikariCP.jar", "/usr/share/java/slf4j-api.jar", "/usr/share/java/slf4j-nop.jar"]
 
 C_FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-O3", "-g", "-DNDEBUG", "-pthread", "-Wall", "-Wextra",
            "-I" + os.path.join(ROOT, "include")]
@@ -33,31 +36,36 @@ def fresh(target, sources):
 
 
 def support_headers():
-    return [bench("support", "bench.h"), bench("support", "transfer.h"), os.path.abspath(__file__)]
+    return glob.glob(bench("support", "*.h")) + [os.path.abspath(__file__)]
 
 
-def build_support():
-    target, source = out("bench.o"), bench("support", "bench.c")
+def build_object(name):
+    """One of the C sources that contestants share."""
+    target, source = out(name + ".o"), bench("support", name + ".c")
     if not fresh(target, [source] + support_headers()):
         call(["gcc", *C_FLAGS, "-c", source, "-o", target])
     return target
 
 
-def build_c(name, source, libraries=()):
-    """One C or C++ source and the support object."""
-    target, support = out(name), build_support()
-    if not fresh(target, [source, support] + support_headers()):
+def build_c(name, source, rules=None, libraries=()):
+    """One C or C++ source, and the support objects: bench and the rules it plays by (transfer or lend)."""
+    target = out(name)
+    objects = [build_object(each) for each in ("bench", rules) if each]
+    if not fresh(target, [source] + objects + support_headers()):
         compiler = ["g++", *CXX_FLAGS] if source.endswith(".cc") else ["gcc", *C_FLAGS]
-        call([*compiler, source, support, *libraries, "-o", target])
+        call([*compiler, source, *objects, *libraries, "-o", target])
     return target
 
+
+# ---- The library under test --------------------------------------------------
 
 def folder_of_cenote():
     """build/release, unless BENCH_LIBDIR names a folder with another libcenote.so."""
     return os.path.abspath(os.environ.get("BENCH_LIBDIR") or os.path.join(ROOT, "build", "release"))
 
 
-def build_cenote():
+def build_library():
+    """Builds libcenote.so and answers the linker's flags."""
     folder = folder_of_cenote()
     if not os.environ.get("BENCH_LIBDIR"):
         if not os.path.exists(os.path.join(folder, "build.ninja")):
@@ -66,18 +74,22 @@ def build_cenote():
     library = os.path.join(folder, "libcenote.so")
     if not os.path.exists(library):
         raise SystemExit("bench: there is no %s" % library)
-    flags = [library, "-Wl,-rpath," + folder]
-    for name in ("queue-cenote", "queue-idle"):  # linked anew each time: the folder may be another one
-        if os.path.exists(out(name)):
-            os.remove(out(name))
-    return (build_c("queue-cenote", bench("queue", "cenote.c"), flags),
-            build_c("queue-idle", bench("queue", "idle.c"), flags))
+    return [library, "-Wl,-rpath," + folder]
 
 
-def build_crossbeam():
+def build_user(name, source, rules, flags):
+    """A program that uses cenote: linked anew each time, because the folder may be another one."""
+    if os.path.exists(out(name)):
+        os.remove(out(name))
+    return build_c(name, source, rules, flags)
+
+
+# ---- Other languages ---------------------------------------------------------
+
+def build_crossbeam(which):
     """Offline: every crate comes from Debian's packages. The copy keeps cargo's lock file out of the tree."""
-    target = out("queue-crossbeam")
-    sources = [bench("peers", "crossbeam", "Cargo.toml"), bench("peers", "crossbeam", "src", "main.rs")]
+    target = out(which + "-crossbeam")
+    sources = [bench("peers", "crossbeam", "Cargo.toml"), *glob.glob(bench("peers", "crossbeam", "src", "*.rs"))]
     if fresh(target, sources):
         return target
     crate, home = out("crossbeam", "crate"), out("crossbeam", "home")
@@ -89,44 +101,98 @@ def build_crossbeam():
     environment = {"PATH": "/usr/bin:/bin", "HOME": home, "CARGO_HOME": home, "RUSTC": "/usr/bin/rustc"}
     call(["/usr/bin/cargo", "build", "--release", "--offline", "--target-dir", out("crossbeam", "target")],
          cwd=crate, env=environment)
-    shutil.copy(out("crossbeam", "target", "release", "crossbeam-contestant"), target)
+    shutil.copy(out("crossbeam", "target", "release", which), target)
     return target
 
 
 def build_go():
-    target, source = out("queue-go"), bench("peers", "go", "main.go")
+    target, source = out("queue-go"), bench("peers", "go", "queue.go")
     if not fresh(target, [source]):
         environment = {"PATH": "/usr/bin:/bin", "HOME": OUT, "GOCACHE": out("go-cache"), "GO111MODULE": "off"}
         call(["/usr/bin/go", "build", "-o", target, source], env=environment, cwd=OUT)
     return target
 
 
-def build_glib():
-    flags = call(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
-    return build_c("queue-glib", bench("peers", "glib", "glib.c"), flags)
+def build_hikari():
+    """The class and a script that starts it, so that it is called like the others."""
+    target, source = out("pool-hikari"), bench("peers", "hikari", "Pool.java")
+    if not fresh(target, [source, os.path.abspath(__file__)]):
+        call(["/usr/bin/javac", "-d", out("hikari"), "-cp", ":".join(JARS), source])
+        with open(target, "w") as script:
+            script.write('#!/bin/sh\nexec /usr/bin/java -Xms128m -cp %s Pool "$@"\n' % ":".join([out("hikari"), *JARS]))
+        os.chmod(target, 0o755)
+    return target
 
 
-def versions():
+def package_flags(*packages):
+    return call(["pkg-config", "--cflags", "--libs", *packages]).split()
+
+
+def versions(packages):
     """What the peers are, as Debian names them."""
-    packages = ["librust-crossbeam-channel-dev", "rustc", "libconcurrentqueue-dev", "libtbb-dev", "golang-go",
-                "libglib2.0-dev", "libc6", "gcc"]
-    return call(["dpkg-query", "-W", "-f=${Package} ${Version}, ", *packages]).rstrip(", ")
+    return call(["dpkg-query", "-W", "-f=${Package} ${Version}, ", *packages, "libc6", "gcc"]).rstrip(", ")
+
+
+# ---- The benchmarks ----------------------------------------------------------
+
+def build_probe():
+    return build_c("pingpong", bench("support", "pingpong.c"))
 
 
 def build_queue():
     """Every program of the queue benchmark, by name."""
     os.makedirs(OUT, exist_ok=True)
-    cenote, idle = build_cenote()
+    library = build_library()
+
+    def peer(name, source, *libraries):
+        return build_c("queue-" + name, bench("peers", name, source), "transfer", libraries)
+
     return {
-        "cenote": cenote,
-        "idle": idle,
-        "floor": build_c("queue-floor", bench("queue", "floor.c")),
-        "crossbeam": build_crossbeam(),
-        "moodycamel": build_c("queue-moodycamel", bench("peers", "moodycamel", "moodycamel.cc")),
-        "tbb": build_c("queue-tbb", bench("peers", "tbb", "tbb.cc"), ["-ltbb"]),
+        "cenote": build_user("queue-cenote", bench("queue", "cenote.c"), "transfer", library),
+        "idle": build_user("queue-idle", bench("queue", "idle.c"), None, library),
+        "floor": build_c("queue-floor", bench("queue", "floor.c"), "transfer"),
+        "crossbeam": build_crossbeam("queue"),
+        "moodycamel": peer("moodycamel", "queue.cc"),
+        "tbb": peer("tbb", "queue.cc", "-ltbb"),
         "go": build_go(),
-        "glib": build_glib(),
-        "ring": build_c("queue-ring", bench("peers", "ring", "ring.c")),
-        "pingpong": build_c("pingpong", bench("support", "pingpong.c")),
-        "broken": build_c("queue-broken", bench("support", "broken.c")),
+        "glib": peer("glib", "queue.c", *package_flags("glib-2.0")),
+        "ring": peer("ring", "queue.c"),
+        "pingpong": build_probe(),
+        "broken": build_c("queue-broken", bench("queue", "broken.c"), "transfer"),
     }
+
+
+def pool_peer(name, source="pool.c", *libraries):
+    return build_c("pool-" + name, bench("peers", name, source), "lend", libraries)
+
+
+def pool_part(name, library=None):
+    build = build_user if library else build_c
+    return build("pool-" + name, bench("pool", name + ".c"), "lend", library or ())
+
+
+def build_pool(wanted=None):
+    """The programs of the pool benchmark by name: those that are wanted, or all."""
+    os.makedirs(OUT, exist_ok=True)
+    library = None if wanted and not {"cenote", "growth", "memory"} & set(wanted) else build_library()
+    ways = {
+        "cenote": lambda: pool_part("cenote", library),
+        "growth": lambda: pool_part("growth", library),
+        "memory": lambda: pool_part("memory", library),
+        "stack": lambda: pool_peer("stack"),
+        "apr": lambda: pool_peer("apr", "pool.c", *package_flags("apr-util-1", "apr-1")),
+        "moodycamel": lambda: pool_peer("moodycamel", "pool.cc"),
+        "tbb": lambda: pool_peer("tbb", "pool.cc", "-ltbb"),
+        "crossbeam": lambda: build_crossbeam("pool"),
+        "hikari": build_hikari,
+        "fifo": lambda: pool_peer("fifo"),
+        "none": lambda: pool_part("none"),
+        "broken": lambda: pool_part("broken"),
+        "pingpong": build_probe,
+    }
+    return {name: ways[name]() for name in wanted or ways}
+
+
+if __name__ == "__main__":  # build.py NAME...: single programs of the pool benchmark, to try one cell by hand
+    for built in build_pool(sys.argv[1:]).values():
+        print(built)

@@ -1,58 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hot loops and main of a C or C++ contestant. Include it last, after
- * these four static functions:
+ * The rules of the queue benchmark, for its C and C++ contestants: a transfer
+ * with the check that every element came through exactly once, and the wake-up
+ * rounds.
  *
- *     queue_make(plan)        makes the one queue, before any worker runs
- *     queue_enter(producing)  in each worker before the start, for per-thread tokens
- *     queue_push(element)     waits for room if the queue has a limit
- *     queue_pop()             waits for an element
+ * A contestant does not call this directly but includes transfer_loop.h, which
+ * compiles the hot loops into the contestant so that its push and pop can be
+ * inlined there.
  *
- * A consumer stops after its quota, because not every contestant can be
- * closed. Both loops pay the same few instructions for the check.
+ * Elements are eight bytes: producer << 48 | sequence, sequences from 1.
  */
 #ifndef BENCH_SUPPORT_TRANSFER_H
 #define BENCH_SUPPORT_TRANSFER_H
 
 #include "bench.h"
 
-static void transfer_produce(struct bench_worker *worker)
-{
-    uint64_t base = (uint64_t)worker->number << BENCH_SEQUENCE_BITS;
-    for (uint64_t sequence = 1; sequence <= worker->quota; sequence++)
-        queue_push(base | sequence);
-}
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-static void transfer_consume(struct bench_worker *worker)
-{
-    uint64_t newest[BENCH_PRODUCERS_MAX] = {0};
-    uint64_t sum = 0, disorder = 0;
-    for (uint64_t left = worker->quota; left > 0; left--) {
-        uint64_t element = queue_pop();
-        uint64_t *before = &newest[(element >> BENCH_SEQUENCE_BITS) % BENCH_PRODUCERS_MAX];
-        sum += element;
-        disorder += element <= *before;
-        *before = element;
-    }
-    worker->sum = sum;
-    worker->disorder = disorder;
-}
+#define BENCH_PRODUCERS_MAX 64
+#define BENCH_SEQUENCE_BITS 48
 
-static void transfer_push(uint64_t element)
-{
-    queue_push(element);
-}
+struct bench_plan {
+    bool wake; /* wake-up rounds instead of a transfer */
+    bool bounded;
+    size_t capacity;
+    unsigned producers, consumers;
+    uint64_t elements; /* per producer */
+    unsigned rounds, pause_us;
+};
 
-static uint64_t transfer_pop(void)
-{
-    return queue_pop();
-}
+/* One thread of a transfer. */
+struct bench_worker {
+    /* Fixed before the start. */
+    unsigned number; /* among the producers, or among the consumers */
+    bool producing;
+    uint64_t quota; /* elements to push or pop */
+    /* Written by the worker when its loop has ended. */
+    uint64_t sum;
+    uint64_t disorder; /* elements that came no later than one pushed after them */
+    int64_t start_ns, end_ns;
+};
 
-int main(int argc, char **argv)
-{
-    static const struct bench_contestant contestant = {queue_make,       queue_enter,   transfer_produce,
-                                                       transfer_consume, transfer_push, transfer_pop};
-    return bench_main(argc, argv, &contestant);
-}
+/* What a contestant brings; filled by transfer_loop.h. */
+struct bench_contestant {
+    void (*make)(const struct bench_plan *plan);
+    void (*enter)(bool producing); /* in each worker before the start */
+    void (*produce)(struct bench_worker *worker);
+    void (*consume)(struct bench_worker *worker);
+    void (*push)(uint64_t element);
+    uint64_t (*pop)(void);
+};
 
+/* Runs what the command line asks for and prints one line of key=value; the
+ * result is main's. Arguments:
+ *     transfer bounded|unbounded CAPACITY PRODUCERS CONSUMERS ELEMENTS-PER-PRODUCER
+ *     wake     bounded|unbounded CAPACITY ROUNDS PAUSE-US */
+int bench_main(int argc, char **argv, const struct bench_contestant *contestant);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""The pool benchmark: runs what is selected and writes what came of it. bench/README.md says how and why."""
+import os
+import statistics
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import build
+import gate as gates
+import page
+from cells import QUICK, REPETITIONS, Selection
+from gate import TICK, TOLERATED, Gate, execute, say
+from report import append_lines
+from targets import targets
+
+FLOOR_SIZES = [1, 10]
+GROWTH = {  # name -> words for pool-growth, quick and whole
+    "pairs": (["pairs", 5], ["pairs", 31], [10, 1000, 100_000, 1_000_000]),
+    "find": (["find", 5], ["find", 51], [10, 10_000, 1_000_000]),
+    "hand": (["hand", 50, "overtake"], ["hand", 500, "overtake"], [10, 100, 1000, 10_000]),
+    "hand-strict": (["hand", 50, "strict"], ["hand", 500, "strict"], [10, 100, 1000, 10_000]),
+    "leave": (["leave", 100], ["leave", 200], [10, 100, 1000, 10_000]),
+}
+MEMORY_SIZES = [10, 100, 10_000, 1_000_000]
+
+
+def must_refuse(command, text, environment=None):
+    try:
+        execute(command, environment)
+    except RuntimeError as refusal:
+        if text in str(refusal):
+            return
+        raise
+    raise SystemExit("bench: the harness did not notice: %s %s" % (" ".join(map(str, command)), environment or ""))
+
+
+def self_test(programs):
+    """The harness must refuse each planted bug, by each of its checks, and pass the sound pool."""
+    alone = [programs["broken"], 1, 3, 0, 0.05]
+    crowd = [programs["broken"], 2, 2, 1_000_000, 0.2, "asleep"]  # they overlap even on a busy machine
+    execute(alone)
+    execute(crowd)
+    must_refuse(alone, "twice", {"BENCH_BROKEN": "confuse"})
+    must_refuse([programs["broken"], 1, 1, 0, 0.05], "more objects", {"BENCH_BROKEN": "double"})
+    must_refuse(crowd, "shared", {"BENCH_BROKEN": "double"})
+    must_refuse(alone, "too long", {"BENCH_BROKEN": "lose"})
+    if "memory" in programs:
+        run = [programs["memory"], "run", 2, 2, 0.05]
+        if execute(run + ["malloc"])["allocations"] != 1 + execute(run)["allocations"]:
+            raise SystemExit("bench: the harness did not notice an allocation")
+        if not execute(run + ["map"])["mappings_changed"]:
+            raise SystemExit("bench: the harness did not notice a new mapping")
+
+
+class Figures:
+    """Everything that was measured."""
+
+    def __init__(self):
+        self.runs = {}    # (cell's name, contestant) -> list of a run's answers, with "foreign" added
+        self.floor = {}   # size -> list of answers
+        self.growth = {}  # name -> list of answers
+        self.memory = {}
+        self.probe = []   # ns per round trip of a cache line, one per repetition
+
+    def values(self, cell, contestant, key):
+        return [run[key] for run in self.runs.get((cell, contestant), [])]
+
+    def median(self, cell, contestant, key):
+        values = self.values(cell, contestant, key)
+        return statistics.median(values) if values else None
+
+    def of_cell(self, cell):
+        return [run for (name, _), runs in self.runs.items() if name == cell for run in runs]
+
+    def foreign(self, cell):
+        return max((run["foreign"] for run in self.of_cell(cell)), default=0.0)
+
+    def is_disturbed(self, cell):
+        return any(run["foreign"] > max(TOLERATED, 2 * TICK / (run["elapsed_ms"] / 1000)) for run in self.of_cell(cell))
+
+
+class Bench:
+    def __init__(self, selection, programs, gate):
+        self.selection, self.programs, self.gate = selection, programs, gate
+        self.figures = Figures()
+
+    def calibrate(self):
+        """All contestants do the same number of steps: the most that a microsecond was seen to hold."""
+        self.gate.wait_for_quiet()
+        steps = max(execute([self.programs["none"], "calibrate"])["steps_per_us"] for _ in range(5))
+        gates.ENVIRONMENT["BENCH_STEPS_PER_US"] = "%.3f" % steps
+
+    def run(self, command):
+        answers, foreign = self.gate.run(command)
+        return {**answers[0], "foreign": foreign}
+
+    def cell(self, cell, repetition):
+        names = [name for name in self.selection.of(cell) if repetition < cell.repetitions(name)]
+        if not names:
+            return
+        self.gate.wait_for_quiet()
+        turn = repetition % len(names)  # another one begins each time
+        line = []
+        for name in names[turn:] + names[:turn]:
+            answer = self.run(cell.command(self.programs, name))
+            self.figures.runs.setdefault((cell.name(), name), []).append(answer)
+            wait = ", %.1f ms" % answer["wait_max_ms"] if "wait_max_ms" in answer else ""
+            line.append("%s %.1f%s" % (name, answer["ns"], wait))
+        say("  %s ns/pair%s: %s" % (cell.name(), ", longest wait" if cell.waits else "", "; ".join(line)))
+
+    def repetition(self, number):
+        cells = [c for c in self.selection.cells if any(number < c.repetitions(n) for n in self.selection.of(c))]
+        floor = self.selection.has("floor") and number < (REPETITIONS or (1 if QUICK else 5))
+        if not cells and not floor:
+            return False
+        self.gate.wait_for_quiet()
+        self.figures.probe.append(self.run([self.programs["pingpong"], 30])["round_trip_ns"])
+        say("repetition %d: a cache line's round trip takes %.0f ns" % (number + 1, self.figures.probe[-1]))
+        for size in FLOOR_SIZES if floor else []:
+            answer = self.run([self.programs["cenote"], "floor", 1, size, 5 if QUICK else 21, 0.02])
+            self.figures.floor.setdefault(size, []).append(answer)
+            say("  T1S%d: %.2f times the floor" % (size, answer["ratio"]))
+        for cell in cells:
+            self.cell(cell, number)
+        return True
+
+    def grow(self):
+        for name, (quick, whole, numbers) in GROWTH.items():
+            for _ in range(REPETITIONS or (1 if QUICK else 3)):
+                self.gate.wait_for_quiet()
+                numbers = numbers[:3] if QUICK else numbers
+                answer = self.run([self.programs["growth"], *(quick if QUICK else whole), *numbers])
+                self.figures.growth.setdefault(name, []).append(answer)
+            say("  growth, %s: %s" % (name, ", ".join("%s %.1f" % item for item in answer.items() if item[0] != "foreign")))
+
+    def remember(self):
+        program = self.programs["memory"]
+        self.figures.memory = execute([program, "sizes", *MEMORY_SIZES])
+        for threads, size in ((8, 2), (64, 10)):
+            answer = execute([program, "run", threads, size, 0.3 if QUICK else 1])
+            if answer["waited"] == 0:
+                raise SystemExit("bench: nobody waited in a run that was to be contended")
+            self.figures.memory["allocations_T%dS%d" % (threads, size)] = answer["allocations"] + answer["mappings_changed"]
+
+    def everything(self):
+        self.calibrate()
+        number = 0
+        while self.repetition(number):
+            number += 1
+        if self.selection.has("growth"):
+            self.grow()
+        if self.selection.has("memory"):
+            self.remember()
+        return self.figures
+
+
+def main():
+    begin = time.monotonic()
+    selection = Selection()
+    say("bench: building")
+    programs = build.build_pool(selection.programs())
+    self_test(programs)
+    gate = Gate(patience=2, tries=2, seconds=15) if QUICK else Gate(patience=180 if selection.is_all else 20, tries=4)
+    figures = Bench(selection, programs, gate).everything()
+    verdicts = targets(figures)
+    text = page.document(selection, figures, verdicts, gate, time.monotonic() - begin)
+    name = "pool" if selection.is_all else "pool-part"
+    with open(build.out(name + ".md"), "w") as file:
+        file.write(text)
+    page.draw(selection, figures, build.out(name + ".svg"))
+    print(text)
+    if os.environ.get("BENCH_OUT"):
+        append_lines(os.environ["BENCH_OUT"], page.records(selection, figures, verdicts))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except RuntimeError as failure:
+        raise SystemExit("bench: %s" % failure)

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What memory cenote's pool asks for.
+ *
+ *     pool-memory run THREADS SIZE SECONDS [malloc | map]
+ *     pool-memory sizes SIZE...
+ *
+ * The first is a contended run after whose start nobody should allocate: every
+ * way to malloc goes through this program, the pool's own allocator counts, and
+ * the process's mappings are compared. Each worker takes and gives once before
+ * it is counted, so that what a thread needs once is there. The last word
+ * plants one allocation, which must be noticed.
+ * The second prints the bytes that a pool asks of its allocator, by its size.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ours.h"
+
+#define MAPS_ROOM (1 << 20)
+
+static const char *planted = "";
+static _Thread_local bool counting;
+static uint64_t allocations, seam_bytes, seam_calls;
+
+static void count_one(void)
+{
+    if (counting)
+        __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- Every way to memory ------------------------------------------------- */
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+
+void *malloc(size_t size)
+{
+    count_one();
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    count_one();
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    count_one();
+    return __libc_realloc(memory, size);
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+    count_one();
+    return __libc_memalign(align, size);
+}
+
+void *memalign(size_t align, size_t size)
+{
+    count_one();
+    return __libc_memalign(align, size);
+}
+
+int posix_memalign(void **out, size_t align, size_t size)
+{
+    count_one();
+    *out = __libc_memalign(align, size);
+    return *out == NULL ? 12 : 0; /* ENOMEM */
+}
+
+void *mmap(void *hint, size_t length, int protection, int flags, int file, off_t offset)
+{
+    count_one();
+    return (void *)syscall(SYS_mmap, hint, length, protection, flags, file, offset);
+}
+
+/* The pool's own allocator. */
+static void *seam_alloc(void *argument, size_t size, size_t align)
+{
+    (void)argument;
+    count_one();
+    seam_calls++;
+    seam_bytes += size;
+    return __libc_memalign(align, size);
+}
+
+static void seam_free(void *argument, void *memory, size_t size, size_t align)
+{
+    (void)argument, (void)align;
+    seam_bytes -= size;
+    free(memory);
+}
+
+static const cen_allocator seam = {seam_alloc, seam_free, NULL};
+
+/* ---- The run ------------------------------------------------------------- */
+
+static char maps_before[MAPS_ROOM], maps_after[MAPS_ROOM];
+
+static void read_maps(char *text)
+{
+    size_t length = 0;
+    ssize_t got;
+    int file = open("/proc/self/maps", O_RDONLY);
+    while ((got = read(file, text + length, MAPS_ROOM - 1 - length)) > 0)
+        length += (size_t)got;
+    text[length] = 0;
+    close(file);
+    if (length == 0 || length == MAPS_ROOM - 1)
+        bench_fail("cannot read the mappings");
+}
+
+static void pool_make(const struct lend_plan *plan)
+{
+    pool = ours_new(plan->size, 0, &seam);
+}
+
+static void pool_enter(struct lend_worker *worker)
+{
+    (void)worker;
+    cen_lease lease;
+    pool_take(&lease);
+    pool_give(&lease);
+}
+
+#define LEND_OWN_MAIN
+#include "../support/lend_loop.h"
+
+/* The first worker compares the mappings: main joins it first, so no other's stack is given back before. */
+static void counted_loop(struct lend_worker *worker)
+{
+    if (worker->number == 0)
+        read_maps(maps_before);
+    counting = true;
+    lend_pool_loop(worker);
+    if (worker->number == 0 && strcmp(planted, "malloc") == 0) /* kept, or the compiler leaves it out */
+        worker->noise = (uintptr_t)malloc(1);
+    if (worker->number == 0 && strcmp(planted, "map") == 0)
+        syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    counting = false;
+    if (worker->number == 0)
+        read_maps(maps_after);
+}
+
+static int run(int argc, char **argv)
+{
+    struct lend_contestant counted = lend_pool();
+    char *words[] = {argv[0], argv[2], argv[3], "0", argv[4]};
+    struct lend_plan plan = lend_parse(5, words);
+    planted = argc > 5 ? argv[5] : "";
+    counted.loop = counted_loop;
+    lend_make(&plan, &counted);
+    struct lend_result result = lend_run(&plan, &counted);
+    cen_pool_stats stats;
+    cen_pool_look(pool, &stats);
+    printf("pairs=%llu waited=%llu allocations=%llu mappings_changed=%d\n", (unsigned long long)result.pairs,
+           (unsigned long long)stats.waited, (unsigned long long)allocations, strcmp(maps_before, maps_after) != 0);
+    return 0;
+}
+
+static int sizes(int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        uint32_t size = (uint32_t)bench_number(argv[i], 1, CEN_POOL_MOST);
+        lend_objects = bench_zeroed(size, sizeof *lend_objects);
+        seam_bytes = seam_calls = 0;
+        cen_pool *made = ours_new(size, 0, &seam);
+        printf("bytes_%u=%llu calls_%u=%llu ", size, (unsigned long long)seam_bytes, size, (unsigned long long)seam_calls);
+        cen_pool_free(made);
+        if (seam_bytes != 0)
+            bench_fail("%llu bytes were not given back", (unsigned long long)seam_bytes);
+        free(lend_objects);
+    }
+    putchar('\n');
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 5 && strcmp(argv[1], "run") == 0)
+        return run(argc, argv);
+    if (argc >= 3 && strcmp(argv[1], "sizes") == 0)
+        return sizes(argc, argv);
+    bench_fail("usage: %s run THREADS SIZE SECONDS [malloc | map] | sizes SIZE...", argv[0]);
+}

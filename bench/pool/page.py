@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""The report of the pool benchmark: Markdown, JSON lines, chart."""
+import os
+import statistics
+
+import build
+import chart
+from cells import FULL_NAMES, PACKAGES, QUICK, REPETITIONS, WORKS
+from report import Spread, table
+from targets import best_peer, grown, short
+
+
+def measured(selection, figures, part):
+    """The cells of a part that have figures, and the contestants that have any in them."""
+    cells = [c for c in selection.cells if c.part == part and any((c.name(), n) in figures.runs for n in c.contestants())]
+    names = [n for n in FULL_NAMES if any((c.name(), n) in figures.runs for c in cells)]
+    return cells, names
+
+
+def spread_of(figures, cell, name, key):
+    values = figures.values(cell, name, key)
+    return Spread(values) if values else None
+
+
+def percent(fraction):
+    return "%.0f %%" % (100 * fraction)
+
+
+# ---- Tables ------------------------------------------------------------------
+
+def throughput_table(figures, cells, names):
+    rows = []
+    for cell in cells:
+        spreads = [spread_of(figures, cell.name(), name, "ns") for name in names]
+        peer, theirs = best_peer(figures, cell.name())
+        ours = figures.median(cell.name(), "cenote", "ns")
+        ratio = "%.2fx %s" % (theirs / ours, peer) if ours and theirs else "-"
+        rows.append([cell.shape_name(), *(s.text() if s else "-" for s in spreads), ratio, percent(figures.foreign(cell.name()))])
+    return table(["", *(FULL_NAMES[n] for n in names), "cenote's throughput", "foreign"], rows)
+
+
+def share_table(figures, cells, names):
+    rows = []
+    for cell in cells:
+        row = [cell.name()]
+        for name in names:
+            low, high = (figures.median(cell.name(), name, key) for key in ("smallest_share", "largest_share"))
+            row.append("-" if low is None else "%.2f-%.2f" % (low, high))
+        rows.append(row)
+    return table(["", *(FULL_NAMES[n] for n in names)], rows)
+
+
+def wait_table(figures, cells, names):
+    """Contestants down, cells across: a figure of throughput, the slowest thread, the longest wait."""
+    header = [""]
+    for cell in cells:
+        header += ["%s: %s a pair" % (cell.name(), "us" if cell.work_ns else "ns"), "slowest share", "longest wait, ms"]
+    rows = []
+    for name in names:
+        row = [FULL_NAMES[name]]
+        for cell in cells:
+            ns, share, wait = (spread_of(figures, cell.name(), name, key) for key in ("ns", "smallest_share", "wait_max_ms"))
+            row += [ns.text(1000 if cell.work_ns else 1), share.text(1, 2), wait.text()] if ns else ["-"] * 3
+        rows.append(row)
+    return table(header, rows)
+
+
+def floor_table(figures):
+    rows = []
+    for size, runs in figures.floor.items():
+        rows.append(["T1S%d" % size, *("%.2f" % statistics.median(run[key] for run in runs)
+                                      for key in ("exchange_ns", "compare_ns", "cenote_ns", "ratio"))])
+    return table(["", "CAS + xchg", "CAS + CAS", "cenote", "cenote to CAS + xchg"], rows)
+
+
+GROWTH_ROWS = [
+    ("pairs", "ns_", "an uncontended pair, by size"),
+    ("find", "ns_", "a pair whose take must look for the only idle object, by size"),
+    ("hand", "all_", "CPU of a give, by number of waiters"), ("hand", "own_", "the same without system calls"),
+    ("hand-strict", "all_", "CPU of a give in strict order, by number of waiters"),
+    ("hand-strict", "own_", "the same without system calls"),
+    ("leave", "all_", "CPU of a take that times out in the middle of so many"),
+    ("leave", "own_", "the same without system calls"),
+]
+
+
+def growth_table(figures):
+    numbers = sorted({n for name, prefix, _ in GROWTH_ROWS for n in grown(figures, name, prefix)})
+    rows = []
+    for name, prefix, sentence in GROWTH_ROWS:
+        costs = grown(figures, name, prefix)
+        rows.append([sentence, *(short(costs[n]) if n in costs else "-" for n in numbers)])
+    return table(["ns", *(format(n, ",") for n in numbers)], rows)
+
+
+def target_table(verdicts):
+    return table(["", "target", "measured", "verdict"], [[v.name, v.target, v.measured, v.text()] for v in verdicts])
+
+
+# ---- The page ----------------------------------------------------------------
+
+def opening(selection, figures, gate, seconds):
+    text = "# The pool beside its peers\n\n"
+    if QUICK:
+        text += "A QUICK LOOK, NOT A MEASUREMENT. "
+    if not selection.is_all:
+        text += "A PART ONLY. "
+    if REPETITIONS:
+        text += "%d REPETITIONS ONLY. " % REPETITIONS
+    text += "Medians with (smallest-largest), %d processors; " % os.cpu_count()
+    if figures.probe:
+        text += "a cache line's round trip took %s ns; " % Spread(figures.probe).text()
+    text += "%d runs repeated because others were busy; %.0f s in all.\n\n" % (gate.repeated, seconds)
+    if os.environ.get("BENCH_LIBDIR"):
+        text += "NOT the release build of this tree: libcenote.so from `%s`.\n\n" % build.folder_of_cenote()
+    return text + "Packages: %s.\n" % build.versions(PACKAGES)
+
+
+def document(selection, figures, verdicts, gate, seconds):
+    text = opening(selection, figures, gate, seconds)
+    known = [v for v in verdicts if v.reached is not None]
+    if known:
+        reached = sum(v.reached for v in known)
+        text += "\n## Targets\n\n%d of %d reached.\n\n" % (reached, len(known))
+        text += target_table(verdicts if selection.is_all else known)
+    if figures.floor:
+        text += "\n## The floor in the same process, ns\n\n" + floor_table(figures)
+    cells, names = measured(selection, figures, "throughput")
+    for work in WORKS:
+        some = [c for c in cells if c.work_ns == work]
+        if some:
+            text += "\n## Nanoseconds per take and give, %s\n\n" % ("%d ns of work between" % work if work else "no work between")
+            text += throughput_table(figures, some, names)
+    if cells:
+        text += "\n## Smallest and largest share of a thread in those runs\n\n" + share_table(figures, cells, names)
+    for part, title in (("fairness", "Fairness over %s s, no work between" % ("0.6" if QUICK else "5")), ("holds", "Long holds")):
+        cells, names = measured(selection, figures, part)
+        for pair in (cells[:2], cells[2:]):
+            if pair:
+                text += "\n## %s\n\n" % title + wait_table(figures, pair, names)
+    if figures.growth:
+        text += "\n## Growth\n\n" + growth_table(figures)
+    return text
+
+
+# ---- JSON lines --------------------------------------------------------------
+
+def cell_record(figures, cell, name):
+    def median(key):
+        return figures.median(cell.name(), name, key)
+
+    record = {"bench": "pool-" + cell.part, "contestant": name, "threads": str(cell.shape[0]), "size": cell.shape[1],
+              "work_ns": cell.work_ns, "cell": cell.name(), **spread_of(figures, cell.name(), name, "ns").fields(),
+              "share_min": round(median("smallest_share"), 3), "share_max": round(median("largest_share"), 3)}
+    if cell.waits:
+        record["wait_max_ns"] = round(1e6 * median("wait_max_ms"))
+    record["foreign"] = round(max(figures.values(cell.name(), name, "foreign")), 3)
+    return {**record, "unit": "ns/pair"}
+
+
+def records(selection, figures, verdicts):
+    lines = [cell_record(figures, cell, name) for cell in selection.cells for name in cell.contestants()
+             if (cell.name(), name) in figures.runs]
+    for size, runs in figures.floor.items():
+        for name in ("cenote", "exchange", "compare"):
+            lines.append({"bench": "pool-floor", "contestant": name, "threads": "1", "size": size, "work_ns": 0,
+                          **Spread([run[name + "_ns"] for run in runs]).fields(), "unit": "ns/pair"})
+    for name, prefix, _ in GROWTH_ROWS:
+        for number, ns in grown(figures, name, prefix).items():
+            lines.append({"bench": "pool-growth", "contestant": "cenote", "cell": name + "/" + prefix.rstrip("_"),
+                          "size": number, "ns": round(ns, 2), "unit": "ns"})
+    lines += [{"bench": "pool-memory", "contestant": "cenote", "cell": key, "size": value}
+              for key, value in figures.memory.items()]
+    if figures.probe:
+        lines.append({"bench": "pool-probe", "contestant": "cache-line", "threads": "2", **Spread(figures.probe).fields(),
+                      "unit": "ns/round trip"})
+    return lines + [{"bench": "pool-target", "contestant": "cenote", "cell": v.name, "target": v.target,
+                     "measured": v.measured, "reached": v.reached, "disturbed": v.disturbed} for v in verdicts]
+
+
+# ---- Chart -------------------------------------------------------------------
+
+def draw(selection, figures, path):
+    """Time per pair with no work between; nothing if that was not measured."""
+    cells, names = measured(selection, figures, "throughput")
+    panels = []
+    for cell in cells:
+        rows = [(FULL_NAMES[n], spread_of(figures, cell.name(), n, "ns"), n == "cenote") for n in names]
+        rows = [row for row in rows if row[1] is not None]
+        if cell.work_ns == 0 and rows:
+            threads, size = cell.shape
+            title = "%d %s, %d %s" % (threads, "thread" if threads == 1 else "threads", size, "object" if size == 1 else "objects")
+            panels.append(chart.Panel(title, rows))
+    if panels:
+        with open(path, "w") as file:
+            file.write(chart.bars("Nanoseconds per take and give, no work between",
+                                  "Less is better; logarithmic; %d processors; the line is the spread of the repetitions."
+                                  % os.cpu_count(), panels))
