@@ -6,8 +6,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 STRESS_SECONDS ?= 60
 FUZZ_SECONDS ?= 60
+VERIFY ?= quick
 
-.PHONY: help demo check lint bench bench-queue explore weaken stress fuzz coverage install clean
+.PHONY: help demo check lint bench bench-queue bench-pool explore weaken verify stress fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
@@ -16,8 +17,10 @@ help:
 	@echo 'make lint          layers, order tables, headers, symbols, static analysis'
 	@echo 'make bench         every benchmark'
 	@echo 'make bench-queue   the queue beside its peers'
+	@echo 'make bench-pool    the pool beside its peers'
 	@echo 'make explore       the controlled scheduler, as deep as it is worth'
 	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
+	@echo 'make verify        the model of the hand-off protocol, by Spin; VERIFY=$(VERIFY), or deep'
 	@echo 'make stress        random load on real threads; STRESS_SECONDS=$(STRESS_SECONDS)'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
@@ -27,6 +30,7 @@ help:
 demo:
 	@tools/install-packages build
 	@tools/build release
+	build/release/examples/pool_threads
 	build/release/examples/pipeline
 
 check:
@@ -37,11 +41,15 @@ lint:
 	@tools/install-packages lint
 	@tools/lint
 
-bench: bench-queue
+bench: bench-queue bench-pool
 
 bench-queue:
 	@tools/install-packages bench
 	bench/queue/run
+
+bench-pool:
+	@tools/install-packages bench
+	bench/pool/run
 
 explore:
 	@tools/install-packages check
@@ -51,6 +59,10 @@ explore:
 weaken:
 	@tools/install-packages check
 	tools/weaken-orders
+
+verify:
+	@tools/install-packages verify
+	@tests/verify/run $(VERIFY)
 
 stress:
 	@tools/install-packages check
