@@ -34,7 +34,7 @@ demo:
 	build/release/examples/pipeline
 
 check:
-	@tools/install-packages check cross
+	@tools/install-packages check cross verify
 	@tools/check
 
 lint:

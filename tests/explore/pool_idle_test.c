@@ -90,27 +90,17 @@ static void try_take_and_give(void *into)
 }
 
 /* One searches and strikes, one joins, one gives. */
-static void searcher_joiner_giver(uint32_t slot, uint32_t count, void (*joiner)(void *))
+EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_no_thread, 3)
 {
-    make_held(count);
+    make_held(3);
     taker searching = {.status = CEN_OK}, joining = {.deadline = CEN_NEVER};
-    ceni_thread one = start("search", try_take_and_give, &searching), two = start("join", joiner, &joining);
-    give_held(slot);
+    ceni_thread one = start("search", try_take_and_give, &searching), two = start("join", take_and_give, &joining);
+    give_held(2);
     join(one);
     join(two);
     expect(searching.status == CEN_OK || searching.status == CEN_EMPTY);
     expect_equal(joining.status, CEN_OK);
     expect_all_found(1);
-}
-
-EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_no_thread, 3)
-{
-    searcher_joiner_giver(2, 3, take_and_give);
-}
-
-EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_nobody_who_is_pending, 3)
-{
-    searcher_joiner_giver(2, 3, ask_and_give);
 }
 
 static void give_third(void *unused)

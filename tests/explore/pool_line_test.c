@@ -236,11 +236,6 @@ EXPLORE(L4_nobody_overtakes_a_pending_waiter_and_a_thread_of_a_strict_pool, 3)
     turns_are_kept(true, false, (cen_pool_options)ONE_STRICT, true);
 }
 
-EXPLORE(L4_nobody_overtakes_a_thread_and_a_pending_waiter_of_a_strict_pool, 3)
-{
-    turns_are_kept(false, true, (cen_pool_options)ONE_STRICT, true);
-}
-
 EXPLORE(L4_two_threads_of_a_fifo_pool_are_served_in_their_order, 3)
 {
     turns_are_kept(false, false, (cen_pool_options)ONE_FIFO, false);

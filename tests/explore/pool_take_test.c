@@ -17,9 +17,9 @@ static bool one_each(cen_status a, cen_status b, cen_status x, cen_status y)
 
 /* ---- L1, L2: one object, one holder; never more than max -------------------------------- */
 
-static void two_takers(cen_pool_options options, unsigned cpus)
+static void two_takers(cen_pool_options options)
 {
-    ceni_world_set_cpus(cpus);
+    ceni_world_set_cpus(1);
     make_opening(options);
     taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NEVER};
     ceni_thread other = start("other", take_and_give, &a);
@@ -32,24 +32,19 @@ static void two_takers(cen_pool_options options, unsigned cpus)
     end();
 }
 
-EXPLORE(L1_two_takers_share_one_place_and_poll, 4)
+EXPLORE(L1_two_takers_share_one_place, 4)
 {
-    two_takers((cen_pool_options)LAZY_ONE, 2);
-}
-
-EXPLORE(L1_two_takers_share_one_place_and_do_not_poll, 4)
-{
-    two_takers((cen_pool_options)LAZY_ONE, 1);
+    two_takers((cen_pool_options)LAZY_ONE);
 }
 
 EXPLORE(L1_two_takers_share_one_place_of_a_strict_pool, 4)
 {
-    two_takers((cen_pool_options)LAZY_ONE_STRICT, 2);
+    two_takers((cen_pool_options)LAZY_ONE_STRICT);
 }
 
 EXPLORE(L1_two_takers_share_one_place_of_a_fifo_pool, 4)
 {
-    two_takers((cen_pool_options)LAZY_ONE_FIFO, 1);
+    two_takers((cen_pool_options)LAZY_ONE_FIFO);
 }
 
 EXPLORE(L2_two_takers_of_a_pool_of_two_open_two, 4)
@@ -138,30 +133,39 @@ EXPLORE(L3_a_place_whose_opening_failed_for_one_pending_goes_to_the_next, 4)
     first_opening_fails(ask_only, ask_only, (cen_pool_options)LAZY_ONE);
 }
 
-static void expect_told(const taker *t)
-{
-    expect(t->status == CEN_OK || t->status == CEN_DRIVER);
-    if (t->status == CEN_OK) give_one(t->lease);
-}
-
-/* Two are pending, an opening fails for the first, and an object comes back in
- * the same moment: each of the two is told something. */
-EXPLORE(L3_two_pending_waiters_are_both_told_when_an_opening_fails_and_an_object_comes_back, 4)
+/* Two objects are held, and no more can be opened. */
+static cen_lease make_with_two_held(taker *discarder)
 {
     ceni_world_set_cpus(1);
     make_opening((cen_pool_options){.max = 2});
     cen_lease mine = take_one();
+    *discarder = (taker){.lease = take_one()};
     opens_that_fail = THINGS;
-    taker a = {.status = CEN_OK}, b = {.status = CEN_OK};
-    ceni_thread other = start("ask", ask_only, &a);
-    asker second;
+    return mine;
+}
+
+static void give_what_it_got(const asker *self)
+{
+    expect(self->status == CEN_OK || self->status == CEN_DRIVER);
+    if (self->status == CEN_OK) give_one(lease_of(self));
+}
+
+/* Two are pending, one object is discarded and its successor cannot be opened,
+ * and the other object comes back in the same moment: each of the two is told something. */
+EXPLORE(L3_two_pending_waiters_are_both_told_when_an_opening_fails_and_an_object_comes_back, 3)
+{
+    taker discarder;
+    cen_lease mine = make_with_two_held(&discarder);
+    asker first, second;
+    expect_equal(ask(&first), CEN_OK);
     expect_equal(ask(&second), CEN_OK);
+    ceni_thread opener = start("discard", discard_lease, &discarder);
     give_one(mine);
-    b.status = await(&second);
-    if (b.status == CEN_OK) b.lease = lease_of(&second);
-    join(other);
-    expect_told(&a);
-    expect_told(&b);
+    await(&first);
+    await(&second);
+    join(opener);
+    give_what_it_got(&first);
+    give_what_it_got(&second);
     expect_equal(look().waiting, 0);
     end();
 }
@@ -170,17 +174,21 @@ EXPLORE(L3_two_pending_waiters_are_both_told_when_an_opening_fails_and_an_object
  * is not reported to the other. */
 EXPLORE(L3_a_pending_waiter_hears_of_its_failed_opening_when_a_thread_gets_what_comes_back, 3)
 {
-    ceni_world_set_cpus(1);
-    make_opening((cen_pool_options){.max = 2});
-    cen_lease mine = take_one();
-    opens_that_fail = THINGS;
-    taker a = {.status = CEN_OK}, b = {.deadline = CEN_NEVER};
-    ceni_thread one = start("pending", ask_only, &a), two = start("thread", take_only, &b);
+    taker discarder;
+    cen_lease mine = make_with_two_held(&discarder);
+    asker first;
+    expect_equal(ask(&first), CEN_OK);
+    taker second = {.deadline = CEN_NEVER};
+    ceni_thread waiter = start("wait", take_only, &second);
+    ceni_world_settle();
+    ceni_thread opener = start("discard", discard_lease, &discarder);
     give_one(mine);
-    join(one);
-    join(two);
-    expect_told(&a);
-    expect_told(&b);
+    await(&first);
+    join(waiter);
+    join(opener);
+    give_what_it_got(&first);
+    expect(second.status == CEN_OK || second.status == CEN_DRIVER);
+    if (second.status == CEN_OK) give_one(second.lease);
     expect_equal(look().waiting, 0);
     end();
 }
