@@ -53,7 +53,10 @@ static inline void fill(cen_pool *pool, ceni_slot *slot, uint64_t generation, ce
 
 cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *error)
 {
-    if (!pool) return ceni_error_set(error, CEN_INVALID, 0, "%s: pool is NULL", call);
+    if (!pool) {
+        ceni_error_set(error, CEN_INVALID, 0, "%s: pool is NULL", call);
+        return CEN_INVALID; /* said twice, for those who read this without knowing ceni_error_set */
+    }
     if (pool->epoch != ceni_fork_epoch())
         return ceni_error_set(error, CEN_FORKED, 0, "pool \"%s\" belongs to the process that this one was forked from", pool->name);
     return CEN_OK;

@@ -161,6 +161,26 @@ EXPLORE(L15_a_waiter_that_claims_a_place_while_the_pool_is_closed_opens_nothing_
     end();
 }
 
+/* Two come back, one of which a waiter finds and the other of which it is
+ * granted, while close takes away whatever is held. */
+EXPLORE(L15_what_a_waiter_found_beside_its_grant_is_closed_with_the_rest, 4)
+{
+    ceni_world_set_cpus(1);
+    make_opening((cen_pool_options){.max = 2});
+    cen_lease mine = take_one(), more = take_one();
+    taker other = {.deadline = CEN_NEVER};
+    ceni_thread waiter = start("wait", take_only, &other);
+    give_one(mine);
+    give_one(more);
+    cen_pool_close(pool, CEN_NOW, NULL, NULL);
+    join(waiter);
+    expect(other.status == CEN_OK || other.status == CEN_CLOSED);
+    if (other.status == CEN_OK) expect_equal(cen_pool_give(&other.lease), CEN_REVOKED);
+    expect_equal(alive, 0);
+    expect_rest(0);
+    end();
+}
+
 /* The deadline of a waiter passes while the pool is closed: it is told one of the two. */
 EXPLORE(L15_a_waiter_whose_deadline_passes_while_the_pool_is_closed_is_told_one_of_the_two, 4)
 {
@@ -221,7 +241,7 @@ EXPLORE(L15_a_give_at_the_deadline_of_close_is_ok_or_revoked, 4)
     revoke_beside(give_lease, (cen_pool_options)ONE, cen_in_us(50));
 }
 
-EXPLORE(L15_of_two_gives_of_a_lease_that_was_revoked_one_is_stale, 4)
+EXPLORE(L15_of_two_gives_of_a_lease_that_is_revoked_one_is_stale, 4)
 {
     taker a = {.lease = make_with_one_held((cen_pool_options)ONE)}, b = {.lease = a.lease};
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);

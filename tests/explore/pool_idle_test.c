@@ -90,17 +90,28 @@ static void try_take_and_give(void *into)
 }
 
 /* One searches and strikes, one joins, one gives. */
-EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_no_thread, 3)
+static void searcher_joiner_giver(void (*joiner)(void *))
 {
     make_held(3);
     taker searching = {.status = CEN_OK}, joining = {.deadline = CEN_NEVER};
-    ceni_thread one = start("search", try_take_and_give, &searching), two = start("join", take_and_give, &joining);
+    ceni_thread one = start("search", try_take_and_give, &searching), two = start("join", joiner, &joining);
     give_held(2);
     join(one);
     join(two);
     expect(searching.status == CEN_OK || searching.status == CEN_EMPTY);
     expect_equal(joining.status, CEN_OK);
+    give_one(joining.lease);
     expect_all_found(1);
+}
+
+EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_no_thread, 3)
+{
+    searcher_joiner_giver(take_only);
+}
+
+EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_nobody_who_is_pending, 3)
+{
+    searcher_joiner_giver(ask_only);
 }
 
 static void give_third(void *unused)

@@ -146,6 +146,7 @@ static void overtaking_ends(void (*who)(void *), unsigned cpus)
     cen_lease mine = take_one();
     taker other = {.deadline = CEN_NEVER};
     ceni_thread waiter = start("wait", who, &other);
+    ceni_clock_now(); /* here it may join */
     ceni_world_advance(1000000);
     expect_equal(cen_pool_give(&mine), CEN_OK);
     if (cen_pool_try_take(pool, &mine, NULL) == CEN_OK) give_one(mine);
@@ -163,6 +164,45 @@ EXPLORE(L3_a_thread_whose_bound_has_passed_is_handed_the_object, 4)
 EXPLORE(L3_a_thread_whose_bound_has_passed_while_it_polled_is_handed_the_object, 4)
 {
     overtaking_ends(take_and_give, POLLING);
+}
+
+/* Two objects come back; what is handed over goes to the first, and the second is called for the other. */
+EXPLORE(L3_two_whose_bound_has_passed_are_both_served, 3)
+{
+    make((cen_pool_options){.max = 2, .overtake_ns = 1000}, NOT_POLLING);
+    cen_lease mine = take_one(), more = take_one();
+    taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NEVER};
+    ceni_thread first = start("first", take_only, &a), second = start("second", ask_only, &b);
+    ceni_clock_now(); /* here they may join */
+    ceni_world_advance(1000000);
+    give_one(mine);
+    give_one(more);
+    join(first);
+    join(second);
+    expect_equal(a.status, CEN_OK);
+    expect_equal(b.status, CEN_OK);
+    give_one(a.lease);
+    give_one(b.lease);
+    expect_rest(2);
+    end();
+}
+
+/* A place becomes free after the bound has passed. */
+EXPLORE(L3_a_thread_whose_bound_has_passed_is_handed_a_place, 4)
+{
+    ceni_world_set_cpus(NOT_POLLING);
+    make_opening((cen_pool_options){.max = 1, .overtake_ns = 1000});
+    cen_lease mine = take_one();
+    taker other = {.deadline = CEN_NEVER};
+    ceni_thread waiter = start("wait", take_only, &other);
+    ceni_clock_now(); /* here it may join */
+    ceni_world_advance(1000000);
+    expect_equal(cen_pool_discard(&mine), CEN_OK);
+    join(waiter);
+    expect_equal(other.status, CEN_OK);
+    give_one(other.lease);
+    expect_rest(1);
+    end();
 }
 
 /* ---- L4: order -------------------------------------------------------------------------------- */
@@ -234,6 +274,11 @@ EXPLORE(L4_nobody_overtakes_two_threads_of_a_strict_pool, 3)
 EXPLORE(L4_nobody_overtakes_a_pending_waiter_and_a_thread_of_a_strict_pool, 3)
 {
     turns_are_kept(true, false, (cen_pool_options)ONE_STRICT, true);
+}
+
+EXPLORE(L4_nobody_overtakes_a_thread_and_a_pending_waiter_of_a_strict_pool, 3)
+{
+    turns_are_kept(false, true, (cen_pool_options)ONE_STRICT, true);
 }
 
 EXPLORE(L4_two_threads_of_a_fifo_pool_are_served_in_their_order, 3)

@@ -162,14 +162,15 @@ EXPLORE(L16_a_discard_and_a_give_to_a_smaller_pool_leave_no_more_than_one, 4)
 }
 
 /* One waits, both are held, max has become one: the object that is left goes to who waits. */
-EXPLORE(L3_what_a_smaller_max_leaves_reaches_a_thread_of_a_strict_pool, 4)
+static void the_last_one_serves(void (*who)(void *), cen_pool_options options)
 {
     ceni_world_set_cpus(1);
-    make_filled((cen_pool_options){.max = 2, .overtake_ns = CEN_OFF});
+    options.max = 2;
+    make_filled(options);
     cen_lease a = take_one(), b = take_one();
     resize(1);
     taker other = {.deadline = CEN_NEVER};
-    ceni_thread waiter = start("wait", take_only, &other);
+    ceni_thread waiter = start("wait", who, &other);
     give_one(a);
     give_one(b);
     join(waiter);
@@ -177,6 +178,21 @@ EXPLORE(L3_what_a_smaller_max_leaves_reaches_a_thread_of_a_strict_pool, 4)
     give_one(other.lease);
     expect_rest(1);
     end();
+}
+
+EXPLORE(L3_what_a_smaller_max_leaves_reaches_a_thread, 3)
+{
+    the_last_one_serves(take_only, (cen_pool_options){.max = 0});
+}
+
+EXPLORE(L3_what_a_smaller_max_leaves_reaches_a_thread_of_a_strict_pool, 4)
+{
+    the_last_one_serves(take_only, (cen_pool_options){.overtake_ns = CEN_OFF});
+}
+
+EXPLORE(L3_what_a_smaller_max_leaves_reaches_who_is_pending, 4)
+{
+    the_last_one_serves(ask_only, (cen_pool_options){.max = 0});
 }
 
 /* The same while max is being lowered. */

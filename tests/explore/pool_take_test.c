@@ -17,9 +17,9 @@ static bool one_each(cen_status a, cen_status b, cen_status x, cen_status y)
 
 /* ---- L1, L2: one object, one holder; never more than max -------------------------------- */
 
-static void two_takers(cen_pool_options options)
+static void two_takers(cen_pool_options options, unsigned cpus)
 {
-    ceni_world_set_cpus(1);
+    ceni_world_set_cpus(cpus);
     make_opening(options);
     taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NEVER};
     ceni_thread other = start("other", take_and_give, &a);
@@ -32,19 +32,24 @@ static void two_takers(cen_pool_options options)
     end();
 }
 
-EXPLORE(L1_two_takers_share_one_place, 4)
+EXPLORE(L1_two_takers_share_one_place_and_poll, 4)
 {
-    two_takers((cen_pool_options)LAZY_ONE);
+    two_takers((cen_pool_options)LAZY_ONE, 2);
+}
+
+EXPLORE(L1_two_takers_share_one_place_and_do_not_poll, 4)
+{
+    two_takers((cen_pool_options)LAZY_ONE, 1);
 }
 
 EXPLORE(L1_two_takers_share_one_place_of_a_strict_pool, 4)
 {
-    two_takers((cen_pool_options)LAZY_ONE_STRICT);
+    two_takers((cen_pool_options)LAZY_ONE_STRICT, 2);
 }
 
 EXPLORE(L1_two_takers_share_one_place_of_a_fifo_pool, 4)
 {
-    two_takers((cen_pool_options)LAZY_ONE_FIFO);
+    two_takers((cen_pool_options)LAZY_ONE_FIFO, 1);
 }
 
 EXPLORE(L2_two_takers_of_a_pool_of_two_open_two, 4)
@@ -60,6 +65,23 @@ EXPLORE(L2_two_takers_of_a_pool_of_two_open_two, 4)
     expect_equal(opens, 2);
     give_one(a.lease);
     give_one(b.lease);
+    end();
+}
+
+/* There are two places, and one of them may be used. */
+EXPLORE(L2_two_takers_of_a_pool_that_was_made_smaller_open_one, 4)
+{
+    ceni_world_set_cpus(1);
+    make_opening((cen_pool_options){.max = 2});
+    expect_equal(cen_pool_resize(pool, 1, NULL), CEN_OK);
+    alive_at_most = 1;
+    taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NOW};
+    ceni_thread other = start("other", take_and_give, &a);
+    take_and_give(&b);
+    join(other);
+    expect_equal(a.status, CEN_OK);
+    expect(b.status == CEN_OK || b.status == CEN_TIMEOUT);
+    expect_rest(1);
     end();
 }
 
