@@ -313,15 +313,26 @@ EXPLORE(L15_a_late_give_of_a_struck_slot_does_not_touch_a_pool_that_was_closed_a
     expect_equal(holder.given, CEN_OK);
 }
 
+/* The pool is gone, and its line is there for the next. */
+static void expect_line_is_back(const ceni_line *line)
+{
+    cen_pool_options options = CEN_POOL_OPTIONS(.max = 1);
+    expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
+    expect(pool->line == line);
+    expect_equal(cen_pool_free(pool), CEN_OK);
+}
+
 /* Nobody closed before: what is out is revoked, and its give gives the memory back. */
 static void free_beside(void (*who)(void *), cen_pool_options options)
 {
     taker holder = {.lease = make_with_one_held(options)};
+    const ceni_line *line = pool->line;
     ceni_thread giver = start("give", who, &holder);
     expect_equal(cen_pool_free(pool), CEN_OK);
     join(giver);
     expect(holder.given == CEN_OK || holder.given == CEN_REVOKED);
     expect_equal(alive, 0); /* and the world sees that no memory is left */
+    expect_line_is_back(line);
 }
 
 EXPLORE(L15_the_last_give_to_a_freed_pool_gives_the_memory_back, 4)
