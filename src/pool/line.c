@@ -248,7 +248,7 @@ void ceni_line_tend(ceni_line *line, uint64_t pool_id, uint32_t hint)
 enum {
     QUICK_NS = 16000,
     SLOW_NS = 32000,
-    MOST_BATCH = 64,
+    MOST_BATCH = 128,
     /* One who wakes on the processor on which the giver then parks runs at
      * once; on another it waits for whoever runs there. So a giver on the right
      * processor is given a little time to come. */
@@ -278,10 +278,7 @@ static int64_t pace_for(const ceni_line *line, int64_t cycle_ns)
 static bool hand_over_is_due(ceni_line *line, uint32_t mark)
 {
     ceni_pool_own *own = ceni_pool_own_get();
-    if (own->counted == mark && own->countdown > 1) {
-        own->countdown--;
-        return false;
-    }
+    if (ceni_give_counted(own, mark)) return false;
     int64_t now = ceni_clock_now(), spent = now - own->clock;
     int64_t cycle = spent / (own->batch ? own->batch : 1);
     if (spent < QUICK_NS) own->batch = (uint16_t)(own->batch < MOST_BATCH / 2 ? own->batch * 2 + !own->batch : MOST_BATCH);

@@ -10,6 +10,7 @@
 #ifndef CENI_POOL_OWN_H
 #define CENI_POOL_OWN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "port/port.h"
@@ -45,6 +46,14 @@ static inline uint64_t ceni_note(uint32_t mark, uint32_t index)
 static inline ceni_pool_own *ceni_pool_own_get(void)
 {
     return (ceni_pool_own *)(void *)ceni_thread_room();
+}
+
+/* Counts a give while others wait; false when the clock is to be read. */
+static inline bool ceni_give_counted(ceni_pool_own *own, uint32_t mark)
+{
+    if (own->counted != mark || own->countdown <= 1) return false;
+    own->countdown--;
+    return true;
 }
 
 #endif

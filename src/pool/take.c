@@ -267,9 +267,11 @@ cen_status cen_pool_give(cen_lease *lease)
         return give_slowly(lease);
     }
     uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [T4] */
-    if (__builtin_expect(ctl != 0, 0) && !ceni_planted(give_tells_nobody))
-        return ceni_line_heed(line, id, ctl, (uint32_t)index, generation);
-    return CEN_OK;
+    if (__builtin_expect(ctl == 0, 1) || ceni_planted(give_tells_nobody)) return CEN_OK;
+    /* The most frequent case while others wait: the first in line will look, and the clock need not be read yet. */
+    bool left_to_heir = (ctl & (CENI_CTL_ONE - 1)) == CENI_CTL_HEIR;
+    if (left_to_heir && ceni_give_counted(ceni_pool_own_get(), (uint32_t)id)) return CEN_OK;
+    return ceni_line_heed(line, id, ctl, (uint32_t)index, generation);
 }
 
 cen_status cen_pool_discard(cen_lease *lease)
