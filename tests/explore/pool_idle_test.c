@@ -114,6 +114,37 @@ EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_nobody_who_is_pending, 3)
     searcher_joiner_giver(ask_only);
 }
 
+static void give_third_and_take(void *into)
+{
+    give_held(2);
+    take_only(into);
+}
+
+/* Main strikes a slot, or its neighbour under the same bit of the map, while
+ * the other gives it; the other then looks for one itself and misses it: main
+ * owes it another look. */
+static void who_missed_it_is_tended_to(uint32_t count)
+{
+    make_held(count);
+    taker other = {.deadline = CEN_NEVER}, mine = {.status = CEN_OK};
+    ceni_thread thread = start("give, take", give_third_and_take, &other);
+    try_take_and_give(&mine);
+    join(thread);
+    expect_equal(other.status, CEN_OK);
+    give_one(other.lease);
+    expect_all_found(1);
+}
+
+EXPLORE(L3_one_who_struck_a_slot_tends_to_who_missed_it, 4)
+{
+    who_missed_it_is_tended_to(3);
+}
+
+EXPLORE(L3_one_who_struck_a_slot_tends_to_who_missed_its_neighbour, 4)
+{
+    who_missed_it_is_tended_to(4);
+}
+
 static void give_third(void *unused)
 {
     (void)unused;
