@@ -166,16 +166,17 @@ EXPLORE(L3_a_thread_whose_bound_has_passed_while_it_polled_is_handed_the_object,
     overtaking_ends(take_and_give, POLLING);
 }
 
-/* Two objects come back; what is handed over goes to the first, and the second is called for the other. */
+/* One object comes back and is left to the first in line, who is about to look;
+ * then the bound passes, and the first is handed the next that comes back. What
+ * was left to it is the second's now. */
 EXPLORE(L3_two_whose_bound_has_passed_are_both_served, 3)
 {
     make((cen_pool_options){.max = 2, .overtake_ns = 1000}, NOT_POLLING);
     cen_lease mine = take_one(), more = take_one();
     taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NEVER};
     ceni_thread first = start("first", take_only, &a), second = start("second", ask_only, &b);
-    ceni_clock_now(); /* here they may join */
-    ceni_world_advance(1000000);
     give_one(mine);
+    ceni_world_advance(1000000);
     give_one(more);
     join(first);
     join(second);

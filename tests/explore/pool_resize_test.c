@@ -133,6 +133,23 @@ EXPLORE(L16_a_smaller_max_is_reached_although_one_is_lent_twice_meanwhile, 4)
     shrinking_beside_a_take(take_and_give_twice, (cen_pool_options){.max = 0});
 }
 
+/* One is held and stays so; the other is lent and given before or while max
+ * becomes one, and must not stay. */
+EXPLORE(L16_what_was_given_just_before_max_became_smaller_is_closed, 4)
+{
+    ceni_world_set_cpus(1);
+    make_filled((cen_pool_options){.max = 2});
+    cen_lease mine = take_one();
+    taker other = {.deadline = CEN_NOW};
+    ceni_thread taking = start("take", take_and_give, &other);
+    resize(1);
+    join(taking);
+    expect_equal(look().idle, 0);
+    give_one(mine);
+    expect_rest(1);
+    end();
+}
+
 /* Both are held; both come back while max becomes one. */
 static void shrinking_beside_two_ends(void (*ends)(void *), uint32_t fewest)
 {
