@@ -259,7 +259,7 @@ enum {
 
 /* With more objects than processors a hand-over costs less, because somebody
  * else is always ready to run. Measured: see docs/internals/handoff.md. */
-enum { PACE_WIDE_NS = 200000, PACE_NARROW_NS = 500000 };
+enum { PACE_WIDE_NS = 300000, PACE_NARROW_NS = 1000000 };
 
 void ceni_line_pace(ceni_line *line, int64_t overtake_ns, uint32_t max)
 {

@@ -24,9 +24,9 @@ typedef struct ceni_callout ceni_callout;
 
 typedef struct ceni_pool_own {
     uint64_t id; /* of the thread; set before the first hint is */
-    /* By the pool's mark: the slot this thread had last, and the generation of its lease. */
+    /* By the pool's mark: the slot this thread had last, and its word while it had it. */
     uint64_t hint[CENI_HINTS];
-    uint64_t hint_generation[CENI_HINTS];
+    uint64_t hint_word[CENI_HINTS];
     uint64_t scope[CENI_SCOPE_NOTES]; /* slots this thread has entered; 0: none */
     const struct ceni_callout *callout; /* of a driver or visitor that runs on this thread, on its stack; NULL: none */
     int64_t clock;      /* read last by this thread when it gave while others waited ... */

@@ -115,7 +115,7 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const c
     own->id = ceni_thread_id();
     ceni_slot_note(pool, grant->slot, grant->generation, own->id, where);
     own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant->index);
-    own->hint_generation[pool->mark % CENI_HINTS] = grant->generation;
+    own->hint_word[pool->mark % CENI_HINTS] = ceni_word(grant->generation, CENI_HELD | CENI_LISTED);
     fill(pool, grant->slot, grant->generation, out);
     return CEN_OK;
 }
@@ -171,10 +171,11 @@ static inline bool take_quickly(cen_pool *pool, cen_lease *out, const char *wher
     if (index >= pool->quick_take || !ceni_fork_is(pool->epoch)) return false;
     if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST)) return false; /* [T1] carries nothing */
     ceni_slot *slot = &pool->base[index];
-    uint64_t generation = own->hint_generation[mark % CENI_HINTS], begun = generation + !ceni_planted(generation_stays);
-    uint64_t word = ceni_word(generation, CENI_IDLE | CENI_LISTED);
-    if (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(begun, CENI_HELD | CENI_LISTED))) return false; /* [T2] */
-    own->hint_generation[mark % CENI_HINTS] = begun;
+    uint64_t last = own->hint_word[mark % CENI_HINTS], idle = last - (CENI_HELD - CENI_IDLE);
+    uint64_t held = last + ceni_word(!ceni_planted(generation_stays), 0);
+    if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [T2] */
+    own->hint_word[mark % CENI_HINTS] = held;
+    uint64_t begun = ceni_word_generation(held);
     note(slot, begun, own->id, where);
     fill(pool, slot, begun, out);
     return true;
@@ -262,7 +263,7 @@ cen_status cen_pool_give(cen_lease *lease)
     ceni_line *line = pool->line;
     uint64_t held = ceni_word(generation, CENI_HELD | CENI_LISTED);
     lease->pool = NULL; /* now: it may lie in the object */
-    if (!ceni_cas_seq_cst(&slot->word, &held, ceni_word(generation, CENI_IDLE | CENI_LISTED))) { /* [T3] */
+    if (!ceni_cas_seq_cst(&slot->word, &held, held - (CENI_HELD - CENI_IDLE))) { /* [T3] */
         lease->pool = pool;
         return give_slowly(lease);
     }

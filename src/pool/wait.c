@@ -3,13 +3,16 @@
  * A thread's wait for an object. The line (line.c) says who is served when and
  * why nobody is forgotten; this is what one waiting thread does.
  *
- *     join ──first──▶ look ──nothing──▶ stay awake a little ▶ READY ▶ look ──nothing──▶ stay awake ▶ park
- *       └──not first──────────────────────────────────────────────────────────────▶ park
+ *     join ──first──▶ look ──nothing──▶ linger ▶ READY ▶ look ──nothing──▶ stay awake ▶ park
+ *       └──not first─────────────────────────────────────────────────────────────▶ park
  *     park ──granted──▶ done        ──called──▶ look, as the first
  *          ──sent away──▶ closed    ──deadline──▶ look once more, leave
  *
  * Only the first in line ever stays awake, and only in a pool with fewer objects than
  * there are processors, where the holder is running, not waiting for a processor.
+ * In others it lets the holders run first: what lingers there is ready to run on the
+ * processor of a giver, who hands over without a wake-up, and parks, and leaves it the
+ * processor. One who sleeps may be woken on another, which is busy while this one idles.
  *
  * The record is on this thread's stack. Once it was granted something or sent
  * away nobody touches it any more, and after being sent away this thread does
@@ -109,13 +112,23 @@ static bool look_patiently(cen_pool *pool, ceni_pool_waiter *waiter, int64_t beg
     return false;
 }
 
+/* Once: then it says that it is ready, lest an object lie idle for as long as others have work.
+ * The watched build skips this, as a system may that finds nobody else to run. */
+static bool step_aside(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
+{
+    if (AT_ONCE) return false;
+    ceni_store_relaxed(&pool->line->first_cpu, ceni_cpu_current()); /* a guess; carries nothing */
+    ceni_thread_yield();
+    return !told(waiter) && ceni_pool_find(pool, CENI_NO_INDEX, out);
+}
+
 /* The first in line looks, says that it is ready, and looks again. True if it found something itself. */
 static bool look_as_first(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment, ceni_grant *out)
 {
     if (ceni_pool_find(pool, CENI_NO_INDEX, out)) return true;
     bool awake = ceni_load_relaxed(&pool->max) < ceni_cpu_count(); /* a setting; carries nothing */
     int64_t begin = awake ? ceni_clock_now() : 0;
-    if (awake && look_patiently(pool, waiter, begin, moment, out)) return true;
+    if (awake ? look_patiently(pool, waiter, begin, moment, out) : step_aside(pool, waiter, out)) return true;
     if (!ceni_line_ready(pool, waiter)) return false;
     if (!ceni_planted(ready_without_look) && ceni_pool_find(pool, CENI_NO_INDEX, out)) return true;
     if (awake) stay_awake(waiter, earlier(begin + AWAKE_NS, moment));
