@@ -94,6 +94,6 @@ class Selection:
         wanted = {"broken", "none", "pingpong"}
         for cell in self.cells:
             wanted |= {"cenote" if name == "strict" else name for name in self.of(cell)}
-        wanted |= {program for part, program in (("floor", "cenote"), ("growth", "growth"), ("memory", "memory"))
-                   if self.has(part)}
+        parts = (("floor", "cenote"), ("growth", "growth"), ("growth", "cancel"), ("memory", "memory"))
+        wanted |= {program for part, program in parts if self.has(part)}
         return sorted(wanted)

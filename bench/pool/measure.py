@@ -15,12 +15,13 @@ from report import append_lines
 from targets import targets
 
 FLOOR_SIZES = [1, 10]
-GROWTH = {  # name -> words for pool-growth, quick and whole
+GROWTH = {  # name -> words for pool-growth or pool-cancel, quick and whole
     "pairs": (["pairs", 5], ["pairs", 31], [10, 1000, 100_000, 1_000_000]),
     "find": (["find", 5], ["find", 51], [10, 10_000, 1_000_000]),
     "hand": (["hand", 50, "overtake"], ["hand", 500, "overtake"], [10, 100, 1000, 10_000]),
     "hand-strict": (["hand", 50, "strict"], ["hand", 500, "strict"], [10, 100, 1000, 10_000]),
     "leave": (["leave", 100], ["leave", 200], [10, 100, 1000, 10_000]),
+    "cancel": ([11], [51], [10, 100, 1000, 10_000]),
 }
 MEMORY_SIZES = [10, 100, 10_000, 1_000_000]
 
@@ -130,7 +131,8 @@ class Bench:
             for _ in range(REPETITIONS or (1 if QUICK else 3)):
                 self.gate.wait_for_quiet()
                 numbers = numbers[:3] if QUICK else numbers
-                answer = self.run([self.programs["growth"], *(quick if QUICK else whole), *numbers])
+                program = self.programs["cancel" if name == "cancel" else "growth"]
+                answer = self.run([program, *(quick if QUICK else whole), *numbers])
                 self.figures.growth.setdefault(name, []).append(answer)
             say("  growth, %s: %s" % (name, ", ".join("%s %.1f" % item for item in answer.items() if item[0] != "foreign")))
 

@@ -81,6 +81,7 @@ GROWTH_ROWS = [
     ("hand-strict", "own_", "the same without system calls"),
     ("leave", "all_", "CPU of a take that times out in the middle of so many"),
     ("leave", "own_", "the same without system calls"),
+    ("cancel", "ns_", "a cancel in the middle of so many that do not park"),
 ]
 
 

@@ -70,7 +70,7 @@ def build_library():
     if not os.environ.get("BENCH_LIBDIR"):
         if not os.path.exists(os.path.join(folder, "build.ninja")):
             call(["cmake", "--preset", "release"], cwd=ROOT)
-        call(["cmake", "--build", folder, "--target", "cenote-shared"], cwd=ROOT)
+        call(["cmake", "--build", folder, "--target", "cenote-shared", "cenote-static"], cwd=ROOT)
     library = os.path.join(folder, "libcenote.so")
     if not os.path.exists(library):
         raise SystemExit("bench: there is no %s" % library)
@@ -171,13 +171,20 @@ def pool_part(name, library=None):
     return build("pool-" + name, bench("pool", name + ".c"), "lend", library or ())
 
 
+def build_cancel():
+    """Uses calls that only the library itself has, so it is linked with the archive."""
+    archive = os.path.join(folder_of_cenote(), "libcenote.a")
+    return build_user("pool-cancel", bench("pool", "cancel.c"), None, [archive, "-I" + os.path.join(ROOT, "src")])
+
+
 def build_pool(wanted=None):
     """The programs of the pool benchmark by name: those that are wanted, or all."""
     os.makedirs(OUT, exist_ok=True)
-    library = None if wanted and not {"cenote", "growth", "memory"} & set(wanted) else build_library()
+    library = None if wanted and not {"cenote", "growth", "cancel", "memory"} & set(wanted) else build_library()
     ways = {
         "cenote": lambda: pool_part("cenote", library),
         "growth": lambda: pool_part("growth", library),
+        "cancel": build_cancel,
         "memory": lambda: pool_part("memory", library),
         "stack": lambda: pool_peer("stack"),
         "apr": lambda: pool_peer("apr", "pool.c", *package_flags("apr-util-1", "apr-1")),
