@@ -62,6 +62,12 @@ typedef struct ceni_thread {
 cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code);
 void ceni_thread_join(ceni_thread *thread);
 
+/* The calling thread, as the one who joins it or lets go of it names it. */
+ceni_thread ceni_thread_self(void);
+
+/* Nobody will join the thread: it clears up after itself when it ends. */
+void ceni_thread_detach(ceni_thread *thread);
+
 /* Lets another runnable thread go first. */
 void ceni_thread_yield(void);
 

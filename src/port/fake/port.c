@@ -131,6 +131,17 @@ void ceni_thread_join(ceni_thread *thread)
     order_joined(world_index(self), world_index(other));
 }
 
+ceni_thread ceni_thread_self(void)
+{
+    return (ceni_thread){world_index(the_world.current)};
+}
+
+/* A world's thread leaves nothing behind; that nobody joins it needs no note. */
+void ceni_thread_detach(ceni_thread *thread)
+{
+    (void)thread;
+}
+
 void ceni_thread_yield(void)
 {
     ceni_watch_pause(__FILE__, __LINE__);

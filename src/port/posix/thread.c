@@ -83,6 +83,16 @@ void ceni_thread_join(ceni_thread *thread)
     ceni_cancel_restore(cancel);
 }
 
+ceni_thread ceni_thread_self(void)
+{
+    return (ceni_thread){(uint64_t)(uintptr_t)pthread_self()};
+}
+
+void ceni_thread_detach(ceni_thread *thread)
+{
+    pthread_detach((pthread_t)(uintptr_t)thread->handle);
+}
+
 void ceni_thread_yield(void)
 {
     sched_yield();

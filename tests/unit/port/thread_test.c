@@ -117,6 +117,57 @@ TEST(a_name_is_cut_to_what_the_system_shows)
     expect_name(NULL, inherited);
 }
 
+static void keep_self(void *argument)
+{
+    *(ceni_thread *)argument = ceni_thread_self();
+}
+
+TEST(a_thread_names_itself_as_its_starter_does)
+{
+    ceni_thread thread, inside = {0};
+    start(&thread, NULL, keep_self, &inside);
+    ceni_thread_join(&thread);
+    expect_equal(inside.handle, thread.handle);
+}
+
+static void detach_self(void *argument)
+{
+    ceni_thread self = ceni_thread_self();
+    ceni_thread_detach(&self);
+    ceni_store_seq_cst((_Atomic uint32_t *)argument, 1);
+}
+
+static unsigned long mapped_pages(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    expect(file && fscanf(file, "%lu", &pages) == 1);
+    fclose(file);
+    return pages;
+}
+
+static void detach_many(unsigned count)
+{
+    for (unsigned round = 0; round < count; round++) {
+        _Atomic uint32_t ended = 0;
+        ceni_thread thread;
+        unsigned before = count_threads();
+        start(&thread, NULL, detach_self, &ended);
+        while (!ceni_load_seq_cst(&ended) || count_threads() > before) ceni_thread_yield();
+    }
+}
+
+/* The libc keeps some stacks to use them again; of those that nobody gave back there would be one for each thread. */
+TEST(a_thread_that_is_detached_leaves_nothing_behind)
+{
+    detach_many(10);
+    unsigned long before = mapped_pages();
+    detach_many(10);
+    unsigned long one_more = mapped_pages() - before;
+    detach_many(200);
+    expect(mapped_pages() - before <= one_more + 2000); /* a stack is 2048 pages */
+}
+
 enum { THREADS = 8, PER_THREAD = 50 };
 
 static void keep_id(void *argument)
