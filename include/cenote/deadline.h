@@ -39,6 +39,9 @@ typedef struct cen_deadline {
     int64_t ns_;
 } cen_deadline;
 
+/* In options: switches a limit or a time off that has a default. */
+#define CEN_OFF (-1)
+
 #define CEN_NOW CEN_DEADLINE_(INT64_MIN)
 #define CEN_NEVER CEN_DEADLINE_(INT64_MAX)
 

@@ -64,9 +64,6 @@ typedef struct cen_lease {
     void *slot;
 } cen_lease;
 
-/* Switches a limit off that has a default. */
-#define CEN_OFF (-1)
-
 /* ---- Making one ---------------------------------------------------------- */
 
 /* Which of several idle objects is lent. */

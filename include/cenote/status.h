@@ -39,7 +39,9 @@ extern "C" {
     X(10, REVOKED, "the object had been taken away from its holder")            \
     X(11, FORKED, "it belongs to the process that this one was forked from")    \
     X(12, MISUSE, "the call is not allowed from here")                          \
-    X(13, DRIVER, "the driver could not do it")
+    X(13, DRIVER, "the driver could not do it")                                 \
+    X(14, INTERRUPTED, "another thread asked that it be given up")              \
+    X(15, BUSY, "it is still in use")
 
 typedef enum cen_status {
 #define CEN_STATUS_ENUM_(code, name, sentence) CEN_##name = code,
