@@ -8,6 +8,7 @@
 #include <cenote/driver.h>
 #include <cenote/pool.h>
 #include <cenote/queue.h>
+#include <cenote/runtime.h>
 #include <cenote/status.h>
 #include <cenote/version.h>
 

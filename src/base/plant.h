@@ -47,7 +47,13 @@
     X(map_not_restored, "a bit that was cleared over a word with bits stays clear") \
     X(surplus_ends_in_silence, "those who waited through a surplus are not served when it ends") \
     X(lifo_is_fifo, "the two exact orders are exchanged") \
-    X(eager_without_rollback, "objects made before one failed are not closed")
+    X(eager_without_rollback, "objects made before one failed are not closed") \
+    X(errand_left_to_the_departing, "a helper that has lingered departs without a last look at the errands") \
+    X(errand_waits_for_the_busy, "no helper is started for an errand while one is there that is busy") \
+    X(alarm_moved_in_silence, "an alarm that is moved earlier does not wake the keeper") \
+    X(stop_forgets_a_thread, "whoever stops the threads of a runtime does not wait for them") \
+    X(advance_in_one_step, "virtual time jumps to its end before the alarms on the way are called") \
+    X(bell_stays_silent, "what is due before the last poll said does not ring the bell")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

@@ -19,6 +19,8 @@
     X(DIRECTORY, "the list of every live thing")                  \
     X(LOOK, "the readings of one who looks at a pool")            \
     X(POOL, "who waits for a pool, and its places")               \
+    X(RUNTIMES, "the process' own runtime, and who uses which")   \
+    X(RUNTIME, "alarms, errands and threads of a runtime")        \
     X(WAITLIST, "those who wait for one thing, in their order")
 
 typedef enum ceni_rank {

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A runtime: who keeps time for pools and makes the calls of their drivers
+ * that may block.
+ *
+ * Nobody needs to make one. Pools that name none share the process' own, which
+ * has no thread until something is to be done, and none after its last pool is
+ * gone. An explicit one keeps the threads of one part of a program apart:
+ *
+ *     cen_runtime *runtime;
+ *     cen_runtime_options options = CEN_RUNTIME_OPTIONS(.name = "orders");
+ *     cen_runtime_new(&options, &runtime, &error);
+ *     ... CEN_POOL_OPTIONS(.runtime = runtime, ...)
+ *     cen_runtime_free(runtime);          after its pools
+ *
+ * A manual one has no threads at all: the program calls it from its own loop.
+ *
+ *     struct pollfd fds[] = {{cen_runtime_fd(runtime), POLLIN, 0}, ...};
+ *     for (;;) {
+ *         int64_t ns = cen_runtime_poll(runtime);            runs what is due; when to come again
+ *         poll(fds, 2, ns < 0 ? -1 : (int)(ns / 1000000) + 1);
+ *     }
+ *
+ * A thread that waits in cen_pool_take for a pool of a manual runtime runs what
+ * is due meanwhile itself. Drivers that may block need threads: cen_pool_new
+ * refuses them here.
+ *
+ * With virtual time a manual runtime's clock stands still until the program
+ * moves it: so that timeouts, intervals and back-off can be tested without
+ * sleeping.
+ *
+ * Threads: every function may be called from any thread. A runtime's threads
+ * block all signals and have the system's stack size.
+ * Fork: the child of a fork has none of the threads. The process' own runtime is
+ * made anew there; an explicit one answers FORKED, and free gives its memory back.
+ */
+#ifndef CENOTE_RUNTIME_H
+#define CENOTE_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cenote/allocator.h>
+#include <cenote/deadline.h>
+#include <cenote/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cen_runtime cen_runtime;
+
+/* Zero means default in every field. Fields are only ever appended. */
+typedef struct cen_runtime_options {
+    size_t size;      /* sizeof(cen_runtime_options), set by the macro */
+    const char *name; /* copied; the threads' names begin with it; default "cenote" */
+    bool manual;      /* no threads; the program polls */
+    bool virtual_time; /* the clock moves by cen_runtime_advance only; needs manual */
+    int64_t linger_ns; /* how long a helper thread without work stays; default 10 s, CEN_OFF (-1): for ever */
+    const cen_allocator *allocator; /* default malloc */
+} cen_runtime_options;
+
+#define CEN_RUNTIME_OPTIONS(...) {.size = sizeof(cen_runtime_options), __VA_ARGS__}
+
+/* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM. */
+CEN_API cen_status cen_runtime_new(const cen_runtime_options *options, cen_runtime **out, cen_error *error);
+
+/* Ends the threads, waits for them and gives the memory back. NULL is allowed.
+ * Errors: BUSY (a pool that uses it has not been freed, something of one is
+ * still out, or another thread polls it), MISUSE (from one of its own threads, or
+ * from within its poll): nothing changes. */
+CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
+
+/* Runs everything that is due in a manual runtime, on this thread, and answers
+ * in how many nanoseconds to come again: when something will be due, or a little
+ * earlier if that is far away; 0 at once, -1 nothing is foreseen. Work that makes
+ * ever more work does not keep it: it answers 0 after some thousand calls.
+ * One thread at a time runs; a second that polls meanwhile, or a call from within,
+ * runs nothing and answers 0. In a runtime with threads, or a parent's, it does
+ * nothing and answers -1. */
+CEN_API int64_t cen_runtime_poll(cen_runtime *runtime);
+
+/* A descriptor that is readable when a manual runtime has something to do
+ * earlier than the last poll said; -1 if it has none. poll makes it unreadable. */
+CEN_API int cen_runtime_fd(cen_runtime *runtime);
+
+/* The runtime's clock, in nanoseconds: that of cen_clock, or the virtual one. NULL: the process' own runtime. */
+CEN_API int64_t cen_runtime_now(const cen_runtime *runtime);
+
+/* Moves virtual time by `ns` and runs all that becomes due on the way, each at
+ * its moment. Threads that wait for a pool of this runtime notice within some
+ * milliseconds. Waits while another thread polls.
+ * Errors: INVALID (not a virtual clock, or ns is negative), MISUSE (from within
+ * what it runs, or what poll runs), FORKED. */
+CEN_API cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns);
+
+typedef struct cen_runtime_stats {
+    uint32_t users;   /* pools */
+    uint32_t helpers; /* threads for calls that may block */
+    uint32_t busy;    /* of these, in a call */
+    uint32_t queued;  /* calls that wait for a helper */
+    uint32_t timers;
+    bool has_keeper;  /* the thread that keeps time is there */
+} cen_runtime_stats;
+
+/* NULL: the process' own; all zero if there is none now. Error: INVALID (out is NULL), FORKED. */
+CEN_API cen_status cen_runtime_look(cen_runtime *runtime, cen_runtime_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Alarms, and the keeper that calls them.
+ *
+ *     set:    in the wheel ............... unset: out again
+ *     keeper: wheel ▶ due ▶ taken out ▶ called, with no lock held
+ *
+ * Invariants
+ * I1  An alarm that is set is in the wheel or in `due`, once. Taking it out,
+ *     under the mutex, decides who has it: unset or the call.
+ * I2  While the keeper sleeps, keeper_until is no later than the first moment
+ *     in the wheel and `due` is empty, or keeper_turns has been turned since it
+ *     looked: it will not sleep, or is being woken.
+ * I3  has_keeper is true only of a keeper that was started. It is started with
+ *     the mutex held, once in the life of a runtime, so that nobody takes one
+ *     for granted whose start then fails.
+ *
+ * The naive set wakes the keeper always: a system call for every deadline that
+ * moves. The naive opposite compares with the wheel's first moment before the
+ * insertion: a keeper that was woken and has not looked yet is woken again and
+ * again, and one whose first alarm was moved later sleeps too long for the
+ * next. Here the comparison is with what the keeper itself said (I2).
+ *
+ * The wheel may ask to be advanced before its first moment; the keeper then
+ * wakes in vain, a handful of times at most for one alarm.
+ *
+ * keeper_turns is a futex word that is written under the mutex and relaxed.
+ * All else is ordered by the mutex.
+ *
+ * Tested by tests/unit/runtime/alarm_test.c, tests/explore/runtime_alarm_test.c.
+ */
+#include "base/plant.h"
+#include "runtime/inside.h"
+
+void ceni_alarm_init(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm))
+{
+    alarm->due = due;
+    ceni_timer_init(&alarm->timer);
+}
+
+/* ---- The keeper ------------------------------------------------------------------- */
+
+ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now)
+{
+    if (ceni_list_empty(&runtime->due)) ceni_wheel_advance(&runtime->wheel, now, &runtime->due);
+    ceni_timer *timer = ceni_timer_take(&runtime->due);
+    if (!timer) return CENI_RAN_NOTHING;
+    ceni_alarm *alarm = CENI_LIST_ENTRY(timer, ceni_alarm, timer);
+    uint64_t epoch = runtime->epoch;
+    ceni_runtime_unlock(runtime);
+    ceni_rank_expect_none("an alarm");
+    alarm->due(alarm); /* its memory may be gone when this returns */
+    if (!ceni_fork_is(epoch)) return CENI_RAN_AWAY;
+    ceni_runtime_lock(runtime);
+    return CENI_RAN_ONE;
+}
+
+static void sleep_locked(cen_runtime *runtime)
+{
+    int64_t until = ceni_wheel_next(&runtime->wheel);
+    uint32_t seen = ceni_word_locked(&runtime->keeper_turns);
+    runtime->keeper_until = until;
+    ceni_runtime_unlock(runtime);
+    ceni_futex_wait(&runtime->keeper_turns, seen, until);
+    ceni_runtime_lock(runtime);
+    runtime->keeper_until = INT64_MIN;
+}
+
+static void keep(void *argument)
+{
+    cen_runtime *runtime = argument;
+    ceni_runtime_thread self;
+    ceni_runtime_arrive_and_lock(runtime, &self);
+    while (!runtime->stopping) {
+        ceni_ran ran = ceni_alarms_run_locked(runtime, ceni_clock_now());
+        if (ran == CENI_RAN_AWAY) return;
+        if (ran == CENI_RAN_NOTHING) sleep_locked(runtime);
+    }
+    ceni_runtime_depart_locked(runtime, &self);
+}
+
+static cen_status have_keeper_locked(cen_runtime *runtime)
+{
+    if (runtime->has_keeper) return CEN_OK;
+    runtime->threads++;
+    cen_status status = ceni_runtime_start(runtime, "keeper", keep);
+    runtime->has_keeper = status == CEN_OK;
+    if (status != CEN_OK) runtime->threads--;
+    return status;
+}
+
+/* Whether the keeper must be woken for something at `moment`. One that has
+ * been called already is not called again. */
+static bool call_keeper_locked(cen_runtime *runtime, int64_t moment, bool moved)
+{
+    if (moment >= runtime->keeper_until || (moved && ceni_planted(alarm_moved_in_silence))) return false;
+    runtime->keeper_until = moment;
+    ceni_word_turn_locked(&runtime->keeper_turns);
+    return true;
+}
+
+/* ---- Set and unset ----------------------------------------------------------------- */
+
+bool ceni_alarm_set(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, cen_status *status)
+{
+    bool call = false;
+    cen_status had = CEN_OK;
+    ceni_runtime_lock(runtime);
+    if (!runtime->manual) had = have_keeper_locked(runtime);
+    bool moved = ceni_wheel_cancel(&runtime->wheel, &alarm->timer);
+    ceni_wheel_insert(&runtime->wheel, &alarm->timer, moment);
+    if (runtime->manual) ceni_manual_note_locked(runtime, moment);
+    else call = call_keeper_locked(runtime, moment, moved);
+    ceni_runtime_unlock(runtime);
+    /* The alarm may have been called by now, and all be gone: the address is only a name. */
+    if (call) ceni_futex_wake(&runtime->keeper_turns, 1);
+    if (status) *status = had;
+    return moved;
+}
+
+bool ceni_alarm_unset(cen_runtime *runtime, ceni_alarm *alarm)
+{
+    ceni_runtime_lock(runtime);
+    bool was_set = ceni_wheel_cancel(&runtime->wheel, &alarm->timer);
+    ceni_runtime_unlock(runtime);
+    return was_set;
+}

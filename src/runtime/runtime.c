@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making a runtime, who uses it, and its end.
+ *
+ * The process' own is made by the first who joins it, and found by all others
+ * in `process`. Its last user takes it out of there, under the lock, and then
+ * ends it: whoever joins meanwhile makes a new one, and for a moment there are
+ * two. Nothing ends it but its last user: what its threads are doing when main
+ * returns, they do until the process is gone.
+ *
+ * `process` is made by the first who asks, and made anew by the first who asks
+ * in a forked child, where the parent's lock may be held by a thread that does
+ * not exist. The claim names the process too: a child that is forked in the
+ * middle of it does not wait for a thread that it does not have.
+ *
+ * In a forked child a runtime of the parent's is memory and nothing else: users
+ * that end are counted down, under the child's own lock, and the last gives
+ * the memory of what was the process' own back.
+ *
+ * Invariants
+ * I1  `users` of every runtime, and `process.own`, are touched under the lock of
+ *     `process` only.
+ * I2  process.own has users; it is NULL as soon as there are none.
+ * I3  Whoever takes a runtime from process.own holds that lock until it has
+ *     counted itself or has done with it.
+ *
+ * Order table
+ * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
+ * [R1] process_lock | load of ready  | acquire | [R2] | the fresh lock and pointer | a thread locks what is still being made
+ * [R2] process_lock | store of ready | release | [R1] | the fresh lock and pointer | as [R1]
+ * All else is ordered by the locks.
+ *
+ * Tested by tests/unit/runtime/life_test.c, own_test.c, fork_test.c,
+ * tests/explore/runtime_life_test.c, tests/faults/runtime_faults_test.c.
+ */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/statics.h"
+#include "runtime/inside.h"
+
+static const int64_t default_linger_ns = INT64_C(10000000000);
+
+/* ---- The process' own, and the users of all --------------------------------------------- */
+
+static CENI_STATIC struct {
+    ceni_mutex mutex; /* rank RUNTIMES */
+    cen_runtime *own; /* NULL: there is none */
+} process;
+static CENI_STATIC _Atomic uint64_t claimed_by; /* the epoch of the process whose it is to be */
+static CENI_STATIC _Atomic uint64_t ready_for;  /* and of the one whose it is */
+
+static void process_lock(void)
+{
+    uint64_t epoch = ceni_fork_epoch();
+    while (ceni_load_acquire(&ready_for) != epoch) { /* [R1] */
+        uint64_t claim = ceni_load_relaxed(&claimed_by); /* carries nothing */
+        if (claim == epoch) {
+            ceni_thread_yield();
+        } else if (ceni_cas_relaxed(&claimed_by, &claim, epoch)) { /* carries nothing: decides who */
+            process.mutex = (ceni_mutex){0};
+            process.own = NULL;
+            ceni_store_release(&ready_for, epoch); /* [R2] */
+        }
+    }
+    ceni_mutex_lock(&process.mutex, CENI_RANK_RUNTIMES);
+}
+
+static void process_unlock(void)
+{
+    ceni_mutex_unlock(&process.mutex, CENI_RANK_RUNTIMES);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------- */
+
+static cen_runtime *make(const cen_runtime_options *o)
+{
+    static const int64_t first_virtual_moment = 1000000000;
+    cen_runtime *runtime = ceni_alloc(o->allocator, sizeof *runtime, _Alignof(cen_runtime));
+    if (!runtime) return NULL;
+    runtime->epoch = ceni_fork_epoch();
+    runtime->allocator = o->allocator;
+    runtime->linger_ns = o->linger_ns == CEN_OFF ? CENI_FOREVER : o->linger_ns ? o->linger_ns : default_linger_ns;
+    runtime->manual = o->manual;
+    runtime->virtual_time = o->virtual_time;
+    runtime->bell = (ceni_bell){-1, -1};
+    snprintf(runtime->name, sizeof runtime->name, "%s", o->name ? o->name : "cenote");
+    runtime->keeper_until = INT64_MIN;
+    runtime->said = CENI_FOREVER;
+    ceni_store_relaxed(&runtime->clock, first_virtual_moment); /* nobody knows it yet; carries nothing */
+    ceni_list_init(&runtime->due);
+    ceni_list_init(&runtime->errands);
+    ceni_list_init(&runtime->idle);
+    ceni_list_init(&runtime->members);
+    ceni_wheel_init(&runtime->wheel, ceni_runtime_now(runtime));
+    return runtime;
+}
+
+void ceni_runtime_release(cen_runtime *runtime)
+{
+    if (runtime->bell.read_fd >= 0 || runtime->bell.write_fd >= 0) ceni_bell_fini(&runtime->bell);
+    ceni_free(runtime->allocator, runtime, sizeof *runtime, _Alignof(cen_runtime));
+}
+
+/* ---- Users ---------------------------------------------------------------------------------- */
+
+/* Counts a user of the process' own; `made` becomes it if there is none. */
+static cen_runtime *join_own(cen_runtime *made)
+{
+    process_lock();
+    if (!process.own) process.own = made;
+    cen_runtime *own = process.own;
+    if (own) own->users++;
+    process_unlock();
+    return own;
+}
+
+static cen_status join_or_make_own(cen_runtime **out)
+{
+    static const cen_runtime_options usual = CEN_RUNTIME_OPTIONS(.name = NULL);
+    cen_runtime *found = join_own(NULL);
+    if (!found) {
+        cen_runtime *made = make(&usual);
+        if (!made) return CEN_NO_MEMORY;
+        made->own = true;
+        found = join_own(made);
+        if (found != made) ceni_runtime_release(made); /* another was first */
+    }
+    *out = found;
+    return CEN_OK;
+}
+
+cen_status ceni_runtime_join(cen_runtime *runtime, cen_runtime **out)
+{
+    if (!runtime) return join_or_make_own(out);
+    if (!ceni_fork_is(runtime->epoch)) return CEN_FORKED;
+    process_lock();
+    runtime->users++;
+    process_unlock();
+    *out = runtime;
+    return CEN_OK;
+}
+
+void ceni_runtime_leave(cen_runtime *runtime)
+{
+    process_lock();
+    bool ends = --runtime->users == 0 && runtime->own;
+    if (ends && process.own == runtime) process.own = NULL;
+    process_unlock();
+    if (!ends) return; /* and whoever frees an explicit one may have done so by now */
+    if (!ceni_fork_is(runtime->epoch) || ceni_runtime_stop(runtime)) ceni_runtime_release(runtime);
+}
+
+/* ---- Explicit ones ---------------------------------------------------------------------------- */
+
+static cen_status refuse(cen_error *error, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_runtime_new: %s", what);
+}
+
+static cen_status check_options(const cen_runtime_options *o, cen_error *error)
+{
+    if (!o) return refuse(error, "options is NULL");
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_runtime_new: options.size is %zu, not %zu; fill options with CEN_RUNTIME_OPTIONS", o->size,
+                              sizeof *o);
+    if (o->virtual_time && !o->manual) return refuse(error, "options.virtual_time needs options.manual");
+    if (o->linger_ns < CEN_OFF)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_runtime_new: options.linger_ns is %lld, which is neither a time nor CEN_OFF",
+                              (long long)o->linger_ns);
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
+        return refuse(error, "options.allocator lacks alloc or free");
+    return CEN_OK;
+}
+
+cen_status cen_runtime_new(const cen_runtime_options *o, cen_runtime **out, cen_error *error)
+{
+    if (!out) return refuse(error, "out is NULL");
+    cen_status status = check_options(o, error);
+    if (status != CEN_OK) return status;
+    cen_runtime *runtime = make(o);
+    if (!runtime) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_runtime_new: there is no memory for it");
+    int code = 0;
+    if (o->manual && ceni_bell_init(&runtime->bell, &code) != CEN_OK) goto undo_runtime;
+    *out = runtime;
+    return CEN_OK;
+
+undo_runtime:
+    ceni_runtime_release(runtime);
+    return ceni_error_set(error, CEN_SYSTEM, code, "cen_runtime_new: the system has no descriptor for it (errno %d)", code);
+}
+
+/* Why it cannot end, if it cannot. */
+static cen_status end_refused(cen_runtime *runtime)
+{
+    process_lock();
+    ceni_runtime_lock(runtime);
+    bool inside = ceni_runtime_is_member_locked(runtime) || runtime->runner == ceni_thread_id();
+    bool busy = runtime->users > 0 || runtime->runner;
+    ceni_runtime_unlock(runtime);
+    process_unlock();
+    return inside ? CEN_MISUSE : busy ? CEN_BUSY : CEN_OK;
+}
+
+cen_status cen_runtime_free(cen_runtime *runtime)
+{
+    if (!runtime) return CEN_OK;
+    if (ceni_fork_is(runtime->epoch)) {
+        cen_status refused = end_refused(runtime);
+        if (refused != CEN_OK) return refused;
+        ceni_runtime_stop(runtime);
+    }
+    ceni_runtime_release(runtime);
+    return CEN_OK;
+}
+
+/* ---- What it is, and what it does ------------------------------------------------------------ */
+
+bool ceni_runtime_is_manual(const cen_runtime *runtime)
+{
+    return runtime->manual;
+}
+
+bool ceni_runtime_is_virtual(const cen_runtime *runtime)
+{
+    return runtime->virtual_time;
+}
+
+int64_t ceni_runtime_now(const cen_runtime *runtime)
+{
+    return runtime->virtual_time ? ceni_load_relaxed(&runtime->clock) : ceni_clock_now(); /* a number; carries nothing */
+}
+
+int64_t cen_runtime_now(const cen_runtime *runtime)
+{
+    return runtime ? ceni_runtime_now(runtime) : ceni_clock_now();
+}
+
+static uint32_t length_of(const ceni_list *list)
+{
+    uint32_t length = 0;
+    for (const ceni_list *link = list->next; link != list; link = link->next) length++;
+    return length;
+}
+
+cen_status cen_runtime_look(cen_runtime *runtime, cen_runtime_stats *out)
+{
+    if (!out) return CEN_INVALID;
+    if (runtime && !ceni_fork_is(runtime->epoch)) return CEN_FORKED;
+    *out = (cen_runtime_stats){0};
+    process_lock();
+    if (!runtime) runtime = process.own;
+    if (runtime) {
+        ceni_runtime_lock(runtime);
+        out->users = runtime->users;
+        out->helpers = runtime->helpers;
+        out->busy = runtime->helpers - runtime->spare;
+        out->queued = runtime->queued;
+        out->timers = (uint32_t)runtime->wheel.count + length_of(&runtime->due);
+        out->has_keeper = runtime->has_keeper;
+        ceni_runtime_unlock(runtime);
+    }
+    process_unlock();
+    return CEN_OK;
+}

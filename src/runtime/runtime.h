@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runtime as the rooms above it see it: alarms and errands.
+ *
+ * An alarm is a call at a moment, an errand a call on a helper thread, where it
+ * may block. Both records are part of whatever they are for, whose memory must
+ * stay until the call has returned: whoever sets an alarm or posts an errand
+ * counts it as a hand on itself, and drops that when the call ends, or when
+ * unset says that there will be none.
+ *
+ * The runtime calls with no lock held, and touches the record no more once the
+ * call has begun. Neither function below may be called with a lock held whose
+ * rank is at or above CENI_RANK_RUNTIME.
+ *
+ * Threads: everything from any thread, also from within alarms and errands.
+ */
+#ifndef CENI_RUNTIME_RUNTIME_H
+#define CENI_RUNTIME_RUNTIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cenote/runtime.h>
+
+#include "base/list.h"
+#include "sync/wheel.h"
+
+/* A call at a moment, on the runtime's keeper, or in poll. It should be short. */
+typedef struct ceni_alarm {
+    void (*due)(struct ceni_alarm *alarm); /* set before the first use, as below */
+    /* the runtime's, under its lock */
+    ceni_timer timer;
+} ceni_alarm;
+
+/* A call on a helper, or in poll of a manual runtime. */
+typedef struct ceni_errand {
+    void (*run)(struct ceni_errand *errand);
+    /* the runtime's, under its lock */
+    ceni_list link;
+    uint32_t wanted; /* how many more threads are to run it */
+} ceni_errand;
+
+/* Counts a user of the runtime, or, for NULL, of the process' own, which is
+ * made if there is none. Errors: NO_MEMORY, SYSTEM, FORKED. */
+cen_status ceni_runtime_join(cen_runtime *runtime, cen_runtime **out);
+
+/* The user is gone. May be called on any thread, the runtime's own included;
+ * the process' own runtime ends with its last user: when this returns its idle
+ * threads have ended, except the calling one. */
+void ceni_runtime_leave(cen_runtime *runtime);
+
+/* Whether nothing that blocks may be called here. */
+bool ceni_runtime_is_manual(const cen_runtime *runtime);
+
+/* Whether its clock is virtual: then nobody can sleep until a moment of it. */
+bool ceni_runtime_is_virtual(const cen_runtime *runtime);
+
+int64_t ceni_runtime_now(const cen_runtime *runtime);
+
+/* Makes a record ready. None of what follows may be called in a child that was
+ * forked after the runtime was made: it would touch the parent's lock. */
+void ceni_alarm_init(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm));
+void ceni_errand_init(ceni_errand *errand, void (*run)(ceni_errand *errand));
+
+/* Lets the alarm be due at `moment`, or at once if that has passed; one that is
+ * set already is moved: true then, and it will still be due once. If no thread
+ * could be had, the next call of this tries again, and *status, if it is not
+ * NULL, says SYSTEM; the alarm is set all the same. */
+bool ceni_alarm_set(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, cen_status *status);
+
+/* True: it was set and will not be due. False: it was not set, or its call has begun. */
+bool ceni_alarm_unset(cen_runtime *runtime, ceni_alarm *alarm);
+
+/* Lets one more helper run the errand, soon. A helper is started if none is
+ * free: what blocks one errand never holds up another. If no thread can be
+ * had it waits for the helpers there are; SYSTEM if there are none, and then
+ * nothing was posted. */
+cen_status ceni_errand_post(cen_runtime *runtime, ceni_errand *errand);
+
+/* What a thread does that waits for something of a manual runtime: runs what is
+ * due, and answers until when it may sleep at most, on the real clock. In a
+ * runtime with threads: CENI_FOREVER at once. */
+int64_t ceni_runtime_tend(cen_runtime *runtime);
+
+#endif

@@ -1,0 +1,17 @@
+# Tests of src/runtime
+# What needs processes, descriptors or the system's threads runs on the real
+# seam; all else in a world, in virtual time.
+cenote_test(unit/runtime/alarm_test.c WORLD)
+cenote_test(unit/runtime/errand_test.c WORLD)
+cenote_test(unit/runtime/life_test.c WORLD)
+cenote_test(unit/runtime/manual_test.c WORLD)
+cenote_test(unit/runtime/poll_test.c REAL)
+cenote_test(unit/runtime/poll_test.c PORTABLE)
+cenote_test(unit/runtime/own_test.c REAL)
+cenote_test(unit/runtime/fork_test.c REAL)
+##cenote_test(faults/runtime_faults_test.c WORLD support/faults.c)
+
+# Under every schedule
+##cenote_test(explore/runtime_alarm_test.c WORLD)
+##cenote_test(explore/runtime_errand_test.c WORLD)
+##cenote_test(explore/runtime_life_test.c WORLD)
