@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runtime when memory, threads or descriptors cannot be had: nothing leaks,
+ * what was promised is done, and the next call tries again.
+ */
+#include "support/faults.h"
+#include "support/world.h"
+#include "unit/runtime/runtimes.h"
+
+static const int64_t second = 1000000000;
+
+/* ---- Making one --------------------------------------------------------------------- */
+
+static cen_runtime *runtime;
+static cen_runtime_options to_make;
+
+static cen_status make_one(void)
+{
+    cen_error error = {.status = CEN_OK};
+    cen_status status = cen_runtime_new(&to_make, &runtime, &error);
+    expect(status == CEN_OK || (error.status == status && strstr(error.text, "cen_runtime_new: ")));
+    return status;
+}
+
+static const char *no_memory_and_nothing_made(cen_status status)
+{
+    return status != CEN_NO_MEMORY ? "it does not say NO_MEMORY" : runtime ? "the output was written" : NULL;
+}
+
+static const char *no_descriptor_and_nothing_made(cen_status status)
+{
+    return status != CEN_SYSTEM ? "it does not say SYSTEM" : runtime ? "the output was written" : NULL;
+}
+
+static void free_it(void)
+{
+    expect_equal(cen_runtime_free(runtime), CEN_OK);
+    runtime = NULL;
+}
+
+TEST(a_runtime_that_gets_no_memory_or_no_descriptor_leaves_nothing_behind)
+{
+    for (int manual = 0; manual < 2; manual++) {
+        to_make = (cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = manual);
+        fault_sweep memory = {.mask = CENI_FAULT_ALLOC, .operation = make_one, .check = no_memory_and_nothing_made, .undo = free_it};
+        expect_equal(fault_sweep_check(&memory), 1);
+    }
+    fault_sweep descriptor = {.mask = CENI_FAULT_FD, .operation = make_one, .check = no_descriptor_and_nothing_made, .undo = free_it};
+    expect_equal(fault_sweep_check(&descriptor), 1);
+}
+
+static cen_status join_it(void)
+{
+    return ceni_runtime_join(NULL, &runtime);
+}
+
+static void leave_it(void)
+{
+    if (runtime) ceni_runtime_leave(runtime);
+    runtime = NULL;
+}
+
+TEST(one_who_joins_and_gets_no_memory_is_told_so_and_is_not_counted)
+{
+    fault_sweep sweep = {.mask = CENI_FAULT_ANY, .operation = join_it, .check = no_memory_and_nothing_made, .undo = leave_it};
+    expect_equal(fault_sweep_check(&sweep), 1);
+    expect_equal(look_at(NULL).users, 0);
+}
+
+/* ---- No keeper ------------------------------------------------------------------------ */
+
+TEST(an_alarm_for_which_no_keeper_can_be_had_is_set_all_the_same_and_the_next_set_tries_again)
+{
+    cen_runtime *own = join_own();
+    chime one, two;
+    cen_status status = CEN_OK;
+    init_chime(&one, own, 0);
+    init_chime(&two, own, 0);
+    int64_t now = ceni_clock_now();
+    for (int i = 0; i < 2; i++) {
+        ceni_fault_arm(CENI_FAULT_THREAD, 1);
+        expect_equal(ceni_alarm_set(own, &one.alarm, now + second, &status), i > 0);
+        expect(ceni_fault_disarm());
+        expect_equal(status, CEN_SYSTEM);
+        expect(!look_at(own).has_keeper);
+        expect_equal(look_at(own).timers, 1);
+    }
+    ceni_fault_arm(CENI_FAULT_THREAD, 1);
+    expect(!ceni_alarm_set(own, &two.alarm, now + 3 * second, NULL)); /* who does not ask is not told */
+    expect(ceni_fault_disarm());
+    expect(unset_chime(&two));
+    pass_until(now + 2 * second);
+    expect_equal(one.calls, 0);
+    set_chime(&two, now + 3 * second);
+    ceni_world_settle();
+    expect_equal(one.calls, 1); /* late, but not lost */
+    pass_until(now + 3 * second);
+    expect_equal(two.calls, 1);
+    ceni_runtime_leave(own);
+}
+
+/* ---- No helper ------------------------------------------------------------------------ */
+
+static job jobs[3];
+
+static void make_with_jobs(void)
+{
+    runtime = make_runtime(.name = NULL);
+    for (int i = 0; i < 3; i++) init_job(&jobs[i], runtime);
+}
+
+static cen_status post_first(void)
+{
+    return ceni_errand_post(runtime, &jobs[0].errand);
+}
+
+static const char *nothing_was_posted(cen_status status)
+{
+    ceni_world_settle();
+    cen_runtime_stats stats = look_at(runtime);
+    if (status != CEN_SYSTEM) return "it does not say SYSTEM";
+    if (stats.queued || stats.helpers) return "something was posted or started";
+    if (post_first() != CEN_OK) return "it cannot be posted afterwards";
+    ceni_world_settle();
+    return ceni_load_seq_cst(&jobs[0].ended) == 1 ? NULL : "it was not run once afterwards";
+}
+
+TEST(an_errand_for_which_there_is_no_helper_at_all_is_refused)
+{
+    fault_sweep sweep = {.mask = CENI_FAULT_THREAD, .setup = make_with_jobs, .operation = post_first, .check = nothing_was_posted, .undo = free_it};
+    expect_equal(fault_sweep_check(&sweep), 1);
+}
+
+TEST(an_errand_for_which_no_further_helper_can_be_had_waits_for_those_there_are)
+{
+    make_with_jobs();
+    shut_gate(&jobs[0]);
+    post_job(&jobs[0]);
+    ceni_world_settle();
+    ceni_fault_arm(CENI_FAULT_THREAD, 1);
+    post_job(&jobs[1]);
+    expect(ceni_fault_disarm());
+    ceni_world_settle();
+    expect_equal(look_at(runtime).queued, 1);
+    expect_equal(ceni_load_seq_cst(&jobs[1].runs), 0);
+    open_gate(&jobs[0]);
+    ceni_world_settle();
+    expect_equal(ceni_load_seq_cst(&jobs[1].ended), 1);
+    expect_equal(look_at(runtime).helpers, 1);
+    free_it();
+}
+
+/* The first blocks, the second found no helper; the third brings one for each. */
+TEST(the_next_post_brings_the_helpers_that_could_not_be_had_before)
+{
+    make_with_jobs();
+    shut_gate(&jobs[0]);
+    shut_gate(&jobs[1]);
+    post_job(&jobs[0]);
+    ceni_world_settle();
+    ceni_fault_arm(CENI_FAULT_THREAD, 1);
+    post_job(&jobs[1]);
+    expect(ceni_fault_disarm());
+    post_job(&jobs[2]);
+    ceni_world_settle();
+    expect_equal(ceni_load_seq_cst(&jobs[1].runs), 1);
+    expect_equal(ceni_load_seq_cst(&jobs[2].ended), 1);
+    expect_equal(look_at(runtime).helpers, 3);
+    open_gate(&jobs[0]);
+    open_gate(&jobs[1]);
+    ceni_world_settle();
+    free_it();
+}
+
+/* ---- Waking for no reason --------------------------------------------------------------- */
+
+static cen_status use_everything(void)
+{
+    chime one;
+    int64_t now = ceni_clock_now();
+    init_chime(&one, runtime, 0);
+    set_chime(&one, now + second);
+    post_job(&jobs[0]);
+    pass_until(now + second - 1);
+    if (one.calls != 0) return CEN_TIMEOUT;
+    pass_until(now + second);
+    post_job(&jobs[1]);
+    ceni_world_settle();
+    bool all = one.calls == 1 && ceni_load_seq_cst(&jobs[0].ended) == 1 && ceni_load_seq_cst(&jobs[1].ended) == 1;
+    return all && look_at(runtime).helpers == 1 ? CEN_OK : CEN_CLOSED;
+}
+
+static const char *done_all_the_same(cen_status status)
+{
+    return status == CEN_OK ? NULL : "a wake-up for no reason changes what is done";
+}
+
+TEST(threads_that_wake_for_no_reason_do_what_they_did_before)
+{
+    fault_sweep sweep = {.mask = CENI_FAULT_WAIT, .setup = make_with_jobs, .operation = use_everything, .check = done_all_the_same, .undo = free_it};
+    expect(fault_sweep_check(&sweep) >= 3);
+}
+
+/* ---- The end needs nothing ----------------------------------------------------------------- */
+
+TEST(a_runtime_ends_although_nothing_can_be_had_any_more)
+{
+    make_with_jobs();
+    chime one;
+    init_chime(&one, runtime, 0);
+    set_chime(&one, CENI_FOREVER);
+    for (int i = 0; i < 3; i++) post_job(&jobs[i]);
+    ceni_world_settle();
+    expect(unset_chime(&one));
+    ceni_fault_arm(CENI_FAULT_ANY & ~(unsigned)CENI_FAULT_WAIT, 1);
+    free_it();
+    expect(!ceni_fault_disarm()); /* it did not even ask */
+    expect_equal(ceni_world_bytes(), 0);
+}
