@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The runtime's threads on the real system: how many there are, what they are called, which signals they take. */
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/port/tasks.h"
 #include "unit/runtime/runtimes.h"
 
-static unsigned count_threads(void)
-{
-    unsigned count = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    expect(tasks != NULL);
-    for (struct dirent *entry; (entry = readdir(tasks));) count += entry->d_name[0] != '.';
-    closedir(tasks);
-    return count;
-}
-
-/* A thread that was joined is listed until the kernel has let go of it. The test's own time limit ends the wait. */
-static void await_threads(unsigned count)
-{
-    while (count_threads() != count) ceni_sleep_until(ceni_clock_now() + 100000);
-}
+static unsigned at_rest;
 
 static void use(cen_runtime *runtime, unsigned helpers)
 {
@@ -35,34 +21,37 @@ static void use(cen_runtime *runtime, unsigned helpers)
     set_chime(&alarm, CENI_FOREVER);
     for (unsigned i = 0; i < helpers; i++) post_job(&errand);
     await_count(&errand.runs, helpers);
-    expect_equal(count_threads(), helpers + 2); /* this one and the keeper */
+    expect_equal(count_threads(), at_rest + helpers + 1); /* and the keeper */
     expect_equal(look_at(runtime).busy, helpers);
     open_gate(&errand);
     await_count(&errand.ended, helpers);
+    while (look_at(runtime).busy > 0) ceni_thread_yield(); /* or the next would not find them spare */
     expect(unset_chime(&alarm));
 }
 
 TEST(the_process_own_runtime_has_no_thread_before_there_is_work_and_none_after_its_last_user)
 {
+    at_rest = threads_at_rest();
     for (unsigned round = 0; round < 3; round++) {
         cen_runtime *first = join_own(), *second = join_own();
-        expect_equal(count_threads(), 1);
+        expect_equal(count_threads(), at_rest);
         use(first, 4);
         ceni_runtime_leave(first);
         use(second, 5);
         ceni_runtime_leave(second);
-        await_threads(1);
+        await_threads(at_rest);
         expect_equal(look_at(NULL).users, 0);
     }
 }
 
 TEST(an_explicit_runtime_takes_its_threads_along)
 {
+    at_rest = threads_at_rest();
     cen_runtime *runtime = make_runtime(.name = "explicit");
-    expect_equal(count_threads(), 1);
+    expect_equal(count_threads(), at_rest);
     use(runtime, 3);
     free_runtime(runtime);
-    await_threads(1);
+    await_threads(at_rest);
 }
 
 static void leave_inside(job *self)
@@ -72,6 +61,7 @@ static void leave_inside(job *self)
 
 TEST(a_helper_on_which_the_last_user_leaves_ends_itself)
 {
+    at_rest = threads_at_rest();
     for (int round = 0; round < 20; round++) {
         cen_runtime *runtime = join_own();
         use(runtime, 2);
@@ -80,12 +70,13 @@ TEST(a_helper_on_which_the_last_user_leaves_ends_itself)
         last.inside = leave_inside;
         post_job(&last);
         await_count(&last.ended, 1);
-        await_threads(1);
+        await_threads(at_rest);
     }
 }
 
 TEST(a_helper_that_has_lingered_is_gone)
 {
+    at_rest = threads_at_rest();
     cen_runtime *runtime = make_runtime(.linger_ns = 1);
     job errand;
     init_job(&errand, runtime);
@@ -93,7 +84,7 @@ TEST(a_helper_that_has_lingered_is_gone)
         post_job(&errand);
         await_count(&errand.ended, round);
     }
-    await_threads(1);
+    await_threads(at_rest);
     expect_equal(look_at(runtime).helpers, 0);
     free_runtime(runtime);
 }
