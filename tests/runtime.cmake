@@ -16,3 +16,7 @@ cenote_test(explore/runtime_alarm_test.c WORLD)
 cenote_test(explore/runtime_errand_test.c WORLD)
 cenote_test(explore/runtime_life_test.c WORLD)
 cenote_test(explore/runtime_manual_test.c WORLD)
+
+# Load on real threads
+cenote_test(stress/runtime_stress.c REAL)
+cenote_test(stress/runtime_stress.c PORTABLE)
