@@ -28,7 +28,9 @@
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
  * [R1] process_lock | load of ready  | acquire | [R2] | the fresh lock and pointer | a thread locks what is still being made
  * [R2] process_lock | store of ready | release | [R1] | the fresh lock and pointer | as [R1]
- * All else is ordered by the locks.
+ * All else is ordered by the locks. [R1] and [R2] matter in a forked child, where
+ * the lock may look held; no explored test can miss them, since a world has no
+ * fork and finds zeros where zeros are put.
  *
  * Tested by tests/unit/runtime/life_test.c, own_test.c, fork_test.c,
  * tests/explore/runtime_life_test.c, tests/faults/runtime_faults_test.c.
