@@ -29,7 +29,7 @@ EXPLORE(an_errand_that_meets_a_helper_about_to_depart_is_run, 3)
     await_departed();
 }
 
-EXPLORE(an_errand_that_meets_a_helper_about_to_fall_idle_is_run, 4)
+EXPLORE(an_errand_that_meets_a_helper_about_to_fall_idle_is_run, 3)
 {
     begin(CEN_OFF);
     post_job(&first);
