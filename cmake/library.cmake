@@ -8,6 +8,8 @@
 set(rooms base port record sync runtime pool)
 set(cenote_sources)
 set(port_common_sources)
+set(port_unwind_sources)
+set(port_no_unwind_sources)
 set(port_linux_sources)
 set(port_portable_sources)
 set(port_fake_sources)
@@ -19,6 +21,17 @@ if(CENOTE_PORTABLE OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(port_chosen_sources ${port_portable_sources})
 else()
   set(port_chosen_sources ${port_linux_sources})
+endif()
+
+include(CheckCSourceCompiles)
+check_c_source_compiles("
+  #include <unwind.h>
+  static _Unwind_Reason_Code step(struct _Unwind_Context *c, void *a) { (void)c, (void)a; return _URC_NO_REASON; }
+  int main(void) { return (int)_Unwind_Backtrace(step, 0); }" CENOTE_HAS_UNWINDER)
+if(CENOTE_HAS_UNWINDER)
+  list(APPEND port_common_sources ${port_unwind_sources})
+else()
+  list(APPEND port_common_sources ${port_no_unwind_sources})
 endif()
 
 add_library(cenote-objects OBJECT ${cenote_sources} ${port_common_sources} ${port_chosen_sources})
@@ -40,6 +53,8 @@ endforeach()
 set(version_script ${CMAKE_SOURCE_DIR}/src/cenote.map)
 # nodelete: the thread-exit key's destructor must stay mapped after a dlclose.
 target_link_options(cenote-shared PRIVATE -Wl,--version-script=${version_script} -Wl,-z,nodelete -Wl,-z,defs -Wl,-Bsymbolic-functions)
+# The unwinder, for backtraces, comes along: the library needs nothing but libc.
+target_link_options(cenote-shared PRIVATE -static-libgcc)
 set_target_properties(cenote-shared PROPERTIES LINK_DEPENDS ${version_script})
 if(CMAKE_C_FLAGS MATCHES "fsanitize")
   target_link_options(cenote-shared PRIVATE -Wl,-z,undefs) # the sanitizers' own symbols come with the program

@@ -14,15 +14,23 @@
  *     cen_driver driver = {&buffers, NULL};
  *
  * A driver value is two pointers, copied by whoever receives it; what they
- * point to must live as long as the pool.
+ * point to must live until `fini` has been called, or, without one, until the
+ * pool was freed and all its objects are back.
  *
- * Threads: a pool calls its driver's functions from whatever thread needs one,
- * several at a time, each for another object, and holds no lock meanwhile.
- * Cancellation of the thread is disabled during the call.
+ * Where they run. A driver whose functions are quick, as that one's, is called
+ * on the thread that needs the object: inline. One that may block, because it
+ * speaks with a server, says so in `blocks`: then open, reset, test and close
+ * run on helper threads of the pool's runtime, a few at a time for each pool,
+ * so that a server that does not answer holds up nobody else. `check`,
+ * `abandon` and `interrupt` are always called inline and must be quick.
+ *
+ * Threads: several calls may go on at a time, each for another object, and no
+ * lock is held meanwhile. Cancellation of the thread is disabled during the call.
  */
 #ifndef CENOTE_DRIVER_H
 #define CENOTE_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <cenote/status.h>
@@ -31,7 +39,15 @@
 extern "C" {
 #endif
 
-/* Any of the functions may be NULL. Fields are only ever appended. */
+/* What a look at an object's memory says about it. */
+typedef enum cen_condition {
+    CEN_CLEAN = 0, /* as good as new */
+    CEN_DIRTY,     /* usable after a reset: a transaction is open, say */
+    CEN_BROKEN,    /* to be closed */
+} cen_condition;
+
+/* Any of the functions may be NULL. Fields are only ever appended; those that a
+ * program does not know, because `size` is smaller, are zero. */
 typedef struct cen_driver_calls {
     size_t size; /* sizeof(cen_driver_calls) */
 
@@ -49,6 +65,36 @@ typedef struct cen_driver_calls {
      * using it right now, and may give it back, and so have it closed, only
      * after this returned. NULL: there is nothing that could be done. */
     void (*interrupt)(void *argument, void *object);
+
+    /* open, close, reset or test may block. */
+    bool blocks;
+
+    /* Called once by cen_pool_new, before anything else; if it fails so does
+     * cen_pool_new, with its error, and fini is not called. */
+    cen_status (*init)(void *argument, cen_error *error);
+
+    /* Called once, last of all, when the pool's memory is about to be given
+     * back: on the thread that freed the pool, or that brought the last object
+     * of a freed pool back. */
+    void (*fini)(void *argument);
+
+    /* Looks at the object's memory, never at a server: whenever it is given
+     * back. NULL: what is given is clean. */
+    cen_condition (*check)(void *argument, void *object);
+
+    /* Makes a dirty object clean. Whatever but OK: it is closed. NULL: dirty objects are closed. */
+    cen_status (*reset)(void *argument, void *object, cen_error *error);
+
+    /* Finds out, by asking the server say, whether the object still works:
+     * idle ones now and then, and one that has been idle for long before it is
+     * lent, on the taker's thread then. Whatever but OK: it is closed. NULL:
+     * objects are believed to work. */
+    cen_status (*test)(void *argument, void *object, cen_error *error);
+
+    /* Lets go of an object that is another process', after fork, or that a
+     * holder has lost: free what is this process' own (close the descriptor)
+     * and say no goodbye to a server. NULL: it is left as it is. */
+    void (*abandon)(void *argument, void *object);
 } cen_driver_calls;
 
 typedef struct cen_driver {

@@ -46,6 +46,7 @@
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
+#include <cenote/runtime.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -77,11 +78,48 @@ typedef enum cen_order {
     CEN_ORDER_FIFO,
 } cen_order;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* What becomes of an object whose owner has ended: the thread that took it is
+ * gone and did not give it back. */
+typedef enum cen_owner_policy {
+    CEN_OWNER_CLOSE = 0, /* it is closed: nobody knows in which condition it is */
+    CEN_OWNER_TEST,      /* it is checked, reset and tested as the driver can, and lent again if that went well */
+    CEN_OWNER_REUSE,     /* it is given back as it is */
+} cen_owner_policy;
+
+/* What is done about an object that was held for longer than leak_ns. */
+typedef enum cen_leak_policy {
+    CEN_LEAK_REPORT = 0, /* it is reported, once for each lease */
+    /* Also its lease ends, the driver's interrupt and abandon are called, and
+     * its place is free for another: the holder must not use it any more, and
+     * its give answers STALE. */
+    CEN_LEAK_RECLAIM,
+} cen_leak_policy;
+
+/* What the child of a fork has of the pool. The parent never notices. */
+typedef enum cen_fork_policy {
+    CEN_FORK_REFUSE = 0, /* every call answers FORKED and touches nothing */
+    /* Its first call makes the pool anew: empty, with fresh memory, the same
+     * options, no listener, and on the process' own runtime, whatever the parent's
+     * was. The driver's abandon is called for what the parent has, idle or held,
+     * except what it was just opening or closing; init is not called again. Old
+     * leases answer FORKED. Without memory or a thread for it, every call answers
+     * NO_MEMORY or SYSTEM, and the next tries again. What was closed stays FORKED. */
+    CEN_FORK_RENEW,
+} cen_fork_policy;
+
+/* A thread that would wait for a pool all of whose objects it holds itself. */
+typedef enum cen_self_wait {
+    CEN_SELF_WAIT_TELL = 0, /* the event stream and the text of the timeout say so */
+    CEN_SELF_WAIT_FAIL,     /* its take answers MISUSE at once; looks at all slots before a wait */
+} cen_self_wait;
+
+/* Zero means default in every field, and CEN_OFF switches a limit off. Fields
+ * are only ever appended; those that a program does not know, because `size` is
+ * smaller, have their defaults. "Blocking": if driver.calls->blocks is set. */
 typedef struct cen_pool_options {
     size_t size;       /* sizeof(cen_pool_options), set by the macro */
-    const char *name;  /* copied, at most 31 bytes kept; default "pool" */
-    cen_driver driver; /* makes and ends objects; default: only what is adopted */
+    const char *name;  /* copied, at most 31 bytes kept; default "pool"; fixed */
+    cen_driver driver; /* makes and ends objects; default: only what is adopted; fixed */
     uint32_t max;      /* objects at most, 1 to CEN_POOL_MOST; default 10 */
     /* All objects are made by cen_pool_new, in order, on the calling thread.
      * Default: none is; each is made when it is wanted and none is idle. */
@@ -93,10 +131,46 @@ typedef struct cen_pool_options {
      * overtaken, which costs a switch of threads at every give. */
     int64_t overtake_ns;
     /* Every take reads the clock, so that holders are listed with the exact
-     * time; about 25 ns a take. Default: at least how long, by cen_pool_holders. */
+     * time; about 25 ns a take. Default: at least how long, by whoever looked
+     * first: cen_pool_holders, cen_pool_explain, the text of a take that failed, the housekeeper's rounds. */
     bool exact_times;
-    const cen_allocator *allocator; /* default malloc */
+    const cen_allocator *allocator; /* default malloc; fixed */
+    cen_runtime *runtime;           /* keeps time and runs what blocks; default the process' own; fixed */
+    cen_fork_policy on_fork;        /* fixed */
+
+    /* Opening, when it fails, and when it takes too long */
+    uint32_t openers;         /* openings at a time of a blocking driver, 1 to 64; default 2 */
+    int64_t open_timeout_ns;  /* a blocking open that takes longer counts as failed; default 10 s */
+    int64_t backoff_least_ns; /* after one failure the next opening waits for a random time up to this, ... */
+    int64_t backoff_most_ns;  /* ... after more for up to twice as long, up to this; default 100 ms and 30 s, and off
+                               * for a driver that does not block; CEN_OFF in the first: no back-off */
+    int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never */
+
+    /* How long objects live */
+    uint32_t min_idle;        /* as many are kept idle, if max allows; default 0 */
+    int32_t max_idle;         /* no more are kept idle; default CEN_OFF */
+    int64_t idle_ns;          /* what was idle for so long is closed, down to min_idle; default 10 min, off unless blocking */
+    int64_t life_ns;          /* what is so old is closed, or when it is given back; default 30 min, off unless blocking */
+    uint32_t life_jitter;     /* each lives up to so many percent shorter, 1 to 100; default 10; CEN_NO_JITTER: none */
+    int64_t max_uses;         /* what was lent so often is closed; default CEN_OFF */
+
+    /* Whether objects work: for drivers with a test */
+    int64_t trust_ns;         /* one that was idle for longer is tested before it is lent; default 1 s */
+    int64_t test_interval_ns; /* idle ones are tested that often; default 30 s */
+    int64_t test_timeout_ns;  /* a test that takes longer has failed; default 5 s */
+    uint32_t testers;         /* tests of idle objects at a time, 1 to 64; default 2 */
+
+    /* Holders and those who wait */
+    int64_t leak_ns;          /* held for longer: reported as a leak; default CEN_OFF */
+    cen_leak_policy on_leak;
+    int64_t hold_ns;          /* held for longer: the lease is revoked; default CEN_OFF */
+    cen_owner_policy on_owner_end;
+    int32_t max_waiters;      /* beyond, a take that would wait answers FULL at once; default CEN_OFF */
+    cen_self_wait on_self_wait;
+    bool backtraces;          /* every take notes from where it was called in full; about 1 us a take, 136 bytes a slot; fixed */
 } cen_pool_options;
+
+#define CEN_NO_JITTER 101
 
 #define CEN_POOL_MOST 1000000
 
@@ -108,6 +182,16 @@ typedef struct cen_pool_options {
  * text names the field), NO_MEMORY, and, if eager, what the driver's open
  * answered: then the objects already made are closed, last one first. */
 CEN_API cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_error *error);
+
+/* All options as they are now, defaults filled in; to be changed and set. Errors: FORKED, INVALID. */
+CEN_API cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out);
+
+/* Sets all that is not said to be fixed, in one step: nobody sees half of it.
+ * What is tighter now takes hold with the next round of the housekeeper, and
+ * objects in use are never taken away on that account. `eager` means nothing
+ * here. Errors: INVALID (the text names the field, also one that is fixed and
+ * differs), NO_MEMORY, CLOSED, FORKED, MISUSE: nothing changes. */
+CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *options, cen_error *error);
 
 /* ---- Take and give --------------------------------------------------------- */
 
@@ -126,13 +210,15 @@ CEN_API cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out,
  * With an idle object and nobody waiting: some ten steps, no clock, no lock
  * (CEN_ORDER_WARM).
  * Errors: TIMEOUT, CLOSED, FORKED, what the driver's open answered, INVALID
- * (NULL), MISUSE (it would have to wait or to open an object, inside a call
- * that the pool itself made). */
+ * (NULL), FULL (options.max_waiters wait), INTERRUPTED, MISUSE (it would have
+ * to wait or to open an object, inside a call that the pool itself made; or
+ * options.on_self_wait). The text of TIMEOUT says why: see cen_pool_explain. */
 #define cen_pool_take(pool, deadline, out, error) cen_pool_take_at((pool), (deadline), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error,
                                     const char *where);
 
-/* The same and never waits; it may open an object. Errors: also EMPTY (all are
+/* The same and never waits; it may open an object. With a driver that blocks it
+ * lends what is idle only, and lets one be opened for whoever comes next. Errors: also EMPTY (all are
  * in use, or changed hands while they were looked at, or, with overtake_ns off,
  * others wait), never TIMEOUT. */
 #define cen_pool_try_take(pool, out, error) cen_pool_try_take_at((pool), (out), (error), CEN_HERE)
@@ -142,7 +228,8 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
  * give any lease. Never waits. lease->pool is NULL afterwards, so that giving
  * the same variable again is STALE, as giving a copy is.
  * If the pool is closed, or has more objects than its max, the object is
- * closed instead, by this call; the answer is still OK.
+ * closed instead, by this call, or, if the driver blocks, on a helper; the
+ * answer is still OK.
  * Errors, which leave the lease and all else as it was:
  *   STALE    the lease has ended, or is none; even if its slot was lent again
  *   FOREIGN  the fields are not those of a lease of that pool
@@ -152,10 +239,20 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
  * come back and was closed, and the lease has ended. */
 CEN_API cen_status cen_pool_give(cen_lease *lease);
 
-/* Ends a lease and closes the object, by this call; a new one may be made in
- * its place. Without a driver, it takes the object out for good. Errors: as
+/* Ends a lease and closes the object, by this call or, if the driver blocks, on
+ * a helper; a new one may be made in its place. Without a driver, it takes the object out for good. Errors: as
  * cen_pool_give, and MISUSE. */
 CEN_API cen_status cen_pool_discard(cen_lease *lease);
+
+/* A lease belongs to the thread that took it, and when that ends without giving
+ * it, to options.on_owner_end. A detached one belongs to nobody: it may outlive
+ * its thread, is only ever reported as leaked, and still says who took it.
+ * Errors: STALE, FOREIGN, FORKED, INVALID. */
+CEN_API cen_status cen_pool_detach(const cen_lease *lease);
+
+/* Makes takes of this pool in which the thread with that number waits answer
+ * INTERRUPTED now: true if there was one. Looks at all who wait. */
+CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t thread_number);
 
 /* Puts in an object that the caller made. It counts and is lent, given and, if
  * the driver has a close, closed like any other. Never waits. Errors: FULL (max
@@ -191,7 +288,8 @@ CEN_API cen_status cen_pool_leave(cen_scope *scope);
  * a pointer; the else part, which may be left out, if there was none. Leaving
  * the block in any way ends the scope: by its end, break, continue, goto or
  * return, and a C++ exception; pthread_exit and pthread_cancel only in code
- * compiled with -fexceptions. longjmp does not: the object stays held. The
+ * compiled with -fexceptions, otherwise the object goes the way of
+ * options.on_owner_end. longjmp does not: the object stays held. The
  * block is a loop that runs once: break and continue leave it, and not a loop
  * around it. */
 #define CEN_WITH(pool, deadline, type, name, error) \
@@ -242,22 +340,103 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
 
 /* Closes the pool, without waiting, if it is not closed, and gives back all
  * memory. What is still held is revoked, and the last give, discard or leave
- * of it gives the memory back. Those may be going on meanwhile; no other call may be
- * in progress or come later. NULL is allowed. In a forked child it only gives
+ * of it, or the end of its thread, gives the memory back. Those may be going on
+ * meanwhile; no other call may be in progress or come later. NULL is allowed. In a forked child it only gives
  * back memory: the parent's objects are left alone.
  * Error: MISUSE, inside a call that the pool itself made; nothing changes. */
 CEN_API cen_status cen_pool_free(cen_pool *pool);
 
 /* Sets another max. With a larger one those who wait are served at once; with a
- * smaller one idle objects are closed, the highest first, by this call, and
- * those in use when they are given, until no more than max are there. Never
+ * smaller one idle objects are closed, the highest first, and those in use when
+ * they are given, until no more than max are there. Never
  * waits. Errors: INVALID (max), NO_MEMORY, CLOSED, FORKED, MISUSE: nothing changes. */
 CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *error);
 
+/* ---- Objects come and go ---------------------------------------------------------- */
+
+/* Everything opened before this call is closed and made anew when it is wanted:
+ * what is idle now, what is out when it comes back, what is being opened when it
+ * is there. With `spread_ns` above 0 each at its own moment within that time, so
+ * that a server does not see them all at once. Errors: CLOSED, FORKED, INVALID, MISUSE. */
+CEN_API cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error);
+
+/* Closes what has been idle for at least idle_ns, as far as anybody looked: the
+ * housekeeper's rounds and this call itself look. 0: all that is idle. *out, if it is not NULL: how many.
+ * Errors: CLOSED, FORKED, INVALID, MISUSE. */
+CEN_API cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_error *error);
+
+/* Lends nothing and opens nothing until resumed: takes wait. Gives go on.
+ * Pausing twice is the same as once. Errors: CLOSED, FORKED, INVALID. */
+CEN_API cen_status cen_pool_pause(cen_pool *pool, cen_error *error);
+CEN_API cen_status cen_pool_resume(cen_pool *pool, cen_error *error);
+
+/* Starts a round of the housekeeper now, in which every idle object is tested,
+ * options.testers at a time; does not await it. Errors: CLOSED, FORKED, INVALID. */
+CEN_API cen_status cen_pool_test_now(cen_pool *pool, cen_error *error);
+
+/* ---- Events ------------------------------------------------------------------------ */
+
+typedef enum cen_event_kind {
+    CEN_EVENT_OPENED = 1,
+    CEN_EVENT_OPEN_FAILED,    /* status, code and text are the driver's */
+    CEN_EVENT_OPEN_OVERDUE,   /* a blocking open has taken longer than open_timeout_ns */
+    CEN_EVENT_CLOSED,         /* an object; text says why */
+    CEN_EVENT_TEST_FAILED,
+    CEN_EVENT_TEST_OVERDUE,
+    CEN_EVENT_RESET_FAILED,
+    CEN_EVENT_BREAKER_OPENED,
+    CEN_EVENT_BREAKER_PROBES, /* one opening is tried */
+    CEN_EVENT_BREAKER_CLOSED,
+    CEN_EVENT_LEAK,           /* owner, where and held_ns say whose */
+    CEN_EVENT_REVOKED,        /* a lease, by hold_ns or close */
+    CEN_EVENT_OWNER_ENDED,    /* a lease was taken back from a thread that ended */
+    CEN_EVENT_SELF_WAIT,      /* a thread waits for a pool all of whose objects it holds */
+    CEN_EVENT_PAUSED,
+    CEN_EVENT_RESUMED,
+    CEN_EVENT_RELOADED,
+    CEN_EVENT_POOL_CLOSED,
+    CEN_EVENT_CALL_REFUSED,   /* an alarm or a helper thread could not be had */
+} cen_event_kind;
+
+typedef struct cen_event {
+    cen_event_kind kind;
+    cen_status status;
+    int code;          /* the driver's own number, or 0 */
+    uint32_t index;    /* the slot; CEN_NO_SLOT if it is not about one */
+    uint64_t owner;    /* the thread, or 0 */
+    const char *where; /* the call that took the object, or NULL */
+    int64_t held_ns;
+    int64_t time;      /* on the runtime's clock */
+    uint64_t lost;     /* events before this one that a listener was not told, ever: they found the queue full,
+                        * or were in it when the listener was replaced */
+    const char *pool;  /* its name; both texts are there during the call only */
+    const char *text;  /* a whole sentence that begins with the pool's name */
+} cen_event;
+
+#define CEN_NO_SLOT UINT32_MAX
+
+/* Lets `listener` be called for every event from now on, one at a time, in
+ * their order, on the pool's runtime, with no lock held. NULL: nobody any more.
+ * When this returns the former one has returned, too, and is not called again,
+ * unless this is called from within it. Events never wait for it: what finds the queue of 256 full is counted as lost.
+ * What happens until the pool is closed is told even afterwards, at the latest
+ * by cen_pool_free, on its own thread: when that returns the listener has, too.
+ * Texts longer than those of a cen_error are cut.
+ * Without a listener LEAK events are printed to stderr as "LEAK-DETECTED" lines.
+ * Errors: CLOSED (not if listener is NULL), FORKED, INVALID, NO_MEMORY, MISUSE. */
+CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event), void *argument,
+                                   cen_error *error);
+
+/* "opened", "leak", "breaker_closed"; "?" if it is none. */
+CEN_API const char *cen_event_name(cen_event_kind kind);
+
 /* ---- Look ---------------------------------------------------------------------- */
 
+/* Whether objects may be opened. Open: not now, it failed too often; probing: one at a time. */
+typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER_PROBING } cen_breaker;
+
 /* Every number was true at a moment of the call that gave it. Always
- *     idle + held + moving + revoked + opening + closing + vacant = places
+ *     idle + held + moving + revoked + opening + resetting + testing + closing + vacant = places
  *     places >= max
  *     held + revoked <= taken - ended <= held + revoked + moving
  *     opened + adopted - closed = places - vacant     while moving, opening and closing are 0
@@ -267,12 +446,18 @@ CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *erro
  * moment: none in a pool at rest. */
 typedef struct cen_pool_stats {
     uint32_t max, places;
-    uint32_t idle, held, moving, revoked, opening, closing, vacant;
+    uint32_t idle, held, moving, revoked, opening, resetting, testing, closing, vacant;
     uint32_t waiting;                        /* takes that wait now */
     uint64_t taken, ended;                   /* leases; one that was granted in the moment its take found another, too */
     uint64_t opened, open_failed, adopted, closed; /* objects */
     uint64_t discarded;                      /* leases that ended by cen_pool_discard */
     uint64_t waited, served, timed_out, sent_away, failed; /* takes that had to wait, and how it ended */
+    uint64_t refused;                        /* takes that were told FULL because of max_waiters */
+    uint64_t tested, test_failed, reset, reset_failed, leaked, reclaimed, expired; /* what became of objects and leases */
+    cen_breaker breaker;
+    uint32_t open_failures;                  /* in a row, until now */
+    int64_t next_open_ns;                    /* in which time opening may be tried again; 0: now */
+    bool is_paused;
     int64_t wait_p50_ns, wait_p99_ns, wait_longest_ns, wait_total_ns; /* of all that ended, failures too */
     int64_t oldest_wait_ns;                  /* of those who wait now; 0 if nobody does */
     bool is_closed;
@@ -291,6 +476,7 @@ typedef enum cen_slot_state {
 } cen_slot_state;
 
 /* One object, and who has it. */
+#define CEN_TRACE_MOST 16
 typedef struct cen_holding {
     void *object;
     uint32_t index;
@@ -299,6 +485,9 @@ typedef struct cen_holding {
     uint64_t owner;      /* the holder's cen_thread_number; 0 if idle, or taken this very instant */
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
     int64_t held_ns;     /* at least so long; exactly with options.exact_times */
+    bool is_detached;
+    uint32_t trace_count;      /* with options.backtraces: ... */
+    void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
 } cen_holding;
 
 /* Calls `visit` for every object that is in the pool from the beginning to the
@@ -311,9 +500,17 @@ CEN_API cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, 
 
 /* Writes up to `room` holdings that are held or revoked, in the order of their
  * indexes, and to *out how many there are. Without exact_times, held_ns counts
- * from the first call of this that met the lease: call it now and then. Calls
+ * from the first call of this, or whatever else looks at holders, that met the lease: call it now and then. Calls
  * of this take turns; nobody else is held up. Errors: FORKED, INVALID (also: holdings is NULL and room is not 0). */
 CEN_API cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, size_t *out);
+
+/* Writes, in plain words and at most `room` bytes with the final zero, how the
+ * pool is and why a take would wait or fail now: counts, the oldest holders, who
+ * waits, the last failed opening with the driver's number, the breaker, whether
+ * it is paused. Several lines, each ended by a newline. Reads all slots twice.
+ * Answers how many bytes the whole text needs, the final zero included. Never
+ * fails: of a pool that is NULL or another process' it says so. text may be NULL. */
+CEN_API size_t cen_pool_explain(cen_pool *pool, char *text, size_t room);
 
 /* The calling thread's number in lists of holders; never 0. */
 CEN_API uint64_t cen_thread_number(void);
@@ -324,17 +521,24 @@ CEN_API uint32_t cen_pool_max(const cen_pool *pool);
 CEN_API bool cen_pool_is_closed(const cen_pool *pool);
 
 /* ---- Caveats -------------------------------------------------------------------
- * From the driver's functions and from a visitor one may look, visit, list, give,
- * leave, and take or enter what is idle or borrowed; everything else on the same pool
+ * From the driver's functions, a visitor and a listener one may look, visit, list,
+ * explain, give, leave, and take or enter what is idle or borrowed; a listener may
+ * also be replaced from within itself. Everything else on the same pool
  * answers MISUSE and changes nothing. Other pools are free to use. They must
  * not longjmp out, and a child that they fork must not return from them.
  * A thread that holds an object and takes another from the same pool can wait
  * for ever on others that do the same: use scopes, which borrow, or a deadline.
  * A lease must not be given after the memory of its pool is gone: the second
  * give of one lease, and after free.
- * fork: in the child every call answers FORKED and touches nothing, and
- * cen_pool_free gives the child's memory back.
- * A thread that ends does not give back what it holds.
+ * fork: unless options.on_fork says otherwise, in the child every call answers
+ * FORKED and touches nothing. cen_pool_free in a child that has not used the pool
+ * gives the child's memory back, and does no more.
+ * What a thread holds when it ends, by returning, pthread_exit or pthread_cancel,
+ * goes the way of options.on_owner_end, unless it was detached. The thread looks
+ * at all slots of all pools then, if it ever took from one; the driver may be called
+ * on it. That is after the thread-specific destructors of the program, which may
+ * still give. Where the system has no thread-specific key left, it is not noticed.
+ * Returning from main ends the process: nothing is given back.
  */
 
 #ifdef __cplusplus

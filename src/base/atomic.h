@@ -25,6 +25,13 @@
 /* Two lines, because adjacent-line prefetch makes pairs of lines travel together. */
 #define CENI_LINE 128
 
+/* A setting: a number that says how something is done, read by itself, on which
+ * no other access depends and which may be a little out of date. Acquire, so that
+ * a pointer may be one. In the watched build, too, no point where another thread
+ * may come: there would be a great many of them, and no schedule differs by them. */
+#define ceni_setting(p) atomic_load_explicit((p), memory_order_acquire)
+#define ceni_setting_put(p, v) atomic_store_explicit((p), (v), memory_order_release)
+
 #ifndef CENI_WATCHED
 
 #define ceni_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)

@@ -48,12 +48,47 @@
     X(surplus_ends_in_silence, "those who waited through a surplus are not served when it ends") \
     X(lifo_is_fifo, "the two exact orders are exchanged") \
     X(eager_without_rollback, "objects made before one failed are not closed") \
+    X(backoff_skipped, "an opening that failed is tried again at once") \
+    X(failed_open_wakes_nobody, "those who wait in vain are not told when the breaker opens") \
+    X(reload_misses_held, "a reload leaves alone what is out") \
+    X(tests_all_at_once, "a round tests the whole idle set at a time") \
+    X(late_failure_counted_twice, "an opening that was told as overdue and then fails feeds the gate again") \
+    X(overdue_not_told, "an opening that takes too long is not told to the gate") \
+    X(opens_for_nobody, "a helper opens an object although nobody wants one any more") \
+    X(failed_open_keeps_its_count, "an opening that failed still counts as one under way") \
+    X(recovery_admits_all, "after an outage all openings are admitted at a time") \
+    X(dirty_is_lent, "what a check calls dirty or broken is lent again as it is") \
+    X(late_test_forgiven, "a test that took too long and then answers OK keeps its object") \
+    X(trust_has_no_end, "what was idle for long is lent without a test") \
+    X(deadline_begins_anew, "the deadline of a take begins anew after a test that failed") \
+    X(one_use_too_many, "an object is lent once more than it may be used") \
+    X(pause_still_lends, "a paused pool lends what is idle") \
+    X(leak_told_every_round, "a leak is told in every round and not once") \
+    X(full_line_waits, "a take waits although as many wait as may") \
+    X(alarm_not_tried_again, "an alarm for which no thread could be had is never set again") \
     X(errand_left_to_the_departing, "a helper that has lingered departs without a last look at the errands") \
     X(errand_waits_for_the_busy, "no helper is started for an errand while one is there that is busy") \
     X(alarm_moved_in_silence, "an alarm that is moved earlier does not wake the keeper") \
     X(stop_forgets_a_thread, "whoever stops the threads of a runtime does not wait for them") \
     X(advance_in_one_step, "virtual time jumps to its end before the alarms on the way are called") \
-    X(bell_stays_silent, "what is due before the last poll said does not ring the bell")
+    X(bell_stays_silent, "what is due before the last poll said does not ring the bell") \
+    X(marked_is_passed_by, "a take passes an idle slot by that is marked while it is taken") \
+    X(opened_tells_nobody, "that an opening has ended, and another may begin, is told nobody") \
+    X(failed_test_forgets, "an object that was revoked while its taker tested it never comes back") \
+    X(resume_tells_nobody, "a pool that goes on does not look for those who wait") \
+    X(chore_queued_in_silence, "a chore is queued and no helper is called") \
+    X(alarm_set_once, "who sets the alarm does not look whether its moment has changed meanwhile") \
+    X(interrupted_first_keeps_role, "the next in line is interrupted and its role is not passed on") \
+    X(reload_misses_opening, "a reload leaves alone what is being opened") \
+    X(mark_lost_when_lent, "an object that was marked while it was opened is lent without its mark") \
+    X(listener_not_awaited, "a listener is removed while an event is on its way to it, which is then delivered") \
+    X(lost_events_uncounted, "events that find the queue full are not counted") \
+    X(older_lease_blamed, "a text says of a holder how long the one before it held the object") \
+    X(held_counted_later, "the counts of a text were read one after the other") \
+    X(detached_taken_back, "what was detached is taken back when its thread ends") \
+    X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
+    X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
+    X(child_closes_the_parents, "a child that makes a pool anew closes the parent's objects")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

@@ -29,7 +29,7 @@ static bool close_one(cen_pool *pool, uint32_t index, uint64_t word)
     ceni_line_lock(pool->line);
     bool ours = ceni_idle_withdraw_locked(pool, index, ceni_word_generation(word));
     ceni_line_unlock(pool->line);
-    if (ours) ceni_place_end(pool, index);
+    if (ours) ceni_place_end(pool, index, "the pool is closed");
     return ours;
 }
 
@@ -63,27 +63,27 @@ static bool await_empty(cen_pool *pool, int64_t moment)
 
 static void interrupt(cen_pool *pool, ceni_slot *slot)
 {
-    if (!pool->driver.calls || !pool->driver.calls->interrupt) return;
+    if (!pool->calls.interrupt) return;
     void *object = ceni_load_relaxed(&slot->object); /* the slot is REVOKING, and ours; carries nothing */
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
-    pool->driver.calls->interrupt(pool->driver.argument, object);
+    pool->calls.interrupt(pool->driver.argument, object);
     ceni_callout_end(&callout);
 }
 
-/* Takes the object away from its holder, if it is held. */
-static void revoke(cen_pool *pool, uint32_t index, uint64_t generation)
+bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!ceni_slot_move(slot, generation, CENI_HELD, CENI_REVOKING)) return;
+    if (!ceni_slot_move(slot, generation, CENI_HELD, CENI_REVOKING)) return false;
     ceni_line_lock(pool->line);
     pool->revoked++; /* before its holder can bring it back */
     ceni_line_unlock(pool->line);
     interrupt(pool, slot);
-    if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_REVOKED)) return;
+    if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_REVOKED)) return true;
     ceni_slot_move(slot, generation, CENI_RETURNED, CENI_CLOSING); /* it came back meanwhile */
     ceni_revoked_is_back(pool);
-    ceni_place_end(pool, index);
+    ceni_place_end(pool, index, "it had been taken away from its holder, who has brought it back");
+    return true;
 }
 
 /* A slot may still become idle by a give, and be lent to a take that began
@@ -95,7 +95,7 @@ static void revoke_all(cen_pool *pool)
         for (;;) {
             uint64_t word = ceni_word_at(pool, index);
             ceni_slot_state state = ceni_word_state(word);
-            if (state == CENI_HELD) revoke(pool, index, ceni_word_generation(word));
+            if (state == CENI_HELD) ceni_slot_revoke(pool, index, ceni_word_generation(word));
             else if (state == CENI_IDLE) close_one(pool, index, word);
             else break;
         }
@@ -108,6 +108,7 @@ static bool mark_closed(cen_pool *pool)
     ceni_line_lock(pool->line);
     bool first = !(ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED); /* written under this lock; carries nothing */
     ceni_line_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
+    pool->closed = true;
     if (first) pool->tally.closed_before = pool->tally.closed;
     ceni_places_counted_locked(pool);
     ceni_line_unlock(pool->line);
@@ -117,6 +118,8 @@ static bool mark_closed(cen_pool *pool)
 static cen_close_report close_until(cen_pool *pool, int64_t moment)
 {
     cen_close_report report = {0};
+    ceni_keeper_retire(pool);
+    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
     report.waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
     report.idle = close_idle(pool);
     if (!await_empty(pool, moment)) revoke_all(pool);
@@ -134,7 +137,7 @@ cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_repor
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", error);
     if (!mark_closed(pool)) return ceni_pool_is_closed(pool->name, error);
-    deadline = ceni_deadline_or(deadline, pool->patience);
+    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
     cen_close_report report = close_until(pool, ceni_deadline_moment(deadline, ceni_clock_now()));
     if (out) *out = report;
     if (report.revoked + report.busy == 0) return CEN_OK;
@@ -143,21 +146,34 @@ cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_repor
                           pool->name, report.revoked, report.busy);
 }
 
+/* What is still out may be with a thread that ends and does not give it: it must find the pool then, in one of the
+ * directories at every moment. Leaves a hand on the pool. */
+static void bury(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    pool->hands++;
+    bool out = pool->live > 0;
+    ceni_line_unlock(pool->line);
+    if (out) {
+        pool->freed_entry = (ceni_entry){.kind = "pool", .name = pool->name, .object = pool};
+        ceni_directory_join(ceni_directory_freed(), &pool->freed_entry);
+    }
+    ceni_directory_leave(ceni_directory_process(), &pool->entry);
+}
+
 cen_status cen_pool_free(cen_pool *pool)
 {
     if (!pool) return CEN_OK;
-    if (pool->epoch != ceni_fork_epoch()) {
-        ceni_pool_release(pool); /* the line is the parent's, and the objects too */
+    if (!ceni_pool_is_ours(pool)) {
+        ceni_pool_release_memory(pool); /* the line is the parent's, and the objects too */
         return CEN_OK;
     }
     if (ceni_callout_inside(pool)) return CEN_MISUSE;
     if (mark_closed(pool)) close_until(pool, 0);
-    ceni_directory_leave(ceni_directory_process(), &pool->entry);
+    ceni_event_finish(pool);
+    bury(pool);
     ceni_line_lock(pool->line);
     pool->freed = true;
-    bool last = pool->live == 0;
-    if (last) ceni_line_return_locked(pool->line);
-    else ceni_line_unlock(pool->line);
-    if (last) ceni_pool_release(pool);
+    ceni_hand_drop_locked(pool);
     return CEN_OK;
 }

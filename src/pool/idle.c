@@ -31,7 +31,11 @@
  * and the idle slot is never found. Here the word itself tells the giver, so
  * that one of its two CAS fails, and the searcher looks back [I2 I3].
  *
- * Exact orders keep idle slots in a list under the pool's lock.
+ * Exact orders keep idle slots in a list under the pool's lock. When the order
+ * is changed while the pool is in use, a take or a give that began before may
+ * still come the other way: a slot in the list may not be idle any more, and an
+ * idle one may not be in it. So what is taken from the list is looked at, and
+ * when the list is empty the map is searched: it has every idle slot.
  *
  * Order table
  * [I1] look      | load of a slot's word | seq_cst | I4, the give in take.c | whether it is idle | a waiter's second look misses what was published before it joined
@@ -39,6 +43,7 @@
  * [I3] look back | load of the word | seq_cst | I4 | whether it was listed meanwhile | the same
  * [I4] publish   | cas of the word | seq_cst | I1 I2 I3, L1 in line.c | the object's bytes; that it is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside it
  * [I5] take      | cas of the word | seq_cst | I4 | the object's bytes, to the taker | it reads old bytes
+ * [I7] hold      | add to shifts | seq_cst | V5 in look.c | that a slot was away and came back with the same word | two readings take a slot for idle all the while that was tested
  * [I6] offer     | load of ctl after I4 | seq_cst | L1 in line.c | whether anybody waits | a waiter is missed
  */
 #include "pool/inside.h"
@@ -61,11 +66,14 @@ typedef struct search {
 
 /* ---- Searching the map ------------------------------------------------------------- */
 
+/* The keeper marks idle slots and needs no lock for it: one that was only marked meanwhile is idle all the same, and to
+ * pass it by would be to sleep beside it, or, in an exact order, to lose it. */
 static bool take_slot(ceni_slot *slot, uint32_t index, uint64_t word, ceni_grant *out)
 {
-    uint64_t generation = ceni_word_generation(word) + 1;
-    if (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_HELD | CENI_LISTED))) return false; /* [I5] */
-    *out = (ceni_grant){.slot = slot, .generation = generation, .index = index};
+    uint64_t bare = ceni_word_bare(word), generation = ceni_word_generation(word) + 1;
+    while (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_HELD | CENI_LISTED))) /* [I5] */
+        if (ceni_word_bare(word) != bare || ceni_planted(marked_is_passed_by)) return false;
+    *out = (ceni_grant){.slot = slot, .generation = generation, .index = index, .stale = word & CENI_MARKED};
     return true;
 }
 
@@ -125,26 +133,44 @@ static bool take_hinted(cen_pool *pool, uint32_t hint, ceni_grant *out)
 
 static bool take_listed_locked(cen_pool *pool, ceni_grant *out)
 {
-    ceni_list *link = ceni_list_first(&pool->idle);
-    if (!link) return false;
-    ceni_slot *slot = CENI_LIST_ENTRY(link, ceni_slot, idle_link);
-    ceni_list_remove(link);
-    uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
-    return take_slot(slot, ceni_slot_index(pool, slot), word, out);
+    for (ceni_list *link; (link = ceni_list_first(&pool->idle));) {
+        ceni_slot *slot = CENI_LIST_ENTRY(link, ceni_slot, link);
+        ceni_list_remove(link);
+        uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
+        if (ceni_word_state(word) == CENI_IDLE && take_slot(slot, ceni_slot_index(pool, slot), word, out)) return true;
+    }
+    search s = {.take = true};
+    if (!pool->reordered || !search_locked(pool, &s)) return false;
+    *out = s.found;
+    return true;
+}
+
+void ceni_idle_reorder_locked(cen_pool *pool)
+{
+    pool->reordered = true;
+    for (ceni_list *link; (link = ceni_list_first(&pool->idle));)
+        ceni_list_remove(link);
+    if (pool->options.order == CEN_ORDER_WARM) return;
+    uint32_t places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++) {
+        ceni_slot *slot = ceni_slot_at(pool, index);
+        if (ceni_word_state(ceni_slot_word(slot)) == CENI_IDLE) ceni_list_push_back(&pool->idle, &slot->link);
+    }
 }
 
 static void list_locked(cen_pool *pool, ceni_slot *slot)
 {
-    bool last_first = (pool->order == CEN_ORDER_LIFO) != ceni_planted(lifo_is_fifo);
-    if (last_first) ceni_list_push_front(&pool->idle, &slot->idle_link);
-    else ceni_list_push_back(&pool->idle, &slot->idle_link);
+    bool last_first = (pool->options.order == CEN_ORDER_LIFO) != ceni_planted(lifo_is_fifo);
+    if (ceni_list_linked(&slot->link)) ceni_list_remove(&slot->link);
+    if (last_first) ceni_list_push_front(&pool->idle, &slot->link);
+    else ceni_list_push_back(&pool->idle, &slot->link);
 }
 
 /* ---- Taking ------------------------------------------------------------------------------ */
 
 bool ceni_idle_take_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
 {
-    if (pool->exact_order) return take_listed_locked(pool, out);
+    if (ceni_pool_has(&pool->exact_order)) return take_listed_locked(pool, out);
     if (take_hinted(pool, hint, out)) return true;
     search s = {.take = true};
     if (!search_locked(pool, &s)) return false;
@@ -154,14 +180,14 @@ bool ceni_idle_take_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
 
 bool ceni_idle_any_locked(cen_pool *pool)
 {
-    if (pool->exact_order) return !ceni_list_empty(&pool->idle);
+    if (ceni_pool_has(&pool->exact_order) && !pool->reordered) return !ceni_list_empty(&pool->idle);
     search s = {.take = false};
     return search_locked(pool, &s);
 }
 
 bool ceni_idle_take(cen_pool *pool, uint32_t hint, ceni_grant *out)
 {
-    if (pool->exact_order) {
+    if (ceni_pool_has(&pool->exact_order)) {
         ceni_line_lock(pool->line);
         bool taken = take_listed_locked(pool, out);
         ceni_line_unlock(pool->line);
@@ -175,11 +201,18 @@ bool ceni_idle_take(cen_pool *pool, uint32_t hint, ceni_grant *out)
     return found;
 }
 
-bool ceni_idle_withdraw_locked(cen_pool *pool, uint32_t index, uint64_t generation)
+bool ceni_idle_hold_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state state)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!ceni_slot_move(slot, generation, CENI_IDLE, CENI_CLOSING)) return false;
-    if (pool->exact_order) ceni_list_remove(&slot->idle_link);
+    if (!ceni_slot_move(slot, generation, CENI_IDLE, state)) return false;
+    if (state == CENI_TESTING) ceni_add_seq_cst(&pool->shifts, 1); /* [I7] it will be idle again in the same generation */
+    if (ceni_list_linked(&slot->link)) ceni_list_remove(&slot->link);
+    return true;
+}
+
+bool ceni_idle_withdraw_locked(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    if (!ceni_idle_hold_locked(pool, index, generation, CENI_CLOSING)) return false;
     ceni_place_leaves_locked(pool);
     return true;
 }
@@ -189,7 +222,7 @@ bool ceni_idle_withdraw_locked(cen_pool *pool, uint32_t index, uint64_t generati
 static bool publish(cen_pool *pool, ceni_slot *slot, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
     uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
-    while (ceni_word_generation(word) == generation && ceni_word_state(word) == from) {
+    while (ceni_word_generation(word) == generation && ceni_word_state(word) == from && !(word & CENI_MARKED)) {
         if (word & CENI_LISTED) {
             if (ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_IDLE | CENI_LISTED))) return true; /* [I4] */
         } else if (ceni_cas_seq_cst(&slot->word, &word, word | CENI_LISTED)) { /* [I4] */
@@ -204,7 +237,7 @@ static bool publish(cen_pool *pool, ceni_slot *slot, uint32_t index, uint64_t ge
 bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!pool->exact_order) return publish(pool, slot, index, generation, from);
+    if (!ceni_pool_has(&pool->exact_order)) return publish(pool, slot, index, generation, from);
     ceni_line *line = pool->line;
     ceni_line_lock(line);
     bool published = publish(pool, slot, index, generation, from);

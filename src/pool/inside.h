@@ -5,12 +5,14 @@
 
 #include <cenote/pool.h>
 
+#include "pool/gate.h"
 #include "pool/line.h"
 #include "pool/map.h"
 #include "pool/own.h"
 #include "pool/slot.h"
 #include "record/directory.h"
 #include "record/spread.h"
+#include "runtime/runtime.h"
 
 /* Slots that were made together, in one piece of memory with this. They never move. */
 typedef struct ceni_chunk {
@@ -20,6 +22,8 @@ typedef struct ceni_chunk {
     ceni_map listed; /* any thread: slots worth a look */
     ceni_map vacant; /* under the lock: slots that are EMPTY */
     uint64_t *seen;  /* under the looking lock: words of the first of two readings */
+    _Atomic uint64_t *traces; /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
+    struct ceni_chunk *former; /* of those that forks have left behind: the next */
     size_t bytes;
 } ceni_chunk;
 
@@ -28,6 +32,7 @@ typedef struct ceni_chunk {
 enum {
     CENI_CHUNKS = 32, /* each beyond the first at least half as large as all before it */
     CENI_POOL_NAME = 32,
+    CENI_TRACE_ROOM = CEN_TRACE_MOST + 1, /* the generation it belongs to, and the addresses */
 };
 
 /* Numbers that change only under the lock, and so agree with one another. */
@@ -35,43 +40,99 @@ typedef struct ceni_pool_tally {
     uint64_t opened, open_failed, adopted, closed, discarded;
     uint64_t waited, served, timed_out, sent_away, failed;
     uint64_t closed_before; /* of those closed: when the pool was */
+    uint64_t refused, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
 } ceni_pool_tally;
+
+/* What helpers do for a pool whose driver blocks. */
+typedef enum ceni_chore {
+    CENI_CHORE_OPEN,
+    CENI_CHORE_RESET,
+    CENI_CHORE_CLOSE,
+    CENI_CHORE_TEST,
+    CENI_CHORES
+} ceni_chore;
+
+/* What an opening changed. */
+typedef struct ceni_opening_news {
+    bool breaker_opened, breaker_closed;
+    uint32_t failures; /* in a row */
+} ceni_opening_news;
+
+/* Who listens to a pool, and what it is still to be told. */
+typedef struct ceni_listening ceni_listening;
 
 struct cen_pool {
     /* fixed before start; the quick path reads these */
     uint64_t id;    /* never used again by another pool of this process */
-    uint64_t epoch; /* of the process that made it */
+    _Atomic uint64_t epoch; /* of the process that made it, or made it anew: then written last of all */
     ceni_line *line;
     ceni_slot *base;     /* the slots of the first chunk */
-    uint32_t quick_give; /* so many of them have the quick path: all, or none in an exact order; ... */
-    uint32_t quick_take; /* ... none with exact times either */
+    _Atomic uint32_t quick_give; /* so many of them have the quick path: all, or none; a setting ... */
+    _Atomic uint32_t quick_take; /* ... for each */
     uint32_t mark;       /* the low half of id, never 0: names the pool where a guess will do */
-    /* fixed before start */
+    /* fixed before start, or before the epoch was written */
     uint32_t base_count; /* slots of the first chunk: in a pool that never grew, all */
-    bool exact_order;    /* LIFO or FIFO: idle slots are in `idle` */
-    bool exact_times;
-    bool strict; /* nobody is overtaken */
-    cen_order order;
-    int64_t overtake_ns;
-    cen_deadline patience;
+    bool traced; /* options.backtraces */
+    cen_runtime *asked; /* options.runtime */
+    cen_fork_policy on_fork;
+    bool renews; /* the child of a fork makes it anew */
+    bool helped; /* the driver blocks: helpers open, reset, test and close */
     cen_driver driver;
+    cen_driver_calls calls; /* the driver's, those it does not know zero; all zero without one */
     const cen_allocator *allocator;
     char name[CENI_POOL_NAME];
     ceni_entry entry;
-    /* any thread reads; written under the lock */
+    ceni_entry freed_entry; /* while something of the freed pool is out */
+    ceni_chunk *former; /* slots of before a fork: kept, so that their leases are told from others */
+    _Atomic uint64_t renewer; /* the epoch of the process one of whose threads makes it anew; 0: none */
+    /* any thread reads; written under the lock; all from here on is made anew after a fork */
     _Alignas(CENI_LINE) _Atomic uint32_t chunk_count;
     ceni_chunk *chunks[CENI_CHUNKS];
     _Atomic uint32_t max;
-    _Atomic uint32_t openable; /* objects that may be made now: max less live, if there is a driver to make them */
+    _Atomic uint32_t openable; /* objects that a take may make now, on its own thread */
+    _Atomic(cen_runtime *) runtime; /* NULL: nothing needs one yet; written once */
+    /* settings that are read off the lock, each by itself */
+    _Atomic bool exact_order; /* LIFO or FIFO: idle slots are in `idle` */
+    _Atomic bool exact_times;
+    _Atomic int64_t exact_since; /* leases begun earlier have no exact time */
+    _Atomic bool strict; /* nobody is overtaken */
+    _Atomic int64_t overtake_ns;
+    _Atomic int64_t patience; /* a cen_deadline */
+    _Atomic int64_t max_uses;
+    _Atomic bool fails_self_wait;
     _Atomic uint32_t places;   /* slots in all chunks */
     _Atomic uint64_t shifts;   /* places claimed and vacated, ever */
+    _Atomic(ceni_listening *) listening; /* NULL: nobody ever listened */
     /* under the lock */
     uint32_t live;    /* slots that are not EMPTY */
     uint32_t leaving; /* of these, on their way out: they make room, but not yet */
     uint32_t revoked; /* of these, taken away from their holders and not back */
+    uint32_t opening; /* of these, OPENING */
+    uint32_t overdue; /* of these, for so long that another may be tried beside them */
     uint32_t opening_for_pending;
+    bool closed;   /* as the line says too, whom a forked child cannot ask */
     bool freed;    /* the last that goes gives the memory back */
+    bool paused;
+    cen_pool_options options; /* as they are now, defaults filled in */
+    ceni_gate gate;
+    ceni_list chores[CENI_CHORES];    /* slots that wait for a helper; none to be opened, those are claimed later */
+    uint32_t waiting[CENI_CHORES];    /* how many there are */
+    uint32_t busy[CENI_CHORES];       /* helpers that do such a thing now */
+    uint32_t hired;                   /* errands posted that have not begun */
+    uint32_t top_up;                  /* objects to be opened though nobody waits for them ... */
+    uint32_t opening_for_minimum;     /* ... and openings of such that are under way */
+    uint32_t hands; /* errands posted or running, alarms set or ringing: the memory stays */
+    _Atomic int64_t alarm_at; /* when the keeper is to come; also read by whoever sets the alarm */
+    bool alarm_refused;       /* it was set and nobody was there to ring it: whoever plans next sets it again */
+    int64_t next_round;       /* when all slots are to be looked at again */
+    int64_t rounds_until;     /* a reload is spread until then: rounds go on ... */
+    int64_t rounds_period;    /* ... with this period at most */
+    int64_t next_overdue;     /* when the first call of the driver may have taken too long */
+    bool tests_due;           /* more idle ones are to be tested than may be at a time */
+    ceni_alarm alarm;
+    ceni_errand errand;
     ceni_list idle; /* exact orders: slots, the next to be lent first */
+    bool reordered; /* the order was changed since the pool was made */
     ceni_pool_tally tally;
     ceni_spread waits; /* how long, of all that ended */
     /* any thread, atomically */
@@ -83,12 +144,13 @@ typedef struct ceni_grant {
     ceni_slot *slot;
     uint64_t generation;
     uint32_t index;
+    bool stale; /* it was idle for long: to be tested before it is lent */
 } ceni_grant;
 
 /* ---- slots.c: chunks, and which slot is which --------------------------------- */
 
 /* Makes room for `count` slots beginning with index `first`. NULL without memory. */
-ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count);
+ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces);
 void ceni_chunk_free(ceni_chunk *chunk, const cen_allocator *allocator);
 void ceni_chunk_publish_locked(cen_pool *pool, ceni_chunk *chunk);
 
@@ -119,6 +181,38 @@ static inline uint64_t ceni_slot_generation(cen_pool *pool, uint32_t index)
     return ceni_word_generation(ceni_load_relaxed(&ceni_slot_at(pool, index)->word)); /* the caller's own; carries nothing */
 }
 
+/* ---- new.c: what renew.c does too ------------------------------------------------- */
+
+/* A number that no pool of this process or of its parents has or had. */
+uint64_t ceni_pool_number(void);
+
+/* Gives a zeroed pool its number, its slots, and its lists. */
+void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk);
+
+/* What is in force, by its options; it has a line and a runtime. */
+void ceni_pool_set_up(cen_pool *pool);
+
+/* From now on it is in the directory. */
+void ceni_pool_enlist(cen_pool *pool);
+
+/* The first round, if there is anything to see to. */
+void ceni_pool_start_keeping(cen_pool *pool);
+
+/* ---- renew.c: in the child of a fork ------------------------------------------------ */
+
+/* Whether it is this process': only then may anything else of it be read. */
+bool ceni_pool_is_ours(const cen_pool *pool);
+
+/* Makes a pool that is not this process' anew, if it is to be. Errors: FORKED, NO_MEMORY, SYSTEM. */
+cen_status ceni_renew(cen_pool *pool, cen_error *error);
+cen_status ceni_renew_refuse(const cen_pool *pool, cen_error *error);
+
+/* Whether the slot was one of the pool's before a fork. */
+bool ceni_renew_is_former(const cen_pool *pool, const void *slot);
+
+/* Gives the memory of such slots back. */
+void ceni_renew_forget(cen_pool *pool);
+
 /* ---- idle.c: idle slots, found, taken and made --------------------------------- */
 
 /* Takes an idle slot; `hint` is looked at first. */
@@ -129,12 +223,18 @@ bool ceni_idle_take_locked(cen_pool *pool, uint32_t hint, ceni_grant *out);
 bool ceni_idle_any_locked(cen_pool *pool);
 
 /* Makes the slot idle that the caller owns in state `from`, and sees to those
- * in line. False if it is in another state by now. Otherwise the pool may be
+ * in line. False if it is in another state by now, or marked. Otherwise the pool may be
  * gone when it returns. */
 bool ceni_idle_offer(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);
 
+/* Another order from now on: see idle.c. */
+void ceni_idle_reorder_locked(cen_pool *pool);
+
 /* Only makes it idle: for one who pumps afterwards, and sees to CLOSED and SURPLUS. */
 bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);
+
+/* Makes an idle slot the caller's, in another state; false if it is not idle, or lent again since. */
+bool ceni_idle_hold_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state state);
 
 /* Takes an idle slot out of use, to be closed; false if it is not idle, or lent again since. */
 bool ceni_idle_withdraw_locked(cen_pool *pool, uint32_t index, uint64_t generation);
@@ -148,8 +248,21 @@ bool ceni_place_claim_locked(cen_pool *pool, uint32_t *index);
 /* The same for an object that the caller has; false if max are there. */
 bool ceni_place_claim_for_adopted_locked(cen_pool *pool, uint32_t *index);
 
-/* Opens an object in a claimed place, on this thread. On failure the place is still claimed. */
+/* Claims one for an opening that somebody else than a take began. */
+bool ceni_place_claim_for_helper_locked(cen_pool *pool, uint32_t *index);
+
+/* Opens an object in a claimed place, on this thread, and tells the gate how it
+ * went. On failure the place is still claimed. */
 cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error);
+
+/* The place is OPENING no more, but not EMPTY: the gate may admit another now, so it ends in the pump. */
+void ceni_place_opened_locked(cen_pool *pool, ceni_call *call);
+
+/* Makes what was opened, or adopted, idle; or ends it, if it was marked meanwhile. */
+void ceni_place_publish_opened(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* How many more openings may begin now, whoever makes them. */
+uint32_t ceni_place_room_locked(const cen_pool *pool);
 
 /* A slot has become CLOSING; the second, one whose object was revoked. */
 void ceni_revoked_is_back(cen_pool *pool);
@@ -163,8 +276,19 @@ void ceni_place_vacate_quietly_locked(cen_pool *pool, uint32_t index, ceni_slot_
  * memory back: the pool may be gone afterwards. */
 void ceni_place_vacate_locked(cen_pool *pool, uint32_t index, ceni_slot_state from);
 
-/* Closes the object of a slot in state CLOSING that leaves, on this thread, and vacates it. */
-void ceni_place_end(cen_pool *pool, uint32_t index);
+/* Closes the object of a slot in state CLOSING that leaves, and vacates it: on a
+ * helper if the driver blocks, otherwise on this thread. `why` is for the event stream. */
+void ceni_place_end(cen_pool *pool, uint32_t index, const char *why);
+
+/* The same on this thread, whatever the driver; abandoned: without a word to whoever is at the other end. */
+void ceni_place_end_here(cen_pool *pool, uint32_t index, bool abandoned);
+
+/* Ends the slot that is the caller's in state `from`, whatever its mark; false if it is in another by now. */
+bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why);
+
+/* Makes the slot that is the caller's in state `from` idle, or ends it if it is
+ * marked. False if it is in another state by now. The pool may be gone then. */
+bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);
 
 /* Brings openable and SURPLUS up to date after live or max changed, or the pool was closed. */
 void ceni_places_counted_locked(cen_pool *pool);
@@ -172,8 +296,9 @@ void ceni_places_counted_locked(cen_pool *pool);
 /* Turns a claimed place with its new object into a lease. */
 void ceni_place_lend(cen_pool *pool, uint32_t index, ceni_grant *out);
 
-/* Gives all memory back. */
+/* The end: the driver's fini, and all memory is given back. The second: only memory, in a forked child. */
 void ceni_pool_release(cen_pool *pool);
+void ceni_pool_release_memory(cen_pool *pool);
 
 /* The driver's functions and visitors are called between these. */
 struct ceni_callout {
@@ -184,6 +309,144 @@ struct ceni_callout {
 void ceni_callout_begin(ceni_callout *callout, const cen_pool *pool);
 void ceni_callout_end(const ceni_callout *callout);
 bool ceni_callout_inside(const cen_pool *pool);
+
+/* ---- hands.c: what keeps a pool's memory, and letting go ---------------------------- */
+
+/* The last hand of a freed, empty pool gives the memory back. Drops the lock. */
+void ceni_hand_drop_locked(cen_pool *pool);
+
+/* Sets the alarm to the moment that was planned, which others may be changing; has a hand, and drops it. */
+void ceni_hand_alarm(cen_pool *pool);
+
+/* Posts so many errands; each has a hand. */
+void ceni_hand_hire(cen_pool *pool, uint32_t count);
+
+/* ---- chores.c: what helpers do --------------------------------------------------------- */
+
+void ceni_chores_init(cen_pool *pool);
+
+/* Writes into `call` how many helpers there is work for. Every event that makes work ends here, or in the pump. */
+void ceni_chores_plan_locked(cen_pool *pool, ceni_call *call);
+
+/* Somebody who does not wait would like an object: one is opened, if that may be. */
+void ceni_chores_wish(cen_pool *pool);
+
+/* Does what is to be done, on this thread, with a hand; drops the lock meanwhile. */
+void ceni_chores_work_locked(cen_pool *pool);
+
+/* Queues a slot, in the state that the chore needs; plan afterwards. */
+void ceni_chores_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot);
+
+/* Checks what was given, RESETTING by now, and makes it idle, resets or ends it. */
+void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* Tests a slot that is TESTING, here or on a helper; then it is idle, or ends. */
+void ceni_chores_test(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* Tests an object on this thread. */
+bool ceni_chores_works(cen_pool *pool, ceni_slot *slot);
+
+/* The opening in that place has ended, or, for the second, takes too long: the gate is told, of each once, and
+ * how it changed is answered for the event stream. */
+ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, cen_status status, const cen_error *why);
+ceni_opening_news ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why);
+
+/* Tells the event stream how an opening went. */
+void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_opening_news news, const cen_error *why);
+
+/* An object has been opened in a claimed place: what is noted about it. */
+void ceni_opening_done(cen_pool *pool, ceni_slot *slot);
+
+/* Whether nothing will come but what is opened, and that fails: nobody need wait. */
+bool ceni_opening_is_vain_locked(const cen_pool *pool);
+
+/* ---- keeper.c: rounds ------------------------------------------------------------------- */
+
+void ceni_keeper_init(cen_pool *pool);
+
+/* Plans when the keeper is to come next, and writes it into `call`. */
+void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call);
+
+/* After a time of calm an object is new, or out again: rounds go on. */
+void ceni_keeper_nudge(cen_pool *pool);
+
+/* Takes the alarm back, if it has not rung: the pool is closed. */
+void ceni_keeper_retire(cen_pool *pool);
+
+/* How long the slot has been seen with that word, on the pool's clock; 0 the first time. (look.c) */
+int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word);
+
+/* Fills in what one slot has; false if it has no object to show. (look.c) */
+bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out);
+
+/* One round over all slots, on this thread. */
+void ceni_keeper_round(cen_pool *pool);
+
+/* ---- new.c: the runtime, if something needs one ------------------------------------------- */
+
+/* Errors: NO_MEMORY, SYSTEM. */
+cen_status ceni_pool_need_runtime(cen_pool *pool);
+
+/* Whether rounds, back-off or helpers may be needed with these options. */
+bool ceni_keeper_is_needed(const cen_pool *pool, const cen_pool_options *options);
+
+/* ---- settings.c --------------------------------------------------------------------------- */
+
+/* Checks options and fills in defaults; `call` begins the text of an error. */
+cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls,
+                               const char *call, cen_error *error);
+
+/* Sets another max and, unless it is NULL, all other options, in one step. (resize.c) */
+cen_status ceni_pool_resize(cen_pool *pool, uint32_t max, const cen_pool_options *options, cen_error *error);
+
+/* Puts all but max in force; whoever calls this pumps. */
+void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *options);
+
+/* What the quick path reads, by what is set now. */
+void ceni_settings_apply_locked(cen_pool *pool);
+
+/* ---- events.c ------------------------------------------------------------------------------- */
+
+/* Tells whoever listens, and never waits for it. With no lock held, by one who
+ * keeps the pool. `event` has kind and what else is known; the rest is filled
+ * in. The text is made as by printf, after the pool's name. */
+void ceni_event_tell(cen_pool *pool, cen_event event, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Tries again what no thread could be had for. */
+void ceni_event_resume(cen_pool *pool);
+
+/* The pool is being freed: tells what is still to be told, on this thread, and nobody listens any more. */
+void ceni_event_finish(cen_pool *pool);
+
+/* Gives the memory back; also in a forked child. */
+void ceni_event_end(cen_pool *pool);
+
+/* ---- owners.c ------------------------------------------------------------------------------- */
+
+/* The calling thread has taken something for the first time: when it ends, what it holds is taken back. */
+void ceni_owner_arm(void);
+
+/* The lease outlives its thread. */
+cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* Whether the lease was taken back from a thread that has ended, and its object is to be tested. */
+bool ceni_owner_has_ended(ceni_slot *slot, uint64_t generation);
+
+/* Whether all objects that the pool may have are held by that thread. */
+bool ceni_owner_has_all(cen_pool *pool, uint64_t owner);
+
+/* ---- trace.c -------------------------------------------------------------------------------- */
+
+/* Notes from where the calling thread came, beginning with the return address `from`, if the pool has room for it. */
+void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from);
+
+/* Fills in the trace of the lease that `out` shows, if there is one. */
+void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
+
+/* ---- explain.c ------------------------------------------------------------------------------ */
+
+/* The text of a take that got nothing. */
+cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waited_ns, uint64_t owner, cen_error *error);
 
 /* ---- pending.c -------------------------------------------------------------------- */
 
@@ -197,6 +460,25 @@ void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, 
 
 /* An object that close had taken away comes back; false if it had not. The pool may be gone then. */
 bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* Takes the object away from its holder, if it is held: true then. (close.c) */
+bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* NULL if nothing needed one yet. One that comes later has the same clock. */
+static inline cen_runtime *ceni_pool_runtime(const cen_pool *pool)
+{
+    return ceni_setting(&((cen_pool *)(uintptr_t)pool)->runtime);
+}
+
+static inline int64_t ceni_pool_now(const cen_pool *pool)
+{
+    return cen_runtime_now(ceni_pool_runtime(pool));
+}
+
+static inline bool ceni_pool_has(const _Atomic bool *setting)
+{
+    return ceni_setting((_Atomic bool *)(uintptr_t)setting);
+}
 
 /* Retires a slot that was just made idle in a pool that is closed or has too
  * many; false if it is not to be retired, or not idle any more. */

@@ -131,7 +131,7 @@ static void remove_locked(ceni_line *line, ceni_pool_waiter *waiter)
     ceni_pool_waiter *next = first_of(line);
     uint64_t ctl = ctl_locked(line) - CENI_CTL_ONE;
     if (first) ctl &= ~(uint64_t)(CENI_CTL_HEIR | CENI_CTL_READY);
-    if (!next) ctl &= ~(uint64_t)CENI_CTL_FIRST;
+    if (!next && !line->pool->paused) ctl &= ~(uint64_t)CENI_CTL_FIRST;
     if (first && next) show_first_locked(line, next);
     ceni_store_seq_cst(&line->ctl, ctl); /* [L1] */
 }
@@ -159,6 +159,7 @@ static void grant_first_locked(cen_pool *pool, const ceni_grant *grant, ceni_cal
     waiter->slot = grant->slot;
     waiter->generation = grant->generation;
     waiter->index = grant->index;
+    waiter->stale = grant->stale;
     call->status = CEN_OK;
     tell(waiter, CENI_WAIT_GRANTED, call);
 }
@@ -201,8 +202,14 @@ static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
     ceni_line *line = pool->line;
     uint64_t ctl = ctl_locked(line);
     ceni_pool_waiter *first = first_of(line);
-    if (!first || (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS))) return false;
-    if ((ctl & CENI_CTL_READY) || first->pending || pool->strict) return serve_first_locked(pool, hint, call);
+    if (!first || (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) || pool->paused) return false;
+    if (ceni_opening_is_vain_locked(pool) && !ceni_planted(failed_open_wakes_nobody)) {
+        pool->tally.failed++;
+        call->status = pool->gate.last.status;
+        ceni_line_drop_first_locked(pool, CENI_WAIT_REFUSED, call);
+        return true;
+    }
+    if ((ctl & CENI_CTL_READY) || first->pending || ceni_pool_has(&pool->strict)) return serve_first_locked(pool, hint, call);
     if (!(ctl & CENI_CTL_HEIR) && (may_open_locked(pool) || ceni_idle_any_locked(pool))) call_first_locked(line, call);
     return false;
 }
@@ -212,6 +219,8 @@ void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
     do {
         call->more = call->pending || call->thread_count == 2; /* no room to tell another before the lock is dropped */
     } while (!call->more && pump_first_locked(pool, hint, call));
+    ceni_chores_plan_locked(pool, call);
+    ceni_keeper_plan_locked(pool, call);
 }
 
 void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, const ceni_call *call)
@@ -223,6 +232,8 @@ void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, cons
         call->pending->deliver(call->pending, call->status);
     }
     if (call->opens) ceni_pending_open(pool, call->index);
+    if (call->alarm) ceni_hand_alarm(pool);
+    if (call->hire) ceni_hand_hire(pool, call->hire);
     if (call->more) ceni_line_tend(line, pool_id, CENI_NO_INDEX);
 }
 
@@ -303,7 +314,7 @@ static void hand_over(ceni_line *line, uint64_t pool_id, uint32_t hint)
     ceni_call call = {.more = false};
     ceni_grant grant;
     cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL;
-    bool open = pool && first_of(line) && !(ctl_locked(line) & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS));
+    bool open = pool && !pool->paused && first_of(line) && !(ctl_locked(line) & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS));
     if (open && ceni_idle_take_locked(pool, hint, &grant)) {
         grant_first_locked(pool, &grant, &call);
         ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
@@ -329,7 +340,7 @@ void ceni_line_hurry_locked(cen_pool *pool)
 {
     ceni_pool_waiter *first = first_of(pool->line);
     bool called = ctl_locked(pool->line) & CENI_CTL_HEIR;
-    if (first && called && ceni_clock_now() - first->since >= pool->overtake_ns)
+    if (first && called && ceni_clock_now() - first->since >= ceni_setting(&pool->overtake_ns))
         ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
 }
 
@@ -345,8 +356,9 @@ bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now
     pool->tally.waited++;
     uint64_t ctl = ctl_locked(line) + CENI_CTL_ONE;
     if (first) show_first_locked(line, waiter);
-    if (pool->strict) ctl |= CENI_CTL_FIRST;
-    bool heir = first && !waiter->pending && !pool->strict;
+    bool strict = ceni_pool_has(&pool->strict);
+    if (strict) ctl |= CENI_CTL_FIRST;
+    bool heir = first && !waiter->pending && !strict && !pool->paused;
     if (heir) ctl |= CENI_CTL_HEIR;
     ceni_store_seq_cst(&line->ctl, ctl); /* [L1] */
     return heir;
@@ -371,12 +383,39 @@ bool ceni_line_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count)
     return in_line;
 }
 
+bool ceni_line_interrupt(cen_pool *pool, uint64_t owner)
+{
+    ceni_line *line = pool->line;
+    ceni_call call = {.more = false};
+    ceni_pool_waiter *found = NULL;
+    ceni_line_lock(line);
+    for (ceni_list *link = line->waiters.next; link != &line->waiters && !found; link = link->next) {
+        ceni_pool_waiter *waiter = CENI_LIST_ENTRY(link, ceni_pool_waiter, link);
+        if (waiter->owner == owner && !waiter->pending) found = waiter;
+    }
+    if (found) {
+        bool first = first_of(line) == found;
+        ceni_spread_record(&pool->waits, ceni_clock_now() - found->since);
+        pool->tally.failed++;
+        remove_locked(line, found);
+        tell(found, CENI_WAIT_INTERRUPTED, &call);
+        if (first && !ceni_planted(interrupted_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    }
+    uint64_t id = pool->id;
+    ceni_line_unlock(line);
+    ceni_line_make_call(line, id, pool, &call);
+    return found != NULL;
+}
+
 bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter)
 {
+    ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
     bool in_line = ceni_list_linked(&waiter->link);
     if (in_line) ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
+    if (in_line) ceni_chores_plan_locked(pool, &call);
     ceni_line_unlock(pool->line);
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
     return in_line;
 }
 

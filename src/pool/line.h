@@ -36,7 +36,7 @@ enum {
     CENI_CTL_SURPLUS = 2,  /* more objects are there than max: who gives one closes it */
     CENI_CTL_HEIR = 4,     /* the first is awake, or being woken, and will look */
     CENI_CTL_READY = 8,    /* the first has looked in vain: hand over to it */
-    CENI_CTL_FIRST = 16,   /* nobody is overtaken, and somebody waits: takes go to the line */
+    CENI_CTL_FIRST = 16,   /* takes go to the line: nobody is overtaken, and somebody waits; or the pool is paused */
     CENI_CTL_ONE = 256,    /* a waiter */
 };
 
@@ -46,6 +46,8 @@ typedef enum ceni_wait_state {
     CENI_WAIT_CALLED,    /* it is first and is to look */
     CENI_WAIT_GRANTED,   /* it has an object, and is in no line */
     CENI_WAIT_SENT_AWAY, /* the pool was closed, and it is in no line */
+    CENI_WAIT_REFUSED,   /* nothing can be opened, and nothing else will come; likewise */
+    CENI_WAIT_INTERRUPTED, /* another thread asked for it; likewise */
 } ceni_wait_state;
 
 typedef struct ceni_pool_waiter {
@@ -64,6 +66,7 @@ typedef struct ceni_pool_waiter {
     struct ceni_slot *slot; /* NULL: a claimed place, to open an object in */
     uint64_t generation;
     uint32_t index;
+    bool stale;
 } ceni_pool_waiter;
 
 typedef struct ceni_line {
@@ -93,6 +96,8 @@ typedef struct ceni_call {
     bool opens;     /* an object is to be opened for a pending waiter, in the claimed place ... */
     uint32_t index; /* ... of this index */
     bool more;      /* there may be more to do: tend again */
+    bool alarm;     /* the pool's alarm is to be set; has a hand */
+    uint32_t hire;  /* errands to be posted; each has a hand */
 } ceni_call;
 
 /* Lends a line to a pool; NULL if there is no memory. Never waits, and works in a forked child. */
@@ -139,6 +144,9 @@ void ceni_line_tend(ceni_line *line, uint64_t pool_id, uint32_t hint);
 
 /* The same for one who has just made slot `index` idle and read `ctl` after it. Always OK. */
 cen_status ceni_line_heed(ceni_line *line, uint64_t pool_id, uint64_t ctl, uint32_t index, uint64_t generation);
+
+/* Takes out one that waits in a thread of that number, and tells it; false if there is none. */
+bool ceni_line_interrupt(cen_pool *pool, uint64_t owner);
 
 /* Sends everybody away; nobody can join any more. Returns how many there were. */
 uint32_t ceni_line_send_away(cen_pool *pool);

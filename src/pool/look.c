@@ -42,7 +42,7 @@ typedef enum reading {
 
 static uint64_t read_word(ceni_slot *slot)
 {
-    return ceni_load_seq_cst(&slot->word) & ~(uint64_t)CENI_LISTED; /* [V1] */
+    return ceni_word_bare(ceni_load_seq_cst(&slot->word)); /* [V1] */
 }
 
 static void read_first(cen_pool *pool, uint32_t chunks)
@@ -61,7 +61,9 @@ static void count_state(cen_pool_stats *s, ceni_slot_state state)
     case CENI_REVOKED: s->revoked++; break;
     case CENI_OPENING: s->opening++; break;
     case CENI_EMPTY: s->vacant++; break;
-    default: s->closing++; break; /* on its way out; resetting and testing do not occur yet */
+    case CENI_RESETTING: s->resetting++; break;
+    case CENI_TESTING: s->testing++; break;
+    default: s->closing++; break; /* on its way out */
     }
 }
 
@@ -93,6 +95,9 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .is_closed = ctl & CENI_CTL_CLOSED,
         .opened = t->opened, .open_failed = t->open_failed, .adopted = t->adopted, .closed = t->closed,
         .discarded = t->discarded,
+        .refused = t->refused, .tested = t->tested, .test_failed = t->test_failed, .reset = t->reset,
+        .reset_failed = t->reset_failed, .leaked = t->leaked, .reclaimed = t->reclaimed, .expired = t->expired,
+        .breaker = pool->gate.breaker, .open_failures = pool->gate.failures, .is_paused = pool->paused,
         .waited = t->waited, .served = t->served, .timed_out = t->timed_out, .sent_away = t->sent_away, .failed = t->failed,
         .wait_p50_ns = ceni_spread_percentile(&pool->waits, 500000),
         .wait_p99_ns = ceni_spread_percentile(&pool->waits, 990000),
@@ -101,6 +106,8 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
     };
     int64_t since = ceni_load_relaxed(&pool->line->first_since); /* carries nothing */
     s->oldest_wait_ns = s->waiting && now > since ? now - since : 0;
+    int64_t next = ceni_gate_next(&pool->gate), pool_now = ceni_pool_now(pool);
+    s->next_open_ns = next != CENI_FOREVER && next > pool_now ? next - pool_now : 0;
 }
 
 /* False if a slot may have been emptied or filled between the two readings. */
@@ -144,16 +151,28 @@ cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out)
 
 /* ---- Objects and holders --------------------------------------------------------------------- */
 
-/* At least how long the lease has been held; 0 if nobody has met it. */
-static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t generation, int64_t since)
+/* Since when exactly the lease that the word tells is held, if that is known: its note is that lease's, after which
+ * `since` cannot be an earlier one's, and the lease began when times were already exact. */
+static bool is_exact(const cen_pool *pool, ceni_slot *slot, uint64_t word, int64_t *since)
 {
-    int64_t from = since;
-    if (!pool->exact_times) {
-        bool met = ceni_load_acquire(&slot->met) == generation; /* [V4] */
-        from = ceni_load_acquire(&slot->met_at);                /* [V4] */
-        if (!met || ceni_load_acquire(&slot->met) != generation) return 0; /* [V4] */
+    if (!ceni_pool_has(&pool->exact_times) || ceni_word_state(word) != CENI_HELD) return false;
+    bool noted = ceni_slot_owner(ceni_load_acquire(&slot->note), ceni_word_generation(word)) != 0; /* [V2] */
+    *since = ceni_load_acquire(&slot->since);                                                      /* [V2] */
+    return noted && *since >= ceni_setting(&((cen_pool *)(uintptr_t)pool)->exact_since);
+}
+
+/* At least how long the lease has been held; 0 if nobody has met it. */
+static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t word)
+{
+    int64_t from;
+    bool revoked = ceni_word_state(word) == CENI_REVOKING || ceni_word_state(word) == CENI_REVOKED;
+    if (revoked) word = ceni_word(ceni_word_generation(word), CENI_HELD); /* the same lease, and still out */
+    if (!is_exact(pool, slot, word, &from)) {
+        bool met = ceni_load_acquire(&slot->met) == word; /* [V4] */
+        from = ceni_load_acquire(&slot->met_at);          /* [V4] */
+        if (!met || ceni_load_acquire(&slot->met) != word) return 0; /* [V4] */
     }
-    int64_t now = ceni_clock_now();
+    int64_t now = ceni_pool_now(pool);
     return now > from ? now - from : 0;
 }
 
@@ -169,19 +188,19 @@ static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, ce
     out->object = ceni_load_acquire(&slot->object);      /* [V2] */
     uint64_t note = ceni_load_acquire(&slot->note);      /* [V2] */
     const char *where = ceni_load_acquire(&slot->where); /* [V2] */
-    int64_t since = ceni_load_acquire(&slot->since);     /* [V2] */
     if (read_word(slot) != word) return false;
     uint64_t owner = out->state == CEN_SLOT_IDLE ? 0 : ceni_slot_owner(note, out->generation);
     if (!owner) return true;
-    out->owner = owner;
+    out->owner = owner & ~CENI_OWNER_DETACHED;
+    out->is_detached = owner & CENI_OWNER_DETACHED;
     out->where = where;
-    out->held_ns = age_of(pool, slot, out->generation, since);
+    out->held_ns = age_of(pool, slot, word);
+    ceni_trace_read((cen_pool *)(uintptr_t)pool, out->index, out);
     return true;
 }
 
-/* Fills in what one slot has; false if it has no object to show. A slot that
- * changes hands all the while is shown without its holder. */
-static bool read_holding(cen_pool *pool, uint32_t index, cen_holding *out)
+/* A slot that changes hands all the while is shown without its holder. */
+bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     for (int i = 0; i < READINGS; i++) {
@@ -205,19 +224,28 @@ cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const ce
     ceni_callout_begin(&callout, pool);
     for (uint32_t index = 0; index < places && more; index++) {
         cen_holding holding;
-        if (read_holding(pool, index, &holding)) more = visit(argument, &holding);
+        if (ceni_slot_holding(pool, index, &holding)) more = visit(argument, &holding);
     }
     ceni_callout_end(&callout);
     return CEN_OK;
 }
 
-/* From now on the lease has an age. Under the looking lock. */
-static void meet(ceni_slot *slot, uint64_t generation)
+/* From now on what is with the slot has an age. Under the looking lock. */
+static void meet(const cen_pool *pool, ceni_slot *slot, uint64_t word)
 {
-    if (ceni_load_relaxed(&slot->met) == generation) return; /* written under this lock; carries nothing */
-    ceni_store_release(&slot->met, 0);                    /* [V3] */
-    ceni_store_release(&slot->met_at, ceni_clock_now());  /* [V3] */
-    ceni_store_release(&slot->met, generation);           /* [V3] */
+    if (ceni_load_relaxed(&slot->met) == word) return; /* written under this lock; carries nothing */
+    ceni_store_release(&slot->met, 0);                         /* [V3] */
+    ceni_store_release(&slot->met_at, ceni_pool_now(pool));    /* [V3] */
+    ceni_store_release(&slot->met, word);                      /* [V3] */
+}
+
+int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word)
+{
+    word = ceni_word_bare(word);
+    ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
+    meet(pool, slot, word);
+    ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
+    return age_of(pool, slot, word);
 }
 
 cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, size_t *out)
@@ -230,8 +258,8 @@ cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, 
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     for (uint32_t index = 0; index < places; index++) {
         cen_holding holding;
-        if (!read_holding(pool, index, &holding) || holding.state == CEN_SLOT_IDLE) continue;
-        if (!pool->exact_times) meet(ceni_slot_at(pool, index), holding.generation);
+        if (!ceni_slot_holding(pool, index, &holding) || holding.state == CEN_SLOT_IDLE) continue;
+        meet(pool, ceni_slot_at(pool, index), ceni_word(holding.generation, CENI_HELD));
         if (count < room) holdings[count] = holding;
         count++;
     }
@@ -252,11 +280,13 @@ const char *cen_pool_name(const cen_pool *pool)
 
 uint32_t cen_pool_max(const cen_pool *pool)
 {
-    return pool ? ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max) : 0; /* a setting; carries nothing */
+    if (!pool) return 0;
+    ceni_pool_check(pool, "cen_pool_max", NULL); /* one that is being made anew has no max yet */
+    return ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max); /* a setting; carries nothing */
 }
 
 bool cen_pool_is_closed(const cen_pool *pool)
 {
-    if (!pool || pool->epoch != ceni_fork_epoch()) return true; /* the line may be another's in this process */
+    if (ceni_pool_check(pool, "cen_pool_is_closed", NULL) != CEN_OK) return true; /* the line may be another's in this process */
     return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* a mark; carries nothing */
 }

@@ -2,6 +2,9 @@
 /*
  * Making a pool: its options checked, its memory had, and, if eager, its
  * objects opened in order on this thread, or all closed again if one fails.
+ *
+ * Order table
+ * [N1] need | cas of the runtime | acq_rel | itself; those who read it as a setting | the runtime's fields | an alarm is set in a runtime half made
  */
 #include <stdio.h>
 
@@ -13,43 +16,6 @@
 #include "port/deadline.h"
 #include "port/port.h"
 
-enum {
-    DEFAULT_MAX = 10,
-    DEFAULT_PATIENCE_S = 30,
-    DEFAULT_OVERTAKE_NS = 1000000,
-};
-
-/* ---- New --------------------------------------------------------------------------------- */
-
-static cen_status refuse(cen_error *error, const char *what)
-{
-    return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_new: %s", what);
-}
-
-static cen_status check_options(const cen_pool_options *o, cen_error *error)
-{
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_pool_new: options.size is %zu, not %zu; fill options with CEN_POOL_OPTIONS", o->size, sizeof *o);
-    if (o->max > CEN_POOL_MOST)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_new: options.max is %u, not 1 to %d", o->max, CEN_POOL_MOST);
-    if ((unsigned)o->order > CEN_ORDER_FIFO)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_new: options.order is %d, which is no order", (int)o->order);
-    if (o->overtake_ns < CEN_OFF)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_pool_new: options.overtake_ns is %lld, which is neither a time nor CEN_OFF",
-                              (long long)o->overtake_ns);
-    if (o->driver.calls && o->driver.calls->size != sizeof(cen_driver_calls))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_new: options.driver.calls->size is %zu, not %zu",
-                              o->driver.calls->size, sizeof(cen_driver_calls));
-    if (o->eager && !(o->driver.calls && o->driver.calls->open))
-        return refuse(error, "options.eager needs options.driver with an open");
-    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
-        return refuse(error, "options.allocator lacks alloc or free");
-    return CEN_OK;
-}
-
 static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
 {
     cen_pool_stats s;
@@ -57,43 +23,61 @@ static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
     const ceni_reading all[] = {
         {"max", s.max},         {"idle", s.idle},       {"held", (int64_t)s.held + s.moving}, {"opening", s.opening},
         {"closing", s.closing}, {"revoked", s.revoked}, {"waiting", s.waiting},               {"closed", s.is_closed},
+        {"resetting", s.resetting}, {"testing", s.testing}, {"paused", s.is_paused},          {"breaker", (int64_t)s.breaker},
     };
     size_t count = sizeof all / sizeof all[0];
     memcpy(readings, all, (room < count ? room : count) * sizeof all[0]);
     return count;
 }
 
-static void configure(cen_pool *pool, const cen_pool_options *o)
+uint64_t ceni_pool_number(void)
 {
     static CENI_STATIC _Atomic uint64_t last_id;
+    uint64_t id;
     do {
-        pool->id = ceni_add_relaxed(&last_id, 1) + 1; /* a number; carries nothing */
-        pool->mark = (uint32_t)pool->id;
-    } while (pool->mark == 0);
-    pool->epoch = ceni_fork_epoch();
-    pool->order = o->order;
-    pool->exact_order = o->order != CEN_ORDER_WARM;
-    pool->exact_times = o->exact_times;
-    pool->strict = o->overtake_ns == CEN_OFF;
-    pool->overtake_ns = o->overtake_ns ? o->overtake_ns : DEFAULT_OVERTAKE_NS;
-    pool->patience = ceni_deadline_or(o->patience, cen_in_s(DEFAULT_PATIENCE_S));
-    pool->driver = o->driver;
-    pool->allocator = o->allocator;
-    snprintf(pool->name, sizeof pool->name, "%s", o->name ? o->name : "pool");
-    ceni_list_init(&pool->idle);
+        id = ceni_add_relaxed(&last_id, 1) + 1; /* a number; carries nothing */
+    } while ((uint32_t)id == 0);
+    return id;
 }
 
-static cen_status init_slots(cen_pool *pool, uint32_t max)
+static void configure(cen_pool *pool, const cen_pool_options *o, const cen_driver_calls *calls)
 {
-    pool->chunks[0] = ceni_chunk_make(pool->allocator, 0, max);
-    if (!pool->chunks[0]) return CEN_NO_MEMORY;
-    pool->base = pool->chunks[0]->slots;
-    pool->base_count = max;
-    pool->quick_give = pool->exact_order ? 0 : max;
-    pool->quick_take = pool->exact_times ? 0 : pool->quick_give;
-    pool->chunk_count = 1;
-    pool->places = max;
-    pool->max = max;
+    pool->epoch = ceni_fork_epoch();
+    pool->renews = o->on_fork == CEN_FORK_RENEW;
+    pool->driver = o->driver;
+    pool->calls = *calls;
+    pool->helped = calls->blocks;
+    pool->allocator = o->allocator;
+    pool->traced = o->backtraces;
+    pool->asked = o->runtime;
+    pool->on_fork = o->on_fork;
+    snprintf(pool->name, sizeof pool->name, "%s", o->name);
+    pool->options = *o;
+    pool->options.name = pool->name;
+}
+
+void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
+{
+    pool->id = id;
+    pool->mark = (uint32_t)id;
+    pool->chunks[0] = chunk;
+    pool->base = chunk->slots;
+    pool->base_count = chunk->count;
+    ceni_store_relaxed(&pool->chunk_count, 1);         /* nobody else reads them yet; carries nothing */
+    ceni_store_relaxed(&pool->places, chunk->count); /* likewise; carries nothing */
+    ceni_store_relaxed(&pool->max, chunk->count);    /* likewise; carries nothing */
+    ceni_list_init(&pool->idle);
+    ceni_gate_init(&pool->gate);
+    ceni_chores_init(pool);
+}
+
+cen_status ceni_pool_need_runtime(cen_pool *pool)
+{
+    if (ceni_pool_runtime(pool)) return CEN_OK;
+    cen_runtime *joined, *none = NULL;
+    cen_status status = ceni_runtime_join(pool->asked, &joined);
+    if (status != CEN_OK) return status;
+    if (!ceni_cas_acq_rel(&pool->runtime, &none, joined)) ceni_runtime_leave(joined); /* [N1] another was first */
     return CEN_OK;
 }
 
@@ -104,15 +88,23 @@ static void close_opened(cen_pool *pool, uint32_t end)
         ceni_line_lock(pool->line);
         bool ours = ceni_idle_withdraw_locked(pool, index - 1, ceni_slot_generation(pool, index - 1));
         ceni_line_unlock(pool->line);
-        if (ours) ceni_place_end(pool, index - 1);
+        if (ours) ceni_place_end_here(pool, index - 1, false);
     }
 }
 
-static cen_status open_all(cen_pool *pool, uint32_t max, cen_error *error)
+static bool claim(cen_pool *pool, uint32_t *index)
 {
-    for (uint32_t made = 0; made < max; made++) {
-        uint32_t index = made;
-        ceni_place_claim(pool, &index);
+    ceni_line_lock(pool->line);
+    bool claimed = ceni_place_claim_for_adopted_locked(pool, index);
+    ceni_line_unlock(pool->line);
+    return claimed;
+}
+
+/* On this thread, even if the driver blocks: the caller asked for it. */
+static cen_status open_all(cen_pool *pool, cen_error *error)
+{
+    uint32_t index, max = pool->options.max;
+    for (uint32_t made = 0; made < max && claim(pool, &index); made++) {
         cen_status status = ceni_place_open(pool, index, error);
         if (status != CEN_OK) {
             ceni_line_lock(pool->line);
@@ -120,43 +112,110 @@ static cen_status open_all(cen_pool *pool, uint32_t max, cen_error *error)
             if (!ceni_planted(eager_without_rollback)) close_opened(pool, made);
             return status;
         }
-        ceni_idle_offer(pool, index, 0, CENI_OPENING);
+        ceni_place_publish_opened(pool, index, 0);
     }
     return CEN_OK;
 }
 
-cen_status cen_pool_new(const cen_pool_options *o, cen_pool **out, cen_error *error)
+static cen_status call_init(cen_pool *pool, cen_error *error)
 {
-    if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
-    if (status != CEN_OK) return status;
-    uint32_t max = o->max ? o->max : DEFAULT_MAX;
-    cen_pool *pool = ceni_alloc(o->allocator, sizeof *pool, CENI_LINE);
-    if (!pool) goto no_memory;
-    configure(pool, o);
-    if (init_slots(pool, max) != CEN_OK) goto undo_pool;
-    pool->line = ceni_line_lend(pool, pool->id);
-    if (!pool->line) goto undo_slots;
-    ceni_line_pace(pool->line, pool->overtake_ns, max);
+    if (!pool->calls.init) return CEN_OK;
+    cen_error said = {.status = CEN_OK};
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    cen_status status = pool->calls.init(pool->driver.argument, &said);
+    ceni_callout_end(&callout);
+    if (status == CEN_OK) return CEN_OK;
+    const char *words = said.text[0] ? said.text : cen_status_text(status);
+    return ceni_error_set(error, status, said.code, "pool \"%s\": the driver could not begin: %.400s", pool->name, words);
+}
+
+void ceni_pool_start_keeping(cen_pool *pool)
+{
+    ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
+    ceni_keeper_plan_locked(pool, &call);
+    ceni_line_unlock(pool->line);
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
+}
+
+void ceni_pool_set_up(cen_pool *pool)
+{
+    ceni_keeper_init(pool);
+    ceni_line_lock(pool->line);
+    ceni_settings_apply_locked(pool);
     ceni_places_counted_locked(pool);
     ceni_line_unlock(pool->line);
-    if (o->eager) status = open_all(pool, max, error);
-    if (status != CEN_OK) goto undo_line;
+}
+
+void ceni_pool_enlist(cen_pool *pool)
+{
     pool->entry = (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = snapshot, .object = pool};
     ceni_directory_join(ceni_directory_process(), &pool->entry);
+}
+
+static cen_status start(cen_pool *pool, cen_error *error)
+{
+    ceni_pool_set_up(pool);
+    cen_status status = call_init(pool, error);
+    if (status != CEN_OK) {
+        pool->calls.fini = NULL;
+        return status;
+    }
+    if (pool->options.eager) status = open_all(pool, error);
+    if (status == CEN_OK) ceni_pool_start_keeping(pool);
+    return status;
+}
+
+/* The pool is nobody's yet; but its alarm may have been set by an opening that failed. */
+static void undo(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    ceni_line_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
+    ceni_line_unlock(pool->line);
+    ceni_keeper_retire(pool);
+    ceni_line_lock(pool->line);
+    pool->freed = true;
+    pool->hands++;
+    ceni_hand_drop_locked(pool);
+}
+
+cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_error *error)
+{
+    if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_new: out is NULL");
+    cen_pool_options o;
+    cen_driver_calls calls;
+    cen_status status = ceni_settings_check(options, &o, &calls, "cen_pool_new", error);
+    if (status != CEN_OK) return status;
+    status = CEN_NO_MEMORY;
+    cen_pool *pool = ceni_alloc(o.allocator, sizeof *pool, CENI_LINE);
+    if (!pool) goto failed;
+    configure(pool, &o, &calls);
+    if (o.runtime || ceni_keeper_is_needed(pool, &o)) status = ceni_pool_need_runtime(pool);
+    else status = CEN_OK;
+    if (status != CEN_OK) goto undo_pool;
+    status = CEN_NO_MEMORY;
+    ceni_chunk *chunk = ceni_chunk_make(o.allocator, 0, o.max, o.backtraces);
+    if (!chunk) goto undo_runtime;
+    ceni_pool_furnish(pool, ceni_pool_number(), chunk);
+    pool->line = ceni_line_lend(pool, pool->id);
+    if (!pool->line) goto undo_slots;
+    status = start(pool, error);
+    if (status != CEN_OK) {
+        undo(pool);
+        return status;
+    }
+    ceni_pool_enlist(pool);
     *out = pool;
     return CEN_OK;
 
-undo_line:
-    ceni_line_lock(pool->line);
-    ceni_line_return_locked(pool->line);
-    ceni_pool_release(pool);
-    return status;
 undo_slots:
-    ceni_chunk_free(pool->chunks[0], o->allocator);
+    ceni_chunk_free(chunk, o.allocator);
+undo_runtime:
+    if (ceni_pool_runtime(pool)) ceni_runtime_leave(ceni_pool_runtime(pool));
 undo_pool:
-    ceni_free(o->allocator, pool, sizeof *pool, CENI_LINE);
-no_memory:
-    return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_pool_new: no memory for a pool of %u", max);
+    ceni_free(o.allocator, pool, sizeof *pool, CENI_LINE);
+failed:
+    return ceni_error_set(error, status, 0, "cen_pool_new: %s for a pool of %u",
+                          status == CEN_NO_MEMORY ? "no memory" : "no runtime", o.max);
 }

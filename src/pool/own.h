@@ -23,7 +23,7 @@ enum {
 typedef struct ceni_callout ceni_callout;
 
 typedef struct ceni_pool_own {
-    uint64_t id; /* of the thread; set before the first hint is */
+    uint64_t owner_note; /* the thread's number where a slot's note has it; set before the first hint is */
     /* By the pool's mark: the slot this thread had last, and its word while it had it. */
     uint64_t hint[CENI_HINTS];
     uint64_t hint_word[CENI_HINTS];
@@ -34,6 +34,7 @@ typedef struct ceni_pool_own {
     uint16_t countdown; /* gives until it is read again ... */
     uint16_t batch;     /* ... of so many */
     uint32_t scopes_beyond; /* scopes open that found no room among the notes */
+    bool armed; /* the thread's end will be noticed */
 } ceni_pool_own;
 
 _Static_assert(sizeof(ceni_pool_own) <= CENI_THREAD_ROOM * sizeof(uint64_t), "the room that the seam has");

@@ -65,8 +65,16 @@ void ceni_pending_open(cen_pool *pool, uint32_t index)
     }
     ceni_line_lock(line);
     pool->opening_for_pending--;
+    pool->opening--;
+    ceni_places_counted_locked(pool);
     ceni_line_unlock(line);
-    ceni_idle_publish(pool, index, generation, CENI_OPENING);
+    if (!ceni_idle_publish(pool, index, generation, CENI_OPENING)) {
+        ceni_line_lock(line);
+        pool->opening++; /* as it goes another way */
+        ceni_line_unlock(line);
+        ceni_place_end_from(pool, index, generation, CENI_OPENING, "the pool was reloaded while it was opened");
+        return;
+    }
     uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [A1] */
     if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) ceni_pool_retire(line, id, index, generation);
 }

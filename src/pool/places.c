@@ -59,12 +59,25 @@ static bool closed_locked(const cen_pool *pool)
     return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
 }
 
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+uint32_t ceni_place_room_locked(const cen_pool *pool)
+{
+    uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max); /* written under this lock; carries nothing */
+    if (!pool->calls.open || closed_locked(pool) || pool->paused || pool->live >= max) return 0;
+    uint32_t counted = pool->opening - pool->overdue; /* one that hangs does not keep the gate's one from being tried */
+    uint32_t room = lesser(max - pool->live, pool->gate.admits > counted ? pool->gate.admits - counted : 0);
+    if (!pool->helped) return room;
+    return lesser(room, pool->options.openers > pool->opening ? pool->options.openers - pool->opening : 0);
+}
+
 void ceni_places_counted_locked(cen_pool *pool)
 {
     uint32_t max = ceni_load_relaxed(&pool->max); /* written under this lock; carries nothing */
-    bool opens = pool->driver.calls && pool->driver.calls->open && !closed_locked(pool);
-    uint32_t openable = opens && pool->live < max ? max - pool->live : 0;
-    ceni_store_seq_cst(&pool->openable, openable); /* [O2] */
+    ceni_store_seq_cst(&pool->openable, pool->helped ? 0 : ceni_place_room_locked(pool)); /* [O2] */
     uint64_t surplus = pool->live - pool->leaving > max ? CENI_CTL_SURPLUS : 0;
     ceni_line_mark_locked(pool->line, CENI_CTL_SURPLUS, surplus);
 }
@@ -80,8 +93,11 @@ static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
         if (at >= chunk->count) continue;
         ceni_map_clear(&chunk->vacant, at);
         *index = chunk->first + at;
+        ceni_store_relaxed(&chunk->slots[at].opened_at, 0); /* no helper has begun; carries nothing */
+        chunk->slots[at].told = CENI_TOLD_NOTHING;
         ceni_slot_move(&chunk->slots[at], ceni_slot_generation(pool, *index), CENI_EMPTY, CENI_OPENING);
         pool->live++;
+        pool->opening++;
         ceni_add_seq_cst(&pool->shifts, 1); /* [O6] */
         ceni_places_counted_locked(pool);
         return true;
@@ -93,6 +109,11 @@ bool ceni_place_claim_locked(cen_pool *pool, uint32_t *index)
 {
     bool may = ceni_load_relaxed(&pool->openable) > 0 || ceni_planted(open_beyond_max); /* under this lock; carries nothing */
     return may && claim_lowest_locked(pool, index);
+}
+
+bool ceni_place_claim_for_helper_locked(cen_pool *pool, uint32_t *index)
+{
+    return ceni_place_room_locked(pool) > 0 && claim_lowest_locked(pool, index);
 }
 
 bool ceni_place_claim_for_adopted_locked(cen_pool *pool, uint32_t *index)
@@ -117,7 +138,7 @@ static cen_status call_open(cen_pool *pool, void **object, cen_error *error)
     *error = (cen_error){.status = CEN_OK};
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
-    cen_status status = pool->driver.calls->open(pool->driver.argument, object, error);
+    cen_status status = pool->calls.open(pool->driver.argument, object, error);
     ceni_callout_end(&callout);
     return status;
 }
@@ -131,15 +152,29 @@ static cen_status open_failed(const cen_pool *pool, cen_status status, const cen
 
 cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
 {
-    cen_error said;
+    cen_error said, failure;
     void *object = NULL;
+    ceni_slot *slot = ceni_slot_at(pool, index);
     cen_status status = call_open(pool, &object, &said);
-    if (status == CEN_OK) ceni_store_release(&ceni_slot_at(pool, index)->object, object); /* [O3] */
+    if (status == CEN_OK) {
+        ceni_opening_done(pool, slot);
+        ceni_store_release(&slot->object, object); /* [O3] */
+    } else {
+        open_failed(pool, status, &said, &failure);
+    }
     ceni_line_lock(pool->line);
-    if (status == CEN_OK) pool->tally.opened++;
-    else pool->tally.open_failed++;
+    ceni_opening_news news = ceni_opening_ended_locked(pool, index, status, &failure);
     ceni_line_unlock(pool->line);
-    return status == CEN_OK ? CEN_OK : open_failed(pool, status, &said, error);
+    if (status != CEN_OK && error) *error = failure;
+    ceni_opening_tell(pool, index, status, news, &failure);
+    return status;
+}
+
+void ceni_place_opened_locked(cen_pool *pool, ceni_call *call)
+{
+    pool->opening--;
+    ceni_places_counted_locked(pool);
+    if (!ceni_planted(opened_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, call);
 }
 
 void ceni_place_lend(cen_pool *pool, uint32_t index, ceni_grant *out)
@@ -148,7 +183,8 @@ void ceni_place_lend(cen_pool *pool, uint32_t index, ceni_grant *out)
     uint64_t word = ceni_load_relaxed(&slot->word); /* a guess for the cas; carries nothing */
     uint64_t lent;
     do {
-        lent = ceni_word(ceni_word_generation(word) + 1, CENI_HELD | (word & CENI_LISTED));
+        unsigned kept = (unsigned)word & (CENI_LISTED | (ceni_planted(mark_lost_when_lent) ? 0 : CENI_MARKED));
+        lent = ceni_word(ceni_word_generation(word) + 1, CENI_HELD | kept);
     } while (!ceni_cas_seq_cst(&slot->word, &word, lent)); /* [O5] a searcher may be striking it */
     *out = (ceni_grant){.slot = slot, .generation = ceni_word_generation(lent), .index = index};
 }
@@ -177,6 +213,7 @@ static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
     pool->live--;
     ceni_add_seq_cst(&pool->shifts, 1); /* [O6] */
     pool->leaving -= from == CENI_CLOSING;
+    pool->opening -= from == CENI_OPENING && !ceni_planted(failed_open_keeps_its_count);
     ceni_places_counted_locked(pool);
 }
 
@@ -184,7 +221,7 @@ static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
 static void unlock_emptied(cen_pool *pool)
 {
     ceni_line *line = pool->line;
-    bool drained = pool->live == 0 && closed_locked(pool), last = drained && pool->freed;
+    bool drained = pool->live == 0 && closed_locked(pool), last = drained && pool->freed && pool->hands == 0;
     if (drained) ceni_add_acq_rel(&line->turns, 1); /* [O4] */
     if (last) ceni_line_return_locked(line);
     else ceni_line_unlock(line);
@@ -217,25 +254,93 @@ static void serve_before_closing(cen_pool *pool)
     if (ctl >= CENI_CTL_ONE && !ceni_planted(surplus_ends_in_silence)) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
 }
 
-void ceni_place_end(cen_pool *pool, uint32_t index)
+void ceni_place_end_here(cen_pool *pool, uint32_t index, bool abandoned)
 {
-    serve_before_closing(pool);
-    const cen_driver *driver = &pool->driver;
-    if (driver->calls && driver->calls->close) {
+    void (*end)(void *, void *) = abandoned ? pool->calls.abandon : pool->calls.close;
+    if (end) {
         void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
         ceni_callout callout;
         ceni_callout_begin(&callout, pool);
-        driver->calls->close(driver->argument, object);
+        end(pool->driver.argument, object);
         ceni_callout_end(&callout);
     }
     ceni_line_lock(pool->line);
     pool->tally.closed++;
+    bool fewer = pool->options.min_idle > 0; /* the keeper is to see whether one is missing */
+    if (fewer) pool->next_round = 0;
     ceni_place_vacate_locked(pool, index, CENI_CLOSING);
+}
+
+void ceni_place_end(cen_pool *pool, uint32_t index, const char *why)
+{
+    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CLOSED, .index = index}, "object %u is closed: %s", index, why);
+    serve_before_closing(pool);
+    if (!pool->helped) {
+        ceni_place_end_here(pool, index, false);
+        return;
+    }
+    ceni_call call = {.more = false};
+    ceni_line *line = pool->line;
+    uint64_t id = pool->id;
+    ceni_line_lock(line);
+    ceni_chores_add_locked(pool, CENI_CHORE_CLOSE, ceni_slot_at(pool, index));
+    if (!ceni_planted(chore_queued_in_silence)) ceni_chores_plan_locked(pool, &call);
+    ceni_line_unlock(line);
+    ceni_line_make_call(line, id, pool, &call);
+}
+
+bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (!ceni_slot_move(slot, generation, from, CENI_CLOSING)) return false;
+    ceni_line_lock(pool->line);
+    if (from == CENI_OPENING) pool->opening--;
+    ceni_place_leaves_locked(pool);
+    ceni_line_unlock(pool->line);
+    ceni_place_end(pool, index, why);
+    return true;
+}
+
+/* It counts as opening until it is idle: otherwise another would be opened for the same waiter. The caller is one
+ * who keeps the pool: a call of the program that is no give, or a hand. */
+void ceni_place_publish_opened(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    if (!ceni_idle_offer(pool, index, generation, CENI_OPENING)) {
+        ceni_place_end_from(pool, index, generation, CENI_OPENING, "the pool was reloaded while it was opened");
+        return;
+    }
+    ceni_call call = {.more = false};
+    ceni_line_lock(pool->line);
+    ceni_place_opened_locked(pool, &call);
+    ceni_line_unlock(pool->line);
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
+}
+
+bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
+{
+    if (ceni_idle_offer(pool, index, generation, from)) return true;
+    return ceni_place_end_from(pool, index, generation, from, "it is to be made anew");
+}
+
+void ceni_pool_release_memory(cen_pool *pool)
+{
+    ceni_event_end(pool);
+    ceni_renew_forget(pool);
+    for (uint32_t i = ceni_chunk_count(pool); i > 0; i--)
+        ceni_chunk_free(pool->chunks[i - 1], pool->allocator);
+    ceni_free(pool->allocator, pool, sizeof *pool, CENI_LINE);
 }
 
 void ceni_pool_release(cen_pool *pool)
 {
-    for (uint32_t i = ceni_chunk_count(pool); i > 0; i--)
-        ceni_chunk_free(pool->chunks[i - 1], pool->allocator);
-    ceni_free(pool->allocator, pool, sizeof *pool, CENI_LINE);
+    ceni_directory_leave(ceni_directory_freed(), &pool->freed_entry);
+    if (pool->calls.fini) {
+        ceni_callout callout;
+        ceni_callout_begin(&callout, pool);
+        pool->calls.fini(pool->driver.argument);
+        ceni_callout_end(&callout);
+    }
+    cen_runtime *runtime = ceni_pool_runtime(pool);
+    ceni_pool_release_memory(pool);
+    if (runtime) ceni_runtime_leave(runtime);
 }

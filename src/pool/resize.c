@@ -22,28 +22,30 @@ static uint32_t chunk_size(uint32_t places, uint32_t max)
     return count < CEN_POOL_MOST - places ? count : CEN_POOL_MOST - places;
 }
 
-static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, ceni_call *call)
+static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, const cen_pool_options *o, ceni_call *call)
 {
     if (chunk) ceni_chunk_publish_locked(pool, chunk);
     ceni_store_relaxed(&pool->max, max); /* read under the lock, or as a setting; carries nothing */
     ceni_places_counted_locked(pool);
-    ceni_line_pace(pool->line, pool->overtake_ns, max);
+    ceni_line_pace(pool->line, ceni_setting(&pool->overtake_ns), max);
+    pool->options.max = max;
+    if (o) ceni_settings_take_locked(pool, o);
     if (!ceni_planted(resize_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, call);
 }
 
 /* FULL if another resize came first. The chunk for what is lacking is made with
  * no lock held, because the allocator is called. */
-static cen_status set_max(cen_pool *pool, uint32_t max)
+static cen_status set_max(cen_pool *pool, uint32_t max, const cen_pool_options *o)
 {
     uint32_t places = ceni_place_count(pool);
-    ceni_chunk *chunk = places < max ? ceni_chunk_make(pool->allocator, places, chunk_size(places, max)) : NULL;
+    ceni_chunk *chunk = places < max ? ceni_chunk_make(pool->allocator, places, chunk_size(places, max), pool->traced) : NULL;
     if (places < max && !chunk) return CEN_NO_MEMORY;
     ceni_call call = {.more = false};
     cen_status status = CEN_OK;
     ceni_line_lock(pool->line);
     if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) status = CEN_CLOSED; /* under this lock; carries nothing */
     else if (ceni_load_relaxed(&pool->places) != places) status = CEN_FULL;         /* likewise; carries nothing */
-    else set_max_locked(pool, chunk, max, &call);
+    else set_max_locked(pool, chunk, max, o, &call);
     ceni_line_unlock(pool->line);
     if (status != CEN_OK && chunk) ceni_chunk_free(chunk, pool->allocator);
     ceni_line_make_call(pool->line, pool->id, pool, &call);
@@ -64,8 +66,21 @@ static void close_surplus(cen_pool *pool)
         bool ours = surplus && ceni_idle_withdraw_locked(pool, index, ceni_word_generation(ceni_word_at(pool, index)));
         ceni_line_unlock(pool->line);
         if (!surplus) return;
-        if (ours) ceni_place_end(pool, index);
+        if (ours) ceni_place_end(pool, index, "max is smaller now");
     }
+}
+
+cen_status ceni_pool_resize(cen_pool *pool, uint32_t max, const cen_pool_options *o, cen_error *error)
+{
+    cen_status status;
+    do {
+        status = cen_pool_is_closed(pool) ? CEN_CLOSED : set_max(pool, max, o);
+    } while (status == CEN_FULL);
+    if (status == CEN_CLOSED) return ceni_pool_is_closed(pool->name, error);
+    if (status == CEN_NO_MEMORY)
+        return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": no memory for %u objects", pool->name, max);
+    close_surplus(pool);
+    return CEN_OK;
 }
 
 cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *error)
@@ -75,12 +90,5 @@ cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *error)
     if (max < 1 || max > CEN_POOL_MOST)
         return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_resize: max is %u, not 1 to %d", max, CEN_POOL_MOST);
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a resize", error);
-    do {
-        status = cen_pool_is_closed(pool) ? CEN_CLOSED : set_max(pool, max);
-    } while (status == CEN_FULL);
-    if (status == CEN_CLOSED) return ceni_pool_is_closed(pool->name, error);
-    if (status == CEN_NO_MEMORY)
-        return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": no memory for %u objects", pool->name, max);
-    close_surplus(pool);
-    return CEN_OK;
+    return ceni_pool_resize(pool, max, NULL, error);
 }

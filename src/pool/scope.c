@@ -22,7 +22,8 @@ static bool is_mine(ceni_slot *slot, uint64_t *word)
     ceni_slot_state state = ceni_word_state(*word);
     bool lent = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
     uint64_t note = ceni_load_relaxed(&slot->note); /* if mine, then written by me; carries nothing */
-    return lent && ceni_slot_owner(note, ceni_word_generation(*word)) == ceni_thread_id();
+    uint64_t owner = ceni_slot_owner(note, ceni_word_generation(*word)) & ~CENI_OWNER_DETACHED;
+    return lent && owner == ceni_thread_id();
 }
 
 static bool has_scope(ceni_slot *slot, uint64_t *word)
@@ -121,10 +122,10 @@ cen_status cen_pool_leave(cen_scope *scope)
     if (!scope) return CEN_INVALID;
     cen_pool *pool = scope->lease.pool;
     if (!pool) return CEN_STALE;
-    if (pool->epoch != ceni_fork_epoch()) return CEN_FORKED;
+    if (!ceni_pool_is_ours(pool)) return CEN_FORKED;
     if (scope->owner != ceni_thread_id()) return CEN_MISUSE;
     uint32_t index = ceni_slot_index(pool, scope->lease.slot);
-    if (index == CENI_NO_INDEX) return CEN_FOREIGN;
+    if (index == CENI_NO_INDEX) return ceni_renew_is_former(pool, scope->lease.slot) ? CEN_FORKED : CEN_FOREIGN;
     ceni_slot *slot = scope->lease.slot;
     uint64_t word;
     bool open = has_scope(slot, &word) && ceni_word_generation(word) == scope->lease.generation;

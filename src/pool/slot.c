@@ -13,12 +13,32 @@ uint64_t ceni_slot_word(ceni_slot *slot)
     return ceni_load_seq_cst(&slot->word); /* [S2] */
 }
 
-bool ceni_slot_move(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to)
+static bool move(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to, bool marked_too)
 {
     uint64_t word = ceni_slot_word(slot);
-    while (ceni_word_generation(word) == generation && ceni_word_state(word) == from) {
+    while (ceni_word_generation(word) == generation && ceni_word_state(word) == from && (marked_too || !(word & CENI_MARKED))) {
         uint64_t moved = ceni_word(generation, (unsigned)to | (word & CENI_LISTED));
         if (ceni_cas_seq_cst(&slot->word, &word, moved)) return true; /* [S1] */
+    }
+    return false;
+}
+
+bool ceni_slot_move(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to)
+{
+    return move(slot, generation, from, to, true);
+}
+
+bool ceni_slot_move_unmarked(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to)
+{
+    return move(slot, generation, from, to, false);
+}
+
+bool ceni_slot_mark(ceni_slot *slot, uint64_t generation, ceni_slot_state state)
+{
+    uint64_t word = ceni_slot_word(slot);
+    while (ceni_word_generation(word) == generation && ceni_word_state(word) == state) {
+        if (word & CENI_MARKED) return true;
+        if (ceni_cas_seq_cst(&slot->word, &word, word | CENI_MARKED)) return true; /* [S1] */
     }
     return false;
 }

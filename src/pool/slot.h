@@ -2,7 +2,7 @@
 /*
  * A slot: a place for one object, and the one word that says what is with it.
  *
- *     word = generation (56 bits) | LISTED (1 bit) | state (7 bits)
+ *     word = generation (56 bits) | LISTED (1 bit) | MARKED (1 bit) | state (6 bits)
  *
  * The generation counts the leases the slot ever had. It goes up by one when a
  * lease begins and at no other time, so a lease is told from every other one
@@ -18,14 +18,20 @@
  *       │                       ▼                       ▼                 │            │
  *       └────────────────── CLOSING ◀──────discard──────┴─────────────────┴────────────┘
  *
- * RESETTING and TESTING stand between HELD and IDLE, and IDLE and IDLE, for
- * drivers that need it. Who makes a slot leave a state is its only owner until
- * the next: IDLE is everybody's, EMPTY the holder's of the pool's lock, HELD,
- * REVOKING and REVOKED the lease holder's and the closer's, each by CAS.
+ * RESETTING stands between HELD and IDLE while what was given is checked and
+ * reset, TESTING between IDLE, or HELD when its owner has ended, and IDLE.
+ * Who makes a slot leave a state is its only owner until the next: IDLE is
+ * everybody's, EMPTY the holder's of the pool's lock, HELD, REVOKING and REVOKED
+ * the lease holder's and the closer's, each by CAS.
  *
  * LISTED: the slot's bit in the map of the pool is set, or is about to be. An
  * IDLE slot is always LISTED. Who searches and wastes looks on a slot that is
  * not idle strikes it from the map; whoever makes it idle puts it back before.
+ *
+ * MARKED: an IDLE slot is to be tested before it is lent; any other is to be
+ * closed when it comes back, because the pool was reloaded or the object is too
+ * old. The quick path knows the word without it, fails, and goes the slow way:
+ * so neither costs a take or a give anything.
  */
 #ifndef CENI_POOL_SLOT_H
 #define CENI_POOL_SLOT_H
@@ -50,7 +56,7 @@ typedef enum ceni_slot_state {
     CENI_STATES
 } ceni_slot_state;
 
-enum { CENI_LISTED = 0x80, CENI_STATE_MASK = 0x7f };
+enum { CENI_LISTED = 0x80, CENI_MARKED = 0x40, CENI_STATE_MASK = 0x3f };
 
 typedef struct ceni_slot {
     /* any thread, atomically; one pair of lines, because every take and give is here */
@@ -59,13 +65,19 @@ typedef struct ceni_slot {
     _Atomic uint64_t note;      /* who took it, and the low bits of the generation; written last of the three */
     _Atomic(const char *) where;
     _Atomic int64_t since;      /* when, with exact_times */
-    _Atomic uint64_t met;       /* the generation that a list of holders met last ... */
+    _Atomic uint64_t met;       /* the word, less its flags, that one who looks met last ... */
     _Atomic int64_t met_at;     /* ... and when it first did */
     /* the thread that entered the slot's lease as a scope */
     uint64_t scope_generation; /* to which `scopes` belongs */
     uint64_t scopes;           /* that are open */
     /* under the pool's lock */
-    ceni_list idle_link; /* exact orders only */
+    ceni_list link; /* of idle ones in an exact order, or of those that wait for a helper */
+    /* written by the slot's only owner, or under the looking lock */
+    _Atomic int64_t opened_at;   /* or, while it is opening, when that began */
+    _Atomic int64_t expires_at;  /* when the object is to be closed, by a reload that is spread */
+    _Atomic int64_t tested_at;   /* or, while it is testing, when that began */
+    _Atomic uint64_t first_generation; /* before the first lease of this object */
+    uint64_t told;               /* the generation whose leak, or opening overdue, has been told */
 } ceni_slot;
 
 enum { CENI_SLOT_SHIFT = 7 };
@@ -95,6 +107,9 @@ static inline uint64_t ceni_slot_note_of(uint64_t owner, uint64_t generation)
     return owner << CENI_NOTE_BITS | (generation & ((1u << CENI_NOTE_BITS) - 1));
 }
 
+/* In the owner of a note: the lease was detached from it. */
+#define CENI_OWNER_DETACHED (UINT64_C(1) << 47)
+
 /* The owner in a note of that generation's lease; 0 if it is another's. */
 static inline uint64_t ceni_slot_owner(uint64_t note, uint64_t generation)
 {
@@ -102,11 +117,28 @@ static inline uint64_t ceni_slot_owner(uint64_t note, uint64_t generation)
     return ceni_slot_note_of(owner, generation) == note ? owner : 0;
 }
 
+/* In `told` of a slot that is opening: that it takes too long; that no helper is opening it, or none any more, although
+ * it is not yet in its next state, so that nobody can be told that it takes too long. */
+#define CENI_TOLD_OVERDUE UINT64_MAX
+#define CENI_TOLD_NOTHING (UINT64_MAX - 1)
+
 /* The word of a slot that is not the caller's. */
 uint64_t ceni_slot_word(ceni_slot *slot);
 
-/* Moves a slot from one state to another, generation and LISTED as they are;
- * false if it is in another state by now. */
+/* The word without its flags: a generation and a state. */
+static inline uint64_t ceni_word_bare(uint64_t word)
+{
+    return word & ~(uint64_t)(CENI_LISTED | CENI_MARKED);
+}
+
+/* Moves a slot from one state to another, generation and LISTED as they are,
+ * MARKED gone; false if it is in another state by now. */
 bool ceni_slot_move(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to);
+
+/* The same, unless it is marked. */
+bool ceni_slot_move_unmarked(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to);
+
+/* Marks a slot that is in that state and generation; false if it is not. */
+bool ceni_slot_mark(ceni_slot *slot, uint64_t generation, ceni_slot_state state);
 
 #endif

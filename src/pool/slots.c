@@ -15,11 +15,12 @@
 #include "pool/inside.h"
 
 /* In the order of alignment: slots, this struct, maps, readings. */
-ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count)
+ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces)
 {
     size_t words = ceni_map_words(count);
     size_t slot_bytes = count * sizeof(ceni_slot);
-    size_t bytes = slot_bytes + sizeof(ceni_chunk) + (2 * words + count) * sizeof(uint64_t);
+    size_t trace_bytes = traces ? (size_t)count * CENI_TRACE_ROOM * sizeof(uint64_t) : 0;
+    size_t bytes = slot_bytes + sizeof(ceni_chunk) + (2 * words + count) * sizeof(uint64_t) + trace_bytes;
     char *memory = ceni_alloc(allocator, bytes, CENI_LINE);
     if (!memory) return NULL;
     ceni_chunk *chunk = (ceni_chunk *)(void *)(memory + slot_bytes);
@@ -28,8 +29,9 @@ ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint
     ceni_map_init(&chunk->listed, count, maps);
     ceni_map_init(&chunk->vacant, count, maps + words);
     chunk->seen = (uint64_t *)(void *)(maps + 2 * words);
+    chunk->traces = traces ? (_Atomic uint64_t *)(void *)(chunk->seen + count) : NULL;
     for (uint32_t i = 0; i < count; i++) {
-        ceni_list_init(&chunk->slots[i].idle_link);
+        ceni_list_init(&chunk->slots[i].link);
         ceni_map_set(&chunk->vacant, i);
     }
     return chunk;

@@ -8,9 +8,20 @@ list(APPEND cenote_sources
   src/pool/new.c
   src/pool/pending.c
   src/pool/places.c
+  src/pool/renew.c
   src/pool/resize.c
   src/pool/scope.c
   src/pool/slot.c
   src/pool/slots.c
+  src/pool/gate.c
+  src/pool/hands.c
+  src/pool/chores.c
+  src/pool/keeper.c
+  src/pool/settings.c
+  src/pool/upkeep.c
+  src/pool/events.c
+  src/pool/owners.c
+  src/pool/trace.c
+  src/pool/explain.c
   src/pool/take.c
   src/pool/wait.c)

@@ -29,16 +29,20 @@
 #include "port/deadline.h"
 #include "port/port.h"
 
-static inline void note(ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where)
+#define AGAIN ((cen_status)99) /* a take: what was found did not work */
+
+enum { FEW = 64 }; /* slots that may be looked at in every wait */
+
+static inline void note(ceni_slot *slot, uint64_t note, const char *where)
 {
-    ceni_store_release(&slot->where, where);                                /* [T5] */
-    ceni_store_release(&slot->note, ceni_slot_note_of(owner, generation)); /* [T5] */
+    ceni_store_release(&slot->where, where); /* [T5] */
+    ceni_store_release(&slot->note, note);   /* [T5] */
 }
 
 void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where)
 {
-    if (pool->exact_times) ceni_store_release(&slot->since, ceni_clock_now()); /* [T5] */
-    note(slot, generation, owner, where);
+    if (ceni_pool_has(&pool->exact_times)) ceni_store_release(&slot->since, ceni_pool_now(pool)); /* [T5] */
+    note(slot, ceni_slot_note_of(owner, generation), where);
 }
 
 static inline void fill(cen_pool *pool, ceni_slot *slot, uint64_t generation, cen_lease *out)
@@ -57,9 +61,7 @@ cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *er
         ceni_error_set(error, CEN_INVALID, 0, "%s: pool is NULL", call);
         return CEN_INVALID; /* said twice, for those who read this without knowing ceni_error_set */
     }
-    if (pool->epoch != ceni_fork_epoch())
-        return ceni_error_set(error, CEN_FORKED, 0, "pool \"%s\" belongs to the process that this one was forked from", pool->name);
-    return CEN_OK;
+    return ceni_pool_is_ours(pool) ? CEN_OK : ceni_renew((cen_pool *)(uintptr_t)pool, error);
 }
 
 cen_status ceni_pool_is_closed(const char *name, cen_error *error)
@@ -72,24 +74,19 @@ cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *e
     return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": %s inside a call of its own driver or visitor", pool->name, what);
 }
 
-static cen_status has_none(cen_pool *pool, cen_status status, cen_error *error)
-{
-    unsigned max = ceni_load_relaxed(&pool->max); /* for a text; carries nothing */
-    unsigned long long waiting = ceni_load_relaxed(&pool->line->ctl) / CENI_CTL_ONE; /* for a text; carries nothing */
-    const char *what = status == CEN_EMPTY ? "nothing is idle" : "the deadline passed and nothing came back";
-    return ceni_error_set(error, status, 0, "pool \"%s\": %s; max is %u, %llu are waiting", pool->name, what, max, waiting);
-}
-
 /* Opens an object in the claimed place. If the pool was closed meanwhile, it is closed again. */
 static cen_status open_claimed(cen_pool *pool, ceni_grant *grant, bool waited, cen_error *error)
 {
     bool refused = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* before a call that is in vain; carries nothing */
     cen_status status = refused ? ceni_pool_is_closed(pool->name, error) : ceni_place_open(pool, grant->index, error);
+    ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
     bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
     if (status == CEN_OK && !closed) {
         ceni_place_lend(pool, grant->index, grant);
+        ceni_place_opened_locked(pool, &call);
         ceni_line_unlock(pool->line);
+        ceni_line_make_call(pool->line, pool->id, pool, &call);
         return CEN_OK;
     }
     pool->tally.served -= waited;
@@ -98,12 +95,21 @@ static cen_status open_claimed(cen_pool *pool, ceni_grant *grant, bool waited, c
         ceni_place_vacate_locked(pool, grant->index, CENI_OPENING);
         return status;
     }
-    ceni_slot_move(ceni_slot_at(pool, grant->index), ceni_slot_generation(pool, grant->index), CENI_OPENING, CENI_CLOSING);
-    ceni_place_leaves_locked(pool);
     ceni_line_unlock(pool->line);
     status = ceni_pool_is_closed(pool->name, error);
-    ceni_place_end(pool, grant->index);
+    ceni_place_end_from(pool, grant->index, ceni_slot_generation(pool, grant->index), CENI_OPENING, "the pool was closed");
     return status;
+}
+
+/* An object that was idle for long is asked whether it still works. If not, it ends, and the take goes on. */
+static bool is_sound(cen_pool *pool, const ceni_grant *grant)
+{
+    ceni_keeper_nudge(pool);
+    if (ceni_chores_works(pool, grant->slot)) return true;
+    bool ours = ceni_place_end_from(pool, grant->index, grant->generation, CENI_HELD, "it failed its test when it was to be lent");
+    if (!ours && !ceni_planted(failed_test_forgets))
+        ceni_slot_take_back(pool, grant->index, grant->generation); /* it was revoked meanwhile, and has no holder to give it */
+    return false;
 }
 
 /* What was found becomes a lease; a claimed place only after its object is open. */
@@ -112,23 +118,44 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const c
     ceni_pool_own *own = ceni_pool_own_get();
     cen_status status = grant->slot ? CEN_OK : open_claimed(pool, grant, waited, error);
     if (status != CEN_OK) return status;
-    own->id = ceni_thread_id();
-    ceni_slot_note(pool, grant->slot, grant->generation, own->id, where);
+    if (grant->stale && !ceni_planted(trust_has_no_end) && !is_sound(pool, grant)) return AGAIN;
+    if (!own->armed) ceni_owner_arm();
+    uint64_t owner = ceni_thread_id();
+    own->owner_note = ceni_slot_note_of(owner, 0);
+    ceni_slot_note(pool, grant->slot, grant->generation, owner, where);
     own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant->index);
     own->hint_word[pool->mark % CENI_HINTS] = ceni_word(grant->generation, CENI_HELD | CENI_LISTED);
     fill(pool, grant->slot, grant->generation, out);
     return CEN_OK;
 }
 
-static cen_status wait_for(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error, const char *where)
+/* Nothing is idle and nothing can be opened by this thread. */
+static cen_status wait_for(cen_pool *pool, int64_t moment, cen_lease *out, cen_error *error, const char *where)
 {
     char name[CENI_POOL_NAME]; /* the pool may be gone when the answer is CLOSED */
     memcpy(name, pool->name, sizeof name);
-    int64_t moment = ceni_deadline_moment(deadline, ceni_clock_now());
+    int64_t began = ceni_pool_now(pool);
     ceni_grant grant;
     cen_status status = ceni_pool_wait(pool, moment, where, &grant);
     if (status == CEN_OK) return finish(pool, &grant, true, where, out, error);
-    return status == CEN_CLOSED ? ceni_pool_is_closed(name, error) : has_none(pool, status, error);
+    if (status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
+    return ceni_explain_failure(pool, status, ceni_pool_now(pool) - began, ceni_thread_id(), error);
+}
+
+/* A thread that holds everything would wait for itself. */
+static cen_status check_self_wait(cen_pool *pool, cen_error *error)
+{
+    uint64_t me = ceni_thread_id();
+    bool fails = ceni_pool_has(&pool->fails_self_wait);
+    if (!fails && ceni_load_relaxed(&pool->max) > FEW) return CEN_OK; /* likewise; carries nothing */
+    if (!ceni_owner_has_all(pool, me)) return CEN_OK;
+    if (!fails) {
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .owner = me},
+                        "thread %llu waits for an object and holds all of them itself", (unsigned long long)me);
+        return CEN_OK;
+    }
+    return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": this thread holds all %u objects itself and would wait for ever",
+                          pool->name, ceni_load_relaxed(&pool->max)); /* for a text; carries nothing */
 }
 
 static uint32_t hint_for(const cen_pool *pool)
@@ -137,27 +164,62 @@ static uint32_t hint_for(const cen_pool *pool)
     return hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX;
 }
 
-/* `none` is the answer of a take that does not wait. */
+/* From now on the deadline is a moment: what is tried again has the time that is left. */
+static int64_t pin(const cen_pool *pool, cen_deadline *deadline)
+{
+    int64_t moment = ceni_deadline_moment(*deadline, ceni_pool_now(pool));
+    bool relative = !ceni_deadline_is_now(*deadline) && moment != CENI_FOREVER;
+    if (relative && !ceni_planted(deadline_begins_anew)) *deadline = cen_at(moment);
+    return moment;
+}
+
+/* One try: something idle, something new, or a wait. `none` is the answer of a take that does not wait. */
+static cen_status take_once(cen_pool *pool, cen_deadline *deadline, cen_status none, cen_lease *out, cen_error *error,
+                            const char *where)
+{
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [T1] carries nothing */
+    if (ctl & CENI_CTL_CLOSED) return ceni_pool_is_closed(pool->name, error);
+    ceni_grant grant = {.slot = NULL};
+    bool inside = ceni_callout_inside(pool);
+    if (!(ctl & CENI_CTL_FIRST)) {
+        if (ceni_idle_take(pool, hint_for(pool), &grant)) {
+            if (grant.stale) pin(pool, deadline); /* before the test, which takes time */
+            return finish(pool, &grant, false, where, out, error);
+        }
+        if (!inside && ceni_place_claim(pool, &grant.index)) return finish(pool, &grant, false, where, out, error);
+    }
+    bool now = ceni_deadline_is_now(*deadline);
+    if (inside && (!now || ceni_load_relaxed(&pool->openable) > 0)) /* a guess, as good as any; carries nothing */
+        return ceni_pool_misuse(pool, "a take would have to wait or to open an object", error);
+    if (now) ceni_chores_wish(pool);
+    if (now) return ceni_explain_failure(pool, none, 0, ceni_thread_id(), error);
+    cen_status status = check_self_wait(pool, error);
+    if (status != CEN_OK) return status;
+    return wait_for(pool, pin(pool, deadline), out, error, where);
+}
+
+/* What was found may not have worked: then it goes on, until the same deadline. */
+static cen_status take_until(cen_pool *pool, cen_deadline deadline, cen_status none, cen_lease *out, cen_error *error,
+                             const char *where)
+{
+    cen_status status;
+    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
+    while ((status = take_once(pool, &deadline, none, out, error, where)) == AGAIN) {
+        bool over = ceni_deadline_is_now(deadline) ? none != CEN_EMPTY : ceni_pool_now(pool) >= pin(pool, &deadline);
+        if (over) return ceni_explain_failure(pool, none, 0, ceni_thread_id(), error);
+    }
+    return status;
+}
+
 __attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_deadline deadline, cen_status none,
                                                         cen_lease *out, cen_error *error, const char *where)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_take", error);
     if (status != CEN_OK) return status;
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [T1] carries nothing */
-    if (ctl & CENI_CTL_CLOSED) return ceni_pool_is_closed(pool->name, error);
-    ceni_grant grant = {.slot = NULL};
-    bool inside = ceni_callout_inside(pool);
-    if (!(ctl & CENI_CTL_FIRST)) {
-        if (ceni_idle_take(pool, hint_for(pool), &grant)) return finish(pool, &grant, false, where, out, error);
-        if (!inside && ceni_place_claim(pool, &grant.index)) return finish(pool, &grant, false, where, out, error);
-    }
-    deadline = ceni_deadline_or(deadline, pool->patience);
-    bool now = ceni_deadline_is_now(deadline);
-    if (inside && (!now || ceni_load_relaxed(&pool->openable) > 0)) /* a guess, as good as any; carries nothing */
-        return ceni_pool_misuse(pool, "a take would have to wait or to open an object", error);
-    if (now) return has_none(pool, none, error);
-    return wait_for(pool, deadline, out, error, where);
+    status = take_until(pool, deadline, none, out, error, where);
+    if (status == CEN_OK) ceni_trace_note(pool, out, __builtin_return_address(0));
+    return status;
 }
 
 /* The slot this thread had last, if it is idle. Calls nothing, so that it needs
@@ -165,10 +227,11 @@ __attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_dead
  * nobody else had the slot since, its generation is that of the last lease. */
 static inline bool take_quickly(cen_pool *pool, cen_lease *out, const char *where)
 {
+    if (!ceni_fork_is(ceni_setting(&pool->epoch))) return false;
     ceni_pool_own *own = ceni_pool_own_get();
     uint32_t mark = pool->mark;
     uint64_t index = own->hint[mark % CENI_HINTS] - ceni_note(mark, 0); /* huge if the note is of another pool */
-    if (index >= pool->quick_take || !ceni_fork_is(pool->epoch)) return false;
+    if (index >= ceni_setting(&pool->quick_take)) return false;
     if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST)) return false; /* [T1] carries nothing */
     ceni_slot *slot = &pool->base[index];
     uint64_t last = own->hint_word[mark % CENI_HINTS], idle = last - (CENI_HELD - CENI_IDLE);
@@ -176,7 +239,7 @@ static inline bool take_quickly(cen_pool *pool, cen_lease *out, const char *wher
     if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [T2] */
     own->hint_word[mark % CENI_HINTS] = held;
     uint64_t begun = ceni_word_generation(held);
-    note(slot, begun, own->id, where);
+    note(slot, own->owner_note | ceni_slot_note_of(0, begun), where);
     fill(pool, slot, begun, out);
     return true;
 }
@@ -203,7 +266,7 @@ bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_
     bool surplus = ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS);
     bool ours = pool && surplus && ceni_idle_withdraw_locked(pool, index, generation);
     ceni_line_unlock(line);
-    if (ours) ceni_place_end(pool, index);
+    if (ours) ceni_place_end(pool, index, "there are too many, or the pool is closed");
     return ours;
 }
 
@@ -213,9 +276,10 @@ static cen_status check_lease(const cen_lease *lease, uint32_t *index)
     if (!lease) return CEN_INVALID;
     cen_pool *pool = lease->pool;
     if (!pool) return CEN_STALE;
-    if (pool->epoch != ceni_fork_epoch()) return CEN_FORKED;
+    if (!ceni_pool_is_ours(pool)) return CEN_FORKED;
     *index = ceni_slot_index(pool, lease->slot);
-    return *index == CENI_NO_INDEX ? CEN_FOREIGN : CEN_OK;
+    if (*index != CENI_NO_INDEX) return CEN_OK;
+    return ceni_renew_is_former(pool, lease->slot) ? CEN_FORKED : CEN_FOREIGN;
 }
 
 /* The slot is not simply held. If close has taken its object away, this is how it comes back. */
@@ -225,7 +289,7 @@ bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation)
     if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_RETURNED)) return true;
     if (!ceni_slot_move(slot, generation, CENI_REVOKED, CENI_CLOSING)) return false;
     ceni_revoked_is_back(pool);
-    ceni_place_end(pool, index);
+    ceni_place_end(pool, index, "it had been taken away from its holder, who has brought it back");
     return true;
 }
 
@@ -239,14 +303,36 @@ static cen_status give_revoked(cen_pool *pool, uint32_t index, cen_lease *lease)
     return CEN_STALE;
 }
 
+static bool is_used_up(cen_pool *pool, ceni_slot *slot, uint64_t generation)
+{
+    int64_t most = ceni_setting(&pool->max_uses);
+    uint64_t first = ceni_load_relaxed(&slot->first_generation); /* came with the word; of a stale lease any; carries nothing */
+    return most != CEN_OFF && generation - first >= (uint64_t)most + (ceni_planted(one_use_too_many) ? 1 : 0);
+}
+
+/* The end of a lease of a pool whose driver looks at what comes back. The slot
+ * is RESETTING first, so that one lease is checked once. */
+static bool give_checked(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (is_used_up(pool, slot, generation))
+        return ceni_place_end_from(pool, index, generation, CENI_HELD, "it was used often enough");
+    if (!pool->calls.check) return ceni_place_return(pool, index, generation, CENI_HELD);
+    if (!ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING))
+        return ceni_place_return(pool, index, generation, CENI_HELD); /* marked, or not held */
+    ceni_chores_check(pool, index, generation);
+    return true;
+}
+
 __attribute__((noinline)) static cen_status give_slowly(cen_lease *lease)
 {
     uint32_t index;
     cen_status status = check_lease(lease, &index);
     if (status != CEN_OK) return status;
     cen_pool *pool = lease->pool;
+    if (pool->calls.check && ceni_callout_inside(pool)) return CEN_MISUSE;
     lease->pool = NULL;
-    if (ceni_idle_offer(pool, index, lease->generation, CENI_HELD)) return CEN_OK;
+    if (give_checked(pool, index, lease->generation)) return CEN_OK;
     return give_revoked(pool, index, lease);
 }
 
@@ -254,12 +340,14 @@ cen_status cen_pool_give(cen_lease *lease)
 {
     if (__builtin_expect(!lease || !lease->pool, 0)) return give_slowly(lease);
     cen_pool *pool = lease->pool;
+    if (__builtin_expect(!ceni_fork_is(ceni_setting(&pool->epoch)), 0)) return give_slowly(lease);
     ceni_slot *slot = lease->slot;
     uintptr_t offset = (uintptr_t)slot - (uintptr_t)pool->base;
     /* The bits below a slot's size rotated to the top: one comparison sees what is not a slot, or not one of these. */
     uint64_t index = (uint64_t)offset / sizeof *slot | (uint64_t)offset << (64 - CENI_SLOT_SHIFT);
     uint64_t id = pool->id, generation = lease->generation;
-    if (__builtin_expect(index >= pool->quick_give || !ceni_fork_is(pool->epoch), 0)) return give_slowly(lease);
+    uint32_t quick = ceni_setting(&pool->quick_give);
+    if (__builtin_expect(index >= quick, 0)) return give_slowly(lease);
     ceni_line *line = pool->line;
     uint64_t held = ceni_word(generation, CENI_HELD | CENI_LISTED);
     lease->pool = NULL; /* now: it may lie in the object */
@@ -288,7 +376,7 @@ cen_status cen_pool_discard(cen_lease *lease)
     pool->tally.discarded++;
     ceni_place_leaves_locked(pool);
     ceni_line_unlock(pool->line);
-    ceni_place_end(pool, index);
+    ceni_place_end(pool, index, "its holder discarded it");
     return CEN_OK;
 }
 
@@ -306,7 +394,21 @@ cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error)
     if (closed) return ceni_pool_is_closed(pool->name, error);
     if (!claimed) return ceni_error_set(error, CEN_FULL, 0, "pool \"%s\" has all the objects it may have", pool->name);
     ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t generation = ceni_slot_generation(pool, index);
+    ceni_opening_done(pool, slot);
     ceni_store_release(&slot->object, object); /* [T6] */
-    ceni_idle_offer(pool, index, ceni_slot_generation(pool, index), CENI_OPENING);
+    ceni_place_publish_opened(pool, index, generation);
     return CEN_OK;
+}
+
+cen_status cen_pool_detach(const cen_lease *lease)
+{
+    uint32_t index;
+    cen_status status = check_lease(lease, &index);
+    return status == CEN_OK ? ceni_owner_detach(lease->pool, index, lease->generation) : status;
+}
+
+bool cen_pool_interrupt(cen_pool *pool, uint64_t thread_number)
+{
+    return ceni_pool_check(pool, "cen_pool_interrupt", NULL) == CEN_OK && ceni_line_interrupt(pool, thread_number);
 }

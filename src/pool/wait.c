@@ -21,6 +21,7 @@
  * Order table
  * [J1] told, settle  | load of the state | acquire | L3 in line.c | the grant | a grant half written is read
  * [J2] park, wake up | cas of the state  | acq_rel | L3 in line.c | the grant; that a wake is needed | a teller sees AWAKE and wakes nobody
+ * [J3] find, expire  | load of ctl       | seq_cst | L1 in line.c | whether the pool is paused, or was resumed before the look | one who looks after READY misses that the pool was resumed, and sleeps beside an idle object
  */
 #include "base/plant.h"
 #include "pool/inside.h"
@@ -42,8 +43,15 @@ enum {
 #endif
 };
 
+/* Whether nothing may be taken past the line: then one's turn comes by being told. */
+static bool must_queue(cen_pool *pool)
+{
+    return ceni_load_seq_cst(&pool->line->ctl) & CENI_CTL_FIRST; /* [J3] */
+}
+
 bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out)
 {
+    if (must_queue(pool)) return false;
     if (ceni_idle_take(pool, hint, out)) return true;
     out->slot = NULL;
     return ceni_place_claim(pool, &out->index);
@@ -53,7 +61,7 @@ bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out)
 static void give_up_extra(cen_pool *pool, const ceni_grant *extra)
 {
     if (extra->slot) {
-        if (!ceni_idle_offer(pool, extra->index, extra->generation, CENI_HELD))
+        if (!ceni_place_return(pool, extra->index, extra->generation, CENI_HELD))
             ceni_slot_take_back(pool, extra->index, extra->generation); /* close was quicker */
         return;
     }
@@ -63,7 +71,14 @@ static void give_up_extra(cen_pool *pool, const ceni_grant *extra)
 
 static void take_granted(const ceni_pool_waiter *waiter, ceni_grant *out)
 {
-    *out = (ceni_grant){.slot = waiter->slot, .generation = waiter->generation, .index = waiter->index};
+    *out = (ceni_grant){.slot = waiter->slot, .generation = waiter->generation, .index = waiter->index, .stale = waiter->stale};
+}
+
+/* Why one that is in no line any more has nothing. */
+static cen_status answer_to(uint32_t state)
+{
+    if (state == CENI_WAIT_REFUSED) return CEN_DRIVER;
+    return state == CENI_WAIT_INTERRUPTED ? CEN_INTERRUPTED : CEN_CLOSED;
 }
 
 /* The first has found something by itself: it leaves the line, unless it has been told something. */
@@ -71,10 +86,12 @@ static cen_status settle_found(cen_pool *pool, ceni_pool_waiter *waiter, ceni_gr
 {
     if (ceni_line_leave(pool, waiter, &pool->tally.served)) return CEN_OK;
     ceni_grant extra = *found;
-    bool granted = ceni_load_acquire(&waiter->state) == CENI_WAIT_GRANTED; /* [J1] */
+    uint32_t state = ceni_load_acquire(&waiter->state); /* [J1] */
+    bool granted = state == CENI_WAIT_GRANTED;
+    if (state == CENI_WAIT_REFUSED) return CEN_OK; /* it was told that nothing would come, and has found something */
     if (granted) take_granted(waiter, found);
     if (!ceni_planted(extra_grant_kept)) give_up_extra(pool, &extra);
-    return granted ? CEN_OK : CEN_CLOSED;
+    return granted ? CEN_OK : answer_to(state);
 }
 
 static bool told(ceni_pool_waiter *waiter)
@@ -127,6 +144,8 @@ static bool look_as_first(cen_pool *pool, ceni_pool_waiter *waiter, int64_t mome
 {
     if (ceni_pool_find(pool, CENI_NO_INDEX, out)) return true;
     bool awake = ceni_load_relaxed(&pool->max) < ceni_cpu_count(); /* a setting; carries nothing */
+    cen_runtime *runtime = ceni_pool_runtime(pool);
+    if (runtime && ceni_runtime_is_virtual(runtime)) moment = CENI_FOREVER; /* it cannot be compared with this clock */
     int64_t begin = awake ? ceni_clock_now() : 0;
     if (awake ? look_patiently(pool, waiter, begin, moment, out) : step_aside(pool, waiter, out)) return true;
     if (!ceni_line_ready(pool, waiter)) return false;
@@ -135,13 +154,26 @@ static bool look_as_first(cen_pool *pool, ceni_pool_waiter *waiter, int64_t mome
     return false;
 }
 
-/* Sleeps until somebody tells it something; false if the moment passed before. */
-static bool park(ceni_pool_waiter *waiter, int64_t moment)
+/* Whether the moment, which may be one of a virtual clock, has come. */
+static bool is_over(const cen_pool *pool, int64_t moment)
 {
+    return moment != CENI_FOREVER && ceni_pool_now(pool) >= moment;
+}
+
+/* Sleeps until somebody tells it something; false if the moment passed before. One
+ * who waits for a pool of a manual runtime runs meanwhile what is due there. */
+static bool park(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment)
+{
+    cen_runtime *runtime = ceni_pool_runtime(pool);
+    bool manual = runtime && ceni_runtime_is_manual(runtime);
     uint32_t state = CENI_WAIT_AWAKE;
     ceni_cas_acq_rel(&waiter->state, &state, CENI_WAIT_PARKED); /* [J2] */
-    while ((state = ceni_load_acquire(&waiter->state)) == CENI_WAIT_PARKED) /* [J1] */
-        if (ceni_futex_wait(&waiter->state, CENI_WAIT_PARKED, moment) == CENI_TIMED_OUT) break;
+    while ((state = ceni_load_acquire(&waiter->state)) == CENI_WAIT_PARKED) { /* [J1] */
+        int64_t until = manual ? ceni_runtime_tend(runtime) : moment;
+        if (manual && !ceni_runtime_is_virtual(runtime)) until = earlier(until, moment);
+        bool late = ceni_futex_wait(&waiter->state, CENI_WAIT_PARKED, until) == CENI_TIMED_OUT;
+        if (late && (!manual || is_over(pool, moment))) break;
+    }
     state = CENI_WAIT_PARKED;
     return !ceni_cas_acq_rel(&waiter->state, &state, CENI_WAIT_AWAKE); /* [J2] nobody need wake it now */
 }
@@ -149,11 +181,25 @@ static bool park(ceni_pool_waiter *waiter, int64_t moment)
 /* The deadline has passed. What came first wins. */
 static cen_status expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
 {
-    if (!pool->strict && ceni_idle_take(pool, CENI_NO_INDEX, out)) return settle_found(pool, waiter, out);
+    if (!must_queue(pool) && ceni_idle_take(pool, CENI_NO_INDEX, out)) return settle_found(pool, waiter, out);
     if (ceni_line_leave(pool, waiter, &pool->tally.timed_out)) return CEN_TIMEOUT;
-    if (ceni_load_acquire(&waiter->state) != CENI_WAIT_GRANTED) return CEN_CLOSED; /* [J1] */
+    uint32_t state = ceni_load_acquire(&waiter->state); /* [J1] */
+    if (state != CENI_WAIT_GRANTED) return answer_to(state);
     take_granted(waiter, out);
     return CEN_OK;
+}
+
+/* What is known before one joins: the pool is closed, enough wait already, or all would be in vain. */
+static cen_status admission_locked(cen_pool *pool)
+{
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
+    if (ctl & CENI_CTL_CLOSED) return CEN_CLOSED;
+    int32_t most = pool->options.max_waiters;
+    if (most != CEN_OFF && ctl / CENI_CTL_ONE >= (uint64_t)most && !ceni_planted(full_line_waits)) {
+        pool->tally.refused++;
+        return CEN_FULL;
+    }
+    return ceni_opening_is_vain_locked(pool) ? CEN_DRIVER : CEN_OK;
 }
 
 /* `look`: it is not the heir, but gives pass the one before it by, who is pending. */
@@ -164,15 +210,17 @@ static cen_status join(cen_pool *pool, ceni_pool_waiter *waiter, bool *heir, boo
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
     ceni_line_lock(line);
-    bool closed = ceni_load_relaxed(&line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
-    if (!closed) {
+    cen_status status = admission_locked(pool);
+    if (status == CEN_OK) {
+        bool strict = ceni_pool_has(&pool->strict);
         *heir = ceni_line_join_locked(pool, waiter, now);
-        *look = !*heir && !pool->strict && ceni_line_first_is_pending_locked(line);
-        if (pool->strict) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call); /* its second look */
+        *look = !*heir && !strict && ceni_line_first_is_pending_locked(line);
+        if (strict) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call); /* its second look */
+        else ceni_chores_plan_locked(pool, &call);
     }
     ceni_line_unlock(line);
     ceni_line_make_call(line, id, pool, &call);
-    return closed ? CEN_CLOSED : CEN_OK;
+    return status;
 }
 
 cen_status ceni_pool_wait(cen_pool *pool, int64_t moment, const char *where, ceni_grant *out)
@@ -185,13 +233,13 @@ cen_status ceni_pool_wait(cen_pool *pool, int64_t moment, const char *where, cen
     if (look && ceni_pool_find(pool, CENI_NO_INDEX, out)) return settle_found(pool, &waiter, out);
     for (;;) {
         if (first && look_as_first(pool, &waiter, moment, out)) return settle_found(pool, &waiter, out);
-        if (!park(&waiter, moment)) return expire(pool, &waiter, out);
+        if (!park(pool, &waiter, moment)) return expire(pool, &waiter, out);
         uint32_t state = CENI_WAIT_CALLED;
         first = ceni_cas_acq_rel(&waiter.state, &state, CENI_WAIT_AWAKE); /* [J2] */
         /* One who is called again and again in vain never sleeps until its deadline. */
-        if (first && ceni_clock_now() >= moment) return expire(pool, &waiter, out);
+        if (first && is_over(pool, moment)) return expire(pool, &waiter, out);
         if (first) continue;
-        if (state == CENI_WAIT_SENT_AWAY) return CEN_CLOSED;
+        if (state > CENI_WAIT_GRANTED) return answer_to(state);
         if (state != CENI_WAIT_GRANTED) continue;
         take_granted(&waiter, out);
         return CEN_OK;

@@ -84,6 +84,10 @@ unsigned ceni_cpu_current(void);
 /* Different in every thread and run; under the controlled scheduler, the same in every replay. */
 uint64_t ceni_random(void);
 
+/* The return addresses of the calls that led here, innermost first, from `from`
+ * on, or all if that is none of them; returns how many. Allocates nothing. */
+unsigned ceni_backtrace(void **frames, unsigned most, const void *from);
+
 /* ---- What the rooms above remember per thread ---------------------------- */
 
 enum { CENI_THREAD_ROOM = 25 };

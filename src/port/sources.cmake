@@ -22,3 +22,7 @@ list(APPEND port_fake_sources
   src/port/fake/port.c
   src/port/fake/story.c
   src/port/fake/world.c)
+list(APPEND port_unwind_sources
+  src/port/posix/backtrace.c)
+list(APPEND port_no_unwind_sources
+  src/port/posix/backtrace_least.c)

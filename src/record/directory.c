@@ -52,29 +52,43 @@ void ceni_directory_init(ceni_directory *directory)
     ceni_list_init(&directory->visits);
 }
 
-/* ---- The directory of the process ----------------------------------------
- * It is made by the first who asks, and made anew by the first who asks in a
+/* ---- The directories of the process --------------------------------------
+ * Each is made by the first who asks, and made anew by the first who asks in a
  * forked child, where the parent's may be locked by a thread that does not
  * exist. The claim names the process too: a child that is forked in the
  * middle of it does not wait for a thread that it does not have. */
 
-static CENI_STATIC ceni_directory process_directory;
-static CENI_STATIC _Atomic uint64_t claimed_by; /* the epoch of the process whose directory it is to be */
-static CENI_STATIC _Atomic uint64_t ready_for;  /* and of the one whose it is */
+typedef struct owned_directory {
+    ceni_directory directory;
+    _Atomic uint64_t claimed_by; /* the epoch of the process whose directory it is to be */
+    _Atomic uint64_t ready_for;  /* and of the one whose it is */
+} owned_directory;
+
+static CENI_STATIC owned_directory live, freed;
+
+static ceni_directory *ready(owned_directory *owned)
+{
+    uint64_t epoch = ceni_fork_epoch();
+    while (ceni_load_acquire(&owned->ready_for) != epoch) { /* [D1] */
+        uint64_t claim = ceni_load_relaxed(&owned->claimed_by); /* carries nothing */
+        if (claim == epoch) {
+            ceni_thread_yield();
+        } else if (ceni_cas_relaxed(&owned->claimed_by, &claim, epoch)) { /* carries nothing: decides who */
+            ceni_directory_init(&owned->directory);
+            ceni_store_release(&owned->ready_for, epoch); /* [D2] */
+        }
+    }
+    return &owned->directory;
+}
 
 ceni_directory *ceni_directory_process(void)
 {
-    uint64_t epoch = ceni_fork_epoch();
-    while (ceni_load_acquire(&ready_for) != epoch) { /* [D1] */
-        uint64_t claim = ceni_load_relaxed(&claimed_by); /* carries nothing */
-        if (claim == epoch) {
-            ceni_thread_yield();
-        } else if (ceni_cas_relaxed(&claimed_by, &claim, epoch)) { /* carries nothing: decides who */
-            ceni_directory_init(&process_directory);
-            ceni_store_release(&ready_for, epoch); /* [D2] */
-        }
-    }
-    return &process_directory;
+    return ready(&live);
+}
+
+ceni_directory *ceni_directory_freed(void)
+{
+    return ready(&freed);
 }
 
 /* ---- Join and leave ------------------------------------------------------ */

@@ -70,6 +70,10 @@ void ceni_directory_init(ceni_directory *directory);
 /* The one directory of this process. */
 ceni_directory *ceni_directory_process(void);
 
+/* And one of what the program has freed, but whose memory stays until the last
+ * that is out has come back: not to be shown, only for those who bring it. */
+ceni_directory *ceni_directory_freed(void);
+
 void ceni_directory_join(ceni_directory *directory, ceni_entry *entry);
 
 /* Takes the entry out; when it returns nobody is visiting it, except the

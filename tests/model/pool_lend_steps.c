@@ -54,9 +54,17 @@ void keep_in_hand(rig *r, twin *t)
     if (r->of_main.status == CEN_OK && r->in_hand < HAND) r->hands[r->in_hand++] = (hand){r->of_main.lease, r->of_main.index, t};
 }
 
-const char *check_error(const rig *r, const cen_error *error)
+/* The text of a take that got nothing names who holds what, and has so met them. */
+static void meet_holders(const rig *r, twin *t)
+{
+    for (int i = 0; i < TWIN_PLACES; i++)
+        if (t->places[i].state == HELD && !t->places[i].met) t->places[i].met = r->now;
+}
+
+const char *check_error(const rig *r, twin *t, const cen_error *error)
 {
     if (r->of_main.status == CEN_OK) return NULL;
+    if (r->of_main.status == CEN_EMPTY || r->of_main.status == CEN_TIMEOUT) meet_holders(r, t);
     if (error->status != r->of_main.status) return "the error has another status";
     if (r->of_main.status == OPEN_FAILED && (error->code != OPEN_FAILED_CODE || !strstr(error->text, OPEN_FAILED_TEXT)))
         return wrong("the driver's words are lost: %s", error->text);
@@ -73,7 +81,7 @@ const char *step_try_take(void *state, int a, int b)
     main_takes(r, "try_take");
     main_has_taken(r, cen_pool_try_take_at(t->pool, &r->of_main.lease, &error, "try_take"));
     TRY(model_take_by_main(r, t, (taking){.none = CEN_EMPTY}, r->now));
-    TRY(check_error(r, &error));
+    TRY(check_error(r, t, &error));
     keep_in_hand(r, t);
     return compare_all(r);
 }
@@ -89,7 +97,7 @@ const char *step_take(void *state, int a, int b)
     main_takes(r, "take");
     main_has_taken(r, cen_pool_take_at(t->pool, deadline, &r->of_main.lease, &error, "take"));
     TRY(model_take_by_main(r, t, taking_until(r, until), until));
-    TRY(check_error(r, &error));
+    TRY(check_error(r, t, &error));
     keep_in_hand(r, t);
     return compare_all(r);
 }

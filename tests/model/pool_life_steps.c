@@ -61,7 +61,7 @@ const char *step_enter(void *state, int a, int b)
     } else {
         TRY(model_take_by_main(r, t, taking_until(r, until), until));
     }
-    TRY(check_error(r, &error));
+    TRY(check_error(r, t, &error));
     if (r->of_main.status == CEN_OK) r->scopes[r->scope_count++] = in;
     return compare_all(r);
 }

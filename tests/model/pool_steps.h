@@ -23,7 +23,7 @@ taking taking_until(const rig *r, int64_t until);
 void main_takes(rig *r, const char *where);
 void main_has_taken(rig *r, cen_status status);
 const char *model_take_by_main(rig *r, twin *t, taking how, int64_t until);
-const char *check_error(const rig *r, const cen_error *error);
+const char *check_error(const rig *r, twin *t, const cen_error *error);
 void keep_in_hand(rig *r, twin *t);
 
 /* Ends a lease on both sides. A hand without a twin is a lease of nobody's. */

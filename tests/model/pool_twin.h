@@ -43,7 +43,7 @@ typedef struct place {
     uint64_t turn; /* idle: when it became so, in turns */
     int owner;     /* held: an actor */
     const char *where;
-    int64_t since, met; /* met: when a list of holders showed this lease first; 0: never */
+    int64_t since, met; /* met: when a list of holders or the text of a failure showed this lease first; 0: never */
 } place;
 
 /* How a pool is made; decoded from one number by shape_of. */

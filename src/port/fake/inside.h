@@ -91,6 +91,8 @@ typedef struct world {
     uint64_t clock_past; /* hash of the last change of the clock */
     uint64_t steps, step_limit, parked;
     unsigned cpus;
+    unsigned forks; /* as many epochs later than at the beginning */
+    bool no_hooks;  /* the end of a thread cannot be noticed */
     world_plan plan;
     ceni_fiber home;
     void (*body)(void);

@@ -185,9 +185,18 @@ uint64_t ceni_random(void)
     return memory_mix(the_world.current->randoms++, world_index(the_world.current));
 }
 
+/* Three calls that tell whose they are. */
+unsigned ceni_backtrace(void **frames, unsigned most, const void *from)
+{
+    (void)from;
+    unsigned count = most < 3 ? most : 3;
+    for (unsigned i = 0; i < count; i++) frames[i] = (void *)(uintptr_t)(ceni_thread_id() << 8 | (i + 1));
+    return count;
+}
+
 cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void))
 {
-    if (ceni_fault(CENI_FAULT_KEY)) return CEN_SYSTEM;
+    if (ceni_fault(CENI_FAULT_KEY) || the_world.no_hooks) return CEN_SYSTEM;
     the_world.current->exit_hooks[rank] = hook;
     return CEN_OK;
 }
@@ -202,7 +211,7 @@ uint32_t *ceni_rank_mask(void)
 
 uint64_t ceni_fork_epoch(void)
 {
-    return 1;
+    return 1 + the_world.forks;
 }
 
 /* A bell in a world is a flag; nothing polls it. */

@@ -284,6 +284,8 @@ void world_once(void (*body)(void), world_plan plan, uint64_t step_limit)
     the_world.clock_past = the_world.steps = the_world.parked = 0;
     the_world.step_limit = step_limit;
     the_world.cpus = 2;
+    the_world.forks = 0;
+    the_world.no_hooks = false;
     the_world.plan = plan;
     the_world.body = body;
     the_world.given_up = false;
@@ -353,6 +355,21 @@ unsigned ceni_world_waiting(void)
         if (thread != the_world.current && thread->state != WORLD_READY && thread->state != WORLD_ENDED) waiting++;
     }
     return waiting;
+}
+
+void ceni_world_fork(void)
+{
+    the_world.forks++;
+}
+
+void ceni_world_without_hooks(void)
+{
+    the_world.no_hooks = true;
+}
+
+void ceni_world_with_hooks(void)
+{
+    the_world.no_hooks = false;
 }
 
 void ceni_world_set_cpus(unsigned count)

@@ -93,6 +93,15 @@ uint64_t ceni_world_allocations(void);
 /* Processors the world pretends to have from now on. */
 void ceni_world_set_cpus(unsigned count);
 
+/* From now on the world is the child of a fork: the epoch is another, and
+ * everything else, threads too, is as it was. */
+void ceni_world_fork(void);
+
+/* Hooks for the end of a thread cannot be armed from now on, as in a system
+ * that has no key left: fewer steps, in tests that are not about owners. */
+void ceni_world_without_hooks(void);
+void ceni_world_with_hooks(void);
+
 /* Whether the calling code runs inside a world. */
 bool ceni_world_running(void);
 

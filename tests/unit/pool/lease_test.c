@@ -229,9 +229,10 @@ static void take_and_end(void *argument)
 {
     taker *one = argument;
     one->lease = take_now(one->pool);
+    expect_equal(cen_pool_detach(&one->lease), CEN_OK);
 }
 
-TEST(a_thread_that_ends_does_not_give_back_what_it_holds)
+TEST(what_a_thread_detached_is_held_after_its_end)
 {
     cen_pool *pool = make_shop(1, CEN_ORDER_WARM);
     taker one = {.pool = pool};

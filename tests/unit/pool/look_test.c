@@ -58,6 +58,7 @@ static void take_in_thread(void *argument)
 {
     taker *one = argument;
     expect_equal(cen_pool_take_at(one->pool, CEN_NOW, &one->lease, NULL, "the kitchen"), CEN_OK);
+    expect_equal(cen_pool_detach(&one->lease), CEN_OK);
 }
 
 TEST(holders_are_listed_in_the_order_of_indexes_with_who_and_where)
@@ -82,6 +83,7 @@ TEST(holders_are_listed_in_the_order_of_indexes_with_who_and_where)
             expect(is_mine || holdings[i].object == other.lease.object);
             expect_equal(holdings[i].state, CEN_SLOT_HELD);
             expect_equal(holdings[i].owner, is_mine ? cen_thread_number() : other_number);
+            expect_equal(holdings[i].is_detached, !is_mine);
             expect_text(holdings[i].where, is_mine ? here : "the kitchen");
             expect_equal(holdings[i].generation, (is_mine ? mine : other.lease).generation);
         }

@@ -23,6 +23,7 @@ static inline void run_taker(void *argument)
 {
     taker *one = argument;
     one->status = cen_pool_take(one->pool, one->deadline, &one->lease, &one->error);
+    if (one->status == CEN_OK) expect_equal(cen_pool_detach(&one->lease), CEN_OK); /* it outlives this thread */
     one->returned = true;
 }
 

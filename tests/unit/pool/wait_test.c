@@ -330,7 +330,7 @@ TEST(with_overtaking_off_a_take_queues_behind_those_who_wait_and_a_try_take_is_r
     cen_error error;
     cen_lease lease;
     expect_equal(cen_pool_try_take(pool, &lease, &error), CEN_EMPTY);
-    expect_error(&error, CEN_EMPTY, "1 are waiting");
+    expect_error(&error, CEN_EMPTY, "1 waiting");
     begin_take(&second, pool, CEN_NEVER);
     give_back(&held[0]);
     expect_taken(&first, 1);

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why there is no object: in the text of a take that failed, and for whoever asks.
+ *
+ * A pool that is exhausted has one of a few causes, which ask for different
+ * remedies and look the same from outside: nothing comes back in time. So one
+ * picture is taken, and the first of these that fits is named:
+ *
+ *     closed, paused                      somebody said so
+ *     self-wait                           the thread holds all of them itself
+ *     opening fails                       there is room, and no object can be made for it
+ *     opening takes long                  an object is being made
+ *     not opened yet                      there is room, and no helper has begun to make one
+ *     nothing is there                    no driver, and nothing was adopted
+ *     leak suspected                      somebody has had one for far longer than another has, as far
+ *                                         as anybody looked, or nothing came back for a long time
+ *     backlog                             all are in use, and come back
+ *
+ * The counts come from one cen_pool_look and agree with one another (L19).
+ * Holders are read a moment later and are named only if the counts have any;
+ * each with the age of the very lease that it has.
+ *
+ * What a failed take may spend is bounded: in a pool of more than MOST_LOOKED
+ * slots, or FEW if it did not wait, its text has the counts that are kept anyway
+ * and looks at the first slots only. A thousand takes that time out at once must not read a million
+ * slots each. cen_pool_explain reads them all.
+ *
+ * No lock is held while anything is written.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+enum {
+    MOST_LISTED = 5,   /* holders */
+    MOST_LOOKED = 1024, /* slots, in a take that failed after a wait ... */
+    FEW = 64,           /* ... and in one that did not wait: it may be called in a loop */
+    MOST_PLACE = 100,  /* letters of a place, the last ones: there the file's name is */
+    FAR_OLDER = 10,    /* times */
+};
+#define LONG_NS INT64_C(10000000000)      /* who has had an object for so long may be suspected ... */
+#define VERY_LONG_NS INT64_C(60000000000) /* ... and if nothing came back for so long, all are */
+
+/* ---- Writing ---------------------------------------------------------------------------- */
+
+typedef struct writer {
+    char *text;
+    size_t room, used; /* used: also what did not fit */
+} writer;
+
+__attribute__((format(printf, 2, 3))) static void say(writer *w, const char *format, ...)
+{
+    bool fits = w->used < w->room;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(fits ? w->text + w->used : NULL, fits ? w->room - w->used : 0, format, arguments);
+    va_end(arguments);
+    if (length > 0) w->used += (size_t)length;
+}
+
+/* In the largest unit that still says something. */
+static void say_time(writer *w, int64_t ns)
+{
+    const int64_t us = 1000, ms = 1000 * us, s = 1000 * ms, min = 60 * s;
+    if (ns < 10 * us) say(w, "%lld ns", (long long)ns);
+    else if (ns < 10 * ms) say(w, "%lld us", (long long)(ns / us));
+    else if (ns < 10 * s) say(w, "%lld ms", (long long)(ns / ms));
+    else if (ns < 10 * min) say(w, "%lld s", (long long)(ns / s));
+    else say(w, "%lld min", (long long)(ns / min));
+}
+
+/* ---- The picture -------------------------------------------------------------------------- */
+
+typedef struct picture {
+    cen_pool *pool;
+    cen_pool_stats s;
+    bool partial; /* only counts that are kept anyway: idle and held are not told apart, and are in `held` */
+    bool full;    /* nothing more may be opened */
+    cen_error last;   /* failed opening; status OK: there was none */
+    int64_t last_ago;
+    uint64_t asker;   /* the thread that takes; 0: nobody does */
+    int64_t waited;
+    uint32_t holders, mine, listed; /* holders that were met; of these the asker's */
+    int64_t youngest;
+    cen_holding oldest[MOST_LISTED]; /* the oldest first */
+} picture;
+
+/* What can be had in a few steps. */
+static void count_partly(picture *p)
+{
+    cen_pool *pool = p->pool;
+    ceni_line_lock(pool->line);
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock, as all here; carries nothing */
+    uint32_t max = ceni_load_relaxed(&pool->max), places = ceni_load_relaxed(&pool->places); /* carries nothing */
+    p->s = (cen_pool_stats){
+        .max = max, .places = places, .waiting = (uint32_t)(ctl / CENI_CTL_ONE), .is_closed = ctl & CENI_CTL_CLOSED,
+        .opening = pool->opening, .closing = pool->leaving, .revoked = pool->revoked, .vacant = places - pool->live,
+        .held = pool->live - pool->opening - pool->leaving - pool->revoked, .is_paused = pool->paused,
+    };
+    ceni_line_unlock(pool->line);
+    p->partial = true;
+}
+
+/* Keeps the list of the oldest in order; of two that are as old the lower index comes first. */
+static void list(picture *p, const cen_holding *h)
+{
+    uint32_t at = p->listed < MOST_LISTED ? p->listed++ : MOST_LISTED;
+    for (; at > 0 && p->oldest[at - 1].held_ns < h->held_ns; at--)
+        if (at < MOST_LISTED) p->oldest[at] = p->oldest[at - 1];
+    if (at < MOST_LISTED) p->oldest[at] = *h;
+}
+
+static void meet_holder(picture *p, uint32_t index)
+{
+    cen_holding h;
+    if (!ceni_slot_holding(p->pool, index, &h) || h.state != CEN_SLOT_HELD) return;
+    ceni_slot *slot = ceni_slot_at(p->pool, index);
+    if (ceni_planted(older_lease_blamed))
+        h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at); /* whoever was met then; carries nothing */
+    ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
+    p->holders++;
+    p->mine += p->asker && h.owner == p->asker;
+    if (h.held_ns < p->youngest) p->youngest = h.held_ns;
+    list(p, &h);
+}
+
+/* How opening went, all of one moment. */
+static void read_gate(picture *p)
+{
+    cen_pool *pool = p->pool;
+    int64_t now = ceni_pool_now(pool);
+    ceni_line_lock(pool->line);
+    const ceni_gate *gate = &pool->gate;
+    int64_t next = ceni_gate_next(gate);
+    p->last = gate->last;
+    p->last_ago = now > gate->failed_at ? now - gate->failed_at : 0;
+    p->s.open_failures = gate->failures;
+    p->s.breaker = gate->breaker;
+    ceni_line_unlock(pool->line);
+    p->s.next_open_ns = next != CENI_FOREVER && next > now ? next - now : 0;
+}
+
+/* `most`: slots to be read at most. */
+static void take_picture(picture *p, uint32_t most)
+{
+    uint32_t places = ceni_place_count(p->pool);
+    p->youngest = CENI_FOREVER;
+    if (places > most) count_partly(p);
+    else cen_pool_look(p->pool, &p->s);
+    p->full = p->s.places - p->s.vacant >= p->s.max || !p->pool->calls.open;
+    read_gate(p);
+    if (p->s.held == 0) return;
+    for (uint32_t index = 0; index < places && index < most; index++) meet_holder(p, index);
+}
+
+/* ---- Parts of a text ------------------------------------------------------------------------ */
+
+static void say_counts(writer *w, const picture *p)
+{
+    cen_pool_stats s = p->s;
+    if (ceni_planted(held_counted_later)) {
+        cen_pool_stats later;
+        if (cen_pool_look(p->pool, &later) == CEN_OK) s.held = later.held;
+    }
+    say(w, "max is %u: ", s.max);
+    if (p->partial) say(w, "%u held or idle", s.held);
+    else say(w, "%u held, %u idle", s.held, s.idle);
+    say(w, ", %u opening", s.opening);
+    if (s.moving) say(w, ", %u changing hands", s.moving);
+    if (s.resetting) say(w, ", %u resetting", s.resetting);
+    if (s.testing) say(w, ", %u testing", s.testing);
+    if (s.closing) say(w, ", %u closing", s.closing);
+    if (s.revoked) say(w, ", %u revoked and not back", s.revoked);
+    say(w, "; %u waiting.", s.waiting);
+}
+
+/* "object 3, held by thread 7 for at least 61 s, taken at orders.c:12" */
+static void say_holder(writer *w, const cen_holding *h)
+{
+    say(w, "object %u, held", h->index);
+    if (h->owner) say(w, " by thread %llu%s", (unsigned long long)h->owner, h->is_detached ? " (detached)" : "");
+    say(w, " for at least ");
+    say_time(w, h->held_ns);
+    if (!h->where) return;
+    size_t length = strlen(h->where);
+    bool cut = length > MOST_PLACE;
+    say(w, ", taken at %s%s", cut ? "..." : "", h->where + (cut ? length - MOST_PLACE : 0));
+}
+
+/* What the driver said, without the pool's name before it. */
+static const char *words_of(const cen_pool *pool, const cen_error *error)
+{
+    char name[CENI_POOL_NAME + sizeof "pool \"\": "];
+    int length = snprintf(name, sizeof name, "pool \"%s\": ", pool->name);
+    return strncmp(error->text, name, (size_t)length) == 0 ? error->text + length : error->text;
+}
+
+static void say_failures(writer *w, const picture *p)
+{
+    say(w, "opening failed %u time%s in a row, last: %.240s (%s, code %d)", p->s.open_failures, p->s.open_failures == 1 ? "" : "s",
+        words_of(p->pool, &p->last), cen_status_name(p->last.status), p->last.code);
+    if (p->s.breaker != CEN_BREAKER_CLOSED) say(w, "; the breaker is %s", p->s.breaker == CEN_BREAKER_OPEN ? "open" : "probing");
+    if (p->s.next_open_ns > 0) {
+        say(w, "; next attempt in ");
+        say_time(w, p->s.next_open_ns);
+    } else {
+        say(w, p->s.opening > 0 ? "; an attempt is under way" : "; the next attempt may begin at once");
+    }
+    say(w, ".");
+}
+
+/* ---- Causes ------------------------------------------------------------------------------------ */
+
+typedef enum cause {
+    CAUSE_NONE, /* an object is there */
+    CAUSE_CLOSED,
+    CAUSE_PAUSED,
+    CAUSE_SELF_WAIT,
+    CAUSE_OPENING_FAILS,
+    CAUSE_OPENING_SLOW,
+    CAUSE_NOT_OPENED,
+    CAUSE_NOTHING_THERE,
+    CAUSE_LEAK,
+    CAUSE_BACKLOG,
+} cause;
+
+/* All that could come back is the asker's own. */
+static bool waits_for_itself(const picture *p)
+{
+    const cen_pool_stats *s = &p->s;
+    uint32_t others = s->idle + s->moving + s->opening + s->resetting + s->testing + s->closing + s->revoked;
+    return p->full && p->mine > 0 && p->mine == s->held && others == 0;
+}
+
+static bool leak_is_suspected(const picture *p)
+{
+    if (p->listed == 0) return false;
+    int64_t oldest = p->oldest[0].held_ns;
+    if (oldest >= LONG_NS && oldest / FAR_OLDER > p->youngest) return true;
+    return p->youngest >= VERY_LONG_NS && p->youngest / FAR_OLDER > p->waited;
+}
+
+static cause cause_of(const picture *p)
+{
+    const cen_pool_stats *s = &p->s;
+    if (s->is_closed) return CAUSE_CLOSED;
+    if (s->is_paused) return CAUSE_PAUSED;
+    if (waits_for_itself(p)) return CAUSE_SELF_WAIT;
+    if (!p->full && s->open_failures > 0) return CAUSE_OPENING_FAILS;
+    if (s->idle > 0 || (!p->full && !p->pool->helped)) return CAUSE_NONE;
+    if (s->opening > 0) return CAUSE_OPENING_SLOW;
+    if (!p->full) return CAUSE_NOT_OPENED;
+    if (s->vacant == s->places) return CAUSE_NOTHING_THERE;
+    return leak_is_suspected(p) ? CAUSE_LEAK : CAUSE_BACKLOG;
+}
+
+/* One sentence for each; true if it has named the oldest holder. */
+static bool say_cause(writer *w, const picture *p, cause why)
+{
+    switch (why) {
+    case CAUSE_CLOSED: say(w, "Closed: the pool has been closed."); break;
+    case CAUSE_PAUSED: say(w, "Paused: nothing is lent until the pool is resumed."); break;
+    case CAUSE_SELF_WAIT: say(w, "Self-wait: this thread holds all of them itself."); break;
+    case CAUSE_OPENING_FAILS: say(w, "Opening fails: "); say_failures(w, p); break;
+    case CAUSE_OPENING_SLOW: say(w, "Opening takes long: %u under way.", p->s.opening); break;
+    case CAUSE_NOT_OPENED: say(w, "Not opened yet: there is room for more, and opening takes its time."); break;
+    case CAUSE_NOTHING_THERE: say(w, "Nothing is there: the pool opens no objects, and has none."); break;
+    case CAUSE_LEAK:
+        say(w, "Leak suspected: ");
+        say_holder(w, &p->oldest[0]);
+        say(w, p->youngest >= VERY_LONG_NS ? "; nothing has come back for long."
+                                           : "; no other is known to be held for nearly so long.");
+        return true;
+    case CAUSE_BACKLOG: say(w, "Backlog: all are in use, and come back too slowly."); break;
+    case CAUSE_NONE:
+        if (p->s.waiting > 0 && ceni_pool_has(&p->pool->strict)) say(w, "Others wait, and come first.");
+        else say(w, "One that was not there is there now.");
+        break;
+    }
+    return false;
+}
+
+/* ---- A take that failed --------------------------------------------------------------------------- */
+
+static void say_outcome(writer *w, const picture *p, cen_status status)
+{
+    const char *name = p->pool->name;
+    switch (status) {
+    case CEN_FULL: say(w, "pool \"%s\": as many takes wait already as may (max_waiters)", name); break;
+    case CEN_EMPTY: say(w, "pool \"%s\": nothing is idle", name); break;
+    case CEN_INTERRUPTED: say(w, "pool \"%s\": interrupted by another thread", name); break;
+    default: say(w, "pool \"%s\": no object", name); break;
+    }
+    if (status == CEN_TIMEOUT || status == CEN_INTERRUPTED) {
+        say(w, " after ");
+        say_time(w, p->waited);
+    }
+    say(w, ". ");
+}
+
+/* Refused because nothing can be opened. It says what the driver said; a driver's
+ * TIMEOUT is not the caller's, whose deadline has not passed. */
+static cen_status explain_refusal(picture *p, cen_error *error)
+{
+    count_partly(p);
+    read_gate(p);
+    bool driver = p->last.status == CEN_OK || p->last.status == CEN_TIMEOUT;
+    cen_status status = driver ? CEN_DRIVER : p->last.status;
+    if (!error) return status;
+    writer w = {.text = error->text, .room = sizeof error->text};
+    say(&w, "pool \"%s\": ", p->pool->name);
+    if (p->s.open_failures > 0) say_failures(&w, p);
+    else say(&w, "%.400s; objects can be opened again.", words_of(p->pool, &p->last));
+    error->status = status;
+    error->code = p->last.code;
+    return status;
+}
+
+cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waited_ns, uint64_t owner, cen_error *error)
+{
+    picture p = {.pool = pool, .asker = owner, .waited = waited_ns};
+    if (status == CEN_DRIVER) return explain_refusal(&p, error);
+    if (!error) return status;
+    take_picture(&p, waited_ns > 0 ? MOST_LOOKED : FEW);
+    cause why = cause_of(&p);
+    writer w = {.text = error->text, .room = sizeof error->text};
+    say_outcome(&w, &p, status);
+    bool named = say_cause(&w, &p, why);
+    say(&w, " ");
+    say_counts(&w, &p);
+    if (p.listed > 0 && !named) {
+        say(&w, " Held longest: ");
+        say_holder(&w, &p.oldest[0]);
+        say(&w, ".");
+    }
+    if (p.s.open_failures > 0 && why != CAUSE_OPENING_FAILS) {
+        say(&w, " Also, ");
+        say_failures(&w, &p);
+    }
+    error->status = status;
+    error->code = why == CAUSE_OPENING_FAILS ? p.last.code : 0;
+    return status;
+}
+
+/* ---- For whoever asks --------------------------------------------------------------------------------- */
+
+static void say_holders(writer *w, const picture *p)
+{
+    if (p->listed == 0) return;
+    say(w, "Held longest:\n");
+    for (uint32_t i = 0; i < p->listed; i++) {
+        say(w, "  ");
+        say_holder(w, &p->oldest[i]);
+        say(w, "\n");
+    }
+    if (p->holders > p->listed) say(w, "  and %u more\n", p->holders - p->listed);
+}
+
+static void say_waits(writer *w, const cen_pool_stats *s)
+{
+    if (s->waited == 0) return;
+    say(w, "Takes that had to wait: %llu, of which %llu were served, %llu timed out, %llu failed otherwise",
+        (unsigned long long)s->waited, (unsigned long long)s->served, (unsigned long long)s->timed_out,
+        (unsigned long long)(s->sent_away + s->failed));
+    if (s->waiting > 0) {
+        say(w, ", %u waiting, the first for ", s->waiting);
+        say_time(w, s->oldest_wait_ns);
+    }
+    if (s->waited > s->waiting) {
+        say(w, "; half waited up to ");
+        say_time(w, s->wait_p50_ns);
+        say(w, ", 99 in 100 up to ");
+        say_time(w, s->wait_p99_ns);
+        say(w, ", the longest ");
+        say_time(w, s->wait_longest_ns);
+    }
+    say(w, ".\n");
+    if (s->refused > 0) say(w, "Takes refused because of max_waiters: %llu.\n", (unsigned long long)s->refused);
+}
+
+static void say_opening(writer *w, const picture *p)
+{
+    if (p->s.open_failures > 0) {
+        say(w, "Now ");
+        say_failures(w, p);
+        say(w, "\n");
+    } else if (p->last.status != CEN_OK) {
+        say(w, "Opening works; it failed last ");
+        say_time(w, p->last_ago);
+        say(w, " ago: %.240s (%s, code %d).\n", words_of(p->pool, &p->last), cen_status_name(p->last.status), p->last.code);
+    }
+}
+
+size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
+{
+    writer w = {.text = text, .room = text ? room : 0};
+    cen_error refused;
+    if (ceni_pool_check(pool, "cen_pool_explain", &refused) != CEN_OK) {
+        say(&w, "%s.\n", refused.text);
+        return w.used + 1;
+    }
+    picture p = {.pool = pool};
+    take_picture(&p, CEN_POOL_MOST);
+    cause why = cause_of(&p);
+    say(&w, "pool \"%s\": ", pool->name);
+    if (why == CAUSE_NONE) say(&w, "a take finds an object, or makes one.");
+    else say_cause(&w, &p, why);
+    say(&w, "\n");
+    say_counts(&w, &p);
+    say(&w, "\n");
+    say_holders(&w, &p);
+    say_waits(&w, &p.s);
+    if (why != CAUSE_OPENING_FAILS) say_opening(&w, &p);
+    if (p.s.leaked > 0) say(&w, "Leases reported as leaked: %llu.\n", (unsigned long long)p.s.leaked);
+    return w.used + 1;
+}

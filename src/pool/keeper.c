@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The housekeeper: what has to happen to a pool because time has passed.
+ *
+ * One alarm per pool rings at the earliest of: the gate opens (gate.h), a call
+ * of the driver may have taken too long, the next round. A round looks at every
+ * slot once, holds no lock from one to the next, and does with each what is
+ * due:
+ *
+ *     IDLE     too old, idle too long, too many idle ......... closed
+ *              not tested for long ............................ TESTING, a few at a time
+ *              idle for longer than it is trusted ............. marked: tested before it is lent
+ *     HELD     too old ........................................ marked: closed when it comes back
+ *              held for long ................................... told as a leak, or revoked
+ *     OPENING, TESTING for too long ........................... told; the gate; marked
+ *
+ * Ages. No take and no give reads a clock (L17). A round notes which word it
+ * met in a slot and when it first did; a slot with the same generation and
+ * state as then has been so all the while. So ages are never too large, and too
+ * small by one period at most. The period is a fraction of the smallest limit.
+ * A pool in which nothing is out and everything idle is marked already is calm:
+ * its rounds are as rare as its other limits allow.
+ *
+ * Order table
+ * [H2] plan | store of alarm_at, under the lock | release | H1 in hands.c | the latest plan | an older plan stays in force, and the keeper comes too late
+ */
+#include "base/error.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+enum {
+    SHORTEST_PERIOD_NS = 1000000,
+    COUNTING_PERIOD_NS = 1000000000, /* with min_idle or max_idle */
+};
+#define LONGEST_PERIOD_NS INT64_C(30000000000)
+
+typedef struct tour {
+    int64_t now;
+    cen_pool_options limits;
+    uint32_t idle;    /* when it began, less those closed since */
+    uint32_t soon;    /* being tested or reset when it began, or taken to be tested since */
+    uint32_t testing; /* when it began, or since: those above are met before those below */
+    bool tests_left;
+    bool calm;
+    int64_t next_overdue;
+} tour;
+
+/* ---- When ----------------------------------------------------------------------------- */
+
+static int64_t fraction(int64_t period, int64_t limit, int64_t part)
+{
+    return limit == CEN_OFF || limit / part > period ? period : limit / part;
+}
+
+static int64_t period_of(const cen_pool *pool, const cen_pool_options *o, bool calm)
+{
+    int64_t period = CENI_FOREVER;
+    if (o->min_idle > 0 || o->max_idle != CEN_OFF) period = COUNTING_PERIOD_NS;
+    period = fraction(period, o->idle_ns, 4);
+    period = fraction(period, o->life_ns, 8);
+    period = fraction(period, o->leak_ns, 4);
+    period = fraction(period, o->hold_ns, 4);
+    if (pool->calls.test) period = fraction(period, o->test_interval_ns, 4);
+    if (pool->calls.test && !calm) period = fraction(period, o->trust_ns, 2);
+    if (period == CENI_FOREVER) return period;
+    if (period < SHORTEST_PERIOD_NS) period = SHORTEST_PERIOD_NS;
+    return period < LONGEST_PERIOD_NS ? period : LONGEST_PERIOD_NS;
+}
+
+static int64_t later(int64_t now, int64_t period)
+{
+    return period < CENI_FOREVER - now ? now + period : CENI_FOREVER;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool closed_locked(const cen_pool *pool)
+{
+    return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+}
+
+void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
+{
+    int64_t due = sooner(sooner(pool->next_round, pool->next_overdue), ceni_gate_next(&pool->gate));
+    bool earlier = due < ceni_load_relaxed(&pool->alarm_at); /* written under this lock; carries nothing */
+    if (!earlier && !pool->alarm_refused) return;
+    if (closed_locked(pool) || !ceni_pool_runtime(pool)) return;
+    pool->alarm_refused = false;
+    if (earlier) ceni_store_release(&pool->alarm_at, due); /* [H2] */
+    if (call->alarm) return; /* has its hand */
+    call->alarm = true;
+    pool->hands++;
+}
+
+void ceni_keeper_nudge(cen_pool *pool)
+{
+    if (!ceni_pool_runtime(pool)) return;
+    ceni_call call = {.more = false};
+    int64_t now = ceni_pool_now(pool);
+    ceni_line_lock(pool->line);
+    int64_t next = later(now, period_of(pool, &pool->options, false));
+    if (next < pool->next_round) pool->next_round = next;
+    ceni_keeper_plan_locked(pool, &call);
+    ceni_line_unlock(pool->line);
+    if (call.alarm) ceni_hand_alarm(pool);
+}
+
+void ceni_keeper_retire(cen_pool *pool)
+{
+    if (!ceni_pool_runtime(pool)) return;
+    ceni_line_lock(pool->line);
+    ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
+    pool->hands++;
+    ceni_line_unlock(pool->line);
+    ceni_hand_alarm(pool);
+}
+
+/* ---- One slot --------------------------------------------------------------------------- */
+
+/* One that became idle since the round began was not counted. */
+static void leave_idle(tour *t)
+{
+    if (t->idle > 0) t->idle--;
+}
+
+static bool close_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generation, const char *why)
+{
+    ceni_line_lock(pool->line);
+    bool ours = ceni_idle_withdraw_locked(pool, index, generation);
+    pool->tally.expired += ours;
+    ceni_line_unlock(pool->line);
+    if (!ours) return false;
+    leave_idle(t);
+    ceni_place_end(pool, index, why);
+    return true;
+}
+
+/* How much shorter than the limit an object lives, in thousandths of its jitter: any number, but always the same for one
+ * object, so that its limit can change while it lives. */
+static int64_t share_of(uint32_t index, int64_t opened)
+{
+    uint64_t mixed = ((uint64_t)opened + index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return (int64_t)((mixed >> 32) % 1000);
+}
+
+/* By the limit that is set now, or by a reload that is spread. */
+static bool is_too_old(const tour *t, ceni_slot *slot, uint32_t index)
+{
+    int64_t life = t->limits.life_ns, opened = ceni_load_relaxed(&slot->opened_at); /* a moment; carries nothing */
+    if (life != CEN_OFF && t->limits.life_jitter <= 100)
+        life -= (int64_t)((double)life / 1000 * (double)share_of(index, opened) * t->limits.life_jitter / 100);
+    if (life != CEN_OFF && opened != 0 && t->now - opened >= life) return true;
+    return t->now >= ceni_load_relaxed(&slot->expires_at); /* likewise; carries nothing */
+}
+
+static const char *why_close_idle(const tour *t, ceni_slot *slot, uint32_t index, int64_t age)
+{
+    const cen_pool_options *o = &t->limits;
+    if (is_too_old(t, slot, index)) return "it is too old";
+    if (o->max_idle != CEN_OFF && t->idle > (uint32_t)o->max_idle) return "enough others are idle";
+    if (o->idle_ns != CEN_OFF && age >= o->idle_ns && t->idle > o->min_idle) return "it was idle for too long";
+    return NULL;
+}
+
+/* True if it is being tested, or cannot be. */
+static bool test_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generation)
+{
+    if (t->testing >= t->limits.testers && !ceni_planted(tests_all_at_once)) {
+        t->tests_left = true;
+        return false;
+    }
+    ceni_line_lock(pool->line);
+    bool ours = ceni_idle_hold_locked(pool, index, generation, CENI_TESTING);
+    ceni_line_unlock(pool->line);
+    if (!ours) return true;
+    t->testing++;
+    leave_idle(t);
+    t->soon++;
+    ceni_chores_test(pool, index, generation);
+    return true;
+}
+
+static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t generation = ceni_word_generation(word);
+    int64_t age = ceni_slot_age(pool, slot, word);
+    const char *why = why_close_idle(t, slot, index, age);
+    if (why && close_idle(pool, t, index, generation, why)) return;
+    if (!pool->calls.test) return;
+    int64_t interval = t->limits.test_interval_ns, trust = t->limits.trust_ns;
+    int64_t tested = ceni_load_relaxed(&slot->tested_at); /* a moment; carries nothing */
+    bool wanted = tested == 0 || (interval != CEN_OFF && t->now - tested >= interval && age >= interval / 4);
+    if (wanted && test_idle(pool, t, index, generation)) return;
+    if (trust != CEN_OFF && age >= trust / 2) ceni_slot_mark(slot, generation, CENI_IDLE);
+    else t->calm = false;
+}
+
+/* The object is lost: its place is needed for another. */
+static void reclaim(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    if (!ceni_slot_revoke(pool, index, generation)) return;
+    if (!ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_REVOKED, CENI_CLOSING)) return; /* it came back meanwhile */
+    ceni_revoked_is_back(pool);
+    ceni_line_lock(pool->line);
+    pool->tally.reclaimed++;
+    ceni_line_unlock(pool->line);
+    ceni_place_end_here(pool, index, true);
+}
+
+static void tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, const char *what)
+{
+    ceni_event_tell(pool,
+                    (cen_event){.kind = kind, .index = h->index, .owner = h->owner, .where = h->where, .held_ns = h->held_ns},
+                    "object %u is held by thread %llu, which took it at %s, for at least %lld ms%s",
+                    h->index, (unsigned long long)h->owner, h->where ? h->where : "an unknown place",
+                    (long long)(h->held_ns / 1000000), what);
+}
+
+static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t generation = ceni_word_generation(word);
+    const cen_pool_options *o = &t->limits;
+    int64_t age = ceni_slot_age(pool, slot, word);
+    t->calm = false;
+    if (is_too_old(t, slot, index)) ceni_slot_mark(slot, generation, CENI_HELD);
+    bool leaks = o->leak_ns != CEN_OFF && age >= o->leak_ns, over = o->hold_ns != CEN_OFF && age >= o->hold_ns;
+    cen_holding holding;
+    if (!(leaks || over) || !ceni_slot_holding(pool, index, &holding) || holding.generation != generation) return;
+    ceni_line_lock(pool->line);
+    leaks = leaks && (slot->told != generation || ceni_planted(leak_told_every_round));
+    if (leaks) slot->told = generation;
+    pool->tally.leaked += leaks;
+    ceni_line_unlock(pool->line);
+    bool reclaims = leaks && o->on_leak == CEN_LEAK_RECLAIM;
+    if (leaks) tell_held(pool, CEN_EVENT_LEAK, &holding, reclaims ? "; its place is taken back" : "");
+    if (reclaims) reclaim(pool, index, generation);
+    else if (over && ceni_slot_revoke(pool, index, generation)) tell_held(pool, CEN_EVENT_REVOKED, &holding, "; it is revoked");
+}
+
+/* A call of the driver that takes long is told once. */
+static void tend_call(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    bool opens = ceni_word_state(word) == CENI_OPENING;
+    int64_t limit = opens ? t->limits.open_timeout_ns : t->limits.test_timeout_ns;
+    int64_t began = ceni_load_relaxed(opens ? &slot->opened_at : &slot->tested_at); /* a moment; carries nothing */
+    t->calm = false;
+    if (!pool->helped || limit == CEN_OFF || began == 0) return;
+    int64_t moment = later(began, limit);
+    if (t->now < moment) {
+        if (moment < t->next_overdue) t->next_overdue = moment;
+        return;
+    }
+    if (!opens) {
+        bool unmarked = !(word & CENI_MARKED) && !ceni_planted(late_test_forgiven);
+        if (!unmarked || !ceni_slot_mark(slot, ceni_word_generation(word), CENI_TESTING)) return;
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
+                        "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
+        return;
+    }
+    cen_error why;
+    ceni_error_set(&why, CEN_TIMEOUT, 0, "pool \"%s\": an opening takes longer than %lld ms", pool->name,
+                   (long long)(limit / 1000000));
+    ceni_line_lock(pool->line);
+    bool same = ceni_word_bare(ceni_slot_word(slot)) == ceni_word_bare(word) &&
+                ceni_load_relaxed(&slot->opened_at) == began; /* or another has begun since; under this lock; carries nothing */
+    bool first = same && slot->told < CENI_TOLD_NOTHING;
+    ceni_opening_news news = {.failures = 0};
+    if (first) news = ceni_opening_overdue_locked(pool, index, &why);
+    ceni_line_unlock(pool->line);
+    if (!first) return;
+    ceni_opening_tell(pool, index, CEN_TIMEOUT, news, &why);
+    ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+}
+
+/* ---- A round -------------------------------------------------------------------------------- */
+
+static bool begin(cen_pool *pool, tour *t)
+{
+    *t = (tour){.now = ceni_pool_now(pool), .calm = true, .next_overdue = CENI_FOREVER};
+    ceni_line_lock(pool->line);
+    bool goes = !closed_locked(pool);
+    t->limits = pool->options;
+    pool->tests_due = false;
+    ceni_line_unlock(pool->line);
+    return goes;
+}
+
+static void count(cen_pool *pool, tour *t, uint32_t places)
+{
+    for (uint32_t index = 0; index < places; index++) {
+        ceni_slot_state state = ceni_word_state(ceni_word_at(pool, index));
+        t->idle += state == CENI_IDLE;
+        t->soon += state == CENI_TESTING || state == CENI_RESETTING;
+        t->testing += state == CENI_TESTING;
+    }
+}
+
+/* Inline drivers: the keeper itself opens what is missing. */
+static void open_missing(cen_pool *pool, uint32_t missing)
+{
+    uint32_t index;
+    for (; missing > 0 && ceni_place_claim(pool, &index); missing--) {
+        cen_error error;
+        uint64_t generation = ceni_slot_generation(pool, index);
+        if (ceni_place_open(pool, index, &error) != CEN_OK) {
+            ceni_line_lock(pool->line);
+            ceni_place_vacate_locked(pool, index, CENI_OPENING);
+            return;
+        }
+        ceni_place_publish_opened(pool, index, generation);
+    }
+}
+
+static void end(cen_pool *pool, const tour *t)
+{
+    uint32_t there = t->idle + t->soon;
+    uint32_t missing = t->limits.min_idle > there ? t->limits.min_idle - there : 0;
+    ceni_call call = {.more = false};
+    ceni_line *line = pool->line;
+    ceni_line_lock(line);
+    pool->top_up = pool->helped && missing > pool->opening_for_minimum ? missing - pool->opening_for_minimum : 0;
+    pool->tests_due |= t->tests_left;
+    uint32_t tests = pool->busy[CENI_CHORE_TEST] + pool->waiting[CENI_CHORE_TEST]; /* the last that ends asks for a round */
+    bool again = t->tests_left && tests == 0;
+    /* Sooner, if somebody asked for it while the round went on. */
+    pool->next_overdue = sooner(pool->next_overdue, t->next_overdue);
+    int64_t period = period_of(pool, &pool->options, t->calm);
+    if (t->now < pool->rounds_until) period = sooner(period, pool->rounds_period);
+    int64_t next = later(t->now, period);
+    pool->next_round = sooner(pool->next_round, again ? t->now : next);
+    ceni_chores_plan_locked(pool, &call);
+    ceni_keeper_plan_locked(pool, &call);
+    ceni_line_unlock(line);
+    ceni_line_make_call(line, pool->id, pool, &call);
+    if (!pool->helped) open_missing(pool, missing);
+}
+
+void ceni_keeper_round(cen_pool *pool)
+{
+    tour t;
+    if (!begin(pool, &t)) return;
+    uint32_t places = ceni_place_count(pool);
+    count(pool, &t, places);
+    for (uint32_t index = places; index-- > 0;) { /* from the top: there surplus ages */
+        uint64_t word = ceni_word_at(pool, index);
+        switch (ceni_word_state(word)) {
+        case CENI_IDLE: tend_idle(pool, &t, index, word); break;
+        case CENI_HELD: tend_held(pool, &t, index, word); break;
+        case CENI_OPENING:
+        case CENI_TESTING: tend_call(pool, &t, index, word); break;
+        default: break;
+        }
+    }
+    end(pool, &t);
+}
+
+/* ---- The alarm -------------------------------------------------------------------------------- */
+
+/* Has a hand, so the pool is there until it drops it. */
+static void ring(ceni_alarm *alarm)
+{
+    cen_pool *pool = (cen_pool *)(void *)((char *)alarm - offsetof(cen_pool, alarm));
+    ceni_line *line = pool->line;
+    int64_t now = ceni_pool_now(pool);
+    ceni_call call = {.more = false};
+    ceni_line_lock(line);
+    ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
+    bool opened = ceni_gate_pass_time(&pool->gate, now), probes = opened && pool->gate.breaker == CEN_BREAKER_PROBING;
+    if (opened) ceni_places_counted_locked(pool);
+    if (opened) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    bool round = now >= pool->next_round || now >= pool->next_overdue;
+    if (round) pool->next_round = pool->next_overdue = CENI_FOREVER; /* it plans the next itself */
+    ceni_keeper_plan_locked(pool, &call);
+    ceni_line_unlock(line);
+    if (probes)
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_PROBES, .index = CEN_NO_SLOT}, "an opening is tried");
+    ceni_line_make_call(line, pool->id, pool, &call);
+    if (round) ceni_keeper_round(pool);
+    ceni_event_resume(pool);
+    ceni_line_lock(line);
+    ceni_hand_drop_locked(pool);
+}
+
+void ceni_keeper_init(cen_pool *pool)
+{
+    ceni_alarm_init(&pool->alarm, ring);
+    pool->alarm_at = CENI_FOREVER;
+    pool->next_overdue = CENI_FOREVER;
+    pool->next_round = CENI_FOREVER;
+    if (!ceni_pool_runtime(pool)) return;
+    int64_t now = ceni_pool_now(pool);
+    pool->next_round = pool->options.min_idle > 0 ? now : later(now, period_of(pool, &pool->options, true));
+}
+
+bool ceni_keeper_is_needed(const cen_pool *pool, const cen_pool_options *options)
+{
+    return pool->helped || options->backoff_least_ns != CEN_OFF || period_of(pool, options, false) != CENI_FOREVER;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owners: what becomes of leases whose thread has ended (L13).
+ *
+ * A lease names its owner in the note of its slot, and that is all there is: no
+ * list per thread, which every take and give would have to keep. A thread that
+ * ends looks at all slots of all pools of the process.
+ *
+ *     a thread ends ▶ walks the directory, up to a pool in which it holds something ▶ a hand on that pool
+ *                   ▶ the walk is over ▶ each of its slots there, by the pool's policy ▶ the hand is dropped
+ *                   ▶ walks on, behind that pool, until there is none
+ *
+ * Then the same with the directory of those that the program has freed: their
+ * last object may be with this thread, and was revoked.
+ *
+ * The naive version does the work inside the walk. A driver is then called while
+ * the directory waits for the visit to end: whoever frees the pool meanwhile
+ * waits for that driver, and two drivers that free each other's pools wait for
+ * ever. The hand keeps the memory as well, and nobody waits for it.
+ *
+ * Who may end a lease, and how they agree:
+ *     give, discard, revoke   move the word from HELD, g
+ *     the thread's end        moves the word from HELD, g, under the pool's lock, in which it has seen the note attached
+ *     detach                  marks the note of g, under the pool's lock, in which it has seen the word HELD, g
+ *
+ * Invariants
+ *  W1 One lease ends once: all of them change one word by compare-and-swap.
+ *  W2 What detach has answered OK for is never taken back: the thread's end
+ *     decides and acts under the same lock.
+ *  W3 detach never marks another lease. The note changes by compare-and-swap and
+ *     carries the generation: if the lease was given in the middle, the mark is
+ *     on the note of a lease that has ended, which nobody reads, or the swap fails.
+ *     Its moment is then the instant before the give.
+ *
+ * A note has 16 bits of the generation. An older one is taken for that of a lease
+ * only if 65536 leases in a row wrote none, as only those do that are found
+ * unfit or superfluous before they are lent.
+ *
+ * Order table
+ * [W1] owned, detach | load of the note  | acquire | T5 in take.c, W2 W3 | whose lease it is, if the generations agree | nothing alone: the generation tells; kept so that the note is as new as the word
+ * [W2] detach        | cas of the note   | acq_rel | W1, V2 in look.c | that the lease belongs to nobody | nothing alone: the lock lies between
+ * [W3] seize         | store of the note | release | W1 | that the owner has ended | a helper finds an older note, and lends what was to be tested
+ */
+#include <string.h>
+
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+/* In the owner of a note, of a lease that was taken back to be tested. */
+#define OWNER_ENDED (UINT64_C(1) << 46)
+
+/* ---- Whose lease it is ----------------------------------------------------------------- */
+
+static uint64_t owner_of(ceni_slot *slot, uint64_t generation)
+{
+    uint64_t owner = ceni_slot_owner(ceni_load_acquire(&slot->note), generation); /* [W1] */
+    return ceni_planted(detached_taken_back) ? owner & ~CENI_OWNER_DETACHED : owner;
+}
+
+/* Whether the thread has it, attached: lent to it, or taken away by close and not brought back. */
+static bool is_owned(ceni_slot *slot, uint64_t owner, uint64_t *generation)
+{
+    uint64_t word = ceni_slot_word(slot);
+    ceni_slot_state state = ceni_word_state(word);
+    *generation = ceni_word_generation(word);
+    bool lent = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
+    return lent && owner_of(slot, *generation) == owner;
+}
+
+bool ceni_owner_has_ended(ceni_slot *slot, uint64_t generation)
+{
+    return owner_of(slot, generation) & OWNER_ENDED;
+}
+
+bool ceni_owner_has_all(cen_pool *pool, uint64_t owner)
+{
+    uint32_t mine = 0, places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++) {
+        uint64_t generation, word = ceni_word_at(pool, index);
+        if (ceni_word_state(word) == CENI_EMPTY) continue;
+        if (ceni_word_state(word) != CENI_HELD || !is_owned(ceni_slot_at(pool, index), owner, &generation)) return false;
+        mine++;
+    }
+    return mine >= ceni_load_relaxed(&pool->max); /* a setting; carries nothing */
+}
+
+cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    const uint64_t mark = CENI_OWNER_DETACHED << CENI_NOTE_BITS;
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    ceni_line_lock(pool->line);
+    uint64_t word = ceni_word_bare(ceni_slot_word(slot)), note = ceni_load_acquire(&slot->note); /* [W1] */
+    bool done = word == ceni_word(generation, CENI_HELD) && ceni_slot_owner(note, generation);
+    if (ceni_planted(detach_marks_the_next)) note = ceni_load_acquire(&slot->note); /* [W1] */
+    if (done) done = ceni_cas_acq_rel(&slot->note, &note, note | mark); /* [W2] */
+    ceni_line_unlock(pool->line);
+    return done ? CEN_OK : CEN_STALE;
+}
+
+/* ---- Taking one back --------------------------------------------------------------------- */
+
+/* Ends the lease, if it is still the thread's: the slot is RESETTING then and to go
+ * on by the policy, or CLOSING, and the policy says so. */
+static bool seize(cen_pool *pool, ceni_slot *slot, uint64_t owner, uint64_t generation, cen_owner_policy *policy)
+{
+    ceni_line_lock(pool->line);
+    *policy = pool->options.on_owner_end;
+    bool owned = owner_of(slot, generation) == owner;
+    bool kept = owned && *policy != CEN_OWNER_CLOSE && ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING);
+    bool ends = owned && !kept && ceni_slot_move(slot, generation, CENI_HELD, CENI_CLOSING);
+    if (ends) ceni_place_leaves_locked(pool);
+    if (ends) *policy = CEN_OWNER_CLOSE;
+    if (kept && *policy == CEN_OWNER_TEST)
+        ceni_store_release(&slot->note, ceni_slot_note_of(owner | OWNER_ENDED, generation)); /* [W3] */
+    ceni_line_unlock(pool->line);
+    return kept || ends;
+}
+
+static void tell(cen_pool *pool, const cen_holding *was, cen_owner_policy policy)
+{
+    const char *fate = policy == CEN_OWNER_CLOSE ? "closed" : policy == CEN_OWNER_TEST ? "tested" : "used again";
+    ceni_event_tell(pool,
+                    (cen_event){.kind = CEN_EVENT_OWNER_ENDED, .index = was->index, .owner = was->owner, .where = was->where,
+                                .held_ns = was->held_ns},
+                    "thread %llu has ended and held object %u, which it took at %s; it is %s", (unsigned long long)was->owner,
+                    was->index, was->where ? was->where : "an unknown place", fate);
+}
+
+static void take_back(cen_pool *pool, uint32_t index, uint64_t owner)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t generation;
+    cen_owner_policy policy;
+    if (!is_owned(slot, owner, &generation)) return;
+    cen_holding was = {.index = index};
+    ceni_slot_holding(pool, index, &was);
+    was.owner = owner;
+    if (!seize(pool, slot, owner, generation, &policy)) {
+        /* Given or detached meanwhile, or taken away before: who has lost that cannot bring it back any more. */
+        if (is_owned(slot, owner, &generation)) ceni_slot_take_back(pool, index, generation);
+        return;
+    }
+    tell(pool, &was, policy);
+    if (policy == CEN_OWNER_CLOSE) ceni_place_end(pool, index, "the thread that held it has ended");
+    else if (policy == CEN_OWNER_TEST) ceni_chores_check(pool, index, generation);
+    else ceni_place_return(pool, index, generation, CENI_RESETTING);
+}
+
+/* ---- The end of a thread ------------------------------------------------------------------- */
+
+typedef struct search {
+    uint64_t owner;
+    uint64_t after; /* entries of the directory up to this number have been looked at */
+    cen_pool *pool; /* found; has a hand */
+    uint32_t index; /* of the first slot */
+} search;
+
+static bool has_any(cen_pool *pool, uint64_t owner, uint32_t *index)
+{
+    uint32_t places = ceni_place_count(pool);
+    uint64_t generation;
+    for (*index = 0; *index < places; ++*index)
+        if (is_owned(ceni_slot_at(pool, *index), owner, &generation)) return true;
+    return false;
+}
+
+/* The pool cannot vanish during the visit; but its last object may have come back, and its line be another's. */
+static void visit(void *argument, ceni_entry *entry)
+{
+    search *s = argument;
+    if (s->pool || entry->number <= s->after) return;
+    s->after = entry->number;
+    cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;
+    if (strcmp(entry->kind, "pool") != 0 || !has_any(pool, s->owner, &s->index)) return;
+    ceni_line_lock(pool->line);
+    if (pool->line->pool_id == pool->id) {
+        pool->hands++;
+        s->pool = pool;
+    }
+    ceni_line_unlock(pool->line);
+}
+
+static bool find(search *s, ceni_directory *directory)
+{
+    s->pool = NULL;
+    ceni_directory_each(directory, visit, s);
+    return s->pool != NULL;
+}
+
+static void take_back_all(uint64_t owner, ceni_directory *directory)
+{
+    search s = {.owner = owner};
+    while (find(&s, directory)) {
+        uint32_t places = ceni_place_count(s.pool);
+        for (uint32_t index = s.index; index < places; index++) take_back(s.pool, index, owner);
+        ceni_line_lock(s.pool->line);
+        ceni_hand_drop_locked(s.pool);
+        if (ceni_planted(owner_end_forgets_a_pool)) return;
+    }
+}
+
+/* The thread's notes go first: what it does from here on, in a destructor of the program's, begins anew and arms
+ * anew. Its scopes end with the leases they are of. */
+static void thread_ends(void)
+{
+    *ceni_pool_own_get() = (ceni_pool_own){.owner_note = 0};
+    take_back_all(ceni_thread_id(), ceni_directory_process());
+    take_back_all(ceni_thread_id(), ceni_directory_freed()); /* second: a pool is in this one before it leaves the other */
+}
+
+/* Without the system's help, which may come to its limit, it is tried again with the next slow take. */
+void ceni_owner_arm(void)
+{
+    ceni_pool_own_get()->armed = ceni_thread_at_exit(CENI_EXIT_LEASES, thread_ends) == CEN_OK;
+}

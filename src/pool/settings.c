@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Settings: options checked, defaults filled in, read and changed while the
+ * pool is in use.
+ *
+ * pool->options is what is in force, under the lock. What is read off the lock
+ * has an atomic of its own beside it, which apply brings up to date: the quick
+ * path's two numbers, the bound on overtaking, patience and exact times.
+ */
+#include "base/error.h"
+#include "pool/inside.h"
+#include "port/deadline.h"
+#include "port/port.h"
+
+#define MS INT64_C(1000000)
+#define SECOND (1000 * MS)
+#define MINUTE (60 * SECOND)
+
+enum {
+    MOST_AT_A_TIME = 64,
+    OPTIONS_AT_FIRST = offsetof(cen_pool_options, runtime), /* sizes of the first version */
+    CALLS_AT_FIRST = offsetof(cen_driver_calls, blocks),
+};
+
+/* ---- Checking --------------------------------------------------------------------------- */
+
+typedef struct report {
+    const char *call;
+    cen_error *error;
+    cen_status status;
+} report;
+
+/* Only the first complaint is kept. */
+static void complain(report *r, const char *field, long long value, const char *what)
+{
+    if (r->status != CEN_OK) return;
+    r->status = ceni_error_set(r->error, CEN_INVALID, 0, "%s: options.%s is %lld, %s", r->call, field, value, what);
+}
+
+/* A time with a default, which may be off. */
+static void time_or(report *r, const char *field, int64_t *value, int64_t normal)
+{
+    if (*value == 0) *value = normal;
+    else if (*value < CEN_OFF) complain(r, field, *value, "which is neither a time nor CEN_OFF");
+}
+
+static void count_or(report *r, const char *field, uint32_t *value, uint32_t normal, uint32_t least, uint32_t most)
+{
+    char range[40];
+    snprintf(range, sizeof range, "not %u to %u", least, most);
+    if (*value == 0) *value = normal;
+    else if (*value < least || *value > most) complain(r, field, *value, range);
+}
+
+static void limit_or(report *r, const char *field, int32_t *value, int32_t normal)
+{
+    if (*value == 0) *value = normal;
+    else if (*value < CEN_OFF) complain(r, field, *value, "which is neither a number nor CEN_OFF");
+}
+
+static void choice(report *r, const char *field, int value, int most)
+{
+    if (value < 0 || value > most) complain(r, field, value, "which is no such choice");
+}
+
+static void fill_opening(report *r, cen_pool_options *o, bool blocks)
+{
+    count_or(r, "openers", &o->openers, 2, 1, MOST_AT_A_TIME);
+    time_or(r, "open_timeout_ns", &o->open_timeout_ns, 10 * SECOND);
+    bool asked = o->backoff_most_ns != 0;
+    time_or(r, "backoff_most_ns", &o->backoff_most_ns, 30 * SECOND);
+    time_or(r, "backoff_least_ns", &o->backoff_least_ns, blocks || asked ? 100 * MS : CEN_OFF);
+    if (o->backoff_most_ns == CEN_OFF) complain(r, "backoff_most_ns", o->backoff_most_ns, "but only backoff_least_ns may be off");
+    if (asked && o->backoff_least_ns > o->backoff_most_ns)
+        complain(r, "backoff_least_ns", o->backoff_least_ns, "more than backoff_most_ns");
+    if (o->backoff_least_ns > o->backoff_most_ns) o->backoff_most_ns = o->backoff_least_ns;
+    limit_or(r, "breaker_failures", &o->breaker_failures, 5);
+}
+
+static void fill_life(report *r, cen_pool_options *o, bool blocks)
+{
+    if (o->min_idle > o->max) complain(r, "min_idle", o->min_idle, "more than max");
+    limit_or(r, "max_idle", &o->max_idle, CEN_OFF);
+    if (o->max_idle != CEN_OFF && o->min_idle > (uint32_t)o->max_idle) complain(r, "min_idle", o->min_idle, "more than max_idle");
+    time_or(r, "idle_ns", &o->idle_ns, blocks ? 10 * MINUTE : CEN_OFF);
+    time_or(r, "life_ns", &o->life_ns, blocks ? 30 * MINUTE : CEN_OFF);
+    count_or(r, "life_jitter", &o->life_jitter, 10, 1, CEN_NO_JITTER);
+    time_or(r, "max_uses", &o->max_uses, CEN_OFF);
+    time_or(r, "trust_ns", &o->trust_ns, SECOND);
+    time_or(r, "test_interval_ns", &o->test_interval_ns, 30 * SECOND);
+    time_or(r, "test_timeout_ns", &o->test_timeout_ns, 5 * SECOND);
+    count_or(r, "testers", &o->testers, 2, 1, MOST_AT_A_TIME);
+}
+
+static void fill_holders(report *r, cen_pool_options *o)
+{
+    time_or(r, "leak_ns", &o->leak_ns, CEN_OFF);
+    choice(r, "on_leak", (int)o->on_leak, CEN_LEAK_RECLAIM);
+    time_or(r, "hold_ns", &o->hold_ns, CEN_OFF);
+    choice(r, "on_owner_end", (int)o->on_owner_end, CEN_OWNER_REUSE);
+    limit_or(r, "max_waiters", &o->max_waiters, CEN_OFF);
+    choice(r, "on_self_wait", (int)o->on_self_wait, CEN_SELF_WAIT_FAIL);
+    choice(r, "on_fork", (int)o->on_fork, CEN_FORK_RENEW);
+}
+
+static void fill(report *r, cen_pool_options *o, const cen_driver_calls *calls)
+{
+    count_or(r, "max", &o->max, 10, 1, CEN_POOL_MOST);
+    if ((unsigned)o->order > CEN_ORDER_FIFO) complain(r, "order", (long long)o->order, "which is no order");
+    o->patience = ceni_deadline_or(o->patience, cen_in_s(30));
+    time_or(r, "overtake_ns", &o->overtake_ns, MS);
+    fill_opening(r, o, calls->blocks);
+    fill_life(r, o, calls->blocks);
+    fill_holders(r, o);
+    if (!o->name) o->name = "pool";
+}
+
+static cen_status refuse(const char *call, cen_error *error, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "%s: %s", call, what);
+}
+
+/* A caller that was compiled with an older header knows fewer fields. */
+static cen_status copy_known(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls, const char *call,
+                             cen_error *error)
+{
+    if (!given) {
+        refuse(call, error, "options is NULL");
+        return CEN_INVALID; /* said twice, for those who read this without knowing ceni_error_set; also below */
+    }
+    if (given->size < OPTIONS_AT_FIRST || given->size > sizeof *given || given->size % sizeof(void *) != 0) {
+        ceni_error_set(error, CEN_INVALID, 0, "%s: options.size is %zu, not %zu; fill options with CEN_POOL_OPTIONS", call,
+                       given->size, sizeof *given);
+        return CEN_INVALID;
+    }
+    memset(filled, 0, sizeof *filled);
+    memcpy(filled, given, given->size);
+    filled->size = sizeof *filled;
+    *calls = (cen_driver_calls){.size = 0};
+    const cen_driver_calls *known = filled->driver.calls;
+    if (!known) return CEN_OK;
+    if (known->size < CALLS_AT_FIRST || known->size > sizeof *known || known->size % sizeof(void *) != 0) {
+        ceni_error_set(error, CEN_INVALID, 0, "%s: options.driver.calls->size is %zu, not %zu", call, known->size, sizeof *known);
+        return CEN_INVALID;
+    }
+    memcpy(calls, known, known->size);
+    return CEN_OK;
+}
+
+cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls,
+                               const char *call, cen_error *error)
+{
+    cen_status status = copy_known(given, filled, calls, call, error);
+    if (status != CEN_OK) return status;
+    if (filled->eager && !calls->open) return refuse(call, error, "options.eager needs options.driver with an open");
+    if (filled->min_idle > 0 && !calls->open) return refuse(call, error, "options.min_idle needs options.driver with an open");
+    if (filled->allocator && (!filled->allocator->alloc || !filled->allocator->free))
+        return refuse(call, error, "options.allocator lacks alloc or free");
+    if (calls->blocks && filled->runtime && ceni_runtime_is_manual(filled->runtime))
+        return refuse(call, error, "options.driver may block, and a manual runtime has no threads for it");
+    report r = {.call = call, .error = error, .status = CEN_OK};
+    fill(&r, filled, calls);
+    return r.status;
+}
+
+/* ---- In force ------------------------------------------------------------------------------ */
+
+void ceni_settings_apply_locked(cen_pool *pool)
+{
+    const cen_pool_options *o = &pool->options;
+    bool exact = o->order != CEN_ORDER_WARM;
+    bool gives = !exact && !pool->calls.check && o->max_uses == CEN_OFF;
+    bool takes = !exact && !o->exact_times && !o->backtraces;
+    ceni_setting_put(&pool->exact_order, exact);
+    ceni_setting_put(&pool->quick_give, gives ? pool->base_count : 0);
+    ceni_setting_put(&pool->quick_take, takes ? pool->base_count : 0);
+    if (o->exact_times && !ceni_pool_has(&pool->exact_times)) ceni_setting_put(&pool->exact_since, ceni_pool_now(pool));
+    ceni_setting_put(&pool->exact_times, o->exact_times);
+    ceni_setting_put(&pool->strict, o->overtake_ns == CEN_OFF);
+    ceni_setting_put(&pool->overtake_ns, o->overtake_ns);
+    ceni_setting_put(&pool->patience, o->patience.ns_);
+    ceni_setting_put(&pool->max_uses, o->max_uses);
+    ceni_setting_put(&pool->fails_self_wait, o->on_self_wait == CEN_SELF_WAIT_FAIL);
+    ceni_line_pace(pool->line, o->overtake_ns, o->max);
+}
+
+cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_options_get", NULL);
+    if (status != CEN_OK || !out) return out ? status : CEN_INVALID;
+    ceni_line_lock(pool->line);
+    *out = pool->options;
+    ceni_line_unlock(pool->line);
+    return CEN_OK;
+}
+
+/* Reads only what never changes: pool->options is being replaced by others under the lock. */
+static const char *fixed_that_differs(const cen_pool *pool, const cen_pool_options *o)
+{
+    if (o->driver.calls != pool->driver.calls || o->driver.argument != pool->driver.argument) return "driver";
+    if (o->runtime != pool->asked) return "runtime";
+    if (o->allocator != pool->allocator) return "allocator";
+    if (o->on_fork != pool->on_fork) return "on_fork";
+    if (o->backtraces != pool->traced) return "backtraces";
+    return strncmp(o->name, pool->name, CENI_POOL_NAME - 1) != 0 ? "name" : NULL;
+}
+
+void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
+{
+    ceni_line *line = pool->line;
+    uint32_t max = pool->options.max;
+    bool eager = pool->options.eager, reorders = pool->options.order != o->order;
+    pool->options = *o;
+    pool->options.name = pool->name;
+    pool->options.max = max;
+    pool->options.eager = eager;
+    ceni_settings_apply_locked(pool);
+    if (reorders) ceni_idle_reorder_locked(pool);
+    bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
+    bool first = pool->paused || (ceni_pool_has(&pool->strict) && waited_for);
+    ceni_line_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
+    if (o->backoff_least_ns == CEN_OFF) ceni_gate_pass_time(&pool->gate, CENI_FOREVER);
+    ceni_places_counted_locked(pool);
+    pool->next_round = 0; /* what is tighter now takes hold */
+}
+
+cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *options, cen_error *error)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_options_set", error);
+    if (status != CEN_OK) return status;
+    cen_pool_options filled;
+    cen_driver_calls calls;
+    status = ceni_settings_check(options, &filled, &calls, "cen_pool_options_set", error);
+    if (status != CEN_OK) return status;
+    if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a change of options", error);
+    ceni_line_lock(pool->line);
+    const char *differs = fixed_that_differs(pool, &filled);
+    ceni_line_unlock(pool->line);
+    if (differs) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_options_set: options.%s is fixed", differs);
+    if (ceni_keeper_is_needed(pool, &filled)) status = ceni_pool_need_runtime(pool);
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": no runtime could be had", pool->name);
+    return ceni_pool_resize(pool, filled.max, &filled, error);
+}

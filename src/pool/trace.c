@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Backtraces of takes, with options.backtraces: where each holder came from in full.
+ *
+ * Every slot has room for one beside its chunk, written by its holder before its
+ * take returns. A reader may come while the next holder writes: the generation
+ * that stands before the addresses is taken away first and put last, and a reader
+ * looks at it before and after. What it reads in between belongs to that lease,
+ * or is not shown.
+ *
+ *     room[0]  the generation, 0: being written      room[1..]  return addresses, innermost first; NULL: no more
+ *
+ * Order table
+ * [B1] note | store of the generation, 0 | release | - | nothing: those that follow are ordered behind it by B2 | -
+ * [B2] note | stores of addresses        | release | B4 | that the generation was taken away before | addresses of two leases are shown as one's
+ * [B3] note | store of the generation    | release | B4 | the addresses | the addresses of the last holder are shown as this one's
+ * [B4] read | loads of all               | acquire | B2 B3 | the same | the same
+ */
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+static _Atomic uint64_t *room_of(cen_pool *pool, uint32_t index)
+{
+    ceni_chunk *chunk = ceni_chunk_of(pool, index);
+    return chunk && chunk->traces ? &chunk->traces[(size_t)(index - chunk->first) * CENI_TRACE_ROOM] : NULL;
+}
+
+void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from)
+{
+    _Atomic uint64_t *room = room_of(pool, ceni_slot_index(pool, lease->slot));
+    if (!room) return;
+    void *frames[CEN_TRACE_MOST];
+    unsigned count = ceni_backtrace(frames, CEN_TRACE_MOST, from);
+    ceni_store_release(&room[0], 0); /* [B1] */
+    for (unsigned i = 0; i < CEN_TRACE_MOST; i++)
+        ceni_store_release(&room[1 + i], i < count ? (uint64_t)(uintptr_t)frames[i] : 0); /* [B2] */
+    ceni_store_release(&room[0], lease->generation); /* [B3] */
+}
+
+void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out)
+{
+    _Atomic uint64_t *room = room_of(pool, index);
+    if (!room || ceni_load_acquire(&room[0]) != out->generation) return; /* [B4] */
+    uint32_t count = 0;
+    while (count < CEN_TRACE_MOST) {
+        uint64_t frame = ceni_load_acquire(&room[1 + count]); /* [B4] */
+        if (!frame) break;
+        out->trace[count++] = (void *)(uintptr_t)frame;
+    }
+    out->trace_count = ceni_load_acquire(&room[0]) == out->generation ? count : 0; /* [B4] */
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program asks of a pool's objects from outside: reload, reap, pause,
+ * resume, a round of tests.
+ *
+ * Reload. An idle object is closed at once. One that is out, or on its way in,
+ * is marked: the quick path of its give does not know the marked word, fails,
+ * and the slow way closes it. A give that comes before the mark has made the
+ * slot idle, where the second look finds it: each slot is looked at until it is
+ * neither (L12).
+ */
+#include "base/error.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+static cen_status check(cen_pool *pool, const char *call, const char *what, cen_error *error)
+{
+    cen_status status = ceni_pool_check(pool, call, error);
+    if (status != CEN_OK) return status;
+    if (cen_pool_is_closed(pool)) return ceni_pool_is_closed(pool->name, error);
+    return ceni_callout_inside(pool) ? ceni_pool_misuse(pool, what, error) : CEN_OK;
+}
+
+/* ---- Reload and reap ------------------------------------------------------------------- */
+
+static bool close_idle(cen_pool *pool, uint32_t index, uint64_t generation, const char *why)
+{
+    ceni_line_lock(pool->line);
+    bool ours = ceni_idle_withdraw_locked(pool, index, generation);
+    ceni_line_unlock(pool->line);
+    if (ours) ceni_place_end(pool, index, why);
+    return ours;
+}
+
+/* True if nothing more is to be done about the slot. */
+static bool reload_slot(cen_pool *pool, uint32_t index, uint64_t word)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t generation = ceni_word_generation(word);
+    ceni_slot_state state = ceni_word_state(word);
+    switch (state) {
+    case CENI_IDLE: return close_idle(pool, index, generation, "the pool was reloaded");
+    case CENI_HELD: return ceni_planted(reload_misses_held) || ceni_slot_mark(slot, generation, CENI_HELD);
+    case CENI_OPENING:
+        if (ceni_planted(reload_misses_opening)) return true;
+        return ceni_slot_mark(slot, generation, state);
+    case CENI_RESETTING:
+    case CENI_TESTING: return ceni_slot_mark(slot, generation, state);
+    default: return true; /* empty, or on its way out */
+    }
+}
+
+/* Each gets a moment of its own; the keeper's rounds do the rest. One that is being opened is closed when it is there:
+ * a moment that is written now would be forgotten then. */
+static void reload_later(cen_pool *pool, uint32_t index, int64_t now, int64_t spread_ns)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t word = ceni_slot_word(slot);
+    if (ceni_word_state(word) == CENI_OPENING && ceni_slot_mark(slot, ceni_word_generation(word), CENI_OPENING)) return;
+    int64_t moment = now + (int64_t)(ceni_random() % (uint64_t)spread_ns);
+    int64_t expires = ceni_load_relaxed(&slot->expires_at); /* a moment; carries nothing */
+    if (moment < expires) ceni_store_relaxed(&slot->expires_at, moment); /* likewise; carries nothing */
+}
+
+/* So that objects whose time comes are found in time, though no limit asks for rounds. */
+static cen_status plan_rounds(cen_pool *pool, int64_t until, int64_t period, cen_error *error)
+{
+    ceni_call call = {.more = false};
+    cen_status status = ceni_pool_need_runtime(pool);
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": no runtime could be had", pool->name);
+    int64_t now = ceni_pool_now(pool);
+    ceni_line_lock(pool->line);
+    bool others = now < pool->rounds_until; /* an earlier reload is still being spread: its rounds go on */
+    if (until > 0 && (!others || period < pool->rounds_period)) pool->rounds_period = period;
+    if (until > pool->rounds_until) pool->rounds_until = until;
+    pool->next_round = now;
+    ceni_keeper_plan_locked(pool, &call);
+    ceni_line_unlock(pool->line);
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    return CEN_OK;
+}
+
+cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
+{
+    cen_status status = check(pool, "cen_pool_reload", "a reload", error);
+    if (status != CEN_OK) return status;
+    if (spread_ns < 0 || spread_ns > CENI_FOREVER / 4)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reload: spread_ns is %lld, which is no time", (long long)spread_ns);
+    int64_t now = ceni_pool_now(pool);
+    if (spread_ns > 0) status = plan_rounds(pool, now + 2 * spread_ns, spread_ns / 8 + 1, error);
+    if (status != CEN_OK) return status;
+    uint32_t places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++) {
+        if (spread_ns > 0) reload_later(pool, index, now, spread_ns);
+        else while (!reload_slot(pool, index, ceni_word_at(pool, index))) continue;
+    }
+    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .index = CEN_NO_SLOT}, "the pool is reloaded");
+    return CEN_OK;
+}
+
+cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_error *error)
+{
+    cen_status status = check(pool, "cen_pool_reap", "a reap", error);
+    if (status != CEN_OK) return status;
+    if (idle_ns < 0)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reap: idle_ns is %lld, which is no time", (long long)idle_ns);
+    uint32_t closed = 0;
+    for (uint32_t index = ceni_place_count(pool); index-- > 0;) {
+        uint64_t word = ceni_word_at(pool, index);
+        if (ceni_word_state(word) != CENI_IDLE || ceni_slot_age(pool, ceni_slot_at(pool, index), word) < idle_ns) continue;
+        closed += close_idle(pool, index, ceni_word_generation(word), "it was idle, and the pool is reaped");
+    }
+    if (out) *out = closed;
+    return CEN_OK;
+}
+
+/* ---- Pause and resume --------------------------------------------------------------------- */
+
+static cen_status set_paused(cen_pool *pool, bool paused)
+{
+    ceni_call call = {.more = false};
+    ceni_line *line = pool->line;
+    ceni_line_lock(line);
+    bool changes = pool->paused != paused;
+    pool->paused = paused;
+    bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
+    bool first = (paused && !ceni_planted(pause_still_lends)) || (ceni_pool_has(&pool->strict) && waited_for);
+    ceni_line_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
+    ceni_places_counted_locked(pool);
+    if (!ceni_planted(resume_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    ceni_line_unlock(line);
+    ceni_line_make_call(line, pool->id, pool, &call);
+    if (changes)
+        ceni_event_tell(pool, (cen_event){.kind = paused ? CEN_EVENT_PAUSED : CEN_EVENT_RESUMED, .index = CEN_NO_SLOT}, "%s",
+                        paused ? "the pool is paused" : "the pool goes on");
+    return CEN_OK;
+}
+
+cen_status cen_pool_pause(cen_pool *pool, cen_error *error)
+{
+    cen_status status = check(pool, "cen_pool_pause", "a pause", error);
+    return status == CEN_OK ? set_paused(pool, true) : status;
+}
+
+cen_status cen_pool_resume(cen_pool *pool, cen_error *error)
+{
+    cen_status status = check(pool, "cen_pool_resume", "a resume", error);
+    return status == CEN_OK ? set_paused(pool, false) : status;
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+cen_status cen_pool_test_now(cen_pool *pool, cen_error *error)
+{
+    cen_status status = check(pool, "cen_pool_test_now", "a round of tests", error);
+    if (status != CEN_OK) return status;
+    uint32_t places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++)
+        if (ceni_word_state(ceni_word_at(pool, index)) == CENI_IDLE)
+            ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0); /* never; a moment; carries nothing */
+    return plan_rounds(pool, 0, 0, error);
+}

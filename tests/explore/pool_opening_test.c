@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Openings under every schedule: that one ends, well or not, is noticed by all
+ * whom it concerns.
+ */
+#include "explore/lives.h"
+
+#define FRAGILE .backoff_least_ns = SECOND, .backoff_most_ns = SECOND
+
+/* ---- On helpers --------------------------------------------------------------------- */
+
+/* It belongs to the pool: the object is there afterwards, in use or idle. */
+EXPLORE(L10_an_opening_goes_on_when_who_waited_for_it_gives_up, 2)
+{
+    make_living(&helped_calls, (cen_pool_options){.max = 1, NO_LIMITS});
+    cen_lease lease;
+    cen_status status = cen_pool_take(pool, cen_in_ns(1000), &lease, NULL);
+    expect(status == CEN_OK || status == CEN_TIMEOUT);
+    if (status == CEN_OK) give_one(lease);
+    ceni_world_settle();
+    cen_pool_stats s = look_alive();
+    expect(s.opened <= 1 && s.idle == s.opened && s.opening == 0);
+    expect_equal(pool->opening + pool->hired + pool->hands, 0);
+    end_helped();
+}
+
+/* Each opens one at a time: the end of the first lets the second begin. */
+EXPLORE(L3_one_helper_at_a_time_opens_for_two, 1)
+{
+    make_living(&helped_calls, (cen_pool_options){.max = 2, .openers = 1, NO_LIMITS});
+    taker other = {.deadline = CEN_NEVER};
+    ceni_thread second = start("second", take_only, &other);
+    cen_lease mine;
+    expect_equal(cen_pool_take(pool, CEN_NEVER, &mine, NULL), CEN_OK);
+    join(second);
+    expect_equal(other.status, CEN_OK);
+    expect(other.lease.object != mine.object);
+    give_one(mine);
+    give_one(other.lease);
+    ceni_world_settle();
+    expect_calm(2);
+    end_helped();
+}
+
+/* ---- On those who take ----------------------------------------------------------------- */
+
+/* One opening fails and opens the breaker: whoever came meanwhile is told, and nobody waits for what will not come. */
+static void a_failure_reaches(cen_pool_options options, unsigned cpus)
+{
+    ceni_world_set_cpus(cpus);
+    options.max = 1;
+    options.backoff_least_ns = options.backoff_most_ns = SECOND;
+    options.breaker_failures = 1;
+    make_timed(&tested_calls, options);
+    opens_that_fail = 2;
+    taker other = {.deadline = CEN_NEVER};
+    ceni_thread second = start("second", take_only, &other);
+    cen_lease lease;
+    expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, NULL), CEN_DRIVER);
+    join(second);
+    expect_equal(other.status, CEN_DRIVER);
+    expect_calm(0);
+    end_timed();
+}
+
+EXPLORE(L11_a_failed_opening_leaves_nobody_waiting_in_vain, 3)
+{
+    a_failure_reaches((cen_pool_options){.max = 1}, 1);
+}
+
+EXPLORE(L11_a_failed_opening_leaves_nobody_of_a_strict_pool_waiting_in_vain, 3)
+{
+    a_failure_reaches((cen_pool_options){.overtake_ns = CEN_OFF}, 1);
+}
+
+/* After a failure the gate admits one at a time: the second may open when the first has opened. */
+static void fail_once_and_wait(cen_pool_options options)
+{
+    cen_lease lease;
+    options.backoff_least_ns = options.backoff_most_ns = SECOND;
+    options.breaker_failures = CEN_OFF;
+    make_timed(&tested_calls, options);
+    opens_that_fail = 1;
+    expect_equal(cen_pool_try_take(pool, &lease, NULL), CEN_DRIVER);
+    expect_equal(cen_runtime_advance(runtime, SECOND), CEN_OK);
+}
+
+EXPLORE(L3_who_was_not_admitted_opens_when_the_first_has_opened, 3)
+{
+    ceni_world_set_cpus(1);
+    fail_once_and_wait((cen_pool_options){.max = 2, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
+    taker other = {.deadline = CEN_NEVER};
+    ceni_thread second = start("second", take_only, &other);
+    cen_lease mine;
+    expect_equal(cen_pool_take(pool, CEN_NEVER, &mine, NULL), CEN_OK);
+    join(second);
+    expect_equal(other.status, CEN_OK);
+    give_one(mine);
+    give_one(other.lease);
+    expect_calm(2);
+    end_timed();
+}
+
+EXPLORE(L3_who_was_not_admitted_opens_when_another_object_was_adopted, 2)
+{
+    ceni_world_set_cpus(1);
+    fail_once_and_wait((cen_pool_options){.max = 2, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
+    alive_at_most = 3; /* the adopted one counts before the pool has it */
+    taker one = {.deadline = CEN_NEVER}, two = {.deadline = CEN_NEVER};
+    ceni_thread first = start("first", take_only, &one), second = start("second", take_only, &two);
+    ceni_add_relaxed(&things[THINGS - 1].is_open, 1);
+    ceni_add_relaxed(&alive, 1);
+    cen_status adopted = cen_pool_adopt(pool, &things[THINGS - 1], NULL);
+    join(first);
+    join(second);
+    expect_equal(one.status, CEN_OK);
+    expect_equal(two.status, CEN_OK);
+    if (adopted != CEN_OK) close_thing(NULL, &things[THINGS - 1]); /* both had opened theirs */
+    give_one(one.lease);
+    give_one(two.lease);
+    expect_calm(2);
+    end_timed();
+}

@@ -1,0 +1,13 @@
+# Tests of the pool's life cycle with several threads at a time
+cenote_test(explore/pool_opening_test.c WORLD)
+cenote_test(explore/pool_chores_test.c WORLD)
+cenote_test(explore/pool_reload_test.c WORLD)
+cenote_test(explore/pool_keeper_test.c WORLD)
+cenote_test(explore/pool_pause_test.c WORLD)
+cenote_test(explore/pool_interrupt_test.c WORLD)
+
+# Load on real threads
+cenote_test(stress/pool_life_stress.c REAL stress/pool_load.c)
+
+# The model
+cenote_test(model/pool_life_model_test.c WORLD support/model.c)

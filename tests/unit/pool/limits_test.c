@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* How long objects live: idle minimum and maximum, idle time, age, uses, reaping. */
+#include "unit/pool/scripted.h"
+
+static script s;
+
+/* ---- So many idle ---------------------------------------------------------------------------- */
+
+TEST(as_many_as_the_minimum_are_opened_at_once_and_kept_idle)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, blocks, .max = 8, .min_idle = 3);
+        pass(1);
+        expect_equal(look(pool).idle, 3);
+        cen_lease leases[8];
+        for (int i = 0; i < 2; i++) leases[i] = take(pool);
+        pass(2 * SECOND); /* a round comes every second */
+        cen_pool_stats n = look(pool);
+        expect(n.idle == 3 && n.held == 2);
+        for (int i = 2; i < 8; i++) leases[i] = take(pool);
+        pass(5 * SECOND);
+        n = look(pool);
+        expect(n.idle == 0 && n.held == 8); /* max allows no more */
+        for (int i = 0; i < 8; i++) give_back(&leases[i]);
+        pass(5 * SECOND);
+        expect_equal(look(pool).idle, 8);
+        expect_equal(s.opened, 8);
+        end_life(&s, pool);
+    }
+}
+
+TEST(one_that_is_missing_from_the_minimum_is_replaced_at_once_when_it_was_closed)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 5, .min_idle = 2);
+    pass(1);
+    cen_lease lease = take(pool);
+    pass(2 * SECOND);
+    expect_equal(look(pool).idle, 2);
+    expect_equal(cen_pool_reap(pool, 0, NULL, NULL), CEN_OK);
+    pass(1);
+    expect_equal(look(pool).idle, 2);
+    expect_equal(s.opened, 5);
+    give_back(&lease);
+    end_life(&s, pool);
+}
+
+/* The bug this looks for: each failure leaves a wish behind, and after the outage there are more than were wanted. */
+TEST(G_after_an_outage_the_minimum_is_restored_and_not_exceeded)
+{
+    s = (script){.opened = 0};
+    fail_all(&s, CALL_OPEN);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 20, .min_idle = 3, .backoff_least_ns = 100 * MS, .backoff_most_ns = SECOND);
+    pass(120 * SECOND);
+    expect(s.of[CALL_OPEN].calls > 20 && s.of[CALL_OPEN].calls < 2000);
+    recover(&s, CALL_OPEN);
+    pass(20 * SECOND);
+    cen_pool_stats n = look(pool);
+    expect(n.idle == 3 && n.opened == 3 && n.breaker == CEN_BREAKER_CLOSED);
+    end_life(&s, pool);
+}
+
+TEST(no_more_than_the_maximum_stay_idle)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, blocks, .max = 8, .max_idle = 2);
+        warm_up(pool, 6);
+        pass(2 * SECOND);
+        cen_pool_stats n = look(pool);
+        expect(n.idle == 2 && n.closed == 4 && n.expired == 4);
+        pass(100 * SECOND);
+        expect_equal(look(pool).idle, 2);
+        end_life(&s, pool);
+    }
+}
+
+/* ---- Idle for too long --------------------------------------------------------------------------- */
+
+TEST(I_what_was_idle_for_too_long_is_closed_and_not_before_though_nobody_takes_anything)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, blocks, .max = 4, .idle_ns = 100 * SECOND, .life_ns = CEN_OFF);
+        warm_up(pool, 3);
+        pass(100 * SECOND - 1);
+        expect_equal(look(pool).idle, 3);
+        pass(51 * SECOND); /* ages are noticed a quarter of the limit late at most, and so is the limit */
+        cen_pool_stats n = look(pool);
+        expect(n.idle == 0 && n.closed == 3 && n.expired == 3);
+        end_life(&s, pool);
+    }
+}
+
+TEST(what_is_idle_for_long_is_kept_down_to_the_minimum)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 6, .idle_ns = 100 * SECOND, .life_ns = CEN_OFF, .min_idle = 2);
+    warm_up(pool, 5);
+    pass(1000 * SECOND);
+    cen_pool_stats n = look(pool);
+    expect(n.idle == 2 && n.closed == 3 && n.opened == 5); /* and none is closed and made anew in turn */
+    end_life(&s, pool);
+}
+
+TEST(what_is_used_now_and_then_is_never_idle_for_too_long)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .idle_ns = 100 * SECOND, .life_ns = CEN_OFF);
+    for (int i = 0; i < 30; i++) {
+        cen_lease lease = take(pool);
+        give_back(&lease);
+        pass(60 * SECOND);
+    }
+    expect_equal(s.opened, 1);
+    end_life(&s, pool);
+}
+
+TEST(reap_closes_what_has_been_idle_and_says_how_many)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
+    warm_up(pool, 3);
+    uint32_t closed = 99;
+    expect_equal(cen_pool_reap(pool, 10 * SECOND, &closed, NULL), CEN_OK); /* looks, and nobody looked before */
+    expect_equal(closed, 0);
+    pass(10 * SECOND);
+    cen_lease lease = take(pool);
+    give_back(&lease); /* one was used since */
+    expect_equal(cen_pool_reap(pool, 10 * SECOND, &closed, NULL), CEN_OK);
+    expect_equal(closed, 2);
+    lease = take(pool);
+    expect_equal(cen_pool_reap(pool, 0, &closed, NULL), CEN_OK); /* what is out stays out */
+    expect_equal(closed, 0);
+    give_back(&lease);
+    expect_equal(cen_pool_reap(pool, 0, NULL, NULL), CEN_OK);
+    expect_equal(look(pool).vacant, 4);
+    cen_error error;
+    expect_equal(cen_pool_reap(pool, -1, &closed, &error), CEN_INVALID);
+    expect_error(&error, CEN_INVALID, "idle_ns");
+    end_life(&s, pool);
+}
+
+/* ---- Too old --------------------------------------------------------------------------------------- */
+
+TEST(G_each_object_lives_between_ninety_and_a_hundred_percent_of_its_time_and_not_all_end_together)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 40, .idle_ns = CEN_OFF, .life_ns = 1000 * SECOND);
+    warm_up(pool, 40);
+    pass(900 * SECOND - 1);
+    expect_equal(look(pool).closed, 0);
+    pass(300 * SECOND); /* a round comes every 30 seconds */
+    expect_equal(look(pool).closed, 40);
+    int64_t first = INT64_MAX, last = 0;
+    for (int i = 1; i <= 40; i++) {
+        int64_t lived = s.things[i].closed_at - s.things[i].opened_at;
+        expect(lived >= 900 * SECOND && lived <= 1031 * SECOND);
+        if (lived < first) first = lived;
+        if (lived > last) last = lived;
+    }
+    expect(last - first > 30 * SECOND);
+    end_life(&s, pool);
+}
+
+TEST(the_jitter_of_a_life_is_a_setting_and_can_be_none)
+{
+    static const uint32_t jitters[] = {CEN_NO_JITTER, 100};
+    for (int which = 0; which < 2; which++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, 0, .max = 40, .life_ns = 800 * SECOND, .life_jitter = jitters[which]);
+        warm_up(pool, 40);
+        pass(400 * SECOND);
+        cen_pool_stats n = look(pool);
+        if (which == 0) expect_equal(n.closed, 0);
+        else expect(n.closed >= 5 && n.closed <= 35);
+        pass(400 * SECOND - 1);
+        if (which == 0) expect_equal(look(pool).closed, 0);
+        pass(31 * SECOND);
+        expect_equal(look(pool).closed, 40);
+        end_life(&s, pool);
+    }
+}
+
+TEST(what_is_out_when_it_gets_too_old_is_closed_when_it_comes_back_and_its_give_is_ok)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, blocks, .max = 1, .life_ns = 100 * SECOND);
+        cen_lease lease = take(pool);
+        pass(1000 * SECOND);
+        expect_equal(look(pool).held, 1);
+        taker one;
+        begin_take(&one, pool, CEN_NEVER);
+        give_back(&lease);
+        expect_taken(&one, 2);
+        expect_equal(s.things[1].closes, 1);
+        give_back(&one.lease);
+        end_life(&s, pool);
+    }
+}
+
+TEST(the_default_life_is_thirty_minutes_for_a_driver_that_blocks_and_has_no_end_for_one_that_does_not)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, blocks, .max = 1, .idle_ns = CEN_OFF);
+        warm_up(pool, 1);
+        pass(27 * 60 * SECOND - 1);
+        expect_equal(look(pool).closed, 0);
+        pass(3 * 60 * SECOND + 60 * SECOND);
+        expect_equal(look(pool).closed, blocks);
+        end_life(&s, pool);
+    }
+}
+
+/* ---- Used so often --------------------------------------------------------------------------------- */
+
+TEST(an_object_is_lent_exactly_as_often_as_it_may_be_used)
+{
+    static const unsigned kinds[] = {0, BLOCKS, HAS_CHECK, HAS_CHECK | BLOCKS};
+    for (int64_t uses = 1; uses <= 4; uses += 3) {
+        for (int kind = 0; kind < 4; kind++) {
+            s = (script){.opened = 0};
+            cen_pool *pool = begin_life(&s, kinds[kind], .max = 1, .max_uses = uses);
+            for (int object = 1; object <= 3; object++) {
+                for (int64_t use = 1; use <= uses; use++) {
+                    cen_lease lease = take(pool);
+                    expect_equal(number_of(&lease), object);
+                    give_back(&lease);
+                }
+                look(pool);
+                expect_equal(s.things[object].closes, 1);
+            }
+            end_life(&s, pool);
+        }
+    }
+}

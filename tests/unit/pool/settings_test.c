@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* Options: defaults, what is refused and under which name, and changes while the pool is in use (L16). */
+#include "unit/pool/ledger.h"
+#include "unit/pool/scripted.h"
+
+static script s;
+
+static cen_pool_options get(cen_pool *pool)
+{
+    cen_pool_options o;
+    memset(&o, 0x6B, sizeof o);
+    expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
+    expect_equal(o.size, sizeof o);
+    return o;
+}
+
+static void set(cen_pool *pool, const cen_pool_options *o)
+{
+    cen_error error;
+    if (cen_pool_options_set(pool, o, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+}
+
+TEST(every_option_has_the_default_that_the_header_says)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, blocks, .name = NULL);
+        cen_pool_options o = get(pool);
+        expect_text(o.name, "pool");
+        expect(o.max == 10 && !o.eager && o.order == CEN_ORDER_WARM && o.overtake_ns == MS && !o.exact_times);
+        expect(o.patience.ns_ == cen_in_s(30).ns_ && o.allocator == NULL && o.on_fork == CEN_FORK_REFUSE);
+        expect(o.openers == 2 && o.open_timeout_ns == 10 * SECOND && o.breaker_failures == 5);
+        expect_equal(o.backoff_least_ns, blocks ? 100 * MS : CEN_OFF);
+        expect_equal(o.backoff_most_ns, 30 * SECOND);
+        expect(o.min_idle == 0 && o.max_idle == CEN_OFF && o.life_jitter == 10 && o.max_uses == CEN_OFF);
+        expect_equal(o.idle_ns, blocks ? 600 * SECOND : CEN_OFF);
+        expect_equal(o.life_ns, blocks ? 1800 * SECOND : CEN_OFF);
+        expect(o.trust_ns == SECOND && o.test_interval_ns == 30 * SECOND && o.test_timeout_ns == 5 * SECOND && o.testers == 2);
+        expect(o.leak_ns == CEN_OFF && o.on_leak == CEN_LEAK_REPORT && o.hold_ns == CEN_OFF);
+        expect(o.on_owner_end == CEN_OWNER_CLOSE && o.max_waiters == CEN_OFF && o.on_self_wait == CEN_SELF_WAIT_TELL);
+        expect(!o.backtraces);
+        set(pool, &o); /* what was got can be set */
+        cen_pool_options again = get(pool);
+        expect(memcmp(&o, &again, sizeof o) == 0);
+        end_life(&s, pool);
+    }
+}
+
+TEST(a_take_without_a_deadline_waits_thirty_seconds_or_as_long_as_patience_says)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 1);
+    cen_lease held = take(pool);
+    for (int i = 0; i < 2; i++) {
+        taker one;
+        begin_take(&one, pool, ZERO);
+        pass((i ? 7 : 30) * SECOND - 1);
+        expect_waiting(&one);
+        pass(1);
+        expect_answer(&one, CEN_TIMEOUT);
+        cen_pool_options o = get(pool);
+        o.patience = cen_in_s(7);
+        set(pool, &o);
+    }
+    give_back(&held);
+    end_life(&s, pool);
+}
+
+TEST(when_only_the_larger_back_off_is_given_the_smaller_has_its_default_and_the_other_way_round)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, 0, .max = 1, .backoff_most_ns = SECOND);
+    expect_equal(get(pool).backoff_least_ns, 100 * MS);
+    end_life(&s, pool);
+    s = (script){.opened = 0};
+    pool = begin_life(&s, 0, .max = 1, .backoff_least_ns = 60 * SECOND);
+    expect_equal(get(pool).backoff_most_ns, 60 * SECOND);
+    end_life(&s, pool);
+}
+
+TEST(with_every_limit_off_nothing_is_closed_tested_reported_or_refused_for_a_day)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .overtake_ns = CEN_OFF, .open_timeout_ns = CEN_OFF,
+                                .backoff_least_ns = CEN_OFF, .breaker_failures = CEN_OFF, .max_idle = CEN_OFF, .idle_ns = CEN_OFF,
+                                .life_ns = CEN_OFF, .life_jitter = CEN_NO_JITTER, .max_uses = CEN_OFF, .trust_ns = CEN_OFF,
+                                .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .leak_ns = CEN_OFF, .hold_ns = CEN_OFF,
+                                .max_waiters = CEN_OFF);
+    cen_lease held = take(pool);
+    warm_up(pool, 3);
+    pass(86400 * SECOND);
+    cen_pool_stats n = look(pool);
+    expect(n.idle == 3 && n.held == 1 && n.closed == 0 && n.tested == 0 && n.leaked == 0 && n.expired == 0 && n.refused == 0);
+    expect_equal(look_at(s.runtime).timers, 0); /* and the keeper has nothing to come for */
+    give_back(&held);
+    end_life(&s, pool);
+}
+
+/* ---- Refused ------------------------------------------------------------------------------------ */
+
+typedef struct bad {
+    const char *field;
+    size_t offset;
+    int width;
+    int64_t value;
+} bad;
+
+#define BAD(field, value) {#field, offsetof(cen_pool_options, field), sizeof(((cen_pool_options *)0)->field), value}
+
+static const bad bads[] = {
+    BAD(max, CEN_POOL_MOST + 1), BAD(order, 3), BAD(order, -1), BAD(overtake_ns, -2), BAD(on_fork, 2), BAD(openers, 65),
+    BAD(open_timeout_ns, -2), BAD(backoff_least_ns, -2), BAD(backoff_most_ns, -2), BAD(backoff_most_ns, CEN_OFF),
+    BAD(breaker_failures, -2), BAD(min_idle, 11), BAD(max_idle, -2), BAD(idle_ns, -2), BAD(life_ns, -2), BAD(life_jitter, 102),
+    BAD(max_uses, -2), BAD(trust_ns, -2), BAD(test_interval_ns, -2), BAD(test_timeout_ns, -2), BAD(testers, 65),
+    BAD(leak_ns, INT64_MIN), BAD(on_leak, 2), BAD(hold_ns, -2), BAD(on_owner_end, 3), BAD(max_waiters, -2), BAD(on_self_wait, 2),
+};
+
+static cen_pool_options with(cen_pool_options o, const bad *b)
+{
+    int32_t narrow = (int32_t)b->value;
+    memcpy((char *)&o + b->offset, b->width == 8 ? (const void *)&b->value : (const void *)&narrow, (size_t)b->width);
+    return o;
+}
+
+TEST(each_value_that_is_not_allowed_is_refused_by_the_fields_name_and_changes_nothing)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 10), *other = NULL;
+    cen_pool_options before = get(pool);
+    for (size_t i = 0; i < sizeof bads / sizeof bads[0]; i++) {
+        cen_pool_options o = with(before, &bads[i]);
+        char words[60];
+        snprintf(words, sizeof words, "options.%s is ", bads[i].field);
+        cen_error error = {.status = CEN_OK};
+        expect_equal(cen_pool_options_set(pool, &o, &error), CEN_INVALID);
+        expect_error(&error, CEN_INVALID, words);
+        expect_equal(cen_pool_new(&o, &other, &error), CEN_INVALID);
+        expect_error(&error, CEN_INVALID, words);
+        expect(!other);
+        cen_pool_options after = get(pool);
+        expect(memcmp(&before, &after, sizeof before) == 0);
+    }
+    end_life(&s, pool);
+}
+
+TEST(values_that_contradict_one_another_are_refused)
+{
+    static const struct {
+        cen_pool_options o;
+        const char *words;
+    } pairs[] = {
+        {{.backoff_least_ns = 2 * SECOND, .backoff_most_ns = SECOND}, "backoff_least_ns"},
+        {{.min_idle = 3, .max_idle = 2}, "min_idle"},
+        {{.min_idle = 3, .max = 2}, "min_idle"},
+    };
+    s = (script){.opened = 0};
+    for (int i = 0; i < 3; i++) {
+        cen_pool_options o = pairs[i].o;
+        o.size = sizeof o;
+        o.driver = scripted_driver(&s, 0);
+        cen_pool *pool = NULL;
+        cen_error error;
+        expect_equal(cen_pool_new(&o, &pool, &error), CEN_INVALID);
+        expect_error(&error, CEN_INVALID, pairs[i].words);
+    }
+    cen_pool_options o = CEN_POOL_OPTIONS(.min_idle = 1);
+    cen_pool *pool = NULL;
+    cen_error error;
+    expect_equal(cen_pool_new(&o, &pool, &error), CEN_INVALID); /* without a driver nothing can be opened */
+    expect_error(&error, CEN_INVALID, "min_idle");
+}
+
+TEST(what_is_fixed_is_refused_by_its_name_if_it_differs)
+{
+    static const char *const names[] = {"driver", "driver", "runtime", "allocator", "on_fork", "backtraces", "name"};
+    ledger book = {.bytes = 0};
+    cen_allocator allocator = allocator_of(&book);
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, 0, .max = 2);
+    for (int i = 0; i < 7; i++) {
+        cen_pool_options o = get(pool);
+        if (i == 0) o.driver = driver_of(NULL);
+        if (i == 1) o.driver.argument = &o;
+        if (i == 2) o.runtime = NULL;
+        if (i == 3) o.allocator = &allocator;
+        if (i == 4) o.on_fork = CEN_FORK_RENEW;
+        if (i == 5) o.backtraces = true;
+        if (i == 6) o.name = "another";
+        o.max = 5;
+        cen_error error;
+        expect_equal(cen_pool_options_set(pool, &o, &error), CEN_INVALID);
+        expect_error(&error, CEN_INVALID, names[i]);
+        expect_error(&error, CEN_INVALID, "fixed");
+        expect_equal(cen_pool_max(pool), 2);
+    }
+    end_life(&s, pool);
+}
+
+TEST(programs_that_know_fewer_fields_are_served_and_the_rest_has_its_defaults)
+{
+    s = (script){.opened = 0};
+    cen_runtime *runtime = make_runtime(.manual = true);
+    cen_pool_options o = CEN_POOL_OPTIONS(.max = 3, .runtime = runtime, .max_uses = 77, .leak_ns = -55);
+    o.driver = scripted_driver(&s, HAS_CHECK | HAS_TEST);
+    o.size = offsetof(cen_pool_options, max_uses);
+    s.calls.size = offsetof(cen_driver_calls, check); /* a driver that never heard of check */
+    s.own_runtime = true;
+    cen_pool *pool = make_from(o);
+    cen_pool_options filled = get(pool);
+    expect(filled.max_uses == CEN_OFF && filled.leak_ns == CEN_OFF && filled.max == 3);
+    cen_lease lease = take(pool);
+    give_back(&lease);
+    expect(s.of[CALL_OPEN].calls == 1 && s.of[CALL_CHECK].calls == 0);
+    end_life(&s, pool);
+    free_runtime(runtime);
+}
+
+/* ---- Changed ------------------------------------------------------------------------------------------ */
+
+TEST(L16_tighter_limits_take_hold_at_once_and_nothing_in_use_is_taken_away)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8);
+    cen_lease a = take(pool), b = take(pool);
+    warm_up(pool, 4);
+    cen_pool_options o = get(pool);
+    o.max_idle = 1;
+    o.max = 5;
+    set(pool, &o);
+    pass(1);
+    cen_pool_stats n = look(pool);
+    expect(n.idle == 1 && n.held == 2 && n.max == 5);
+    o = get(pool);
+    o.max_uses = 1;
+    o.exact_times = true;
+    o.max_waiters = 1;
+    set(pool, &o);
+    give_back(&a);
+    give_back(&b);
+    expect(look(pool).held == 0);
+    expect(s.things[1].closes == 1 && s.things[2].closes == 1); /* used once each */
+    end_life(&s, pool);
+}
+
+static cen_pool *watched;
+static unsigned halves, seen;
+
+static void look_at_options(workshop *unused, char what, void *object)
+{
+    (void)unused;
+    (void)object;
+    if (what != '-') return;
+    cen_pool_options o = get(watched);
+    seen++;
+    halves += (o.max == 1) != (o.max_uses == 5);
+}
+
+/* The driver is called while objects become too many: whoever looks then sees all that was set, or nothing. */
+TEST(L16_nobody_sees_half_of_what_is_set)
+{
+    workshop shop = {.opens = 0};
+    watched = make_pool(.max = 4, .driver = driver_of(&shop));
+    warm_up(watched, 4);
+    shop.inside = look_at_options;
+    cen_pool_options o = get(watched);
+    o.max = 1;
+    o.max_uses = 5;
+    halves = seen = 0;
+    set(watched, &o);
+    expect_equal(seen, 3);
+    expect_equal(halves, 0);
+    shop.inside = NULL;
+    free_pool(watched);
+}
+
+TEST(L16_an_inline_pool_that_needed_no_runtime_gets_one_when_a_limit_asks_for_it)
+{
+    s = (script){.opened = 0};
+    cen_pool_options o = CEN_POOL_OPTIONS(.max = 2);
+    o.driver = scripted_driver(&s, 0);
+    cen_pool *pool = make_from(o);
+    warm_up(pool, 2);
+    o = get(pool);
+    o.idle_ns = 10 * SECOND;
+    set(pool, &o);
+    pass(20 * SECOND);
+    expect_equal(look(pool).closed, 2);
+    free_pool(pool);
+    ceni_world_settle();
+}
+
+TEST(L16_switching_the_back_off_off_lets_those_who_wait_open_at_once)
+{
+    s = (script){.opened = 0};
+    fail_all(&s, CALL_OPEN);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .backoff_least_ns = 600 * SECOND, .breaker_failures = CEN_OFF);
+    taker one;
+    begin_take(&one, pool, CEN_NEVER);
+    recover(&s, CALL_OPEN);
+    pass(MS);
+    expect_waiting(&one);
+    cen_pool_options o = get(pool);
+    o.backoff_least_ns = CEN_OFF;
+    set(pool, &o);
+    expect_taken(&one, 1);
+    give_back(&one.lease);
+    end_life(&s, pool);
+}
+
+TEST(a_closed_pool_and_a_missing_one_can_be_asked_for_options_but_not_set)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, 0, .max = 2);
+    expect_equal(cen_pool_options_get(pool, NULL), CEN_INVALID);
+    expect_equal(cen_pool_options_set(pool, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_OK);
+    cen_pool_options o = get(pool);
+    expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_CLOSED);
+    expect_equal(cen_pool_options_get(NULL, &o), CEN_INVALID);
+    expect_equal(cen_pool_options_set(NULL, &o, NULL), CEN_INVALID);
+    end_life(&s, pool);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* What was idle for longer than it is trusted is tested before it is lent, on the taker's thread. */
+#include "unit/pool/scripted.h"
+
+static script s;
+
+#define trusting(blocks, ...) \
+    begin_life(&s, HAS_TEST | (blocks), .test_interval_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, __VA_ARGS__)
+
+TEST(H_what_was_used_recently_is_lent_without_a_test)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = trusting(BLOCKS, .max = 2);
+    for (int i = 0; i < 100; i++) {
+        cen_lease lease = take(pool);
+        pass(700 * MS); /* however long it is used */
+        give_back(&lease);
+        pass(400 * MS);
+    }
+    expect(s.of[CALL_TEST].calls == 0 && s.opened == 1);
+    end_life(&s, pool);
+}
+
+TEST(H_what_was_idle_for_longer_than_it_is_trusted_is_tested_by_the_take_and_then_lent)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
+            s = (script){.opened = 0};
+            cen_pool *pool = trusting(blocks, .max = 2, .order = order);
+            warm_up(pool, 1);
+            for (unsigned i = 1; i <= 4; i++) { /* rounds go on after a time of calm */
+                pass((i % 2 ? 1 : 1000) * SECOND);
+                cen_lease lease = take(pool);
+                expect_equal(s.of[CALL_TEST].calls, i);
+                expect_equal(s.of[CALL_TEST].thread, cen_thread_number());
+                give_back(&lease);
+                lease = take(pool); /* now it is known to work */
+                expect_equal(s.of[CALL_TEST].calls, i);
+                give_back(&lease);
+            }
+            cen_pool_stats n = look(pool);
+            expect(n.tested == 4 && n.test_failed == 0 && s.opened == 1);
+            end_life(&s, pool);
+        }
+    }
+}
+
+TEST(with_trust_off_nothing_is_tested_before_it_is_lent)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = trusting(BLOCKS, .max = 2, .trust_ns = CEN_OFF);
+    warm_up(pool, 1);
+    pass(1000 * SECOND);
+    cen_lease lease = take(pool);
+    expect_equal(s.of[CALL_TEST].calls, 0);
+    give_back(&lease);
+    end_life(&s, pool);
+}
+
+TEST(what_fails_when_it_is_to_be_lent_is_closed_and_the_take_goes_on_with_another)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = trusting(blocks, .max = 3);
+        warm_up(pool, 3);
+        s.things[1].broken = s.things[3].broken = true; /* the third is the one this thread had last */
+        pass(10 * SECOND);
+        cen_lease lease = take(pool);
+        expect_equal(number_of(&lease), 2);
+        cen_pool_stats n = look(pool);
+        expect(n.tested == 3 && n.test_failed == 2 && n.closed == 2 && n.held == 1);
+        give_back(&lease);
+        end_life(&s, pool);
+    }
+}
+
+/* The server was restarted: every object is dead, and one take finds its way to a new one. */
+TEST(D_when_all_idle_objects_are_dead_a_take_closes_them_and_opens_another)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = trusting(blocks, .max = 3);
+        warm_up(pool, 3);
+        for (int i = 1; i <= 3; i++) s.things[i].broken = true;
+        pass(10 * SECOND);
+        cen_lease lease = take(pool);
+        expect_equal(number_of(&lease), 4);
+        expect_equal(look(pool).closed, 3);
+        give_back(&lease);
+        end_life(&s, pool);
+    }
+}
+
+TEST(L7_a_take_whose_tests_fail_slowly_ends_one_test_after_its_deadline_at_most)
+{
+    s = (script){.of[CALL_TEST].takes_ns = 5 * SECOND};
+    cen_pool *pool = trusting(BLOCKS, .max = 3);
+    warm_up(pool, 3);
+    for (int i = 1; i <= 3; i++) s.things[i].broken = true;
+    pass(10 * SECOND);
+    s.of[CALL_OPEN].hang_from = 4, s.of[CALL_OPEN].hang_to = 99;
+    int64_t began = cen_clock();
+    cen_lease lease;
+    expect_equal(cen_pool_take(pool, cen_in_s(1), &lease, NULL), CEN_TIMEOUT);
+    expect(cen_clock() - began >= SECOND);
+    expect(cen_clock() - began <= 6 * SECOND);
+    expect_equal(s.of[CALL_TEST].calls, 1); /* the second would have begun after the deadline */
+    end_life(&s, pool);
+}
+
+TEST(L7_a_deadline_counts_from_the_call_and_not_from_a_test_that_failed)
+{
+    for (int absolute = 0; absolute < 2; absolute++) {
+        s = (script){.of[CALL_TEST].takes_ns = 2 * SECOND};
+        cen_pool *pool = trusting(BLOCKS, .max = 1);
+        warm_up(pool, 1);
+        s.things[1].broken = true;
+        pass(10 * SECOND);
+        s.of[CALL_OPEN].hang_from = 2, s.of[CALL_OPEN].hang_to = 99;
+        int64_t began = cen_clock();
+        cen_lease lease;
+        cen_deadline deadline = absolute ? cen_at(began + 3 * SECOND) : cen_in_s(3);
+        expect_equal(cen_pool_take(pool, deadline, &lease, NULL), CEN_TIMEOUT);
+        expect_equal(cen_clock() - began, 3 * SECOND);
+        end_life(&s, pool);
+    }
+}
+
+/* It waited first, and what it got at last failed. */
+TEST(L7_a_take_that_waited_and_then_got_what_failed_keeps_its_deadline)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = trusting(BLOCKS, .max = 1);
+    warm_up(pool, 1);
+    s.things[1].broken = true;
+    pass(10 * SECOND); /* it is marked */
+    expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
+    taker one;
+    begin_take(&one, pool, cen_in_s(3));
+    pass(2 * SECOND);
+    s.of[CALL_OPEN].hang_from = 2, s.of[CALL_OPEN].hang_to = 99;
+    expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
+    expect_waiting(&one);
+    expect(s.of[CALL_TEST].calls == 1 && s.things[1].closes == 1);
+    pass(SECOND);
+    expect_answer(&one, CEN_TIMEOUT);
+    end_life(&s, pool);
+}
+
+TEST(a_try_goes_on_with_another_when_a_test_fails_and_answers_empty_when_none_is_left)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = trusting(BLOCKS, .max = 2);
+    warm_up(pool, 2);
+    s.things[1].broken = true;
+    pass(10 * SECOND);
+    cen_lease lease = take_now(pool);
+    expect_equal(number_of(&lease), 2);
+    s.things[2].broken = true;
+    give_back(&lease);
+    pass(10 * SECOND);
+    expect_none(pool);
+    cen_pool_stats n = look(pool);
+    expect(n.closed == 2 && n.held == 0);
+    end_life(&s, pool);
+}
+
+TEST(L2_what_is_tested_by_a_take_is_held_and_counts_and_others_are_served_meanwhile)
+{
+    s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
+    cen_pool *pool = trusting(BLOCKS, .max = 2);
+    warm_up(pool, 2);
+    pass(10 * SECOND);
+    taker slow;
+    begin_take(&slow, pool, CEN_NEVER);
+    expect_equal(s.of[CALL_TEST].in_flight, 1);
+    cen_lease lease = take(pool); /* tested, too, and at once */
+    cen_pool_stats n = look(pool);
+    expect(n.held == 2 && n.idle == 0);
+    expect_equal(cen_pool_adopt(pool, object_of(150), NULL), CEN_FULL);
+    let_all_go(&s, CALL_TEST);
+    expect_answer(&slow, CEN_OK);
+    expect(slow.lease.object != lease.object);
+    give_back(&lease);
+    give_back(&slow.lease);
+    end_life(&s, pool);
+}
