@@ -5,6 +5,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 STRESS_SECONDS ?= 60
+MODEL_STEPS ?= 10000000
 FUZZ_SECONDS ?= 60
 VERIFY ?= quick
 
@@ -21,17 +22,18 @@ help:
 	@echo 'make explore       the controlled scheduler, as deep as it is worth'
 	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
 	@echo 'make verify        the model of the hand-off protocol, by Spin; VERIFY=$(VERIFY), or deep'
-	@echo 'make stress        random load on real threads; STRESS_SECONDS=$(STRESS_SECONDS)'
+	@echo 'make stress        random load on real threads, and MODEL_STEPS=$(MODEL_STEPS) against a model; STRESS_SECONDS=$(STRESS_SECONDS)'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
 	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set'
 	@echo 'make clean         remove build/'
 
 demo:
-	@tools/install-packages build
-	@tools/build release
-	build/release/examples/pool_threads
-	build/release/examples/pipeline
+	@tools/install-packages demo
+	@tools/build release -DCENOTE_NEED_SQLITE=ON
+	build/release/examples/sqlite_pool
+	@echo
+	build/release/examples/pool_outage
 
 check:
 	@tools/install-packages check cross verify
@@ -68,6 +70,7 @@ stress:
 	@tools/install-packages check
 	@tools/build explore
 	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) tools/run-tests --show --match '^stress-' build/explore
+	CENOTE_MODEL_STEPS=$(MODEL_STEPS) tools/run-tests --show --match '^model-pool_life' build/explore
 
 fuzz:
 	@tools/install-packages fuzz
