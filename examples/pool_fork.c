@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program with two pools forks, while another thread uses both.
+ *
+ *     the child of CEN_FORK_REFUSE     every call answers FORKED and touches nothing; free gives memory back
+ *     the child of CEN_FORK_RENEW      the pool is there, and empty: what is taken is opened anew
+ *     the parent                       notices nothing
+ *
+ * A connection here is one end of a socket pair; the other end is the server's,
+ * which stays with the parent, so that it can look at what was said. A close says
+ * goodbye to the server, as connections to databases do. If a child did that,
+ * it would end its parent's session; so for what is the parent's the driver's
+ * abandon is called, which only lets go of the descriptor.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cenote/cenote.h>
+
+struct connection {
+    pid_t opened_by;
+    int fd, server;
+};
+
+static int surprises;
+static atomic_int opened, abandoned; /* in this process and, in a child, in its parent before */
+
+static void expect_that(bool holds, const char *what)
+{
+    printf("  %s %s\n", holds ? "yes:" : "NO: ", what);
+    surprises += !holds;
+}
+
+/* ---- The driver ------------------------------------------------------------------------------ */
+
+static cen_status open_connection(void *argument, void **out, cen_error *error)
+{
+    int ends[2];
+    (void)argument;
+    struct connection *connection = malloc(sizeof *connection);
+    if (!connection) return CEN_NO_MEMORY;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+        error->code = errno;
+        free(connection);
+        return CEN_SYSTEM;
+    }
+    *connection = (struct connection){.opened_by = getpid(), .fd = ends[0], .server = ends[1]};
+    *out = connection;
+    opened++;
+    return CEN_OK;
+}
+
+static void close_connection(void *argument, void *object)
+{
+    struct connection *connection = object;
+    (void)argument;
+    if (send(connection->fd, "goodbye", 7, MSG_NOSIGNAL) != 7) perror("goodbye");
+    close(connection->fd);
+    close(connection->server);
+    free(connection);
+}
+
+static void abandon_connection(void *argument, void *object)
+{
+    struct connection *connection = object;
+    (void)argument;
+    close(connection->fd);
+    close(connection->server);
+    free(connection);
+    abandoned++;
+}
+
+static const cen_driver_calls calls = {
+    .size = sizeof calls, .open = open_connection, .close = close_connection, .abandon = abandon_connection};
+
+static cen_pool *pool_of(const char *name, cen_fork_policy policy)
+{
+    cen_pool *pool = NULL;
+    cen_error error;
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = 3, .eager = true, .on_fork = policy);
+    if (cen_pool_new(&options, &pool, &error) != CEN_OK) puts(error.text);
+    return pool;
+}
+
+/* ---- The children -------------------------------------------------------------------------------- */
+
+static void live_with_refusal(cen_pool *pool, cen_lease *lease)
+{
+    cen_error error;
+    cen_lease another;
+    puts("The child of a pool that refuses:");
+    cen_status status = cen_pool_take(pool, cen_in_s(1), &another, &error);
+    printf("  a take answers %s: %s\n", cen_status_name(status), error.text);
+    expect_that(status == CEN_FORKED, "it may not take");
+    expect_that(cen_pool_give(lease) == CEN_FORKED, "nor give what its parent took");
+    expect_that(cen_pool_free(pool) == CEN_OK && abandoned == 0, "it may free, which touches no connection");
+}
+
+static void live_anew(cen_pool *pool, cen_lease *lease)
+{
+    cen_error error;
+    cen_lease mine;
+    cen_pool_stats s;
+    int before = opened;
+    puts("The child of a pool that is made anew:");
+    cen_status status = cen_pool_take(pool, cen_in_s(1), &mine, &error);
+    if (status != CEN_OK) printf("  %s\n", error.text);
+    expect_that(status == CEN_OK && opened == before + 1, "it takes, and a connection is opened for it");
+    if (status != CEN_OK) return;
+    expect_that(((struct connection *)mine.object)->opened_by == getpid(), "which is its own");
+    expect_that(abandoned == 3, "its parent's three were abandoned");
+    expect_that(cen_pool_give(lease) == CEN_FORKED, "what its parent took it cannot give");
+    expect_that(cen_pool_give(&mine) == CEN_OK && cen_pool_look(pool, &s) == CEN_OK && s.idle == 1 && s.held == 0,
+                "what it took it gives; one is idle");
+    expect_that(cen_pool_close(pool, cen_in_s(1), NULL, NULL) == CEN_OK && cen_pool_free(pool) == CEN_OK, "it closes and frees");
+}
+
+/* Runs one of them in a child; true if all was as expected there. */
+static bool in_a_child(void (*live)(cen_pool *, cen_lease *), cen_pool *pool, cen_lease *lease)
+{
+    int status;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        surprises = 0;
+        live(pool, lease);
+        fflush(stdout);
+        _exit(surprises ? 1 : 0);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* ---- The parent ------------------------------------------------------------------------------------- */
+
+static cen_pool *pools[2];
+static atomic_bool is_over;
+static atomic_int uses, failures;
+
+static void *use_all_the_time(void *argument)
+{
+    (void)argument;
+    while (!is_over) {
+        for (int i = 0; i < 2; i++) {
+            CEN_WITH (pools[i], cen_in_s(5), struct connection *, connection, NULL) {
+                if (connection->opened_by != getpid()) failures++;
+                uses++;
+            } else {
+                failures++;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool server_heard_nothing(const cen_lease *lease)
+{
+    char words[16];
+    const struct connection *connection = lease->object;
+    return recv(connection->server, words, sizeof words, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+int main(void)
+{
+    cen_lease leases[2];
+    pthread_t thread;
+    pools[0] = pool_of("refused", CEN_FORK_REFUSE);
+    pools[1] = pool_of("renewed", CEN_FORK_RENEW);
+    for (int i = 0; i < 2; i++)
+        if (!pools[i] || cen_pool_take(pools[i], cen_in_s(5), &leases[i], NULL) != CEN_OK) return 1;
+    pthread_create(&thread, NULL, use_all_the_time, NULL);
+    while (uses < 1000) usleep(1000);
+
+    bool refused = in_a_child(live_with_refusal, pools[0], &leases[0]);
+    bool renewed = in_a_child(live_anew, pools[1], &leases[1]);
+
+    int before = uses;
+    while (uses < before + 1000) usleep(1000);
+    is_over = true;
+    pthread_join(thread, NULL);
+    puts("The parent:");
+    expect_that(refused && renewed, "its children ended well");
+    printf("  the other thread has used connections %d times\n", (int)uses);
+    expect_that(failures == 0, "and always got one of its own");
+    expect_that(server_heard_nothing(&leases[0]) && server_heard_nothing(&leases[1]), "the server was told no goodbye");
+    expect_that(opened == 6 && abandoned == 0, "nothing was opened or abandoned here");
+    for (int i = 0; i < 2; i++) {
+        expect_that(cen_pool_give(&leases[i]) == CEN_OK, "what it took before it gives");
+        expect_that(cen_pool_close(pools[i], cen_in_s(5), NULL, NULL) == CEN_OK, "and closes the pool");
+        cen_pool_free(pools[i]);
+    }
+    return surprises ? 1 : 0;
+}
