@@ -332,6 +332,7 @@ static void take_and_give_tool(void *argument)
 
 EXPLORE(a_lease_that_lives_in_its_object_is_the_next_holders_after_the_give, 4)
 {
+    ceni_world_without_hooks();
     tools_made = 0;
     cen_pool *pool = make_pool(.max = 1, .driver = {&tool_calls, NULL}, .order = CEN_ORDER_LIFO);
     ceni_thread other = start("other", take_and_give_tool, pool);

@@ -341,6 +341,7 @@ static void take_give_discard(void *unused)
 
 EXPLORE(L19_the_equations_hold_while_another_thread_takes_gives_and_discards, 4)
 {
+    ceni_world_without_hooks();
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 1);
     ceni_thread other = start("other", take_give_discard, NULL);
     expect_equations();
@@ -358,6 +359,7 @@ static void grow_and_take(void *unused)
 
 EXPLORE(L19_the_equations_hold_while_another_thread_makes_the_pool_larger, 4)
 {
+    ceni_world_without_hooks();
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
     ceni_thread other = start("other", grow_and_take, NULL);
     expect_equations();
@@ -376,6 +378,7 @@ static void close_it(void *unused)
 /* One who waits and can open an object, just when the pool is closed: it is counted once. */
 EXPLORE(L19_a_take_that_waits_for_a_pool_that_is_closed_is_counted_once, 3)
 {
+    ceni_world_without_hooks();
     workshop shop = {0};
     pool = make_pool(.max = 1, .driver = driver_of(&shop));
     cen_lease held = take_now(pool), lease;
