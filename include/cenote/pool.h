@@ -522,8 +522,9 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
 
 /* ---- Caveats -------------------------------------------------------------------
  * From the driver's functions, a visitor and a listener one may look, visit, list,
- * explain, give, leave, and take or enter what is idle or borrowed; a listener may
- * also be replaced from within itself. Everything else on the same pool
+ * explain, read the options, detach, interrupt, and take or enter what is idle or
+ * borrowed; give and leave, too, unless the driver has a check; a listener may also
+ * be replaced from within itself. Everything else on the same pool
  * answers MISUSE and changes nothing. Other pools are free to use. They must
  * not longjmp out, and a child that they fork must not return from them.
  * A thread that holds an object and takes another from the same pool can wait

@@ -65,7 +65,7 @@ static bool first_will_find_locked(cen_pool *pool)
 /* Openings that should begin for those who wait. What hangs is not counted on, nor what is opened for the minimum. */
 static uint32_t wanted_by_waiters_locked(cen_pool *pool)
 {
-    uint32_t waiters = waiters_locked(pool), others = pool->overdue + pool->opening_for_minimum;
+    uint32_t waiters = waiters_locked(pool), others = pool->overdue + pool->opening_for_minimum; /* one may be both */
     uint32_t coming = pool->opening > others ? pool->opening - others : 0;
     if (waiters <= coming) return 0;
     return waiters - coming - first_will_find_locked(pool);
@@ -175,7 +175,8 @@ ceni_opening_news ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, co
 {
     ceni_slot_at(pool, index)->told = CENI_TOLD_OVERDUE;
     pool->overdue++;
-    ceni_opening_news news = {.breaker_opened = !ceni_planted(overdue_not_told) && fail_locked(pool, why)};
+    ceni_opening_news news = {.overdue = true};
+    news.breaker_opened = !ceni_planted(overdue_not_told) && fail_locked(pool, why);
     news.failures = pool->gate.failures;
     ceni_places_counted_locked(pool);
     return news;
@@ -187,7 +188,7 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
         ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_OPENED, .index = index}, "object %u was opened", index);
     else
         ceni_event_tell(pool,
-                        (cen_event){.kind = why->status == CEN_TIMEOUT ? CEN_EVENT_OPEN_OVERDUE : CEN_EVENT_OPEN_FAILED,
+                        (cen_event){.kind = news.overdue ? CEN_EVENT_OPEN_OVERDUE : CEN_EVENT_OPEN_FAILED,
                                     .index = index, .status = status, .code = why->code},
                         "%s", why->text);
     if (news.breaker_closed)

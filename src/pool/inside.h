@@ -54,6 +54,7 @@ typedef enum ceni_chore {
 
 /* What an opening changed. */
 typedef struct ceni_opening_news {
+    bool overdue; /* it goes on, and takes too long */
     bool breaker_opened, breaker_closed;
     uint32_t failures; /* in a row */
 } ceni_opening_news;
