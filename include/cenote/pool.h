@@ -457,10 +457,9 @@ typedef struct cen_pool_stats {
     cen_breaker breaker;
     uint32_t open_failures;                  /* in a row, until now */
     int64_t next_open_ns;                    /* in which time opening may be tried again; 0: now */
-    bool is_paused;
     int64_t wait_p50_ns, wait_p99_ns, wait_longest_ns, wait_total_ns; /* of all that ended, failures too */
     int64_t oldest_wait_ns;                  /* of those who wait now; 0 if nobody does */
-    bool is_closed;
+    bool is_closed, is_paused;
 } cen_pool_stats;
 
 /* Reads all slots: up to a million, some milliseconds then. Takes the lock for

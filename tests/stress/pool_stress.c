@@ -56,6 +56,7 @@ static bool post(worker *self, cen_lease lease)
     letter *one = &letters[draw_below(self, LETTERS)];
     uint32_t found = NO_LETTER;
     if (!ceni_cas_acquire(&one->state, &found, BEING_WRITTEN)) return false;
+    expect_equal(cen_pool_detach(&lease), CEN_OK); /* it may outlive its taker */
     one->lease = lease;
     ceni_store_release(&one->state, WRITTEN);
     return true;

@@ -177,7 +177,7 @@ static inline cen_pool_stats expect_sound(cen_pool *pool)
 /* Byte for byte, but for what lies behind the last field. */
 static inline bool same_stats(const cen_pool_stats *a, const cen_pool_stats *b)
 {
-    return memcmp(a, b, offsetof(cen_pool_stats, is_closed) + sizeof a->is_closed) == 0;
+    return memcmp(a, b, offsetof(cen_pool_stats, is_paused) + sizeof a->is_paused) == 0;
 }
 
 static inline void expect_counts(cen_pool *pool, uint32_t idle, uint32_t held)
