@@ -37,9 +37,7 @@
  * waits until nobody speaks, which is never while there are events for the next
  * listener. Here one call is awaited: the one that went on [N2].
  *
- * Order table
- * [E1] tell, listen | load of listening | acquire | E2 | the fresh record | `heard` is read before it is zero; all else is read under the lock, so no explored test misses it
- * [E2] publish | store of listening | release | E1 | the same | the same
+ * The record is read as a setting; all else is under the lock.
  *
  * Tested by tests/unit/pool/events_test.c, events_inside_test.c, tests/explore/pool_events_test.c.
  */
@@ -85,7 +83,7 @@ struct ceni_listening {
 
 static ceni_listening *listening_of(cen_pool *pool)
 {
-    return ceni_load_acquire(&pool->listening); /* [E1] */
+    return ceni_setting(&pool->listening);
 }
 
 /* ---- Speaking ------------------------------------------------------------------------- */
@@ -276,7 +274,7 @@ static ceni_listening *have_record(cen_pool *pool)
     ceni_errand_init(&made->errand, run);
     ceni_line_lock(pool->line);
     l = listening_of(pool);
-    if (!l) ceni_store_release(&pool->listening, made); /* [E2] */
+    if (!l) ceni_setting_put(&pool->listening, made);
     ceni_line_unlock(pool->line);
     if (!l) return made;
     ceni_free(pool->allocator, made, bytes(), _Alignof(ceni_listening)); /* another was first */

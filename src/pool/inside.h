@@ -97,6 +97,7 @@ struct cen_pool {
     _Atomic bool exact_times;
     _Atomic int64_t exact_since; /* leases begun earlier have no exact time */
     _Atomic bool strict; /* nobody is overtaken */
+    _Atomic bool by_line; /* that, or the pool is paused: nothing is taken past the line */
     _Atomic int64_t overtake_ns;
     _Atomic int64_t patience; /* a cen_deadline */
     _Atomic int64_t max_uses;

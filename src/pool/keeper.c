@@ -85,10 +85,11 @@ static bool closed_locked(const cen_pool *pool)
 
 void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
 {
+    if (!ceni_pool_runtime(pool)) return;
     int64_t due = sooner(sooner(pool->next_round, pool->next_overdue), ceni_gate_next(&pool->gate));
     bool earlier = due < ceni_load_relaxed(&pool->alarm_at); /* written under this lock; carries nothing */
     if (!earlier && !pool->alarm_refused) return;
-    if (closed_locked(pool) || !ceni_pool_runtime(pool)) return;
+    if (closed_locked(pool)) return;
     pool->alarm_refused = false;
     if (earlier) ceni_store_release(&pool->alarm_at, due); /* [H2] */
     if (call->alarm) return; /* has its hand */

@@ -177,6 +177,7 @@ void ceni_settings_apply_locked(cen_pool *pool)
     if (o->exact_times && !ceni_pool_has(&pool->exact_times)) ceni_setting_put(&pool->exact_since, ceni_pool_now(pool));
     ceni_setting_put(&pool->exact_times, o->exact_times);
     ceni_setting_put(&pool->strict, o->overtake_ns == CEN_OFF);
+    ceni_setting_put(&pool->by_line, pool->paused || o->overtake_ns == CEN_OFF);
     ceni_setting_put(&pool->overtake_ns, o->overtake_ns);
     ceni_setting_put(&pool->patience, o->patience.ns_);
     ceni_setting_put(&pool->max_uses, o->max_uses);

@@ -142,12 +142,19 @@ static cen_status wait_for(cen_pool *pool, int64_t moment, cen_lease *out, cen_e
     return ceni_explain_failure(pool, status, ceni_pool_now(pool) - began, ceni_thread_id(), error);
 }
 
+static uint32_t hint_for(const cen_pool *pool)
+{
+    uint64_t hint = ceni_pool_own_get()->hint[pool->mark % CENI_HINTS];
+    return hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX;
+}
+
 /* A thread that holds everything would wait for itself. */
 static cen_status check_self_wait(cen_pool *pool, cen_error *error)
 {
     uint64_t me = ceni_thread_id();
     bool fails = ceni_pool_has(&pool->fails_self_wait);
-    if (!fails && ceni_load_relaxed(&pool->max) > FEW) return CEN_OK; /* likewise; carries nothing */
+    /* Otherwise it is looked at only if it may be so, and costs little. */
+    if (!fails && (hint_for(pool) == CENI_NO_INDEX || ceni_load_relaxed(&pool->max) > FEW)) return CEN_OK; /* carries nothing */
     if (!ceni_owner_has_all(pool, me)) return CEN_OK;
     if (!fails) {
         ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .owner = me},
@@ -156,12 +163,6 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
     }
     return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": this thread holds all %u objects itself and would wait for ever",
                           pool->name, ceni_load_relaxed(&pool->max)); /* for a text; carries nothing */
-}
-
-static uint32_t hint_for(const cen_pool *pool)
-{
-    uint64_t hint = ceni_pool_own_get()->hint[pool->mark % CENI_HINTS];
-    return hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX;
 }
 
 /* From now on the deadline is a moment: what is tried again has the time that is left. */

@@ -124,8 +124,10 @@ static cen_status set_paused(cen_pool *pool, bool paused)
     ceni_line_lock(line);
     bool changes = pool->paused != paused;
     pool->paused = paused;
+    bool lends = !paused || ceni_planted(pause_still_lends);
+    ceni_setting_put(&pool->by_line, !lends || ceni_pool_has(&pool->strict));
     bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
-    bool first = (paused && !ceni_planted(pause_still_lends)) || (ceni_pool_has(&pool->strict) && waited_for);
+    bool first = !lends || (ceni_pool_has(&pool->strict) && waited_for);
     ceni_line_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
     ceni_places_counted_locked(pool);
     if (!ceni_planted(resume_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);

@@ -21,7 +21,6 @@
  * Order table
  * [J1] told, settle  | load of the state | acquire | L3 in line.c | the grant | a grant half written is read
  * [J2] park, wake up | cas of the state  | acq_rel | L3 in line.c | the grant; that a wake is needed | a teller sees AWAKE and wakes nobody
- * [J3] find, expire  | load of ctl       | seq_cst | L1 in line.c | whether the pool is paused, or was resumed before the look | one who looks after READY misses that the pool was resumed, and sleeps beside an idle object
  */
 #include "base/plant.h"
 #include "pool/inside.h"
@@ -43,10 +42,11 @@ enum {
 #endif
 };
 
-/* Whether nothing may be taken past the line: then one's turn comes by being told. */
+/* Whether nothing may be taken past the line: then one's turn comes by being told. A pool that goes on says so
+ * under the lock, and pumps: one who was READY before is served, and one who is READY after sees it. */
 static bool must_queue(cen_pool *pool)
 {
-    return ceni_load_seq_cst(&pool->line->ctl) & CENI_CTL_FIRST; /* [J3] */
+    return ceni_pool_has(&pool->by_line);
 }
 
 bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out)
