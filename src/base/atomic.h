@@ -25,10 +25,11 @@
 /* Two lines, because adjacent-line prefetch makes pairs of lines travel together. */
 #define CENI_LINE 128
 
-/* A setting: a number that says how something is done, read by itself, on which
- * no other access depends and which may be a little out of date. Acquire, so that
- * a pointer may be one. In the watched build, too, no point where another thread
- * may come: there would be a great many of them, and no schedule differs by them. */
+/* A setting: something that is read by itself and may be a little out of date,
+ * because what depends on it is decided under a lock or by another operation: a
+ * limit, a choice, or a pointer or an epoch that was published once, whence
+ * acquire. In the watched build, too, it is no point where another thread may
+ * come: there would be one in every call, and what is looked for is elsewhere. */
 #define ceni_setting(p) atomic_load_explicit((p), memory_order_acquire)
 #define ceni_setting_put(p, v) atomic_store_explicit((p), (v), memory_order_release)
 

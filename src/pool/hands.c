@@ -36,7 +36,8 @@ void ceni_hand_drop_locked(cen_pool *pool)
 static void count_ring(cen_pool *pool, bool more)
 {
     ceni_line_lock(pool->line);
-    pool->hands += more ? 1 : UINT32_MAX;
+    if (more) pool->hands++;
+    else pool->hands--;
     ceni_line_unlock(pool->line);
 }
 
