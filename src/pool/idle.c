@@ -234,16 +234,28 @@ static bool publish(cen_pool *pool, ceni_slot *slot, uint32_t index, uint64_t ge
     return false;
 }
 
-bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
+bool ceni_idle_publish_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!ceni_pool_has(&pool->exact_order)) return publish(pool, slot, index, generation, from);
+    bool published = publish(pool, slot, index, generation, from);
+    if (published && ceni_pool_has(&pool->exact_order)) list_locked(pool, slot);
+    return published;
+}
+
+bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
+{
+    if (!ceni_pool_has(&pool->exact_order)) return publish(pool, ceni_slot_at(pool, index), index, generation, from);
     ceni_line *line = pool->line;
     ceni_line_lock(line);
-    bool published = publish(pool, slot, index, generation, from);
-    if (published) list_locked(pool, slot);
+    bool published = ceni_idle_publish_locked(pool, index, generation, from);
     ceni_line_unlock(line);
     return published;
+}
+
+void ceni_idle_heed(ceni_line *line, uint64_t id, uint32_t index, uint64_t generation)
+{
+    uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [I6] */
+    if (ctl) ceni_line_heed(line, id, ctl, index, generation);
 }
 
 bool ceni_idle_offer(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
@@ -251,7 +263,6 @@ bool ceni_idle_offer(cen_pool *pool, uint32_t index, uint64_t generation, ceni_s
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
     if (!ceni_idle_publish(pool, index, generation, from)) return false;
-    uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [I6] */
-    if (ctl) ceni_line_heed(line, id, ctl, index, generation);
+    ceni_idle_heed(line, id, index, generation);
     return true;
 }

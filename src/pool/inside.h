@@ -232,7 +232,11 @@ bool ceni_idle_offer(cen_pool *pool, uint32_t index, uint64_t generation, ceni_s
 /* Another order from now on: see idle.c. */
 void ceni_idle_reorder_locked(cen_pool *pool);
 
+/* What follows a publication: those in line are seen to, and a pool that is closed or too large takes the slot back. */
+void ceni_idle_heed(ceni_line *line, uint64_t id, uint32_t index, uint64_t generation);
+
 /* Only makes it idle: for one who pumps afterwards, and sees to CLOSED and SURPLUS. */
+bool ceni_idle_publish_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);
 bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);
 
 /* Makes an idle slot the caller's, in another state; false if it is not idle, or lent again since. */

@@ -301,19 +301,19 @@ bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ce
     return true;
 }
 
-/* It counts as opening until it is idle: otherwise another would be opened for the same waiter. The caller is one
- * who keeps the pool: a call of the program that is no give, or a hand. */
+/* It is idle and no longer opening in one step: were it counted a moment longer, whoever closes it could count the
+ * place as left before; a moment less, another would be opened for the same waiter. The caller is one who keeps the
+ * pool: a call of the program that is no give, or a hand. */
 void ceni_place_publish_opened(cen_pool *pool, uint32_t index, uint64_t generation)
 {
-    if (!ceni_idle_offer(pool, index, generation, CENI_OPENING)) {
-        ceni_place_end_from(pool, index, generation, CENI_OPENING, "the pool was reloaded while it was opened");
-        return;
-    }
     ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
-    ceni_place_opened_locked(pool, &call);
+    bool published = ceni_idle_publish_locked(pool, index, generation, CENI_OPENING);
+    if (published) ceni_place_opened_locked(pool, &call);
     ceni_line_unlock(pool->line);
     ceni_line_make_call(pool->line, pool->id, pool, &call);
+    if (published) ceni_idle_heed(pool->line, pool->id, index, generation);
+    else ceni_place_end_from(pool, index, generation, CENI_OPENING, "the pool was reloaded while it was opened");
 }
 
 bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
