@@ -4,8 +4,12 @@
 #define CENOTE_H
 
 #include <cenote/allocator.h>
+#include <cenote/ask.h>
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
+#include <cenote/executor.h>
+#include <cenote/future.h>
+#include <cenote/inbox.h>
 #include <cenote/pool.h>
 #include <cenote/queue.h>
 #include <cenote/runtime.h>

@@ -32,6 +32,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <cenote/status.h>
 
@@ -45,6 +46,16 @@ typedef enum cen_condition {
     CEN_DIRTY,     /* usable after a reset: a transaction is open, say */
     CEN_BROKEN,    /* to be closed */
 } cen_condition;
+
+struct cen_pool;
+
+/* A call of a driver that goes on after its function has returned: a plain
+ * value, to be kept until cen_driver_done. */
+typedef struct cen_ticket {
+    struct cen_pool *pool;
+    void *slot;
+    uint64_t number;
+} cen_ticket;
 
 /* Any of the functions may be NULL. Fields are only ever appended; those that a
  * program does not know, because `size` is smaller, are zero. */
@@ -95,12 +106,35 @@ typedef struct cen_driver_calls {
      * holder has lost: free what is this process' own (close the descriptor)
      * and say no goodbye to a server. NULL: it is left as it is. */
     void (*abandon)(void *argument, void *object);
+
+    /* Drivers that neither block nor are quick, because they speak with a server
+     * from an event loop: each of these returns at once, and cen_driver_done is
+     * called later, or from within. One that is there is used instead of its
+     * namesake above. They are called on the runtime: on a helper, or in poll of a
+     * manual one. */
+    void (*open_start)(void *argument, cen_ticket ticket);
+    void (*reset_start)(void *argument, void *object, cen_ticket ticket);
+    void (*test_start)(void *argument, void *object, cen_ticket ticket);
+    void (*close_start)(void *argument, void *object, cen_ticket ticket);
+
+    /* Nobody wants what that call will bring: it took too long, or the pool was
+     * closed. It is to end soon, and must still be done. Inline, and quick; may come
+     * while the call is being done. NULL: it is awaited. */
+    void (*cancel)(void *argument, cen_ticket ticket);
 } cen_driver_calls;
 
 typedef struct cen_driver {
     const cen_driver_calls *calls; /* NULL: no driver */
     void *argument;                /* passed to each of the calls */
 } cen_driver;
+
+/* What was started is done: `object` is what was opened, and means nothing
+ * otherwise; `status` and `error`, which may be NULL, are as the functions above
+ * would answer. Exactly once for each ticket, from any thread. An object that
+ * comes too late, after open_timeout_ns or in a closed pool, is closed, and never counts twice.
+ * Errors: STALE (it was done before, or is no ticket), FORKED, INVALID (status is none): nothing
+ * changes, and the object is still the driver's. */
+CEN_API cen_status cen_driver_done(cen_ticket ticket, cen_status status, void *object, const cen_error *error);
 
 #ifdef __cplusplus
 }

@@ -170,6 +170,9 @@ typedef struct cen_pool_options {
     bool backtraces;          /* every take notes from where it was called in full; about 1 us a take, 136 bytes a slot; fixed */
 } cen_pool_options;
 
+/* Who is served first of those who wait. Each class keeps its own order, and none starves: see options.aging_ns. */
+typedef enum cen_priority { CEN_PRIORITY_NORMAL = 0, CEN_PRIORITY_HIGH, CEN_PRIORITY_LOW } cen_priority;
+
 #define CEN_NO_JITTER 101
 
 #define CEN_POOL_MOST 1000000

@@ -14,6 +14,8 @@
 #ifndef CENOTE_STATUS_H
 #define CENOTE_STATUS_H
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -41,13 +43,23 @@ extern "C" {
     X(12, MISUSE, "the call is not allowed from here")                          \
     X(13, DRIVER, "the driver could not do it")                                 \
     X(14, INTERRUPTED, "another thread asked that it be given up")              \
-    X(15, BUSY, "it is still in use")
+    X(15, BUSY, "it is still in use")                                           \
+    X(16, OVERLOAD, "it was refused because too much waits already")
 
 typedef enum cen_status {
 #define CEN_STATUS_ENUM_(code, name, sentence) CEN_##name = code,
     CEN_STATUS_LIST(CEN_STATUS_ENUM_)
 #undef CEN_STATUS_ENUM_
 } cen_status;
+
+/* Which rule refused, where something is refused because there is too much of it. */
+typedef enum cen_rule {
+    CEN_RULE_NONE = 0,
+    CEN_RULE_MAX_WAITERS, /* so many wait already */
+    CEN_RULE_BREAKER,     /* nothing can be opened, and nothing else will come */
+    CEN_RULE_DEADLINE,    /* it would most likely be served too late for its own deadline */
+    CEN_RULE_SHED,        /* those who wait have waited for too long, for too long a time */
+} cen_rule;
 
 #define CEN_ERROR_TEXT_SIZE 480
 
@@ -56,6 +68,8 @@ typedef enum cen_status {
 typedef struct cen_error {
     cen_status status;
     int code; /* the operating system's or the driver's own number, or 0 */
+    cen_rule rule; /* which rule refused it, or NONE */
+    int64_t retry_after_ns; /* with a rule: an estimate of when to try again; else 0 */
     char text[CEN_ERROR_TEXT_SIZE]; /* a whole sentence that names the culprit */
 } cen_error;
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checkout pool without waiting: ask now, be told later.
+ *
+ *     static void on_ready(cen_take *take)              on the loop's thread
+ *     {
+ *         if (take->future.status != CEN_OK) return puts(cen_status_text(take->future.status));
+ *         use(take->lease.object);
+ *         cen_pool_give(&take->lease);
+ *     }
+ *
+ *     cen_take take;                                    the program's own, no allocation
+ *     cen_take_init(&take, on_ready, cen_inbox_executor(inbox));
+ *     cen_pool_ask(pool, cen_in_ms(500), &take);
+ *
+ * Those who ask and threads that take stand in one line, in one order, under
+ * the same rules. Any driver will do: one that blocks is called on helpers, as ever.
+ *
+ * Threads: every function may be called from any thread at any time, and none
+ * of them waits. See cenote/future.h for whose the memory of a take is, and when.
+ */
+#ifndef CENOTE_ASK_H
+#define CENOTE_ASK_H
+
+#include <cenote/future.h>
+#include <cenote/pool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One who asks. The program sets `priority`, future.error and future.user, if it
+ * wants to, after init. The lease is there when future.status is OK. */
+typedef struct cen_take {
+    cen_future future;
+    cen_lease lease;
+    cen_priority priority;
+    /* why it was refused, and when to try again, if a rule did */
+    cen_rule rule;
+    int64_t retry_after_ns;
+    /* cenote's */
+    void (*done_)(struct cen_take *take);
+    uint64_t waiter_[20];
+} cen_take;
+
+/* Makes it ready. `done` is called once on the executor; both NULL: it is waited
+ * for, asked or grouped by its future. */
+CEN_API void cen_take_init(cen_take *take, void (*done)(cen_take *take), cen_executor *executor);
+
+/* Asks for an object, as cen_pool_take does, and returns at once. The lease
+ * belongs to nobody: it is not taken back when a thread ends, only reported as
+ * leaked, and its owner in lists of holders is the thread that asked. How it ended is
+ * in take->future: OK, TIMEOUT, CLOSED, FULL, OVERLOAD, or what the driver's open answered.
+ * An object that is idle is taken here and now, and `done` still goes to the executor.
+ * Errors, after which nothing is told: INVALID (NULL), MISUSE (it was asked for
+ * already and not made ready again; inside a call that the pool itself made), FORKED. */
+#define cen_pool_ask(pool, deadline, take) cen_pool_ask_at((pool), (deadline), (take), CEN_HERE)
+CEN_API cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where);
+
+/* Gives up. True: cancelled, nothing was or will be lent to it, and `done` is
+ * never called. False: too late, it is told how it ended, and what it got is yours. Constant time. */
+CEN_API bool cen_pool_cancel(cen_take *take);
+
+/* Gives the object back as cen_pool_give does, and `future` is done when that is
+ * over: the object was checked and reset and can be lent again (OK), or had to be
+ * closed (DRIVER, and the text says why). Errors as cen_pool_give, and MISUSE (the future is promised
+ * already): nothing is told then. REVOKED is told by the future, too. */
+CEN_API cen_status cen_pool_give_then(cen_lease *lease, cen_future *future);
+
+/* A close under way. Caller-owned. */
+typedef struct cen_closing {
+    cen_future future;
+    cen_close_report report;
+    /* cenote's */
+    uint64_t inside_[4];
+} cen_closing;
+
+CEN_API void cen_closing_init(cen_closing *closing, void (*done)(cen_closing *closing), cen_executor *executor);
+
+/* Closes the pool as cen_pool_close does, and returns at once: the future is done
+ * when everything is back, or with TIMEOUT when the deadline came first and what was
+ * out was revoked; the report is there then. Errors: CLOSED, FORKED, INVALID, MISUSE, NO_MEMORY, SYSTEM: nothing
+ * is told then. */
+CEN_API cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closing *closing);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
