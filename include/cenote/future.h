@@ -107,8 +107,10 @@ typedef struct cen_group {
     /* cenote's */
     cen_future *const *members_;
     size_t count_;
-    CEN_ATOMIC_(size_t) missing_; /* members that have not told it */
-    CEN_ATOMIC_(cen_future *) first_;
+    CEN_ATOMIC_(size_t) missing_; /* members that may still touch it */
+    CEN_ATOMIC_(size_t) undone_;
+    CEN_ATOMIC_(cen_future *) first_; /* that is done, or that failed */
+    cen_executor executor_;       /* of its members */
     bool any_;
 } cen_group;
 

@@ -88,7 +88,15 @@
     X(detached_taken_back, "what was detached is taken back when its thread ends") \
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
     X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
-    X(child_closes_the_parents, "a child that makes a pool anew closes the parent's objects")
+    X(child_closes_the_parents, "a child that makes a pool anew closes the parent's objects") \
+    X(inline_runs_within, "a job that is posted inline runs within the job that posts it") \
+    X(done_wakes_nobody, "a thread that waits for a future is not woken when it is done") \
+    X(keep_leaves_canceller, "a promise returns while one who cancels its future still reads it") \
+    X(any_of_completes_twice, "every member of a group of which one is enough completes it") \
+    X(group_left_early, "a group is left while a member still tells it") \
+    X(inbox_rings_nobody, "a job for a loop that sleeps does not ring its bell") \
+    X(arm_without_looking, "an inbox is armed although something is in it") \
+    X(inbox_freed_under_ring, "an inbox is freed while a poster still rings its bell")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

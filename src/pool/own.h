@@ -37,7 +37,7 @@ typedef struct ceni_pool_own {
     bool armed; /* the thread's end will be noticed */
 } ceni_pool_own;
 
-_Static_assert(sizeof(ceni_pool_own) <= CENI_THREAD_ROOM * sizeof(uint64_t), "the room that the seam has");
+_Static_assert(sizeof(ceni_pool_own) <= (CENI_THREAD_ROOM - 1) * sizeof(uint64_t), "the room that the seam has");
 
 static inline uint64_t ceni_note(uint32_t mark, uint32_t index)
 {

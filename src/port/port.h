@@ -90,11 +90,11 @@ unsigned ceni_backtrace(void **frames, unsigned most, const void *from);
 
 /* ---- What the rooms above remember per thread ---------------------------- */
 
-enum { CENI_THREAD_ROOM = 25 };
+enum { CENI_THREAD_ROOM = 26 };
 
 /* The calling thread's own words, zero when it begins. What stands in them is
- * agreed by the rooms above: today the pool's alone. Never a pointer to what
- * may be freed: nobody tells the words when something ends. */
+ * agreed by the rooms above: the last is sync's, the others are the pool's. Never
+ * a pointer to what may be freed: nobody tells the words when something ends. */
 uint64_t *ceni_thread_room(void);
 
 /* ---- Cancellation ----------------------------------------------------------

@@ -1,4 +1,8 @@
 list(APPEND cenote_sources
+  src/sync/future.c
+  src/sync/group.c
+  src/sync/inbox.c
+  src/sync/inline.c
   src/sync/queue.c
   src/sync/queue_blocks.c
   src/sync/queue_meet.c

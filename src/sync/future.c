@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Futures, and promises.
+ *
+ *     FRESH ──begin──▶ PENDING ◀──park, its end──▶ PARKED ──┐
+ *                      PENDING ──then──▶ ARMED ─────────────┼─complete──▶ DONE
+ *     PENDING, ARMED ──cancel──▶ GIVING_UP ──let go──▶ GIVEN_UP
+ *                                GIVING_UP ──complete──▶ DONE, told by the canceller
+ *
+ * Invariants
+ *  F1 DONE is entered once, by the one exchange in complete. What the state was
+ *     before tells whom to wake: PARKED the thread, ARMED the executor,
+ *     GIVING_UP nobody, for the canceller sees DONE and tells.
+ *  F2 The result is written before that exchange. After it whoever completes
+ *     touches a PARKED future by its address only, a PENDING one not at all, and
+ *     an ARMED one until its job is posted: till `done` is entered it is not the program's.
+ *  F3 A promise's word holds its future until one of keep, fail and cancel has
+ *     taken it out. If cancel has, the future is never touched again by the
+ *     promise; if keep has, cancel answers false.
+ *
+ * A promise and its future belong to two parties, each of whom may free its own
+ * as soon as its call returns, and each call touches both. So when the two meet,
+ * one waits for the other's last step: keep, which has the word and finds
+ * GIVING_UP, waits until the canceller has left the promise (LEFT); the canceller,
+ * who finds the word taken, leaves it, and waits until the future is DONE. Both
+ * waits are for a few steps of a call that has begun.
+ *
+ * Order table
+ * [F1] complete      | exchange of the state   | acq_rel | F2 F3 | the result, to whoever reads it; `done` and the executor, from then | a result half written is read; the job has no `done`
+ * [F2] look          | load of the state       | acquire | F1 | the result | a result half written is read
+ * [F3] then, park, end of a park | cas of the state | acq_rel | F1 | `done` and the executor; the result, if it is too late | the same from the other side
+ * [F4] keep          | cas of the promise's word | acq_rel | F5 | that the future is there, and what its consumer wrote before | two take the future
+ * [F5] cancel        | cas of the word         | acq_rel | F4 | who was first | the same
+ * [F6] cancel        | cas of the state to GIVING_UP | acq_rel | F1 | that a canceller is between here and its last touch of the promise | keep returns, and the promise is gone under the canceller
+ * [F7] leave         | store of LEFT           | release | F8 | that the canceller touches the promise no more | its memory is used again too early
+ * [F8] keep          | load of the word        | acquire | F7 | likewise | likewise
+ */
+#include "sync/future.h"
+
+#include "base/atomic.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "port/deadline.h"
+#include "port/port.h"
+#include "port/rank.h"
+#include "sync/backoff.h"
+
+#include <stddef.h>
+
+enum { DEFAULT_PATIENCE_S = 30 };
+
+/* In a promise's word, where otherwise a future's address is. */
+enum { EMPTY = 0, TAKEN = 1, LEFT = 2 };
+
+static void run_done(cen_job *job)
+{
+    cen_future *future = (cen_future *)(void *)((char *)job - offsetof(cen_future, job_));
+    future->done_(future);
+}
+
+void cen_future_init(cen_future *future)
+{
+    if (!future) return;
+    *future = (cen_future){.status = CEN_OK};
+    future->job_.run = run_done;
+}
+
+static uint32_t state_of(const cen_future *future)
+{
+    return ceni_load_acquire(&((cen_future *)(uintptr_t)future)->state_); /* [F2] */
+}
+
+bool ceni_future_is_fresh(const cen_future *future)
+{
+    return state_of(future) == CENI_FUTURE_FRESH;
+}
+
+/* ---- Being done ------------------------------------------------------------------- */
+
+void ceni_future_begin(cen_future *future, bool (*withdraw)(cen_future *future), void *source)
+{
+    future->withdraw_ = withdraw;
+    future->source_ = source;
+    /* Nobody else knows of it yet: whatever makes it known comes after; carries nothing. */
+    ceni_store_relaxed(&future->state_, (uint32_t)(future->executor_ ? CENI_FUTURE_ARMED : CENI_FUTURE_PENDING));
+}
+
+static void post(cen_future *future)
+{
+    ceni_rank_expect_none("the executor of a future");
+    future->executor_->post(future->executor_, &future->job_);
+}
+
+/* Tells whom what it was before says, and answers it. */
+static uint32_t finish(cen_future *future)
+{
+    uint32_t before = ceni_exchange_acq_rel(&future->state_, (uint32_t)CENI_FUTURE_DONE); /* [F1] */
+    if (before == CENI_FUTURE_ARMED) post(future);
+    if (before == CENI_FUTURE_PARKED && !ceni_planted(done_wakes_nobody)) ceni_futex_wake(&future->state_, 1);
+    return before;
+}
+
+void ceni_future_complete(cen_future *future)
+{
+    finish(future);
+}
+
+void ceni_future_complete_fresh(cen_future *future)
+{
+    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_DONE); /* its own thread's, or passed on by the executor; carries nothing */
+    if (future->executor_) post(future);
+}
+
+/* ---- The consumer ------------------------------------------------------------------ */
+
+cen_status cen_future_then(cen_future *future, cen_executor *executor, void (*done)(cen_future *future))
+{
+    if (!future || !executor || !done) return CEN_INVALID;
+    uint32_t state = state_of(future);
+    if (future->executor_ || state == CENI_FUTURE_PARKED || state >= CENI_FUTURE_GIVEN_UP) return CEN_MISUSE;
+    future->executor_ = executor;
+    future->done_ = done;
+    if (state == CENI_FUTURE_FRESH) return CEN_OK;
+    uint32_t pending = CENI_FUTURE_PENDING;
+    if (!ceni_cas_acq_rel(&future->state_, &pending, (uint32_t)CENI_FUTURE_ARMED)) post(future); /* [F3] */
+    return CEN_OK;
+}
+
+bool cen_future_is_done(const cen_future *future)
+{
+    return future && state_of(future) == CENI_FUTURE_DONE;
+}
+
+/* Sleeps until it is done: true, or until the moment. */
+static bool park(cen_future *future, int64_t moment)
+{
+    uint32_t state = CENI_FUTURE_PENDING;
+    if (!ceni_cas_acq_rel(&future->state_, &state, (uint32_t)CENI_FUTURE_PARKED)) return true; /* [F3] */
+    while (state_of(future) == CENI_FUTURE_PARKED)
+        if (ceni_futex_wait(&future->state_, CENI_FUTURE_PARKED, moment) == CENI_TIMED_OUT) break;
+    state = CENI_FUTURE_PARKED;
+    return !ceni_cas_acq_rel(&future->state_, &state, (uint32_t)CENI_FUTURE_PENDING); /* [F3] */
+}
+
+cen_status cen_future_wait(cen_future *future, cen_deadline deadline)
+{
+    if (!future) return CEN_INVALID;
+    uint32_t state = state_of(future);
+    if (state == CENI_FUTURE_FRESH || state == CENI_FUTURE_GIVEN_UP) return CEN_INVALID;
+    if (future->executor_ || state == CENI_FUTURE_PARKED) return CEN_MISUSE;
+    if (state == CENI_FUTURE_DONE) return CEN_OK;
+    if (ceni_deadline_is_now(deadline)) return CEN_TIMEOUT;
+    deadline = ceni_deadline_or(deadline, cen_in_s(DEFAULT_PATIENCE_S));
+    return park(future, ceni_deadline_moment(deadline, ceni_clock_now())) ? CEN_OK : CEN_TIMEOUT;
+}
+
+bool cen_future_cancel(cen_future *future)
+{
+    if (!future) return false;
+    uint32_t state = state_of(future);
+    if (state != CENI_FUTURE_PENDING && state != CENI_FUTURE_ARMED) return false;
+    if (!future->withdraw_ || !future->withdraw_(future)) return false;
+    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_GIVEN_UP); /* nobody else knows of it any more; carries nothing */
+    return true;
+}
+
+/* ---- Promises ------------------------------------------------------------------------- */
+
+/* The word was taken by a keep: it will be done in a moment, and whom it is for is told here. */
+static void await_keep(cen_promise *promise, cen_future *future, uint32_t consumer)
+{
+    ceni_store_release(&promise->future_, (uintptr_t)LEFT); /* [F7] */
+    ceni_backoff backoff = {0};
+    while (state_of(future) != CENI_FUTURE_DONE) ceni_backoff_wait(&backoff);
+    if (consumer == CENI_FUTURE_ARMED) post(future);
+}
+
+static bool withdraw(cen_future *future)
+{
+    cen_promise *promise = future->source_;
+    uint32_t consumer = state_of(future);
+    if (consumer != CENI_FUTURE_PENDING && consumer != CENI_FUTURE_ARMED) return false;
+    if (!ceni_cas_acq_rel(&future->state_, &consumer, (uint32_t)CENI_FUTURE_GIVING_UP)) return false; /* [F6] */
+    uintptr_t word = (uintptr_t)future;
+    if (ceni_cas_acq_rel(&promise->future_, &word, (uintptr_t)EMPTY)) return true; /* [F5] */
+    await_keep(promise, future, consumer);
+    return false;
+}
+
+cen_status cen_promise_init(cen_promise *promise, cen_future *future)
+{
+    if (!promise || !future) return CEN_INVALID;
+    if (!ceni_future_is_fresh(future)) return CEN_MISUSE;
+    ceni_future_begin(future, withdraw, promise);
+    ceni_store_relaxed(&promise->future_, (uintptr_t)future); /* the caller makes it known; carries nothing */
+    return CEN_OK;
+}
+
+/* Takes the future out of the word; NULL if somebody has. */
+static cen_future *claim(cen_promise *promise)
+{
+    uintptr_t word = ceni_load_acquire(&promise->future_); /* [F8] */
+    if (word <= LEFT || !ceni_cas_acq_rel(&promise->future_, &word, (uintptr_t)TAKEN)) return NULL; /* [F4] */
+    return (cen_future *)word;
+}
+
+static void settle(cen_promise *promise, cen_future *future)
+{
+    uint32_t before = finish(future);
+    ceni_backoff backoff = {0};
+    while (before == CENI_FUTURE_GIVING_UP && !ceni_planted(keep_leaves_canceller) &&
+           ceni_load_acquire(&promise->future_) != LEFT) /* [F8] */
+        ceni_backoff_wait(&backoff);
+}
+
+bool cen_promise_keep(cen_promise *promise, void *value)
+{
+    cen_future *future = promise ? claim(promise) : NULL;
+    if (!future) return false;
+    future->status = CEN_OK;
+    future->value = value;
+    settle(promise, future);
+    return true;
+}
+
+bool cen_promise_fail(cen_promise *promise, const cen_error *error)
+{
+    cen_future *future = promise ? claim(promise) : NULL;
+    if (!future) return false;
+    future->status = error && error->status != CEN_OK ? error->status : CEN_DRIVER;
+    future->code = error ? error->code : 0;
+    if (future->error && error) *future->error = *error;
+    else ceni_error_set(future->error, future->status, future->code, "%s", cen_status_text(future->status));
+    settle(promise, future);
+    return true;
+}
+
+bool cen_promise_is_wanted(const cen_promise *promise)
+{
+    return promise && ceni_load_acquire(&((cen_promise *)(uintptr_t)promise)->future_) > LEFT; /* [F8] */
+}

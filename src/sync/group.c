@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Groups: a future over other futures.
+ *
+ * A group is the executor of its members: a member that is done posts its job
+ * to the group, which does not run it, but counts. So a member needs no room
+ * for a group, and one that is done already tells in the same way.
+ *
+ * Invariants
+ *  G1 Each member tells once, or is let go of before it does: both move its
+ *     state away from ARMED, and one of them is first.
+ *  G2 `missing_` counts members of which neither has happened to the end. The
+ *     decrement is the last touch of the group. leave waits until it is 0.
+ *  G3 group->future is completed once: by the member that set `first_` (any), or that
+ *     took the last of `undone_` (all).
+ *
+ * A consumer that is told inline must not run before the decrement: it may
+ * leave the group, and leave waits for it. So the telling opens a record for
+ * inline jobs, which run after it.
+ *
+ * Order table
+ * [G1] tell  | cas of first_      | acq_rel | - | which member was first | two are
+ * [G2] tell  | sub of undone_     | seq_cst | G2 of another member | its result, to whoever is last | the last one passes on a result half written
+ * [G3] tell  | sub of missing_    | seq_cst | G4 | that the group is touched no more | leave returns too early
+ * [G4] leave | load of missing_   | acquire | G3 | likewise | likewise
+ * [G5] leave | cas of a member's state | acq_rel | F1 in future.c | who was first | a member tells a group that is gone
+ * [G6] attach | cas of a member's state | acq_rel | F1 in future.c | that it tells the group; its result, if it is done | a result half written is read
+ */
+#include "base/atomic.h"
+#include "base/plant.h"
+#include "sync/backoff.h"
+#include "sync/future.h"
+
+#include <stddef.h>
+
+static void complete(cen_group *group, cen_future *member, cen_status status)
+{
+    group->future.status = status;
+    group->future.code = member ? member->code : 0;
+    group->future.value = member;
+    ceni_future_complete(&group->future);
+}
+
+static void count_any(cen_group *group, cen_future *member)
+{
+    cen_future *none = NULL;
+    bool first = ceni_cas_acq_rel(&group->first_, &none, member); /* [G1] */
+    if (first || ceni_planted(any_of_completes_twice)) complete(group, member, CEN_OK);
+}
+
+static void count_all(cen_group *group, cen_future *member)
+{
+    cen_future *none = NULL;
+    if (member->status != CEN_OK) ceni_cas_acq_rel(&group->first_, &none, member); /* [G1] */
+    if (ceni_sub_seq_cst(&group->undone_, 1) != 1) return; /* [G2] */
+    cen_future *failed = ceni_load_relaxed(&group->first_); /* written before the last count; carries nothing */
+    complete(group, failed, failed ? failed->status : CEN_OK);
+}
+
+/* Nobody else is told of the member: the group is its consumer. */
+static void told(cen_executor *executor, cen_job *job)
+{
+    cen_group *group = (cen_group *)(void *)((char *)executor - offsetof(cen_group, executor_));
+    cen_future *member = (cen_future *)(void *)((char *)job - offsetof(cen_future, job_));
+    ceni_inline here;
+    ceni_inline_begin(&here);
+    if (group->any_) count_any(group, member);
+    else count_all(group, member);
+    ceni_sub_seq_cst(&group->missing_, 1); /* [G3] */
+    ceni_inline_end(&here);
+}
+
+static void attach(cen_group *group, cen_future *member)
+{
+    member->executor_ = &group->executor_;
+    uint32_t pending = CENI_FUTURE_PENDING;
+    if (ceni_cas_acq_rel(&member->state_, &pending, (uint32_t)CENI_FUTURE_ARMED)) return; /* [G6] */
+    if (pending == CENI_FUTURE_DONE) told(&group->executor_, &member->job_);
+}
+
+static void let_go(cen_group *group)
+{
+    ceni_backoff backoff = {0};
+    for (size_t i = 0; i < group->count_; i++) {
+        cen_future *member = group->members_[i];
+        if (member->executor_ != &group->executor_) continue;
+        uint32_t armed = CENI_FUTURE_ARMED;
+        bool pending = ceni_cas_acq_rel(&member->state_, &armed, (uint32_t)CENI_FUTURE_PENDING); /* [G5] */
+        if (pending || armed == CENI_FUTURE_FRESH || armed == CENI_FUTURE_GIVEN_UP) {
+            member->executor_ = NULL;
+            ceni_sub_seq_cst(&group->missing_, 1); /* [G3] */
+        }
+    }
+    while (ceni_load_acquire(&group->missing_) != 0 && !ceni_planted(group_left_early)) /* [G4] */
+        ceni_backoff_wait(&backoff);
+    group->count_ = 0;
+}
+
+void cen_group_leave(cen_group *group)
+{
+    if (!group) return;
+    let_go(group);
+    if (cen_future_is_done(&group->future)) return;
+    ceni_store_relaxed(&group->future.state_, (uint32_t)CENI_FUTURE_GIVEN_UP); /* nobody else knows of it any more; carries nothing */
+}
+
+static bool withdraw(cen_future *future)
+{
+    let_go(future->source_);
+    return !cen_future_is_done(future);
+}
+
+static bool is_free(const cen_future *member)
+{
+    uint32_t state = ceni_load_relaxed(&((cen_future *)(uintptr_t)member)->state_); /* its consumer asks; carries nothing */
+    return !member->executor_ && state != CENI_FUTURE_PARKED && state != CENI_FUTURE_GIVEN_UP;
+}
+
+static cen_status gather(cen_group *group, cen_future *const members[], size_t count, bool any)
+{
+    if (!group || !members || count == 0) return CEN_INVALID;
+    for (size_t i = 0; i < count; i++) {
+        if (!members[i]) return CEN_INVALID;
+        if (!is_free(members[i])) return CEN_MISUSE;
+        for (size_t j = 0; j < i && count <= 64; j++)
+            if (members[j] == members[i]) return CEN_INVALID;
+    }
+    *group = (cen_group){.members_ = members, .count_ = count, .missing_ = count, .undone_ = count, .any_ = any};
+    group->executor_.post = told;
+    cen_future_init(&group->future);
+    ceni_future_begin(&group->future, withdraw, group);
+    for (size_t i = 0; i < count; i++) attach(group, members[i]);
+    return CEN_OK;
+}
+
+cen_status cen_any_of(cen_group *group, cen_future *const members[], size_t count)
+{
+    return gather(group, members, count, true);
+}
+
+cen_status cen_all_of(cen_group *group, cen_future *const members[], size_t count)
+{
+    return gather(group, members, count, false);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An inbox: jobs for one thread, and a descriptor that wakes it.
+ *
+ *     head: EMPTY ──post──▶ job ▶ job ▶ ...      a stack, the last posted first
+ *           EMPTY ──arm───▶ ARMED ──post──▶ job, and the bell is rung
+ *           EMPTY ──park──▶ PARKED ──post──▶ job, and the sleeper is woken
+ *           any ────poll──▶ EMPTY                the whole stack at once, turned round
+ *
+ * Invariants
+ *  B1 A job is in the stack from the cas of post until the exchange of one poll,
+ *     then in `ready`, which is the loop's alone, until it runs.
+ *  B2 One that finds ARMED takes it away and rings; so of all that is posted
+ *     while the loop sleeps, the first rings, and only that one.
+ *  B3 A loop that was told by arm that it may sleep is rung for whatever is
+ *     posted after: arm moves EMPTY to ARMED, and fails if anything is there.
+ *  B4 The bell may be rung a little after its job was taken: the loop wakes once
+ *     in vain. Therefore every poll after an arm silences it, whether or not
+ *     anything came. And the inbox may not be freed under the ringer, who is
+ *     counted in `ringers` before its job can be seen.
+ *
+ * The naive version writes to the descriptor at every post: a system call for
+ * each completion, and another one to read it.
+ *
+ * Order table
+ * [B1] post | cas of head        | acq_rel | B2 B3 | the job's bytes; that it is there, before the bell | the loop runs a job half written
+ * [B2] poll | exchange of head   | acquire | B1 | the jobs' bytes | likewise
+ * [B3] arm  | cas of head        | acq_rel | B1 | that the loop sleeps, from now on | a post sees EMPTY and the loop sleeps beside its job
+ * [B4] post | add to ringers, before B1 | seq_cst | B5 | that the inbox is still needed | it is freed under the ringer
+ * [B5] post, free | sub of ringers, load of ringers | seq_cst | B4 | that it is needed no more | likewise
+ * [B6] post, park | add to turns, load of turns | acq_rel, acquire | each other | nothing: it is the futex's word | a wake between the look and the sleep is lost
+ * [B7] poll | exchange of polling, store of polling | acq_rel, release | each other | `ready`, from one loop's thread to the next | two run one job
+ */
+#include <cenote/inbox.h>
+
+#include "base/alloc.h"
+#include "base/atomic.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "port/deadline.h"
+#include "port/port.h"
+#include "port/rank.h"
+#include "sync/backoff.h"
+
+#include <stddef.h>
+
+enum { EMPTY = 0, ARMED = 1, PARKED = 2 }; /* in head; above: the job posted last */
+enum { DRAIN_MOST = 4096, DEFAULT_PATIENCE_S = 30 };
+
+struct cen_inbox {
+    cen_executor executor; /* first: it is its own executor */
+    /* any thread, atomically */
+    _Alignas(CENI_LINE) _Atomic uintptr_t head;
+    _Atomic uint32_t ringers; /* who may still touch the inbox after their job was taken */
+    _Atomic uint32_t turns;   /* a futex: the sleeper in wait has been woken */
+    _Atomic uint32_t polling;
+    /* fixed before use */
+    uint64_t epoch;
+    ceni_bell bell;
+    const cen_allocator *allocator;
+    /* the loop's */
+    _Alignas(CENI_LINE) cen_job *ready; /* taken from the stack, in order */
+    bool armed;                         /* since the bell was silenced last */
+};
+
+/* ---- Posting ------------------------------------------------------------------------ */
+
+static void rouse(cen_inbox *inbox, uintptr_t before)
+{
+    if (ceni_planted(inbox_rings_nobody)) return;
+    if (before == ARMED && ceni_fork_is(inbox->epoch)) ceni_bell_ring(&inbox->bell); /* a child would ring its parent's */
+    if (before == PARKED) {
+        ceni_add_acq_rel(&inbox->turns, 1); /* [B6] */
+        ceni_futex_wake(&inbox->turns, 1);
+    }
+}
+
+static void post(cen_executor *executor, cen_job *job)
+{
+    cen_inbox *inbox = (cen_inbox *)(void *)executor;
+    uintptr_t before = ceni_load_relaxed(&inbox->head); /* a guess for the cas; carries nothing */
+    bool counted = false;
+    do {
+        if (before == ARMED || before == PARKED) {
+            if (!counted && !ceni_planted(inbox_freed_under_ring)) ceni_add_seq_cst(&inbox->ringers, 1); /* [B4] */
+            counted = true;
+        }
+        job->next = before > PARKED ? (cen_job *)before : NULL;
+    } while (!ceni_cas_acq_rel(&inbox->head, &before, (uintptr_t)job)); /* [B1] */
+    if (!counted) return;
+    if (before == ARMED || before == PARKED) rouse(inbox, before);
+    if (!ceni_planted(inbox_freed_under_ring)) ceni_sub_seq_cst(&inbox->ringers, 1); /* [B5] */
+}
+
+/* ---- Polling -------------------------------------------------------------------------- */
+
+/* Takes all that was posted and appends it to what is ready. */
+static void fetch(cen_inbox *inbox)
+{
+    uintptr_t word = ceni_exchange_acquire(&inbox->head, (uintptr_t)EMPTY); /* [B2] */
+    if (inbox->armed) ceni_bell_silence(&inbox->bell);
+    inbox->armed = false;
+    cen_job *turned = NULL;
+    for (cen_job *job = word > PARKED ? (cen_job *)word : NULL, *next; job; job = next) {
+        next = job->next;
+        job->next = turned;
+        turned = job;
+    }
+    cen_job **end = &inbox->ready;
+    while (*end) end = &(*end)->next;
+    *end = turned;
+}
+
+static bool begin(cen_inbox *inbox)
+{
+    return inbox && ceni_fork_is(inbox->epoch) && !ceni_exchange_acq_rel(&inbox->polling, 1u); /* [B7] */
+}
+
+static void end(cen_inbox *inbox)
+{
+    ceni_store_release(&inbox->polling, 0u); /* [B7] */
+}
+
+/* Runs up to `most` of what is ready; 0: all of it that was there at first. */
+static size_t run(cen_inbox *inbox, size_t most)
+{
+    size_t count = 0;
+    cen_job *batch = inbox->ready;
+    inbox->ready = NULL;
+    while (batch && (most == 0 || count < most)) {
+        cen_job *job = batch;
+        batch = job->next;
+        count++;
+        ceni_rank_expect_none("a job of an inbox");
+        job->run(job);
+    }
+    inbox->ready = batch; /* nobody else fetched meanwhile: `polling` is ours */
+    return count;
+}
+
+static size_t poll_once(cen_inbox *inbox, size_t most)
+{
+    if (!inbox->ready || most == 0) fetch(inbox);
+    return run(inbox, most);
+}
+
+size_t cen_inbox_poll(cen_inbox *inbox, size_t most)
+{
+    if (!begin(inbox)) return 0;
+    size_t count = poll_once(inbox, most);
+    end(inbox);
+    return count;
+}
+
+/* From EMPTY to ARMED or PARKED; false if something is there. */
+static bool arm(cen_inbox *inbox, uintptr_t how)
+{
+    if (inbox->ready) return false;
+    uintptr_t head = EMPTY;
+    if (ceni_cas_acq_rel(&inbox->head, &head, how)) return true; /* [B3] */
+    return head == how || ceni_planted(arm_without_looking);
+}
+
+bool cen_inbox_arm(cen_inbox *inbox)
+{
+    if (!begin(inbox)) return false;
+    bool armed = arm(inbox, ARMED);
+    inbox->armed |= armed;
+    end(inbox);
+    return armed;
+}
+
+size_t cen_inbox_drain(cen_inbox *inbox)
+{
+    if (!begin(inbox)) return 0;
+    size_t count = 0;
+    bool armed = false;
+    while (!armed && count < DRAIN_MOST) {
+        count += poll_once(inbox, 0);
+        armed = arm(inbox, ARMED);
+    }
+    inbox->armed = true;
+    if (!armed) ceni_bell_ring(&inbox->bell);
+    end(inbox);
+    return count;
+}
+
+/* Sleeps until something is posted or the moment has come. The stack is PARKED, or has something. */
+static void sleep_until(cen_inbox *inbox, int64_t moment)
+{
+    for (;;) {
+        uint32_t seen = ceni_load_acquire(&inbox->turns); /* [B6] */
+        if (!arm(inbox, PARKED)) return;
+        if (ceni_futex_wait(&inbox->turns, seen, moment) == CENI_TIMED_OUT) return;
+    }
+}
+
+size_t cen_inbox_wait(cen_inbox *inbox, cen_deadline deadline)
+{
+    if (!begin(inbox)) return 0;
+    size_t count = poll_once(inbox, 0);
+    if (count == 0 && !ceni_deadline_is_now(deadline)) {
+        deadline = ceni_deadline_or(deadline, cen_in_s(DEFAULT_PATIENCE_S));
+        sleep_until(inbox, ceni_deadline_moment(deadline, ceni_clock_now()));
+        count = poll_once(inbox, 0);
+    }
+    end(inbox);
+    return count;
+}
+
+/* ---- Life ------------------------------------------------------------------------------- */
+
+cen_executor *cen_inbox_executor(cen_inbox *inbox)
+{
+    return inbox ? &inbox->executor : NULL;
+}
+
+int cen_inbox_fd(const cen_inbox *inbox)
+{
+    return inbox ? inbox->bell.read_fd : -1;
+}
+
+cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_error *error)
+{
+    if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: out is NULL");
+    if (options && options->size != sizeof *options)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: options.size is %zu, expected %zu", options->size,
+                              sizeof *options);
+    const cen_allocator *allocator = options ? options->allocator : NULL;
+    if (allocator && (!allocator->alloc || !allocator->free))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: options.allocator lacks alloc or free");
+    cen_inbox *inbox = ceni_alloc(allocator, sizeof *inbox, CENI_LINE);
+    if (!inbox) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_inbox_new: no memory");
+    *inbox = (cen_inbox){.executor = {post}, .allocator = allocator, .epoch = ceni_fork_epoch()};
+    int code = 0;
+    cen_status status = ceni_bell_init(&inbox->bell, &code);
+    if (status != CEN_OK) {
+        ceni_free(allocator, inbox, sizeof *inbox, CENI_LINE);
+        return ceni_error_set(error, status, code, "cen_inbox_new: no descriptor could be had");
+    }
+    *out = inbox;
+    return CEN_OK;
+}
+
+cen_status cen_inbox_free(cen_inbox *inbox)
+{
+    if (!inbox) return CEN_OK;
+    bool ours = ceni_fork_is(inbox->epoch);
+    if (ours && !begin(inbox)) return CEN_BUSY;
+    if (ours && (inbox->ready || ceni_load_acquire(&inbox->head) > PARKED)) { /* [B2] */
+        end(inbox);
+        return CEN_BUSY;
+    }
+    ceni_backoff backoff = {0};
+    while (ours && ceni_load_seq_cst(&inbox->ringers) != 0) ceni_backoff_wait(&backoff); /* [B5] */
+    ceni_bell_fini(&inbox->bell);
+    ceni_free(inbox->allocator, inbox, sizeof *inbox, CENI_LINE);
+    return CEN_OK;
+}

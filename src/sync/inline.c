@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inline executor: a job runs on the thread that posted it, but never
+ * within another job, and never in the middle of a call that has other things
+ * to do first.
+ *
+ * A call that may complete futures opens a record on its stack. The first such
+ * record of a thread is its outermost; it is noted in the thread's room, jobs
+ * are put into it, and when it is closed they run, one after the other, and so
+ * do those that they post meanwhile. So there is one loop at the bottom of the
+ * stack, however long the chain of asks and gives.
+ *
+ * The naive version runs the job where it is posted: a `done` that gives an
+ * object completes the next future, whose `done` gives an object, and the stack
+ * is as deep as the line is long.
+ */
+#include "sync/future.h"
+
+#include "base/plant.h"
+#include "port/port.h"
+#include "port/rank.h"
+
+/* The last word of the thread's room; the others are the pool's. */
+static ceni_inline **outermost(void)
+{
+    return (ceni_inline **)(void *)&ceni_thread_room()[CENI_THREAD_ROOM - 1];
+}
+
+static void append(ceni_inline *record, cen_job *job)
+{
+    job->next = NULL;
+    if (record->last) record->last->next = job;
+    else record->first = job;
+    record->last = job;
+}
+
+static cen_job *take_first(ceni_inline *record)
+{
+    cen_job *job = record->first;
+    if (!job) return NULL;
+    record->first = job->next;
+    if (!record->first) record->last = NULL;
+    return job;
+}
+
+void ceni_inline_begin(ceni_inline *here)
+{
+    ceni_inline **open = outermost();
+    *here = (ceni_inline){.first = NULL};
+    if (!*open) *open = here;
+}
+
+void ceni_inline_end(ceni_inline *here)
+{
+    ceni_inline **open = outermost();
+    if (*open != here) return;
+    for (cen_job *job; (job = take_first(here));) {
+        ceni_rank_expect_none("an inline job");
+        job->run(job);
+    }
+    *open = NULL;
+}
+
+static void post(cen_executor *executor, cen_job *job)
+{
+    (void)executor;
+    ceni_inline *open = *outermost(), here;
+    if (ceni_planted(inline_runs_within)) {
+        job->run(job);
+        return;
+    }
+    if (open) {
+        append(open, job);
+        return;
+    }
+    ceni_inline_begin(&here);
+    append(&here, job);
+    ceni_inline_end(&here);
+}
+
+cen_executor *cen_inline(void)
+{
+    static cen_executor executor = {post};
+    return &executor;
+}
