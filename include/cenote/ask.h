@@ -40,7 +40,7 @@ typedef struct cen_take {
     int64_t retry_after_ns;
     /* cenote's */
     void (*done_)(struct cen_take *take);
-    uint64_t waiter_[20];
+    uint64_t waiter_[28];
 } cen_take;
 
 /* Makes it ready. `done` is called once on the executor; both NULL: it is waited

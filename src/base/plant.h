@@ -96,7 +96,9 @@
     X(group_left_early, "a group is left while a member still tells it") \
     X(inbox_rings_nobody, "a job for a loop that sleeps does not ring its bell") \
     X(arm_without_looking, "an inbox is armed although something is in it") \
-    X(inbox_freed_under_ring, "an inbox is freed while a poster still rings its bell")
+    X(inbox_freed_under_ring, "an inbox is freed while a poster still rings its bell") \
+    X(cancel_loses_the_object, "a cancel says cancelled although an object was granted") \
+    X(deadline_outlives_its_ask, "the deadline of one who was served is still kept")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

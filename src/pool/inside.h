@@ -131,6 +131,7 @@ struct cen_pool {
     int64_t rounds_period;    /* ... with this period at most */
     int64_t next_overdue;     /* when the first call of the driver may have taken too long */
     bool tests_due;           /* more idle ones are to be tested than may be at a time */
+    ceni_wheel *patient;      /* deadlines of those who ask; NULL: nobody had one yet */
     ceni_alarm alarm;
     ceni_errand errand;
     ceni_list idle; /* exact orders: slots, the next to be lent first */
@@ -453,6 +454,25 @@ void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
 
 /* The text of a take that got nothing. */
 cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waited_ns, uint64_t owner, cen_error *error);
+
+/* Whether one may join the line: OK, CLOSED, FULL, or DRIVER if it would wait in vain. (wait.c) */
+cen_status ceni_admit_locked(cen_pool *pool);
+
+/* ---- patience.c: the deadlines of those who ask -------------------------------------------- */
+
+/* What keeps deadlines is there afterwards. Errors: NO_MEMORY, SYSTEM. */
+cen_status ceni_patience_need(cen_pool *pool);
+
+/* The waiter has joined, or has been taken out of the line. */
+void ceni_patience_set_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment);
+void ceni_patience_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter);
+
+/* When the next deadline passes, and what is done then: those who asked are taken out and put into `call`. Pump afterwards. */
+int64_t ceni_patience_next_locked(const cen_pool *pool);
+void ceni_patience_pass_locked(cen_pool *pool, int64_t now, ceni_call *call);
+
+/* Gives the memory back. */
+void ceni_patience_end(cen_pool *pool);
 
 /* ---- pending.c -------------------------------------------------------------------- */
 

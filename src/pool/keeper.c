@@ -87,6 +87,7 @@ void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
 {
     if (!ceni_pool_runtime(pool)) return;
     int64_t due = sooner(sooner(pool->next_round, pool->next_overdue), ceni_gate_next(&pool->gate));
+    due = sooner(due, ceni_patience_next_locked(pool));
     bool earlier = due < ceni_load_relaxed(&pool->alarm_at); /* written under this lock; carries nothing */
     if (!earlier && !pool->alarm_refused) return;
     if (closed_locked(pool)) return;
@@ -375,7 +376,8 @@ static void ring(ceni_alarm *alarm)
     ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
     bool opened = ceni_gate_pass_time(&pool->gate, now), probes = opened && pool->gate.breaker == CEN_BREAKER_PROBING;
     if (opened) ceni_places_counted_locked(pool);
-    if (opened) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    ceni_patience_pass_locked(pool, now, &call);
+    if (opened || call.pending) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     bool round = now >= pool->next_round || now >= pool->next_overdue;
     if (round) pool->next_round = pool->next_overdue = CENI_FOREVER; /* it plans the next itself */
     ceni_keeper_plan_locked(pool, &call);

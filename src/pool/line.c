@@ -68,6 +68,7 @@
 #include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "sync/future.h"
 
 /* ---- The word, and telling ------------------------------------------------------ */
 
@@ -103,12 +104,23 @@ bool ceni_line_first_is_pending_locked(const ceni_line *line)
     return first_of(line) && first_of(line)->pending;
 }
 
+/* One that does not park is told when the lock has been dropped. Until then it is still the pool's. */
+static void put_pending(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
+{
+    waiter->answer = state == CENI_WAIT_GRANTED ? CEN_OK : call->status;
+    waiter->next_told = NULL;
+    if (call->last_pending) call->last_pending->next_told = waiter;
+    else call->pending = waiter;
+    call->last_pending = waiter;
+    call->pending_count++;
+    ceni_exchange_acq_rel(&waiter->state, (uint32_t)state); /* [L3] */
+}
+
 /* Tells a waiter; the last touch if it left the list before. */
 static void tell(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
 {
     if (waiter->pending) {
-        call->pending = waiter;
-        ceni_exchange_acq_rel(&waiter->state, (uint32_t)state); /* [L3] */
+        put_pending(waiter, state, call);
         return;
     }
     _Atomic uint32_t *word = &waiter->state;
@@ -128,6 +140,7 @@ static void remove_locked(ceni_line *line, ceni_pool_waiter *waiter)
 {
     bool first = first_of(line) == waiter;
     ceni_list_remove(&waiter->link);
+    if (waiter->pending) ceni_patience_drop_locked(line->pool, waiter);
     ceni_pool_waiter *next = first_of(line);
     uint64_t ctl = ctl_locked(line) - CENI_CTL_ONE;
     if (first) ctl &= ~(uint64_t)(CENI_CTL_HEIR | CENI_CTL_READY);
@@ -138,10 +151,18 @@ static void remove_locked(ceni_line *line, ceni_pool_waiter *waiter)
 
 void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_call *call)
 {
-    ceni_pool_waiter *first = first_of(pool->line);
-    ceni_spread_record(&pool->waits, ceni_clock_now() - first->since);
-    remove_locked(pool->line, first);
-    tell(first, state, call);
+    ceni_line_drop_locked(pool, first_of(pool->line), state, call);
+}
+
+void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
+{
+    ceni_spread_record(&pool->waits, ceni_clock_now() - waiter->since);
+    remove_locked(pool->line, waiter);
+    if (waiter->pending && waiter->error) {
+        waiter->hand = pool;
+        pool->hands++;
+    }
+    tell(waiter, state, call);
 }
 
 /* ---- Serving the first -------------------------------------------------------------- */
@@ -160,7 +181,6 @@ static void grant_first_locked(cen_pool *pool, const ceni_grant *grant, ceni_cal
     waiter->generation = grant->generation;
     waiter->index = grant->index;
     waiter->stale = grant->stale;
-    call->status = CEN_OK;
     tell(waiter, CENI_WAIT_GRANTED, call);
 }
 
@@ -214,31 +234,45 @@ static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
     return false;
 }
 
+enum { MOST_TOLD = 16 }; /* without dropping the lock */
+
 void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 {
     do {
-        call->more = call->pending || call->thread_count == 2; /* no room to tell another before the lock is dropped */
+        call->more = call->pending_count >= MOST_TOLD || call->thread_count == 2; /* the lock is to be dropped first */
     } while (!call->more && pump_first_locked(pool, hint, call));
     ceni_chores_plan_locked(pool, call);
     ceni_keeper_plan_locked(pool, call);
 }
 
+static void deliver_all(ceni_pool_waiter *waiter)
+{
+    ceni_rank_expect_none("the delivery to a pending take");
+    for (ceni_pool_waiter *next; waiter; waiter = next) {
+        next = waiter->next_told;
+        waiter->deliver(waiter, waiter->answer);
+    }
+}
+
+/* Jobs that are to run on this thread run when all else has been done. */
 void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, const ceni_call *call)
 {
+    ceni_inline here;
+    ceni_inline_begin(&here);
     for (unsigned i = 0; i < call->thread_count && !ceni_planted(grant_without_wake); i++)
         ceni_futex_wake(call->threads[i], 1);
-    if (call->pending) {
-        ceni_rank_expect_none("the delivery to a pending take");
-        call->pending->deliver(call->pending, call->status);
-    }
+    deliver_all(call->pending);
     if (call->opens) ceni_pending_open(pool, call->index);
     if (call->alarm) ceni_hand_alarm(pool);
     if (call->hire) ceni_hand_hire(pool, call->hire);
     if (call->more) ceni_line_tend(line, pool_id, CENI_NO_INDEX);
+    ceni_inline_end(&here);
 }
 
 void ceni_line_tend(ceni_line *line, uint64_t pool_id, uint32_t hint)
 {
+    ceni_inline here;
+    ceni_inline_begin(&here);
     for (bool more = true; more; hint = CENI_NO_INDEX) {
         ceni_call call = {.more = false};
         ceni_line_lock(line);
@@ -249,6 +283,7 @@ void ceni_line_tend(ceni_line *line, uint64_t pool_id, uint32_t hint)
         call.more = false;
         ceni_line_make_call(line, pool_id, pool, &call);
     }
+    ceni_inline_end(&here);
 }
 
 /* ---- Handing over because the bound has passed ----------------------------------------- */
@@ -364,23 +399,35 @@ bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now
     return heir;
 }
 
-bool ceni_line_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count)
+/* Takes it out, if it is still in line, and passes its role on; drops the lock. `count` NULL: it counts as failed. */
+static bool leave_locked(ceni_line *line, ceni_pool_waiter *waiter, uint64_t *count)
 {
-    ceni_line *line = pool->line;
     ceni_call call = {.more = false};
-    ceni_line_lock(line);
     bool in_line = ceni_list_linked(&waiter->link);
-    bool first = first_of(line) == waiter;
+    cen_pool *pool = line->pool; /* if it is in line, its own */
+    uint64_t id = line->pool_id;
     if (in_line) {
+        bool first = first_of(line) == waiter;
         ceni_spread_record(&pool->waits, ceni_clock_now() - waiter->since);
-        ++*count;
+        ++*(count ? count : &pool->tally.failed);
         remove_locked(line, waiter);
+        if (first && !ceni_planted(expired_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     }
-    if (in_line && first && !ceni_planted(expired_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
-    uint64_t id = pool->id;
     ceni_line_unlock(line);
     ceni_line_make_call(line, id, pool, &call);
     return in_line;
+}
+
+bool ceni_line_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count)
+{
+    ceni_line_lock(pool->line);
+    return leave_locked(pool->line, waiter, count);
+}
+
+bool ceni_line_withdraw(ceni_line *line, ceni_pool_waiter *waiter)
+{
+    ceni_line_lock(line);
+    return leave_locked(line, waiter, NULL) || ceni_planted(cancel_loses_the_object);
 }
 
 bool ceni_line_interrupt(cen_pool *pool, uint64_t owner)

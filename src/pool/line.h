@@ -28,6 +28,7 @@
 #include "base/atomic.h"
 #include "base/list.h"
 #include "port/mutex.h"
+#include "sync/wheel.h"
 
 struct ceni_slot;
 
@@ -48,6 +49,7 @@ typedef enum ceni_wait_state {
     CENI_WAIT_SENT_AWAY, /* the pool was closed, and it is in no line */
     CENI_WAIT_REFUSED,   /* nothing can be opened, and nothing else will come; likewise */
     CENI_WAIT_INTERRUPTED, /* another thread asked for it; likewise */
+    CENI_WAIT_EXPIRED,     /* pending: its deadline has passed; likewise */
 } ceni_wait_state;
 
 typedef struct ceni_pool_waiter {
@@ -58,11 +60,16 @@ typedef struct ceni_pool_waiter {
     uint64_t owner; /* who is to hold what is granted */
     const char *where;
     void (*deliver)(struct ceni_pool_waiter *waiter, cen_status status); /* pending: called once, no lock held */
+    cen_error *error; /* pending: where a failure is to be told in full; NULL: nowhere */
     /* under the lock */
+    ceni_timer timer; /* pending: its deadline, if it has one */
     int64_t since;
     uint32_t cpu; /* it ran on when it joined */
     ceni_list link;
-    /* written before GRANTED, read after */
+    /* written before it is told, read after */
+    struct ceni_pool_waiter *next_told; /* pending: by the same call */
+    cen_pool *hand;                     /* pending: it has a hand on this pool, because its failure is to be told in full */
+    cen_status answer;
     struct ceni_slot *slot; /* NULL: a claimed place, to open an object in */
     uint64_t generation;
     uint32_t index;
@@ -90,8 +97,9 @@ typedef struct ceni_line {
 typedef struct ceni_call {
     _Atomic uint32_t *threads[2]; /* to be woken, by address only */
     unsigned thread_count;
-    ceni_pool_waiter *pending; /* to be told */
-    cen_status status;
+    ceni_pool_waiter *pending, *last_pending; /* to be told, by next_told */
+    unsigned pending_count;
+    cen_status status; /* for those who are told something else than a grant */
     bool never_opens; /* set before: whoever pumps must not be kept by a driver */
     bool opens;     /* an object is to be opened for a pending waiter, in the claimed place ... */
     uint32_t index; /* ... of this index */
@@ -128,8 +136,9 @@ bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter);
 
 bool ceni_line_first_is_pending_locked(const ceni_line *line);
 
-/* Takes the first out and tells it. */
+/* Takes the first, or another, out and tells it; call->status is for who is pending. Pump afterwards if it was the first. */
 void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_call *call);
+void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call);
 
 /* If the first in line has been overtaken for as long as the bound allows, it is handed what comes next. */
 void ceni_line_hurry_locked(cen_pool *pool);
@@ -151,9 +160,9 @@ bool ceni_line_interrupt(cen_pool *pool, uint64_t owner);
 /* Sends everybody away; nobody can join any more. Returns how many there were. */
 uint32_t ceni_line_send_away(cen_pool *pool);
 
-/* A pending waiter asks, and gives up: cancel is true if it was still waiting,
- * and now never gets anything. */
+/* A pending waiter asks, and gives up: true if it was still waiting, and now never
+ * gets anything. Its pool may be gone by then, but never the line. */
 cen_status ceni_line_ask(cen_pool *pool, ceni_pool_waiter *waiter);
-bool ceni_line_cancel(cen_pool *pool, ceni_pool_waiter *waiter);
+bool ceni_line_withdraw(ceni_line *line, ceni_pool_waiter *waiter);
 
 #endif

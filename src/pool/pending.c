@@ -25,30 +25,27 @@ cen_status ceni_line_ask(cen_pool *pool, ceni_pool_waiter *waiter)
     return CEN_OK;
 }
 
-bool ceni_line_cancel(cen_pool *pool, ceni_pool_waiter *waiter)
-{
-    return ceni_line_leave(pool, waiter, &pool->tally.failed);
-}
-
 /* The opening failed: the pending waiter that is first hears why. */
-static void fail_first_locked(cen_pool *pool, ceni_call *call)
+static void fail_first_locked(cen_pool *pool, const cen_error *why, ceni_call *call)
 {
     ceni_list *link = ceni_list_first(&pool->line->waiters);
     if (!link) return;
     ceni_pool_waiter *first = CENI_LIST_ENTRY(link, ceni_pool_waiter, link);
     if (!first->pending) return;
     pool->tally.failed++;
+    if (first->error) *first->error = *why;
+    first->error = NULL; /* all is said */
     ceni_line_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, call);
 }
 
-static void opened_in_vain(cen_pool *pool, uint32_t index, cen_status status)
+static void opened_in_vain(cen_pool *pool, uint32_t index, const cen_error *why)
 {
-    ceni_call call = {.status = status};
+    ceni_call call = {.status = why->status};
     ceni_line_lock(pool->line);
     pool->opening_for_pending--;
-    fail_first_locked(pool, &call);
+    fail_first_locked(pool, why, &call);
     ceni_place_vacate_quietly_locked(pool, index, CENI_OPENING);
-    if (call.pending) call.pending->deliver(call.pending, status);
+    if (call.pending) call.pending->deliver(call.pending, why->status);
 }
 
 /* Only publishes, or fails one: its caller pumps again, so that it is not called from within itself. */
@@ -58,20 +55,20 @@ void ceni_pending_open(cen_pool *pool, uint32_t index)
     ceni_line *line = pool->line;
     uint64_t id = pool->id, generation = ceni_slot_generation(pool, index);
     bool refused = ceni_load_relaxed(&line->ctl) & CENI_CTL_CLOSED; /* before a call that is in vain; carries nothing */
-    cen_status status = refused ? CEN_CLOSED : ceni_place_open(pool, index, &error);
+    cen_status status = refused ? ceni_pool_is_closed(pool->name, &error) : ceni_place_open(pool, index, &error);
     if (status != CEN_OK) {
-        opened_in_vain(pool, index, status);
+        opened_in_vain(pool, index, &error);
         return;
     }
     ceni_line_lock(line);
     pool->opening_for_pending--;
-    pool->opening--;
-    ceni_places_counted_locked(pool);
+    bool published = ceni_idle_publish_locked(pool, index, generation, CENI_OPENING);
+    if (published) {
+        pool->opening--;
+        ceni_places_counted_locked(pool);
+    }
     ceni_line_unlock(line);
-    if (!ceni_idle_publish(pool, index, generation, CENI_OPENING)) {
-        ceni_line_lock(line);
-        pool->opening++; /* as it goes another way */
-        ceni_line_unlock(line);
+    if (!published) {
         ceni_place_end_from(pool, index, generation, CENI_OPENING, "the pool was reloaded while it was opened");
         return;
     }

@@ -1,4 +1,6 @@
 list(APPEND cenote_sources
+  src/pool/ask.c
+  src/pool/patience.c
   src/pool/close.c
   src/pool/idle.c
   src/pool/line.c

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "pool/inside.h"
+#include "pool/quick.h"
 #include "port/deadline.h"
 #include "port/port.h"
 
@@ -33,24 +34,10 @@
 
 enum { FEW = 64 }; /* slots that may be looked at in every wait */
 
-static inline void note(ceni_slot *slot, uint64_t note, const char *where)
-{
-    ceni_store_release(&slot->where, where); /* [T5] */
-    ceni_store_release(&slot->note, note);   /* [T5] */
-}
-
 void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where)
 {
     if (ceni_pool_has(&pool->exact_times)) ceni_store_release(&slot->since, ceni_pool_now(pool)); /* [T5] */
-    note(slot, ceni_slot_note_of(owner, generation), where);
-}
-
-static inline void fill(cen_pool *pool, ceni_slot *slot, uint64_t generation, cen_lease *out)
-{
-    out->object = ceni_load_relaxed(&slot->object); /* came with the slot's word; carries nothing */
-    out->pool = pool;
-    out->generation = generation;
-    out->slot = slot;
+    ceni_note_lease(slot, ceni_slot_note_of(owner, generation), where);
 }
 
 /* ---- Take ------------------------------------------------------------------------------ */
@@ -125,7 +112,7 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const c
     ceni_slot_note(pool, grant->slot, grant->generation, owner, where);
     own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant->index);
     own->hint_word[pool->mark % CENI_HINTS] = ceni_word(grant->generation, CENI_HELD | CENI_LISTED);
-    fill(pool, grant->slot, grant->generation, out);
+    ceni_lease_fill(pool, grant->slot, grant->generation, out);
     return CEN_OK;
 }
 
@@ -223,37 +210,15 @@ __attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_dead
     return status;
 }
 
-/* The slot this thread had last, if it is idle. Calls nothing, so that it needs
- * no stack, and guesses the slot's word, so that it need not wait for it: if
- * nobody else had the slot since, its generation is that of the last lease. */
-static inline bool take_quickly(cen_pool *pool, cen_lease *out, const char *where)
-{
-    if (!ceni_fork_is(ceni_setting(&pool->epoch))) return false;
-    ceni_pool_own *own = ceni_pool_own_get();
-    uint32_t mark = pool->mark;
-    uint64_t index = own->hint[mark % CENI_HINTS] - ceni_note(mark, 0); /* huge if the note is of another pool */
-    if (index >= ceni_setting(&pool->quick_take)) return false;
-    if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST)) return false; /* [T1] carries nothing */
-    ceni_slot *slot = &pool->base[index];
-    uint64_t last = own->hint_word[mark % CENI_HINTS], idle = last - (CENI_HELD - CENI_IDLE);
-    uint64_t held = last + ceni_word(!ceni_planted(generation_stays), 0);
-    if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [T2] */
-    own->hint_word[mark % CENI_HINTS] = held;
-    uint64_t begun = ceni_word_generation(held);
-    note(slot, own->owner_note | ceni_slot_note_of(0, begun), where);
-    fill(pool, slot, begun, out);
-    return true;
-}
-
 cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error, const char *where)
 {
-    if (__builtin_expect(pool && out && take_quickly(pool, out, where), 1)) return CEN_OK;
+    if (__builtin_expect(pool && out && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
     return take_slowly(pool, deadline, CEN_TIMEOUT, out, error, where);
 }
 
 cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where)
 {
-    if (__builtin_expect(pool && out && take_quickly(pool, out, where), 1)) return CEN_OK;
+    if (__builtin_expect(pool && out && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
     return take_slowly(pool, CEN_NOW, CEN_EMPTY, out, error, where);
 }
 

@@ -190,7 +190,7 @@ static cen_status expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *o
 }
 
 /* What is known before one joins: the pool is closed, enough wait already, or all would be in vain. */
-static cen_status admission_locked(cen_pool *pool)
+cen_status ceni_admit_locked(cen_pool *pool)
 {
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
     if (ctl & CENI_CTL_CLOSED) return CEN_CLOSED;
@@ -210,7 +210,7 @@ static cen_status join(cen_pool *pool, ceni_pool_waiter *waiter, bool *heir, boo
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
     ceni_line_lock(line);
-    cen_status status = admission_locked(pool);
+    cen_status status = ceni_admit_locked(pool);
     if (status == CEN_OK) {
         bool strict = ceni_pool_has(&pool->strict);
         *heir = ceni_line_join_locked(pool, waiter, now);

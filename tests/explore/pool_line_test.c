@@ -403,7 +403,7 @@ static void cancel_or_grant(cen_pool_options options)
     asker mine;
     expect_equal(ask(&mine), CEN_OK);
     ceni_thread giver = start("give", give_lease, &holder);
-    bool cancelled = ceni_line_cancel(pool, &mine.waiter);
+    bool cancelled = ceni_line_withdraw(pool->line, &mine.waiter);
     if (!cancelled) {
         expect_equal(await(&mine), CEN_OK);
         give_one(lease_of(&mine));
@@ -435,7 +435,7 @@ EXPLORE(L6_a_pending_waiter_that_is_cancelled_passes_its_role_on_to_another, 4)
     expect_equal(ask(&first), CEN_OK);
     expect_equal(ask(&second), CEN_OK);
     ceni_thread giver = start("give", give_lease, &holder);
-    if (!ceni_line_cancel(pool, &first.waiter)) {
+    if (!ceni_line_withdraw(pool->line, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }
@@ -455,7 +455,7 @@ static void a_cancelled_first_passes_on(cen_pool_options options)
     taker patient = {.deadline = CEN_NEVER};
     ceni_thread thread = start("patient", take_and_give, &patient);
     give_one(lease);
-    if (!ceni_line_cancel(pool, &first.waiter)) {
+    if (!ceni_line_withdraw(pool->line, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }
@@ -479,7 +479,7 @@ EXPLORE(L6_cancel_and_give_at_once_leave_no_thread_asleep, 3)
     expect_equal(ask(&first), CEN_OK);
     ceni_thread thread = start("patient", take_and_give, &patient);
     ceni_thread giver = start("give", give_lease, &holder);
-    if (!ceni_line_cancel(pool, &first.waiter)) {
+    if (!ceni_line_withdraw(pool->line, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }

@@ -125,11 +125,11 @@ TEST(one_that_cancels_gets_nothing_and_the_next_is_served)
     cen_lease held = take_now(pool);
     expect_equal(ask(&one), CEN_OK);
     expect_equal(ask(&two), CEN_OK);
-    expect(ceni_line_cancel(pool, &one.waiter));
-    expect(!ceni_line_cancel(pool, &one.waiter)); /* once */
+    expect(ceni_line_withdraw(pool->line, &one.waiter));
+    expect(!ceni_line_withdraw(pool->line, &one.waiter)); /* once */
     give_back(&held);
     expect_equal(one.told, 0);
-    expect(!ceni_line_cancel(pool, &two.waiter)); /* too late: it is its own */
+    expect(!ceni_line_withdraw(pool->line, &two.waiter)); /* too late: it is its own */
     expect_got(&two, 1);
     cen_pool_stats s = expect_sound(pool);
     expect(s.failed == 1 && s.served == 1);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking: a take that does not wait, but is told.
+ *
+ *     ask: my last slot, or another idle one ▶ done at once, and posted
+ *          otherwise ▶ admitted ▶ in line, as a pending waiter, with its deadline
+ *     in line ──granted by whoever pumps──▶ told OK
+ *             ──deadline, by the keeper (patience.c)──▶ told TIMEOUT
+ *             ──close, the breaker──▶ told so
+ *             ──cancel──▶ never told
+ *
+ * Invariants
+ *  Y1 A take leaves the line once, under the lock, and whoever takes it out
+ *     tells it, after the lock is dropped; or it is the canceller, and nobody does.
+ *  Y2 Between leaving the line and being told, the take is still the pool's: its
+ *     memory stays, because its future is not done. It may outlive the pool by
+ *     that moment. Therefore cancel asks the line, whose memory stays for ever,
+ *     and telling touches the pool only with a hand.
+ *  Y3 One that was granted an object has it noted as its own before the lock is
+ *     dropped: an object is never nobody's.
+ *
+ * A lease that was asked for belongs to no thread (L13): the thread that asked
+ * is noted, as detached.
+ *
+ * Order table
+ * [Y1] ask | load of ctl | relaxed | - | nothing: whether the pool is closed, or takes must queue; asked again under the lock; carries nothing | -
+ */
+#include <cenote/ask.h>
+
+#include "base/error.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "pool/quick.h"
+#include "port/deadline.h"
+#include "port/port.h"
+#include "sync/future.h"
+
+/* What is inside a cen_take. */
+typedef struct asking {
+    ceni_pool_waiter waiter;
+    ceni_line *line;
+    uint64_t epoch;
+} asking;
+
+_Static_assert(sizeof(asking) <= sizeof ((cen_take *)NULL)->waiter_, "the room in a take");
+_Static_assert(offsetof(cen_take, future) == 0, "a take is its future");
+
+static asking *inside(cen_take *take)
+{
+    return (asking *)(void *)take->waiter_;
+}
+
+static cen_take *take_of(ceni_pool_waiter *waiter)
+{
+    return (cen_take *)(void *)((char *)waiter - offsetof(cen_take, waiter_));
+}
+
+static void run_done(cen_future *future)
+{
+    cen_take *take = (cen_take *)(void *)future;
+    take->done_(take);
+}
+
+void cen_take_init(cen_take *take, void (*done)(cen_take *take), cen_executor *executor)
+{
+    if (!take) return;
+    cen_future_init(&take->future);
+    take->lease = (cen_lease){.pool = NULL};
+    take->priority = CEN_PRIORITY_NORMAL;
+    take->rule = CEN_RULE_NONE;
+    take->retry_after_ns = 0;
+    take->done_ = done; /* the rest is written when it has to wait */
+    if (done && executor) cen_future_then(&take->future, executor, run_done);
+}
+
+/* ---- Being told ---------------------------------------------------------------------- */
+
+/* With a hand on the pool: for how long it waited, and why in vain. */
+static void explain(cen_take *take, cen_pool *pool, cen_status status)
+{
+    ceni_pool_waiter *waiter = &inside(take)->waiter;
+    cen_error *error = take->future.error;
+    bool refused = ceni_load_relaxed(&waiter->state) == CENI_WAIT_REFUSED; /* told by this call; carries nothing */
+    if (status == CEN_CLOSED) ceni_pool_is_closed(pool->name, error);
+    else ceni_explain_failure(pool, refused ? CEN_DRIVER : status, ceni_clock_now() - waiter->since, 0, error);
+    take->future.code = error->code;
+    ceni_line_lock(pool->line);
+    ceni_hand_drop_locked(pool);
+}
+
+static void deliver(ceni_pool_waiter *waiter, cen_status status)
+{
+    cen_take *take = take_of(waiter);
+    take->future.status = status;
+    if (status == CEN_OK) ceni_lease_fill(take->future.source_, waiter->slot, waiter->generation, &take->lease);
+    else if (waiter->hand) explain(take, waiter->hand, status);
+    ceni_future_complete(&take->future);
+}
+
+static bool withdraw(cen_future *future)
+{
+    asking *mine = inside((cen_take *)(void *)future);
+    if (!ceni_fork_is(mine->epoch)) return true; /* nobody here will ever touch it */
+    return ceni_line_withdraw(mine->line, &mine->waiter);
+}
+
+bool cen_pool_cancel(cen_take *take)
+{
+    return take && cen_future_cancel(&take->future);
+}
+
+/* ---- Asking ---------------------------------------------------------------------------- */
+
+/* It has not been in line: nobody else knows of it. */
+static cen_status refuse(cen_take *take, cen_status status)
+{
+    take->future.status = status;
+    ceni_future_complete_fresh(&take->future);
+    return CEN_OK;
+}
+
+static cen_status refuse_closed(cen_take *take, const cen_pool *pool)
+{
+    ceni_pool_is_closed(pool->name, take->future.error);
+    return refuse(take, CEN_CLOSED);
+}
+
+static cen_status refuse_explained(cen_take *take, cen_pool *pool, cen_status status)
+{
+    if (take->future.error) status = ceni_explain_failure(pool, status, 0, 0, take->future.error);
+    if (take->future.error) take->future.code = take->future.error->code;
+    return refuse(take, status);
+}
+
+/* An idle object, here and now. The next quick path, of a take too, begins with it. */
+static bool lend_idle(cen_pool *pool, cen_take *take, const char *where)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    uint64_t hint = own->hint[pool->mark % CENI_HINTS];
+    ceni_grant grant;
+    if (!ceni_idle_take(pool, hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX, &grant)) return false;
+    if (!own->armed) ceni_owner_arm();
+    uint64_t owner = ceni_thread_id();
+    own->owner_note = ceni_slot_note_of(owner, 0);
+    ceni_slot_note(pool, grant.slot, grant.generation, owner | CENI_OWNER_DETACHED, where);
+    own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant.index);
+    own->hint_word[pool->mark % CENI_HINTS] = ceni_word(grant.generation, CENI_HELD | CENI_LISTED);
+    ceni_lease_fill(pool, grant.slot, grant.generation, &take->lease);
+    return true;
+}
+
+static cen_status join(cen_pool *pool, cen_take *take, int64_t moment, const char *where)
+{
+    asking *mine = inside(take);
+    *mine = (asking){.line = pool->line, .epoch = ceni_fork_epoch()};
+    mine->waiter = (ceni_pool_waiter){.pending = true, .owner = ceni_thread_id() | CENI_OWNER_DETACHED, .where = where,
+                                      .deliver = deliver, .error = take->future.error};
+    ceni_timer_init(&mine->waiter.timer);
+    ceni_line *line = pool->line;
+    uint64_t id = pool->id;
+    int64_t now = ceni_clock_now();
+    ceni_call call = {.more = false};
+    ceni_line_lock(line);
+    cen_status status = ceni_admit_locked(pool);
+    if (status == CEN_OK) {
+        ceni_future_begin(&take->future, withdraw, pool);
+        ceni_line_join_locked(pool, &mine->waiter, now);
+        ceni_patience_set_locked(pool, &mine->waiter, moment);
+        ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    }
+    ceni_line_unlock(line);
+    if (status == CEN_CLOSED) return refuse_closed(take, pool);
+    if (status != CEN_OK) return refuse_explained(take, pool, status);
+    ceni_line_make_call(line, id, pool, &call);
+    return CEN_OK;
+}
+
+__attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_ask", take->future.error);
+    if (status != CEN_OK) return status;
+    if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an ask", take->future.error);
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [Y1] carries nothing */
+    if (ctl & CENI_CTL_CLOSED) return refuse_closed(take, pool);
+    bool tests = pool->calls.test; /* then what was idle for long is to be tested first */
+    if (!(ctl & CENI_CTL_FIRST) && !tests && lend_idle(pool, take, where)) {
+        ceni_trace_note(pool, &take->lease, __builtin_return_address(0));
+        ceni_future_complete_fresh(&take->future);
+        return CEN_OK;
+    }
+    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
+    if (ceni_deadline_is_now(deadline)) {
+        ceni_chores_wish(pool);
+        return refuse_explained(take, pool, CEN_TIMEOUT);
+    }
+    int64_t moment = ceni_deadline_moment(deadline, ceni_pool_now(pool));
+    if (moment != CENI_FOREVER) status = ceni_patience_need(pool);
+    if (status == CEN_OK) return join(pool, take, moment, where);
+    ceni_error_set(take->future.error, status, 0, "pool \"%s\": a deadline cannot be kept: %s", pool->name, cen_status_text(status));
+    return refuse(take, status);
+}
+
+cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where)
+{
+    if (!pool || !take || (take->done_ && !take->future.executor_)) return CEN_INVALID;
+    if (!ceni_future_is_fresh(&take->future)) return CEN_MISUSE;
+    if (__builtin_expect(!ceni_take_quickly(pool, CENI_OWNER_DETACHED, &take->lease, where), 0))
+        return ask_slowly(pool, deadline, take, where);
+    ceni_future_complete_fresh(&take->future);
+    return CEN_OK;
+}

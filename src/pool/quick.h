@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The quick path of a take, for those who wait and those who ask: the slot that
+ * this thread had last, by one compare and swap.
+ *
+ * Order table
+ * [Q1] take | load of ctl     | relaxed | - | nothing: whether the pool is closed, or takes must queue; carries nothing | -
+ * [Q2] take | cas of the word | seq_cst | T3 in take.c, I4 in idle.c | the object's bytes, from the last holder | it reads old bytes
+ * [Q3] note | stores of where, note | release | the loads in look.c | that they belong to the generation | a list of holders blames the last one
+ */
+#ifndef CENI_POOL_QUICK_H
+#define CENI_POOL_QUICK_H
+
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+static inline void ceni_note_lease(ceni_slot *slot, uint64_t note, const char *where)
+{
+    ceni_store_release(&slot->where, where); /* [Q3] */
+    ceni_store_release(&slot->note, note);   /* [Q3] */
+}
+
+static inline void ceni_lease_fill(cen_pool *pool, ceni_slot *slot, uint64_t generation, cen_lease *out)
+{
+    out->object = ceni_load_relaxed(&slot->object); /* came with the slot's word; carries nothing */
+    out->pool = pool;
+    out->generation = generation;
+    out->slot = slot;
+}
+
+/* The slot this thread had last, if it is idle. Calls nothing, so that it needs
+ * no stack, and guesses the slot's word, so that it need not wait for it: if
+ * nobody else had the slot since, its generation is that of the last lease. `detached`: 0, or CENI_OWNER_DETACHED. */
+static inline bool ceni_take_quickly(cen_pool *pool, uint64_t detached, cen_lease *out, const char *where)
+{
+    if (!ceni_fork_is(ceni_setting(&pool->epoch))) return false;
+    ceni_pool_own *own = ceni_pool_own_get();
+    uint32_t mark = pool->mark;
+    uint64_t index = own->hint[mark % CENI_HINTS] - ceni_note(mark, 0); /* huge if the note is of another pool */
+    if (index >= ceni_setting(&pool->quick_take)) return false;
+    if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST)) return false; /* [Q1] carries nothing */
+    ceni_slot *slot = &pool->base[index];
+    uint64_t last = own->hint_word[mark % CENI_HINTS], idle = last - (CENI_HELD - CENI_IDLE);
+    uint64_t held = last + ceni_word(!ceni_planted(generation_stays), 0);
+    if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [Q2] */
+    own->hint_word[mark % CENI_HINTS] = held;
+    uint64_t begun = ceni_word_generation(held);
+    ceni_note_lease(slot, own->owner_note | ceni_slot_note_of(detached, begun), where);
+    ceni_lease_fill(pool, slot, begun, out);
+    return true;
+}
+
+#endif
