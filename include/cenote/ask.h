@@ -62,25 +62,31 @@ CEN_API cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_ta
 CEN_API bool cen_pool_cancel(cen_take *take);
 
 /* Gives the object back as cen_pool_give does, and `future` is done when that is
- * over: the object was checked and reset and can be lent again (OK), or had to be
- * closed (DRIVER, and the text says why). Errors as cen_pool_give, and MISUSE (the future is promised
- * already): nothing is told then. REVOKED is told by the future, too. */
+ * over: OK when the driver has found it clean, or reset it, and it can be lent again,
+ * or was closed because the pool is closed or too large; DRIVER when it had to be closed because
+ * the driver said so, and the text says why. Such a future cannot be cancelled. Errors as cen_pool_give, REVOKED
+ * included, INVALID (NULL) and MISUSE (the future is promised already): nothing is told then. */
 CEN_API cen_status cen_pool_give_then(cen_lease *lease, cen_future *future);
 
-/* A close under way. Caller-owned. */
+/* A close under way. Caller-owned. The report is there when the future is done. */
 typedef struct cen_closing {
     cen_future future;
     cen_close_report report;
     /* cenote's */
-    uint64_t inside_[4];
+    void (*done_)(struct cen_closing *closing);
+    uint64_t reserved_[4];
 } cen_closing;
 
+/* Makes it ready. `done` is called once on the executor; both NULL: it is waited for by its future. */
 CEN_API void cen_closing_init(cen_closing *closing, void (*done)(cen_closing *closing), cen_executor *executor);
 
 /* Closes the pool as cen_pool_close does, and returns at once: the future is done
- * when everything is back, or with TIMEOUT when the deadline came first and what was
- * out was revoked; the report is there then. Errors: CLOSED, FORKED, INVALID, MISUSE, NO_MEMORY, SYSTEM: nothing
- * is told then. */
+ * when everything is back (OK), or when the deadline came first and what was out
+ * has been revoked (TIMEOUT), or when the pool is freed before, as if the deadline
+ * had come then. It cannot be cancelled. What is idle, and the
+ * driver does not block, is closed by this call. Errors: CLOSED, FORKED, INVALID (NULL, or `done` without an
+ * executor), MISUSE (inside a call that the pool itself made, or promised already), NO_MEMORY and SYSTEM (nobody
+ * could keep the deadline): nothing changes, and nothing is told. */
 CEN_API cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closing *closing);
 
 #ifdef __cplusplus

@@ -98,7 +98,8 @@
     X(arm_without_looking, "an inbox is armed although something is in it") \
     X(inbox_freed_under_ring, "an inbox is freed while a poster still rings its bell") \
     X(cancel_loses_the_object, "a cancel says cancelled although an object was granted") \
-    X(deadline_outlives_its_ask, "the deadline of one who was served is still kept")
+    X(deadline_outlives_its_ask, "the deadline of one who was served is still kept") \
+    X(failed_give_is_not_told, "one whose given object had to be closed is never told")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

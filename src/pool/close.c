@@ -88,7 +88,7 @@ bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
 
 /* A slot may still become idle by a give, and be lent to a take that began
  * before the close: each is looked at until it is neither. */
-static void revoke_all(cen_pool *pool)
+void ceni_close_revoke_all(cen_pool *pool)
 {
     uint32_t places = ceni_place_count(pool);
     for (uint32_t index = 0; index < places; index++) {
@@ -102,8 +102,7 @@ static void revoke_all(cen_pool *pool)
     }
 }
 
-/* Marks the pool closed; false if it was before. */
-static bool mark_closed(cen_pool *pool)
+bool ceni_close_mark(cen_pool *pool)
 {
     ceni_line_lock(pool->line);
     bool first = !(ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED); /* written under this lock; carries nothing */
@@ -115,18 +114,36 @@ static bool mark_closed(cen_pool *pool)
     return first;
 }
 
+void ceni_close_begin(cen_pool *pool, cen_close_report *report)
+{
+    ceni_keeper_retire(pool);
+    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
+    report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
+    report->idle = close_idle(pool);
+}
+
+void ceni_close_count_locked(const cen_pool *pool, cen_close_report *report)
+{
+    report->given = (uint32_t)(pool->tally.closed - pool->tally.closed_before) - report->idle;
+    report->revoked = pool->revoked;
+    report->busy = pool->live - pool->revoked;
+}
+
+cen_status ceni_close_answer(const cen_pool *pool, const cen_close_report *report, cen_error *error)
+{
+    if (report->revoked + report->busy == 0) return CEN_OK;
+    return ceni_error_set(error, CEN_TIMEOUT, 0,
+                          "pool \"%s\": at the deadline %u objects were out and were revoked, %u were being opened or closed",
+                          pool->name, report->revoked, report->busy);
+}
+
 static cen_close_report close_until(cen_pool *pool, int64_t moment)
 {
     cen_close_report report = {0};
-    ceni_keeper_retire(pool);
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
-    report.waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
-    report.idle = close_idle(pool);
-    if (!await_empty(pool, moment)) revoke_all(pool);
+    ceni_close_begin(pool, &report);
+    if (!await_empty(pool, moment)) ceni_close_revoke_all(pool);
     ceni_line_lock(pool->line);
-    report.given = (uint32_t)(pool->tally.closed - pool->tally.closed_before) - report.idle;
-    report.revoked = pool->revoked;
-    report.busy = pool->live - pool->revoked;
+    ceni_close_count_locked(pool, &report);
     ceni_line_unlock(pool->line);
     return report;
 }
@@ -136,14 +153,11 @@ cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_repor
     cen_status status = ceni_pool_check(pool, "cen_pool_close", error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", error);
-    if (!mark_closed(pool)) return ceni_pool_is_closed(pool->name, error);
+    if (!ceni_close_mark(pool)) return ceni_pool_is_closed(pool->name, error);
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
     cen_close_report report = close_until(pool, ceni_deadline_moment(deadline, ceni_clock_now()));
     if (out) *out = report;
-    if (report.revoked + report.busy == 0) return CEN_OK;
-    return ceni_error_set(error, CEN_TIMEOUT, 0,
-                          "pool \"%s\": at the deadline %u objects were out and were revoked, %u were being opened or closed",
-                          pool->name, report.revoked, report.busy);
+    return ceni_close_answer(pool, &report, error);
 }
 
 /* What is still out may be with a thread that ends and does not give it: it must find the pool then, in one of the
@@ -169,7 +183,8 @@ cen_status cen_pool_free(cen_pool *pool)
         return CEN_OK;
     }
     if (ceni_callout_inside(pool)) return CEN_MISUSE;
-    if (mark_closed(pool)) close_until(pool, 0);
+    if (ceni_close_mark(pool)) close_until(pool, 0);
+    ceni_closing_pass(pool, CENI_FOREVER);
     ceni_event_finish(pool);
     bury(pool);
     ceni_line_lock(pool->line);

@@ -3,6 +3,7 @@
 #ifndef CENI_POOL_INSIDE_H
 #define CENI_POOL_INSIDE_H
 
+#include <cenote/ask.h>
 #include <cenote/pool.h>
 
 #include "pool/gate.h"
@@ -131,6 +132,8 @@ struct cen_pool {
     int64_t rounds_period;    /* ... with this period at most */
     int64_t next_overdue;     /* when the first call of the driver may have taken too long */
     bool tests_due;           /* more idle ones are to be tested than may be at a time */
+    cen_closing *closing;     /* under way, and to be told; NULL: none */
+    int64_t closing_at;       /* its deadline */
     ceni_wheel *patient;      /* deadlines of those who ask; NULL: nobody had one yet */
     ceni_alarm alarm;
     ceni_errand errand;
@@ -458,6 +461,33 @@ cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waite
 /* Whether one may join the line: OK, CLOSED, FULL, or DRIVER if it would wait in vain. (wait.c) */
 cen_status ceni_admit_locked(cen_pool *pool);
 
+/* ---- close.c: the parts of a close ---------------------------------------------------------- */
+
+/* Marks the pool closed; false if it was before. */
+bool ceni_close_mark(cen_pool *pool);
+
+/* Sends those who wait away and closes what is idle; later what is still out is revoked. */
+void ceni_close_begin(cen_pool *pool, cen_close_report *report);
+void ceni_close_revoke_all(cen_pool *pool);
+
+/* Fills in what became of the rest; OK if nothing is left, else TIMEOUT with its text. */
+void ceni_close_count_locked(const cen_pool *pool, cen_close_report *report);
+cen_status ceni_close_answer(const cen_pool *pool, const cen_close_report *report, cen_error *error);
+
+/* ---- later.c: gives and closes that are told when they are over ----------------------------- */
+
+/* Who is to be told about what follows a give, if anybody: the caller owns the slot, and tells after it has let go of it. */
+cen_future *ceni_giving_claim(ceni_slot *slot, uint64_t generation);
+void ceni_giving_succeed(cen_future *giving);
+void ceni_giving_fail(cen_future *giving, const char *name, const char *why);
+
+/* The close that is under way, if nobody has taken it before; it has a hand, which tell drops. */
+cen_closing *ceni_closing_claim_locked(cen_pool *pool);
+void ceni_closing_tell(cen_pool *pool, cen_closing *closing);
+
+/* If its deadline has come, what is out is revoked, and it is told. */
+void ceni_closing_pass(cen_pool *pool, int64_t now);
+
 /* ---- patience.c: the deadlines of those who ask -------------------------------------------- */
 
 /* What keeps deadlines is there afterwards. Errors: NO_MEMORY, SYSTEM. */
@@ -483,6 +513,9 @@ void ceni_pending_open(cen_pool *pool, uint32_t index);
 
 /* Writes down who holds a slot, for those who list holders. */
 void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where);
+
+/* A give. If something follows it that may take its time, `giving` is told when that is over, and *kept is true; NULL: nobody is. */
+cen_status ceni_give_noting(cen_lease *lease, cen_future *giving, bool *kept);
 
 /* An object that close had taken away comes back; false if it had not. The pool may be gone then. */
 bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation);

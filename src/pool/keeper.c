@@ -88,9 +88,10 @@ void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
     if (!ceni_pool_runtime(pool)) return;
     int64_t due = sooner(sooner(pool->next_round, pool->next_overdue), ceni_gate_next(&pool->gate));
     due = sooner(due, ceni_patience_next_locked(pool));
+    if (closed_locked(pool)) due = pool->closing_at;
     bool earlier = due < ceni_load_relaxed(&pool->alarm_at); /* written under this lock; carries nothing */
     if (!earlier && !pool->alarm_refused) return;
-    if (closed_locked(pool)) return;
+    if (due == CENI_FOREVER && closed_locked(pool)) return;
     pool->alarm_refused = false;
     if (earlier) ceni_store_release(&pool->alarm_at, due); /* [H2] */
     if (call->alarm) return; /* has its hand */
@@ -386,6 +387,7 @@ static void ring(ceni_alarm *alarm)
         ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_PROBES, .index = CEN_NO_SLOT}, "an opening is tried");
     ceni_line_make_call(line, pool->id, pool, &call);
     if (round) ceni_keeper_round(pool);
+    ceni_closing_pass(pool, now);
     ceni_event_resume(pool);
     ceni_line_lock(line);
     ceni_hand_drop_locked(pool);
@@ -397,6 +399,7 @@ void ceni_keeper_init(cen_pool *pool)
     pool->alarm_at = CENI_FOREVER;
     pool->next_overdue = CENI_FOREVER;
     pool->next_round = CENI_FOREVER;
+    pool->closing_at = CENI_FOREVER;
     if (!ceni_pool_runtime(pool)) return;
     int64_t now = ceni_pool_now(pool);
     pool->next_round = pool->options.min_idle > 0 ? now : later(now, period_of(pool, &pool->options, true));

@@ -222,10 +222,12 @@ static void unlock_emptied(cen_pool *pool)
 {
     ceni_line *line = pool->line;
     bool drained = pool->live == 0 && closed_locked(pool), last = drained && pool->freed && pool->hands == 0;
+    cen_closing *told = drained ? ceni_closing_claim_locked(pool) : NULL; /* has a hand */
     if (drained) ceni_add_acq_rel(&line->turns, 1); /* [O4] */
     if (last) ceni_line_return_locked(line);
     else ceni_line_unlock(line);
     if (drained) ceni_futex_wake(&line->turns, UINT32_MAX); /* the line is there for ever */
+    if (told) ceni_closing_tell(pool, told);
     if (last) ceni_pool_release(pool);
 }
 
@@ -293,6 +295,8 @@ bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ce
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!ceni_slot_move(slot, generation, from, CENI_CLOSING)) return false;
+    cen_future *giving = ceni_giving_claim(slot, generation);
+    if (giving) ceni_giving_fail(giving, pool->name, why);
     ceni_line_lock(pool->line);
     if (from == CENI_OPENING) pool->opening--;
     ceni_place_leaves_locked(pool);
@@ -318,8 +322,13 @@ void ceni_place_publish_opened(cen_pool *pool, uint32_t index, uint64_t generati
 
 bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
-    if (ceni_idle_offer(pool, index, generation, from)) return true;
-    return ceni_place_end_from(pool, index, generation, from, "it is to be made anew");
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    bool told = from == CENI_RESETTING || from == CENI_TESTING; /* then it is the caller's, and until it is another's */
+    cen_future *giving = told ? ceni_giving_claim(slot, generation) : NULL;
+    bool over = ceni_idle_offer(pool, index, generation, from) ||
+                ceni_place_end_from(pool, index, generation, from, "it is to be made anew");
+    if (giving) ceni_giving_succeed(giving);
+    return over;
 }
 
 void ceni_pool_release_memory(cen_pool *pool)

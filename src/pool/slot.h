@@ -68,8 +68,11 @@ typedef struct ceni_slot {
     _Atomic uint64_t met;       /* the word, less its flags, that one who looks met last ... */
     _Atomic int64_t met_at;     /* ... and when it first did */
     /* the thread that entered the slot's lease as a scope */
-    uint64_t scope_generation; /* to which `scopes` belongs */
-    uint64_t scopes;           /* that are open */
+    uint64_t scope_generation; /* to which `scopes` belongs; its complement: `giving` does */
+    union {
+        uint64_t scopes; /* that are open */
+        struct cen_future *giving; /* is to be told when what follows the give is over; whoever owns the slot */
+    };
     /* under the pool's lock */
     ceni_list link; /* of idle ones in an exact order, or of those that wait for a helper */
     /* written by the slot's only owner, or under the looking lock */

@@ -1,5 +1,6 @@
 list(APPEND cenote_sources
   src/pool/ask.c
+  src/pool/later.c
   src/pool/patience.c
   src/pool/close.c
   src/pool/idle.c

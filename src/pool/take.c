@@ -278,7 +278,7 @@ static bool is_used_up(cen_pool *pool, ceni_slot *slot, uint64_t generation)
 
 /* The end of a lease of a pool whose driver looks at what comes back. The slot
  * is RESETTING first, so that one lease is checked once. */
-static bool give_checked(cen_pool *pool, uint32_t index, uint64_t generation)
+static bool give_checked(cen_pool *pool, uint32_t index, uint64_t generation, cen_future *giving, bool *kept)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (is_used_up(pool, slot, generation))
@@ -286,11 +286,16 @@ static bool give_checked(cen_pool *pool, uint32_t index, uint64_t generation)
     if (!pool->calls.check) return ceni_place_return(pool, index, generation, CENI_HELD);
     if (!ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING))
         return ceni_place_return(pool, index, generation, CENI_HELD); /* marked, or not held */
+    if (giving) {
+        slot->scope_generation = ~generation;
+        slot->giving = giving;
+        *kept = true;
+    }
     ceni_chores_check(pool, index, generation);
     return true;
 }
 
-__attribute__((noinline)) static cen_status give_slowly(cen_lease *lease)
+cen_status ceni_give_noting(cen_lease *lease, cen_future *giving, bool *kept)
 {
     uint32_t index;
     cen_status status = check_lease(lease, &index);
@@ -298,8 +303,13 @@ __attribute__((noinline)) static cen_status give_slowly(cen_lease *lease)
     cen_pool *pool = lease->pool;
     if (pool->calls.check && ceni_callout_inside(pool)) return CEN_MISUSE;
     lease->pool = NULL;
-    if (give_checked(pool, index, lease->generation)) return CEN_OK;
+    if (give_checked(pool, index, lease->generation, giving, kept)) return CEN_OK;
     return give_revoked(pool, index, lease);
+}
+
+__attribute__((noinline)) static cen_status give_slowly(cen_lease *lease)
+{
+    return ceni_give_noting(lease, NULL, NULL);
 }
 
 cen_status cen_pool_give(cen_lease *lease)

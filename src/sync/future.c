@@ -85,6 +85,11 @@ void ceni_future_begin(cen_future *future, bool (*withdraw)(cen_future *future),
     ceni_store_relaxed(&future->state_, (uint32_t)(future->executor_ ? CENI_FUTURE_ARMED : CENI_FUTURE_PENDING));
 }
 
+void ceni_future_undo(cen_future *future)
+{
+    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_FRESH); /* as above; carries nothing */
+}
+
 static void post(cen_future *future)
 {
     ceni_rank_expect_none("the executor of a future");

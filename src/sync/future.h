@@ -30,6 +30,9 @@ bool ceni_future_is_fresh(const cen_future *future);
 /* Promises it. From now on others may complete it. */
 void ceni_future_begin(cen_future *future, bool (*withdraw)(cen_future *future), void *source);
 
+/* Takes begin back: nobody else has come to know of it. */
+void ceni_future_undo(cen_future *future);
+
 /* It is done, by a fresh result that the caller has written into status, code and
  * value: whoever consumes it is told. The last touch. */
 void ceni_future_complete(cen_future *future);
