@@ -89,6 +89,14 @@
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
     X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
     X(child_closes_the_parents, "a child that makes a pool anew closes the parent's objects") \
+    X(job_not_tried_again, "a job for which no thread could be had waits for the next post") \
+    X(actor_sleeps_beside_a_message, "an actor falls asleep without a last look at its mailbox") \
+    X(actor_takes_two_turns, "whoever sends to an actor that is just empty posts a second turn") \
+    X(actor_admits_without_asking, "a place in a mailbox is counted and not asked for") \
+    X(actor_drops_twice, "a dropped message whose future was told is handed to the program too") \
+    X(actor_forgets_to_answer, "a question that its handler forgot is never answered") \
+    X(actor_cancels_too_late, "a message for later is cancelled although its alarm has rung") \
+    X(actor_watches_once, "a watchdog that lies down does not look whether something has begun") \
     X(inline_runs_within, "a job that is posted inline runs within the job that posts it") \
     X(done_wakes_nobody, "a thread that waits for a future is not woken when it is done") \
     X(keep_leaves_canceller, "a promise returns while one who cancels its future still reads it") \
@@ -99,7 +107,33 @@
     X(inbox_freed_under_ring, "an inbox is freed while a poster still rings its bell") \
     X(cancel_loses_the_object, "a cancel says cancelled although an object was granted") \
     X(deadline_outlives_its_ask, "the deadline of one who was served is still kept") \
-    X(failed_give_is_not_told, "one whose given object had to be closed is never told")
+    X(close_keeps_its_alarm, "the deadline of a close that is over keeps the pool's memory until it comes") \
+    X(some_expired_forgotten, "of many deadlines that pass at one moment only the first few are told") \
+    X(earlier_deadline_unplanned, "a deadline earlier than those before it does not bring the keeper earlier") \
+    X(asked_lease_attached, "what was asked for belongs to the thread that asked") \
+    X(ask_served_inside, "one who asks inside a call of the driver is served by the quick path") \
+    X(told_ask_keeps_no_hand, "one who is told why it got nothing does not keep the pool meanwhile") \
+    X(ask_told_twice, "one who asked and is told by another thread is told twice") \
+    X(vain_opening_counts_on, "an opening for one who asks that failed still counts as one under way") \
+    X(failed_give_is_not_told, "one whose given object had to be closed is never told") \
+    X(then_comes_too_late, "a future that is done already never tells") \
+    X(wait_stays_parked, "a wait whose deadline has passed leaves the future as if a thread slept on it") \
+    X(late_canceller_tells_nobody, "who cancels a future in the moment in which it is kept does not tell its consumer") \
+    X(fail_copies_ok, "a promise that fails with an error without a status says that all is well") \
+    X(group_keeps_members, "a group that was left is still the consumer of its members") \
+    X(inline_job_cancelled, "a thread can be cancelled within an inline job") \
+    X(inbox_last_first, "an inbox runs what was posted last first") \
+    X(inbox_never_silenced, "the bell of an inbox rings on after its jobs were taken") \
+    X(drain_has_no_end, "a drain goes on as long as its jobs post others") \
+    X(child_rings_the_parent, "a job that a child posts rings the bell of its parent") \
+    X(late_open_is_lent, "what is opened too late by a driver that is done later is lent all the same") \
+    X(done_twice_accepted, "a ticket that was done can be done again") \
+    X(overdue_call_not_cancelled, "a driver is not told that nobody wants what its call will bring") \
+    X(passed_by_in_silence, "what must be tested is passed by who cannot test it, and tested by nobody") \
+    X(newcomer_leaves_ready, "one who becomes the first in line leaves the marks that speak of the one before it") \
+    X(aging_ignored, "one of a higher priority comes first however long another has waited") \
+    X(shed_keeps_what_it_found, "one that was shed in the moment it found an object keeps it") \
+    X(late_estimate_refuses_all, "a take that finds nobody in line is refused by what is left of an old average")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

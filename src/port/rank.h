@@ -19,6 +19,7 @@
     X(DIRECTORY, "the list of every live thing")                  \
     X(LOOK, "the readings of one who looks at a pool")            \
     X(POOL, "who waits for a pool, and its places")               \
+    X(ACTOR, "what an actor was told for later, and its end")     \
     X(RUNTIMES, "the process' own runtime, and who uses which")   \
     X(RUNTIME, "alarms, errands and threads of a runtime")        \
     X(WAITLIST, "those who wait for one thing, in their order")

@@ -89,6 +89,7 @@ void ceni_watch_free(void *memory, size_t size)
         return;
     }
     world_point();
+    memory_drain_all(the_world.current); /* an allocator passes memory on through a lock */
     memory_event(&arena, 'f', true);
     size_t start = (size_t)((char *)memory - arena), grained = (size + GRAIN - 1) & ~(size_t)(GRAIN - 1);
     if (grains[start / GRAIN] != GRAIN_LIVE) ceni_world_fail("memory is freed twice, or was never allocated");
