@@ -13,7 +13,8 @@
  *     }
  *
  * A job is part of whatever it is for, so posting allocates nothing and cannot
- * fail. Once run was entered, the executor touches the job no more.
+ * fail. `post` itself never runs it: whoever posts may have more to do first. Once
+ * run was entered, the executor touches the job no more.
  *
  * Threads: post may be called from any thread, and from within a job.
  */
@@ -41,7 +42,9 @@ typedef struct cen_executor {
 /* Runs what is posted on the posting thread itself: at once if that thread is
  * not in a call of cenote, otherwise when the outermost such call has done all
  * else and holds no lock. What is posted from within such a job runs after it,
- * so the stack does not grow. */
+ * so the stack does not grow. A job that an inbox or a runtime runs is no call of
+ * cenote, but the program's code. An inline job returns: it does not end its thread
+ * nor leave by longjmp; a thread that is cancelled meanwhile ends afterwards. */
 CEN_API cen_executor *cen_inline(void);
 
 #ifdef __cplusplus

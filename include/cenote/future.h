@@ -20,11 +20,14 @@
  * whether it is done, or is a member of a group.
  *
  * Memory: from the moment it is promised until one of these, the struct is the
- * library's and must stay where it is: cancel said true; `done` was entered;
- * wait answered OK; is_done answered true. Then it is the program's again, who
- * may read status, code and value, and use it once more after cen_future_init.
+ * library's and must stay where it is: cancel said true; `done` was entered; wait
+ * answered OK; is_done answered true, and it has no `done`; its group was left,
+ * and it is done. Then it is the program's again, who may read status, code and
+ * value, and use it once more after cen_future_init.
  *
  * Threads: one thread consumes, and any thread, also the same, keeps the promise.
+ * A `done` may run on another thread than the consumer's. If it lets go of the
+ * struct, the program itself sees to it that nobody cancels it from then on.
  */
 #ifndef CENOTE_FUTURE_H
 #define CENOTE_FUTURE_H
@@ -70,19 +73,21 @@ CEN_API bool cen_future_is_done(const cen_future *future);
 
 /* Waits until it is done. A zero deadline is 30 seconds. A thread that waits for
  * something of a manual runtime does not poll it meanwhile: another one must.
- * Errors: TIMEOUT (it is still pending), INVALID (NULL, or nobody ever promised it), MISUSE (it has
- * another consumer). OK says that it is done, and future->status how. */
+ * Errors: TIMEOUT (it is still pending), INVALID (NULL, or nobody ever promised it, or it was
+ * cancelled), MISUSE (it has another consumer). OK says that it is done, and future->status how. */
 CEN_API cen_status cen_future_wait(cen_future *future, cen_deadline deadline);
 
-/* Gives it up. True: it will never be done, and its `done` is never called.
+/* Gives it up. True: it will never be done, and its `done` is never called; so
+ * it says of one that nobody has promised, and of one that was given up before.
  * False: it is done, or will be in a moment, as if nothing had been asked; what
- * it brings is yours to deal with. Exactly one of the two. Never waits for
- * whoever promised it to do its work. */
+ * it brings is yours to deal with. (Also if a thread is just waiting for it, or it
+ * is NULL.) Exactly one of the two. Never waits for whoever promised it to do its work. */
 CEN_API bool cen_future_cancel(cen_future *future);
 
 /* ---- The other side ----------------------------------------------------------- */
 
-/* Belongs to whoever keeps it, and must stay where it is until keep or fail returned. */
+/* Belongs to whoever keeps it, and must stay where it is until keep or fail returned,
+ * or is_wanted said false. */
 typedef struct cen_promise {
     CEN_ATOMIC_(uintptr_t) future_;
 } cen_promise;
@@ -96,12 +101,14 @@ CEN_API cen_status cen_promise_init(cen_promise *promise, cen_future *future);
 CEN_API bool cen_promise_keep(cen_promise *promise, void *value);
 CEN_API bool cen_promise_fail(cen_promise *promise, const cen_error *error);
 
-/* Whether anybody still waits for it: work that nobody wants can be left. */
+/* Whether it is still to be kept: not if its future was given up. Work that nobody wants can be left. */
 CEN_API bool cen_promise_is_wanted(const cen_promise *promise);
 
 /* ---- Several at once ------------------------------------------------------------ */
 
-/* A future over others. Caller-owned; must stay where it is until left. */
+/* A future over others. Caller-owned; must stay where it is until left, and so must
+ * the members and the array: they are not made ready again before. A member may be
+ * cancelled, and then never tells its group. */
 typedef struct cen_group {
     cen_future future;
     /* cenote's */
@@ -115,18 +122,19 @@ typedef struct cen_group {
 } cen_group;
 
 /* group->future is done as soon as one of the members is; its value is that
- * member, its status OK. The group is the consumer of all of them. The array must
- * stay, too. Errors: INVALID (NULL, or count is 0), MISUSE (a member has a
- * consumer): nothing changes. */
+ * member, its status OK. The group is the consumer of all of them; they may be
+ * done already, or promised later. Errors: INVALID (NULL, or count is 0, or one of
+ * them twice), MISUSE (a member has a consumer, or was given up): nothing changes. */
 CEN_API cen_status cen_any_of(cen_group *group, cen_future *const members[], size_t count);
 
 /* ... when all of them are; its value is NULL and its status OK, or the member
  * that failed first, and its status. */
 CEN_API cen_status cen_all_of(cen_group *group, cen_future *const members[], size_t count);
 
-/* Lets go of the members: those still pending have no consumer afterwards. When it
- * returns no member will touch the group, and group->future, if it was not done,
- * never will be. */
+/* Lets go of the members: none of them has a consumer afterwards, whether it is
+ * done or not. When it returns no member will touch the group, and group->future,
+ * if it was not done, never will be; if it was, and has a `done` that is still to
+ * come, it stays until that is entered. May be called there, and more than once. */
 CEN_API void cen_group_leave(cen_group *group);
 
 #ifdef __cplusplus

@@ -21,7 +21,11 @@
  *
  * Threads: anything may be posted from anywhere. One thread at a time polls,
  * arms, drains or waits: the loop's. A job may post, and may poll no inbox that
- * is just running it.
+ * is just running it. A job returns: it does not end its thread, and a thread that
+ * may be cancelled disables that while it polls, drains or waits.
+ *
+ * Fork: the child may free an inbox of its parent's, whatever is in it, and runs
+ * nothing of it. What the child posts to it wakes nobody.
  */
 #ifndef CENOTE_INBOX_H
 #define CENOTE_INBOX_H
@@ -58,7 +62,9 @@ CEN_API cen_status cen_inbox_free(cen_inbox *inbox);
 
 CEN_API cen_executor *cen_inbox_executor(cen_inbox *inbox);
 
-/* Readable when something has arrived since the loop armed it. Watch it, and never read it. */
+/* Readable when something has arrived since the loop armed it, and now and then once in vain: who
+ * posts may ring after its job was run. The next poll or drain after an arm ends it. Watch it, and
+ * never read it. */
 CEN_API int cen_inbox_fd(const cen_inbox *inbox);
 
 /* Runs at most `most` jobs that are there (0: all that are there when it is called), in the order in
@@ -74,8 +80,8 @@ CEN_API bool cen_inbox_arm(cen_inbox *inbox);
  * thousand it leaves the descriptor readable and returns. Tells how many it ran. */
 CEN_API size_t cen_inbox_drain(cen_inbox *inbox);
 
-/* For a thread without a loop: drains, and if there was nothing sleeps until
- * something arrives, or the deadline (zero: 30 seconds), and drains that. 0: the deadline has passed. */
+/* For a thread without a loop: polls, and if there was nothing sleeps until something
+ * arrives, or the deadline (zero: 30 seconds), and polls again. Does not arm. 0: the deadline has passed. */
 CEN_API size_t cen_inbox_wait(cen_inbox *inbox, cen_deadline deadline);
 
 #ifdef __cplusplus

@@ -4,11 +4,11 @@
  *
  *     FRESH ──begin──▶ PENDING ◀──park, its end──▶ PARKED ──┐
  *                      PENDING ──then──▶ ARMED ─────────────┼─complete──▶ DONE
- *     PENDING, ARMED ──cancel──▶ GIVING_UP ──let go──▶ GIVEN_UP
+ *     PENDING, ARMED ──cancel──▶ GIVING_UP ──let go──▶ GIVEN_UP ◀──cancel── FRESH
  *                                GIVING_UP ──complete──▶ DONE, told by the canceller
  *
  * Invariants
- *  F1 DONE is entered once, by the one exchange in complete. What the state was
+ *  F1 DONE is entered once, by the one exchange in complete, or the cas in settle. What the state was
  *     before tells whom to wake: PARKED the thread, ARMED the executor,
  *     GIVING_UP nobody, for the canceller sees DONE and tells.
  *  F2 The result is written before that exchange. After it whoever completes
@@ -23,17 +23,19 @@
  * one waits for the other's last step: keep, which has the word and finds
  * GIVING_UP, waits until the canceller has left the promise (LEFT); the canceller,
  * who finds the word taken, leaves it, and waits until the future is DONE. Both
- * waits are for a few steps of a call that has begun.
+ * waits are for a few steps of a call that has begun. Keep waits first, and then
+ * makes the future DONE: so a promise may also be the consumer's own, part of
+ * what it asks with, since nobody touches it once the future is done.
  *
  * Order table
- * [F1] complete      | exchange of the state   | acq_rel | F2 F3 | the result, to whoever reads it; `done` and the executor, from then | a result half written is read; the job has no `done`
+ * [F1] complete      | exchange or cas of the state | acq_rel | F2 F3 | the result, to whoever reads it; `done` and the executor, from then | a result half written is read; the job has no `done`
  * [F2] look          | load of the state       | acquire | F1 | the result | a result half written is read
  * [F3] then, park, end of a park | cas of the state | acq_rel | F1 | `done` and the executor; the result, if it is too late | the same from the other side
  * [F4] keep          | cas of the promise's word | acq_rel | F5 | that the future is there, and what its consumer wrote before | two take the future
  * [F5] cancel        | cas of the word         | acq_rel | F4 | who was first | the same
- * [F6] cancel        | cas of the state to GIVING_UP | acq_rel | F1 | that a canceller is between here and its last touch of the promise | keep returns, and the promise is gone under the canceller
+ * [F6] cancel        | cas of the state to GIVING_UP | acq_rel | F1 | the result, if it is too late; who was first, the cas itself says | one who was told "too late" reads a result half written
  * [F7] leave         | store of LEFT           | release | F8 | that the canceller touches the promise no more | its memory is used again too early
- * [F8] keep          | load of the word        | acquire | F7 | likewise | likewise
+ * [F8] keep, is_wanted | load of the word      | acquire | F5 F7 | likewise | likewise
  */
 #include "sync/future.h"
 
@@ -61,18 +63,12 @@ static void run_done(cen_job *job)
 void cen_future_init(cen_future *future)
 {
     if (!future) return;
-    *future = (cen_future){.status = CEN_OK};
-    future->job_.run = run_done;
+    ceni_future_ready(future, run_done);
 }
 
 static uint32_t state_of(const cen_future *future)
 {
     return ceni_load_acquire(&((cen_future *)(uintptr_t)future)->state_); /* [F2] */
-}
-
-bool ceni_future_is_fresh(const cen_future *future)
-{
-    return state_of(future) == CENI_FUTURE_FRESH;
 }
 
 /* ---- Being done ------------------------------------------------------------------- */
@@ -96,24 +92,16 @@ static void post(cen_future *future)
     future->executor_->post(future->executor_, &future->job_);
 }
 
-/* Tells whom what it was before says, and answers it. */
-static uint32_t finish(cen_future *future)
+/* It is DONE; tells whom what it was before says. */
+static void tell(cen_future *future, uint32_t before)
 {
-    uint32_t before = ceni_exchange_acq_rel(&future->state_, (uint32_t)CENI_FUTURE_DONE); /* [F1] */
     if (before == CENI_FUTURE_ARMED) post(future);
     if (before == CENI_FUTURE_PARKED && !ceni_planted(done_wakes_nobody)) ceni_futex_wake(&future->state_, 1);
-    return before;
 }
 
 void ceni_future_complete(cen_future *future)
 {
-    finish(future);
-}
-
-void ceni_future_complete_fresh(cen_future *future)
-{
-    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_DONE); /* its own thread's, or passed on by the executor; carries nothing */
-    if (future->executor_) post(future);
+    tell(future, ceni_exchange_acq_rel(&future->state_, (uint32_t)CENI_FUTURE_DONE)); /* [F1] */
 }
 
 /* ---- The consumer ------------------------------------------------------------------ */
@@ -127,7 +115,8 @@ cen_status cen_future_then(cen_future *future, cen_executor *executor, void (*do
     future->done_ = done;
     if (state == CENI_FUTURE_FRESH) return CEN_OK;
     uint32_t pending = CENI_FUTURE_PENDING;
-    if (!ceni_cas_acq_rel(&future->state_, &pending, (uint32_t)CENI_FUTURE_ARMED)) post(future); /* [F3] */
+    bool armed = ceni_cas_acq_rel(&future->state_, &pending, (uint32_t)CENI_FUTURE_ARMED); /* [F3] */
+    if (!armed && !ceni_planted(then_comes_too_late)) post(future);
     return CEN_OK;
 }
 
@@ -144,6 +133,7 @@ static bool park(cen_future *future, int64_t moment)
     while (state_of(future) == CENI_FUTURE_PARKED)
         if (ceni_futex_wait(&future->state_, CENI_FUTURE_PARKED, moment) == CENI_TIMED_OUT) break;
     state = CENI_FUTURE_PARKED;
+    if (ceni_planted(wait_stays_parked)) return state_of(future) == CENI_FUTURE_DONE;
     return !ceni_cas_acq_rel(&future->state_, &state, (uint32_t)CENI_FUTURE_PENDING); /* [F3] */
 }
 
@@ -161,10 +151,13 @@ cen_status cen_future_wait(cen_future *future, cen_deadline deadline)
 
 bool cen_future_cancel(cen_future *future)
 {
+    CENI_INLINE_AT_END; /* giving up may serve another, who is told when this one is over */
     if (!future) return false;
     uint32_t state = state_of(future);
-    if (state != CENI_FUTURE_PENDING && state != CENI_FUTURE_ARMED) return false;
-    if (!future->withdraw_ || !future->withdraw_(future)) return false;
+    if (state == CENI_FUTURE_GIVEN_UP) return true;
+    bool promised = state == CENI_FUTURE_PENDING || state == CENI_FUTURE_ARMED;
+    if (!promised && state != CENI_FUTURE_FRESH) return false;
+    if (promised && (!future->withdraw_ || !future->withdraw_(future))) return false;
     ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_GIVEN_UP); /* nobody else knows of it any more; carries nothing */
     return true;
 }
@@ -177,7 +170,7 @@ static void await_keep(cen_promise *promise, cen_future *future, uint32_t consum
     ceni_store_release(&promise->future_, (uintptr_t)LEFT); /* [F7] */
     ceni_backoff backoff = {0};
     while (state_of(future) != CENI_FUTURE_DONE) ceni_backoff_wait(&backoff);
-    if (consumer == CENI_FUTURE_ARMED) post(future);
+    if (consumer == CENI_FUTURE_ARMED && !ceni_planted(late_canceller_tells_nobody)) post(future);
 }
 
 static bool withdraw(cen_future *future)
@@ -209,13 +202,17 @@ static cen_future *claim(cen_promise *promise)
     return (cen_future *)word;
 }
 
+/* A canceller leaves the promise before the future is done: whoever sees that may have both. */
 static void settle(cen_promise *promise, cen_future *future)
 {
-    uint32_t before = finish(future);
+    uint32_t before = state_of(future);
     ceni_backoff backoff = {0};
-    while (before == CENI_FUTURE_GIVING_UP && !ceni_planted(keep_leaves_canceller) &&
-           ceni_load_acquire(&promise->future_) != LEFT) /* [F8] */
-        ceni_backoff_wait(&backoff);
+    do {
+        while (before == CENI_FUTURE_GIVING_UP && !ceni_planted(keep_leaves_canceller) &&
+               ceni_load_acquire(&promise->future_) != LEFT) /* [F8] */
+            ceni_backoff_wait(&backoff);
+    } while (!ceni_cas_acq_rel(&future->state_, &before, (uint32_t)CENI_FUTURE_DONE)); /* [F1] */
+    tell(future, before);
 }
 
 bool cen_promise_keep(cen_promise *promise, void *value)
@@ -234,8 +231,12 @@ bool cen_promise_fail(cen_promise *promise, const cen_error *error)
     if (!future) return false;
     future->status = error && error->status != CEN_OK ? error->status : CEN_DRIVER;
     future->code = error ? error->code : 0;
-    if (future->error && error) *future->error = *error;
-    else ceni_error_set(future->error, future->status, future->code, "%s", cen_status_text(future->status));
+    if (future->error && error) {
+        *future->error = *error;
+        if (!ceni_planted(fail_copies_ok)) future->error->status = future->status;
+    } else {
+        ceni_error_set(future->error, future->status, future->code, "%s", cen_status_text(future->status));
+    }
     settle(promise, future);
     return true;
 }

@@ -14,6 +14,9 @@
 
 #include <cenote/future.h>
 
+#include "base/atomic.h"
+#include "port/rank.h"
+
 enum {
     CENI_FUTURE_FRESH = 0, /* made ready, and nobody has promised it */
     CENI_FUTURE_PENDING,   /* promised; nobody is to be told, now */
@@ -24,8 +27,29 @@ enum {
     CENI_FUTURE_GIVEN_UP,
 };
 
-/* Whether it may be promised: it was made ready, and nobody has. */
-bool ceni_future_is_fresh(const cen_future *future);
+/* Makes it ready; `run` is its job. Field by field: to clear it as a whole is a call on its own for the compiler. */
+static inline void ceni_future_ready(cen_future *future, void (*run)(cen_job *job))
+{
+    future->status = CEN_OK;
+    future->code = 0;
+    future->value = NULL;
+    future->error = NULL;
+    future->user = NULL;
+    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_FRESH); /* its own thread's; carries nothing */
+    future->reserved_ = 0;
+    future->job_.run = run;
+    future->job_.next = NULL;
+    future->executor_ = NULL;
+    future->done_ = NULL;
+    future->withdraw_ = NULL;
+    future->source_ = NULL;
+}
+
+/* Whether it may be promised: it was made ready, and nobody has. Only whoever promises asks, so nothing comes with it. */
+static inline bool ceni_future_is_fresh(const cen_future *future)
+{
+    return ceni_load_relaxed(&((cen_future *)(uintptr_t)future)->state_) == CENI_FUTURE_FRESH; /* carries nothing */
+}
 
 /* Promises it. From now on others may complete it. */
 void ceni_future_begin(cen_future *future, bool (*withdraw)(cen_future *future), void *source);
@@ -38,7 +62,13 @@ void ceni_future_undo(cen_future *future);
 void ceni_future_complete(cen_future *future);
 
 /* The same for one that was never begun: nobody else knows of it. */
-void ceni_future_complete_fresh(cen_future *future);
+static inline void ceni_future_complete_fresh(cen_future *future)
+{
+    /* Its own thread's, or passed on by the executor; carries nothing. */
+    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_DONE);
+    ceni_rank_expect_none("the executor of a future");
+    if (future->executor_) future->executor_->post(future->executor_, &future->job_);
+}
 
 /* ---- inline.c: jobs that run on the thread that posts them ----------------------- */
 
@@ -51,5 +81,10 @@ typedef struct ceni_inline {
  * outermost pair they run, with those that they post. No lock may be held at the end. */
 void ceni_inline_begin(ceni_inline *here);
 void ceni_inline_end(ceni_inline *here);
+
+/* The same for a whole function, at whichever end it leaves. */
+#define CENI_INLINE_AT_END                                                  \
+    ceni_inline at_end __attribute__((cleanup(ceni_inline_end)));           \
+    ceni_inline_begin(&at_end)
 
 #endif

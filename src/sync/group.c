@@ -19,12 +19,10 @@
  * inline jobs, which run after it.
  *
  * Order table
- * [G1] tell  | cas of first_      | acq_rel | - | which member was first | two are
- * [G2] tell  | sub of undone_     | seq_cst | G2 of another member | its result, to whoever is last | the last one passes on a result half written
- * [G3] tell  | sub of missing_    | seq_cst | G4 | that the group is touched no more | leave returns too early
- * [G4] leave | load of missing_   | acquire | G3 | likewise | likewise
- * [G5] leave | cas of a member's state | acq_rel | F1 in future.c | who was first | a member tells a group that is gone
- * [G6] attach | cas of a member's state | acq_rel | F1 in future.c | that it tells the group; its result, if it is done | a result half written is read
+ * [G1] tell  | sub of undone_     | seq_cst | G1 of another member | its result and first_, to whoever is last | the last one passes on a result half written
+ * [G2] tell  | sub of missing_    | seq_cst | G3 | that the group is touched no more | leave returns too early
+ * [G3] leave | load of missing_   | acquire | G2 | likewise | likewise
+ * [G4] attach | cas of a member's state | acq_rel | F1 in future.c | the group's fields, to the member; its result, if it is done | a member tells a group half made (plain memory: ThreadSanitizer, in the stress)
  */
 #include "base/atomic.h"
 #include "base/plant.h"
@@ -36,7 +34,7 @@
 static void complete(cen_group *group, cen_future *member, cen_status status)
 {
     group->future.status = status;
-    group->future.code = member ? member->code : 0;
+    group->future.code = status != CEN_OK ? member->code : 0;
     group->future.value = member;
     ceni_future_complete(&group->future);
 }
@@ -44,15 +42,15 @@ static void complete(cen_group *group, cen_future *member, cen_status status)
 static void count_any(cen_group *group, cen_future *member)
 {
     cen_future *none = NULL;
-    bool first = ceni_cas_acq_rel(&group->first_, &none, member); /* [G1] */
+    bool first = ceni_cas_relaxed(&group->first_, &none, member); /* who was first, it says by itself; carries nothing */
     if (first || ceni_planted(any_of_completes_twice)) complete(group, member, CEN_OK);
 }
 
 static void count_all(cen_group *group, cen_future *member)
 {
     cen_future *none = NULL;
-    if (member->status != CEN_OK) ceni_cas_acq_rel(&group->first_, &none, member); /* [G1] */
-    if (ceni_sub_seq_cst(&group->undone_, 1) != 1) return; /* [G2] */
+    if (member->status != CEN_OK) ceni_cas_relaxed(&group->first_, &none, member); /* the next line does; carries nothing */
+    if (ceni_sub_seq_cst(&group->undone_, 1) != 1) return; /* [G1] */
     cen_future *failed = ceni_load_relaxed(&group->first_); /* written before the last count; carries nothing */
     complete(group, failed, failed ? failed->status : CEN_OK);
 }
@@ -66,15 +64,14 @@ static void told(cen_executor *executor, cen_job *job)
     ceni_inline_begin(&here);
     if (group->any_) count_any(group, member);
     else count_all(group, member);
-    ceni_sub_seq_cst(&group->missing_, 1); /* [G3] */
+    ceni_sub_seq_cst(&group->missing_, 1); /* [G2] */
     ceni_inline_end(&here);
 }
 
 static void attach(cen_group *group, cen_future *member)
 {
-    member->executor_ = &group->executor_;
     uint32_t pending = CENI_FUTURE_PENDING;
-    if (ceni_cas_acq_rel(&member->state_, &pending, (uint32_t)CENI_FUTURE_ARMED)) return; /* [G6] */
+    if (ceni_cas_acq_rel(&member->state_, &pending, (uint32_t)CENI_FUTURE_ARMED)) return; /* [G4] */
     if (pending == CENI_FUTURE_DONE) told(&group->executor_, &member->job_);
 }
 
@@ -82,17 +79,15 @@ static void let_go(cen_group *group)
 {
     ceni_backoff backoff = {0};
     for (size_t i = 0; i < group->count_; i++) {
-        cen_future *member = group->members_[i];
-        if (member->executor_ != &group->executor_) continue;
-        uint32_t armed = CENI_FUTURE_ARMED;
-        bool pending = ceni_cas_acq_rel(&member->state_, &armed, (uint32_t)CENI_FUTURE_PENDING); /* [G5] */
-        if (pending || armed == CENI_FUTURE_FRESH || armed == CENI_FUTURE_GIVEN_UP) {
-            member->executor_ = NULL;
-            ceni_sub_seq_cst(&group->missing_, 1); /* [G3] */
-        }
+        uint32_t armed = CENI_FUTURE_ARMED, pending = CENI_FUTURE_PENDING;
+        /* One that was let go of has not touched the group, and for the others we wait; carries nothing. */
+        bool left = ceni_cas_relaxed(&group->members_[i]->state_, &armed, pending);
+        if (left || armed == CENI_FUTURE_FRESH || armed == CENI_FUTURE_GIVEN_UP)
+            ceni_sub_relaxed(&group->missing_, 1); /* our own; carries nothing */
     }
-    while (ceni_load_acquire(&group->missing_) != 0 && !ceni_planted(group_left_early)) /* [G4] */
+    while (ceni_load_acquire(&group->missing_) != 0 && !ceni_planted(group_left_early)) /* [G3] */
         ceni_backoff_wait(&backoff);
+    for (size_t i = 0; i < group->count_ && !ceni_planted(group_keeps_members); i++) group->members_[i]->executor_ = NULL;
     group->count_ = 0;
 }
 
@@ -101,7 +96,8 @@ void cen_group_leave(cen_group *group)
     if (!group) return;
     let_go(group);
     if (cen_future_is_done(&group->future)) return;
-    ceni_store_relaxed(&group->future.state_, (uint32_t)CENI_FUTURE_GIVEN_UP); /* nobody else knows of it any more; carries nothing */
+    /* Nobody else knows of it any more; carries nothing. */
+    ceni_store_relaxed(&group->future.state_, (uint32_t)CENI_FUTURE_GIVEN_UP);
 }
 
 static bool withdraw(cen_future *future)
@@ -116,15 +112,29 @@ static bool is_free(const cen_future *member)
     return !member->executor_ && state != CENI_FUTURE_PARKED && state != CENI_FUTURE_GIVEN_UP;
 }
 
+/* Makes the group the consumer of them all, or of none. No member tells before
+ * attach, so the group itself need not be ready. */
+static cen_status enlist(cen_group *group, cen_future *const members[], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        cen_status status = CEN_OK;
+        if (!members[i] || members[i]->executor_ == &group->executor_) status = CEN_INVALID; /* nobody, or one of them twice */
+        else if (!is_free(members[i])) status = CEN_MISUSE;
+        if (status == CEN_OK) {
+            members[i]->executor_ = &group->executor_;
+            continue;
+        }
+        while (i-- > 0) members[i]->executor_ = NULL;
+        return status;
+    }
+    return CEN_OK;
+}
+
 static cen_status gather(cen_group *group, cen_future *const members[], size_t count, bool any)
 {
     if (!group || !members || count == 0) return CEN_INVALID;
-    for (size_t i = 0; i < count; i++) {
-        if (!members[i]) return CEN_INVALID;
-        if (!is_free(members[i])) return CEN_MISUSE;
-        for (size_t j = 0; j < i && count <= 64; j++)
-            if (members[j] == members[i]) return CEN_INVALID;
-    }
+    cen_status status = enlist(group, members, count);
+    if (status != CEN_OK) return status;
     *group = (cen_group){.members_ = members, .count_ = count, .missing_ = count, .undone_ = count, .any_ = any};
     group->executor_.post = told;
     cen_future_init(&group->future);

@@ -9,7 +9,8 @@
  *
  * Invariants
  *  B1 A job is in the stack from the cas of post until the exchange of one poll,
- *     then in `ready`, which is the loop's alone, until it runs.
+ *     and then that poll's alone: it runs it, or leaves it in `ready`, whence the
+ *     next takes it by another exchange. So however many poll at once, one runs it.
  *  B2 One that finds ARMED takes it away and rings; so of all that is posted
  *     while the loop sleeps, the first rings, and only that one.
  *  B3 A loop that was told by arm that it may sleep is rung for whatever is
@@ -23,13 +24,11 @@
  * each completion, and another one to read it.
  *
  * Order table
- * [B1] post | cas of head        | acq_rel | B2 B3 | the job's bytes; that it is there, before the bell | the loop runs a job half written
- * [B2] poll | exchange of head   | acquire | B1 | the jobs' bytes | likewise
- * [B3] arm  | cas of head        | acq_rel | B1 | that the loop sleeps, from now on | a post sees EMPTY and the loop sleeps beside its job
- * [B4] post | add to ringers, before B1 | seq_cst | B5 | that the inbox is still needed | it is freed under the ringer
- * [B5] post, free | sub of ringers, load of ringers | seq_cst | B4 | that it is needed no more | likewise
- * [B6] post, park | add to turns, load of turns | acq_rel, acquire | each other | nothing: it is the futex's word | a wake between the look and the sleep is lost
- * [B7] poll | exchange of polling, store of polling | acq_rel, release | each other | `ready`, from one loop's thread to the next | two run one job
+ * [B1] post | cas of head        | acq_rel | B2 B3 | the job's bytes; that the poster is counted in ringers; what turns was, to who adds to it | the loop runs a job half written, or frees the inbox under the ringer
+ * [B2] poll | exchange of head   | acquire | B1 | likewise | likewise
+ * [B3] arm  | cas of head        | acq_rel | B1 | that turns was read before | a wake between the look and the sleep is lost (no search delays a load: only the argument says so)
+ * [B4] post, free | sub of ringers, load of ringers | seq_cst | each other | that the inbox is touched no more | it is freed under the ringer
+ * [B5] poll | exchange of ready   | acq_rel | each other | the jobs that one poll left, to the next | it runs a job half written
  */
 #include <cenote/inbox.h>
 
@@ -53,14 +52,14 @@ struct cen_inbox {
     _Alignas(CENI_LINE) _Atomic uintptr_t head;
     _Atomic uint32_t ringers; /* who may still touch the inbox after their job was taken */
     _Atomic uint32_t turns;   /* a futex: the sleeper in wait has been woken */
-    _Atomic uint32_t polling;
+    _Atomic uint32_t polling; /* somebody does: told to jobs that would poll within, and to who would free it */
     /* fixed before use */
     uint64_t epoch;
     ceni_bell bell;
     const cen_allocator *allocator;
     /* the loop's */
-    _Alignas(CENI_LINE) cen_job *ready; /* taken from the stack, in order */
-    bool armed;                         /* since the bell was silenced last */
+    _Alignas(CENI_LINE) _Atomic(cen_job *) ready; /* taken from the stack and not run, in order */
+    _Atomic bool armed;                           /* since the bell was silenced last */
 };
 
 /* ---- Posting ------------------------------------------------------------------------ */
@@ -68,9 +67,10 @@ struct cen_inbox {
 static void rouse(cen_inbox *inbox, uintptr_t before)
 {
     if (ceni_planted(inbox_rings_nobody)) return;
-    if (before == ARMED && ceni_fork_is(inbox->epoch)) ceni_bell_ring(&inbox->bell); /* a child would ring its parent's */
+    bool ours = ceni_fork_is(inbox->epoch) || ceni_planted(child_rings_the_parent);
+    if (before == ARMED && ours) ceni_bell_ring(&inbox->bell); /* a child would ring its parent's */
     if (before == PARKED) {
-        ceni_add_acq_rel(&inbox->turns, 1); /* [B6] */
+        ceni_add_relaxed(&inbox->turns, 1); /* after B1, and its reader before B3; carries nothing */
         ceni_futex_wake(&inbox->turns, 1);
     }
 }
@@ -82,51 +82,82 @@ static void post(cen_executor *executor, cen_job *job)
     bool counted = false;
     do {
         if (before == ARMED || before == PARKED) {
-            if (!counted && !ceni_planted(inbox_freed_under_ring)) ceni_add_seq_cst(&inbox->ringers, 1); /* [B4] */
+            /* That it is counted, B1 tells; this carries nothing. */
+            if (!counted && !ceni_planted(inbox_freed_under_ring)) ceni_add_relaxed(&inbox->ringers, 1);
             counted = true;
         }
         job->next = before > PARKED ? (cen_job *)before : NULL;
     } while (!ceni_cas_acq_rel(&inbox->head, &before, (uintptr_t)job)); /* [B1] */
     if (!counted) return;
     if (before == ARMED || before == PARKED) rouse(inbox, before);
-    if (!ceni_planted(inbox_freed_under_ring)) ceni_sub_seq_cst(&inbox->ringers, 1); /* [B5] */
+    if (!ceni_planted(inbox_freed_under_ring)) ceni_sub_seq_cst(&inbox->ringers, 1); /* [B4] */
 }
 
 /* ---- Polling -------------------------------------------------------------------------- */
 
-/* Takes all that was posted and appends it to what is ready. */
-static void fetch(cen_inbox *inbox)
+static cen_job *turned_round(cen_job *job)
 {
-    uintptr_t word = ceni_exchange_acquire(&inbox->head, (uintptr_t)EMPTY); /* [B2] */
-    if (inbox->armed) ceni_bell_silence(&inbox->bell);
-    inbox->armed = false;
     cen_job *turned = NULL;
-    for (cen_job *job = word > PARKED ? (cen_job *)word : NULL, *next; job; job = next) {
+    for (cen_job *next; job; job = next) {
         next = job->next;
         job->next = turned;
         turned = job;
     }
-    cen_job **end = &inbox->ready;
+    return turned;
+}
+
+static cen_job *appended(cen_job *older, cen_job *newer)
+{
+    cen_job **end = &older;
     while (*end) end = &(*end)->next;
-    *end = turned;
+    *end = newer;
+    return older;
+}
+
+static cen_job *left(cen_inbox *inbox)
+{
+    if (!ceni_load_relaxed(&inbox->ready)) return NULL; /* mostly; a guess; carries nothing */
+    return ceni_exchange_acq_rel(&inbox->ready, NULL); /* [B5] */
+}
+
+/* All there is, in order. */
+static cen_job *fetch(cen_inbox *inbox)
+{
+    uintptr_t word = ceni_exchange_acquire(&inbox->head, (uintptr_t)EMPTY); /* [B2] */
+    if (ceni_load_relaxed(&inbox->armed)) { /* the loop's own; carries nothing */
+        ceni_store_relaxed(&inbox->armed, false); /* likewise; carries nothing */
+        if (!ceni_planted(inbox_never_silenced)) ceni_bell_silence(&inbox->bell);
+    }
+    cen_job *posted = word > PARKED ? (cen_job *)word : NULL, *older = left(inbox);
+    if (!ceni_planted(inbox_last_first)) posted = turned_round(posted);
+    return older ? appended(older, posted) : posted;
+}
+
+/* Jobs that were not run wait for the next poll, before all that is posted since. */
+static void leave(cen_inbox *inbox, cen_job *batch)
+{
+    for (cen_job *others; batch; batch = others ? appended(others, left(inbox)) : NULL)
+        others = ceni_exchange_acq_rel(&inbox->ready, batch); /* [B5] */
 }
 
 static bool begin(cen_inbox *inbox)
 {
-    return inbox && ceni_fork_is(inbox->epoch) && !ceni_exchange_acq_rel(&inbox->polling, 1u); /* [B7] */
+    if (!inbox || !ceni_fork_is(inbox->epoch)) return false;
+    if (ceni_load_relaxed(&inbox->polling)) return false; /* B1 holds anyway; carries nothing */
+    ceni_store_relaxed(&inbox->polling, 1u); /* likewise; carries nothing */
+    return true;
 }
 
 static void end(cen_inbox *inbox)
 {
-    ceni_store_release(&inbox->polling, 0u); /* [B7] */
+    ceni_store_relaxed(&inbox->polling, 0u); /* likewise; carries nothing */
 }
 
-/* Runs up to `most` of what is ready; 0: all of it that was there at first. */
-static size_t run(cen_inbox *inbox, size_t most)
+/* Runs up to `most` of what is there; 0: all of it that was there at first. */
+static size_t poll_once(cen_inbox *inbox, size_t most)
 {
     size_t count = 0;
-    cen_job *batch = inbox->ready;
-    inbox->ready = NULL;
+    cen_job *batch = fetch(inbox);
     while (batch && (most == 0 || count < most)) {
         cen_job *job = batch;
         batch = job->next;
@@ -134,14 +165,8 @@ static size_t run(cen_inbox *inbox, size_t most)
         ceni_rank_expect_none("a job of an inbox");
         job->run(job);
     }
-    inbox->ready = batch; /* nobody else fetched meanwhile: `polling` is ours */
+    if (batch) leave(inbox, batch);
     return count;
-}
-
-static size_t poll_once(cen_inbox *inbox, size_t most)
-{
-    if (!inbox->ready || most == 0) fetch(inbox);
-    return run(inbox, most);
 }
 
 size_t cen_inbox_poll(cen_inbox *inbox, size_t most)
@@ -155,7 +180,7 @@ size_t cen_inbox_poll(cen_inbox *inbox, size_t most)
 /* From EMPTY to ARMED or PARKED; false if something is there. */
 static bool arm(cen_inbox *inbox, uintptr_t how)
 {
-    if (inbox->ready) return false;
+    if (ceni_load_relaxed(&inbox->ready)) return false; /* the loop's own; carries nothing */
     uintptr_t head = EMPTY;
     if (ceni_cas_acq_rel(&inbox->head, &head, how)) return true; /* [B3] */
     return head == how || ceni_planted(arm_without_looking);
@@ -165,7 +190,7 @@ bool cen_inbox_arm(cen_inbox *inbox)
 {
     if (!begin(inbox)) return false;
     bool armed = arm(inbox, ARMED);
-    inbox->armed |= armed;
+    if (armed) ceni_store_relaxed(&inbox->armed, true); /* the loop's own; carries nothing */
     end(inbox);
     return armed;
 }
@@ -175,11 +200,11 @@ size_t cen_inbox_drain(cen_inbox *inbox)
     if (!begin(inbox)) return 0;
     size_t count = 0;
     bool armed = false;
-    while (!armed && count < DRAIN_MOST) {
+    while (!armed && (count < DRAIN_MOST || ceni_planted(drain_has_no_end))) {
         count += poll_once(inbox, 0);
         armed = arm(inbox, ARMED);
     }
-    inbox->armed = true;
+    ceni_store_relaxed(&inbox->armed, true); /* the loop's own; carries nothing */
     if (!armed) ceni_bell_ring(&inbox->bell);
     end(inbox);
     return count;
@@ -189,7 +214,7 @@ size_t cen_inbox_drain(cen_inbox *inbox)
 static void sleep_until(cen_inbox *inbox, int64_t moment)
 {
     for (;;) {
-        uint32_t seen = ceni_load_acquire(&inbox->turns); /* [B6] */
+        uint32_t seen = ceni_load_relaxed(&inbox->turns); /* before B3; carries nothing */
         if (!arm(inbox, PARKED)) return;
         if (ceni_futex_wait(&inbox->turns, seen, moment) == CENI_TIMED_OUT) return;
     }
@@ -247,12 +272,13 @@ cen_status cen_inbox_free(cen_inbox *inbox)
     if (!inbox) return CEN_OK;
     bool ours = ceni_fork_is(inbox->epoch);
     if (ours && !begin(inbox)) return CEN_BUSY;
-    if (ours && (inbox->ready || ceni_load_acquire(&inbox->head) > PARKED)) { /* [B2] */
+    /* Nobody posts any more; carries nothing. */
+    if (ours && (ceni_load_relaxed(&inbox->ready) || ceni_load_relaxed(&inbox->head) > PARKED)) {
         end(inbox);
         return CEN_BUSY;
     }
     ceni_backoff backoff = {0};
-    while (ours && ceni_load_seq_cst(&inbox->ringers) != 0) ceni_backoff_wait(&backoff); /* [B5] */
+    while (ours && ceni_load_seq_cst(&inbox->ringers) != 0) ceni_backoff_wait(&backoff); /* [B4] */
     ceni_bell_fini(&inbox->bell);
     ceni_free(inbox->allocator, inbox, sizeof *inbox, CENI_LINE);
     return CEN_OK;

@@ -13,6 +13,9 @@
  * The naive version runs the job where it is posted: a `done` that gives an
  * object completes the next future, whose `done` gives an object, and the stack
  * is as deep as the line is long.
+ *
+ * The record is on the stack: a thread that is cancelled in a job would leave it
+ * behind for its own exit hooks to write to. So jobs run with cancellation held.
  */
 #include "sync/future.h"
 
@@ -54,11 +57,13 @@ void ceni_inline_end(ceni_inline *here)
 {
     ceni_inline **open = outermost();
     if (*open != here) return;
+    int cancel = here->first && !ceni_planted(inline_job_cancelled) ? ceni_cancel_hold() : -1;
     for (cen_job *job; (job = take_first(here));) {
         ceni_rank_expect_none("an inline job");
         job->run(job);
     }
     *open = NULL;
+    if (cancel >= 0) ceni_cancel_release(cancel);
 }
 
 static void post(cen_executor *executor, cen_job *job)

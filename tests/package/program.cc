@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A C++ program outside the tree: a pool with a driver, options, CEN_WITH, an exception, a queue. */
+/* A C++ program outside the tree: a pool with a driver, options, CEN_WITH, an exception, a queue, futures and an inbox. */
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -145,6 +145,46 @@ void pass_through_a_queue()
     cen_queue_free(queue);
 }
 
+int told;
+
+extern "C" {
+static void tell(cen_future *future)
+{
+    told += *static_cast<int *>(future->value);
+}
+
+static void run_job(cen_job *)
+{
+    told++;
+}
+}
+
+void complete_futures()
+{
+    cen_inbox *inbox = nullptr;
+    expect_that(cen_inbox_new(nullptr, &inbox, nullptr) == CEN_OK && cen_inbox_fd(inbox) >= 0, "an inbox has a descriptor");
+    int value = 7;
+    cen_future futures[2];
+    cen_promise promises[2];
+    for (int i = 0; i < 2; i++) {
+        cen_future_init(&futures[i]);
+        expect_that(cen_promise_init(&promises[i], &futures[i]) == CEN_OK, "a future can be promised");
+    }
+    cen_future *const members[] = {&futures[0], &futures[1]};
+    cen_group group;
+    expect_that(cen_all_of(&group, members, 2) == CEN_OK, "futures can be put into a group");
+    expect_that(cen_future_cancel(&group.future), "and taken out");
+    cen_group_leave(&group);
+    expect_that(cen_future_then(&futures[0], cen_inbox_executor(inbox), tell) == CEN_OK, "a future can tell an inbox");
+    expect_that(cen_promise_keep(&promises[0], &value) && cen_promise_keep(&promises[1], nullptr), "promises can be kept");
+    expect_that(cen_future_wait(&futures[1], CEN_NOW) == CEN_OK && futures[1].status == CEN_OK, "a future can be waited for");
+    expect_that(cen_inbox_drain(inbox) == 1 && told == value, "an inbox runs what arrived");
+    cen_job job = {run_job, nullptr};
+    cen_inline()->post(cen_inline(), &job);
+    expect_that(told == value + 1, "a job can be run inline");
+    expect_that(cen_inbox_free(inbox) == CEN_OK, "an inbox can be freed");
+}
+
 } // namespace
 
 int main()
@@ -164,6 +204,7 @@ int main()
     expect_that(cen_pool_free(pool) == CEN_OK, "it is freed");
     expect_that(counted.opened == 3 && counted.closed == 3, "whatever was opened was closed");
     pass_through_a_queue();
+    complete_futures();
     std::printf("C++ %ld: %s\n", __cplusplus, surprises ? "that is not what was promised" : "as promised");
     return surprises ? 1 : 0;
 }
