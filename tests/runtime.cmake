@@ -3,6 +3,7 @@
 # seam; all else in a world, in virtual time.
 cenote_test(unit/runtime/alarm_test.c WORLD)
 cenote_test(unit/runtime/errand_test.c WORLD)
+cenote_test(unit/runtime/executor_test.c WORLD)
 cenote_test(unit/runtime/life_test.c WORLD)
 cenote_test(unit/runtime/manual_test.c WORLD)
 cenote_test(unit/runtime/poll_test.c REAL)
@@ -14,6 +15,7 @@ cenote_test(faults/runtime_faults_test.c WORLD support/faults.c)
 # Under every schedule
 cenote_test(explore/runtime_alarm_test.c WORLD)
 cenote_test(explore/runtime_errand_test.c WORLD)
+cenote_test(explore/runtime_executor_test.c WORLD)
 cenote_test(explore/runtime_life_test.c WORLD)
 cenote_test(explore/runtime_manual_test.c WORLD)
 

@@ -43,6 +43,7 @@
 
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
+#include <cenote/executor.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -68,7 +69,7 @@ CEN_API cen_status cen_runtime_new(const cen_runtime_options *options, cen_runti
 
 /* Ends the threads, waits for them and gives the memory back. NULL is allowed.
  * Errors: BUSY (a pool that uses it has not been freed, something of one is
- * still out, or another thread polls it), MISUSE (from one of its own threads, or
+ * still out, a job waits to be run, or another thread polls it), MISUSE (from one of its own threads, or
  * from within its poll): nothing changes. */
 CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
 
@@ -95,8 +96,26 @@ CEN_API int64_t cen_runtime_now(const cen_runtime *runtime);
  * what it runs, or what poll runs), FORKED. */
 CEN_API cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns);
 
+/* The runtime as an executor. Jobs run on its helper threads, where they may
+ * block: one never holds up another, and none has an order among the others. In
+ * a manual runtime they run in poll and advance, one after the other, as they were
+ * posted. Posting allocates nothing and cannot fail: if no thread can be had the
+ * job waits for the helpers there are, for the next post, or for the keeper,
+ * which tries ten times a second.
+ *
+ * NULL: the process' own runtime. Each job counts as a user of it from post until
+ * it has returned, so the runtime is there while there are jobs, and goes
+ * with the last: whoever posts now and then, and has no pool or actor, has threads
+ * begun and ended for each job. If there is no memory to make it, the job waits for
+ * the next post, or for the next pool or actor that uses it.
+ *
+ * An explicit one is freed when no job is queued; free waits for jobs that run,
+ * which may post more. In the child of a fork, jobs that are posted to the
+ * parent's runtime run on the child's own; those of before the fork are the parent's. */
+CEN_API cen_executor *cen_runtime_executor(cen_runtime *runtime);
+
 typedef struct cen_runtime_stats {
-    uint32_t users;   /* pools */
+    uint32_t users;   /* pools, actors, and jobs posted to the process' own */
     uint32_t helpers; /* threads for calls that may block */
     uint32_t busy;    /* of these, in a call */
     uint32_t queued;  /* calls that wait for a helper */

@@ -45,7 +45,7 @@ void ceni_errand_init(ceni_errand *errand, void (*run)(ceni_errand *errand))
 
 /* ---- The list ---------------------------------------------------------------------- */
 
-static void queue_locked(cen_runtime *runtime, ceni_errand *errand)
+static void add_locked(cen_runtime *runtime, ceni_errand *errand)
 {
     runtime->queued++;
     if (errand->wanted++ == 0) ceni_list_push_back(&runtime->errands, &errand->link);
@@ -151,16 +151,14 @@ static int64_t to_come_locked(const cen_runtime *runtime)
     return (int64_t)runtime->spare + runtime->underway;
 }
 
-/* Sees to it that there is a helper for one errand more. More than one is
- * started if earlier starts have failed. */
-static cen_status have_helper_locked(cen_runtime *runtime)
+bool ceni_helpers_have_locked(cen_runtime *runtime, uint32_t more)
 {
-    while (to_come_locked(runtime) <= runtime->queued) {
+    if (runtime->manual) return true;
+    while (to_come_locked(runtime) < (int64_t)runtime->queued + more) {
         if (runtime->helpers > 0 && ceni_planted(errand_waits_for_the_busy)) break;
-        if (start_helper_locked(runtime) == CEN_OK) continue;
-        return runtime->helpers > 0 || runtime->underway > 0 ? CEN_OK : CEN_SYSTEM;
+        if (start_helper_locked(runtime) != CEN_OK) return false;
     }
-    return CEN_OK;
+    return true;
 }
 
 /* The word of an idle helper that is to be woken, if the awake are too few. */
@@ -175,17 +173,21 @@ static _Atomic uint32_t *call_helper_locked(cen_runtime *runtime)
     return &helper->called;
 }
 
+_Atomic uint32_t *ceni_errand_queue_locked(cen_runtime *runtime, ceni_errand *errand)
+{
+    add_locked(runtime, errand);
+    if (runtime->manual) ceni_manual_note_locked(runtime, INT64_MIN);
+    return call_helper_locked(runtime);
+}
+
 cen_status ceni_errand_post(cen_runtime *runtime, ceni_errand *errand)
 {
     ceni_runtime_lock(runtime);
-    cen_status status = runtime->manual ? CEN_OK : have_helper_locked(runtime);
-    if (status != CEN_OK) {
+    if (!ceni_helpers_have_locked(runtime, 1) && runtime->helpers == 0 && runtime->underway <= 0) {
         ceni_runtime_unlock(runtime);
-        return status;
+        return CEN_SYSTEM;
     }
-    queue_locked(runtime, errand);
-    if (runtime->manual) ceni_manual_note_locked(runtime, INT64_MIN);
-    _Atomic uint32_t *word = call_helper_locked(runtime);
+    _Atomic uint32_t *word = ceni_errand_queue_locked(runtime, errand);
     ceni_runtime_unlock(runtime);
     /* The errand may have been run by now, and the helper be gone: the address is only a name. */
     if (word) ceni_futex_wake(word, 1);

@@ -22,7 +22,15 @@ typedef struct ceni_runtime_thread {
     _Atomic uint32_t called; /* 1: there is, or was, something to do */
 } ceni_runtime_thread;
 
+/* Jobs that wait for a helper; see jobs.c. */
+typedef struct ceni_jobs {
+    ceni_errand errand; /* wanted once for each of them */
+    cen_job *first, *last;
+} ceni_jobs;
+
 struct cen_runtime {
+    cen_executor executor; /* first, so that one is the other */
+
     /* fixed when it is made */
     uint64_t epoch; /* of the process that made it */
     const cen_allocator *allocator;
@@ -51,6 +59,11 @@ struct cen_runtime {
     uint32_t idle_count; /* of these, asleep and not called */
     int32_t underway;    /* started and not arrived; see I3 there for when it is -1 */
     ceni_list idle;      /* the last to fall idle first, so that the surplus lingers out */
+
+    /* jobs, jobs.c */
+    ceni_jobs jobs;    /* posted to this runtime */
+    ceni_jobs counted; /* posted to the process' own, whichever that is: each is a user */
+    ceni_alarm retry;  /* set while there were too few threads */
 
     /* threads, threads.c */
     uint32_t threads;    /* keeper and helpers, from before the start to the departure */
@@ -104,13 +117,35 @@ static inline void ceni_word_turn_locked(_Atomic uint32_t *word)
 }
 
 /* runtime.c */
+cen_runtime *ceni_runtime_join_or_keep(cen_job *job); /* the process' own, joined; NULL: no memory, and the job is kept for it */
 void ceni_runtime_release(cen_runtime *runtime); /* the memory, when nobody is left */
 
 /* keeper.c: calls the first alarm whose moment is `now` or earlier. */
 ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now);
 
+/* Sets an alarm as ceni_alarm_set does; the word, if it is not NULL, is to be
+ * woken when the mutex has been dropped. */
+_Atomic uint32_t *ceni_alarm_set_locked(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, bool *moved, cen_status *had);
+
 /* errands.c: runs the first errand that is wanted. */
 ceni_ran ceni_errands_run_locked(cen_runtime *runtime);
+
+/* Sees to it that there is a helper for each errand that is queued and for
+ * `more`, also for those for which earlier starts have failed; drops the mutex
+ * meanwhile. False: there are too few, and no thread can be had. */
+bool ceni_helpers_have_locked(cen_runtime *runtime, uint32_t more);
+
+/* Queues it, whoever is there to run it. The word, if it is not NULL, is to be
+ * woken when the mutex has been dropped. */
+_Atomic uint32_t *ceni_errand_queue_locked(cen_runtime *runtime, ceni_errand *errand);
+
+/* jobs.c */
+void ceni_jobs_init(cen_runtime *runtime);
+void ceni_jobs_post_counted(cen_runtime *runtime, cen_job *job); /* leaves the runtime when it has run */
+static inline bool ceni_jobs_wait_locked(const cen_runtime *runtime)
+{
+    return runtime->jobs.first || runtime->counted.first;
+}
 
 /* threads.c: the life of keeper and helpers; see there. */
 cen_status ceni_runtime_start(cen_runtime *runtime, const char *role, void (*run)(void *));

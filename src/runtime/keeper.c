@@ -101,21 +101,35 @@ static bool call_keeper_locked(cen_runtime *runtime, int64_t moment, bool moved)
 
 /* ---- Set and unset ----------------------------------------------------------------- */
 
-bool ceni_alarm_set(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, cen_status *status)
+_Atomic uint32_t *ceni_alarm_set_locked(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, bool *moved, cen_status *had)
 {
-    bool call = false;
-    cen_status had = CEN_OK;
-    ceni_runtime_lock(runtime);
-    if (!runtime->manual) had = have_keeper_locked(runtime);
-    bool moved = ceni_wheel_cancel(&runtime->wheel, &alarm->timer);
+    *had = runtime->manual ? CEN_OK : have_keeper_locked(runtime);
+    *moved = ceni_wheel_cancel(&runtime->wheel, &alarm->timer);
     ceni_wheel_insert(&runtime->wheel, &alarm->timer, moment);
     if (runtime->manual) ceni_manual_note_locked(runtime, moment);
-    else call = call_keeper_locked(runtime, moment, moved);
+    else if (call_keeper_locked(runtime, moment, *moved)) return &runtime->keeper_turns;
+    return NULL;
+}
+
+bool ceni_alarm_set(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, cen_status *status)
+{
+    bool moved;
+    cen_status had;
+    ceni_runtime_lock(runtime);
+    _Atomic uint32_t *word = ceni_alarm_set_locked(runtime, alarm, moment, &moved, &had);
     ceni_runtime_unlock(runtime);
     /* The alarm may have been called by now, and all be gone: the address is only a name. */
-    if (call) ceni_futex_wake(&runtime->keeper_turns, 1);
+    if (word) ceni_futex_wake(word, 1);
     if (status) *status = had;
     return moved;
+}
+
+cen_status ceni_alarm_need_keeper(cen_runtime *runtime)
+{
+    ceni_runtime_lock(runtime);
+    cen_status status = runtime->manual ? CEN_OK : have_keeper_locked(runtime);
+    ceni_runtime_unlock(runtime);
+    return status;
 }
 
 bool ceni_alarm_unset(cen_runtime *runtime, ceni_alarm *alarm)

@@ -23,6 +23,8 @@
  * I2  process.own has users; it is NULL as soon as there are none.
  * I3  Whoever takes a runtime from process.own holds that lock until it has
  *     counted itself or has done with it.
+ * I4  A job is kept only while there is no process.own, for lack of memory.
+ *     Whoever makes one, or joins it, takes what is kept along.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
@@ -49,6 +51,7 @@ static const int64_t default_linger_ns = INT64_C(10000000000);
 static CENI_STATIC struct {
     ceni_mutex mutex; /* rank RUNTIMES */
     cen_runtime *own; /* NULL: there is none */
+    cen_job *kept, *kept_last; /* jobs for which it could not be made; none while it is there */
 } process;
 static CENI_STATIC _Atomic uint64_t claimed_by; /* the epoch of the process whose it is to be */
 static CENI_STATIC _Atomic uint64_t ready_for;  /* and of the one whose it is */
@@ -63,6 +66,7 @@ static void process_lock(void)
         } else if (ceni_cas_relaxed(&claimed_by, &claim, epoch)) { /* carries nothing: decides who */
             process.mutex = (ceni_mutex){0};
             process.own = NULL;
+            process.kept = NULL;
             ceni_store_release(&ready_for, epoch); /* [R2] */
         }
     }
@@ -96,6 +100,7 @@ static cen_runtime *make(const cen_runtime_options *o)
     ceni_list_init(&runtime->idle);
     ceni_list_init(&runtime->members);
     ceni_wheel_init(&runtime->wheel, ceni_runtime_now(runtime));
+    ceni_jobs_init(runtime);
     return runtime;
 }
 
@@ -107,14 +112,24 @@ void ceni_runtime_release(cen_runtime *runtime)
 
 /* ---- Users ---------------------------------------------------------------------------------- */
 
-/* Counts a user of the process' own; `made` becomes it if there is none. */
+/* Counts a user of the process' own; `made` becomes it if there is none. What
+ * was kept for it is counted and posted. */
 static cen_runtime *join_own(cen_runtime *made)
 {
     process_lock();
     if (!process.own) process.own = made;
     cen_runtime *own = process.own;
-    if (own) own->users++;
+    cen_job *kept = own ? process.kept : NULL;
+    if (own) {
+        own->users++;
+        process.kept = NULL;
+        for (cen_job *job = kept; job; job = job->next) own->users++;
+    }
     process_unlock();
+    for (cen_job *next; kept; kept = next) {
+        next = kept->next;
+        ceni_jobs_post_counted(own, kept);
+    }
     return own;
 }
 
@@ -131,6 +146,24 @@ static cen_status join_or_make_own(cen_runtime **out)
     }
     *out = found;
     return CEN_OK;
+}
+
+cen_runtime *ceni_runtime_join_or_keep(cen_job *job)
+{
+    cen_runtime *own;
+    if (join_or_make_own(&own) == CEN_OK) return own;
+    process_lock();
+    own = process.own; /* another thread may have had more luck meanwhile */
+    if (own) {
+        own->users++;
+    } else {
+        job->next = NULL;
+        if (process.kept) process.kept_last->next = job;
+        else process.kept = job;
+        process.kept_last = job;
+    }
+    process_unlock();
+    return own;
 }
 
 cen_status ceni_runtime_join(cen_runtime *runtime, cen_runtime **out)
@@ -201,7 +234,7 @@ static cen_status end_refused(cen_runtime *runtime)
     process_lock();
     ceni_runtime_lock(runtime);
     bool inside = ceni_runtime_is_member_locked(runtime) || runtime->runner == ceni_thread_id();
-    bool busy = runtime->users > 0 || runtime->runner;
+    bool busy = runtime->users > 0 || runtime->runner || ceni_jobs_wait_locked(runtime);
     ceni_runtime_unlock(runtime);
     process_unlock();
     return inside ? CEN_MISUSE : busy ? CEN_BUSY : CEN_OK;

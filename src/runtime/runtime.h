@@ -68,6 +68,10 @@ void ceni_errand_init(ceni_errand *errand, void (*run)(ceni_errand *errand));
  * NULL, says SYSTEM; the alarm is set all the same. */
 bool ceni_alarm_set(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, cen_status *status);
 
+/* Sees to it that alarms that are set from now on will be due: a thread is there that keeps time, until the runtime
+ * ends. Errors: SYSTEM. */
+cen_status ceni_alarm_need_keeper(cen_runtime *runtime);
+
 /* True: it was set and will not be due. False: it was not set, or its call has begun. */
 bool ceni_alarm_unset(cen_runtime *runtime, ceni_alarm *alarm);
 

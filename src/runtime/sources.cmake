@@ -1,5 +1,6 @@
 list(APPEND cenote_sources
   src/runtime/errands.c
+  src/runtime/jobs.c
   src/runtime/keeper.c
   src/runtime/manual.c
   src/runtime/runtime.c

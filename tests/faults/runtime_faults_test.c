@@ -5,7 +5,7 @@
  */
 #include "support/faults.h"
 #include "support/world.h"
-#include "unit/runtime/runtimes.h"
+#include "unit/runtime/tasks.h"
 
 static const int64_t second = 1000000000;
 
@@ -215,5 +215,113 @@ TEST(a_runtime_ends_although_nothing_can_be_had_any_more)
     ceni_fault_arm(CENI_FAULT_ANY & ~(unsigned)CENI_FAULT_WAIT, 1);
     free_it();
     expect(!ceni_fault_disarm()); /* it did not even ask */
+    expect_equal(ceni_world_bytes(), 0);
+}
+
+/* ---- Jobs, which cannot be refused ------------------------------------------------------ */
+
+static task tasks[2];
+
+static void make_with_tasks(cen_runtime *made)
+{
+    runtime = made;
+    for (int i = 0; i < 2; i++) init_task(&tasks[i], cen_runtime_executor(made));
+}
+
+static void post_without_thread(task *one, unsigned nth)
+{
+    ceni_fault_arm(CENI_FAULT_THREAD, nth);
+    post_task(one);
+    expect(ceni_fault_disarm());
+    ceni_world_settle();
+}
+
+TEST(a_job_for_which_no_thread_can_be_had_is_tried_again_by_the_keeper)
+{
+    make_with_tasks(make_runtime(.name = NULL));
+    post_without_thread(&tasks[0], 1);
+    expect_equal(runs_of(&tasks[0]), 0);
+    expect_equal(cen_runtime_free(runtime), CEN_BUSY);
+    pass(second / 10);
+    expect_equal(ceni_load_seq_cst(&tasks[0].ended), 1);
+    expect_equal(look_at(runtime).timers, 0);
+    free_it();
+}
+
+TEST(the_keeper_tries_again_until_there_is_a_thread)
+{
+    make_with_tasks(make_runtime(.name = NULL));
+    post_without_thread(&tasks[0], 1);
+    for (int i = 0; i < 5; i++) {
+        ceni_fault_arm(CENI_FAULT_THREAD, 1);
+        pass(second / 10);
+        expect(ceni_fault_disarm());
+        expect_equal(runs_of(&tasks[0]), 0);
+    }
+    pass(second / 10);
+    expect_equal(ceni_load_seq_cst(&tasks[0].ended), 1);
+    free_it();
+}
+
+TEST(a_job_for_which_no_thread_can_be_had_is_tried_again_at_the_next_post)
+{
+    make_with_tasks(make_runtime(.name = NULL));
+    block_task(&tasks[0]);
+    post_without_thread(&tasks[0], 1);
+    expect_equal(runs_of(&tasks[0]), 0);
+    post_task(&tasks[1]);
+    ceni_world_settle();
+    expect_equal(runs_of(&tasks[0]), 1);
+    expect_equal(ceni_load_seq_cst(&tasks[1].ended), 1);
+    unblock_task(&tasks[0]);
+    ceni_world_settle();
+    free_it();
+}
+
+/* A helper is there, but it blocks: the second has one of its own as soon as one can be had. */
+TEST(a_job_that_found_no_further_helper_does_not_wait_for_one_that_blocks)
+{
+    make_with_tasks(make_runtime(.name = NULL));
+    block_task(&tasks[0]);
+    post_task(&tasks[0]);
+    ceni_world_settle();
+    post_without_thread(&tasks[1], 1);
+    expect_equal(runs_of(&tasks[1]), 0);
+    pass(second / 10);
+    expect_equal(ceni_load_seq_cst(&tasks[1].ended), 1);
+    unblock_task(&tasks[0]);
+    free_it();
+}
+
+TEST(jobs_for_which_there_is_no_memory_for_the_process_own_wait_for_the_next)
+{
+    make_with_tasks(NULL);
+    ceni_fault_arm(CENI_FAULT_ALLOC, 1);
+    post_task(&tasks[0]);
+    expect(ceni_fault_disarm());
+    ceni_world_settle();
+    expect_equal(runs_of(&tasks[0]), 0);
+    expect_equal(look_at(NULL).users, 0);
+    post_task(&tasks[1]);
+    ceni_world_settle();
+    expect_equal(ceni_load_seq_cst(&tasks[0].ended), 1);
+    expect_equal(ceni_load_seq_cst(&tasks[1].ended), 1);
+    expect_equal(look_at(NULL).users, 0);
+    expect_equal(ceni_world_bytes(), 0);
+}
+
+TEST(whoever_joins_the_process_own_brings_the_jobs_along_that_wait_for_it)
+{
+    make_with_tasks(NULL);
+    for (int i = 0; i < 2; i++) {
+        ceni_fault_arm(CENI_FAULT_ALLOC, 1);
+        post_task(&tasks[i]);
+        expect(ceni_fault_disarm());
+    }
+    cen_runtime *own = join_own();
+    ceni_world_settle();
+    for (int i = 0; i < 2; i++) expect_equal(ceni_load_seq_cst(&tasks[i].ended), 1);
+    expect_equal(look_at(own).users, 1);
+    ceni_runtime_leave(own);
     expect_equal(ceni_world_bytes(), 0);
 }

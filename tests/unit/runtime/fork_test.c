@@ -5,7 +5,7 @@
 
 #include "runtime/inside.h"
 #include "unit/pool/ledger.h"
-#include "unit/runtime/runtimes.h"
+#include "unit/runtime/tasks.h"
 
 static ledger book;
 static cen_allocator allocator;
@@ -105,6 +105,26 @@ TEST(in_a_child_the_parents_runtimes_answer_forked)
 {
     prepare();
     in_a_child(call_everything);
+    finish();
+}
+
+static void post_jobs(void)
+{
+    task to_own, to_explicit;
+    init_task(&to_own, cen_runtime_executor(NULL));
+    init_task(&to_explicit, cen_runtime_executor(explicit_one));
+    post_task(&to_own);
+    post_task(&to_explicit);
+    await_count(&to_own.ended, 1);
+    await_count(&to_explicit.ended, 1);
+}
+
+TEST(in_a_child_jobs_run_on_a_runtime_that_is_made_anew)
+{
+    prepare();
+    in_a_child(post_jobs);
+    post_jobs();
+    while (look_at(own).users > 1) ceni_thread_yield(); /* a job leaves after it has returned */
     finish();
 }
 
