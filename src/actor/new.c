@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Making an actor, and looking at it. */
+#include "actor/inside.h"
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <stdio.h>
+
+enum { DEFAULT_BATCH = 64 };
+
+static cen_status refuse(cen_error *error, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_actor_new: %s", what);
+}
+
+static cen_status check_options(const cen_actor_options *o, cen_error *error)
+{
+    if (!o) return refuse(error, "options is NULL");
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_actor_new: options.size is %zu, not %zu; fill options with CEN_ACTOR_OPTIONS", o->size,
+                              sizeof *o);
+    if (!o->handle) return refuse(error, "options.handle is NULL");
+    if (o->executor && !o->executor->post) return refuse(error, "options.executor has no post");
+    if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");
+    if (o->slow && o->slow_ns == 0) return refuse(error, "options.slow needs options.slow_ns");
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
+        return refuse(error, "options.allocator lacks alloc or free");
+    return CEN_OK;
+}
+
+static uint64_t count_in(uint64_t gate)
+{
+    return gate & CENI_GATE_COUNT;
+}
+
+static uint64_t read_count(const _Atomic uint64_t *counter)
+{
+    return ceni_load_relaxed((_Atomic uint64_t *)(uintptr_t)counter); /* a number; carries nothing */
+}
+
+static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+{
+    const cen_actor *actor = object;
+    const ceni_reading all[] = {
+        {"queued", (int64_t)count_in(read_count(&actor->gate))},
+        {"handled", (int64_t)read_count(&actor->handled)},
+        {"dropped", (int64_t)read_count(&actor->dropped_count)},
+        {"slow", (int64_t)read_count(&actor->slow_count)},
+    };
+    size_t count = sizeof all / sizeof *all;
+    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    return count;
+}
+
+static void fill(cen_actor *actor, const cen_actor_options *o)
+{
+    ceni_actor_init(actor);
+    actor->epoch = ceni_fork_epoch();
+    actor->target = o->executor ? o->executor : cen_runtime_executor(actor->runtime);
+    actor->handle = o->handle;
+    actor->dropped = o->dropped;
+    actor->slow = o->slow;
+    actor->argument = o->argument;
+    actor->capacity = o->capacity && o->capacity < CENI_GATE_COUNT ? o->capacity : CENI_GATE_COUNT;
+    actor->batch = o->batch ? o->batch : DEFAULT_BATCH;
+    actor->slow_ns = o->slow_ns;
+    actor->allocator = o->allocator;
+    snprintf(actor->name, sizeof actor->name, "%s", o->name ? o->name : "actor");
+    actor->entry = (ceni_entry){.kind = "actor", .name = actor->name, .snapshot = snapshot, .object = actor};
+    actor->stop.run = ceni_actor_note_stop;
+    ceni_list_init(&actor->later);
+    ceni_alarm_init(&actor->watchdog, ceni_watch_due);
+}
+
+cen_status cen_actor_new(const cen_actor_options *o, cen_actor **out, cen_error *error)
+{
+    if (!out) return refuse(error, "out is NULL");
+    cen_status status = check_options(o, error);
+    if (status != CEN_OK) return status;
+    cen_runtime *runtime;
+    status = ceni_runtime_join(o->runtime, &runtime);
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_actor_new: no runtime: %s", cen_status_text(status));
+    cen_actor *actor = ceni_alloc(o->allocator, sizeof *actor, _Alignof(cen_actor));
+    if (!actor) goto undo_join;
+    actor->runtime = runtime;
+    fill(actor, o);
+    ceni_directory_join(ceni_directory_process(), &actor->entry);
+    *out = actor;
+    return CEN_OK;
+
+undo_join:
+    ceni_runtime_leave(runtime);
+    return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_actor_new: there is no memory for it");
+}
+
+cen_status cen_actor_look(const cen_actor *actor, cen_actor_stats *out)
+{
+    if (!actor || !out) return CEN_INVALID;
+    if (!ceni_fork_is(actor->epoch)) return CEN_FORKED;
+    uint64_t gate = read_count(&actor->gate);
+    *out = (cen_actor_stats){
+        .queued = count_in(gate),
+        .handled = read_count(&actor->handled),
+        .dropped = read_count(&actor->dropped_count),
+        .slow = read_count(&actor->slow_count),
+        .is_running = ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running), /* for whoever looks; carries nothing */
+        .is_stopped = (gate & CENI_GATE_CLOSED) != 0,
+    };
+    return CEN_OK;
+}
