@@ -14,7 +14,8 @@
  *     cen_pool_ask(pool, cen_in_ms(500), &take);
  *
  * Those who ask and threads that take stand in one line, in one order, under
- * the same rules. Any driver will do: one that blocks is called on helpers, as ever.
+ * the same rules. (Objects are granted in that order; where several threads give
+ * at once, asks may be told of it in another.) Any driver will do: one that blocks is called on helpers, as ever.
  *
  * Threads: every function may be called from any thread at any time, and none
  * of them waits. See cenote/future.h for whose the memory of a take is, and when.
@@ -50,9 +51,11 @@ CEN_API void cen_take_init(cen_take *take, void (*done)(cen_take *take), cen_exe
 /* Asks for an object, as cen_pool_take does, and returns at once. The lease
  * belongs to nobody: it is not taken back when a thread ends, only reported as
  * leaked, and its owner in lists of holders is the thread that asked. How it ended is
- * in take->future: OK, TIMEOUT, CLOSED, FULL, OVERLOAD, or what the driver's open answered.
- * An object that is idle is taken here and now, and `done` still goes to the executor.
- * Errors, after which nothing is told: INVALID (NULL), MISUSE (it was asked for
+ * in take->future: OK, TIMEOUT, CLOSED, FULL, OVERLOAD, what the driver's open answered, or
+ * NO_MEMORY or SYSTEM (its deadline cannot be kept).
+ * An object that is idle is taken here and now, a driver that is quick opens one here and
+ * now, and `done` still goes to the executor.
+ * Errors, after which nothing is told: INVALID (NULL, no such priority, `done` without an executor), MISUSE (it was asked for
  * already and not made ready again; inside a call that the pool itself made), FORKED. */
 #define cen_pool_ask(pool, deadline, take) cen_pool_ask_at((pool), (deadline), (take), CEN_HERE)
 CEN_API cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where);

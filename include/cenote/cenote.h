@@ -3,6 +3,7 @@
 #ifndef CENOTE_H
 #define CENOTE_H
 
+#include <cenote/actor.h>
 #include <cenote/allocator.h>
 #include <cenote/ask.h>
 #include <cenote/deadline.h>

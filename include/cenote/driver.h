@@ -21,8 +21,9 @@
  * on the thread that needs the object: inline. One that may block, because it
  * speaks with a server, says so in `blocks`: then open, reset, test and close
  * run on helper threads of the pool's runtime, a few at a time for each pool,
- * so that a server that does not answer holds up nobody else. `check`,
- * `abandon` and `interrupt` are always called inline and must be quick.
+ * so that a server that does not answer holds up nobody else. One that works in
+ * an event loop begins its calls and says later that they are done: see
+ * open_start. `check`, `abandon` and `interrupt` are always called inline and must be quick.
  *
  * Threads: several calls may go on at a time, each for another object, and no
  * lock is held meanwhile. Cancellation of the thread is disabled during the call.
@@ -50,11 +51,14 @@ typedef enum cen_condition {
 struct cen_pool;
 
 /* A call of a driver that goes on after its function has returned: a plain
- * value, to be kept until cen_driver_done. */
+ * value, to be kept until cen_driver_done. Its number is never used again in
+ * this process. */
 typedef struct cen_ticket {
     struct cen_pool *pool;
-    void *slot;
     uint64_t number;
+    /* cenote's */
+    void *line_;
+    uint64_t epoch_;
 } cen_ticket;
 
 /* Any of the functions may be NULL. Fields are only ever appended; those that a
@@ -86,7 +90,7 @@ typedef struct cen_driver_calls {
 
     /* Called once, last of all, when the pool's memory is about to be given
      * back: on the thread that freed the pool, or that brought the last object
-     * of a freed pool back. */
+     * of a freed pool back, or said that its last call is done. */
     void (*fini)(void *argument);
 
     /* Looks at the object's memory, never at a server: whenever it is given
@@ -111,15 +115,16 @@ typedef struct cen_driver_calls {
      * from an event loop: each of these returns at once, and cen_driver_done is
      * called later, or from within. One that is there is used instead of its
      * namesake above. They are called on the runtime: on a helper, or in poll of a
-     * manual one. */
+     * manual one. What the options of a pool say of blocking drivers is said of these, too. */
     void (*open_start)(void *argument, cen_ticket ticket);
     void (*reset_start)(void *argument, void *object, cen_ticket ticket);
     void (*test_start)(void *argument, void *object, cen_ticket ticket);
     void (*close_start)(void *argument, void *object, cen_ticket ticket);
 
-    /* Nobody wants what that call will bring: it took too long, or the pool was
-     * closed. It is to end soon, and must still be done. Inline, and quick; may come
-     * while the call is being done. NULL: it is awaited. */
+    /* Nobody wants what that call will bring: opening or testing took too long, or
+     * the pool was closed while it was opened, tested or reset. It is to end soon, and must
+     * still be done. Once for each ticket at most. Inline, and quick; may come while
+     * the call is being done on another thread, or just after. NULL: it is awaited. */
     void (*cancel)(void *argument, cen_ticket ticket);
 } cen_driver_calls;
 

@@ -115,13 +115,14 @@ typedef enum cen_self_wait {
 
 /* Zero means default in every field, and CEN_OFF switches a limit off. Fields
  * are only ever appended; those that a program does not know, because `size` is
- * smaller, have their defaults. "Blocking": if driver.calls->blocks is set. */
+ * smaller, have their defaults. "Blocking": if driver.calls->blocks is set, or
+ * one of its calls is done later. */
 typedef struct cen_pool_options {
     size_t size;       /* sizeof(cen_pool_options), set by the macro */
     const char *name;  /* copied, at most 31 bytes kept; default "pool"; fixed */
     cen_driver driver; /* makes and ends objects; default: only what is adopted; fixed */
     uint32_t max;      /* objects at most, 1 to CEN_POOL_MOST; default 10 */
-    /* All objects are made by cen_pool_new, in order, on the calling thread.
+    /* All objects are made by cen_pool_new, in order, on the calling thread; not with a driver that opens later.
      * Default: none is; each is made when it is wanted and none is idle. */
     bool eager;
     cen_order order;
@@ -168,9 +169,17 @@ typedef struct cen_pool_options {
     int32_t max_waiters;      /* beyond, a take that would wait answers FULL at once; default CEN_OFF */
     cen_self_wait on_self_wait;
     bool backtraces;          /* every take notes from where it was called in full; about 1 us a take, 136 bytes a slot; fixed */
+
+    /* Too many who wait: see docs/overload.md */
+    int64_t aging_ns;         /* a take of lower priority comes before those of the next higher one that came so much
+                               * later; default 100 ms */
+    int64_t shed_target_ns;   /* if whoever is served next has waited for so long or longer ... ; default CEN_OFF */
+    int64_t shed_interval_ns; /* ... during all of this time, some who wait are told OVERLOAD; default 100 ms */
+    bool refuse_late;         /* a take that would most likely be served after its deadline is told OVERLOAD at once */
 } cen_pool_options;
 
-/* Who is served first of those who wait. Each class keeps its own order, and none starves: see options.aging_ns. */
+/* Who is served first of those who wait. Each class keeps its own order, and none starves: one who waits is passed
+ * only by those of higher priority who come within less than aging_ns after it, or twice that if it is LOW and they HIGH. */
 typedef enum cen_priority { CEN_PRIORITY_NORMAL = 0, CEN_PRIORITY_HIGH, CEN_PRIORITY_LOW } cen_priority;
 
 #define CEN_NO_JITTER 101
@@ -213,14 +222,22 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  * With an idle object and nobody waiting: some ten steps, no clock, no lock
  * (CEN_ORDER_WARM).
  * Errors: TIMEOUT, CLOSED, FORKED, what the driver's open answered, INVALID
- * (NULL), FULL (options.max_waiters wait), INTERRUPTED, MISUSE (it would have
+ * (NULL), FULL (options.max_waiters wait), OVERLOAD (options.shed_target_ns,
+ * options.refuse_late), INTERRUPTED, MISUSE (it would have
  * to wait or to open an object, inside a call that the pool itself made; or
- * options.on_self_wait). The text of TIMEOUT says why: see cen_pool_explain. */
+ * options.on_self_wait). The text of TIMEOUT says why: see cen_pool_explain. One
+ * that was refused has error->rule and error->retry_after_ns. */
 #define cen_pool_take(pool, deadline, out, error) cen_pool_take_at((pool), (deadline), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error,
                                     const char *where);
 
-/* The same and never waits; it may open an object. With a driver that blocks it
+/* The same with a priority, which counts if it has to wait; cen_pool_take is NORMAL. Errors: also INVALID (no priority). */
+#define cen_pool_take_as(pool, priority, deadline, out, error) \
+    cen_pool_take_as_at((pool), (priority), (deadline), (out), (error), CEN_HERE)
+CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
+                                       cen_error *error, const char *where);
+
+/* The same as cen_pool_take and never waits; it may open an object. With a driver that blocks it
  * lends what is idle only, and lets one be opened for whoever comes next. Errors: also EMPTY (all are
  * in use, or changed hands while they were looked at, or, with overtake_ns off,
  * others wait), never TIMEOUT. */
@@ -399,6 +416,7 @@ typedef enum cen_event_kind {
     CEN_EVENT_RELOADED,
     CEN_EVENT_POOL_CLOSED,
     CEN_EVENT_CALL_REFUSED,   /* an alarm or a helper thread could not be had */
+    CEN_EVENT_SHED,           /* takes that wait begin to be refused, or are no more: the text says how many were */
 } cen_event_kind;
 
 typedef struct cen_event {
@@ -443,7 +461,7 @@ typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER
  *     places >= max
  *     held + revoked <= taken - ended <= held + revoked + moving
  *     opened + adopted - closed = places - vacant     while moving, opening and closing are 0
- *     waited = served + timed_out + sent_away + failed + waiting
+ *     waited = served + timed_out + sent_away + failed + shed + waiting
  * `idle` to `vacant` were all true at one and the same moment. `moving` are
  * slots that changed while they were looked at, idle or held, say, at that
  * moment: none in a pool at rest. */
@@ -454,15 +472,16 @@ typedef struct cen_pool_stats {
     uint64_t taken, ended;                   /* leases; one that was granted in the moment its take found another, too */
     uint64_t opened, open_failed, adopted, closed; /* objects */
     uint64_t discarded;                      /* leases that ended by cen_pool_discard */
-    uint64_t waited, served, timed_out, sent_away, failed; /* takes that had to wait, and how it ended */
-    uint64_t refused;                        /* takes that were told FULL because of max_waiters */
+    uint64_t waited, served, timed_out, sent_away, failed, shed; /* takes that had to wait, and how it ended */
+    uint64_t refused, refused_late;          /* takes that did not wait: told FULL (max_waiters), OVERLOAD (refuse_late) */
     uint64_t tested, test_failed, reset, reset_failed, leaked, reclaimed, expired; /* what became of objects and leases */
     cen_breaker breaker;
     uint32_t open_failures;                  /* in a row, until now */
     int64_t next_open_ns;                    /* in which time opening may be tried again; 0: now */
     int64_t wait_p50_ns, wait_p99_ns, wait_longest_ns, wait_total_ns; /* of all that ended, failures too */
     int64_t oldest_wait_ns;                  /* of those who wait now; 0 if nobody does */
-    bool is_closed, is_paused;
+    int64_t estimated_wait_ns;               /* of a take that would begin to wait now; 0: nothing is known */
+    bool is_closed, is_paused, is_shedding;
 } cen_pool_stats;
 
 /* Reads all slots: up to a million, some milliseconds then. Takes the lock for

@@ -2,7 +2,7 @@
 /*
  * Asking: a take that does not wait, but is told.
  *
- *     ask: my last slot, or another idle one ▶ done at once, and posted
+ *     ask: my last slot, another idle one, or a new one ▶ done at once, and posted
  *          otherwise ▶ admitted ▶ in line, as a pending waiter, with its deadline
  *     in line ──granted by whoever pumps──▶ told OK
  *             ──deadline, by the keeper (patience.c)──▶ told TIMEOUT
@@ -35,11 +35,18 @@
 #include "port/port.h"
 #include "sync/future.h"
 
+/* Whose what is asked for is: nobody's, but the thread that asks is noted. */
+static uint64_t owner_of_asked(void)
+{
+    return ceni_thread_id() | (ceni_planted(asked_lease_attached) ? 0 : CENI_OWNER_DETACHED);
+}
+
 /* What is inside a cen_take. */
 typedef struct asking {
     ceni_pool_waiter waiter;
     ceni_line *line;
     uint64_t epoch;
+    int64_t began; /* on the pool's clock */
 } asking;
 
 _Static_assert(sizeof(asking) <= sizeof ((cen_take *)NULL)->waiter_, "the room in a take");
@@ -55,35 +62,45 @@ static cen_take *take_of(ceni_pool_waiter *waiter)
     return (cen_take *)(void *)((char *)waiter - offsetof(cen_take, waiter_));
 }
 
-static void run_done(cen_future *future)
+static void run_done(cen_job *job)
 {
-    cen_take *take = (cen_take *)(void *)future;
+    cen_take *take = (cen_take *)(void *)((char *)job - offsetof(cen_take, future.job_));
     take->done_(take);
 }
 
 void cen_take_init(cen_take *take, void (*done)(cen_take *take), cen_executor *executor)
 {
     if (!take) return;
-    cen_future_init(&take->future);
+    ceni_future_ready(&take->future, run_done);
     take->lease = (cen_lease){.pool = NULL};
     take->priority = CEN_PRIORITY_NORMAL;
     take->rule = CEN_RULE_NONE;
     take->retry_after_ns = 0;
     take->done_ = done; /* the rest is written when it has to wait */
-    if (done && executor) cen_future_then(&take->future, executor, run_done);
+    if (done) take->future.executor_ = executor;
+    else cen_future_init(&take->future);
 }
 
 /* ---- Being told ---------------------------------------------------------------------- */
 
+static bool is_refused(ceni_pool_waiter *waiter)
+{
+    return ceni_load_relaxed(&waiter->state) == CENI_WAIT_REFUSED; /* told by this call; carries nothing */
+}
+
 /* With a hand on the pool: for how long it waited, and why in vain. */
 static void explain(cen_take *take, cen_pool *pool, cen_status status)
 {
-    ceni_pool_waiter *waiter = &inside(take)->waiter;
+    asking *mine = inside(take);
     cen_error *error = take->future.error;
-    bool refused = ceni_load_relaxed(&waiter->state) == CENI_WAIT_REFUSED; /* told by this call; carries nothing */
-    if (status == CEN_CLOSED) ceni_pool_is_closed(pool->name, error);
-    else ceni_explain_failure(pool, refused ? CEN_DRIVER : status, ceni_clock_now() - waiter->since, 0, error);
-    take->future.code = error->code;
+    bool refused = is_refused(&mine->waiter);
+    ceni_verdict verdict = {refused ? CEN_DRIVER : status, take->rule, take->retry_after_ns};
+    if (status == CEN_CLOSED && !refused) ceni_pool_is_closed(pool->name, error); /* or it is the driver that said so */
+    else ceni_explain_refusal(pool, verdict, ceni_pool_now(pool) - mine->began, 0, error);
+    if (refused) error->code = take->future.code; /* another opening may have failed meanwhile */
+    else take->future.code = error->code;
+    error->status = status;
+    if (ceni_planted(told_ask_keeps_no_hand)) return;
     ceni_line_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
@@ -91,10 +108,16 @@ static void explain(cen_take *take, cen_pool *pool, cen_status status)
 static void deliver(ceni_pool_waiter *waiter, cen_status status)
 {
     cen_take *take = take_of(waiter);
+    if (status == CEN_TIMEOUT && is_refused(waiter)) status = CEN_DRIVER; /* the opening's time has passed, not the ask's */
     take->future.status = status;
+    take->rule = (cen_rule)waiter->rule;
+    take->retry_after_ns = waiter->retry_after_ns;
+    take->future.code = waiter->code;
     if (status == CEN_OK) ceni_lease_fill(take->future.source_, waiter->slot, waiter->generation, &take->lease);
     else if (waiter->hand) explain(take, waiter->hand, status);
+    bool again = ceni_planted(ask_told_twice) && take->future.executor_;
     ceni_future_complete(&take->future);
+    if (again) ceni_future_complete_fresh(&take->future);
 }
 
 static bool withdraw(cen_future *future)
@@ -104,6 +127,7 @@ static bool withdraw(cen_future *future)
     return ceni_line_withdraw(mine->line, &mine->waiter);
 }
 
+/* Whoever is served because it goes is told after this call has done with the take. */
 bool cen_pool_cancel(cen_take *take)
 {
     return take && cen_future_cancel(&take->future);
@@ -125,86 +149,124 @@ static cen_status refuse_closed(cen_take *take, const cen_pool *pool)
     return refuse(take, CEN_CLOSED);
 }
 
-static cen_status refuse_explained(cen_take *take, cen_pool *pool, cen_status status)
+/* The driver's own number is told also to one who wants no text. */
+static cen_status refuse_explained(cen_take *take, cen_pool *pool, ceni_verdict verdict)
 {
-    if (take->future.error) status = ceni_explain_failure(pool, status, 0, 0, take->future.error);
-    if (take->future.error) take->future.code = take->future.error->code;
+    cen_error unseen = {.code = 0}, *error = take->future.error;
+    if (!error && verdict.status == CEN_DRIVER) error = &unseen;
+    take->rule = verdict.rule;
+    take->retry_after_ns = verdict.retry_after_ns;
+    cen_status status = ceni_explain_refusal(pool, verdict, 0, 0, error);
+    if (error) take->future.code = error->code;
     return refuse(take, status);
 }
 
-/* An idle object, here and now. The next quick path, of a take too, begins with it. */
-static bool lend_idle(cen_pool *pool, cen_take *take, const char *where)
+/* The next quick path, of a take too, begins with it. */
+static void lend(cen_pool *pool, const ceni_grant *grant, cen_take *take, const char *where)
 {
     ceni_pool_own *own = ceni_pool_own_get();
-    uint64_t hint = own->hint[pool->mark % CENI_HINTS];
-    ceni_grant grant;
-    if (!ceni_idle_take(pool, hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX, &grant)) return false;
     if (!own->armed) ceni_owner_arm();
-    uint64_t owner = ceni_thread_id();
-    own->owner_note = ceni_slot_note_of(owner, 0);
-    ceni_slot_note(pool, grant.slot, grant.generation, owner | CENI_OWNER_DETACHED, where);
-    own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant.index);
-    own->hint_word[pool->mark % CENI_HINTS] = ceni_word(grant.generation, CENI_HELD | CENI_LISTED);
-    ceni_lease_fill(pool, grant.slot, grant.generation, &take->lease);
+    own->owner_note = ceni_slot_note_of(ceni_thread_id(), 0);
+    ceni_slot_note(pool, grant->slot, grant->generation, owner_of_asked(), where);
+    own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant->index);
+    own->hint_word[pool->mark % CENI_HINTS] = ceni_word(grant->generation, CENI_HELD | CENI_LISTED);
+    ceni_lease_fill(pool, grant->slot, grant->generation, &take->lease);
+}
+
+/* An idle object, here and now; or a new one, if the driver is quick and room is left. False: neither is to be had. */
+static bool find(cen_pool *pool, ceni_grant *grant, cen_status *status, cen_error *error)
+{
+    uint64_t hint = ceni_pool_own_get()->hint[pool->mark % CENI_HINTS];
+    *status = CEN_OK;
+    if (ceni_idle_take_as_asker(pool, hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX, grant)) return true;
+    if (!ceni_place_claim(pool, &grant->index)) return false;
+    *status = ceni_take_open(pool, grant, false, error);
+    return true;
+}
+
+/* What is to be had without waiting. True: the take is done. */
+static bool lend_now(cen_pool *pool, cen_take *take, const char *where, const void *from)
+{
+    ceni_grant grant = {.slot = NULL};
+    cen_status status;
+    cen_error error = {.code = 0};
+    if (!find(pool, &grant, &status, &error)) return false;
+    if (status != CEN_OK) {
+        take->future.code = error.code;
+        if (take->future.error) *take->future.error = error;
+        refuse(take, status);
+        return true;
+    }
+    lend(pool, &grant, take, where);
+    ceni_trace_note(pool, &take->lease, from);
+    ceni_future_complete_fresh(&take->future);
     return true;
 }
 
 static cen_status join(cen_pool *pool, cen_take *take, int64_t moment, const char *where)
 {
     asking *mine = inside(take);
-    *mine = (asking){.line = pool->line, .epoch = ceni_fork_epoch()};
-    mine->waiter = (ceni_pool_waiter){.pending = true, .owner = ceni_thread_id() | CENI_OWNER_DETACHED, .where = where,
-                                      .deliver = deliver, .error = take->future.error};
+    *mine = (asking){.line = pool->line, .epoch = ceni_fork_epoch(), .began = ceni_pool_now(pool)};
+    mine->waiter = (ceni_pool_waiter){.pending = true, .owner = owner_of_asked(), .where = where,
+                                      .priority = (uint8_t)take->priority, .deliver = deliver, .error = take->future.error};
     ceni_timer_init(&mine->waiter.timer);
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
     int64_t now = ceni_clock_now();
     ceni_call call = {.more = false};
     ceni_line_lock(line);
-    cen_status status = ceni_admit_locked(pool);
-    if (status == CEN_OK) {
+    ceni_verdict verdict = ceni_admit_locked(pool, &mine->waiter, now, moment);
+    if (verdict.status == CEN_OK) {
         ceni_future_begin(&take->future, withdraw, pool);
         ceni_line_join_locked(pool, &mine->waiter, now);
         ceni_patience_set_locked(pool, &mine->waiter, moment);
         ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     }
     ceni_line_unlock(line);
-    if (status == CEN_CLOSED) return refuse_closed(take, pool);
-    if (status != CEN_OK) return refuse_explained(take, pool, status);
+    if (verdict.status == CEN_CLOSED) return refuse_closed(take, pool);
+    if (verdict.status != CEN_OK) return refuse_explained(take, pool, verdict);
     ceni_line_make_call(line, id, pool, &call);
     return CEN_OK;
 }
 
-__attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where)
+static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where, const void *from)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_ask", take->future.error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an ask", take->future.error);
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [Y1] carries nothing */
     if (ctl & CENI_CTL_CLOSED) return refuse_closed(take, pool);
-    bool tests = pool->calls.test; /* then what was idle for long is to be tested first */
-    if (!(ctl & CENI_CTL_FIRST) && !tests && lend_idle(pool, take, where)) {
-        ceni_trace_note(pool, &take->lease, __builtin_return_address(0));
-        ceni_future_complete_fresh(&take->future);
-        return CEN_OK;
-    }
+    if (!(ctl & CENI_CTL_FIRST) && lend_now(pool, take, where, from)) return CEN_OK;
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
     if (ceni_deadline_is_now(deadline)) {
         ceni_chores_wish(pool);
-        return refuse_explained(take, pool, CEN_TIMEOUT);
+        return refuse_explained(take, pool, (ceni_verdict){.status = CEN_TIMEOUT});
     }
     int64_t moment = ceni_deadline_moment(deadline, ceni_pool_now(pool));
     if (moment != CENI_FOREVER) status = ceni_patience_need(pool);
     if (status == CEN_OK) return join(pool, take, moment, where);
-    ceni_error_set(take->future.error, status, 0, "pool \"%s\": a deadline cannot be kept: %s", pool->name, cen_status_text(status));
+    ceni_error_set(take->future.error, status, 0, "pool \"%s\": a deadline cannot be kept: %s", pool->name,
+                   cen_status_text(status));
     return refuse(take, status);
+}
+
+/* Whoever is told by this thread, inline, is told when nothing of the pool is touched any more: it may free it. */
+__attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where)
+{
+    ceni_inline here;
+    ceni_inline_begin(&here);
+    cen_status status = ask_within(pool, deadline, take, where, __builtin_return_address(0));
+    ceni_inline_end(&here);
+    return status;
 }
 
 cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where)
 {
     if (!pool || !take || (take->done_ && !take->future.executor_)) return CEN_INVALID;
+    if ((unsigned)take->priority > CEN_PRIORITY_LOW) return CEN_INVALID;
     if (!ceni_future_is_fresh(&take->future)) return CEN_MISUSE;
-    if (__builtin_expect(!ceni_take_quickly(pool, CENI_OWNER_DETACHED, &take->lease, where), 0))
+    bool inside_call = ceni_pool_own_get()->callout && !ceni_planted(ask_served_inside); /* of some pool: it is found out which */
+    if (__builtin_expect(inside_call || !ceni_take_quickly(pool, CENI_OWNER_DETACHED, &take->lease, where), 0))
         return ask_slowly(pool, deadline, take, where);
     ceni_future_complete_fresh(&take->future);
     return CEN_OK;

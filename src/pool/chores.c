@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chores: the calls of a driver that may block, made by helper threads of the
- * runtime, a few at a time for each pool.
+ * runtime, a few at a time for each pool; and those that are done later, which a
+ * helper only begins (later.c).
  *
  * A slot that is to be reset, tested or closed waits in a list of its kind. An
  * opening waits nowhere: a helper that comes looks whether one is still wanted,
@@ -23,12 +24,9 @@
  *  K2 A slot is in at most one list, and only in the state of that list:
  *     RESETTING, CLOSING or TESTING.
  *  K3 Openings under way and slots that are live are counted before the driver
- *     is called and until after it has returned (L2).
+ *     is called and until after the call is over (L2).
  *
  * Drivers that do not block are called at once by whoever finds the chore.
- *
- * Order table
- * [K4] done | store of met | release | V4 in look.c | that nobody has met this object yet | a new object has the age of the one before it in its slot
  */
 #include "base/error.h"
 #include "base/plant.h"
@@ -38,6 +36,7 @@
 enum { RESETTERS = 2, CLOSERS = 2 };
 
 static void run(ceni_errand *errand);
+static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_minimum);
 
 void ceni_chores_init(cen_pool *pool)
 {
@@ -66,7 +65,7 @@ static bool first_will_find_locked(cen_pool *pool)
 static uint32_t wanted_by_waiters_locked(cen_pool *pool)
 {
     uint32_t waiters = waiters_locked(pool), others = pool->overdue + pool->opening_for_minimum; /* one may be both */
-    uint32_t coming = pool->opening > others ? pool->opening - others : 0;
+    uint32_t coming = (pool->opening > others ? pool->opening - others : 0) + pool->testing_for_waiters;
     if (waiters <= coming) return 0;
     return waiters - coming - first_will_find_locked(pool);
 }
@@ -80,10 +79,21 @@ static uint32_t wanted_locked(cen_pool *pool)
     return wanted < room ? wanted : room;
 }
 
+/* Tests that are done later need no helper: those that somebody waits for come on top, and what hangs does not count. */
 static uint32_t budget_locked(const cen_pool *pool, ceni_chore kind)
 {
     uint32_t most = kind == CENI_CHORE_TEST ? pool->options.testers : kind == CENI_CHORE_RESET ? RESETTERS : CLOSERS;
-    return pool->busy[kind] < most ? most - pool->busy[kind] : 0;
+    uint32_t busy = pool->busy[kind];
+    if (kind == CENI_CHORE_TEST && pool->calls.test_start) {
+        most += pool->testing_for_waiters;
+        busy -= pool->tests_given_up;
+    }
+    return busy < most ? most - busy : 0;
+}
+
+bool ceni_chores_may_test_locked(const cen_pool *pool)
+{
+    return !pool->helped || pool->calls.test_start || pool->waiting[CENI_CHORE_TEST] < budget_locked(pool, CENI_CHORE_TEST);
 }
 
 static uint32_t due_locked(const cen_pool *pool, ceni_chore kind)
@@ -112,7 +122,7 @@ void ceni_chores_wish(cen_pool *pool)
     ceni_line_lock(pool->line);
     uint32_t max = ceni_load_relaxed(&pool->max); /* written under this lock; carries nothing */
     /* In a full pool the wish would be forgotten, and granted later to nobody. */
-    if (pool->top_up + pool->opening_for_minimum == 0 && pool->live < max) pool->top_up = 1;
+    if (pool->top_up + pool->opening_for_minimum + pool->testing_for_waiters == 0 && pool->live < max) pool->top_up = 1;
     ceni_chores_plan_locked(pool, &call);
     ceni_line_unlock(pool->line);
     ceni_line_make_call(pool->line, pool->id, pool, &call);
@@ -127,92 +137,15 @@ void ceni_chores_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
 
 /* ---- Opening ------------------------------------------------------------------------- */
 
-void ceni_opening_done(cen_pool *pool, ceni_slot *slot)
-{
-    uint64_t generation = ceni_word_generation(ceni_load_relaxed(&slot->word)); /* the caller's own; carries nothing */
-    ceni_store_relaxed(&slot->first_generation, generation);                     /* for its holders; carries nothing */
-    ceni_store_release(&slot->met, 0); /* [K4] the object before may have been idle in the same generation */
-    ceni_store_relaxed(&slot->expires_at, CENI_FOREVER);                           /* likewise; carries nothing */
-    if (!ceni_pool_runtime(pool)) return; /* nobody asks for its age, so no clock is read */
-    int64_t now = ceni_pool_now(pool);
-    ceni_store_relaxed(&slot->opened_at, now);                              /* the caller's own; carries nothing */
-    ceni_store_relaxed(&slot->tested_at, now);                              /* likewise; carries nothing */
-    ceni_keeper_nudge(pool);
-}
-
-/* In `told` of a slot that is opening it is noted that the gate was told already. */
-static bool was_overdue_locked(cen_pool *pool, uint32_t index)
-{
-    ceni_slot *slot = ceni_slot_at(pool, index);
-    bool overdue = slot->told == CENI_TOLD_OVERDUE;
-    slot->told = CENI_TOLD_NOTHING; /* a round may come before the slot is in its next state */
-    pool->overdue -= overdue;
-    return overdue;
-}
-
-static bool fail_locked(cen_pool *pool, const cen_error *why)
-{
-    return ceni_gate_fail(&pool->gate, &pool->options, ceni_pool_now(pool), ceni_random(), why);
-}
-
-ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, cen_status status, const cen_error *why)
-{
-    bool told = was_overdue_locked(pool, index);
-    ceni_opening_news news = {.failures = 0};
-    if (status == CEN_OK) {
-        pool->tally.opened++;
-        news.breaker_closed = ceni_gate_succeed(&pool->gate);
-    } else {
-        pool->tally.open_failed++;
-        news.breaker_opened = (!told || ceni_planted(late_failure_counted_twice)) && fail_locked(pool, why);
-    }
-    news.failures = pool->gate.failures;
-    ceni_places_counted_locked(pool);
-    return news;
-}
-
-ceni_opening_news ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why)
-{
-    ceni_slot_at(pool, index)->told = CENI_TOLD_OVERDUE;
-    pool->overdue++;
-    ceni_opening_news news = {.overdue = true};
-    news.breaker_opened = !ceni_planted(overdue_not_told) && fail_locked(pool, why);
-    news.failures = pool->gate.failures;
-    ceni_places_counted_locked(pool);
-    return news;
-}
-
-void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_opening_news news, const cen_error *why)
-{
-    if (status == CEN_OK)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_OPENED, .index = index}, "object %u was opened", index);
-    else
-        ceni_event_tell(pool,
-                        (cen_event){.kind = news.overdue ? CEN_EVENT_OPEN_OVERDUE : CEN_EVENT_OPEN_FAILED,
-                                    .index = index, .status = status, .code = why->code},
-                        "%s", why->text);
-    if (news.breaker_closed)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_CLOSED, .index = CEN_NO_SLOT}, "objects can be opened again");
-    if (news.breaker_opened)
-        ceni_event_tell(pool,
-                        (cen_event){.kind = CEN_EVENT_BREAKER_OPENED, .index = CEN_NO_SLOT, .status = status, .code = why->code},
-                        "opening failed %u times in a row; the breaker is open", news.failures);
-}
-
-/* While one opening is tried, whoever comes is told what the last one said; the first who comes lets it be tried. */
-bool ceni_opening_is_vain_locked(const cen_pool *pool)
-{
-    bool tries = pool->gate.breaker == CEN_BREAKER_PROBING && pool->opening == 0;
-    return pool->gate.breaker != CEN_BREAKER_CLOSED && !tries && pool->live - pool->opening - pool->leaving == 0;
-}
-
 /* Something may have become possible, or unnecessary. */
-static void replan(cen_pool *pool, ceni_chore done)
+void ceni_chores_replan(cen_pool *pool, ceni_chore done)
 {
     ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
     pool->busy[done]--;
     if (done == CENI_CHORE_TEST && pool->tests_due) pool->next_round = 0;
+    bool next = done == CENI_CHORE_TEST && waiters_locked(pool) > 0; /* another may have to be tested before it is handed over */
+    if (next) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     ceni_chores_plan_locked(pool, &call);
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(pool->line);
@@ -227,18 +160,20 @@ static void end_for_minimum(cen_pool *pool)
     ceni_line_unlock(pool->line);
 }
 
-static void open_here(cen_pool *pool, uint32_t index, bool for_minimum)
+static void opened(cen_pool *pool, uint32_t index, const ceni_outcome *how)
 {
-    cen_error error;
     uint64_t generation = ceni_slot_generation(pool, index);
-    cen_status status = ceni_place_open(pool, index, &error);
-    if (for_minimum) end_for_minimum(pool);
-    if (status == CEN_OK) {
-        ceni_place_publish_opened(pool, index, generation);
+    ceni_place_note_opened(pool, index, how, NULL);
+    if (how->for_minimum) end_for_minimum(pool);
+    if (how->status != CEN_OK) {
+        ceni_line_lock(pool->line);
+        ceni_place_vacate_locked(pool, index, CENI_OPENING);
         return;
     }
-    ceni_line_lock(pool->line);
-    ceni_place_vacate_locked(pool, index, CENI_OPENING);
+    if (how->unwanted && !ceni_planted(late_open_is_lent))
+        ceni_place_end_from(pool, index, generation, CENI_OPENING, "it was opened too late");
+    else
+        ceni_place_publish_opened(pool, index, generation);
 }
 
 /* ---- Check and reset -------------------------------------------------------------------- */
@@ -247,32 +182,46 @@ static void open_here(cen_pool *pool, uint32_t index, bool for_minimum)
 static void pass(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    bool suspect = pool->calls.test && ceni_owner_has_ended(slot, generation);
+    bool suspect = ceni_pool_tests(pool) && ceni_owner_has_ended(slot, generation);
     bool tested = suspect && ceni_slot_move_unmarked(slot, generation, CENI_RESETTING, CENI_TESTING);
-    if (tested) ceni_chores_test(pool, index, generation);
+    if (tested) ceni_chores_test(pool, index);
     else ceni_place_return(pool, index, generation, CENI_RESETTING);
 }
 
-static void reset_here(cen_pool *pool, uint32_t index, uint64_t generation)
+/* What the driver said about a failure, or the code's own sentence. */
+static const char *words_of(const ceni_outcome *how)
 {
-    ceni_slot *slot = ceni_slot_at(pool, index);
-    void *object = ceni_load_relaxed(&slot->object); /* the caller's own; carries nothing */
-    cen_error error = {.status = CEN_OK};
-    ceni_callout callout;
-    ceni_callout_begin(&callout, pool);
-    cen_status status = pool->calls.reset(pool->driver.argument, object, &error);
-    ceni_callout_end(&callout);
+    return how->said->text[0] ? how->said->text : cen_status_text(how->status);
+}
+
+static void was_reset(cen_pool *pool, uint32_t index, const ceni_outcome *how)
+{
+    uint64_t generation = ceni_slot_generation(pool, index);
+    bool done = how->status == CEN_OK;
     ceni_line_lock(pool->line);
-    if (status == CEN_OK) pool->tally.reset++;
+    if (done) pool->tally.reset++;
     else pool->tally.reset_failed++;
     ceni_line_unlock(pool->line);
-    if (status == CEN_OK) {
+    if (done) {
         pass(pool, index, generation);
         return;
     }
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RESET_FAILED, .status = status, .code = error.code, .index = index},
-                    "object %u could not be reset: %.200s", index, error.text[0] ? error.text : cen_status_text(status));
+    ceni_event_tell(pool,
+                    (cen_event){.kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .index = index},
+                    "object %u could not be reset: %.200s", index, words_of(how));
     ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it could not be reset");
+}
+
+/* A call that returns when it is done. */
+static ceni_outcome call_with(cen_pool *pool, uint32_t index, cen_status (*function)(void *, void *, cen_error *), cen_error *said)
+{
+    void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
+    *said = (cen_error){.status = CEN_OK};
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    cen_status status = function(pool->driver.argument, object, said);
+    ceni_callout_end(&callout);
+    return (ceni_outcome){.status = status, .said = said};
 }
 
 static cen_condition check(cen_pool *pool, ceni_slot *slot)
@@ -303,47 +252,66 @@ void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation)
     cen_condition condition = pool->calls.check ? check(pool, slot) : CEN_CLEAN;
     if (condition == CEN_CLEAN || ceni_planted(dirty_is_lent)) pass(pool, index, generation);
     else if (condition != CEN_DIRTY) ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is broken");
-    else if (!pool->calls.reset) ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is dirty and cannot be reset");
-    else if (pool->helped) queue(pool, CENI_CHORE_RESET, slot);
-    else reset_here(pool, index, generation);
+    else if (pool->helped && (pool->calls.reset || pool->calls.reset_start)) queue(pool, CENI_CHORE_RESET, slot);
+    else if (!pool->helped && pool->calls.reset) do_chore(pool, CENI_CHORE_RESET, index, false);
+    else ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is dirty and cannot be reset");
 }
 
 /* ---- Test ------------------------------------------------------------------------------------ */
 
-bool ceni_chores_works(cen_pool *pool, ceni_slot *slot)
+/* Whether somebody waited for the test. */
+bool ceni_chores_unwant_locked(cen_pool *pool, ceni_slot *slot)
 {
-    if (!pool->calls.test) return true;
-    void *object = ceni_load_relaxed(&slot->object); /* the caller's own; carries nothing */
-    cen_error error = {.status = CEN_OK};
-    ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who looks for what takes long; carries nothing */
-    ceni_callout callout;
-    ceni_callout_begin(&callout, pool);
-    cen_status status = pool->calls.test(pool->driver.argument, object, &error);
-    ceni_callout_end(&callout);
-    ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* likewise; carries nothing */
+    if (!ceni_told_wanted(slot->told)) return false;
+    slot->told &= ~CENI_TOLD_WANTED;
+    pool->testing_for_waiters--;
+    return true;
+}
+
+static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_outcome *how)
+{
+    bool works = how->status == CEN_OK;
+    ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who asks when to test again; carries nothing */
     ceni_line_lock(pool->line);
     pool->tally.tested++;
-    pool->tally.test_failed += status != CEN_OK;
+    pool->tally.test_failed += !works;
     ceni_line_unlock(pool->line);
-    if (status == CEN_OK) return true;
+    if (works) return true;
     uint32_t index = ceni_slot_index(pool, slot);
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_TEST_FAILED, .status = status, .code = error.code, .index = index},
-                    "object %u failed its test: %.200s", index, error.text[0] ? error.text : cen_status_text(status));
+    ceni_event_tell(pool,
+                    (cen_event){.kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .index = index},
+                    "object %u failed its test: %.200s", index, words_of(how));
     return false;
 }
 
-/* One that took too long was marked, and ends although it works. */
-static void test_here(cen_pool *pool, uint32_t index, uint64_t generation)
+bool ceni_chores_works(cen_pool *pool, ceni_slot *slot)
 {
-    if (ceni_chores_works(pool, ceni_slot_at(pool, index))) ceni_place_return(pool, index, generation, CENI_TESTING);
+    if (!pool->calls.test) return true;
+    cen_error said;
+    ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who looks for what takes long; carries nothing */
+    ceni_outcome how = call_with(pool, ceni_slot_index(pool, slot), pool->calls.test, &said);
+    return has_passed(pool, slot, &how);
+}
+
+/* One that took too long was marked, and ends although it works. */
+static void was_tested(cen_pool *pool, uint32_t index, const ceni_outcome *how)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t generation = ceni_slot_generation(pool, index);
+    bool works = has_passed(pool, slot, how);
+    ceni_line_lock(pool->line);
+    bool wanted = ceni_chores_unwant_locked(pool, slot);
+    ceni_line_unlock(pool->line);
+    if (wanted) ceni_keeper_nudge(pool); /* it will be out, and is not to be trusted for ever after that */
+    if (works) ceni_place_return(pool, index, generation, CENI_TESTING);
     else ceni_place_end_from(pool, index, generation, CENI_TESTING, "it failed its test");
 }
 
-void ceni_chores_test(cen_pool *pool, uint32_t index, uint64_t generation)
+void ceni_chores_test(cen_pool *pool, uint32_t index)
 {
     ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0); /* it has not begun, so it does not take long; carries nothing */
     if (pool->helped) queue(pool, CENI_CHORE_TEST, ceni_slot_at(pool, index));
-    else test_here(pool, index, generation);
+    else do_chore(pool, CENI_CHORE_TEST, index, false);
 }
 
 /* ---- A helper ---------------------------------------------------------------------------------- */
@@ -378,23 +346,57 @@ static void expect_locked(cen_pool *pool, ceni_chore chore, uint32_t index)
 {
     int64_t limit = chore == CENI_CHORE_OPEN ? pool->options.open_timeout_ns : CEN_OFF;
     if (chore == CENI_CHORE_TEST) limit = pool->options.test_timeout_ns;
-    if (limit == CEN_OFF) return;
     int64_t now = ceni_pool_now(pool), moment = limit < CENI_FOREVER - now ? now + limit : CENI_FOREVER;
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (chore == CENI_CHORE_OPEN) ceni_store_relaxed(&slot->opened_at, now); /* the caller's own; carries nothing */
-    else ceni_store_relaxed(&slot->tested_at, now);                          /* likewise; carries nothing */
-    if (moment < pool->next_overdue) pool->next_overdue = moment;
+    if (chore == CENI_CHORE_TEST) ceni_store_relaxed(&slot->tested_at, now); /* likewise; carries nothing */
+    if (limit != CEN_OFF && moment < pool->next_overdue) pool->next_overdue = moment; /* a limit may still be set */
+}
+
+void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_outcome *how)
+{
+    switch (chore) {
+    case CENI_CHORE_OPEN: opened(pool, index, how); break;
+    case CENI_CHORE_RESET: was_reset(pool, index, how); break;
+    case CENI_CHORE_CLOSE: ceni_place_ended(pool, index); break;
+    default: was_tested(pool, index, how); break;
+    }
 }
 
 static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_minimum)
 {
-    uint64_t generation = ceni_slot_generation(pool, index);
+    cen_error said;
+    ceni_outcome how = {.said = &said, .for_minimum = for_minimum};
+    ceni_slot *slot = ceni_slot_at(pool, index);
     switch (chore) {
-    case CENI_CHORE_OPEN: open_here(pool, index, for_minimum); break;
-    case CENI_CHORE_RESET: reset_here(pool, index, generation); break;
-    case CENI_CHORE_CLOSE: ceni_place_end_here(pool, index, false); break;
-    default: test_here(pool, index, generation); break;
+    case CENI_CHORE_OPEN: how.status = ceni_place_call_open(pool, &how.object, &said); break;
+    case CENI_CHORE_RESET: how = call_with(pool, index, pool->calls.reset, &said); break;
+    case CENI_CHORE_CLOSE: ceni_place_end_here(pool, index, false); return;
+    default:
+        ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who looks for what takes long; carries nothing */
+        how = call_with(pool, index, pool->calls.test, &said);
+        break;
     }
+    ceni_chores_follow(pool, chore, index, &how);
+}
+
+/* What a closed pool has still to test or to reset is ended as it is: a driver that does it later might take for ever. */
+static bool is_vain_locked(const cen_pool *pool, ceni_chore chore)
+{
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
+    return (ctl & CENI_CTL_CLOSED) && (chore == CENI_CHORE_TEST || chore == CENI_CHORE_RESET) && ceni_later_does(pool, chore);
+}
+
+static void end_untried(cen_pool *pool, ceni_chore chore, uint32_t index)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t generation = ceni_slot_generation(pool, index);
+    cen_future *giving = ceni_giving_claim(slot, generation);
+    ceni_line_lock(pool->line);
+    ceni_chores_unwant_locked(pool, slot);
+    ceni_line_unlock(pool->line);
+    ceni_place_end_from(pool, index, generation, chore == CENI_CHORE_TEST ? CENI_TESTING : CENI_RESETTING, "the pool is closed");
+    if (giving) ceni_giving_succeed(giving); /* nothing was found wrong with it */
 }
 
 void ceni_chores_work_locked(cen_pool *pool)
@@ -405,13 +407,21 @@ void ceni_chores_work_locked(cen_pool *pool)
     bool for_minimum;
     while (pick_locked(pool, &chore, &index, &for_minimum)) {
         ceni_call call = {.more = false};
+        cen_ticket ticket;
+        bool vain = is_vain_locked(pool, chore), later = !vain && ceni_later_does(pool, chore);
         expect_locked(pool, chore, index);
+        if (later) ticket = ceni_later_issue_locked(pool, chore, index, for_minimum);
         ceni_chores_plan_locked(pool, &call);
         ceni_keeper_plan_locked(pool, &call);
         ceni_line_unlock(line);
         ceni_line_make_call(line, pool->id, pool, &call);
-        do_chore(pool, chore, index, for_minimum);
-        replan(pool, chore);
+        if (later) {
+            ceni_later_start(pool, chore, index, ticket); /* whoever says that it is done plans again */
+        } else {
+            if (vain) end_untried(pool, chore, index);
+            else do_chore(pool, chore, index, for_minimum);
+            ceni_chores_replan(pool, chore);
+        }
         ceni_line_lock(line);
     }
 }

@@ -23,11 +23,12 @@
 #include "port/deadline.h"
 #include "port/port.h"
 
-/* Closes the object if it is still idle. */
-static bool close_one(cen_pool *pool, uint32_t index, uint64_t word)
+/* Closes the object if it is still idle. `told`: what its slot says from then on. */
+static bool close_one(cen_pool *pool, uint32_t index, uint64_t word, uint64_t told)
 {
     ceni_line_lock(pool->line);
     bool ours = ceni_idle_withdraw_locked(pool, index, ceni_word_generation(word));
+    if (ours) ceni_slot_at(pool, index)->told = told;
     ceni_line_unlock(pool->line);
     if (ours) ceni_place_end(pool, index, "the pool is closed");
     return ours;
@@ -38,7 +39,7 @@ static uint32_t close_idle(cen_pool *pool)
     uint32_t closed = 0, places = ceni_place_count(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index);
-        if (ceni_word_state(word) == CENI_IDLE) closed += close_one(pool, index, word);
+        if (ceni_word_state(word) == CENI_IDLE) closed += close_one(pool, index, word, CENI_TOLD_SWEPT);
     }
     return closed;
 }
@@ -51,13 +52,17 @@ static uint32_t live_now(cen_pool *pool)
     return live;
 }
 
-/* True if nothing is left at `moment`. */
+/* True if nothing is left at `moment`. In a manual runtime what is due is done here meanwhile. */
 static bool await_empty(cen_pool *pool, int64_t moment)
 {
+    cen_runtime *runtime = ceni_pool_runtime(pool);
+    bool tends = pool->helped && runtime && ceni_runtime_is_manual(runtime);
     for (;;) {
         uint32_t seen = ceni_load_acquire(&pool->line->turns); /* [C2] */
+        int64_t until = tends ? ceni_runtime_tend(runtime) : moment;
         if (live_now(pool) == 0) return true;
-        if (ceni_futex_wait(&pool->line->turns, seen, moment) == CENI_TIMED_OUT) return live_now(pool) == 0;
+        bool late = ceni_futex_wait(&pool->line->turns, seen, until < moment ? until : moment) == CENI_TIMED_OUT;
+        if (late && (!tends || ceni_clock_now() >= moment)) return live_now(pool) == 0;
     }
 }
 
@@ -96,12 +101,13 @@ void ceni_close_revoke_all(cen_pool *pool)
             uint64_t word = ceni_word_at(pool, index);
             ceni_slot_state state = ceni_word_state(word);
             if (state == CENI_HELD) ceni_slot_revoke(pool, index, ceni_word_generation(word));
-            else if (state == CENI_IDLE) close_one(pool, index, word);
+            else if (state == CENI_IDLE) close_one(pool, index, word, 0);
             else break;
         }
     }
 }
 
+/* The closer has a hand: one who asked, and is told by this very thread that the pool is closed, may free it. */
 bool ceni_close_mark(cen_pool *pool)
 {
     ceni_line_lock(pool->line);
@@ -109,6 +115,7 @@ bool ceni_close_mark(cen_pool *pool)
     ceni_line_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
     pool->closed = true;
     if (first) pool->tally.closed_before = pool->tally.closed;
+    pool->hands += first;
     ceni_places_counted_locked(pool);
     ceni_line_unlock(pool->line);
     return first;
@@ -120,11 +127,12 @@ void ceni_close_begin(cen_pool *pool, cen_close_report *report)
     ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
     report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
     report->idle = close_idle(pool);
+    ceni_later_cancel_all(pool);
 }
 
 void ceni_close_count_locked(const cen_pool *pool, cen_close_report *report)
 {
-    report->given = (uint32_t)(pool->tally.closed - pool->tally.closed_before) - report->idle;
+    report->given = (uint32_t)(pool->tally.closed - pool->tally.closed_before);
     report->revoked = pool->revoked;
     report->busy = pool->live - pool->revoked;
 }
@@ -135,6 +143,12 @@ cen_status ceni_close_answer(const cen_pool *pool, const cen_close_report *repor
     return ceni_error_set(error, CEN_TIMEOUT, 0,
                           "pool \"%s\": at the deadline %u objects were out and were revoked, %u were being opened or closed",
                           pool->name, report->revoked, report->busy);
+}
+
+static void let_go(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    ceni_hand_drop_locked(pool);
 }
 
 static cen_close_report close_until(cen_pool *pool, int64_t moment)
@@ -157,7 +171,9 @@ cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_repor
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
     cen_close_report report = close_until(pool, ceni_deadline_moment(deadline, ceni_clock_now()));
     if (out) *out = report;
-    return ceni_close_answer(pool, &report, error);
+    status = ceni_close_answer(pool, &report, error);
+    let_go(pool);
+    return status;
 }
 
 /* What is still out may be with a thread that ends and does not give it: it must find the pool then, in one of the
@@ -183,7 +199,10 @@ cen_status cen_pool_free(cen_pool *pool)
         return CEN_OK;
     }
     if (ceni_callout_inside(pool)) return CEN_MISUSE;
-    if (ceni_close_mark(pool)) close_until(pool, 0);
+    if (ceni_close_mark(pool)) {
+        close_until(pool, 0);
+        let_go(pool);
+    }
     ceni_closing_pass(pool, CENI_FOREVER);
     ceni_event_finish(pool);
     bury(pool);

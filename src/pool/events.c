@@ -49,6 +49,7 @@
 #include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "sync/future.h"
 
 enum {
     QUEUE = 256,
@@ -174,6 +175,7 @@ static void post(cen_pool *pool, ceni_listening *l)
  * holds, and then it stands in line again: others have errands too. */
 static void run(ceni_errand *errand)
 {
+    CENI_INLINE_AT_END; /* a listener may give, and whoever is told of it may do what a listener may not */
     ceni_listening *l = (ceni_listening *)(void *)((char *)errand - offsetof(ceni_listening, errand));
     cen_pool *pool = l->pool;
     ceni_line_lock(pool->line);
@@ -365,6 +367,7 @@ const char *cen_event_name(cen_event_kind kind)
     case CEN_EVENT_RELOADED: return "reloaded";
     case CEN_EVENT_POOL_CLOSED: return "pool_closed";
     case CEN_EVENT_CALL_REFUSED: return "call_refused";
+    case CEN_EVENT_SHED: return "shed";
     }
     return "?";
 }

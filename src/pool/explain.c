@@ -151,7 +151,7 @@ static void take_picture(picture *p, uint32_t most)
     p->youngest = CENI_FOREVER;
     if (places > most) count_partly(p);
     else cen_pool_look(p->pool, &p->s);
-    p->full = p->s.places - p->s.vacant >= p->s.max || !p->pool->calls.open;
+    p->full = p->s.places - p->s.vacant >= p->s.max || !ceni_pool_opens(p->pool);
     read_gate(p);
     if (p->s.held == 0) return;
     for (uint32_t index = 0; index < places && index < most; index++) meet_holder(p, index);
@@ -286,11 +286,25 @@ static bool say_cause(writer *w, const picture *p, cause why)
 
 /* ---- A take that failed --------------------------------------------------------------------------- */
 
-static void say_outcome(writer *w, const picture *p, cen_status status)
+/* Why it was refused, and when it is worth while to try again. */
+static void say_rule(writer *w, const picture *p, const ceni_verdict *verdict)
+{
+    if (verdict->rule == CEN_RULE_SHED) {
+        say(w, "refused after ");
+        say_time(w, p->waited);
+        say(w, ", because those who wait have waited for too long, for too long a time (shed_target_ns)");
+    } else {
+        say(w, "refused at once, because it would most likely be served after its deadline (refuse_late)");
+    }
+}
+
+static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict)
 {
     const char *name = p->pool->name;
+    cen_status status = verdict->status;
     switch (status) {
     case CEN_FULL: say(w, "pool \"%s\": as many takes wait already as may (max_waiters)", name); break;
+    case CEN_OVERLOAD: say(w, "pool \"%s\": ", name); say_rule(w, p, verdict); break;
     case CEN_EMPTY: say(w, "pool \"%s\": nothing is idle", name); break;
     case CEN_INTERRUPTED: say(w, "pool \"%s\": interrupted by another thread", name); break;
     default: say(w, "pool \"%s\": no object", name); break;
@@ -299,12 +313,24 @@ static void say_outcome(writer *w, const picture *p, cen_status status)
         say(w, " after ");
         say_time(w, p->waited);
     }
+    if (verdict->rule != CEN_RULE_NONE) {
+        say(w, "; try again in about ");
+        say_time(w, verdict->retry_after_ns);
+    }
     say(w, ". ");
+}
+
+static void fill_in(cen_error *error, const ceni_verdict *verdict, cen_status status, int code)
+{
+    error->status = status;
+    error->code = code;
+    error->rule = verdict->rule;
+    error->retry_after_ns = verdict->retry_after_ns;
 }
 
 /* Refused because nothing can be opened. It says what the driver said; a driver's
  * TIMEOUT is not the caller's, whose deadline has not passed. */
-static cen_status explain_refusal(picture *p, cen_error *error)
+static cen_status explain_vain(picture *p, const ceni_verdict *verdict, cen_error *error)
 {
     count_partly(p);
     read_gate(p);
@@ -315,20 +341,24 @@ static cen_status explain_refusal(picture *p, cen_error *error)
     say(&w, "pool \"%s\": ", p->pool->name);
     if (p->s.open_failures > 0) say_failures(&w, p);
     else say(&w, "%.400s; objects can be opened again.", words_of(p->pool, &p->last));
-    error->status = status;
-    error->code = p->last.code;
+    fill_in(error, verdict, status, p->last.code);
     return status;
 }
 
 cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waited_ns, uint64_t owner, cen_error *error)
 {
+    return ceni_explain_refusal(pool, (ceni_verdict){.status = status}, waited_ns, owner, error);
+}
+
+cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error)
+{
     picture p = {.pool = pool, .asker = owner, .waited = waited_ns};
-    if (status == CEN_DRIVER) return explain_refusal(&p, error);
-    if (!error) return status;
+    if (verdict.status == CEN_DRIVER) return explain_vain(&p, &verdict, error);
+    if (!error) return verdict.status;
     take_picture(&p, waited_ns > 0 ? MOST_LOOKED : FEW);
     cause why = cause_of(&p);
     writer w = {.text = error->text, .room = sizeof error->text};
-    say_outcome(&w, &p, status);
+    say_outcome(&w, &p, &verdict);
     bool named = say_cause(&w, &p, why);
     say(&w, " ");
     say_counts(&w, &p);
@@ -341,9 +371,8 @@ cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waite
         say(&w, " Also, ");
         say_failures(&w, &p);
     }
-    error->status = status;
-    error->code = why == CAUSE_OPENING_FAILS ? p.last.code : 0;
-    return status;
+    fill_in(error, &verdict, verdict.status, why == CAUSE_OPENING_FAILS ? p.last.code : 0);
+    return verdict.status;
 }
 
 /* ---- For whoever asks --------------------------------------------------------------------------------- */
@@ -365,7 +394,7 @@ static void say_waits(writer *w, const cen_pool_stats *s)
     if (s->waited == 0) return;
     say(w, "Takes that had to wait: %llu, of which %llu were served, %llu timed out, %llu failed otherwise",
         (unsigned long long)s->waited, (unsigned long long)s->served, (unsigned long long)s->timed_out,
-        (unsigned long long)(s->sent_away + s->failed));
+        (unsigned long long)(s->sent_away + s->failed + s->shed));
     if (s->waiting > 0) {
         say(w, ", %u waiting, the first for ", s->waiting);
         say_time(w, s->oldest_wait_ns);
@@ -379,7 +408,15 @@ static void say_waits(writer *w, const cen_pool_stats *s)
         say_time(w, s->wait_longest_ns);
     }
     say(w, ".\n");
+}
+
+static void say_overload(writer *w, const cen_pool_stats *s)
+{
+    if (s->is_shedding) say(w, "Those who wait have waited for too long: some of them are refused (shed_target_ns).\n");
+    if (s->shed > 0) say(w, "Takes refused because others had waited for too long: %llu.\n", (unsigned long long)s->shed);
     if (s->refused > 0) say(w, "Takes refused because of max_waiters: %llu.\n", (unsigned long long)s->refused);
+    if (s->refused_late > 0)
+        say(w, "Takes refused because they would have been served too late: %llu.\n", (unsigned long long)s->refused_late);
 }
 
 static void say_opening(writer *w, const picture *p)
@@ -414,6 +451,7 @@ size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
     say(&w, "\n");
     say_holders(&w, &p);
     say_waits(&w, &p.s);
+    say_overload(&w, &p.s);
     if (why != CAUSE_OPENING_FAILS) say_opening(&w, &p);
     if (p.s.leaked > 0) say(&w, "Leases reported as leaked: %llu.\n", (unsigned long long)p.s.leaked);
     return w.used + 1;

@@ -59,21 +59,35 @@ enum { FREE_LOOKS = 8 };
 
 typedef struct search {
     bool take;     /* or only look */
+    bool fresh;    /* and only what need not be tested before */
     bool restored; /* somebody may have missed a slot on account of this search */
     unsigned wasted;
     ceni_grant found;
+    ceni_grant passed; /* fresh: the first that was passed by because it is to be tested; only its generation and index */
 } search;
 
 /* ---- Searching the map ------------------------------------------------------------- */
 
+/* What is to be tested is passed by, and noted, if the one who searches cannot do that. */
+static bool pass_by(search *s, uint32_t index, uint64_t word)
+{
+    if (!s->fresh || !(word & CENI_MARKED)) return false;
+    if (!s->passed.stale)
+        s->passed = (ceni_grant){.generation = ceni_word_generation(word), .index = index, .stale = true};
+    return true;
+}
+
 /* The keeper marks idle slots and needs no lock for it: one that was only marked meanwhile is idle all the same, and to
- * pass it by would be to sleep beside it, or, in an exact order, to lose it. */
-static bool take_slot(ceni_slot *slot, uint32_t index, uint64_t word, ceni_grant *out)
+ * pass it by in silence would be to sleep beside it, or, in an exact order, to lose it. */
+static bool take_slot(ceni_slot *slot, uint32_t index, uint64_t word, search *s)
 {
     uint64_t bare = ceni_word_bare(word), generation = ceni_word_generation(word) + 1;
-    while (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_HELD | CENI_LISTED))) /* [I5] */
+    if (pass_by(s, index, word)) return false;
+    while (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_HELD | CENI_LISTED))) { /* [I5] */
         if (ceni_word_bare(word) != bare || ceni_planted(marked_is_passed_by)) return false;
-    *out = (ceni_grant){.slot = slot, .generation = generation, .index = index, .stale = word & CENI_MARKED};
+        if (pass_by(s, index, word)) return false;
+    }
+    s->found = (ceni_grant){.slot = slot, .generation = generation, .index = index, .stale = word & CENI_MARKED};
     return true;
 }
 
@@ -94,7 +108,7 @@ static bool search_chunk(ceni_chunk *chunk, search *s)
         ceni_slot *slot = &chunk->slots[at];
         uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
         if (ceni_word_state(word) == CENI_IDLE) {
-            if (!s->take || take_slot(slot, chunk->first + at, word, &s->found)) return true;
+            if (!s->take || take_slot(slot, chunk->first + at, word, s)) return true;
         } else if (++s->wasted > FREE_LOOKS) {
             strike(chunk, at, word, s);
         }
@@ -121,28 +135,28 @@ static bool search_locked(cen_pool *pool, search *s)
     return false;
 }
 
-static bool take_hinted(cen_pool *pool, uint32_t hint, ceni_grant *out)
+static bool take_hinted(cen_pool *pool, uint32_t hint, search *s)
 {
     ceni_slot *slot = hint == CENI_NO_INDEX ? NULL : ceni_slot_at(pool, hint);
     if (!slot) return false;
     uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
-    return ceni_word_state(word) == CENI_IDLE && take_slot(slot, hint, word, out);
+    return ceni_word_state(word) == CENI_IDLE && take_slot(slot, hint, word, s);
 }
 
 /* ---- Exact orders ---------------------------------------------------------------------- */
 
-static bool take_listed_locked(cen_pool *pool, ceni_grant *out)
+static bool take_listed_locked(cen_pool *pool, search *s)
 {
-    for (ceni_list *link; (link = ceni_list_first(&pool->idle));) {
+    for (ceni_list *link = pool->idle.next, *next; link != &pool->idle; link = next) {
         ceni_slot *slot = CENI_LIST_ENTRY(link, ceni_slot, link);
-        ceni_list_remove(link);
+        next = link->next;
         uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
-        if (ceni_word_state(word) == CENI_IDLE && take_slot(slot, ceni_slot_index(pool, slot), word, out)) return true;
+        bool taken = ceni_word_state(word) == CENI_IDLE && take_slot(slot, ceni_slot_index(pool, slot), word, s);
+        bool stays = !taken && s->passed.stale && ceni_word_state(ceni_load_seq_cst(&slot->word)) == CENI_IDLE; /* [I1] */
+        if (!stays) ceni_list_remove(link);
+        if (taken) return true;
     }
-    search s = {.take = true};
-    if (!pool->reordered || !search_locked(pool, &s)) return false;
-    *out = s.found;
-    return true;
+    return pool->reordered && search_locked(pool, s);
 }
 
 void ceni_idle_reorder_locked(cen_pool *pool)
@@ -168,14 +182,26 @@ static void list_locked(cen_pool *pool, ceni_slot *slot)
 
 /* ---- Taking ------------------------------------------------------------------------------ */
 
+static bool take_locked(cen_pool *pool, uint32_t hint, search *s)
+{
+    if (ceni_pool_has(&pool->exact_order)) return take_listed_locked(pool, s);
+    return take_hinted(pool, hint, s) || search_locked(pool, s);
+}
+
 bool ceni_idle_take_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
 {
-    if (ceni_pool_has(&pool->exact_order)) return take_listed_locked(pool, out);
-    if (take_hinted(pool, hint, out)) return true;
     search s = {.take = true};
-    if (!search_locked(pool, &s)) return false;
+    if (!take_locked(pool, hint, &s)) return false;
     *out = s.found;
     return true;
+}
+
+bool ceni_idle_take_fresh_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    search s = {.take = true, .fresh = true};
+    bool taken = take_locked(pool, hint, &s);
+    *out = taken ? s.found : s.passed;
+    return taken;
 }
 
 bool ceni_idle_any_locked(cen_pool *pool)
@@ -185,20 +211,45 @@ bool ceni_idle_any_locked(cen_pool *pool)
     return search_locked(pool, &s);
 }
 
-bool ceni_idle_take(cen_pool *pool, uint32_t hint, ceni_grant *out)
+/* Under the lock: in an exact order, or when something must be tested first and whoever takes cannot do it. If the
+ * driver does not block it is tested here, and looked for again. */
+static bool take_with_lock(cen_pool *pool, uint32_t hint, bool fresh, uint32_t newcomers, ceni_grant *out)
 {
-    if (ceni_pool_has(&pool->exact_order)) {
+    bool taken, tested;
+    do {
+        ceni_call call = {.never_opens = newcomers == 0};
         ceni_line_lock(pool->line);
-        bool taken = take_listed_locked(pool, out);
+        taken = fresh ? ceni_trust_take_locked(pool, hint, newcomers, out, &call) : ceni_idle_take_locked(pool, hint, out);
         ceni_line_unlock(pool->line);
-        return taken;
-    }
-    if (take_hinted(pool, hint, out)) return true;
-    search s = {.take = true};
-    bool found = search_all(pool, &s);
+        ceni_line_make_call(pool->line, pool->id, pool, &call);
+        tested = call.tests;
+    } while (!taken && tested);
+    return taken;
+}
+
+static bool take(cen_pool *pool, uint32_t hint, bool fresh, uint32_t newcomers, ceni_grant *out)
+{
+    if (ceni_pool_has(&pool->exact_order)) return take_with_lock(pool, hint, fresh, newcomers, out);
+    search s = {.take = true, .fresh = fresh};
+    bool found = take_hinted(pool, hint, &s) || search_all(pool, &s);
     if (found) *out = s.found;
     if (s.restored) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
-    return found;
+    return found || (s.passed.stale && take_with_lock(pool, hint, fresh, newcomers, out));
+}
+
+bool ceni_idle_take(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    return take(pool, hint, pool->calls.test_start, 0, out);
+}
+
+bool ceni_idle_take_as_newcomer(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    return take(pool, hint, pool->calls.test_start, 1, out);
+}
+
+bool ceni_idle_take_as_asker(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    return take(pool, hint, ceni_pool_tests(pool), 1, out);
 }
 
 bool ceni_idle_hold_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state state)

@@ -39,9 +39,9 @@ enum {
 /* Numbers that change only under the lock, and so agree with one another. */
 typedef struct ceni_pool_tally {
     uint64_t opened, open_failed, adopted, closed, discarded;
-    uint64_t waited, served, timed_out, sent_away, failed;
-    uint64_t closed_before; /* of those closed: when the pool was */
-    uint64_t refused, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
+    uint64_t waited, served, timed_out, sent_away, failed, shed;
+    uint64_t closed_before; /* of those closed: before the pool was, or because they were idle then */
+    uint64_t refused, refused_late, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
 } ceni_pool_tally;
 
 /* What helpers do for a pool whose driver blocks. */
@@ -59,6 +59,21 @@ typedef struct ceni_opening_news {
     bool breaker_opened, breaker_closed;
     uint32_t failures; /* in a row */
 } ceni_opening_news;
+
+/* How a call of the driver's ended, which may have gone on after its function returned. */
+typedef struct ceni_outcome {
+    cen_status status;
+    void *object;           /* what was opened */
+    const cen_error *said;  /* what else the driver said */
+    bool unwanted;          /* nobody wants the object: it came too late */
+    bool for_minimum;       /* it was opened though nobody waited for it */
+} ceni_outcome;
+
+/* How quickly those in line are served, on the pool's clock. */
+typedef struct ceni_pace {
+    int64_t from;    /* of whoever waits: when the last was served, or the first came */
+    int64_t between; /* two servings while somebody waits, on average, the latest counting most; 0: not known yet */
+} ceni_pace;
 
 /* Who listens to a pool, and what it is still to be told. */
 typedef struct ceni_listening ceni_listening;
@@ -78,7 +93,7 @@ struct cen_pool {
     cen_runtime *asked; /* options.runtime */
     cen_fork_policy on_fork;
     bool renews; /* the child of a fork makes it anew */
-    bool helped; /* the driver blocks: helpers open, reset, test and close */
+    bool helped; /* the driver blocks, or is done later: helpers open, reset, test and close, or begin to */
     cen_driver driver;
     cen_driver_calls calls; /* the driver's, those it does not know zero; all zero without one */
     const cen_allocator *allocator;
@@ -120,11 +135,13 @@ struct cen_pool {
     ceni_gate gate;
     ceni_list chores[CENI_CHORES];    /* slots that wait for a helper; none to be opened, those are claimed later */
     uint32_t waiting[CENI_CHORES];    /* how many there are */
-    uint32_t busy[CENI_CHORES];       /* helpers that do such a thing now */
+    uint32_t busy[CENI_CHORES];       /* such calls of the driver that go on, on helpers or after these have left them */
     uint32_t hired;                   /* errands posted that have not begun */
     uint32_t top_up;                  /* objects to be opened though nobody waits for them ... */
     uint32_t opening_for_minimum;     /* ... and openings of such that are under way */
-    uint32_t hands; /* errands posted or running, alarms set or ringing: the memory stays */
+    uint32_t testing_for_waiters;     /* slots that are tested because somebody waits, and not for too long */
+    uint32_t tests_given_up;          /* tests that were cancelled and are not done yet */
+    uint32_t hands; /* errands posted or running, alarms set or ringing, calls to be done later: the memory stays */
     _Atomic int64_t alarm_at; /* when the keeper is to come; also read by whoever sets the alarm */
     bool alarm_refused;       /* it was set and nobody was there to ring it: whoever plans next sets it again */
     int64_t next_round;       /* when all slots are to be looked at again */
@@ -134,13 +151,14 @@ struct cen_pool {
     bool tests_due;           /* more idle ones are to be tested than may be at a time */
     cen_closing *closing;     /* under way, and to be told; NULL: none */
     int64_t closing_at;       /* its deadline */
-    ceni_wheel *patient;      /* deadlines of those who ask; NULL: nobody had one yet */
+    struct ceni_patience *patient; /* deadlines of those who ask; NULL: nobody had one yet */
     ceni_alarm alarm;
     ceni_errand errand;
     ceni_list idle; /* exact orders: slots, the next to be lent first */
     bool reordered; /* the order was changed since the pool was made */
     ceni_pool_tally tally;
     ceni_spread waits; /* how long, of all that ended */
+    ceni_pace pace;
     /* any thread, atomically */
     ceni_mutex looking; /* one cen_pool_look at a time */
 };
@@ -221,9 +239,16 @@ void ceni_renew_forget(cen_pool *pool);
 
 /* ---- idle.c: idle slots, found, taken and made --------------------------------- */
 
-/* Takes an idle slot; `hint` is looked at first. */
+/* Takes an idle slot; `hint` is looked at first. The second: for one who is not in line. The third: and is no thread
+ * that could test it. */
 bool ceni_idle_take(cen_pool *pool, uint32_t hint, ceni_grant *out);
+bool ceni_idle_take_as_newcomer(cen_pool *pool, uint32_t hint, ceni_grant *out);
+bool ceni_idle_take_as_asker(cen_pool *pool, uint32_t hint, ceni_grant *out);
 bool ceni_idle_take_locked(cen_pool *pool, uint32_t hint, ceni_grant *out);
+
+/* Takes one that need not be tested before. If there is none, but one that has to be, `out` has its index and
+ * generation, and says that it is stale. */
+bool ceni_idle_take_fresh_locked(cen_pool *pool, uint32_t hint, ceni_grant *out);
 
 /* Whether there is one. */
 bool ceni_idle_any_locked(cen_pool *pool);
@@ -265,6 +290,10 @@ bool ceni_place_claim_for_helper_locked(cen_pool *pool, uint32_t *index);
  * went. On failure the place is still claimed. */
 cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error);
 
+/* The two halves of it: the call, and what is noted of its outcome. */
+cen_status ceni_place_call_open(cen_pool *pool, void **object, cen_error *error);
+void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *how, cen_error *error);
+
 /* The place is OPENING no more, but not EMPTY: the gate may admit another now, so it ends in the pump. */
 void ceni_place_opened_locked(cen_pool *pool, ceni_call *call);
 
@@ -292,6 +321,12 @@ void ceni_place_end(cen_pool *pool, uint32_t index, const char *why);
 
 /* The same on this thread, whatever the driver; abandoned: without a word to whoever is at the other end. */
 void ceni_place_end_here(cen_pool *pool, uint32_t index, bool abandoned);
+
+/* Ends an object whose slot is CLOSING, on this thread, and pumps nothing: its caller does. */
+void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why);
+
+/* What follows when the driver has closed the object. */
+void ceni_place_ended(cen_pool *pool, uint32_t index);
 
 /* Ends the slot that is the caller's in state `from`, whatever its mark; false if it is in another by now. */
 bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why);
@@ -351,14 +386,39 @@ void ceni_chores_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot);
 void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation);
 
 /* Tests a slot that is TESTING, here or on a helper; then it is idle, or ends. */
-void ceni_chores_test(cen_pool *pool, uint32_t index, uint64_t generation);
+void ceni_chores_test(cen_pool *pool, uint32_t index);
+
+/* Whether a test that is queued now can begin at once: if the driver blocks, whether a helper is left for it. */
+bool ceni_chores_may_test_locked(const cen_pool *pool);
+
+/* Nobody waits any longer for the test of that slot: true if somebody did. */
+bool ceni_chores_unwant_locked(cen_pool *pool, ceni_slot *slot);
 
 /* Tests an object on this thread. */
 bool ceni_chores_works(cen_pool *pool, ceni_slot *slot);
 
+/* The call with that slot is over: what follows, whoever made it, and however long ago. The last: another may begin. */
+void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_outcome *how);
+void ceni_chores_replan(cen_pool *pool, ceni_chore done);
+
+/* ---- trust.c: tests for who cannot test ------------------------------------------------------ */
+
+/* Whether what was idle for long must be tested before it is handed to the first in line: a thread can do it itself,
+ * if the driver lets it. */
+bool ceni_trust_needs_test(const cen_pool *pool, bool pending);
+
+/* For one who cannot test: takes what is idle and need not be tested. If there are only others, one of them is put to
+ * the test, unless as many are as wait, and newcomers; whoever waits gets it when it has passed. */
+bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, ceni_grant *out, ceni_call *call);
+
+/* Tests a slot that the pump has put to the test, on this thread. Its caller pumps again. */
+void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index);
+
+/* ---- opening.c: how openings went ----------------------------------------------------------- */
+
 /* The opening in that place has ended, or, for the second, takes too long: the gate is told, of each once, and
  * how it changed is answered for the event stream. */
-ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, cen_status status, const cen_error *why);
+ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, const ceni_outcome *how, const cen_error *why);
 ceni_opening_news ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why);
 
 /* Tells the event stream how an opening went. */
@@ -369,6 +429,41 @@ void ceni_opening_done(cen_pool *pool, ceni_slot *slot);
 
 /* Whether nothing will come but what is opened, and that fails: nobody need wait. */
 bool ceni_opening_is_vain_locked(const cen_pool *pool);
+
+/* ---- later.c: calls that are done later --------------------------------------------------- */
+
+/* Whether the driver does that later. */
+bool ceni_later_does(const cen_pool *pool, ceni_chore chore);
+
+/* Issues a ticket for the chore that was picked, with a hand on the pool. */
+cen_ticket ceni_later_issue_locked(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_minimum);
+
+/* Calls the driver's start. The slot is not the caller's any more. */
+void ceni_later_start(cen_pool *pool, ceni_chore chore, uint32_t index, cen_ticket ticket);
+
+/* Nobody wants what the call with that slot will bring: false if there is none, or it has been said before. The second
+ * tells the driver, with no lock held, by one who keeps the pool. */
+bool ceni_later_withdraw_locked(cen_pool *pool, uint32_t index, cen_ticket *out);
+void ceni_later_cancel(cen_pool *pool, cen_ticket ticket);
+
+/* The pool is closed: the same for all that open, test or reset. */
+void ceni_later_cancel_all(cen_pool *pool);
+
+/* What a driver has, in either form. */
+static inline bool ceni_pool_opens(const cen_pool *pool)
+{
+    return pool->calls.open || pool->calls.open_start;
+}
+
+static inline bool ceni_pool_tests(const cen_pool *pool)
+{
+    return pool->calls.test || pool->calls.test_start;
+}
+
+static inline bool ceni_calls_are_helped(const cen_driver_calls *calls)
+{
+    return calls->blocks || calls->open_start || calls->reset_start || calls->test_start || calls->close_start;
+}
 
 /* ---- keeper.c: rounds ------------------------------------------------------------------- */
 
@@ -396,6 +491,9 @@ void ceni_keeper_round(cen_pool *pool);
 
 /* Errors: NO_MEMORY, SYSTEM. */
 cen_status ceni_pool_need_runtime(cen_pool *pool);
+
+/* The same, and its alarm will ring: for one who promises to keep a deadline. */
+cen_status ceni_pool_need_timekeeper(cen_pool *pool);
 
 /* Whether rounds, back-off or helpers may be needed with these options. */
 bool ceni_keeper_is_needed(const cen_pool *pool, const cen_pool_options *options);
@@ -453,17 +551,56 @@ void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from);
 /* Fills in the trace of the lease that `out` shows, if there is one. */
 void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
 
+/* ---- admission.c: who may join the line -------------------------------------------------- */
+
+/* Whether a take may go on, and if not: which rule says so, if one does, and when to try again. */
+typedef struct ceni_verdict {
+    cen_status status;
+    cen_rule rule;
+    int64_t retry_after_ns;
+} ceni_verdict;
+
+/* The one place where it is decided whether a waiter, thread or pending, may
+ * join. `now` is ceni_clock_now(); `moment` its deadline on the pool's clock,
+ * CENI_FOREVER without one. What is refused is counted here. */
+ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment);
+
+/* What the pool's clock shows at that moment of the system's. */
+int64_t ceni_pool_moment(const cen_pool *pool, int64_t now);
+
+/* Somebody waits from now on, or begins to be served again; somebody was served. */
+void ceni_pace_begin_locked(cen_pool *pool, int64_t now);
+void ceni_pace_served_locked(cen_pool *pool, int64_t now);
+
+/* How long one that comes now would wait until it is served; 0 if nothing is known. */
+int64_t ceni_pace_estimate_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
+
+/* In which time it is worth while to try again what nothing can be opened for. */
+int64_t ceni_retry_opening_locked(const cen_pool *pool);
+
+/* Whether the first in line, for whom something is there, is to be sent away instead. */
+bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_call *call);
+
+/* One was served, or left; what that means for its class. */
+void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_call *call);
+void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call);
+
+/* Nothing is shed any more: it was switched off. */
+void ceni_shedding_stop_locked(cen_pool *pool);
+bool ceni_shedding_is_active_locked(const cen_pool *pool);
+
+/* Tells the event stream; drops the hands. */
+void ceni_shedding_tell(cen_pool *pool, const ceni_call *call);
+
 /* ---- explain.c ------------------------------------------------------------------------------ */
 
-/* The text of a take that got nothing. */
+/* The text of a take that got nothing: one that a rule refused, and any other. */
+cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);
 cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waited_ns, uint64_t owner, cen_error *error);
-
-/* Whether one may join the line: OK, CLOSED, FULL, or DRIVER if it would wait in vain. (wait.c) */
-cen_status ceni_admit_locked(cen_pool *pool);
 
 /* ---- close.c: the parts of a close ---------------------------------------------------------- */
 
-/* Marks the pool closed; false if it was before. */
+/* Marks the pool closed; false if it was before. True: the caller has a hand. */
 bool ceni_close_mark(cen_pool *pool);
 
 /* Sends those who wait away and closes what is idle; later what is still out is revoked. */
@@ -474,9 +611,10 @@ void ceni_close_revoke_all(cen_pool *pool);
 void ceni_close_count_locked(const cen_pool *pool, cen_close_report *report);
 cen_status ceni_close_answer(const cen_pool *pool, const cen_close_report *report, cen_error *error);
 
-/* ---- later.c: gives and closes that are told when they are over ----------------------------- */
+/* ---- outcome.c: gives and closes that are told when they are over ----------------------------- */
 
-/* Who is to be told about what follows a give, if anybody: the caller owns the slot, and tells after it has let go of it. */
+/* Who is to be told about what follows a give, if anybody: the caller owns the slot, and tells after it has let go of it.
+ * The last only writes why it failed, while the pool's name is there: completing it is left to the caller. */
 cen_future *ceni_giving_claim(ceni_slot *slot, uint64_t generation);
 void ceni_giving_succeed(cen_future *giving);
 void ceni_giving_fail(cen_future *giving, const char *name, const char *why);
@@ -514,8 +652,13 @@ void ceni_pending_open(cen_pool *pool, uint32_t index);
 /* Writes down who holds a slot, for those who list holders. */
 void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where);
 
-/* A give. If something follows it that may take its time, `giving` is told when that is over, and *kept is true; NULL: nobody is. */
+/* A give. If something follows it that may take its time, `giving` is told when that is over, and *kept is true;
+ * NULL: nobody is. */
 cen_status ceni_give_noting(cen_lease *lease, cen_future *giving, bool *kept);
+
+/* Opens an object in the claimed place of the grant, on this thread, and lends it. If the pool was closed meanwhile it
+ * is closed again. `waited`: the one it is for was counted as served. */
+cen_status ceni_take_open(cen_pool *pool, ceni_grant *grant, bool waited, cen_error *error);
 
 /* An object that close had taken away comes back; false if it had not. The pool may be gone then. */
 bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation);
@@ -553,8 +696,8 @@ cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *e
 /* One look: an idle slot, or a claimed place for a new object (out->slot is NULL then). */
 bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out);
 
-/* Waits in line until `moment`. OK: something was found or granted. Errors:
- * TIMEOUT, CLOSED; after CLOSED the pool may be gone. */
-cen_status ceni_pool_wait(cen_pool *pool, int64_t moment, const char *where, ceni_grant *out);
+/* Waits in line until `moment`. OK: something was found or granted. After CLOSED
+ * the pool may be gone; DRIVER: what the last opening said. */
+ceni_verdict ceni_pool_wait(cen_pool *pool, cen_priority priority, int64_t moment, const char *where, ceni_grant *out);
 
 #endif

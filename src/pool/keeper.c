@@ -61,8 +61,8 @@ static int64_t period_of(const cen_pool *pool, const cen_pool_options *o, bool c
     period = fraction(period, o->life_ns, 8);
     period = fraction(period, o->leak_ns, 4);
     period = fraction(period, o->hold_ns, 4);
-    if (pool->calls.test) period = fraction(period, o->test_interval_ns, 4);
-    if (pool->calls.test && !calm) period = fraction(period, o->trust_ns, 2);
+    if (ceni_pool_tests(pool)) period = fraction(period, o->test_interval_ns, 4);
+    if (ceni_pool_tests(pool) && !calm) period = fraction(period, o->trust_ns, 2);
     if (period == CENI_FOREVER) return period;
     if (period < SHORTEST_PERIOD_NS) period = SHORTEST_PERIOD_NS;
     return period < LONGEST_PERIOD_NS ? period : LONGEST_PERIOD_NS;
@@ -183,7 +183,7 @@ static bool test_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generati
     t->testing++;
     leave_idle(t);
     t->soon++;
-    ceni_chores_test(pool, index, generation);
+    ceni_chores_test(pool, index);
     return true;
 }
 
@@ -194,7 +194,7 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     int64_t age = ceni_slot_age(pool, slot, word);
     const char *why = why_close_idle(t, slot, index, age);
     if (why && close_idle(pool, t, index, generation, why)) return;
-    if (!pool->calls.test) return;
+    if (!ceni_pool_tests(pool)) return;
     int64_t interval = t->limits.test_interval_ns, trust = t->limits.trust_ns;
     int64_t tested = ceni_load_relaxed(&slot->tested_at); /* a moment; carries nothing */
     bool wanted = tested == 0 || (interval != CEN_OFF && t->now - tested >= interval && age >= interval / 4);
@@ -236,14 +236,62 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     cen_holding holding;
     if (!(leaks || over) || !ceni_slot_holding(pool, index, &holding) || holding.generation != generation) return;
     ceni_line_lock(pool->line);
+    /* What `told` says of a call that has begun since, it says under this lock, after the lease has ended. */
+    leaks = leaks && ceni_word_bare(ceni_slot_word(slot)) == ceni_word(generation, CENI_HELD);
     leaks = leaks && (slot->told != generation || ceni_planted(leak_told_every_round));
     if (leaks) slot->told = generation;
     pool->tally.leaked += leaks;
     ceni_line_unlock(pool->line);
-    bool reclaims = leaks && o->on_leak == CEN_LEAK_RECLAIM;
+    bool reclaims = leaks && o->on_leak == CEN_LEAK_RECLAIM && !holding.is_detached;
     if (leaks) tell_held(pool, CEN_EVENT_LEAK, &holding, reclaims ? "; its place is taken back" : "");
     if (reclaims) reclaim(pool, index, generation);
     else if (over && ceni_slot_revoke(pool, index, generation)) tell_held(pool, CEN_EVENT_REVOKED, &holding, "; it is revoked");
+}
+
+/* Whether the call that began then still goes on with that slot, or another has begun since. */
+static bool goes_on_locked(ceni_slot *slot, uint64_t word, _Atomic int64_t *at, int64_t began)
+{
+    return ceni_word_bare(ceni_slot_word(slot)) == ceni_word_bare(word) &&
+           ceni_load_relaxed(at) == began; /* under this lock; carries nothing */
+}
+
+static void tend_opening(cen_pool *pool, uint32_t index, uint64_t word, int64_t began, int64_t limit)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    cen_ticket ticket;
+    cen_error why;
+    ceni_error_set(&why, CEN_TIMEOUT, 0, "pool \"%s\": an opening takes longer than %lld ms", pool->name,
+                   (long long)(limit / 1000000));
+    ceni_line_lock(pool->line);
+    bool same = goes_on_locked(slot, word, &slot->opened_at, began);
+    bool first = same && slot->told < CENI_TOLD_NOTHING && !(slot->told & CENI_TOLD_LATE);
+    ceni_opening_news news = {.failures = 0};
+    if (first) news = ceni_opening_overdue_locked(pool, index, &why);
+    bool cancels = first && ceni_later_withdraw_locked(pool, index, &ticket);
+    ceni_line_unlock(pool->line);
+    if (!first) return;
+    ceni_opening_tell(pool, index, CEN_TIMEOUT, news, &why);
+    ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    if (cancels) ceni_later_cancel(pool, ticket);
+}
+
+/* What is marked already, by a reload, is cancelled all the same: its test is in vain. */
+static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t began, int64_t limit)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    bool unmarked = !(word & CENI_MARKED) && !ceni_planted(late_test_forgiven);
+    bool marked = unmarked && ceni_slot_mark(slot, ceni_word_generation(word), CENI_TESTING);
+    cen_ticket ticket;
+    ceni_line_lock(pool->line);
+    bool same = goes_on_locked(slot, word, &slot->tested_at, began);
+    bool unwanted = same && ceni_chores_unwant_locked(pool, slot);
+    bool cancels = same && ceni_later_withdraw_locked(pool, index, &ticket);
+    ceni_line_unlock(pool->line);
+    if (marked)
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
+                        "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
+    if (unwanted) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX); /* who waited for it may need an opening instead */
+    if (cancels) ceni_later_cancel(pool, ticket);
 }
 
 /* A call of the driver that takes long is told once. */
@@ -260,26 +308,8 @@ static void tend_call(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
         if (moment < t->next_overdue) t->next_overdue = moment;
         return;
     }
-    if (!opens) {
-        bool unmarked = !(word & CENI_MARKED) && !ceni_planted(late_test_forgiven);
-        if (!unmarked || !ceni_slot_mark(slot, ceni_word_generation(word), CENI_TESTING)) return;
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
-                        "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
-        return;
-    }
-    cen_error why;
-    ceni_error_set(&why, CEN_TIMEOUT, 0, "pool \"%s\": an opening takes longer than %lld ms", pool->name,
-                   (long long)(limit / 1000000));
-    ceni_line_lock(pool->line);
-    bool same = ceni_word_bare(ceni_slot_word(slot)) == ceni_word_bare(word) &&
-                ceni_load_relaxed(&slot->opened_at) == began; /* or another has begun since; under this lock; carries nothing */
-    bool first = same && slot->told < CENI_TOLD_NOTHING;
-    ceni_opening_news news = {.failures = 0};
-    if (first) news = ceni_opening_overdue_locked(pool, index, &why);
-    ceni_line_unlock(pool->line);
-    if (!first) return;
-    ceni_opening_tell(pool, index, CEN_TIMEOUT, news, &why);
-    ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    if (opens) tend_opening(pool, index, word, began, limit);
+    else tend_test(pool, index, word, began, limit);
 }
 
 /* ---- A round -------------------------------------------------------------------------------- */

@@ -1,152 +1,198 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives and closes that are told when they are over.
+ * Calls of a driver that are done later: its function only begins them, and
+ * whoever finishes them says so with a ticket.
  *
- * A give ends the lease at once; what follows it, the check and perhaps a reset
- * and a test on a helper, takes its time. Whose future is to be told then is
- * noted in the slot, which belongs to one call at a time until it is idle or
- * closed: every way there leads through ceni_place_return or
- * ceni_place_end_from, and those tell.
+ *     helper: picks a chore ▶ issues a ticket, under the lock ▶ start ▶ picks the next
+ *     done:   redeems the ticket, under the lock ▶ what follows a call that returns ▶ plans
+ *     cancel: withdraws the ticket, under the lock ▶ cancel, with no lock held
  *
- * A close is over when nothing is live, or at its deadline. Both take `closing`
- * out of the pool under the lock, so one of them tells. It has a hand: the pool's
- * memory is there until it has been told.
+ * All else is as with a driver that blocks: the chore counts in its budget, the
+ * slot is OPENING, RESETTING, TESTING or CLOSING and its place counts (L2), from
+ * before start is called until done has come. In between the slot belongs to
+ * nobody but whoever redeems its ticket.
+ *
+ * Invariants
+ *  N1 A ticket is redeemed once. Its number is in `told` of its slot from when
+ *     it is issued until it is redeemed, both under the lock, and no other
+ *     ticket of the process has it.
+ *  N2 A ticket that was not redeemed has a hand on the pool, which whoever
+ *     redeems it drops last of all. So the pool is there until then, closed,
+ *     freed or not.
+ *  N3 A ticket is withdrawn once at most, and never after it was redeemed. The
+ *     driver may hear of it just after another thread has said that it is done.
+ *  N4 What is opened under a ticket that was withdrawn is never idle: it goes
+ *     from OPENING to CLOSING.
+ *  N5 In a closed pool no ticket is issued but for a close: whoever closes it
+ *     and withdraws all there are has withdrawn all there will be.
+ *
+ * A ticket may be used long after its pool is gone, by mistake. So it names the
+ * line, which stays (line.h), and the pool is read only under that line's lock,
+ * if it is still the line's.
+ *
+ * Tested by tests/unit/pool/driver_later_test.c, tests/explore/pool_driver_later_test.c,
+ * tests/stress/pool_life_stress.c.
  */
-#include <cenote/ask.h>
-
-#include "base/error.h"
 #include "base/plant.h"
+#include "base/statics.h"
 #include "pool/inside.h"
-#include "port/deadline.h"
 #include "port/port.h"
 #include "sync/future.h"
 
-/* ---- Give ----------------------------------------------------------------------------- */
+/* ticket.number = the call's number | the slot's index */
+enum { INDEX_BITS = 20 };
+_Static_assert(CEN_POOL_MOST <= 1 << INDEX_BITS, "an index fits");
+#define NUMBERS ((UINT64_C(1) << (64 - INDEX_BITS)) - 1)
 
-cen_future *ceni_giving_claim(ceni_slot *slot, uint64_t generation)
+static uint64_t next_number(void)
 {
-    if (slot->scope_generation != ~generation) return NULL;
-    slot->scope_generation = 0;
-    return slot->giving;
+    static CENI_STATIC _Atomic uint64_t last;
+    return (ceni_add_relaxed(&last, 1) + 1) & NUMBERS; /* a number; carries nothing */
 }
 
-void ceni_giving_succeed(cen_future *giving)
+static cen_ticket ticket_of(cen_pool *pool, uint32_t index, uint64_t told)
 {
-    giving->status = CEN_OK;
-    ceni_future_complete(giving);
+    return (cen_ticket){.pool = pool, .number = (told & NUMBERS) << INDEX_BITS | index, .line_ = pool->line,
+                        .epoch_ = ceni_setting(&pool->epoch)};
 }
 
-void ceni_giving_fail(cen_future *giving, const char *name, const char *why)
+bool ceni_later_does(const cen_pool *pool, ceni_chore chore)
 {
-    giving->status = CEN_DRIVER;
-    ceni_error_set(giving->error, CEN_DRIVER, 0, "pool \"%s\": the object that was given back is closed: %s", name, why);
-    if (!ceni_planted(failed_give_is_not_told)) ceni_future_complete(giving);
-}
-
-cen_status cen_pool_give_then(cen_lease *lease, cen_future *future)
-{
-    if (!lease || !future) return CEN_INVALID;
-    if (!ceni_future_is_fresh(future)) return CEN_MISUSE;
-    ceni_future_begin(future, NULL, NULL);
-    bool kept = false; /* the slot has it, and it will be told */
-    cen_status status = ceni_give_noting(lease, future, &kept);
-    if (status != CEN_OK) {
-        ceni_future_undo(future);
-        return status;
+    switch (chore) {
+    case CENI_CHORE_OPEN: return pool->calls.open_start;
+    case CENI_CHORE_RESET: return pool->calls.reset_start;
+    case CENI_CHORE_CLOSE: return pool->calls.close_start;
+    default: return pool->calls.test_start;
     }
-    if (!kept) ceni_giving_succeed(future);
-    return CEN_OK;
 }
 
-/* ---- Close ------------------------------------------------------------------------------ */
+/* ---- Beginning ------------------------------------------------------------------------- */
 
-static void run_done(cen_future *future)
+cen_ticket ceni_later_issue_locked(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_minimum)
 {
-    cen_closing *closing = (cen_closing *)(void *)future;
-    closing->done_(closing);
-}
-
-void cen_closing_init(cen_closing *closing, void (*done)(cen_closing *closing), cen_executor *executor)
-{
-    if (!closing) return;
-    *closing = (cen_closing){.done_ = done};
-    cen_future_init(&closing->future);
-    if (done && executor) cen_future_then(&closing->future, executor, run_done);
-}
-
-cen_closing *ceni_closing_claim_locked(cen_pool *pool)
-{
-    cen_closing *closing = pool->closing;
-    pool->closing = NULL;
-    pool->closing_at = CENI_FOREVER;
-    return closing;
-}
-
-void ceni_closing_tell(cen_pool *pool, cen_closing *closing)
-{
-    ceni_line_lock(pool->line);
-    ceni_close_count_locked(pool, &closing->report);
-    ceni_line_unlock(pool->line);
-    closing->future.status = ceni_close_answer(pool, &closing->report, closing->future.error);
-    ceni_line_lock(pool->line);
-    ceni_hand_drop_locked(pool);
-    ceni_future_complete(&closing->future);
-}
-
-void ceni_closing_pass(cen_pool *pool, int64_t now)
-{
-    ceni_line_lock(pool->line);
-    cen_closing *closing = now >= pool->closing_at || now == CENI_FOREVER ? ceni_closing_claim_locked(pool) : NULL;
-    ceni_line_unlock(pool->line);
-    if (!closing) return;
-    ceni_close_revoke_all(pool);
-    ceni_closing_tell(pool, closing);
-}
-
-/* From now on the last that goes, or the keeper, tells. */
-static void leave_it_to_others(cen_pool *pool, cen_closing *closing, int64_t moment)
-{
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t kept = chore == CENI_CHORE_TEST ? ceni_told_wanted(slot->told) : 0;
+    if (chore == CENI_CHORE_CLOSE) kept = ceni_told_swept(slot->told);
+    slot->told = CENI_TOLD_TICKET | kept | (for_minimum ? CENI_TOLD_MINIMUM : 0) | next_number();
     pool->hands++;
-    bool over = pool->live == 0;
-    if (!over) {
-        pool->closing = closing;
-        pool->closing_at = moment;
-        ceni_keeper_plan_locked(pool, &call);
-    }
-    ceni_line_unlock(pool->line);
-    if (over) ceni_closing_tell(pool, closing);
-    else ceni_line_make_call(pool->line, pool->id, pool, &call);
+    return ticket_of(pool, index, slot->told);
 }
 
-cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closing *closing)
+void ceni_later_start(cen_pool *pool, ceni_chore chore, uint32_t index, cen_ticket ticket)
 {
-    if (!closing || (closing->done_ && !closing->future.executor_)) return CEN_INVALID;
-    cen_status status = ceni_pool_check(pool, "cen_pool_close_then", closing->future.error);
-    if (status != CEN_OK) return status;
-    if (!ceni_future_is_fresh(&closing->future)) return CEN_MISUSE;
-    if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", closing->future.error);
-    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
-    int64_t moment = ceni_deadline_moment(deadline, ceni_pool_now(pool));
-    bool waits = moment != CENI_FOREVER && !ceni_deadline_is_now(deadline);
-    if (waits) status = ceni_pool_need_runtime(pool);
-    if (status != CEN_OK) return status;
-    if (!ceni_close_mark(pool)) return ceni_pool_is_closed(pool->name, closing->future.error);
-    ceni_future_begin(&closing->future, NULL, pool);
-    closing->report = (cen_close_report){0};
-    ceni_close_begin(pool, &closing->report);
-    if (!waits && moment != CENI_FOREVER) ceni_close_revoke_all(pool);
+    void *argument = pool->driver.argument;
+    void *object = NULL;
+    if (chore != CENI_CHORE_OPEN)
+        object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* came with the slot; carries nothing */
+    ceni_inline here; /* what the driver lets be told from within is told when the call is over */
+    ceni_inline_begin(&here);
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    switch (chore) {
+    case CENI_CHORE_OPEN: pool->calls.open_start(argument, ticket); break;
+    case CENI_CHORE_RESET: pool->calls.reset_start(argument, object, ticket); break;
+    case CENI_CHORE_CLOSE: pool->calls.close_start(argument, object, ticket); break;
+    default: pool->calls.test_start(argument, object, ticket); break;
+    }
+    ceni_callout_end(&callout);
+    ceni_inline_end(&here);
+}
+
+/* ---- Giving up --------------------------------------------------------------------------- */
+
+static bool is_open_ticket(uint64_t told)
+{
+    return (told & CENI_TOLD_TICKET) && told < CENI_TOLD_NOTHING;
+}
+
+bool ceni_later_withdraw_locked(cen_pool *pool, uint32_t index, cen_ticket *out)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (!is_open_ticket(slot->told) || (slot->told & CENI_TOLD_CANCELLED)) return false;
+    slot->told |= CENI_TOLD_CANCELLED;
+    pool->tests_given_up += ceni_word_state(ceni_slot_word(slot)) == CENI_TESTING;
+    *out = ticket_of(pool, index, slot->told);
+    return true;
+}
+
+void ceni_later_cancel(cen_pool *pool, cen_ticket ticket)
+{
+    if (!pool->calls.cancel || ceni_planted(overdue_call_not_cancelled)) return;
     ceni_inline here;
     ceni_inline_begin(&here);
-    if (waits || moment == CENI_FOREVER) {
-        leave_it_to_others(pool, closing, moment);
-    } else {
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    pool->calls.cancel(pool->driver.argument, ticket);
+    ceni_callout_end(&callout);
+    ceni_inline_end(&here);
+}
+
+void ceni_later_cancel_all(cen_pool *pool)
+{
+    if (!pool->helped) return;
+    uint32_t places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++) {
+        cen_ticket ticket;
         ceni_line_lock(pool->line);
-        pool->hands++;
+        ceni_slot_state state = ceni_word_state(ceni_word_at(pool, index));
+        bool underway = state == CENI_OPENING || state == CENI_TESTING || state == CENI_RESETTING;
+        bool cancels = underway && ceni_later_withdraw_locked(pool, index, &ticket);
         ceni_line_unlock(pool->line);
-        ceni_closing_tell(pool, closing);
+        if (cancels) ceni_later_cancel(pool, ticket);
     }
+}
+
+/* ---- Done ---------------------------------------------------------------------------------- */
+
+/* In an open ticket's slot the state says which call it is of. */
+static ceni_chore chore_in(ceni_slot_state state)
+{
+    switch (state) {
+    case CENI_OPENING: return CENI_CHORE_OPEN;
+    case CENI_RESETTING: return CENI_CHORE_RESET;
+    case CENI_CLOSING: return CENI_CHORE_CLOSE;
+    default: return CENI_CHORE_TEST;
+    }
+}
+
+/* False if the ticket is none, or not any more. Otherwise from now on the slot is the caller's, as after a call that returns. */
+static bool redeem_locked(cen_pool *pool, uint64_t number, uint32_t *index, ceni_chore *chore, ceni_outcome *how)
+{
+    *index = (uint32_t)(number & ((1u << INDEX_BITS) - 1));
+    if (*index >= ceni_place_count(pool)) return false;
+    ceni_slot *slot = ceni_slot_at(pool, *index);
+    uint64_t told = slot->told;
+    bool same = (told & NUMBERS) == number >> INDEX_BITS || ceni_planted(done_twice_accepted);
+    if (!is_open_ticket(told) || !same) return false;
+    *chore = chore_in(ceni_word_state(ceni_slot_word(slot)));
+    how->unwanted = told & (CENI_TOLD_LATE | CENI_TOLD_CANCELLED);
+    how->for_minimum = told & CENI_TOLD_MINIMUM;
+    pool->tests_given_up -= *chore == CENI_CHORE_TEST && (told & CENI_TOLD_CANCELLED);
+    slot->told = told & CENI_TOLD_LATE ? CENI_TOLD_OVERDUE : told & (CENI_TOLD_WANTED | CENI_TOLD_SWEPT);
+    return true;
+}
+
+cen_status cen_driver_done(cen_ticket ticket, cen_status status, void *object, const cen_error *error)
+{
+    static const cen_error silent = {.status = CEN_OK};
+    ceni_outcome how = {.status = status, .object = object, .said = error ? error : &silent};
+    if (strcmp(cen_status_name(status), "CEN_?") == 0) return CEN_INVALID;
+    if (!ceni_line_is_one(ticket.line_)) return CEN_STALE;
+    if (!ceni_fork_is(ticket.epoch_)) return CEN_FORKED;
+    ceni_line *line = ticket.line_;
+    ceni_chore chore;
+    uint32_t index;
+    ceni_line_lock(line);
+    cen_pool *pool = line->pool == ticket.pool ? line->pool : NULL; /* or it is gone, and this another's line */
+    bool ours = pool && redeem_locked(pool, ticket.number, &index, &chore, &how);
+    ceni_line_unlock(line);
+    if (!ours) return CEN_STALE;
+    ceni_inline here;
+    ceni_inline_begin(&here);
+    ceni_chores_follow(pool, chore, index, &how);
+    ceni_chores_replan(pool, chore);
+    ceni_line_lock(line);
+    ceni_hand_drop_locked(pool);
     ceni_inline_end(&here);
     return CEN_OK;
 }

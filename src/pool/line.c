@@ -12,25 +12,30 @@
  *     thread: join ▶ (first: HEIR) look ▶ READY ▶ look ▶ park ▶ granted
  *                  ▶ (not first)   park ▶ called: HEIR ▶ look ▶ ...
  *             deadline: look ▶ leave ▶ the next is called if there is anything
+ *             of higher priority: join ▶ (first now) HEIR instead of whoever was ▶ look ▶ ...
+ *
+ * "First" is whose turn it is (turn.c): the first of three lists whose key is
+ * the smallest. It changes only when somebody joins or leaves.
  *
  * Invariants
- *  I1 ctl, the list and the states CALLED, GRANTED, SENT_AWAY are written
- *     under the lock only. ctl counts the list. HEIR and READY speak of the
- *     first in the list and are clear when it is empty or has a new first that
- *     nobody has called.
+ *  I1 ctl, the lists and the states CALLED, GRANTED and beyond are written
+ *     under the lock only. ctl counts the lists. HEIR and READY speak of the
+ *     first and are clear when nobody waits or there is a new first, by
+ *     whatever way, that nobody has called and that has not joined as the heir.
  *  I2 HEIR without READY: the first is a thread that will look before it parks
  *     for good, or go: in both cases through the lock, where READY is set or
- *     the role is passed on.
+ *     the role is passed on; or another joins before it and has the role.
  *  I3 If an object is idle, or may be opened, and somebody is in line, then
  *     one of these is under way:
  *       a  a giver between its publication and the end of its look at ctl and
  *          what that asks for;
  *       b  an heir (I2) before its look that follows READY;
- *       c  a pump by whoever removed the first, or freed a place, under the lock;
+ *       c  a pump by whoever removed the first, or freed a place, under the
+ *          lock, or joined as a pending first;
  *       d  one who struck a slot from the map and owes a tend (idle.c).
- *  I4 A waiter leaves the list once: granted, sent away, or by itself. The
- *     first two write its state last, and touch it never again; it may be gone
- *     before the lock is dropped. It is woken by address.
+ *  I4 A waiter leaves its list once: granted, refused, sent away, shed, or by
+ *     itself. All but the last write its state last, and touch it never again;
+ *     it may be gone before the lock is dropped. It is woken by address.
  *
  * Why I3 holds. The naive version: a giver reads ctl, sees nobody, and then
  * makes its object idle; the waiter looked before, joins after, and sleeps
@@ -42,7 +47,15 @@
  * deadline passes, it goes, and what was left to it is left to nobody. Hence
  * whoever removes the first clears HEIR and READY [L1] and then pumps: a giver
  * that saw the old HEIR published before the pump looks; one that publishes
- * later sees no HEIR.
+ * later sees no HEIR. The fourth: one of higher priority joins before the heir,
+ * or before one that is READY, and what was left to that one is left to nobody,
+ * or is handed over before the newcomer has had its look. Hence it clears both
+ * marks in the same store [L1] that makes it the heir, and then looks: a giver
+ * that saw the old marks published before that look, or, having seen READY, or
+ * no HEIR, pumps under the lock, where the newcomer is the first. It is one who
+ * was displaced that gives way: it may still find something on the look it is
+ * at, as any running thread may, but that it is READY counts only for the first,
+ * so it parks, and is called again when its turn comes.
  * A waiter that is granted an object in the moment in which it found one has
  * two, keeps what it was granted and gives the other.
  *
@@ -61,7 +74,7 @@
  * [L3] tell       | exchange of a waiter's state | acq_rel | J1 J2 in wait.c | the grant | the waiter reads a grant half written
  *
  * Tested by tests/explore/pool_line_test.c (both kinds of waiter, deadlines,
- * cancel, close), tests/verify/handoff.pml, tests/unit/pool, tests/planted.
+ * cancel, close), pool_priority_test.c (newcomers), tests/verify/handoff.pml, tests/unit/pool, tests/planted.
  */
 #include "pool/line.h"
 
@@ -93,15 +106,10 @@ void ceni_line_mark_locked(ceni_line *line, uint64_t clear, uint64_t set)
     if (marked != ctl) ceni_store_seq_cst(&line->ctl, marked); /* [L1] */
 }
 
-static ceni_pool_waiter *first_of(const ceni_line *line)
-{
-    ceni_list *link = ceni_list_first(&line->waiters);
-    return link ? CENI_LIST_ENTRY(link, ceni_pool_waiter, link) : NULL;
-}
-
 bool ceni_line_first_is_pending_locked(const ceni_line *line)
 {
-    return first_of(line) && first_of(line)->pending;
+    const ceni_pool_waiter *first = ceni_line_first_locked(line);
+    return first && first->pending;
 }
 
 /* One that does not park is told when the lock has been dropped. Until then it is still the pool's. */
@@ -136,31 +144,41 @@ static void show_first_locked(ceni_line *line, const ceni_pool_waiter *first)
 }
 
 /* Takes a waiter out. If it was the first, the next one is nobody's heir. */
-static void remove_locked(ceni_line *line, ceni_pool_waiter *waiter)
+static void remove_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_call *call)
 {
-    bool first = first_of(line) == waiter;
-    ceni_list_remove(&waiter->link);
-    if (waiter->pending) ceni_patience_drop_locked(line->pool, waiter);
-    ceni_pool_waiter *next = first_of(line);
+    ceni_line *line = pool->line;
+    bool first = ceni_line_first_locked(line) == waiter;
+    ceni_turn_remove_locked(line, waiter);
+    if (waiter->pending) ceni_patience_drop_locked(pool, waiter);
+    ceni_shedding_left_locked(pool, waiter, call);
+    ceni_pool_waiter *next = ceni_line_first_locked(line);
     uint64_t ctl = ctl_locked(line) - CENI_CTL_ONE;
     if (first) ctl &= ~(uint64_t)(CENI_CTL_HEIR | CENI_CTL_READY);
-    if (!next && !line->pool->paused) ctl &= ~(uint64_t)CENI_CTL_FIRST;
+    if (!next && !pool->paused) ctl &= ~(uint64_t)CENI_CTL_FIRST;
     if (first && next) show_first_locked(line, next);
     ceni_store_seq_cst(&line->ctl, ctl); /* [L1] */
 }
 
+static void refuse(ceni_pool_waiter *waiter, cen_rule rule, int64_t retry_after_ns)
+{
+    waiter->rule = (uint8_t)rule;
+    waiter->retry_after_ns = retry_after_ns;
+}
+
 void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_call *call)
 {
-    ceni_line_drop_locked(pool, first_of(pool->line), state, call);
+    ceni_line_drop_locked(pool, ceni_line_first_locked(pool->line), state, call);
 }
 
 void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
 {
     ceni_spread_record(&pool->waits, ceni_clock_now() - waiter->since);
-    remove_locked(pool->line, waiter);
+    remove_locked(pool, waiter, call);
+    if (state == CENI_WAIT_REFUSED) refuse(waiter, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
+    if (state == CENI_WAIT_SHED) refuse(waiter, CEN_RULE_SHED, pool->options.shed_interval_ns);
     if (waiter->pending && waiter->error) {
         waiter->hand = pool;
-        pool->hands++;
+        pool->hands += !ceni_planted(told_ask_keeps_no_hand);
     }
     tell(waiter, state, call);
 }
@@ -170,12 +188,13 @@ void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_s
 static void grant_first_locked(cen_pool *pool, const ceni_grant *grant, ceni_call *call)
 {
     ceni_line *line = pool->line;
-    ceni_pool_waiter *waiter = first_of(line);
+    ceni_pool_waiter *waiter = ceni_line_first_locked(line);
     int64_t now = ceni_clock_now();
     ceni_store_relaxed(&line->handed_at, now); /* for a clock; carries nothing */
     ceni_spread_record(&pool->waits, now - waiter->since);
     pool->tally.served++;
-    remove_locked(line, waiter);
+    ceni_pace_served_locked(pool, now);
+    remove_locked(pool, waiter, call);
     if (grant->slot) ceni_slot_note(pool, grant->slot, grant->generation, waiter->owner, waiter->where);
     waiter->slot = grant->slot;
     waiter->generation = grant->generation;
@@ -187,7 +206,7 @@ static void grant_first_locked(cen_pool *pool, const ceni_grant *grant, ceni_cal
 static void call_first_locked(ceni_line *line, ceni_call *call)
 {
     ceni_line_mark_locked(line, CENI_CTL_READY, CENI_CTL_HEIR);
-    tell(first_of(line), CENI_WAIT_CALLED, call);
+    tell(ceni_line_first_locked(line), CENI_WAIT_CALLED, call);
 }
 
 static bool may_open_locked(cen_pool *pool)
@@ -195,25 +214,44 @@ static bool may_open_locked(cen_pool *pool)
     return ceni_load_relaxed(&pool->openable) > 0; /* written under this lock; carries nothing */
 }
 
+/* What was idle for long may have to be tested before the first can have it. */
+static bool find_for_first_locked(cen_pool *pool, uint32_t hint, ceni_grant *out, ceni_call *call)
+{
+    bool pending = ceni_line_first_locked(pool->line)->pending;
+    if (ceni_trust_needs_test(pool, pending)) return ceni_trust_take_locked(pool, hint, 0, out, call);
+    return ceni_idle_take_locked(pool, hint, out);
+}
+
 /* The first is to be handed something. True if it was, and the next may be due. */
 static bool serve_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 {
     ceni_line *line = pool->line;
     ceni_line_mark_locked(line, 0, CENI_CTL_READY); /* before the look */
-    bool pending = first_of(line)->pending;
+    bool pending = ceni_line_first_locked(line)->pending;
     ceni_grant grant = {.slot = NULL};
-    bool found = ceni_idle_take_locked(pool, hint, &grant);
+    bool found = find_for_first_locked(pool, hint, &grant, call);
     /* A thread can also be handed a place, and opens the object itself. */
     if (!found && !pending) found = ceni_place_claim_locked(pool, &grant.index);
     if (found) {
         grant_first_locked(pool, &grant, call);
         return true;
     }
-    if (pending && !call->never_opens && pool->opening_for_pending < ctl_locked(line) / CENI_CTL_ONE) {
+    if (pending && !call->never_opens && !call->tests && pool->opening_for_pending < ctl_locked(line) / CENI_CTL_ONE) {
         call->opens = call->more = ceni_place_claim_locked(pool, &call->index);
         pool->opening_for_pending += call->opens;
     }
     return false;
+}
+
+/* Something is there for the first, but it has waited for so long, as others before it, that it is sent away. What is
+ * there stays for the next. */
+static bool shed_first_locked(cen_pool *pool, ceni_call *call)
+{
+    if (!(may_open_locked(pool) || ceni_idle_any_locked(pool)) || !ceni_shedding_is_due_locked(pool, call)) return false;
+    pool->tally.shed++;
+    call->status = CEN_OVERLOAD;
+    ceni_line_drop_first_locked(pool, CENI_WAIT_SHED, call);
+    return true;
 }
 
 /* One step; true if the next in line may be due another. */
@@ -221,14 +259,16 @@ static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 {
     ceni_line *line = pool->line;
     uint64_t ctl = ctl_locked(line);
-    ceni_pool_waiter *first = first_of(line);
+    ceni_pool_waiter *first = ceni_line_first_locked(line);
     if (!first || (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) || pool->paused) return false;
     if (ceni_opening_is_vain_locked(pool) && !ceni_planted(failed_open_wakes_nobody)) {
         pool->tally.failed++;
         call->status = pool->gate.last.status;
+        first->code = pool->gate.last.code;
         ceni_line_drop_first_locked(pool, CENI_WAIT_REFUSED, call);
         return true;
     }
+    if (pool->options.shed_target_ns != CEN_OFF && shed_first_locked(pool, call)) return true;
     if ((ctl & CENI_CTL_READY) || first->pending || ceni_pool_has(&pool->strict)) return serve_first_locked(pool, hint, call);
     if (!(ctl & CENI_CTL_HEIR) && (may_open_locked(pool) || ceni_idle_any_locked(pool))) call_first_locked(line, call);
     return false;
@@ -263,8 +303,10 @@ void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, cons
         ceni_futex_wake(call->threads[i], 1);
     deliver_all(call->pending);
     if (call->opens) ceni_pending_open(pool, call->index);
+    if (call->tests) ceni_trust_test_for_pending(pool, call->index);
     if (call->alarm) ceni_hand_alarm(pool);
     if (call->hire) ceni_hand_hire(pool, call->hire);
+    if (call->shed_begins || call->shed_ended) ceni_shedding_tell(pool, call);
     if (call->more) ceni_line_tend(line, pool_id, CENI_NO_INDEX);
     ceni_inline_end(&here);
 }
@@ -349,8 +391,11 @@ static void hand_over(ceni_line *line, uint64_t pool_id, uint32_t hint)
     ceni_call call = {.more = false};
     ceni_grant grant;
     cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL;
-    bool open = pool && !pool->paused && first_of(line) && !(ctl_locked(line) & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS));
-    if (open && ceni_idle_take_locked(pool, hint, &grant)) {
+    bool open = pool && !pool->paused && ceni_line_first_locked(line) && !(ctl_locked(line) & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS));
+    if (open && pool->options.shed_target_ns != CEN_OFF) { /* the pump asks whether it is to be served at all */
+        ceni_line_mark_locked(line, 0, CENI_CTL_READY);
+        ceni_line_pump_locked(pool, hint, &call);
+    } else if (open && find_for_first_locked(pool, hint, &grant, &call)) {
         grant_first_locked(pool, &grant, &call);
         ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     }
@@ -373,7 +418,7 @@ cen_status ceni_line_heed(ceni_line *line, uint64_t pool_id, uint64_t ctl, uint3
 /* A place became free. No give will ask for the bound on account of it, so whoever frees it does. */
 void ceni_line_hurry_locked(cen_pool *pool)
 {
-    ceni_pool_waiter *first = first_of(pool->line);
+    ceni_pool_waiter *first = ceni_line_first_locked(pool->line);
     bool called = ctl_locked(pool->line) & CENI_CTL_HEIR;
     if (first && called && ceni_clock_now() - first->since >= ceni_setting(&pool->overtake_ns))
         ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
@@ -384,13 +429,17 @@ void ceni_line_hurry_locked(cen_pool *pool)
 bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now)
 {
     ceni_line *line = pool->line;
-    bool first = ceni_list_empty(&line->waiters);
+    if (!ceni_line_first_locked(line)) ceni_pace_begin_locked(pool, now);
     waiter->since = now;
+    waiter->came = ceni_pool_moment(pool, now);
     waiter->cpu = ceni_cpu_current();
-    ceni_list_push_back(&line->waiters, &waiter->link);
+    ceni_turn_push_locked(pool, waiter);
+    bool first = ceni_line_first_locked(line) == waiter;
     pool->tally.waited++;
     uint64_t ctl = ctl_locked(line) + CENI_CTL_ONE;
     if (first) show_first_locked(line, waiter);
+    /* Who was first until now is so no more, and what was left to it is left to the new one, or its pump. */
+    if (first && !ceni_planted(newcomer_leaves_ready)) ctl &= ~(uint64_t)(CENI_CTL_HEIR | CENI_CTL_READY);
     bool strict = ceni_pool_has(&pool->strict);
     if (strict) ctl |= CENI_CTL_FIRST;
     bool heir = first && !waiter->pending && !strict && !pool->paused;
@@ -407,10 +456,13 @@ static bool leave_locked(ceni_line *line, ceni_pool_waiter *waiter, uint64_t *co
     cen_pool *pool = line->pool; /* if it is in line, its own */
     uint64_t id = line->pool_id;
     if (in_line) {
-        bool first = first_of(line) == waiter;
-        ceni_spread_record(&pool->waits, ceni_clock_now() - waiter->since);
+        int64_t now = ceni_clock_now();
+        bool first = ceni_line_first_locked(line) == waiter, served = count == &pool->tally.served;
+        ceni_spread_record(&pool->waits, now - waiter->since);
         ++*(count ? count : &pool->tally.failed);
-        remove_locked(line, waiter);
+        if (served) ceni_pace_served_locked(pool, now);
+        if (served) ceni_shedding_served_locked(pool, waiter, now, &call);
+        remove_locked(pool, waiter, &call);
         if (first && !ceni_planted(expired_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     }
     ceni_line_unlock(line);
@@ -434,17 +486,13 @@ bool ceni_line_interrupt(cen_pool *pool, uint64_t owner)
 {
     ceni_line *line = pool->line;
     ceni_call call = {.more = false};
-    ceni_pool_waiter *found = NULL;
     ceni_line_lock(line);
-    for (ceni_list *link = line->waiters.next; link != &line->waiters && !found; link = link->next) {
-        ceni_pool_waiter *waiter = CENI_LIST_ENTRY(link, ceni_pool_waiter, link);
-        if (waiter->owner == owner && !waiter->pending) found = waiter;
-    }
+    ceni_pool_waiter *found = ceni_turn_of_thread_locked(line, owner);
     if (found) {
-        bool first = first_of(line) == found;
+        bool first = ceni_line_first_locked(line) == found;
         ceni_spread_record(&pool->waits, ceni_clock_now() - found->since);
         pool->tally.failed++;
-        remove_locked(line, found);
+        remove_locked(pool, found, &call);
         tell(found, CENI_WAIT_INTERRUPTED, &call);
         if (first && !ceni_planted(interrupted_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     }
@@ -454,16 +502,17 @@ bool ceni_line_interrupt(cen_pool *pool, uint64_t owner)
     return found != NULL;
 }
 
-bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter)
+bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter, bool *glances)
 {
     ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
-    bool in_line = ceni_list_linked(&waiter->link);
-    if (in_line) ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
-    if (in_line) ceni_chores_plan_locked(pool, &call);
+    bool first = ceni_line_first_locked(pool->line) == waiter;
+    if (first) ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
+    if (first) ceni_chores_plan_locked(pool, &call);
+    *glances = !first && ceni_list_linked(&waiter->link) && ceni_line_first_is_pending_locked(pool->line);
     ceni_line_unlock(pool->line);
     ceni_line_make_call(pool->line, pool->id, pool, &call);
-    return in_line;
+    return first;
 }
 
 /* One at a time, so that the lock is never held for long. */
@@ -473,7 +522,7 @@ uint32_t ceni_line_send_away(cen_pool *pool)
     for (bool more = true; more;) {
         ceni_call call = {.status = CEN_CLOSED};
         ceni_line_lock(pool->line);
-        more = first_of(pool->line) != NULL;
+        more = ceni_line_first_locked(pool->line) != NULL;
         if (more) {
             pool->tally.sent_away++;
             ceni_line_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, &call);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line: those who wait for a pool, in the order they came, and the word
- * that tells a giver whether it has to do anything about them.
+ * The line: those who wait for a pool, in the order they came or, with
+ * priorities, in that of turn.c, and the word that tells a giver whether it has
+ * to do anything about them.
  *
  * A waiter is a thread that parks, or a pending one that is told by a call.
  * The first in line is served by one of three ways:
@@ -27,6 +28,7 @@
 
 #include "base/atomic.h"
 #include "base/list.h"
+#include "pool/shed.h"
 #include "port/mutex.h"
 #include "sync/wheel.h"
 
@@ -50,6 +52,7 @@ typedef enum ceni_wait_state {
     CENI_WAIT_REFUSED,   /* nothing can be opened, and nothing else will come; likewise */
     CENI_WAIT_INTERRUPTED, /* another thread asked for it; likewise */
     CENI_WAIT_EXPIRED,     /* pending: its deadline has passed; likewise */
+    CENI_WAIT_SHED, /* those who wait have waited for too long; likewise */
 } ceni_wait_state;
 
 typedef struct ceni_pool_waiter {
@@ -57,6 +60,7 @@ typedef struct ceni_pool_waiter {
     _Atomic uint32_t state;
     /* fixed before it joins */
     bool pending;
+    uint8_t priority; /* a cen_priority */
     uint64_t owner; /* who is to hold what is granted */
     const char *where;
     void (*deliver)(struct ceni_pool_waiter *waiter, cen_status status); /* pending: called once, no lock held */
@@ -64,17 +68,32 @@ typedef struct ceni_pool_waiter {
     /* under the lock */
     ceni_timer timer; /* pending: its deadline, if it has one */
     int64_t since;
+    int64_t came; /* the same on the pool's clock, which may be virtual */
+    int64_t key;  /* the smaller, the sooner its turn comes (turn.c) */
     uint32_t cpu; /* it ran on when it joined */
     ceni_list link;
     /* written before it is told, read after */
     struct ceni_pool_waiter *next_told; /* pending: by the same call */
     cen_pool *hand;                     /* pending: it has a hand on this pool, because its failure is to be told in full */
     cen_status answer;
+    int code; /* pending: the driver's own number, if it failed for that */
     struct ceni_slot *slot; /* NULL: a claimed place, to open an object in */
     uint64_t generation;
     uint32_t index;
     bool stale;
+    /* written before REFUSED and SHED, read after */
+    uint8_t rule; /* a cen_rule */
+    int64_t retry_after_ns;
 } ceni_pool_waiter;
+
+enum { CENI_CLASSES = 3 }; /* of priority: high, normal, low */
+
+/* Those of one priority. */
+typedef struct ceni_class {
+    ceni_list waiters;
+    uint32_t count;
+    ceni_shed shed;
+} ceni_class;
 
 typedef struct ceni_line {
     /* any thread reads; written under the lock */
@@ -90,7 +109,7 @@ typedef struct ceni_line {
     /* under the lock */
     uint64_t pool_id; /* 0: lent to none */
     cen_pool *pool;
-    ceni_list waiters;
+    ceni_class classes[CENI_CLASSES];
 } ceni_line;
 
 /* What is left to do when the lock has been dropped. */
@@ -103,13 +122,19 @@ typedef struct ceni_call {
     bool never_opens; /* set before: whoever pumps must not be kept by a driver */
     bool opens;     /* an object is to be opened for a pending waiter, in the claimed place ... */
     uint32_t index; /* ... of this index */
+    bool tests;     /* the object there is to be tested for one; never both */
     bool more;      /* there may be more to do: tend again */
     bool alarm;     /* the pool's alarm is to be set; has a hand */
     uint32_t hire;  /* errands to be posted; each has a hand */
+    bool shed_begins;    /* to be told the event stream; has a hand ... */
+    uint64_t shed_ended; /* ... as has this: so many were shed */
 } ceni_call;
 
 /* Lends a line to a pool; NULL if there is no memory. Never waits, and works in a forked child. */
 ceni_line *ceni_line_lend(cen_pool *pool, uint64_t pool_id);
+
+/* Whether there is a line at that address, lent to whomever. */
+bool ceni_line_is_one(const void *line);
 
 /* Takes it back, under its lock, which is dropped. */
 void ceni_line_return_locked(ceni_line *line);
@@ -123,7 +148,8 @@ void ceni_line_mark_locked(ceni_line *line, uint64_t clear, uint64_t set);
 /* How the pool's size and bound set the pace. */
 void ceni_line_pace(ceni_line *line, int64_t overtake_ns, uint32_t max);
 
-/* Joins at the end; true if the waiter is the heir and has to look. */
+/* Joins behind those of its priority; true if the waiter is the heir and has to look. A pending one is
+ * pumped for afterwards, before the lock is dropped or soon after: it may have become the first. */
 bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now);
 
 /* The waiter goes by itself, if it is still in line: true, and it is counted
@@ -131,12 +157,16 @@ bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now
 bool ceni_line_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count);
 
 /* The heir has found nothing: from now on gives hand over to it. False if it
- * has been told something meanwhile. Afterwards it looks once more. */
-bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter);
+ * has been told something meanwhile, or is not the first any more. Afterwards it
+ * looks once more; `glances`: also if it was passed by a pending one, for whom others open. */
+bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter, bool *glances);
 
+/* Whose turn it is; NULL if nobody waits. (turn.c) */
+ceni_pool_waiter *ceni_line_first_locked(const ceni_line *line);
 bool ceni_line_first_is_pending_locked(const ceni_line *line);
 
-/* Takes the first, or another, out and tells it; call->status is for who is pending. Pump afterwards if it was the first. */
+/* Takes the first, or another, out and tells it; call->status is for who is pending, REFUSED and SHED come with the
+ * rule and when to try again. Pump afterwards if it was the first. */
 void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_call *call);
 void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call);
 
@@ -164,5 +194,21 @@ uint32_t ceni_line_send_away(cen_pool *pool);
  * gets anything. Its pool may be gone by then, but never the line. */
 cen_status ceni_line_ask(cen_pool *pool, ceni_pool_waiter *waiter);
 bool ceni_line_withdraw(ceni_line *line, ceni_pool_waiter *waiter);
+
+/* ---- turn.c: the classes, and whose turn it is --------------------------------------- */
+
+void ceni_turn_init(ceni_line *line);
+ceni_class *ceni_turn_class(ceni_line *line, const ceni_pool_waiter *waiter);
+void ceni_turn_push_locked(cen_pool *pool, ceni_pool_waiter *waiter);
+void ceni_turn_remove_locked(ceni_line *line, ceni_pool_waiter *waiter);
+
+/* Since when the one has waited that has waited longest; CENI_FOREVER if nobody does. */
+int64_t ceni_turn_oldest_locked(const ceni_line *line);
+
+/* One that waits in a thread of that number; NULL if there is none. Looks at all. */
+ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner);
+
+/* About how many would be served before one that came at that moment of the pool's clock. */
+uint32_t ceni_turn_ahead_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t came);
 
 #endif

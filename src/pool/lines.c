@@ -73,13 +73,22 @@ ceni_line *ceni_line_lend(cen_pool *pool, uint64_t pool_id)
         line = claim_any(block, epoch);
     if (!line) return NULL;
     ceni_line_lock(line); /* a late giver of the last pool may be inside */
-    ceni_list_init(&line->waiters);
+    ceni_turn_init(line);
     line->pool = pool;
     line->pool_id = pool_id;
     ceni_store_relaxed(&line->ctl, 0);       /* for those who get the pool from us; carries nothing */
     ceni_store_relaxed(&line->handed_at, 0); /* likewise; carries nothing */
     ceni_line_unlock(line);
     return line;
+}
+
+bool ceni_line_is_one(const void *line)
+{
+    for (ceni_line_block *block = &first_block; block; block = ceni_load_acquire(&block->more)) { /* [K3] */
+        uintptr_t offset = (uintptr_t)line - (uintptr_t)block->lines;
+        if (offset < sizeof block->lines) return offset % sizeof(ceni_line) == 0;
+    }
+    return false;
 }
 
 void ceni_line_return_locked(ceni_line *line)

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "sync/future.h"
 
 enum {
     READINGS = 4,
@@ -95,16 +96,20 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .is_closed = ctl & CENI_CTL_CLOSED,
         .opened = t->opened, .open_failed = t->open_failed, .adopted = t->adopted, .closed = t->closed,
         .discarded = t->discarded,
-        .refused = t->refused, .tested = t->tested, .test_failed = t->test_failed, .reset = t->reset,
+        .refused = t->refused, .refused_late = t->refused_late,
+        .tested = t->tested, .test_failed = t->test_failed, .reset = t->reset,
         .reset_failed = t->reset_failed, .leaked = t->leaked, .reclaimed = t->reclaimed, .expired = t->expired,
         .breaker = pool->gate.breaker, .open_failures = pool->gate.failures, .is_paused = pool->paused,
         .waited = t->waited, .served = t->served, .timed_out = t->timed_out, .sent_away = t->sent_away, .failed = t->failed,
+        .shed = t->shed, .is_shedding = ceni_shedding_is_active_locked(pool),
         .wait_p50_ns = ceni_spread_percentile(&pool->waits, 500000),
         .wait_p99_ns = ceni_spread_percentile(&pool->waits, 990000),
         .wait_longest_ns = pool->waits.largest,
         .wait_total_ns = pool->waits.sum,
     };
-    int64_t since = ceni_load_relaxed(&pool->line->first_since); /* carries nothing */
+    int64_t since = ceni_turn_oldest_locked(pool->line);
+    const ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL};
+    s->estimated_wait_ns = ceni_pace_estimate_locked(pool, &normal, now);
     s->oldest_wait_ns = s->waiting && now > since ? now - since : 0;
     int64_t next = ceni_gate_next(&pool->gate), pool_now = ceni_pool_now(pool);
     s->next_open_ns = next != CENI_FOREVER && next > pool_now ? next - pool_now : 0;
@@ -216,6 +221,7 @@ bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out)
 
 cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_holding *holding), void *argument)
 {
+    CENI_INLINE_AT_END; /* a visitor may give, and whoever is told of it may do what a visitor may not */
     cen_status status = ceni_pool_check(pool, "cen_pool_visit", NULL);
     if (status != CEN_OK || !visit) return visit ? status : CEN_INVALID;
     uint32_t places = ceni_place_count(pool);

@@ -46,7 +46,7 @@ static void configure(cen_pool *pool, const cen_pool_options *o, const cen_drive
     pool->renews = o->on_fork == CEN_FORK_RENEW;
     pool->driver = o->driver;
     pool->calls = *calls;
-    pool->helped = calls->blocks;
+    pool->helped = ceni_calls_are_helped(calls);
     pool->allocator = o->allocator;
     pool->traced = o->backtraces;
     pool->asked = o->runtime;
@@ -81,6 +81,12 @@ cen_status ceni_pool_need_runtime(cen_pool *pool)
     return CEN_OK;
 }
 
+cen_status ceni_pool_need_timekeeper(cen_pool *pool)
+{
+    cen_status status = ceni_pool_need_runtime(pool);
+    return status == CEN_OK ? ceni_alarm_need_keeper(ceni_pool_runtime(pool)) : status;
+}
+
 /* Closes the objects with indexes below `end`, last one first. */
 static void close_opened(cen_pool *pool, uint32_t end)
 {
@@ -88,7 +94,8 @@ static void close_opened(cen_pool *pool, uint32_t end)
         ceni_line_lock(pool->line);
         bool ours = ceni_idle_withdraw_locked(pool, index - 1, ceni_slot_generation(pool, index - 1));
         ceni_line_unlock(pool->line);
-        if (ours) ceni_place_end_here(pool, index - 1, false);
+        if (ours && pool->calls.close_start) ceni_place_end(pool, index - 1, "another could not be opened");
+        else if (ours) ceni_place_end_here(pool, index - 1, false);
     }
 }
 

@@ -12,7 +12,13 @@
  * ringing while the object is granted: then two calls hold the same take, and
  * one of them must not touch it any more without being able to know.
  *
- * The wheel is had when somebody asks with a deadline for the first time.
+ * Many may expire at one moment. They are told some at a time, and those that
+ * are left stand in a list of their own, each still in the line: who is granted
+ * something or cancelled meanwhile is taken out of the list in the same step.
+ * Every pump plans when the keeper is to come next, so that moment is kept and
+ * not looked for: it may be too early, and then the keeper looks in vain once.
+ *
+ * Memory, and a thread that keeps time, are had when somebody asks with a deadline for the first time, and never again.
  */
 #include "base/alloc.h"
 #include "base/plant.h"
@@ -21,57 +27,69 @@
 
 enum { MOST_EXPIRED = 64 }; /* without dropping the lock */
 
+/* Under the pool's lock. */
+struct ceni_patience {
+    ceni_wheel wheel;
+    ceni_list expired; /* their deadlines have passed, and they are not told yet */
+    int64_t next;      /* no deadline passes before this moment */
+};
+
 cen_status ceni_patience_need(cen_pool *pool)
 {
-    cen_status status = ceni_pool_need_runtime(pool);
-    if (status != CEN_OK) return status;
     ceni_line_lock(pool->line);
-    if (!pool->patient) {
-        pool->patient = ceni_alloc(pool->allocator, sizeof *pool->patient, _Alignof(ceni_wheel));
-        if (pool->patient) ceni_wheel_init(pool->patient, ceni_pool_now(pool));
-    }
-    status = pool->patient ? CEN_OK : CEN_NO_MEMORY;
+    bool there = pool->patient;
     ceni_line_unlock(pool->line);
-    return status;
+    cen_status status = there ? CEN_OK : ceni_pool_need_timekeeper(pool);
+    if (there || status != CEN_OK) return status;
+    ceni_line_lock(pool->line);
+    struct ceni_patience *patient = pool->patient;
+    if (!patient) patient = ceni_alloc(pool->allocator, sizeof *patient, _Alignof(struct ceni_patience));
+    if (patient && !pool->patient) {
+        ceni_wheel_init(&patient->wheel, ceni_pool_now(pool));
+        ceni_list_init(&patient->expired);
+        patient->next = CENI_FOREVER;
+        pool->patient = patient;
+    }
+    ceni_line_unlock(pool->line);
+    return patient ? CEN_OK : CEN_NO_MEMORY;
 }
 
 void ceni_patience_set_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment)
 {
-    if (moment != CENI_FOREVER) ceni_wheel_insert(pool->patient, &waiter->timer, moment);
+    if (moment == CENI_FOREVER) return;
+    ceni_wheel_insert(&pool->patient->wheel, &waiter->timer, moment);
+    bool planned = ceni_planted(earlier_deadline_unplanned) && pool->patient->next != CENI_FOREVER;
+    if (moment < pool->patient->next && !planned) pool->patient->next = moment;
 }
 
 void ceni_patience_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter)
 {
-    if (pool->patient && !ceni_planted(deadline_outlives_its_ask)) ceni_wheel_cancel(pool->patient, &waiter->timer);
+    if (pool->patient && !ceni_planted(deadline_outlives_its_ask)) ceni_wheel_cancel(&pool->patient->wheel, &waiter->timer);
 }
 
 int64_t ceni_patience_next_locked(const cen_pool *pool)
 {
-    return pool->patient ? ceni_wheel_next(pool->patient) : CENI_FOREVER;
+    return pool->patient ? pool->patient->next : CENI_FOREVER;
 }
 
-/* What has expired and is not told now stays in the wheel's next advance: it is put back. */
 void ceni_patience_pass_locked(cen_pool *pool, int64_t now, ceni_call *call)
 {
-    if (!pool->patient || ceni_wheel_next(pool->patient) > now) return;
-    ceni_list expired;
-    ceni_list_init(&expired);
-    ceni_wheel_advance(pool->patient, now, &expired);
-    unsigned count = 0;
+    struct ceni_patience *patient = pool->patient;
+    if (!patient || patient->next > now) return;
+    ceni_wheel_advance(&patient->wheel, now, &patient->expired);
     call->status = CEN_TIMEOUT;
-    for (ceni_timer *timer; (timer = ceni_timer_take(&expired)); count++) {
-        ceni_pool_waiter *waiter = CENI_LIST_ENTRY(timer, ceni_pool_waiter, timer);
-        if (count >= MOST_EXPIRED) {
-            ceni_wheel_insert(pool->patient, timer, timer->moment);
-            continue;
-        }
+    for (unsigned count = 0; count < MOST_EXPIRED; count++) {
+        ceni_timer *timer = ceni_timer_take(&patient->expired);
+        if (!timer) break;
         pool->tally.timed_out++;
-        ceni_line_drop_locked(pool, waiter, CENI_WAIT_EXPIRED, call);
+        ceni_line_drop_locked(pool, CENI_LIST_ENTRY(timer, ceni_pool_waiter, timer), CENI_WAIT_EXPIRED, call);
     }
+    bool all = ceni_list_empty(&patient->expired) || ceni_planted(some_expired_forgotten);
+    patient->next = all ? ceni_wheel_next(&patient->wheel) : now;
 }
 
 void ceni_patience_end(cen_pool *pool)
 {
-    if (pool->patient) ceni_free(pool->allocator, pool->patient, sizeof *pool->patient, _Alignof(ceni_wheel));
+    if (pool->patient) ceni_free(pool->allocator, pool->patient, sizeof *pool->patient, _Alignof(struct ceni_patience));
     pool->patient = NULL;
 }

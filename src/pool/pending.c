@@ -10,6 +10,7 @@
  * Order table
  * [A1] opened | load of ctl after the slot's word | seq_cst | L1 in line.c | whether the pool was closed meanwhile | an object stays idle in a closed pool
  */
+#include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
 
@@ -28,24 +29,25 @@ cen_status ceni_line_ask(cen_pool *pool, ceni_pool_waiter *waiter)
 /* The opening failed: the pending waiter that is first hears why. */
 static void fail_first_locked(cen_pool *pool, const cen_error *why, ceni_call *call)
 {
-    ceni_list *link = ceni_list_first(&pool->line->waiters);
-    if (!link) return;
-    ceni_pool_waiter *first = CENI_LIST_ENTRY(link, ceni_pool_waiter, link);
-    if (!first->pending) return;
+    ceni_pool_waiter *first = ceni_line_first_locked(pool->line);
+    if (!first || !first->pending) return;
     pool->tally.failed++;
     if (first->error) *first->error = *why;
     first->error = NULL; /* all is said */
+    first->code = why->code;
     ceni_line_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, call);
 }
 
 static void opened_in_vain(cen_pool *pool, uint32_t index, const cen_error *why)
 {
     ceni_call call = {.status = why->status};
-    ceni_line_lock(pool->line);
-    pool->opening_for_pending--;
+    ceni_line *line = pool->line;
+    uint64_t id = pool->id;
+    ceni_line_lock(line);
+    pool->opening_for_pending -= !ceni_planted(vain_opening_counts_on);
     fail_first_locked(pool, why, &call);
     ceni_place_vacate_quietly_locked(pool, index, CENI_OPENING);
-    if (call.pending) call.pending->deliver(call.pending, why->status);
+    ceni_line_make_call(line, id, pool, &call); /* has to do with the pool only if it has a hand on it */
 }
 
 /* Only publishes, or fails one: its caller pumps again, so that it is not called from within itself. */

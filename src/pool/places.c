@@ -28,6 +28,7 @@
 #include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "sync/future.h"
 
 /* ---- Callouts ----------------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ static uint32_t lesser(uint32_t a, uint32_t b)
 uint32_t ceni_place_room_locked(const cen_pool *pool)
 {
     uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max); /* written under this lock; carries nothing */
-    if (!pool->calls.open || closed_locked(pool) || pool->paused || pool->live >= max) return 0;
+    if (!ceni_pool_opens(pool) || closed_locked(pool) || pool->paused || pool->live >= max) return 0;
     uint32_t counted = pool->opening - pool->overdue; /* one that hangs does not keep the gate's one from being tried */
     uint32_t room = lesser(max - pool->live, pool->gate.admits > counted ? pool->gate.admits - counted : 0);
     if (!pool->helped) return room;
@@ -133,7 +134,7 @@ bool ceni_place_claim(cen_pool *pool, uint32_t *index)
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
-static cen_status call_open(cen_pool *pool, void **object, cen_error *error)
+cen_status ceni_place_call_open(cen_pool *pool, void **object, cen_error *error)
 {
     *error = (cen_error){.status = CEN_OK};
     ceni_callout callout;
@@ -150,24 +151,30 @@ static cen_status open_failed(const cen_pool *pool, cen_status status, const cen
     return ceni_error_set(error, status, said->code, "pool \"%s\": an object could not be opened: %.400s", pool->name, words);
 }
 
-cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
+void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *how, cen_error *error)
 {
-    cen_error said, failure;
-    void *object = NULL;
+    cen_error failure;
     ceni_slot *slot = ceni_slot_at(pool, index);
-    cen_status status = call_open(pool, &object, &said);
-    if (status == CEN_OK) {
+    if (how->status == CEN_OK) {
         ceni_opening_done(pool, slot);
-        ceni_store_release(&slot->object, object); /* [O3] */
+        ceni_store_release(&slot->object, how->object); /* [O3] */
     } else {
-        open_failed(pool, status, &said, &failure);
+        open_failed(pool, how->status, how->said, &failure);
     }
     ceni_line_lock(pool->line);
-    ceni_opening_news news = ceni_opening_ended_locked(pool, index, status, &failure);
+    ceni_opening_news news = ceni_opening_ended_locked(pool, index, how, &failure);
     ceni_line_unlock(pool->line);
-    if (status != CEN_OK && error) *error = failure;
-    ceni_opening_tell(pool, index, status, news, &failure);
-    return status;
+    if (how->status != CEN_OK && error) *error = failure;
+    ceni_opening_tell(pool, index, how->status, news, &failure);
+}
+
+cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
+{
+    cen_error said;
+    ceni_outcome how = {.said = &said};
+    how.status = ceni_place_call_open(pool, &how.object, &said);
+    ceni_place_note_opened(pool, index, &how, error);
+    return how.status;
 }
 
 void ceni_place_opened_locked(cen_pool *pool, ceni_call *call)
@@ -256,26 +263,54 @@ static void serve_before_closing(cen_pool *pool)
     if (ctl >= CENI_CTL_ONE && !ceni_planted(surplus_ends_in_silence)) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
 }
 
-void ceni_place_end_here(cen_pool *pool, uint32_t index, bool abandoned)
+static void call_end(cen_pool *pool, uint32_t index, void (*end)(void *, void *))
 {
-    void (*end)(void *, void *) = abandoned ? pool->calls.abandon : pool->calls.close;
-    if (end) {
-        void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
-        ceni_callout callout;
-        ceni_callout_begin(&callout, pool);
-        end(pool->driver.argument, object);
-        ceni_callout_end(&callout);
-    }
-    ceni_line_lock(pool->line);
+    if (!end) return;
+    void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    end(pool->driver.argument, object);
+    ceni_callout_end(&callout);
+}
+
+static void count_ended_locked(cen_pool *pool, uint32_t index)
+{
     pool->tally.closed++;
+    pool->tally.closed_before += ceni_told_swept(ceni_slot_at(pool, index)->told) != 0;
     bool fewer = pool->options.min_idle > 0; /* the keeper is to see whether one is missing */
     if (fewer) pool->next_round = 0;
+}
+
+void ceni_place_ended(cen_pool *pool, uint32_t index)
+{
+    ceni_line_lock(pool->line);
+    count_ended_locked(pool, index);
     ceni_place_vacate_locked(pool, index, CENI_CLOSING);
+}
+
+void ceni_place_end_here(cen_pool *pool, uint32_t index, bool abandoned)
+{
+    call_end(pool, index, abandoned ? pool->calls.abandon : pool->calls.close);
+    ceni_place_ended(pool, index);
+}
+
+static void tell_closed(cen_pool *pool, uint32_t index, const char *why)
+{
+    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CLOSED, .index = index}, "object %u is closed: %s", index, why);
+}
+
+void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why)
+{
+    tell_closed(pool, index, why);
+    call_end(pool, index, pool->calls.close);
+    ceni_line_lock(pool->line);
+    count_ended_locked(pool, index);
+    ceni_place_vacate_quietly_locked(pool, index, CENI_CLOSING);
 }
 
 void ceni_place_end(cen_pool *pool, uint32_t index, const char *why)
 {
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CLOSED, .index = index}, "object %u is closed: %s", index, why);
+    tell_closed(pool, index, why);
     serve_before_closing(pool);
     if (!pool->helped) {
         ceni_place_end_here(pool, index, false);
@@ -302,6 +337,7 @@ bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ce
     ceni_place_leaves_locked(pool);
     ceni_line_unlock(pool->line);
     ceni_place_end(pool, index, why);
+    if (giving && !ceni_planted(failed_give_is_not_told)) ceni_future_complete(giving); /* inline, it may want the place */
     return true;
 }
 

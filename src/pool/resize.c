@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "pool/inside.h"
+#include "sync/future.h"
 
 #ifdef CENI_WATCHED
 enum { LEAST_CHUNK = 2 };
@@ -85,6 +86,7 @@ cen_status ceni_pool_resize(cen_pool *pool, uint32_t max, const cen_pool_options
 
 cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *error)
 {
+    CENI_INLINE_AT_END;
     cen_status status = ceni_pool_check(pool, "cen_pool_resize", error);
     if (status != CEN_OK) return status;
     if (max < 1 || max > CEN_POOL_MOST)

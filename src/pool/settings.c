@@ -11,6 +11,7 @@
 #include "pool/inside.h"
 #include "port/deadline.h"
 #include "port/port.h"
+#include "sync/future.h"
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -103,15 +104,31 @@ static void fill_holders(report *r, cen_pool_options *o)
     choice(r, "on_fork", (int)o->on_fork, CEN_FORK_RENEW);
 }
 
+/* A time that is added to moments, and cannot be off. */
+static void term_or(report *r, const char *field, int64_t *value, int64_t normal)
+{
+    if (*value == 0) *value = normal;
+    else if (*value < 0 || *value > CENI_FOREVER / 4) complain(r, field, *value, "which is no time, and it cannot be off");
+}
+
+static void fill_overload(report *r, cen_pool_options *o)
+{
+    term_or(r, "aging_ns", &o->aging_ns, 100 * MS);
+    time_or(r, "shed_target_ns", &o->shed_target_ns, CEN_OFF);
+    term_or(r, "shed_interval_ns", &o->shed_interval_ns, 100 * MS);
+}
+
 static void fill(report *r, cen_pool_options *o, const cen_driver_calls *calls)
 {
     count_or(r, "max", &o->max, 10, 1, CEN_POOL_MOST);
     if ((unsigned)o->order > CEN_ORDER_FIFO) complain(r, "order", (long long)o->order, "which is no order");
     o->patience = ceni_deadline_or(o->patience, cen_in_s(30));
     time_or(r, "overtake_ns", &o->overtake_ns, MS);
-    fill_opening(r, o, calls->blocks);
-    fill_life(r, o, calls->blocks);
+    bool helped = ceni_calls_are_helped(calls);
+    fill_opening(r, o, helped);
+    fill_life(r, o, helped);
     fill_holders(r, o);
+    fill_overload(r, o);
     if (!o->name) o->name = "pool";
 }
 
@@ -152,8 +169,11 @@ cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *
 {
     cen_status status = copy_known(given, filled, calls, call, error);
     if (status != CEN_OK) return status;
+    if (filled->eager && calls->open_start)
+        return refuse(call, error, "options.eager opens on the calling thread, and options.driver opens later; use min_idle");
     if (filled->eager && !calls->open) return refuse(call, error, "options.eager needs options.driver with an open");
-    if (filled->min_idle > 0 && !calls->open) return refuse(call, error, "options.min_idle needs options.driver with an open");
+    if (filled->min_idle > 0 && !calls->open && !calls->open_start)
+        return refuse(call, error, "options.min_idle needs options.driver with an open");
     if (filled->allocator && (!filled->allocator->alloc || !filled->allocator->free))
         return refuse(call, error, "options.allocator lacks alloc or free");
     if (calls->blocks && filled->runtime && ceni_runtime_is_manual(filled->runtime))
@@ -216,6 +236,7 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
     pool->options.max = max;
     pool->options.eager = eager;
     ceni_settings_apply_locked(pool);
+    if (o->shed_target_ns == CEN_OFF) ceni_shedding_stop_locked(pool);
     if (reorders) ceni_idle_reorder_locked(pool);
     bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
     bool first = pool->paused || (ceni_pool_has(&pool->strict) && waited_for);
@@ -227,6 +248,7 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
 
 cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *options, cen_error *error)
 {
+    CENI_INLINE_AT_END;
     cen_status status = ceni_pool_check(pool, "cen_pool_options_set", error);
     if (status != CEN_OK) return status;
     cen_pool_options filled;

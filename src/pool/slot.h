@@ -80,7 +80,7 @@ typedef struct ceni_slot {
     _Atomic int64_t expires_at;  /* when the object is to be closed, by a reload that is spread */
     _Atomic int64_t tested_at;   /* or, while it is testing, when that began */
     _Atomic uint64_t first_generation; /* before the first lease of this object */
-    uint64_t told;               /* the generation whose leak, or opening overdue, has been told */
+    uint64_t told;               /* the generation whose leak has been told; or what is said of a call, below; under the lock */
 } ceni_slot;
 
 enum { CENI_SLOT_SHIFT = 7 };
@@ -124,6 +124,28 @@ static inline uint64_t ceni_slot_owner(uint64_t note, uint64_t generation)
  * it is not yet in its next state, so that nobody can be told that it takes too long. */
 #define CENI_TOLD_OVERDUE UINT64_MAX
 #define CENI_TOLD_NOTHING (UINT64_MAX - 1)
+
+/* In `told` of a slot with which a call goes on that will be done later: the call's number, and what is known of it. A
+ * generation has none of these bits. */
+#define CENI_TOLD_TICKET (UINT64_C(1) << 63)    /* there is such a call */
+#define CENI_TOLD_LATE (UINT64_C(1) << 62)      /* it opens, and takes too long */
+#define CENI_TOLD_CANCELLED (UINT64_C(1) << 61) /* the driver was asked to end it */
+#define CENI_TOLD_MINIMUM (UINT64_C(1) << 60)   /* it opens, and nobody waits for it */
+/* Of a slot that is tested, also before the test begins: somebody waits for it. */
+#define CENI_TOLD_WANTED (UINT64_C(1) << 59)
+/* Of a slot that is closed: it was idle when the pool was. */
+#define CENI_TOLD_SWEPT (UINT64_C(1) << 58)
+
+/* Of the last two alone; the two whole values above have all these bits. */
+static inline uint64_t ceni_told_wanted(uint64_t told)
+{
+    return told < CENI_TOLD_NOTHING ? told & CENI_TOLD_WANTED : 0;
+}
+
+static inline uint64_t ceni_told_swept(uint64_t told)
+{
+    return told < CENI_TOLD_NOTHING ? told & CENI_TOLD_SWEPT : 0;
+}
 
 /* The word of a slot that is not the caller's. */
 uint64_t ceni_slot_word(ceni_slot *slot);

@@ -1,9 +1,11 @@
 list(APPEND cenote_sources
   src/pool/ask.c
-  src/pool/later.c
+  src/pool/outcome.c
   src/pool/patience.c
+  src/pool/admission.c
   src/pool/close.c
   src/pool/idle.c
+  src/pool/later.c
   src/pool/line.c
   src/pool/lines.c
   src/pool/look.c
@@ -19,12 +21,16 @@ list(APPEND cenote_sources
   src/pool/gate.c
   src/pool/hands.c
   src/pool/chores.c
+  src/pool/opening.c
   src/pool/keeper.c
   src/pool/settings.c
+  src/pool/shed.c
+  src/pool/turn.c
   src/pool/upkeep.c
   src/pool/events.c
   src/pool/owners.c
   src/pool/trace.c
+  src/pool/trust.c
   src/pool/explain.c
   src/pool/take.c
   src/pool/wait.c)

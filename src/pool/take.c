@@ -2,7 +2,7 @@
 /*
  * Take and give: the quick path, and the way from there to everything else.
  *
- *     take: my last slot of this pool, IDLE,g ▶ HELD,g+1 by one CAS
+ *     take: my last slot of this pool, IDLE,g ▶ HELD,g+1 by one CAS (quick.h)
  *     give: HELD,g ▶ IDLE,g by one CAS, then one look at the line
  *
  * A take that finds its slot in any other state goes the slow way: search,
@@ -17,8 +17,7 @@
  *
  * Order table
  * [T1] take  | load of ctl           | relaxed | - | nothing: whether the pool is closed, or takes must queue; carries nothing | -
- * [T2] take  | cas of the word       | seq_cst | T3, I4 in idle.c | the object's bytes, from the last holder | it reads old bytes
- * [T3] give  | cas of the word       | seq_cst | T2, L1 in line.c | the same; that the slot is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside an idle object
+ * [T3] give  | cas of the word       | seq_cst | Q2 in quick.h, L1 in line.c | the object's bytes, to the next holder; that the slot is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside an idle object
  * [T4] give  | load of ctl after T3  | seq_cst | L1 in line.c | whether anybody waits | the same
  * [T5] note  | stores of where, since, note | release | the loads in look.c | that they belong to the generation | a list of holders blames the last one
  * [T6] adopt | store of the object   | release | V2 in look.c | the object's bytes, to visitors | a visitor sees an object half made
@@ -29,8 +28,10 @@
 #include "pool/quick.h"
 #include "port/deadline.h"
 #include "port/port.h"
+#include "sync/future.h"
 
 #define AGAIN ((cen_status)99) /* a take: what was found did not work */
+#define ONLY_TRY ((cen_priority)3) /* of a take that does not wait: it needs no priority, and answers EMPTY */
 
 enum { FEW = 64 }; /* slots that may be looked at in every wait */
 
@@ -62,7 +63,7 @@ cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *e
 }
 
 /* Opens an object in the claimed place. If the pool was closed meanwhile, it is closed again. */
-static cen_status open_claimed(cen_pool *pool, ceni_grant *grant, bool waited, cen_error *error)
+cen_status ceni_take_open(cen_pool *pool, ceni_grant *grant, bool waited, cen_error *error)
 {
     bool refused = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* before a call that is in vain; carries nothing */
     cen_status status = refused ? ceni_pool_is_closed(pool->name, error) : ceni_place_open(pool, grant->index, error);
@@ -103,7 +104,7 @@ static bool is_sound(cen_pool *pool, const ceni_grant *grant)
 static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const char *where, cen_lease *out, cen_error *error)
 {
     ceni_pool_own *own = ceni_pool_own_get();
-    cen_status status = grant->slot ? CEN_OK : open_claimed(pool, grant, waited, error);
+    cen_status status = grant->slot ? CEN_OK : ceni_take_open(pool, grant, waited, error);
     if (status != CEN_OK) return status;
     if (grant->stale && !ceni_planted(trust_has_no_end) && !is_sound(pool, grant)) return AGAIN;
     if (!own->armed) ceni_owner_arm();
@@ -117,16 +118,17 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const c
 }
 
 /* Nothing is idle and nothing can be opened by this thread. */
-static cen_status wait_for(cen_pool *pool, int64_t moment, cen_lease *out, cen_error *error, const char *where)
+static cen_status wait_for(cen_pool *pool, cen_priority priority, int64_t moment, cen_lease *out, cen_error *error,
+                           const char *where)
 {
     char name[CENI_POOL_NAME]; /* the pool may be gone when the answer is CLOSED */
     memcpy(name, pool->name, sizeof name);
     int64_t began = ceni_pool_now(pool);
     ceni_grant grant;
-    cen_status status = ceni_pool_wait(pool, moment, where, &grant);
-    if (status == CEN_OK) return finish(pool, &grant, true, where, out, error);
-    if (status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
-    return ceni_explain_failure(pool, status, ceni_pool_now(pool) - began, ceni_thread_id(), error);
+    ceni_verdict verdict = ceni_pool_wait(pool, priority, moment, where, &grant);
+    if (verdict.status == CEN_OK) return finish(pool, &grant, true, where, out, error);
+    if (verdict.status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
+    return ceni_explain_refusal(pool, verdict, ceni_pool_now(pool) - began, ceni_thread_id(), error);
 }
 
 static uint32_t hint_for(const cen_pool *pool)
@@ -161,8 +163,14 @@ static int64_t pin(const cen_pool *pool, cen_deadline *deadline)
     return moment;
 }
 
-/* One try: something idle, something new, or a wait. `none` is the answer of a take that does not wait. */
-static cen_status take_once(cen_pool *pool, cen_deadline *deadline, cen_status none, cen_lease *out, cen_error *error,
+/* The answer of a take that got nothing in its time. */
+static cen_status none_for(cen_priority priority)
+{
+    return priority == ONLY_TRY ? CEN_EMPTY : CEN_TIMEOUT;
+}
+
+/* One try: something idle, something new, or a wait. */
+static cen_status take_once(cen_pool *pool, cen_priority priority, cen_deadline *deadline, cen_lease *out, cen_error *error,
                             const char *where)
 {
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [T1] carries nothing */
@@ -170,7 +178,7 @@ static cen_status take_once(cen_pool *pool, cen_deadline *deadline, cen_status n
     ceni_grant grant = {.slot = NULL};
     bool inside = ceni_callout_inside(pool);
     if (!(ctl & CENI_CTL_FIRST)) {
-        if (ceni_idle_take(pool, hint_for(pool), &grant)) {
+        if (ceni_idle_take_as_newcomer(pool, hint_for(pool), &grant)) {
             if (grant.stale) pin(pool, deadline); /* before the test, which takes time */
             return finish(pool, &grant, false, where, out, error);
         }
@@ -180,32 +188,34 @@ static cen_status take_once(cen_pool *pool, cen_deadline *deadline, cen_status n
     if (inside && (!now || ceni_load_relaxed(&pool->openable) > 0)) /* a guess, as good as any; carries nothing */
         return ceni_pool_misuse(pool, "a take would have to wait or to open an object", error);
     if (now) ceni_chores_wish(pool);
-    if (now) return ceni_explain_failure(pool, none, 0, ceni_thread_id(), error);
+    if (now) return ceni_explain_failure(pool, none_for(priority), 0, ceni_thread_id(), error);
     cen_status status = check_self_wait(pool, error);
     if (status != CEN_OK) return status;
-    return wait_for(pool, pin(pool, deadline), out, error, where);
+    return wait_for(pool, priority, pin(pool, deadline), out, error, where);
 }
 
 /* What was found may not have worked: then it goes on, until the same deadline. */
-static cen_status take_until(cen_pool *pool, cen_deadline deadline, cen_status none, cen_lease *out, cen_error *error,
+static cen_status take_until(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out, cen_error *error,
                              const char *where)
 {
-    cen_status status;
+    cen_status status, none = none_for(priority);
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
-    while ((status = take_once(pool, &deadline, none, out, error, where)) == AGAIN) {
+    while ((status = take_once(pool, priority, &deadline, out, error, where)) == AGAIN) {
         bool over = ceni_deadline_is_now(deadline) ? none != CEN_EMPTY : ceni_pool_now(pool) >= pin(pool, &deadline);
         if (over) return ceni_explain_failure(pool, none, 0, ceni_thread_id(), error);
     }
     return status;
 }
 
-__attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_deadline deadline, cen_status none,
+__attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_deadline deadline, cen_priority priority,
                                                         cen_lease *out, cen_error *error, const char *where)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_take", error);
     if (status != CEN_OK) return status;
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
-    status = take_until(pool, deadline, none, out, error, where);
+    if ((unsigned)priority > ONLY_TRY)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none", (unsigned)priority);
+    status = take_until(pool, priority, deadline, out, error, where);
     if (status == CEN_OK) ceni_trace_note(pool, out, __builtin_return_address(0));
     return status;
 }
@@ -213,13 +223,22 @@ __attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_dead
 cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error, const char *where)
 {
     if (__builtin_expect(pool && out && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
-    return take_slowly(pool, deadline, CEN_TIMEOUT, out, error, where);
+    return take_slowly(pool, deadline, CEN_PRIORITY_NORMAL, out, error, where);
+}
+
+/* Only one who waits has any use for its priority. */
+cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out, cen_error *error,
+                               const char *where)
+{
+    bool known = (unsigned)priority < ONLY_TRY;
+    if (__builtin_expect(pool && out && known && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
+    return take_slowly(pool, deadline, known ? priority : (cen_priority)(ONLY_TRY + 1), out, error, where);
 }
 
 cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where)
 {
     if (__builtin_expect(pool && out && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
-    return take_slowly(pool, CEN_NOW, CEN_EMPTY, out, error, where);
+    return take_slowly(pool, CEN_NOW, ONLY_TRY, out, error, where);
 }
 
 /* ---- Give ---------------------------------------------------------------------------------- */
@@ -341,6 +360,7 @@ cen_status cen_pool_give(cen_lease *lease)
 
 cen_status cen_pool_discard(cen_lease *lease)
 {
+    CENI_INLINE_AT_END;
     uint32_t index;
     cen_status status = check_lease(lease, &index);
     if (status != CEN_OK) return status;
@@ -358,6 +378,7 @@ cen_status cen_pool_discard(cen_lease *lease)
 
 cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error)
 {
+    CENI_INLINE_AT_END;
     cen_status status = ceni_pool_check(pool, "cen_pool_adopt", error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an adopt", error);

@@ -13,6 +13,7 @@
 #include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "sync/future.h"
 
 static cen_status check(cen_pool *pool, const char *call, const char *what, cen_error *error)
 {
@@ -83,6 +84,7 @@ static cen_status plan_rounds(cen_pool *pool, int64_t until, int64_t period, cen
 
 cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
 {
+    CENI_INLINE_AT_END;
     cen_status status = check(pool, "cen_pool_reload", "a reload", error);
     if (status != CEN_OK) return status;
     if (spread_ns < 0 || spread_ns > CENI_FOREVER / 4)
@@ -101,6 +103,7 @@ cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
 
 cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_error *error)
 {
+    CENI_INLINE_AT_END;
     cen_status status = check(pool, "cen_pool_reap", "a reap", error);
     if (status != CEN_OK) return status;
     if (idle_ns < 0)
@@ -124,6 +127,7 @@ static cen_status set_paused(cen_pool *pool, bool paused)
     ceni_line_lock(line);
     bool changes = pool->paused != paused;
     pool->paused = paused;
+    if (changes && !paused) ceni_pace_begin_locked(pool, ceni_clock_now()); /* a pause is no slowness */
     bool lends = !paused || ceni_planted(pause_still_lends);
     ceni_setting_put(&pool->by_line, !lends || ceni_pool_has(&pool->strict));
     bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
@@ -147,11 +151,21 @@ cen_status cen_pool_pause(cen_pool *pool, cen_error *error)
 
 cen_status cen_pool_resume(cen_pool *pool, cen_error *error)
 {
+    CENI_INLINE_AT_END;
     cen_status status = check(pool, "cen_pool_resume", "a resume", error);
     return status == CEN_OK ? set_paused(pool, false) : status;
 }
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
+
+/* Under the lock, because of one that is tested it is written there when that began, and the time limit counts from then. */
+static void forget_test(cen_pool *pool, uint32_t index)
+{
+    ceni_line_lock(pool->line);
+    if (ceni_word_state(ceni_word_at(pool, index)) == CENI_IDLE)
+        ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0); /* never; a moment; carries nothing */
+    ceni_line_unlock(pool->line);
+}
 
 cen_status cen_pool_test_now(cen_pool *pool, cen_error *error)
 {
@@ -159,7 +173,6 @@ cen_status cen_pool_test_now(cen_pool *pool, cen_error *error)
     if (status != CEN_OK) return status;
     uint32_t places = ceni_place_count(pool);
     for (uint32_t index = 0; index < places; index++)
-        if (ceni_word_state(ceni_word_at(pool, index)) == CENI_IDLE)
-            ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0); /* never; a moment; carries nothing */
+        if (ceni_word_state(ceni_word_at(pool, index)) == CENI_IDLE) forget_test(pool, index);
     return plan_rounds(pool, 0, 0, error);
 }

@@ -75,23 +75,38 @@ static void take_granted(const ceni_pool_waiter *waiter, ceni_grant *out)
 }
 
 /* Why one that is in no line any more has nothing. */
-static cen_status answer_to(uint32_t state)
+static ceni_verdict answer_to(const ceni_pool_waiter *waiter, uint32_t state)
 {
-    if (state == CENI_WAIT_REFUSED) return CEN_DRIVER;
-    return state == CENI_WAIT_INTERRUPTED ? CEN_INTERRUPTED : CEN_CLOSED;
+    cen_rule rule = (cen_rule)waiter->rule;
+    if (state == CENI_WAIT_REFUSED) return (ceni_verdict){CEN_DRIVER, rule, waiter->retry_after_ns};
+    if (state == CENI_WAIT_SHED) return (ceni_verdict){CEN_OVERLOAD, rule, waiter->retry_after_ns};
+    return (ceni_verdict){.status = state == CENI_WAIT_INTERRUPTED ? CEN_INTERRUPTED : CEN_CLOSED};
+}
+
+static const ceni_verdict fine = {.status = CEN_OK};
+
+/* It was told that nothing would come, and has found something: it is served after all. */
+static ceni_verdict keep_found(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    pool->tally.failed--;
+    pool->tally.served++;
+    ceni_line_unlock(pool->line);
+    return fine;
 }
 
 /* The first has found something by itself: it leaves the line, unless it has been told something. */
-static cen_status settle_found(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *found)
+static ceni_verdict settle_found(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *found)
 {
-    if (ceni_line_leave(pool, waiter, &pool->tally.served)) return CEN_OK;
+    if (ceni_line_leave(pool, waiter, &pool->tally.served)) return fine;
     ceni_grant extra = *found;
     uint32_t state = ceni_load_acquire(&waiter->state); /* [J1] */
     bool granted = state == CENI_WAIT_GRANTED;
-    if (state == CENI_WAIT_REFUSED) return CEN_OK; /* it was told that nothing would come, and has found something */
+    if (state == CENI_WAIT_REFUSED) return keep_found(pool);
+    if (state == CENI_WAIT_SHED && ceni_planted(shed_keeps_what_it_found)) return fine;
     if (granted) take_granted(waiter, found);
     if (!ceni_planted(extra_grant_kept)) give_up_extra(pool, &extra);
-    return granted ? CEN_OK : answer_to(state);
+    return granted ? fine : answer_to(waiter, state);
 }
 
 static bool told(ceni_pool_waiter *waiter)
@@ -148,7 +163,8 @@ static bool look_as_first(cen_pool *pool, ceni_pool_waiter *waiter, int64_t mome
     if (runtime && ceni_runtime_is_virtual(runtime)) moment = CENI_FOREVER; /* it cannot be compared with this clock */
     int64_t begin = awake ? ceni_clock_now() : 0;
     if (awake ? look_patiently(pool, waiter, begin, moment, out) : step_aside(pool, waiter, out)) return true;
-    if (!ceni_line_ready(pool, waiter)) return false;
+    bool glances = false;
+    if (!ceni_line_ready(pool, waiter, &glances)) return glances && ceni_pool_find(pool, CENI_NO_INDEX, out);
     if (!ceni_planted(ready_without_look) && ceni_pool_find(pool, CENI_NO_INDEX, out)) return true;
     if (awake) stay_awake(waiter, earlier(begin + AWAKE_NS, moment));
     return false;
@@ -179,39 +195,26 @@ static bool park(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment)
 }
 
 /* The deadline has passed. What came first wins. */
-static cen_status expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
+static ceni_verdict expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
 {
     if (!must_queue(pool) && ceni_idle_take(pool, CENI_NO_INDEX, out)) return settle_found(pool, waiter, out);
-    if (ceni_line_leave(pool, waiter, &pool->tally.timed_out)) return CEN_TIMEOUT;
+    if (ceni_line_leave(pool, waiter, &pool->tally.timed_out)) return (ceni_verdict){.status = CEN_TIMEOUT};
     uint32_t state = ceni_load_acquire(&waiter->state); /* [J1] */
-    if (state != CENI_WAIT_GRANTED) return answer_to(state);
+    if (state != CENI_WAIT_GRANTED) return answer_to(waiter, state);
     take_granted(waiter, out);
-    return CEN_OK;
-}
-
-/* What is known before one joins: the pool is closed, enough wait already, or all would be in vain. */
-cen_status ceni_admit_locked(cen_pool *pool)
-{
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
-    if (ctl & CENI_CTL_CLOSED) return CEN_CLOSED;
-    int32_t most = pool->options.max_waiters;
-    if (most != CEN_OFF && ctl / CENI_CTL_ONE >= (uint64_t)most && !ceni_planted(full_line_waits)) {
-        pool->tally.refused++;
-        return CEN_FULL;
-    }
-    return ceni_opening_is_vain_locked(pool) ? CEN_DRIVER : CEN_OK;
+    return fine;
 }
 
 /* `look`: it is not the heir, but gives pass the one before it by, who is pending. */
-static cen_status join(cen_pool *pool, ceni_pool_waiter *waiter, bool *heir, bool *look)
+static ceni_verdict join(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment, bool *heir, bool *look)
 {
     int64_t now = ceni_clock_now();
     ceni_call call = {.never_opens = true}; /* for another, while it stands in line itself and is to answer */
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
     ceni_line_lock(line);
-    cen_status status = ceni_admit_locked(pool);
-    if (status == CEN_OK) {
+    ceni_verdict verdict = ceni_admit_locked(pool, waiter, now, moment);
+    if (verdict.status == CEN_OK) {
         bool strict = ceni_pool_has(&pool->strict);
         *heir = ceni_line_join_locked(pool, waiter, now);
         *look = !*heir && !strict && ceni_line_first_is_pending_locked(line);
@@ -220,16 +223,16 @@ static cen_status join(cen_pool *pool, ceni_pool_waiter *waiter, bool *heir, boo
     }
     ceni_line_unlock(line);
     ceni_line_make_call(line, id, pool, &call);
-    return status;
+    return verdict;
 }
 
-cen_status ceni_pool_wait(cen_pool *pool, int64_t moment, const char *where, ceni_grant *out)
+ceni_verdict ceni_pool_wait(cen_pool *pool, cen_priority priority, int64_t moment, const char *where, ceni_grant *out)
 {
     ceni_pool_own_get()->countdown = 0; /* whoever waits holds for longer than it did */
-    ceni_pool_waiter waiter = {.owner = ceni_thread_id(), .where = where};
+    ceni_pool_waiter waiter = {.owner = ceni_thread_id(), .where = where, .priority = (uint8_t)priority};
     bool first = false, look = false;
-    cen_status status = join(pool, &waiter, &first, &look);
-    if (status != CEN_OK) return status;
+    ceni_verdict verdict = join(pool, &waiter, moment, &first, &look);
+    if (verdict.status != CEN_OK) return verdict;
     if (look && ceni_pool_find(pool, CENI_NO_INDEX, out)) return settle_found(pool, &waiter, out);
     for (;;) {
         if (first && look_as_first(pool, &waiter, moment, out)) return settle_found(pool, &waiter, out);
@@ -239,9 +242,9 @@ cen_status ceni_pool_wait(cen_pool *pool, int64_t moment, const char *where, cen
         /* One who is called again and again in vain never sleeps until its deadline. */
         if (first && is_over(pool, moment)) return expire(pool, &waiter, out);
         if (first) continue;
-        if (state > CENI_WAIT_GRANTED) return answer_to(state);
+        if (state > CENI_WAIT_GRANTED) return answer_to(&waiter, state);
         if (state != CENI_WAIT_GRANTED) continue;
         take_granted(&waiter, out);
-        return CEN_OK;
+        return fine;
     }
 }

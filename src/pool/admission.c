@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Overload: who may wait, how long that would most likely take, and who is sent
+ * away although it may have waited for its turn.
+ *
+ * Admission is one function, in one order, under the lock, for threads and
+ * pending waiters alike. The first rule that refuses is the one that is named:
+ *
+ *     closed          nothing will be lent any more
+ *     max_waiters     so many wait already
+ *     breaker         nothing can be opened, and nothing else will come
+ *     deadline        it would most likely be served too late (options.refuse_late)
+ *
+ * A further rule is one more line in ceni_admit_locked, with a code of its own
+ * in cen_rule and an estimate of when to try again.
+ *
+ * The estimate is how many come first, plus one, times the average time between
+ * two servings while somebody waits, and never less than the time in which
+ * nobody was served. One who finds nobody in line is never refused on account
+ * of it: it is by those who are served that the pool learns how quickly it
+ * serves. Otherwise an average from a bad time would refuse everybody whom it
+ * would be corrected by.
+ *
+ * Shedding asks whenever somebody in line is about to get something; the law is
+ * in shed.c. What was there stays for the next. All times are on the pool's
+ * clock.
+ *
+ * Tested by tests/unit/pool/admission_test.c, shed_test.c, tests/explore/pool_priority_test.c.
+ */
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+enum {
+    SMOOTHING = 8,        /* one serving moves the average by an eighth of the difference */
+    A_MOMENT_NS = 1000000, /* after which to try again if nobody was served yet */
+};
+
+int64_t ceni_pool_moment(const cen_pool *pool, int64_t now)
+{
+    const cen_runtime *runtime = ceni_pool_runtime(pool);
+    return runtime && ceni_runtime_is_virtual(runtime) ? ceni_pool_now(pool) : now;
+}
+
+static uint64_t waiting_locked(const cen_pool *pool)
+{
+    return ceni_load_relaxed(&pool->line->ctl) / CENI_CTL_ONE; /* written under this lock; carries nothing */
+}
+
+static int64_t at_least_one(int64_t ns)
+{
+    return ns > 1 ? ns : 1;
+}
+
+/* ---- How quickly those in line are served ------------------------------------------------ */
+
+void ceni_pace_begin_locked(cen_pool *pool, int64_t now)
+{
+    pool->pace.from = ceni_pool_moment(pool, now);
+}
+
+void ceni_pace_served_locked(cen_pool *pool, int64_t now)
+{
+    ceni_pace *pace = &pool->pace;
+    int64_t moment = ceni_pool_moment(pool, now), passed = at_least_one(moment - pace->from);
+    pace->between = pace->between ? at_least_one(pace->between + (passed - pace->between) / SMOOTHING) : passed;
+    pace->from = moment;
+}
+
+int64_t ceni_pace_estimate_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
+{
+    int64_t moment = ceni_pool_moment(pool, now), between = pool->pace.between;
+    int64_t before = (int64_t)ceni_turn_ahead_locked(pool, waiter, moment) + 1;
+    int64_t estimate = between < CENI_FOREVER / before ? between * before : CENI_FOREVER;
+    int64_t nobody = waiting_locked(pool) > 0 ? moment - pool->pace.from : 0; /* was served in that time */
+    return nobody > estimate ? nobody : estimate;
+}
+
+/* ---- Who may wait ---------------------------------------------------------------------------- */
+
+int64_t ceni_retry_opening_locked(const cen_pool *pool)
+{
+    int64_t next = ceni_gate_next(&pool->gate);
+    if (next != CENI_FOREVER) return at_least_one(next - ceni_pool_now(pool));
+    int64_t least = pool->options.backoff_least_ns; /* one is tried now: it will be known soon */
+    return least == CEN_OFF ? 1 : least;
+}
+
+static bool is_full_locked(const cen_pool *pool)
+{
+    int32_t most = pool->options.max_waiters;
+    return most != CEN_OFF && waiting_locked(pool) >= (uint64_t)most && !ceni_planted(full_line_waits);
+}
+
+/* By how much it would be too late; 0: it would not, or nobody knows. One whose deadline has passed times out. */
+static int64_t lateness_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment)
+{
+    if (!pool->options.refuse_late || moment == CENI_FOREVER || pool->paused) return 0;
+    bool alone = waiting_locked(pool) == 0 && !ceni_planted(late_estimate_refuses_all);
+    if (alone || pool->pace.between == 0) return 0;
+    int64_t patience = moment - ceni_pool_moment(pool, now);
+    int64_t estimate = ceni_pace_estimate_locked(pool, waiter, now);
+    return patience > 0 && estimate > patience ? estimate - patience : 0;
+}
+
+ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment)
+{
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
+    if (ctl & CENI_CTL_CLOSED) return (ceni_verdict){.status = CEN_CLOSED};
+    if (is_full_locked(pool)) {
+        pool->tally.refused++;
+        int64_t estimate = ceni_pace_estimate_locked(pool, waiter, now);
+        bool unknown = pool->pace.between == 0 && estimate < A_MOMENT_NS;
+        return (ceni_verdict){CEN_FULL, CEN_RULE_MAX_WAITERS, unknown ? A_MOMENT_NS : at_least_one(estimate)};
+    }
+    if (ceni_opening_is_vain_locked(pool)) return (ceni_verdict){CEN_DRIVER, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool)};
+    int64_t late = lateness_locked(pool, waiter, now, moment);
+    if (late > 0) {
+        pool->tally.refused_late++;
+        return (ceni_verdict){CEN_OVERLOAD, CEN_RULE_DEADLINE, late};
+    }
+    return (ceni_verdict){.status = CEN_OK};
+}
+
+/* ---- Who is sent away --------------------------------------------------------------------------- */
+
+/* What is to be told the event stream when the lock has been dropped; has a hand on the pool. */
+static void note_news_locked(cen_pool *pool, bool before, const ceni_shed *shed, ceni_call *call)
+{
+    bool ended = before && !shed->active, begins = !before && shed->active;
+    if (begins && !call->shed_begins) pool->hands++;
+    if (ended && !call->shed_ended) pool->hands++;
+    if (begins) call->shed_begins = true;
+    if (ended) call->shed_ended += shed->count;
+}
+
+bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_call *call)
+{
+    const cen_pool_options *o = &pool->options;
+    ceni_pool_waiter *first = ceni_line_first_locked(pool->line);
+    ceni_class *class = ceni_turn_class(pool->line, first);
+    int64_t now = ceni_pool_now(pool);
+    bool before = class->shed.active;
+    bool due = ceni_shed_judge(&class->shed, o->shed_target_ns, o->shed_interval_ns, now - first->came, class->count == 1, now);
+    note_news_locked(pool, before, &class->shed, call);
+    return due;
+}
+
+void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_call *call)
+{
+    int64_t target = pool->options.shed_target_ns, moment = ceni_pool_moment(pool, now);
+    if (target == CEN_OFF) return;
+    ceni_class *class = ceni_turn_class(pool->line, waiter);
+    bool before = class->shed.active;
+    ceni_shed_note(&class->shed, target, moment - waiter->came, class->count == 1, moment);
+    note_news_locked(pool, before, &class->shed, call);
+}
+
+void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call)
+{
+    ceni_class *class = ceni_turn_class(pool->line, waiter);
+    if (class->count > 0 || !class->shed.above) return;
+    bool before = class->shed.active;
+    ceni_shed_calm(&class->shed);
+    note_news_locked(pool, before, &class->shed, call);
+}
+
+void ceni_shedding_stop_locked(cen_pool *pool)
+{
+    for (unsigned class = 0; class < CENI_CLASSES; class++)
+        pool->line->classes[class].shed = (ceni_shed){.active = false};
+}
+
+bool ceni_shedding_is_active_locked(const cen_pool *pool)
+{
+    bool active = false;
+    for (unsigned class = 0; class < CENI_CLASSES; class++)
+        active = active || pool->line->classes[class].shed.active;
+    return active;
+}
+
+void ceni_shedding_tell(cen_pool *pool, const ceni_call *call)
+{
+    cen_event event = {.kind = CEN_EVENT_SHED, .index = CEN_NO_SLOT, .status = CEN_OVERLOAD};
+    if (call->shed_begins)
+        ceni_event_tell(pool, event, "those who wait have waited for too long: some takes are refused now (shed_target_ns)");
+    if (call->shed_ended)
+        ceni_event_tell(pool, event, "the waits are short again, or nobody waits: no more takes are refused; %llu %s",
+                        (unsigned long long)call->shed_ended, call->shed_ended == 1 ? "was" : "were");
+    for (int hands = call->shed_begins + (call->shed_ended > 0); hands > 0; hands--) {
+        ceni_line_lock(pool->line);
+        ceni_hand_drop_locked(pool);
+    }
+}

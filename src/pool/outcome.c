@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Gives and closes that are told when they are over.
+ *
+ * A give ends the lease at once; what follows it, the check and perhaps a reset
+ * and a test on a helper, takes its time. Whose future is to be told then is
+ * noted in the slot, which belongs to one call at a time until it is idle or
+ * closed: every way there leads through ceni_place_return or
+ * ceni_place_end_from, and those tell.
+ *
+ * A close is over when nothing is live, or at its deadline. Both take `closing`
+ * out of the pool under the lock, so one of them tells. It has the closer's hand:
+ * the pool's memory is there until it has been told.
+ */
+#include <cenote/ask.h>
+
+#include "base/error.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/deadline.h"
+#include "port/port.h"
+#include "sync/future.h"
+
+/* ---- Give ----------------------------------------------------------------------------- */
+
+cen_future *ceni_giving_claim(ceni_slot *slot, uint64_t generation)
+{
+    if (slot->scope_generation != ~generation) return NULL;
+    slot->scope_generation = 0;
+    return slot->giving;
+}
+
+void ceni_giving_succeed(cen_future *giving)
+{
+    giving->status = CEN_OK;
+    ceni_future_complete(giving);
+}
+
+void ceni_giving_fail(cen_future *giving, const char *name, const char *why)
+{
+    giving->status = CEN_DRIVER;
+    ceni_error_set(giving->error, CEN_DRIVER, 0, "pool \"%s\": the object that was given back is closed: %s", name, why);
+}
+
+cen_status cen_pool_give_then(cen_lease *lease, cen_future *future)
+{
+    if (!lease || !future) return CEN_INVALID;
+    if (!ceni_future_is_fresh(future)) return CEN_MISUSE;
+    ceni_future_begin(future, NULL, NULL);
+    bool kept = false; /* the slot has it, and it will be told */
+    cen_status status = ceni_give_noting(lease, future, &kept);
+    if (status != CEN_OK) {
+        ceni_future_undo(future);
+        return status;
+    }
+    if (!kept) ceni_giving_succeed(future);
+    return CEN_OK;
+}
+
+/* ---- Close ------------------------------------------------------------------------------ */
+
+static void run_done(cen_future *future)
+{
+    cen_closing *closing = (cen_closing *)(void *)future;
+    closing->done_(closing);
+}
+
+void cen_closing_init(cen_closing *closing, void (*done)(cen_closing *closing), cen_executor *executor)
+{
+    if (!closing) return;
+    *closing = (cen_closing){.done_ = done};
+    cen_future_init(&closing->future);
+    if (done && executor) cen_future_then(&closing->future, executor, run_done);
+}
+
+cen_closing *ceni_closing_claim_locked(cen_pool *pool)
+{
+    cen_closing *closing = pool->closing;
+    pool->closing = NULL;
+    pool->closing_at = CENI_FOREVER;
+    return closing;
+}
+
+void ceni_closing_tell(cen_pool *pool, cen_closing *closing)
+{
+    ceni_line_lock(pool->line);
+    ceni_close_count_locked(pool, &closing->report);
+    ceni_line_unlock(pool->line);
+    closing->future.status = ceni_close_answer(pool, &closing->report, closing->future.error);
+    if (!ceni_planted(close_keeps_its_alarm)) ceni_keeper_retire(pool); /* its deadline need not be kept any more */
+    ceni_line_lock(pool->line);
+    ceni_hand_drop_locked(pool);
+    ceni_future_complete(&closing->future);
+}
+
+void ceni_closing_pass(cen_pool *pool, int64_t now)
+{
+    ceni_line_lock(pool->line);
+    cen_closing *closing = now >= pool->closing_at || now == CENI_FOREVER ? ceni_closing_claim_locked(pool) : NULL;
+    ceni_line_unlock(pool->line);
+    if (!closing) return;
+    ceni_close_revoke_all(pool);
+    ceni_closing_tell(pool, closing);
+}
+
+/* From now on the last that goes, or the keeper, tells. */
+static void leave_it_to_others(cen_pool *pool, cen_closing *closing, int64_t moment)
+{
+    ceni_call call = {.more = false};
+    ceni_line_lock(pool->line);
+    bool over = pool->live == 0, freed = pool->freed; /* by one who was told that it is closed */
+    if (!over && !freed) {
+        pool->closing = closing;
+        pool->closing_at = moment;
+        ceni_keeper_plan_locked(pool, &call);
+    }
+    ceni_line_unlock(pool->line);
+    if (freed) ceni_close_revoke_all(pool);
+    if (over || freed) ceni_closing_tell(pool, closing);
+    else ceni_line_make_call(pool->line, pool->id, pool, &call);
+}
+
+cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closing *closing)
+{
+    if (!closing || (closing->done_ && !closing->future.executor_)) return CEN_INVALID;
+    cen_status status = ceni_pool_check(pool, "cen_pool_close_then", closing->future.error);
+    if (status != CEN_OK) return status;
+    if (!ceni_future_is_fresh(&closing->future)) return CEN_MISUSE;
+    if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", closing->future.error);
+    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
+    int64_t moment = ceni_deadline_moment(deadline, ceni_pool_now(pool));
+    bool waits = moment != CENI_FOREVER && !ceni_deadline_is_now(deadline);
+    if (waits) status = ceni_pool_need_timekeeper(pool);
+    if (status != CEN_OK) return status;
+    if (!ceni_close_mark(pool)) return ceni_pool_is_closed(pool->name, closing->future.error);
+    ceni_future_begin(&closing->future, NULL, pool);
+    closing->report = (cen_close_report){0};
+    ceni_close_begin(pool, &closing->report);
+    if (!waits && moment != CENI_FOREVER) ceni_close_revoke_all(pool);
+    ceni_inline here;
+    ceni_inline_begin(&here);
+    if (waits || moment == CENI_FOREVER) {
+        leave_it_to_others(pool, closing, moment);
+    } else {
+        ceni_closing_tell(pool, closing);
+    }
+    ceni_inline_end(&here);
+    return CEN_OK;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was idle for longer than it is trusted, wanted by one who cannot test it
+ * itself: a thread whose driver tests later, or a waiter that is no thread.
+ *
+ * A thread that may call the driver's test takes such an object, tests it and
+ * lends it to itself (take.c). For all others a search takes only what need not
+ * be tested. If it has passed one by that must be, that one is put to the test
+ * instead, and whoever is first in line when it has passed is granted it:
+ *
+ *     IDLE, marked ▶ TESTING: a chore; or, if the driver does not block, tested by who pumps
+ *                  ▶ passed: IDLE, the pump ▶ failed: CLOSING, the pump
+ *
+ * No more are put to the test than wait, and one for a take that is about to:
+ * what is tested cannot be lent; and no more than helpers may test at a time. Who
+ * waits for a test needs no opening, until the test takes too long.
+ *
+ * Why nobody is forgotten (L3). The search that passes one by is made by one
+ * who is in line, or will be, or by the pump for it, and leaves it idle only if
+ * as many are being tested for those who wait as wait, or as may be. Each of these ends in the
+ * pump, which looks again: an object that passes, by becoming idle; one that
+ * fails, when the chore is over; one that takes too long, in the keeper's round.
+ *
+ * Tested by tests/unit/pool/tested_first_test.c, tests/explore/pool_driver_later_test.c.
+ */
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+bool ceni_trust_needs_test(const cen_pool *pool, bool pending)
+{
+    return pool->calls.test_start || (pending && pool->calls.test);
+}
+
+/* Whether another may be put to the test, if so many are wanted. One that had to wait for a helper would be counted on,
+ * and never be told to take too long. */
+static bool may_test_locked(const cen_pool *pool, uint64_t wanted, const ceni_call *call)
+{
+    if (pool->testing_for_waiters >= wanted || (!pool->helped && call->never_opens)) return false;
+    return ceni_chores_may_test_locked(pool);
+}
+
+static void put_to_test_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_call *call)
+{
+    if (!ceni_idle_hold_locked(pool, index, generation, CENI_TESTING)) return; /* somebody has it */
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    slot->told = CENI_TOLD_WANTED;
+    pool->testing_for_waiters++;
+    ceni_store_relaxed(&slot->tested_at, 0); /* it has not begun, so it does not take long; carries nothing */
+    if (!pool->helped) {
+        call->tests = call->more = true;
+        call->index = index;
+    } else {
+        ceni_chores_add_locked(pool, CENI_CHORE_TEST, slot);
+        ceni_chores_plan_locked(pool, call);
+    }
+}
+
+/* As many at once as are wanted: only the first in line is looked for, and its test may hang while others wait. What is
+ * tested on this thread is tested one at a time. */
+bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, ceni_grant *out, ceni_call *call)
+{
+    uint64_t waiters = ceni_load_relaxed(&pool->line->ctl) / CENI_CTL_ONE; /* written under this lock; carries nothing */
+    while (!ceni_idle_take_fresh_locked(pool, hint, out)) {
+        bool tests = out->stale && !ceni_planted(passed_by_in_silence) && may_test_locked(pool, waiters + newcomers, call);
+        if (tests) put_to_test_locked(pool, out->index, out->generation, call);
+        if (tests && !call->tests) continue;
+        *out = (ceni_grant){.slot = NULL};
+        return false;
+    }
+    return true;
+}
+
+/* Only publishes, or ends it: its caller pumps again, so that it is not called from within itself. */
+void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index)
+{
+    ceni_line *line = pool->line;
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint64_t id = pool->id, generation = ceni_slot_generation(pool, index);
+    ceni_keeper_nudge(pool);
+    bool works = ceni_chores_works(pool, slot);
+    ceni_line_lock(line);
+    ceni_chores_unwant_locked(pool, slot);
+    bool passes = works && ceni_idle_publish_locked(pool, index, generation, CENI_TESTING);
+    bool ends = !passes && ceni_slot_move(slot, generation, CENI_TESTING, CENI_CLOSING);
+    if (ends) ceni_place_leaves_locked(pool);
+    uint64_t ctl = ceni_load_relaxed(&line->ctl); /* written under this lock; carries nothing */
+    ceni_line_unlock(line);
+    if (ends) ceni_place_end_quietly(pool, index, works ? "it is to be made anew" : "it failed its test");
+    else if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) ceni_pool_retire(line, id, index, generation);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose turn it is: three classes, each in the order they came, and one order
+ * among them.
+ *
+ * Everybody who joins gets a key, once and for all: the moment it came, plus
+ * nothing in class high, plus aging_ns in class normal, plus twice that in class
+ * low. Of the first of each class the one with the smallest key is the first in
+ * line; of equal keys the one of the lower class, who came earlier. So a class
+ * keeps its order, and nobody starves: one who waits is passed only by those of
+ * higher classes who come within less than aging_ns for each class between
+ * them after it. Later ones have a larger key.
+ *
+ * A key is never computed again, and never smaller than that of the one before
+ * it in its class, although the clock was read before the lock was had and
+ * aging_ns may be less by now: who is first changes only when somebody joins and
+ * is it, or when the first leaves, which is what line.c's marks rely on. Were
+ * keys not in order, one that leaves from behind the first could let another
+ * come before it whom nobody has called, and who sleeps while all is left to
+ * the heir.
+ *
+ * Tested by tests/unit/pool/priority_test.c, tests/explore/pool_priority_test.c.
+ */
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+static unsigned class_of(const ceni_pool_waiter *waiter)
+{
+    static const uint8_t classes[] = {[CEN_PRIORITY_NORMAL] = 1, [CEN_PRIORITY_HIGH] = 0, [CEN_PRIORITY_LOW] = 2};
+    return classes[waiter->priority];
+}
+
+static ceni_pool_waiter *entry(ceni_list *link)
+{
+    return CENI_LIST_ENTRY(link, ceni_pool_waiter, link);
+}
+
+static ceni_pool_waiter *head_of(const ceni_line *line, unsigned class)
+{
+    ceni_list *link = ceni_list_first(&line->classes[class].waiters);
+    return link ? entry(link) : NULL;
+}
+
+void ceni_turn_init(ceni_line *line)
+{
+    for (unsigned class = 0; class < CENI_CLASSES; class++) {
+        line->classes[class] = (ceni_class){.count = 0};
+        ceni_list_init(&line->classes[class].waiters);
+    }
+}
+
+ceni_pool_waiter *ceni_line_first_locked(const ceni_line *line)
+{
+    ceni_pool_waiter *first = NULL;
+    for (unsigned class = CENI_CLASSES; class-- > 0;) {
+        ceni_pool_waiter *head = head_of(line, class);
+        bool sooner = head && first && (head->key < first->key || ceni_planted(aging_ignored));
+        if (!first || sooner) first = head ? head : first;
+    }
+    return first;
+}
+
+ceni_class *ceni_turn_class(ceni_line *line, const ceni_pool_waiter *waiter)
+{
+    return &line->classes[class_of(waiter)];
+}
+
+static int64_t key_of(const cen_pool *pool, unsigned class, int64_t came)
+{
+    return came + (int64_t)class * pool->options.aging_ns;
+}
+
+void ceni_turn_push_locked(cen_pool *pool, ceni_pool_waiter *waiter)
+{
+    ceni_class *class = ceni_turn_class(pool->line, waiter);
+    int64_t key = key_of(pool, class_of(waiter), waiter->came);
+    int64_t last = class->count > 0 ? entry(class->waiters.previous)->key : key;
+    waiter->key = last > key ? last : key;
+    ceni_list_push_back(&class->waiters, &waiter->link);
+    class->count++;
+}
+
+void ceni_turn_remove_locked(ceni_line *line, ceni_pool_waiter *waiter)
+{
+    ceni_list_remove(&waiter->link);
+    ceni_turn_class(line, waiter)->count--;
+}
+
+int64_t ceni_turn_oldest_locked(const ceni_line *line)
+{
+    int64_t oldest = CENI_FOREVER;
+    for (unsigned class = 0; class < CENI_CLASSES; class++) {
+        const ceni_pool_waiter *head = head_of(line, class);
+        if (head && head->since < oldest) oldest = head->since;
+    }
+    return oldest;
+}
+
+ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner)
+{
+    for (unsigned class = 0; class < CENI_CLASSES; class++) {
+        ceni_list *all = &line->classes[class].waiters;
+        for (ceni_list *link = all->next; link != all; link = link->next)
+            if (entry(link)->owner == owner && !entry(link)->pending) return entry(link);
+    }
+    return NULL;
+}
+
+/* How many of a lower class have waited for so long that they come first all the same. Between the first and the last
+ * of the class it takes them to have come evenly, so that a long line costs no more than a short one. */
+static uint32_t aged_of(const ceni_line *line, unsigned class, int64_t key)
+{
+    const ceni_class *lower = &line->classes[class];
+    const ceni_pool_waiter *head = head_of(line, class);
+    if (!head || head->key > key) return 0;
+    const ceni_pool_waiter *tail = entry(lower->waiters.previous);
+    if (tail->key <= key) return lower->count;
+    double passed = (double)(key - head->key) / (double)(tail->key - head->key);
+    return 1 + (uint32_t)(passed * (double)(lower->count - 1));
+}
+
+uint32_t ceni_turn_ahead_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t came)
+{
+    const ceni_line *line = pool->line;
+    unsigned mine = class_of(waiter);
+    int64_t key = key_of(pool, mine, came);
+    uint32_t ahead = 0;
+    for (unsigned class = 0; class < CENI_CLASSES; class++)
+        ahead += class <= mine ? line->classes[class].count : aged_of(line, class, key);
+    return ahead;
+}
