@@ -18,3 +18,25 @@ target_link_options(unit-pool-quick_test PRIVATE -Wl,--wrap=ceni_clock_now -Wl,-
 cenote_test(faults/pool_life_faults_test.c WORLD support/faults.c)
 cenote_test(unit/pool/classes_test.c WORLD)
 cenote_test(unit/pool/demand_test.c WORLD)
+
+# Drivers whose calls are done later
+cenote_test(unit/pool/driver_later_test.c WORLD)
+cenote_test(unit/pool/tested_first_test.c WORLD)
+cenote_test(unit/pool/hanging_test.c WORLD)
+target_link_options(unit-pool-hanging_test PRIVATE -Wl,--wrap=ceni_futex_wait)
+cenote_test(unit/pool/ask_later_test.c WORLD)
+
+# Those who ask and do not wait
+cenote_test(unit/pool/ask_test.c WORLD)
+cenote_test(unit/pool/ask_end_test.c WORLD)
+cenote_test(unit/pool/ask_life_test.c WORLD support/faults.c)
+cenote_test(unit/pool/ask_many_test.c WORLD)
+target_link_options(unit-pool-ask_many_test PRIVATE -Wl,--wrap=ceni_wheel_insert -Wl,--wrap=ceni_wheel_cancel
+                    -Wl,--wrap=ceni_wheel_next)
+cenote_test(explore/pool_ask_test.c WORLD)
+cenote_test(explore/pool_ask_end_test.c WORLD)
+cenote_test(unit/pool/original_async_test.c WORLD)
+
+# Gives and closes that are told when they are over
+cenote_test(unit/pool/outcome_test.c WORLD)
+cenote_test(explore/pool_outcome_test.c WORLD)

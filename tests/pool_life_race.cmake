@@ -8,6 +8,10 @@ cenote_test(explore/pool_interrupt_test.c WORLD)
 
 # Load on real threads
 cenote_test(stress/pool_life_stress.c REAL stress/pool_load.c)
+cenote_test(stress/pool_ask_stress.c REAL stress/pool_load.c)
 
 # The model
 cenote_test(model/pool_life_model_test.c WORLD support/model.c)
+
+# Drivers whose calls are done later
+cenote_test(explore/pool_driver_later_test.c WORLD)

@@ -73,6 +73,32 @@ EXPLORE(L11_a_failed_opening_leaves_nobody_of_a_strict_pool_waiting_in_vain, 3)
     a_failure_reaches((cen_pool_options){.overtake_ns = CEN_OFF}, 1);
 }
 
+/* A thread in line finds a place for the one opening that is tried, and is told in the same moment that nothing will
+ * come, because what was out has gone: it opens all the same, and is counted once. */
+EXPLORE(L19_one_who_is_refused_while_it_finds_a_place_is_counted_once, 2)
+{
+    ceni_world_set_cpus(1);
+    make_timed(&tested_calls, (cen_pool_options){.max = 2, .backoff_least_ns = SECOND, .backoff_most_ns = SECOND, .breaker_failures = 1,
+                                                 .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
+    ceni_add_relaxed(&things[THINGS - 1].is_open, 1);
+    ceni_add_relaxed(&alive, 1);
+    expect_equal(cen_pool_adopt(pool, &things[THINGS - 1], NULL), CEN_OK);
+    cen_lease held = take_one(), none;
+    opens_that_fail = 2;
+    expect_equal(cen_pool_try_take(pool, &none, NULL), CEN_DRIVER);
+    taker one = {.deadline = CEN_NEVER};
+    ceni_thread waiter = start("waiter", take_only, &one);
+    expect_equal(cen_runtime_advance(runtime, SECOND), CEN_OK);
+    expect_equal(cen_pool_discard(&held), CEN_OK);
+    join(waiter);
+    expect_equal(one.status, CEN_DRIVER);
+    cen_pool_stats s = look_alive();
+    expect_equal(s.served, 0);
+    expect_equal(s.failed, s.waited);
+    expect_calm(0);
+    end_timed();
+}
+
 /* After a failure the gate admits one at a time: the second may open when the first has opened. */
 static void fail_once_and_wait(cen_pool_options options)
 {

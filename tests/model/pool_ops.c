@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Looking, the passing of time, and all steps in one table. A run has two
- * pools of random shapes, a third that was freed and is still partly out, main
- * and three fibers.
+ * pools of random shapes, a third that was freed and is still partly out, main,
+ * three fibers and three who ask.
  *
  * An operation that has nothing to work on, a give with empty hands, say, is
  * done with a lease of nobody's and must be refused.
@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "model/pool_askers.h"
 #include "model/pool_crew.h"
 #include "model/pool_steps.h"
 #include "support/world.h"
@@ -22,6 +23,9 @@ const char *compare_all(rig *r)
     for (int i = 0; i < POOLS; i++) TRY(twin_compare(r, r->pools[i]));
     for (int i = 1; i <= FIBERS; i++)
         if (crew_has_outcome(i)) return wrong("actor %d was told %s, unasked", i, cen_status_name(crew_outcome(i)->status));
+    for (int i = FIBERS + 1; i < ACTORS; i++)
+        if (asker_has_outcome(i))
+            return wrong("actor %d was told %s, unasked", i, cen_status_name(asker_outcome(i, r->now)->status));
     return NULL;
 }
 
@@ -172,6 +176,10 @@ SHOW(try_take, "try_take(%c)", 'A' + a)
 SHOW(take, "take(%c, %s)", 'A' + a, patiences[b])
 SHOW(send, "fiber %d: take(%c, %s), %s, %s", 1 + a % FIBERS, 'A' + a / FIBERS, patiences[b % (PATIENCES + 1)],
      holds[b / (PATIENCES + 1) % HOLDS], b / (PATIENCES + 1) / HOLDS ? "discard" : "give")
+SHOW(ask, "actor %d: ask(%c, %s), told %s", FIBERS + 1 + a % ASKERS, 'A' + a / ASKERS, patiences[b % (PATIENCES + 1)],
+     b / (PATIENCES + 1) ? "by the inbox" : "inline")
+SHOW(cancel, "actor %d: cancel", FIBERS + 1 + a)
+SHOW(poll, "poll(%d)", a)
 SHOW(give, "give(the lease number %d in hand)", a)
 SHOW(discard, "discard(the lease number %d in hand)", a)
 SHOW(give_all, "give all leases of %c before anybody runs", 'A' + a)
@@ -199,6 +207,9 @@ const model_op pool_ops[POOL_OPS] = {
     {"try_take", 10, POOLS, 0, step_try_take, show_try_take},
     {"take", 8, POOLS, PATIENCES, step_take, show_take},
     {"send", 16, POOLS * FIBERS, (PATIENCES + 1) * HOLDS * 2, step_send, show_send},
+    {"ask", 14, POOLS * ASKERS, (PATIENCES + 1) * 2, step_ask, show_ask},
+    {"cancel", 5, ASKERS, 0, step_cancel, show_cancel},
+    {"poll", 8, 3, 0, step_poll, show_poll},
     {"give", 12, 8, 0, step_give, show_give},
     {"discard", 4, 8, 0, step_discard, show_discard},
     {"give_all", 2, POOLS, 0, step_give_all, show_give_all},
@@ -224,6 +235,7 @@ void *pool_ops_setup(void)
     static rig one;
     one = (rig){.now = cen_clock()};
     crew_start();
+    askers_start();
     for (int i = 0; i < POOLS; i++) {
         one.pools[i] = &one.twins[i];
         const char *text = make(&one, one.pools[i], shape_of(4 * i)); /* max 1 and 2 */
@@ -247,6 +259,8 @@ const char *pool_ops_teardown(void *state)
     ceni_world_settle();
     for (bool happened = true; happened;) TRY(model_event(r, until, &happened));
     crew_end();
+    TRY(askers_poll(0));
+    askers_end();
     for (int i = 0; i < TWINS; i++)
         if (r->twins[i].pool) return "something is still out at the end";
     return NULL;

@@ -4,6 +4,7 @@
  * system went another way. Nothing here waits or is concurrent: who waits is a
  * name in an array, and time is a number.
  */
+#include "model/pool_askers.h"
 #include "model/pool_crew.h"
 #include "model/pool_twin.h"
 
@@ -42,6 +43,12 @@ static uint32_t idle_by(const twin *t, rank by)
     return best;
 }
 
+/* Who asks does so on main's thread. */
+static int thread_of(int who)
+{
+    return is_asker(who) ? MAIN : who;
+}
+
 /* Which idle objects the order of the pool lets an actor have. */
 static const char *check_choice(const rig *r, const twin *t, int who, uint32_t index, bool from_line)
 {
@@ -51,6 +58,7 @@ static const char *check_choice(const rig *r, const twin *t, int who, uint32_t i
         return index == right ? NULL : wrong("slot %u was lent; by the order it is the turn of %u", index, right);
     }
     if (from_line) return NULL; /* what has just come back, or the lowest */
+    who = thread_of(who);
     uint32_t own = t->last[who], lowest = idle_by(t, LOWEST);
     bool own_idle = own < TWIN_PLACES && t->places[own].state == IDLE;
     if (own_idle && index == own) return NULL;
@@ -81,6 +89,7 @@ static const char *close_place(twin *t, uint32_t index)
 
 static const outcome *outcome_of(const rig *r, int who)
 {
+    if (is_asker(who)) return asker_outcome(who, r->now);
     return who == MAIN ? &r->of_main : crew_outcome(who);
 }
 
@@ -140,7 +149,7 @@ static const char *lend(rig *r, twin *t, int who, const outcome *o, bool opened,
     p->since = r->now;
     p->met = 0;
     t->tally.taken++;
-    remember_last(r, t, who, index);
+    if (!is_asker(who) || !from_line) remember_last(r, t, thread_of(who), index);
     hold(r, t, who, o);
     return NULL;
 }
@@ -317,6 +326,16 @@ static const char *give_back(rig *r, int who)
     a->phase = FREE;
     TRY(check_outcome(r, who, outcome_of(r, who), model_status_of(&a->held)));
     return model_end(r, &a->held, a->discards);
+}
+
+const char *model_cancel(rig *r, int who)
+{
+    actor *a = &r->actors[who];
+    twin *t = a->twin;
+    leave_line(r, t, who);
+    t->tally.failed++;
+    a->phase = FREE;
+    return model_serve(r, t);
 }
 
 const char *model_event(rig *r, int64_t limit, bool *happened)

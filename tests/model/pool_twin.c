@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/pool_askers.h"
 #include "model/pool_crew.h"
 #include "support/model.h"
 
@@ -219,7 +220,7 @@ static const char *check_equations(const cen_pool_stats *s)
     if (s->places < s->max) return "there are fewer places than max";
     if (s->taken - s->ended < out || s->taken - s->ended > out + s->moving) return "taken, ended and held do not add up";
     if (s->opened + s->adopted - s->closed != there) return "opened, adopted and closed do not add up";
-    if (s->waited != s->served + s->timed_out + s->sent_away + s->failed + s->waiting) return "the waits do not add up";
+    if (s->waited != s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->waiting) return "the waits do not add up";
     if (s->wait_p50_ns > s->wait_p99_ns || s->wait_p99_ns > s->wait_longest_ns) return "the percentiles are not in order";
     return NULL;
 }
@@ -257,8 +258,11 @@ const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding 
     if (h->object != p->thing) return wrong("slot %u is shown with another object", index);
     if (h->generation != p->generation) return wrong("slot %u is shown with another generation", index);
     bool out = p->state != IDLE;
-    uint64_t owner = !out ? 0 : p->owner == MAIN ? cen_thread_number() : crew_number(p->owner);
+    bool by_main = p->owner == MAIN || is_asker(p->owner);
+    uint64_t owner = !out ? 0 : by_main ? cen_thread_number() : crew_number(p->owner);
     if (h->owner != owner) return wrong("slot %u is shown with owner %llu", index, (unsigned long long)h->owner);
+    bool detached = out && is_asker(p->owner);
+    if (h->is_detached != detached) return wrong("slot %u is shown as %sdetached", index, detached ? "not " : "");
     if (h->where != (out ? p->where : NULL)) return wrong("slot %u is shown with another call", index);
     int64_t age = !out ? 0 : t->shape.exact_times ? r->now - p->since : p->met ? r->now - p->met : 0;
     if (h->held_ns == age) return NULL;

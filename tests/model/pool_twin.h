@@ -15,8 +15,8 @@
 
 #include <cenote/pool.h>
 
-/* Actor 0 is main, the others are fibers of the crew. */
-enum { MAIN = 0, FIBERS = 3, ACTORS = 1 + FIBERS, TWIN_PLACES = 80, NOWHERE = TWIN_PLACES };
+/* Actor 0 is main, then come the fibers of the crew, then takes that main asks for. */
+enum { MAIN = 0, FIBERS = 3, ASKERS = 3, ACTORS = 1 + FIBERS + ASKERS, TWIN_PLACES = 80, NOWHERE = TWIN_PLACES };
 
 /* What a take, a give or a discard by somebody came to. */
 typedef struct outcome {
@@ -162,6 +162,9 @@ typedef struct taking {
     cen_status none;
 } taking;
 const char *model_take(rig *r, twin *t, int who, taking how);
+
+/* One who asked and waits has cancelled. */
+const char *model_cancel(rig *r, int who);
 
 /* What giving the lease must answer: OK, REVOKED or STALE. */
 cen_status model_status_of(const hand *h);

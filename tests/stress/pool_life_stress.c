@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The life cycle under load on real threads: a driver that blocks, is slow and
- * fails, holders who are impatient, and one who reloads, resizes, pauses,
+ * fails, or whose calls are done later, holders who are impatient, and one who reloads, resizes, pauses,
  * tests, interrupts and changes every setting meanwhile. At the end everything
  * that was opened has been closed once and nothing is counted any more.
  *
@@ -10,14 +10,16 @@
 #include "base/atomic.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "stress/pool_later.h"
 #include "stress/pool_load.h"
 #include "support/test.h"
 
-enum { TESTS = 3, MOST = 6, TAKERS = 5 };
+enum { TESTS = 5, MOST = 6, TAKERS = 5 };
 
 static cen_pool *pool;
 static cen_runtime *runtime;
 static stock things;
+static later loops;
 static _Atomic uint32_t enough;
 static _Atomic uint64_t numbers[TAKERS]; /* of the threads that take */
 static _Thread_local cen_condition left_in; /* the condition in which this thread gives back what it has */
@@ -72,6 +74,10 @@ static cen_status test_slowly(void *argument, void *one, cen_error *error)
     {.size = sizeof(cen_driver_calls), .open = open_slowly, .close = close_slowly, .interrupt = interrupt_one,     \
      .check = check_one, .reset = reset_slowly, .test = test_slowly, .blocks = (may_block)}
 static const cen_driver_calls blocking = CALLS(true), inline_ones = CALLS(false);
+
+static const cen_driver_calls later_ones = {
+    .size = sizeof(cen_driver_calls), .open_start = later_open, .close_start = later_close, .interrupt = later_interrupt,
+    .check = check_one, .reset_start = later_reset, .test_start = later_test, .cancel = later_cancel};
 
 /* ---- Those who take ------------------------------------------------------------------------- */
 
@@ -158,7 +164,7 @@ static void look_once(void)
     cen_pool_stats s;
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
     expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.vacant, s.places);
-    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.waiting);
+    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.waiting);
     expect(s.taken - s.ended >= s.held + s.revoked && s.taken - s.ended <= s.held + s.revoked + s.moving);
 }
 
@@ -209,7 +215,7 @@ static void expect_nothing_left(void)
     expect_equal(s.opened, s.closed);
     expect_equal(s.waiting, 0);
     ceni_line_lock(pool->line);
-    expect_equal(pool->live + pool->opening + pool->overdue + pool->leaving + pool->revoked, 0);
+    expect_equal(pool->live + pool->opening + pool->overdue + pool->leaving + pool->revoked + pool->testing_for_waiters, 0);
     for (int kind = 0; kind < CENI_CHORES; kind++) expect_equal(pool->waiting[kind], 0);
     ceni_line_unlock(pool->line);
     expect_equal(cen_pool_free(pool), CEN_OK);
@@ -220,7 +226,7 @@ static void expect_nothing_left(void)
     expect_equal(status, CEN_OK);
 }
 
-static void live_under_load(const cen_driver_calls *calls, uint32_t fail_one_in)
+static void live_under_load(const cen_driver_calls *calls, void *argument, uint32_t fail_one_in)
 {
     double seconds = load_begin(TESTS);
     cen_runtime_options named = CEN_RUNTIME_OPTIONS(.name = "stress");
@@ -228,7 +234,7 @@ static void live_under_load(const cen_driver_calls *calls, uint32_t fail_one_in)
     stock_begin(&things, MOST);
     ceni_store_relaxed(&things.fail_one_in, fail_one_in); /* nobody looks yet; carries nothing */
     ceni_store_relaxed(&enough, 0);                       /* likewise; carries nothing */
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = {calls, &things}, .max = 3, .runtime = runtime,
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = {calls, argument}, .max = 3, .runtime = runtime,
                                                 .backoff_least_ns = 200000, .backoff_most_ns = 2000000);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     load_start(TAKERS + 2, work);
@@ -244,15 +250,32 @@ static void live_under_load(const cen_driver_calls *calls, uint32_t fail_one_in)
 
 TEST(a_driver_that_blocks_lives_under_load)
 {
-    live_under_load(&blocking, 0);
+    live_under_load(&blocking, &things, 0);
 }
 
 TEST(a_driver_that_blocks_and_fails_lives_under_load)
 {
-    live_under_load(&blocking, 4);
+    live_under_load(&blocking, &things, 4);
 }
 
 TEST(a_driver_that_does_not_block_and_fails_lives_under_load)
 {
-    live_under_load(&inline_ones, 4);
+    live_under_load(&inline_ones, &things, 4);
+}
+
+static void live_later(uint32_t fail_one_in)
+{
+    later_start(&loops, &things);
+    live_under_load(&later_ones, &loops, fail_one_in);
+    later_stop(&loops);
+}
+
+TEST(a_driver_whose_calls_are_done_later_lives_under_load)
+{
+    live_later(0);
+}
+
+TEST(a_driver_whose_calls_are_done_later_and_fail_lives_under_load)
+{
+    live_later(4);
 }

@@ -52,12 +52,20 @@ static uint64_t random_seed(void)
 }
 
 /* How far to go beyond, or to stay below, what a test asks for. */
-static int depth_wanted(void)
+typedef struct depth {
+    int more;
+    bool spares; /* one preemption, where there are many and stores are held back, which is most of the work */
+} depth;
+
+enum { MANY = 4 };
+
+static depth depth_wanted(void)
 {
-    const char *depth = getenv("CENOTE_EXPLORE_DEPTH");
-    if (!depth) return 0;
-    expect(strcmp(depth, "deep") == 0 || strcmp(depth, "shallow") == 0);
-    return strcmp(depth, "deep") == 0 ? 1 : -1;
+    const char *name = getenv("CENOTE_EXPLORE_DEPTH");
+    if (!name) return (depth){.more = 0, .spares = true};
+    bool shallow = strcmp(name, "shallow") == 0, deep = strcmp(name, "deep") == 0;
+    expect(shallow || deep || strcmp(name, "full") == 0);
+    return (depth){.more = deep - shallow, .spares = false};
 }
 
 static ceni_memory memory_wanted(void)
@@ -72,8 +80,8 @@ void explore_test(const char *name, void (*body)(void), unsigned preemptions)
 {
     static const unsigned random_runs[] = {200, 2000, 200000};
     const char *trace = getenv("CENOTE_REPLAY");
-    int depth = depth_wanted();
-    if (depth > 0) alarm(3600); /* a campaign, not a test */
+    depth wanted = depth_wanted();
+    if (wanted.more > 0) alarm(3600); /* a campaign, not a test */
     if (trace) {
         ceni_exploration plan = {.body = body, .memory = memory_wanted()};
         expect(ceni_world_replay(&plan, trace));
@@ -81,11 +89,12 @@ void explore_test(const char *name, void (*body)(void), unsigned preemptions)
     }
     for (int memory = CENI_MEMORY_STRONG; memory <= CENI_MEMORY_WEAK; memory++) {
         ceni_exploration plan = {.body = body, .memory = (ceni_memory)memory};
-        plan.preemptions = (unsigned)((int)preemptions + depth);
+        bool spares = wanted.spares && memory == CENI_MEMORY_TSO && preemptions >= MANY;
+        plan.preemptions = (unsigned)((int)preemptions + wanted.more - spares);
         search(name, plan);
         plan.seed = random_seed();
         plan.changes = 5;
-        plan.random_runs = random_runs[1 + depth];
+        plan.random_runs = random_runs[1 + wanted.more];
         search(name, plan);
     }
 }

@@ -12,6 +12,7 @@
  * with stale values. The body is run again and again: it initialises what it
  * uses, and frees it.
  *
+ *     CENOTE_EXPLORE_DEPTH=full     also four preemptions where stores are held back; without it, three
  *     CENOTE_EXPLORE_DEPTH=deep     one preemption more, and many more random schedules
  *     CENOTE_EXPLORE_DEPTH=shallow  one less, and fewer: for builds that are slow
  *     CENOTE_REPLAY=trace   runs the one schedule of a printed story again, with

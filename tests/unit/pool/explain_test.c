@@ -220,7 +220,7 @@ TEST(L18_a_take_that_is_refused_because_enough_wait_says_so)
     taker first, second;
     begin_take(&first, pool, CEN_NEVER);
     run_until_it_fails(&second, cen_in_s(1), CEN_FULL);
-    expect_says(second.error.text, "pool \"orders\": as many takes wait already as may (max_waiters). Backlog: ");
+    expect_says(second.error.text, "pool \"orders\": as many takes wait already as may (max_waiters); try again in about 1000 us. Backlog: ");
     expect_says(second.error.text, "1 held, 0 idle, 0 opening; 1 waiting.");
     give_back(&lease);
     expect_taken(&first, 1);

@@ -166,8 +166,8 @@ static inline cen_pool_stats expect_sound(cen_pool *pool)
     expect_equal(s.max, cen_pool_max(pool));
     expect_equal(s.taken - s.ended, s.held + s.revoked);
     if (s.opening + s.closing == 0) expect_equal(s.opened + s.adopted - s.closed, s.places - s.vacant);
-    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.waiting);
-    expect(s.served <= s.waited && s.timed_out <= s.waited && s.sent_away <= s.waited && s.failed <= s.waited);
+    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.waiting);
+    expect(s.served <= s.waited && s.timed_out <= s.waited && s.sent_away <= s.waited && s.failed <= s.waited && s.shed <= s.waited);
     expect(s.waiting > 0 || s.oldest_wait_ns == 0);
     expect(s.discarded <= s.ended);
     expect_equal(s.is_closed, cen_pool_is_closed(pool));
@@ -177,7 +177,7 @@ static inline cen_pool_stats expect_sound(cen_pool *pool)
 /* Byte for byte, but for what lies behind the last field. */
 static inline bool same_stats(const cen_pool_stats *a, const cen_pool_stats *b)
 {
-    return memcmp(a, b, offsetof(cen_pool_stats, is_paused) + sizeof a->is_paused) == 0;
+    return memcmp(a, b, offsetof(cen_pool_stats, is_shedding) + sizeof a->is_shedding) == 0;
 }
 
 static inline void expect_counts(cen_pool *pool, uint32_t idle, uint32_t held)
