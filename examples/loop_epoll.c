@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread, one epoll loop, eight connections, and a thousand requests that
+ * each want one. Nobody waits but the loop, in epoll_wait.
+ *
+ *     1,000 asks ▶ [ the pool's line ] ▶ 8 connections ▶ an echo process
+ *         ▲                │ a connection is there, or the deadline, or the line is full
+ *         └── inbox ◀──────┘
+ *
+ * Three descriptors tell the loop all: a connection's, that it is connected, or that an answer is there;
+ * the inbox', that an ask was told how it ended; the manual runtime's, that a
+ * deadline was set which is earlier than what the loop sleeps for. The runtime
+ * is manual, so there is no other thread, not even for time.
+ *
+ * The memory of an ask is the cen_take inside the request: nothing is allocated.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+
+#include <cenote/cenote.h>
+
+#include "echo.h"
+
+enum { CONNECTIONS = 8, REQUESTS = 1000, TOO_MANY = 200, LATE = 100, LAST = 10 };
+#define MS INT64_C(1000000)
+#define PATIENCE (20000 * MS) /* in which all of it must have happened, by far */
+
+typedef struct request {
+    cen_take take; /* first: what the pool tells is the request itself */
+    uint32_t number;
+    int64_t due; /* its deadline, where that matters */
+} request;
+
+typedef struct connection {
+    int fd;        /* -1: not open */
+    request *user; /* whose answer it brings; NULL: nobody's */
+    bool connecting;
+    cen_ticket ticket; /* of the opening that it is for */
+} connection;
+
+static struct loop {
+    int epoll;
+    cen_inbox *inbox;
+    cen_runtime *runtime;
+    cen_pool *pool;
+    echo_server echo;
+    connection connections[CONNECTIONS];
+    unsigned sleeps, wakeups; /* times in epoll_wait, and how often the inbox' descriptor was why it ended */
+    const unsigned *counter;  /* the loop ends when this ... */
+    unsigned wanted;          /* ... has come to that */
+} loop;
+
+static request requests[REQUESTS + TOO_MANY], keepers[CONNECTIONS];
+static unsigned told, answered, kept, late, full, sent_away, closed; /* asks, by how they ended; the pool itself */
+static uint32_t next_number;                      /* the request whose turn it is */
+static int surprises;
+
+static bool expect_that(bool holds, const char *what)
+{
+    if (!holds) surprises++;
+    if (!holds) printf("  NOT SO: %s\n", what);
+    return holds;
+}
+
+/* ---- The driver: it connects without waiting, in the same loop ------------------------------------ */
+
+static cen_error no_connection = {.status = CEN_DRIVER, .text = "no connection could be had"};
+
+/* Begins to connect. The loop hears when that is over, and on_connected says so to the pool. */
+static void open_start(void *argument, cen_ticket ticket)
+{
+    (void)argument;
+    connection *c = loop.connections;
+    while (c < loop.connections + CONNECTIONS && c->fd >= 0) c++;
+    if (c < loop.connections + CONNECTIONS) c->fd = echo_connect(&loop.echo, SOCK_NONBLOCK);
+    struct epoll_event writable = {.events = EPOLLOUT, .data.ptr = c};
+    if (c == loop.connections + CONNECTIONS || c->fd < 0 || epoll_ctl(loop.epoll, EPOLL_CTL_ADD, c->fd, &writable) != 0) {
+        cen_driver_done(ticket, CEN_DRIVER, NULL, &no_connection);
+        return;
+    }
+    c->ticket = ticket;
+    c->connecting = true;
+}
+
+static void close_connection(void *argument, void *object)
+{
+    (void)argument;
+    connection *c = object;
+    close(c->fd); /* epoll forgets it */
+    c->fd = -1;
+}
+
+static void on_connected(connection *c)
+{
+    struct epoll_event readable = {.events = EPOLLIN, .data.ptr = c};
+    int code = 0;
+    socklen_t size = sizeof code;
+    c->connecting = false;
+    bool connected = getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 && code == 0 &&
+                     epoll_ctl(loop.epoll, EPOLL_CTL_MOD, c->fd, &readable) == 0;
+    if (!connected) close_connection(NULL, c);
+    cen_driver_done(c->ticket, connected ? CEN_OK : CEN_DRIVER, c, connected ? NULL : &no_connection);
+}
+
+static const cen_driver_calls calls = {.size = sizeof calls, .open_start = open_start, .close = close_connection};
+
+/* ---- What happens in the loop --------------------------------------------------------------------- */
+
+/* A request has its connection: sends, and goes on when the answer is there. */
+static void on_ready(cen_take *take)
+{
+    request *r = (request *)take;
+    told++;
+    expect_that(r->number == next_number++, "who asks first is told first");
+    if (!expect_that(take->future.status == CEN_OK, "every request gets a connection")) return;
+    connection *c = take->lease.object;
+    expect_that(c->user == NULL, "a connection has one user at a time");
+    c->user = r;
+    if (!expect_that(echo_send(c->fd, r->number), "the request is sent")) cen_pool_discard(&take->lease);
+}
+
+static void on_answer(connection *c)
+{
+    request *r = c->user;
+    if (!expect_that(r && echo_receive(c->fd, r->number, MSG_DONTWAIT), "the answer is that of the request")) {
+        if (r) cen_pool_discard(&r->take.lease); /* whatever else comes on this connection is nobody's */
+        return;
+    }
+    answered++;
+    c->user = NULL;
+    cen_pool_give(&r->take.lease); /* to the next in line, who is told by the inbox; never waits */
+}
+
+static void handle(const struct epoll_event *events, int count)
+{
+    for (int i = 0; i < count; i++) {
+        connection *c = events[i].data.ptr;
+        if (c < loop.connections || c >= loop.connections + CONNECTIONS) continue; /* the inbox' and the runtime's */
+        if (c->connecting) on_connected(c);
+        else on_answer(c);
+    }
+}
+
+/* Until something happens, or time has come for the runtime. */
+static int sleep_in_epoll(struct epoll_event *events, int64_t ns)
+{
+    if (ns < 0 || ns > PATIENCE) ns = PATIENCE;
+    if (*loop.counter >= loop.wanted) ns = 0; /* a job of the inbox was the last that was wanted */
+    int count = epoll_wait(loop.epoll, events, CONNECTIONS + 2, (int)((ns + MS - 1) / MS));
+    loop.sleeps++;
+    for (int i = 0; i < count; i++) loop.wakeups += events[i].data.ptr == loop.inbox;
+    return count;
+}
+
+/* The short form: when the descriptor is readable, drain. A give above writes to
+ * the descriptor, because the drain has said that the loop will sleep. */
+static void turn_simply(void)
+{
+    struct epoll_event events[CONNECTIONS + 2];
+    int64_t ns = cen_runtime_poll(loop.runtime);
+    int count = sleep_in_epoll(events, ns);
+    for (int i = 0; i < count; i++)
+        if (events[i].data.ptr == loop.inbox) cen_inbox_drain(loop.inbox);
+    handle(events, count);
+}
+
+/* The careful form: the inbox is armed only just before the loop sleeps, and
+ * polled when it wakes, so that whatever the loop's own gives bring is found
+ * without a system call. The descriptor is left for other threads. */
+static void turn(void)
+{
+    struct epoll_event events[CONNECTIONS + 2];
+    int64_t ns = cen_runtime_poll(loop.runtime); /* deadlines that have come are told to the inbox */
+    while (cen_inbox_poll(loop.inbox, 0) > 0 || !cen_inbox_arm(loop.inbox)) continue;
+    int count = sleep_in_epoll(events, ns);
+    cen_inbox_poll(loop.inbox, 0);
+    handle(events, count);
+}
+
+/* Turns until so many have been counted. */
+static bool turn_until(void (*one_turn)(void), const unsigned *counter, unsigned wanted)
+{
+    loop.counter = counter;
+    loop.wanted = wanted;
+    for (int64_t end = cen_clock() + PATIENCE; *counter < wanted && cen_clock() < end;) one_turn();
+    return *counter == wanted;
+}
+
+/* ---- A thousand in flight ----------------------------------------------------------------------------- */
+
+static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take *take))
+{
+    r->number = number;
+    cen_take_init(&r->take, done, cen_inbox_executor(loop.inbox));
+    expect_that(cen_pool_ask(loop.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
+}
+
+static void serve_a_thousand(const char *how, void (*one_turn)(void))
+{
+    told = answered = next_number = loop.sleeps = loop.wakeups = 0;
+    for (uint32_t i = 0; i < REQUESTS; i++) ask(&requests[i], i, cen_in_s(60), on_ready);
+    expect_that(told == 0, "nobody is told from within ask");
+    cen_inbox_drain(loop.inbox); /* the loop begins: from here on the descriptor tells */
+    expect_that(turn_until(one_turn, &answered, REQUESTS), "all are answered");
+    expect_that(loop.wakeups <= (one_turn == turn ? 0 : loop.sleeps), "the descriptor is not written to more often than said");
+    printf("%s: %u requests answered in the order they asked, over %d connections.\n"
+           "  The loop slept %u times; the inbox' descriptor woke it %u times for %u completions.\n",
+           how, answered, CONNECTIONS, loop.sleeps, loop.wakeups, told);
+}
+
+/* ---- All connections are held: deadlines, cancel, a burst ------------------------------------------------ */
+
+static void on_kept(cen_take *take)
+{
+    kept += expect_that(take->future.status == CEN_OK, "a connection is had");
+}
+
+static void keep_all(void)
+{
+    kept = 0;
+    for (uint32_t i = 0; i < CONNECTIONS; i++) ask(&keepers[i], i, cen_in_s(60), on_kept);
+    expect_that(turn_until(turn, &kept, CONNECTIONS), "all connections are held");
+}
+
+static void on_late(cen_take *take)
+{
+    late++;
+    expect_that(take->future.status == CEN_TIMEOUT, "who asked in vain is told TIMEOUT");
+    expect_that(cen_clock() >= ((request *)take)->due, "nobody is told before its deadline");
+}
+
+static void let_deadlines_pass(void)
+{
+    cen_error error = {.status = CEN_OK};
+    for (uint32_t i = 0; i < LATE; i++) {
+        request *r = &requests[i];
+        r->due = cen_clock() + (1 + i * 7 % 20) * MS;
+        cen_take_init(&r->take, on_late, cen_inbox_executor(loop.inbox));
+        if (i == 0) r->take.future.error = &error; /* wanted once; it costs a walk over the pool */
+        expect_that(cen_pool_ask(loop.pool, cen_at(r->due), &r->take) == CEN_OK, "the pool hears everyone who asks");
+    }
+    expect_that(turn_until(turn, &late, LATE), "all deadlines are told");
+    printf("All connections are held: %u asks were told TIMEOUT, none before its time. One of them:\n  %s\n", late, error.text);
+}
+
+static void on_never(cen_take *take)
+{
+    (void)take;
+    expect_that(false, "who was cancelled is never told");
+}
+
+static void cancel_two(void)
+{
+    request first, second;
+    ask(&first, 0, cen_in_s(60), on_never);
+    expect_that(cen_pool_cancel(&first.take), "one that waits can be cancelled");
+    ask(&second, 0, cen_in_s(60), on_kept);
+    cen_pool_give(&keepers[0].take.lease); /* it is the second's now, who has not been told yet */
+    expect_that(!cen_pool_cancel(&second.take), "one that was given a connection cannot be cancelled any more");
+    expect_that(turn_until(turn, &kept, CONNECTIONS + 1), "it is told");
+    puts("Two were cancelled: one in time, so that it is never told; one too late, so that it has a connection.");
+    keepers[0].take.lease = second.take.lease;
+}
+
+static void on_burst(cen_take *take)
+{
+    if (((request *)take)->number < REQUESTS) on_ready(take);
+    else full += expect_that(take->future.status == CEN_FULL && take->rule == CEN_RULE_MAX_WAITERS, "max_waiters is the rule");
+}
+
+static void burst(void)
+{
+    told = answered = next_number = full = 0;
+    for (uint32_t i = 0; i < REQUESTS + TOO_MANY; i++) ask(&requests[i], i, cen_in_s(60), on_burst);
+    expect_that(turn_until(turn, &full, TOO_MANY) && told == 0, "those beyond max_waiters are told at once");
+    for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&keepers[i].take.lease);
+    expect_that(turn_until(turn, &answered, REQUESTS), "all others are answered");
+    printf("A burst of %d: %u were told FULL at once, and %u were answered.\n", REQUESTS + TOO_MANY, full, answered);
+}
+
+/* ---- Begin and end -------------------------------------------------------------------------------------------- */
+
+static bool watch(int fd, void *whose)
+{
+    struct epoll_event readable = {.events = EPOLLIN, .data.ptr = whose};
+    return epoll_ctl(loop.epoll, EPOLL_CTL_ADD, fd, &readable) == 0;
+}
+
+static bool begin(cen_error *error)
+{
+    for (int i = 0; i < CONNECTIONS; i++) loop.connections[i].fd = -1;
+    loop.epoll = epoll_create1(EPOLL_CLOEXEC);
+    cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.name = "loop", .manual = true);
+    if (cen_runtime_new(&manual, &loop.runtime, error) != CEN_OK || cen_inbox_new(NULL, &loop.inbox, error) != CEN_OK) return false;
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS,
+                                                .runtime = loop.runtime, .max_waiters = REQUESTS);
+    if (cen_pool_new(&options, &loop.pool, error) != CEN_OK) return false;
+    snprintf(error->text, sizeof error->text, "epoll does not watch the descriptors");
+    return watch(cen_inbox_fd(loop.inbox), loop.inbox) && watch(cen_runtime_fd(loop.runtime), loop.runtime);
+}
+
+static void on_sent_away(cen_take *take)
+{
+    sent_away += expect_that(take->future.status == CEN_CLOSED, "who still waits when the pool is closed is told CLOSED");
+}
+
+static void on_closed(cen_closing *closing)
+{
+    closed++;
+    expect_that(closing->future.status == CEN_OK, "everything came back before the deadline");
+}
+
+/* Closing waits for those who hold something, and the loop must go on for them to give it back. */
+static void close_without_waiting(void)
+{
+    cen_closing closing;
+    keep_all();
+    for (uint32_t i = 0; i < LAST; i++) ask(&requests[i], i, cen_in_s(60), on_sent_away);
+    cen_closing_init(&closing, on_closed, cen_inbox_executor(loop.inbox));
+    expect_that(cen_pool_close_then(loop.pool, cen_in_s(10), &closing) == CEN_OK, "the close begins");
+    expect_that(turn_until(turn, &sent_away, LAST) && closed == 0, "those who wait are told at once, and the holders have time");
+    for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&keepers[i].take.lease);
+    expect_that(turn_until(turn, &closed, 1), "the pool is closed when everything is back");
+    printf("Closed without waiting: %u asks were told CLOSED, %u connections were awaited.\n", closing.report.waiting,
+           closing.report.given);
+    expect_that(closing.report.waiting == LAST && closing.report.given == CONNECTIONS, "the report says so");
+}
+
+static void end(void)
+{
+    cen_runtime_stats threads;
+    cen_pool_stats s;
+    cen_runtime_look(loop.runtime, &threads);
+    cen_pool_look(loop.pool, &s);
+    printf("The pool: %" PRIu64 " leases, %" PRIu64 " ended; %" PRIu64 " connections opened; %u helper threads.\n"
+           "An ask is %zu bytes, the program's own.\n",
+           s.taken, s.ended, s.opened, threads.helpers, sizeof(cen_take));
+    expect_that(s.taken == s.ended && s.waiting == 0 && s.opened == CONNECTIONS, "everything was given back");
+    expect_that(s.timed_out == LATE && s.refused == TOO_MANY, "the pool has counted the same");
+    expect_that(threads.helpers == 0 && !threads.has_keeper, "there is no other thread");
+    cen_pool_free(loop.pool);
+    expect_that(cen_inbox_free(loop.inbox) == CEN_OK && cen_runtime_free(loop.runtime) == CEN_OK, "nothing is left");
+    close(loop.epoll);
+    echo_stop(&loop.echo);
+}
+
+int main(void)
+{
+    cen_error error;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!echo_start(&loop.echo)) return perror("the echo process"), 1;
+    if (!begin(&error)) return puts(error.text), 1;
+    serve_a_thousand("A simple loop", turn_simply);
+    serve_a_thousand("A careful loop", turn);
+    keep_all();
+    let_deadlines_pass();
+    cancel_two();
+    burst();
+    close_without_waiting();
+    end();
+    puts(surprises ? "That is not what was promised." : "All of it happened on one thread, and only epoll_wait waited.");
+    return surprises ? 1 : 0;
+}

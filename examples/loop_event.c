@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pool in a libevent loop, in the shortest form: the inbox' descriptor is one
+ * more event, and its callback drains.
+ *
+ *     200 requests ▶ [ the pool's line ] ▶ 4 connections ▶ an echo process
+ *
+ * Drain runs what has arrived and, when there is no more, asks to be rung for
+ * the next: a loop that has never drained is never rung, hence the one before
+ * the loop begins. However much arrives meanwhile, the descriptor is written to once.
+ *
+ * Then all connections are held, and one more ask has 20 ms. Its deadline is
+ * noticed by the runtime's thread, and told on the loop's.
+ */
+#include <event2/event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cenote/cenote.h>
+
+#include "echo.h"
+
+enum { CONNECTIONS = 4, REQUESTS = 200, PATIENCE_S = 20 };
+#define MS INT64_C(1000000)
+
+typedef struct request {
+    cen_take take; /* first: what the pool tells is the request itself */
+    uint32_t number;
+} request;
+
+typedef struct connection {
+    int fd;
+    struct event *answer; /* added while a request waits for one */
+    request *user;
+} connection;
+
+static struct {
+    struct event_base *base;
+    cen_inbox *inbox;
+    cen_pool *pool;
+    unsigned wakeups, answered, kept;
+    uint32_t next_number;
+    bool late;
+    int64_t due;
+} here;
+
+static echo_server echo;
+static request requests[REQUESTS], keepers[CONNECTIONS], last;
+static pthread_t loops_thread;
+static int surprises;
+
+static bool expect_that(bool holds, const char *what)
+{
+    if (!holds) surprises++;
+    if (!holds) printf("  NOT SO: %s\n", what);
+    return holds;
+}
+
+/* ---- Requests --------------------------------------------------------------------------------- */
+
+static void on_answer(evutil_socket_t fd, short what, void *argument)
+{
+    connection *c = argument;
+    request *r = c->user;
+    (void)what;
+    expect_that(r && echo_receive((int)fd, r->number, MSG_DONTWAIT), "the answer is that of the request");
+    c->user = NULL;
+    if (++here.answered == REQUESTS) event_base_loopbreak(here.base);
+    if (r) cen_pool_give(&r->take.lease); /* to the next in line, who is told by the inbox; never waits */
+}
+
+static void on_ready(cen_take *take)
+{
+    request *r = (request *)take;
+    expect_that(r->number == here.next_number++, "who asks first is told first");
+    if (!expect_that(take->future.status == CEN_OK, "every request gets a connection")) return;
+    connection *c = take->lease.object;
+    expect_that(c->user == NULL, "a connection has one user at a time");
+    c->user = r;
+    expect_that(echo_send(c->fd, r->number) && event_add(c->answer, NULL) == 0, "the request is sent");
+}
+
+static void on_kept(cen_take *take)
+{
+    here.kept += expect_that(take->future.status == CEN_OK, "a connection is had");
+    if (here.kept == CONNECTIONS) event_base_loopbreak(here.base);
+}
+
+static void on_late(cen_take *take)
+{
+    here.late = expect_that(take->future.status == CEN_TIMEOUT, "the ask is told TIMEOUT");
+    expect_that(cen_clock() >= here.due, "it is not told before its deadline");
+    expect_that(pthread_equal(pthread_self(), loops_thread), "it is told on the loop's thread");
+    event_base_loopbreak(here.base);
+}
+
+/* ---- The driver: quick, so that it is called by whoever asks, here: on the loop's thread -------- */
+
+static cen_status open_connection(void *argument, void **out, cen_error *error)
+{
+    (void)argument;
+    connection *c = calloc(1, sizeof *c);
+    if (!c) return CEN_NO_MEMORY;
+    c->fd = echo_connect(&echo, 0);
+    if (c->fd >= 0) c->answer = event_new(here.base, c->fd, EV_READ, on_answer, c);
+    if (c->answer) {
+        *out = c;
+        return CEN_OK;
+    }
+    if (c->fd >= 0) close(c->fd);
+    free(c);
+    snprintf(error->text, sizeof error->text, "no connection could be had");
+    return CEN_DRIVER;
+}
+
+static void close_connection(void *argument, void *object)
+{
+    (void)argument;
+    connection *c = object;
+    event_free(c->answer);
+    close(c->fd);
+    free(c);
+}
+
+static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connection, .close = close_connection};
+
+/* ---- The loop ------------------------------------------------------------------------------------- */
+
+static void on_inbox(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd, (void)what, (void)argument; /* the descriptor is watched, and never read */
+    here.wakeups++;
+    cen_inbox_drain(here.inbox);
+}
+
+static void on_patience_lost(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd, (void)what, (void)argument;
+    expect_that(false, "it happens within reasonable time");
+    event_base_loopbreak(here.base);
+}
+
+static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take *take))
+{
+    r->number = number;
+    cen_take_init(&r->take, done, cen_inbox_executor(here.inbox));
+    expect_that(cen_pool_ask(here.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
+}
+
+static void run_loop(void)
+{
+    event_base_loop(here.base, EVLOOP_NO_EXIT_ON_EMPTY);
+}
+
+static void serve(void)
+{
+    for (uint32_t i = 0; i < REQUESTS; i++) ask(&requests[i], i, cen_in_s(PATIENCE_S), on_ready);
+    run_loop();
+    printf("%u requests answered in the order they asked, over %d connections; the inbox' descriptor woke the loop %u times.\n",
+           here.answered, CONNECTIONS, here.wakeups);
+    expect_that(here.answered == REQUESTS && here.wakeups <= REQUESTS, "all are answered");
+}
+
+static void be_late(void)
+{
+    for (uint32_t i = 0; i < CONNECTIONS; i++) ask(&keepers[i], i, cen_in_s(PATIENCE_S), on_kept);
+    run_loop();
+    here.due = cen_clock() + 20 * MS;
+    ask(&last, 0, cen_at(here.due), on_late);
+    run_loop();
+    printf("With all connections held, an ask was told TIMEOUT %.1f ms after its deadline.\n",
+           (double)(cen_clock() - here.due) / 1e6);
+    expect_that(here.kept == CONNECTIONS && here.late, "the deadline is told");
+    for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&keepers[i].take.lease);
+}
+
+int main(void)
+{
+    cen_error error;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    loops_thread = pthread_self();
+    if (!echo_start(&echo)) return perror("the echo process"), 1;
+    here.base = event_base_new();
+    if (!here.base || cen_inbox_new(NULL, &here.inbox, NULL) != CEN_OK) return puts("There is no loop."), 1;
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS);
+    if (cen_pool_new(&options, &here.pool, &error) != CEN_OK) return puts(error.text), 1;
+    struct event *inbox = event_new(here.base, cen_inbox_fd(here.inbox), EV_READ | EV_PERSIST, on_inbox, NULL);
+    struct event *patience = event_new(here.base, -1, 0, on_patience_lost, NULL);
+    struct timeval limit = {.tv_sec = PATIENCE_S};
+    if (!inbox || !patience || event_add(inbox, NULL) != 0 || event_add(patience, &limit) != 0) return puts("libevent refuses."), 1;
+    cen_inbox_drain(here.inbox); /* the first time: from here on the descriptor tells */
+
+    serve();
+    be_late();
+
+    expect_that(cen_pool_close(here.pool, cen_in_s(5), NULL, &error) == CEN_OK, "nothing is left in the pool");
+    cen_pool_free(here.pool);
+    event_free(inbox);
+    event_free(patience);
+    event_base_free(here.base);
+    expect_that(cen_inbox_free(here.inbox) == CEN_OK, "nothing is left in the inbox");
+    echo_stop(&echo);
+    puts(surprises ? "That is not what was promised." : "The pool was one more event of the loop.");
+    return surprises ? 1 : 0;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pool in a libuv loop, and threads that take from the same pool beside it.
+ *
+ *     the loop, 500 asks, 20 in flight ─────┐
+ *     2 threads, 250 takes each, that wait ─┴▶ [ one line ] ▶ 4 connections ▶ an echo process
+ *
+ * overtake_ns is off, so the line is served strictly in its order, whether who stands there is a
+ * thread or was asked for by the loop. Told they are by whoever served them: when two threads give at
+ * the same moment, the two that they served may hear of it in either order.
+ *
+ * Where the inbox goes into libuv's turn:
+ *
+ *     timers ▶ prepare ▶ sleep ▶ check ▶ closing
+ *              │          │       └ awake: what is posted from here on need not ring
+ *              │          └ uv_poll on the inbox' descriptor ends the sleep, and does nothing else
+ *              └ runs what has arrived, and arms: the last thing before the sleep
+ *
+ * The driver connects as any blocking program would. It says so (blocks), and
+ * helper threads call it; the loop waits for none of them.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include <cenote/cenote.h>
+
+#include "echo.h"
+
+enum { CONNECTIONS = 4, REQUESTS = 500, IN_FLIGHT = 20, THREADS = 2, TAKES = 250, DIRTY = 50, PATIENCE_MS = 20000 };
+
+typedef struct connection {
+    int fd;
+    atomic_int users;
+    bool dirty; /* whoever has it says so */
+} connection;
+
+typedef struct request {
+    cen_take take; /* first: what the pool tells is the request itself */
+    cen_future given;
+    uv_poll_t answer;
+    uint32_t number;
+} request;
+
+static struct {
+    uv_loop_t loop;
+    uv_prepare_t prepare;
+    uv_check_t check;
+    uv_poll_t inbox_poll;
+    uv_timer_t patience;
+    cen_inbox *inbox;
+    cen_pool *pool;
+    unsigned wakeups, answered, told, told_given;
+    uint32_t asked;
+} here;
+
+static echo_server echo;
+static request requests[IN_FLIGHT];
+static atomic_int surprises, taken_by_threads, called_by_the_loop, resets;
+static pthread_t loops_thread;
+
+static bool expect_that(bool holds, const char *what)
+{
+    if (!holds) surprises++;
+    if (!holds) printf("  NOT SO: %s\n", what);
+    return holds;
+}
+
+/* ---- The driver ------------------------------------------------------------------------------- */
+
+static cen_status open_connection(void *argument, void **out, cen_error *error)
+{
+    (void)argument;
+    called_by_the_loop += pthread_equal(pthread_self(), loops_thread) ? 1 : 0;
+    connection *c = malloc(sizeof *c);
+    if (!c) return CEN_NO_MEMORY;
+    *c = (connection){.fd = echo_connect(&echo, 0)};
+    if (c->fd >= 0) {
+        *out = c;
+        return CEN_OK;
+    }
+    free(c);
+    snprintf(error->text, sizeof error->text, "no connection could be had");
+    return CEN_DRIVER;
+}
+
+static void close_connection(void *argument, void *object)
+{
+    (void)argument;
+    close(((connection *)object)->fd);
+    free(object);
+}
+
+static cen_condition check_connection(void *argument, void *object)
+{
+    (void)argument;
+    return ((connection *)object)->dirty ? CEN_DIRTY : CEN_CLEAN;
+}
+
+/* What would be a rollback in a database: another round to the server, and so on a helper, too. */
+static cen_status reset_connection(void *argument, void *object, cen_error *error)
+{
+    connection *c = object;
+    struct pollfd readable = {.fd = c->fd, .events = POLLIN};
+    (void)argument, (void)error;
+    called_by_the_loop += pthread_equal(pthread_self(), loops_thread) ? 1 : 0;
+    if (!echo_send(c->fd, 0) || poll(&readable, 1, -1) != 1 || !echo_receive(c->fd, 0, 0)) return CEN_DRIVER;
+    c->dirty = false;
+    resets++;
+    return CEN_OK;
+}
+
+static const cen_driver_calls calls = {.size = sizeof calls, .blocks = true,
+                                       .open = open_connection, .close = close_connection,
+                                       .check = check_connection, .reset = reset_connection};
+
+/* ---- Requests in the loop ------------------------------------------------------------------------ */
+
+static void end_loop(void)
+{
+    uv_close((uv_handle_t *)&here.prepare, NULL);
+    uv_close((uv_handle_t *)&here.check, NULL);
+    uv_close((uv_handle_t *)&here.inbox_poll, NULL);
+    uv_close((uv_handle_t *)&here.patience, NULL);
+}
+
+static void on_ready(cen_take *take);
+
+static void ask(request *r)
+{
+    r->number = here.asked++;
+    cen_take_init(&r->take, on_ready, cen_inbox_executor(here.inbox)); /* done was entered, so it is ours to use again */
+    expect_that(cen_pool_ask(here.pool, cen_in_s(20), &r->take) == CEN_OK, "the pool hears everyone who asks");
+}
+
+static void request_is_over(request *r)
+{
+    if (++here.answered == REQUESTS) end_loop();
+    if (here.asked < REQUESTS) ask(r);
+}
+
+static void on_given(cen_future *given)
+{
+    here.told_given++;
+    expect_that(given->status == CEN_OK, "a dirty connection is reset");
+    request_is_over(given->user);
+}
+
+/* libuv has let go of the descriptor: the connection may be another's. Giving never
+ * waits, whatever the driver does; whoever needs to know when it is over is told. */
+static void on_watch_closed(uv_handle_t *handle)
+{
+    request *r = handle->data;
+    connection *c = r->take.lease.object;
+    c->users--;
+    c->dirty = r->number % DIRTY == 0;
+    if (!c->dirty) {
+        cen_pool_give(&r->take.lease);
+        request_is_over(r);
+        return;
+    }
+    cen_future_init(&r->given);
+    r->given.user = r;
+    cen_future_then(&r->given, cen_inbox_executor(here.inbox), on_given);
+    expect_that(cen_pool_give_then(&r->take.lease, &r->given) == CEN_OK, "a dirty connection is given back");
+}
+
+static void on_answer(uv_poll_t *watch, int status, int events)
+{
+    request *r = watch->data;
+    connection *c = r->take.lease.object;
+    (void)events;
+    expect_that(status == 0 && echo_receive(c->fd, r->number, MSG_DONTWAIT), "the answer is that of the request");
+    uv_close((uv_handle_t *)watch, on_watch_closed);
+}
+
+static void on_ready(cen_take *take)
+{
+    request *r = (request *)take;
+    here.told++;
+    expect_that(pthread_equal(pthread_self(), loops_thread), "one is told on the loop's thread, whoever gave the object");
+    if (!expect_that(take->future.status == CEN_OK, "every request gets a connection")) return;
+    connection *c = take->lease.object;
+    expect_that(c->users++ == 0, "a connection has one user at a time");
+    expect_that(echo_send(c->fd, r->number), "the request is sent");
+    r->answer.data = r;
+    expect_that(uv_poll_init(&here.loop, &r->answer, c->fd) == 0, "libuv watches the connection");
+    uv_poll_start(&r->answer, UV_READABLE, on_answer);
+}
+
+/* ---- The inbox in the loop ------------------------------------------------------------------------- */
+
+static void before_sleep(uv_prepare_t *prepare)
+{
+    (void)prepare;
+    while (cen_inbox_poll(here.inbox, 0) > 0 || !cen_inbox_arm(here.inbox)) continue;
+}
+
+static void after_sleep(uv_check_t *check)
+{
+    (void)check;
+    cen_inbox_poll(here.inbox, 0);
+}
+
+static void on_inbox(uv_poll_t *watch, int status, int events)
+{
+    (void)watch, (void)status, (void)events;
+    here.wakeups++; /* after_sleep has the rest, in a moment; the descriptor is never read here */
+}
+
+static void on_patience_lost(uv_timer_t *timer)
+{
+    (void)timer;
+    expect_that(false, "all requests are answered");
+    uv_stop(&here.loop);
+}
+
+static bool attach_inbox(void)
+{
+    return uv_prepare_init(&here.loop, &here.prepare) == 0 && uv_prepare_start(&here.prepare, before_sleep) == 0 &&
+           uv_check_init(&here.loop, &here.check) == 0 && uv_check_start(&here.check, after_sleep) == 0 &&
+           uv_poll_init(&here.loop, &here.inbox_poll, cen_inbox_fd(here.inbox)) == 0 &&
+           uv_poll_start(&here.inbox_poll, UV_READABLE, on_inbox) == 0;
+}
+
+/* ---- Threads beside the loop -------------------------------------------------------------------------- */
+
+static void take_and_wait(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 0; i < TAKES; i++) {
+        cen_error error;
+        CEN_WITH (here.pool, cen_in_s(20), connection *, c, &error) {
+            struct pollfd readable = {.fd = c->fd, .events = POLLIN}; /* libuv has made it one that does not block */
+            expect_that(c->users++ == 0, "a connection has one user at a time");
+            bool right = echo_send(c->fd, i) && poll(&readable, 1, -1) == 1 && echo_receive(c->fd, i, 0);
+            expect_that(right, "a thread's request is answered");
+            c->users--;
+            taken_by_threads++;
+        } else {
+            expect_that(false, error.text);
+        }
+    }
+}
+
+int main(void)
+{
+    cen_error error;
+    uv_thread_t threads[THREADS];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    loops_thread = pthread_self();
+    if (!echo_start(&echo)) return perror("the echo process"), 1;
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .overtake_ns = CEN_OFF);
+    if (cen_pool_new(&options, &here.pool, &error) != CEN_OK || cen_inbox_new(NULL, &here.inbox, &error) != CEN_OK)
+        return puts(error.text), 1;
+    if (uv_loop_init(&here.loop) != 0 || !attach_inbox()) return puts("libuv refuses."), 1;
+    uv_timer_init(&here.loop, &here.patience);
+    uv_timer_start(&here.patience, on_patience_lost, PATIENCE_MS, 0);
+
+    for (uint32_t i = 0; i < IN_FLIGHT; i++) ask(&requests[i]);
+    for (int i = 0; i < THREADS; i++) uv_thread_create(&threads[i], take_and_wait, NULL);
+    uv_run(&here.loop, UV_RUN_DEFAULT);
+    for (int i = 0; i < THREADS; i++) uv_thread_join(&threads[i]);
+
+    printf("%u requests of the loop answered, and %d of %d threads that wait, over %d connections.\n", here.answered,
+           (int)taken_by_threads, THREADS, CONNECTIONS);
+    printf("The inbox' descriptor woke the loop %u times for %u completions. Helpers opened the connections, and reset %d.\n",
+           here.wakeups, here.told + here.told_given, (int)resets);
+    expect_that(here.answered == REQUESTS && taken_by_threads == THREADS * TAKES, "everybody was served");
+    expect_that(resets == REQUESTS / DIRTY && here.told_given == REQUESTS / DIRTY, "what was dirty was reset, and that was told");
+    expect_that(called_by_the_loop == 0, "the loop opens and resets nothing itself");
+    expect_that(uv_loop_close(&here.loop) == 0, "nothing is left in the loop");
+    expect_that(cen_pool_close(here.pool, cen_in_s(5), NULL, &error) == CEN_OK, "nothing is left in the pool");
+    cen_pool_free(here.pool);
+    expect_that(cen_inbox_free(here.inbox) == CEN_OK, "nothing is left in the inbox");
+    echo_stop(&echo);
+    puts(surprises ? "That is not what was promised." : "The loop never waited for the pool, and everybody was served.");
+    return surprises ? 1 : 0;
+}
