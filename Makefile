@@ -8,8 +8,9 @@ STRESS_SECONDS ?= 60
 MODEL_STEPS ?= 10000000
 FUZZ_SECONDS ?= 60
 VERIFY ?= quick
+EXPLORE ?= deep
 
-.PHONY: help demo check lint bench bench-queue bench-pool explore weaken verify stress fuzz coverage install clean
+.PHONY: help demo check lint bench bench-queue bench-pool bench-async explore weaken verify stress fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
@@ -19,7 +20,8 @@ help:
 	@echo 'make bench         every benchmark'
 	@echo 'make bench-queue   the queue beside its peers'
 	@echo 'make bench-pool    the pool beside its peers'
-	@echo 'make explore       the controlled scheduler, as deep as it is worth'
+	@echo 'make bench-async   asking without waiting, beside other designs and peers'
+	@echo 'make explore       the controlled scheduler, deeper than check goes; EXPLORE=$(EXPLORE), or full: to the bounds that the tests name'
 	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
 	@echo 'make verify        the model of the hand-off protocol, by Spin; VERIFY=$(VERIFY), or deep'
 	@echo 'make stress        random load on real threads, and MODEL_STEPS=$(MODEL_STEPS) against a model; STRESS_SECONDS=$(STRESS_SECONDS)'
@@ -34,6 +36,8 @@ demo:
 	build/release/examples/sqlite_pool
 	@echo
 	build/release/examples/pool_outage
+	@echo
+	build/release/examples/loop_epoll
 
 check:
 	@tools/install-packages check cross verify
@@ -43,7 +47,7 @@ lint:
 	@tools/install-packages lint
 	@tools/lint
 
-bench: bench-queue bench-pool
+bench: bench-queue bench-pool bench-async
 
 bench-queue:
 	@tools/install-packages bench
@@ -53,10 +57,14 @@ bench-pool:
 	@tools/install-packages bench
 	bench/pool/run
 
+bench-async:
+	@tools/install-packages bench
+	bench/async/run
+
 explore:
 	@tools/install-packages check
 	@tools/build explore
-	CENOTE_EXPLORE_DEPTH=deep tools/run-tests --show --match '^explore-|_explored_' build/explore
+	CENOTE_EXPLORE_DEPTH=$(EXPLORE) tools/run-tests --show --match '^explore-|_explored_' build/explore
 
 weaken:
 	@tools/install-packages check

@@ -40,7 +40,6 @@
 #define FINDS 1000
 #define LOOKS 100
 #define SAMPLES_MAX 100000
-#define CACHES (64 << 20)
 #define LEAVERS 100
 #define APART_NS 500000
 #define STACK (64 << 10)
@@ -52,13 +51,6 @@ static int64_t samples[SAMPLES_MAX], own_samples[SAMPLES_MAX];
 
 static _Thread_local bool timing_calls;
 static _Thread_local int64_t in_calls; /* CPU time that this thread spent in system calls */
-
-static int64_t thread_cpu(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-}
 
 static long (*real_syscall)(long number, ...);
 
@@ -72,10 +64,10 @@ long syscall(long number, ...)
     va_end(arguments);
     if (real_syscall == NULL)
         real_syscall = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-    int64_t start = timing_calls ? thread_cpu() : 0;
+    int64_t start = timing_calls ? bench_cpu() : 0;
     long result = real_syscall(number, word[0], word[1], word[2], word[3], word[4], word[5]);
     if (timing_calls)
-        in_calls += thread_cpu() - start;
+        in_calls += bench_cpu() - start;
     return result;
 }
 
@@ -84,8 +76,8 @@ static double cost_of_looking(void)
 {
     int64_t looks[LOOKS];
     for (int i = 0; i < LOOKS; i++) {
-        int64_t start = thread_cpu();
-        looks[i] = thread_cpu() - start;
+        int64_t start = bench_cpu();
+        looks[i] = bench_cpu() - start;
     }
     return bench_middle(looks, LOOKS);
 }
@@ -273,32 +265,18 @@ static void send_home(cen_lease *lease)
     standers.over = false;
 }
 
-/* A line of ten would stay in the caches from round to round, and one of ten
- * thousand would not. The giver reads its way through a memory larger than
- * those, so that all lines are alike: cold. */
-static void forget_the_line(void)
-{
-    static char *memory;
-    if (memory == NULL) {
-        memory = bench_zeroed(CACHES, 1);
-        memset(memory, 1, CACHES); /* pages of their own, not the one of zeroes */
-    }
-    for (size_t at = 0; at < CACHES; at += 64)
-        (void)*(volatile char *)&memory[at];
-}
-
 /* One give while `waiters` stand in line; whoever got the object passes it to
  * main and goes to the end of the line. */
 static void hand_once(cen_lease *lease, unsigned waiters, unsigned round)
 {
     standers.returned = false;
-    forget_the_line();
+    bench_empty_caches(); /* a line of ten would stay in them from round to round, and one of ten thousand would not */
     cost_of_looking(); /* the clock is not to be cold */
     timing_calls = true;
     in_calls = 0;
-    int64_t start = thread_cpu();
+    int64_t start = bench_cpu();
     pool_give(lease);
-    samples[round] = thread_cpu() - start;
+    samples[round] = bench_cpu() - start;
     timing_calls = false;
     own_samples[round] = samples[round] - in_calls;
     while (!__atomic_load_n(&standers.returned, __ATOMIC_ACQUIRE))
@@ -346,9 +324,9 @@ static void *leave_on_time(void *argument)
     cen_error error;
     cen_pool_take(pool, cen_in_us(1), &lease, &error); /* the thread's first touch of its stack is not the pool's */
     timing_calls = true;
-    int64_t start = thread_cpu();
+    int64_t start = bench_cpu();
     cen_status status = cen_pool_take(pool, me->deadline, &lease, &error);
-    me->cpu_ns = thread_cpu() - start;
+    me->cpu_ns = bench_cpu() - start;
     me->own_ns = me->cpu_ns - in_calls;
     if (status != CEN_TIMEOUT)
         bench_fail("a take of an object that is held answers %s", cen_status_name(status));

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The pool benchmark: runs what is selected and writes what came of it. bench/README.md says how and why."""
 import os
-import statistics
 import sys
 import time
 
@@ -10,8 +9,9 @@ import build
 import gate as gates
 import page
 from cells import QUICK, REPETITIONS, Selection
-from gate import TICK, TOLERATED, Gate, execute, say
+from gate import Gate, execute, in_turns, must_refuse, say
 from report import append_lines
+from runs import Runs
 from targets import targets
 
 FLOOR_SIZES = [1, 10]
@@ -24,16 +24,6 @@ GROWTH = {  # name -> words for pool-growth or pool-cancel, quick and whole
     "cancel": ([11], [51], [10, 100, 1000, 10_000]),
 }
 MEMORY_SIZES = [10, 100, 10_000, 1_000_000]
-
-
-def must_refuse(command, text, environment=None):
-    try:
-        execute(command, environment)
-    except RuntimeError as refusal:
-        if text in str(refusal):
-            return
-        raise
-    raise SystemExit("bench: the harness did not notice: %s %s" % (" ".join(map(str, command)), environment or ""))
 
 
 def self_test(programs):
@@ -54,31 +44,15 @@ def self_test(programs):
             raise SystemExit("bench: the harness did not notice a new mapping")
 
 
-class Figures:
+class Figures(Runs):
     """Everything that was measured."""
 
     def __init__(self):
-        self.runs = {}    # (cell's name, contestant) -> list of a run's answers, with "foreign" added
+        super().__init__()
         self.floor = {}   # size -> list of answers
         self.growth = {}  # name -> list of answers
         self.memory = {}
         self.probe = []   # ns per round trip of a cache line, one per repetition
-
-    def values(self, cell, contestant, key):
-        return [run[key] for run in self.runs.get((cell, contestant), [])]
-
-    def median(self, cell, contestant, key):
-        values = self.values(cell, contestant, key)
-        return statistics.median(values) if values else None
-
-    def of_cell(self, cell):
-        return [run for (name, _), runs in self.runs.items() if name == cell for run in runs]
-
-    def foreign(self, cell):
-        return max((run["foreign"] for run in self.of_cell(cell)), default=0.0)
-
-    def is_disturbed(self, cell):
-        return any(run["foreign"] > max(TOLERATED, 2 * TICK / (run["elapsed_ms"] / 1000)) for run in self.of_cell(cell))
 
 
 class Bench:
@@ -92,19 +66,14 @@ class Bench:
         steps = max(execute([self.programs["none"], "calibrate"])["steps_per_us"] for _ in range(5))
         gates.ENVIRONMENT["BENCH_STEPS_PER_US"] = "%.3f" % steps
 
-    def run(self, command):
-        answers, foreign = self.gate.run(command)
-        return {**answers[0], "foreign": foreign}
-
     def cell(self, cell, repetition):
         names = [name for name in self.selection.of(cell) if repetition < cell.repetitions(name)]
         if not names:
             return
         self.gate.wait_for_quiet()
-        turn = repetition % len(names)  # another one begins each time
         line = []
-        for name in names[turn:] + names[:turn]:
-            answer = self.run(cell.command(self.programs, name))
+        for name in in_turns(names, repetition):
+            answer = self.gate.run_once(cell.command(self.programs, name))
             self.figures.runs.setdefault((cell.name(), name), []).append(answer)
             wait = ", %.1f ms" % answer["wait_max_ms"] if "wait_max_ms" in answer else ""
             line.append("%s %.1f%s" % (name, answer["ns"], wait))
@@ -116,10 +85,10 @@ class Bench:
         if not cells and not floor:
             return False
         self.gate.wait_for_quiet()
-        self.figures.probe.append(self.run([self.programs["pingpong"], 30])["round_trip_ns"])
+        self.figures.probe.append(self.gate.run_once([self.programs["pingpong"], 30])["round_trip_ns"])
         say("repetition %d: a cache line's round trip takes %.0f ns" % (number + 1, self.figures.probe[-1]))
         for size in FLOOR_SIZES if floor else []:
-            answer = self.run([self.programs["cenote"], "floor", 1, size, 5 if QUICK else 21, 0.02])
+            answer = self.gate.run_once([self.programs["cenote"], "floor", 1, size, 5 if QUICK else 21, 0.02])
             self.figures.floor.setdefault(size, []).append(answer)
             say("  T1S%d: %.2f times the floor" % (size, answer["ratio"]))
         for cell in cells:
@@ -132,7 +101,7 @@ class Bench:
                 self.gate.wait_for_quiet()
                 numbers = numbers[:3] if QUICK else numbers
                 program = self.programs["cancel" if name == "cancel" else "growth"]
-                answer = self.run([program, *(quick if QUICK else whole), *numbers])
+                answer = self.gate.run_once([program, *(quick if QUICK else whole), *numbers])
                 self.figures.growth.setdefault(name, []).append(answer)
             say("  growth, %s: %s" % (name, ", ".join("%s %.1f" % item for item in answer.items() if item[0] != "foreign")))
 

@@ -20,88 +20,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../support/allocations.h"
 #include "ours.h"
 
 #define MAPS_ROOM (1 << 20)
 
 static const char *planted = "";
-static _Thread_local bool counting;
-static uint64_t allocations, seam_bytes, seam_calls;
-
-static void count_one(void)
-{
-    if (counting)
-        __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
-}
-
-/* ---- Every way to memory ------------------------------------------------- */
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *memory, size_t size);
-void *__libc_memalign(size_t align, size_t size);
-
-void *malloc(size_t size)
-{
-    count_one();
-    return __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    count_one();
-    return __libc_calloc(count, size);
-}
-
-void *realloc(void *memory, size_t size)
-{
-    count_one();
-    return __libc_realloc(memory, size);
-}
-
-void *aligned_alloc(size_t align, size_t size)
-{
-    count_one();
-    return __libc_memalign(align, size);
-}
-
-void *memalign(size_t align, size_t size)
-{
-    count_one();
-    return __libc_memalign(align, size);
-}
-
-int posix_memalign(void **out, size_t align, size_t size)
-{
-    count_one();
-    *out = __libc_memalign(align, size);
-    return *out == NULL ? 12 : 0; /* ENOMEM */
-}
-
-void *mmap(void *hint, size_t length, int protection, int flags, int file, off_t offset)
-{
-    count_one();
-    return (void *)syscall(SYS_mmap, hint, length, protection, flags, file, offset);
-}
-
-/* The pool's own allocator. */
-static void *seam_alloc(void *argument, size_t size, size_t align)
-{
-    (void)argument;
-    count_one();
-    seam_calls++;
-    seam_bytes += size;
-    return __libc_memalign(align, size);
-}
-
-static void seam_free(void *argument, void *memory, size_t size, size_t align)
-{
-    (void)argument, (void)align;
-    seam_bytes -= size;
-    free(memory);
-}
-
-static const cen_allocator seam = {seam_alloc, seam_free, NULL};
 
 /* ---- The run ------------------------------------------------------------- */
 

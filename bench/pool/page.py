@@ -6,7 +6,7 @@ import statistics
 import build
 import chart
 from cells import FULL_NAMES, PACKAGES, QUICK, REPETITIONS, WORKS
-from report import Spread, table
+from report import Spread, table, target_table
 from targets import best_peer, grown, short
 
 
@@ -92,10 +92,6 @@ def growth_table(figures):
         costs = grown(figures, name, prefix)
         rows.append([sentence, *(short(costs[n]) if n in costs else "-" for n in numbers)])
     return table(["ns", *(format(n, ",") for n in numbers)], rows)
-
-
-def target_table(verdicts):
-    return table(["", "target", "measured", "verdict"], [[v.name, v.target, v.measured, v.text()] for v in verdicts])
 
 
 # ---- The page ----------------------------------------------------------------

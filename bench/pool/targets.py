@@ -5,6 +5,7 @@ import statistics
 
 from cells import PEERS, SHAPES
 from gate import TOLERATED
+from report import Verdict
 
 FASTER = {"T2S10": 2.2, "T2S1": 2.5, "T8S10": 2.0, "T64S64": 2.0, "T8S2": 1.7, "T64S10": 2.0}
 FLOOR = 1.5
@@ -18,22 +19,6 @@ STRICT_WAIT = 1.2
 PAIR_GROWTH = LINE_GROWTH = 1.2
 FIND_GROWTH = 2.0                       # for every factor of a thousand
 BYTES_A_SLOT, FROM_SIZE = 256, 100
-
-
-class Verdict:
-    """One row. `by` is how far from the limit it is, as a fraction of it. A value of None was not measured."""
-
-    def __init__(self, name, target, measured, limit, value, at_least, disturbed=False):
-        self.name, self.target, self.measured, self.disturbed = name, target, measured, disturbed
-        self.reached = None if value is None else value >= limit if at_least else value <= limit
-        self.by = None if value is None or limit == 0 else abs(value - limit) / limit
-
-    def text(self):
-        if self.reached is None:
-            return "not measured"
-        by = "" if self.by is None else " by %.1f %%" % (100 * self.by)
-        text = "reached" if self.reached else "MISSED" + by
-        return text + (", disturbed" if self.disturbed else "")
 
 
 def best_peer(figures, cell):

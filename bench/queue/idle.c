@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cenote/queue.h>
 
@@ -22,20 +21,13 @@ struct waiter {
     cen_status status;
 };
 
-static int64_t thread_cpu(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-}
-
 static void *wait_in_pop(void *argument)
 {
     struct waiter *waiter = argument;
     uint64_t element;
-    int64_t before = thread_cpu();
+    int64_t before = bench_cpu();
     waiter->status = cen_queue_pop(waiter->queues[0], &element);
-    waiter->cpu_ns = thread_cpu() - before;
+    waiter->cpu_ns = bench_cpu() - before;
     return NULL;
 }
 
@@ -43,9 +35,9 @@ static void *wait_in_pop_until(void *argument)
 {
     struct waiter *waiter = argument;
     uint64_t element;
-    int64_t before = thread_cpu();
+    int64_t before = bench_cpu();
     waiter->status = cen_queue_pop_until(waiter->queues[0], &element, cen_in_s(3600));
-    waiter->cpu_ns = thread_cpu() - before;
+    waiter->cpu_ns = bench_cpu() - before;
     return NULL;
 }
 
@@ -57,9 +49,9 @@ static void *wait_in_select(void *argument)
     size_t chosen;
     for (size_t i = 0; i < WIDTH; i++)
         cases[i] = cen_case_pop(waiter->queues[i], &element[i]);
-    int64_t before = thread_cpu();
+    int64_t before = bench_cpu();
     waiter->status = cen_select(cases, WIDTH, CEN_NEVER, &chosen);
-    waiter->cpu_ns = thread_cpu() - before;
+    waiter->cpu_ns = bench_cpu() - before;
     return NULL;
 }
 

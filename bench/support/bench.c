@@ -4,17 +4,27 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#define CACHES (64 << 20)
+
 int64_t bench_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t bench_cpu(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
 void bench_fail(const char *format, ...)
@@ -92,6 +102,41 @@ void bench_sleep(int64_t ns)
     struct timespec pause = {ns / 1000000000, ns % 1000000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, &pause) == EINTR)
         ;
+}
+
+void bench_pin(unsigned number)
+{
+    cpu_set_t allowed, mine;
+    CPU_ZERO(&mine);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && number-- == 0)
+            CPU_SET(cpu, &mine);
+    if (sched_setaffinity(0, sizeof mine, &mine) != 0)
+        bench_fail("wake-up rounds need two processors");
+}
+
+void bench_empty_caches(void)
+{
+    static char *memory;
+    if (memory == NULL) {
+        memory = bench_zeroed(CACHES, 1);
+        memset(memory, 1, CACHES); /* pages of their own, not the one of zeroes */
+    }
+    for (size_t at = 0; at < CACHES; at += 64)
+        (void)*(volatile char *)&memory[at];
+}
+
+void bench_shuffle(unsigned *order, unsigned count, uint64_t *noise)
+{
+    for (unsigned i = 0; i < count; i++)
+        order[i] = i;
+    for (unsigned i = count - 1; i > 0; i--) {
+        *noise = *noise * 6364136223846793005u + 1442695040888963407u;
+        unsigned j = (unsigned)(*noise >> 33) % (i + 1), kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
 }
 
 static int ascending(const void *a, const void *b)

@@ -20,6 +20,9 @@ extern "C" {
 /* Nanoseconds on the monotonic clock. */
 int64_t bench_now(void);
 
+/* Nanoseconds of processor time that the calling thread has used. */
+int64_t bench_cpu(void);
+
 /* Ends the program with a sentence on stderr. */
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
@@ -38,6 +41,18 @@ void bench_together(unsigned count, void *workers, size_t size, void (*body)(voi
 void bench_line_up(void);
 
 void bench_sleep(int64_t ns);
+
+/* The calling thread stays on the processor of that number, of those it may use.
+ * Waker and sleeper need one each: left to the scheduler they sometimes share
+ * one, where a wake-up is a mere switch and several times quicker. */
+void bench_pin(unsigned number);
+
+/* Reads its way through a memory larger than the caches, so that what is
+ * measured next finds them alike, however much it works on. */
+void bench_empty_caches(void);
+
+/* 0 to count - 1 in random order; the same for the same noise. */
+void bench_shuffle(unsigned *order, unsigned count, uint64_t *noise);
 
 /* Both sort `values`, of which there must be one at least. The middle is the
  * mean without the tenth at either end: for times so short that the clock's

@@ -9,6 +9,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OUT = os.path.join(ROOT, "build", "bench")
 CRATES = "/usr/share/cargo/registry"  # where Debian's librust packages put their sources
+KOTLIN = ["/usr/share/java/%s.jar" % name for name in ("kotlinx-coroutines-core", "kotlinx-coroutines-core-common", "kotlin-stdlib",
+                                                       "atomicfu", "atomicfu-common")]
 JARS = ["/usr/share/java/HikariCP.jar", "/usr/share/java/slf4j-api.jar", "/usr/share/java/slf4j-nop.jar"]
 
 C_FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-O3", "-g", "-DNDEBUG", "-pthread", "-Wall", "-Wextra",
@@ -48,9 +50,9 @@ def build_object(name):
 
 
 def build_c(name, source, rules=None, libraries=()):
-    """One C or C++ source, and the support objects: bench and the rules it plays by (transfer or lend)."""
+    """One C or C++ source, and the support objects: bench and the rules it plays by (transfer, lend or serve)."""
     target = out(name)
-    objects = [build_object(each) for each in ("bench", rules) if each]
+    objects = [build_object(each) for each in ("bench", rules, "server" if rules == "serve" else None) if each]
     if not fresh(target, [source] + objects + support_headers()):
         compiler = ["g++", *CXX_FLAGS] if source.endswith(".cc") else ["gcc", *C_FLAGS]
         call([*compiler, source, *objects, *libraries, "-o", target])
@@ -105,22 +107,38 @@ def build_crossbeam(which):
     return target
 
 
-def build_go():
-    target, source = out("queue-go"), bench("peers", "go", "queue.go")
-    if not fresh(target, [source]):
-        environment = {"PATH": "/usr/bin:/bin", "HOME": OUT, "GOCACHE": out("go-cache"), "GO111MODULE": "off"}
-        call(["/usr/bin/go", "build", "-o", target, source], env=environment, cwd=OUT)
+def build_go(name, *sources):
+    """Offline: packages come from Debian's folder of them."""
+    target = out(name)
+    if not fresh(target, sources):
+        environment = {"PATH": "/usr/bin:/bin", "HOME": OUT, "GOCACHE": out("go-cache"), "GO111MODULE": "off",
+                       "GOPATH": "/usr/share/gocode"}
+        call(["/usr/bin/go", "build", "-o", target, *sources], env=environment, cwd=OUT)
     return target
 
 
+def write_script(target, *command):
+    """So that a class is called like any other program."""
+    with open(target, "w") as script:
+        script.write('#!/bin/sh\nexec %s "$@"\n' % " ".join(command))
+    os.chmod(target, 0o755)
+
+
 def build_hikari():
-    """The class and a script that starts it, so that it is called like the others."""
     target, source = out("pool-hikari"), bench("peers", "hikari", "Pool.java")
     if not fresh(target, [source, os.path.abspath(__file__)]):
         call(["/usr/bin/javac", "-d", out("hikari"), "-cp", ":".join(JARS), source])
-        with open(target, "w") as script:
-            script.write('#!/bin/sh\nexec /usr/bin/java -Xms128m -cp %s Pool "$@"\n' % ":".join([out("hikari"), *JARS]))
-        os.chmod(target, 0o755)
+        write_script(target, "/usr/bin/java", "-Xms128m", "-cp", ":".join([out("hikari"), *JARS]), "Pool")
+    return target
+
+
+def build_kotlin():
+    """As many threads run coroutines as the others have loops; left to itself it would be one less than processors."""
+    target, sources = out("async-kotlin"), sorted(glob.glob(bench("peers", "kotlin", "*.kt")))
+    if not fresh(target, [*sources, os.path.abspath(__file__)]):
+        call(["/usr/bin/kotlinc", "-nowarn", "-d", out("kotlin"), "-cp", ":".join(KOTLIN), *sources])
+        write_script(target, "/usr/bin/java", "-Xms128m", "-Dkotlinx.coroutines.default.parallelism=2",
+                     "-cp", ":".join([out("kotlin"), *KOTLIN]), "MainKt")
     return target
 
 
@@ -154,7 +172,7 @@ def build_queue():
         "crossbeam": build_crossbeam("queue"),
         "moodycamel": peer("moodycamel", "queue.cc"),
         "tbb": peer("tbb", "queue.cc", "-ltbb"),
-        "go": build_go(),
+        "go": build_go("queue-go", bench("peers", "go", "queue.go")),
         "glib": peer("glib", "queue.c", *package_flags("glib-2.0")),
         "ring": peer("ring", "queue.c"),
         "pingpong": build_probe(),
@@ -171,12 +189,6 @@ def pool_part(name, library=None):
     return build("pool-" + name, bench("pool", name + ".c"), "lend", library or ())
 
 
-def build_cancel():
-    """Uses calls that only the library itself has, so it is linked with the archive."""
-    archive = os.path.join(folder_of_cenote(), "libcenote.a")
-    return build_user("pool-cancel", bench("pool", "cancel.c"), None, [archive, "-I" + os.path.join(ROOT, "src")])
-
-
 def build_pool(wanted=None):
     """The programs of the pool benchmark by name: those that are wanted, or all."""
     os.makedirs(OUT, exist_ok=True)
@@ -184,7 +196,7 @@ def build_pool(wanted=None):
     ways = {
         "cenote": lambda: pool_part("cenote", library),
         "growth": lambda: pool_part("growth", library),
-        "cancel": build_cancel,
+        "cancel": lambda: pool_part("cancel", library),
         "memory": lambda: pool_part("memory", library),
         "stack": lambda: pool_peer("stack"),
         "apr": lambda: pool_peer("apr", "pool.c", *package_flags("apr-util-1", "apr-1")),
@@ -200,6 +212,31 @@ def build_pool(wanted=None):
     return {name: ways[name]() for name in wanted or ways}
 
 
-if __name__ == "__main__":  # build.py NAME...: single programs of the pool benchmark, to try one cell by hand
-    for built in build_pool(sys.argv[1:]).values():
+def async_part(name, library=None, rules="serve"):
+    build = build_user if library else build_c
+    return build("async-" + name, bench("async", name + ".c"), rules, library or ())
+
+
+def build_async(wanted=None):
+    """The programs of the asynchronous benchmark by name: those that are wanted, or all."""
+    os.makedirs(OUT, exist_ok=True)
+    library = build_library() if not wanted or {"cenote", "actor", "actors", "micro", "pending"} & set(wanted) else None
+    ways = {
+        "cenote": lambda: async_part("cenote", library),
+        "actor": lambda: async_part("actor", library),
+        "actors": lambda: async_part("actors", library),
+        "micro": lambda: async_part("micro", library, None),
+        "pending": lambda: async_part("pending", library, None),
+        "libuv": lambda: build_c("async-libuv", bench("peers", "libuv", "async.c"), "serve", package_flags("libuv")),
+        "puddle": lambda: build_go("async-puddle", *sorted(glob.glob(bench("peers", "puddle", "*.go")))),
+        "kotlin": build_kotlin,
+        "broken": lambda: async_part("broken"),
+        "pingpong": build_probe,
+    }
+    return {name: ways[name]() for name in wanted or ways}
+
+
+if __name__ == "__main__":  # build.py [async] NAME...: single programs of the pool or asynchronous benchmark, to try one by hand
+    names = sys.argv[1:]
+    for built in (build_async(names[1:]) if names[:1] == ["async"] else build_pool(names)).values():
         print(built)

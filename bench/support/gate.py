@@ -93,6 +93,17 @@ class Gate:
                 break
         return best, least
 
+    def run_once(self, command):
+        """One run of it; the answer has the foreign CPU in it."""
+        answers, foreign = self.run(command)
+        return {**answers[0], "foreign": foreign}
+
+
+def in_turns(names, repetition):
+    """Another one begins each time."""
+    turn = repetition % len(names)
+    return names[turn:] + names[:turn]
+
 
 def execute(command, environment=None):
     command = [str(word) for word in command]
@@ -101,3 +112,14 @@ def execute(command, environment=None):
     if done.returncode != 0:
         raise RuntimeError("%s: %s" % (" ".join(command), done.stderr.strip() or "status %d" % done.returncode))
     return {key: float(value) for key, value in (word.split("=") for word in done.stdout.split())}
+
+
+def must_refuse(command, text, environment=None):
+    """The harness must find out that the program does it wrong, and say so in these words."""
+    try:
+        execute(command, environment)
+    except RuntimeError as refusal:
+        if text in str(refusal):
+            return
+        raise
+    raise SystemExit("bench: the harness did not notice: %s %s" % (" ".join(map(str, command)), environment or ""))

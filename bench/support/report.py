@@ -30,3 +30,23 @@ def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+class Verdict:
+    """One row. `by` is how far from the limit it is, as a fraction of it. A value of None was not measured."""
+
+    def __init__(self, name, target, measured, limit, value, at_least, disturbed=False):
+        self.name, self.target, self.measured, self.disturbed = name, target, measured, disturbed
+        self.reached = None if value is None else value >= limit if at_least else value <= limit
+        self.by = None if value is None or limit == 0 else abs(value - limit) / limit
+
+    def text(self):
+        if self.reached is None:
+            return "not measured"
+        by = "" if self.by is None else " by %.1f %%" % (100 * self.by)
+        text = "reached" if self.reached else "MISSED" + by
+        return text + (", disturbed" if self.disturbed else "")
+
+
+def target_table(verdicts):
+    return table(["", "target", "measured", "verdict"], [[v.name, v.target, v.measured, v.text()] for v in verdicts])

@@ -95,20 +95,6 @@ struct sleeper {
     atomic_uint acknowledged;
 };
 
-/* Waker and sleeper have a core each. Left to the scheduler they sometimes
- * share one, where a wake-up is a mere switch and several times quicker. */
-static void pin_to_core(unsigned number)
-{
-    cpu_set_t allowed, mine;
-    CPU_ZERO(&mine);
-    sched_getaffinity(0, sizeof allowed, &allowed);
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && number-- == 0)
-            CPU_SET(cpu, &mine);
-    if (sched_setaffinity(0, sizeof mine, &mine) != 0)
-        bench_fail("wake-up rounds need two processors");
-}
-
 static long voluntary_switches(void)
 {
     struct rusage usage;
@@ -119,7 +105,7 @@ static long voluntary_switches(void)
 static void *sleeper_main(void *argument)
 {
     struct sleeper *sleeper = argument;
-    pin_to_core(1);
+    bench_pin(1);
     playing->enter(false);
     long before = voluntary_switches();
     for (unsigned i = 0; i < sleeper->rounds; i++) {
@@ -152,7 +138,7 @@ static int run_wake(const struct bench_plan *plan)
     sleeper.took_ns = bench_zeroed(sleeper.rounds, sizeof *sleeper.took_ns);
     if (pthread_create(&thread, NULL, sleeper_main, &sleeper) != 0)
         bench_fail("cannot start a thread");
-    pin_to_core(0);
+    bench_pin(0);
     playing->enter(true);
     for (unsigned i = 0; i < sleeper.rounds; i++)
         wake_once(&sleeper, i, (int64_t)plan->pause_us * 1000);

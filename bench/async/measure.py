@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""The asynchronous benchmark: runs what is selected and writes what came of it. bench/README.md says how and why."""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import build
+import page
+from cells import PENDING, QUICK, REPETITIONS, Selection, pending_command
+from gate import Gate, execute, in_turns, must_refuse, say
+from report import append_lines
+from runs import Runs
+from targets import targets
+
+GROWTH = [1000, 10_000, 100_000]
+MICRO = {  # name -> words for async-micro, quick and whole
+    "same": (["same", 5, 0.02], ["same", 31, 0.02]),
+    "cross": (["cross", 300, 200], ["cross", 3000, 200]),
+}
+
+
+def self_test(programs):
+    """The harness must refuse each planted bug, by each of its checks, and pass the sound pool."""
+    run = [programs["broken"], 16, 4, 0, 0.1]
+    execute(run)
+    execute(run + ["stuck"])
+    must_refuse(run, "shared", {"BENCH_BROKEN": "double"})
+    must_refuse(run, "was lost", {"BENCH_BROKEN": "lose"})
+    must_refuse(run, "never served", {"BENCH_BROKEN": "forget"})
+    must_refuse(run, "may have", {"BENCH_BROKEN": "excess"})
+    must_refuse(run, "never put in", {"BENCH_BROKEN": "foreign"})
+    if "pending" in programs:
+        run = [programs["pending"], "memory", 1000]
+        if execute(run + ["malloc"])["allocations"] != 1 + execute(run)["allocations"]:
+            raise SystemExit("bench: the harness did not notice an allocation")
+
+
+class Figures(Runs):
+    """Everything that was measured."""
+
+    def __init__(self):
+        super().__init__()
+        self.pending = {}  # contestant -> list of answers
+        self.micro = {}    # name -> list of answers
+        self.growth = []
+        self.memory = {}
+        self.probe = []    # ns per round trip of a cache line, one per repetition
+
+
+class Bench:
+    def __init__(self, selection, programs, gate):
+        self.selection, self.programs, self.gate = selection, programs, gate
+        self.figures = Figures()
+
+    def cell(self, cell, repetition):
+        names = self.selection.of(cell)
+        if not names:
+            return
+        self.gate.wait_for_quiet()
+        line = []
+        for name in in_turns(names, repetition):
+            answer = self.gate.run_once(cell.command(self.programs, name))
+            self.figures.runs.setdefault((cell.name, name), []).append(answer)
+            line.append("%s %.0f, %.1f" % (name, answer["per_s"], answer["wait_p99_us"]))
+        say("  %s pairs/s, p99 us: %s" % (cell.name, "; ".join(line)))
+
+    def wait_in_line(self, repetition):
+        names = self.selection.waiting()
+        for name in in_turns(names, repetition) if names else []:
+            answer = self.gate.run_once(pending_command(self.programs, name))
+            self.figures.pending.setdefault(name, []).append(answer)
+
+    def micro(self):
+        for name, (quick, whole) in MICRO.items():
+            self.gate.wait_for_quiet()
+            answer = self.gate.run_once([self.programs["micro"], *(quick if QUICK else whole)])
+            self.figures.micro.setdefault(name, []).append(answer)
+            say("  %s: %.2f times its floor" % (name, answer["ratio"]))
+
+    def repetition(self, number):
+        self.gate.wait_for_quiet()
+        self.figures.probe.append(self.gate.run_once([self.programs["pingpong"], 30])["round_trip_ns"])
+        say("repetition %d: a cache line's round trip takes %.0f ns" % (number + 1, self.figures.probe[-1]))
+        if self.selection.has("micro"):
+            self.micro()
+        for cell in self.selection.cells:
+            self.cell(cell, number)
+        if number < 3:
+            self.wait_in_line(number)
+        if self.selection.has("growth") and number < 3:
+            answer = self.gate.run_once([self.programs["pending"], "growth", 3 if QUICK else 7, *GROWTH])
+            self.figures.growth.append(answer)
+
+    def everything(self):
+        for number in range(REPETITIONS):
+            self.repetition(number)
+        if self.selection.has("memory"):
+            self.figures.memory = execute([self.programs["pending"], "memory", PENDING])
+        return self.figures
+
+
+def main():
+    begin = time.monotonic()
+    selection = Selection()
+    say("bench: building")
+    programs = build.build_async(selection.programs())
+    self_test(programs)
+    gate = (Gate(patience=2, tries=2, seconds=15) if QUICK  # a busy machine must not keep it for an hour
+            else Gate(patience=180 if selection.is_all else 20, tries=4, seconds=480))
+    figures = Bench(selection, programs, gate).everything()
+    verdicts = targets(figures)
+    text = page.document(selection, figures, verdicts, gate, time.monotonic() - begin)
+    with open(build.out("async.md" if selection.is_all else "async-part.md"), "w") as file:
+        file.write(text)
+    print(text)
+    if os.environ.get("BENCH_OUT"):
+        append_lines(os.environ["BENCH_OUT"], page.records(selection, figures, verdicts))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except RuntimeError as failure:
+        raise SystemExit("bench: %s" % failure)
