@@ -69,7 +69,8 @@ CEN_API int cen_inbox_fd(const cen_inbox *inbox);
 
 /* Runs at most `most` jobs that are there (0: all that are there when it is called), in the order in
  * which they were posted, and tells how many. Does not arm. From within a job of
- * this inbox, or beside another thread that polls it: 0, and nothing is run. */
+ * this inbox: 0, and nothing is run. Of two threads that poll it at once, against the
+ * rule, each job is run by one, in no order. */
 CEN_API size_t cen_inbox_poll(cen_inbox *inbox, size_t most);
 
 /* The loop is about to sleep: the next that is posted makes the descriptor
