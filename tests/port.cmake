@@ -2,6 +2,9 @@
 # The seam as users get it, and where the portable one differs, that as well.
 cenote_test(unit/port/deadline_test.c REAL)
 cenote_test(unit/port/thread_test.c REAL)
+cenote_test(unit/port/thread_options_test.c REAL)
+cenote_test(unit/port/thread_options_test.c PORTABLE)
+cenote_test(unit/port/thread_guard_test.c REAL)
 cenote_test(unit/port/thread_exit_test.c REAL)
 cenote_test(unit/port/fork_test.c REAL)
 cenote_test(unit/port/futex_test.c REAL)

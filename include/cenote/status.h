@@ -59,6 +59,8 @@ typedef enum cen_rule {
     CEN_RULE_BREAKER,     /* nothing can be opened, and nothing else will come */
     CEN_RULE_DEADLINE,    /* it would most likely be served too late for its own deadline */
     CEN_RULE_SHED,        /* those who wait have waited for too long, for too long a time */
+    CEN_RULE_MAX_TASKS,   /* so many tasks of this kind are there already */
+    CEN_RULE_MAX_TOTAL,   /* so many in all */
 } cen_rule;
 
 #define CEN_ERROR_TEXT_SIZE 480
@@ -70,6 +72,7 @@ typedef struct cen_error {
     int code; /* the operating system's or the driver's own number, or 0 */
     cen_rule rule; /* which rule refused it, or NONE */
     int64_t retry_after_ns; /* with a rule: an estimate of when to try again; else 0 */
+    int64_t current, max; /* with a limit that was reached: how many there were, and how many there may be; else 0 */
     char text[CEN_ERROR_TEXT_SIZE]; /* a whole sentence that names the culprit */
 } cen_error;
 

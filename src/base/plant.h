@@ -89,6 +89,10 @@
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
     X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
     X(child_closes_the_parents, "a child that makes a pool anew closes the parent's objects") \
+    X(timer_told_though_given_up, "a timer that is due is done although it was given up") \
+    X(timer_given_up_unclaimed, "a cancel asks the runtime although the timer is due and may have left it") \
+    X(timer_given_up_under_due, "a cancel does not await the call of a timer that came too late") \
+    X(timer_keeps_its_runtime, "a timer leaves an explicit runtime only after it is done") \
     X(job_not_tried_again, "a job for which no thread could be had waits for the next post") \
     X(actor_sleeps_beside_a_message, "an actor falls asleep without a last look at its mailbox") \
     X(actor_takes_two_turns, "whoever sends to an actor that is just empty posts a second turn") \
@@ -133,7 +137,43 @@
     X(newcomer_leaves_ready, "one who becomes the first in line leaves the marks that speak of the one before it") \
     X(aging_ignored, "one of a higher priority comes first however long another has waited") \
     X(shed_keeps_what_it_found, "one that was shed in the moment it found an object keeps it") \
-    X(late_estimate_refuses_all, "a take that finds nobody in line is refused by what is left of an old average")
+    X(lanes_checks_then_adds, "a lane looks whether there is room and then adds") \
+    X(lanes_add_then_undo, "a lane adds, looks whether that was too much, and takes it back") \
+    X(lanes_limit_comes_late, "a task is admitted by a limit that was replaced before") \
+    X(lanes_forgets_a_cancelled, "a task that never began keeps its place in a lane") \
+    X(lanes_lose_what_the_crew_refuses, "a task that the crew refused keeps its place in a lane") \
+    X(lanes_count_suspended_as_running, "a task that waits for a future counts as running") \
+    X(lanes_trust_an_old_average, "a task is refused by an old average although a worker is free") \
+    X(late_estimate_refuses_all, "a take that finds nobody in line is refused by what is left of an old average") \
+    X(deque_takes_twice, "two take one job out of a cell") \
+    X(injector_overwrites, "a cell that somebody has not emptied yet is filled again") \
+    X(crew_wakes_for_every_push, "every push calls a worker, although one is searching") \
+    X(crew_call_without_wake, "a worker that is called is not woken") \
+    X(crew_last_searcher_forgets, "the last who searches finds something and does not look whether there is more") \
+    X(crew_parks_without_look, "a worker lies down without a last look at the queues") \
+    X(crew_ends_without_look, "a worker that is one too many ends without a last look at the queues") \
+    X(crew_ends_beside_a_job, "the last worker of a crew that is over ends although a job is left") \
+    X(crew_cancel_leaves_it_open, "a crew that ends with its last task does not if that is cancelled") \
+    X(crew_cancel_trusts_its_look, "a cancel that finds a task queued for its next step takes it back as if it had not begun") \
+    X(crew_resumed_by_two, "a task whose future is done while somebody asks it to end is put in by both") \
+    X(crew_lets_go_early, "an await whose deadline passes while it is told does not wait for who tells") \
+    X(crew_counts_ins_first, "a stop counts the tasks that came in before it counts those that went out") \
+    X(crew_lies_down_in_silence, "a worker that lies down does not tell whoever stops the crew") \
+    X(crew_poster_uncounted, "who resumes a task is not counted until it touches the crew no more") \
+    X(injector_looks_at_the_ring_first, "the last look reads the chain after the ring, to which it may have moved meanwhile") \
+    X(crew_submit_calls_nobody, "a submit does not look for workers that sleep") \
+    X(crew_loses_its_worker, "a worker whose task has ended its thread is not replaced") \
+    X(crew_loses_the_task, "a task that has ended its thread is never over") \
+    X(crew_blocks_in_silence, "a section that blocks does not call another worker for what waits") \
+    X(crew_cancel_looks_once, "a cancel that meets a worker which moves the task gives up") \
+    X(crew_forgets_the_alarm, "a task is over while the call of its alarm still has it") \
+    X(crew_helps_with_a_lease, "a worker whose task holds a lease runs others while it awaits") \
+    X(crew_watch_tells_again, "a slow step is reported in every round") \
+    X(crew_ticks_the_busy_only, "workers that sleep do not tick") \
+    X(crew_trusts_old_contexts, "a context of another step is used") \
+    X(balance_forgets_a_take, "a quick take is not counted as held by its owner") \
+    X(balance_counts_any_give, "a give counts for the current owner, whose lease it was or not") \
+    X(task_end_keeps_leases, "what a task holds when it ends is left as it is")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

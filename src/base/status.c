@@ -40,6 +40,7 @@ cen_status ceni_error_set(cen_error *error, cen_status status, int code, const c
     error->code = code;
     error->rule = CEN_RULE_NONE;
     error->retry_after_ns = 0;
+    error->current = error->max = 0;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);

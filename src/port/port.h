@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <cenote/status.h>
@@ -57,10 +58,30 @@ typedef struct ceni_thread {
     uint64_t handle;
 } ceni_thread;
 
-/* Starts a thread that blocks all signals. `name` (may be NULL) is cut to
- * what the system shows. Errors: SYSTEM, with errno's value in *code. */
+typedef struct ceni_thread_options {
+    const char *name;     /* cut to what the system shows; NULL: none */
+    size_t stack_size;    /* in bytes, rounded up to what the system takes; 0: ceni_thread_stack_size */
+    const uint32_t *cpus; /* the processors it may run on, by the system's numbers; not needed after the call */
+    size_t cpu_count;     /* 0: all that the starter may use */
+} ceni_thread_options;
+
+/* Starts a thread that blocks all signals. Errors: SYSTEM, with errno's value
+ * in *code; EINVAL if one of the processors is not there or not allowed. Then
+ * nothing was run. */
+cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *), void *argument,
+                                  int *code);
+/* The same with nothing but a name (may be NULL). */
 cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code);
 void ceni_thread_join(ceni_thread *thread);
+
+/* What a thread has that asks for no size of its own. */
+size_t ceni_thread_stack_size(void);
+
+/* Calls run. If the thread leaves it by pthread_exit or by cancellation, calls
+ * lost on the same thread, once, before any thread-specific destructor and exit
+ * hook; if run returns, never. Neither the library nor the program need be built
+ * with -fexceptions for that. */
+void ceni_thread_run_guarded(void (*run)(void *), void (*lost)(void *), void *argument);
 
 /* The calling thread, as the one who joins it or lets go of it names it. */
 ceni_thread ceni_thread_self(void);
@@ -73,6 +94,7 @@ void ceni_thread_yield(void);
 
 /* A number of the calling thread's that no other thread of the process has
  * or had; never 0. */
+enum { CENI_THREAD_ID_BITS = 45 };
 uint64_t ceni_thread_id(void);
 
 /* Processors this process may use; at least 1. Cheap to ask again. */
@@ -90,12 +112,33 @@ unsigned ceni_backtrace(void **frames, unsigned most, const void *from);
 
 /* ---- What the rooms above remember per thread ---------------------------- */
 
-enum { CENI_THREAD_ROOM = 26 };
+/* Whose the words are. Never a pointer to what may be freed: nobody tells the
+ * words when something ends. */
+enum {
+    CENI_ROOM_OWNER = 0,    /* three words: the current owner (sync/owner.h), with which the pool's begin (pool/own.h) */
+    CENI_ROOM_NUMBERS = 24, /* numbers for tasks (sync/owner.c) */
+    CENI_ROOM_WORKER = 25,  /* the worker that this thread is, of whoever made it one */
+    CENI_ROOM_INLINE = 26,  /* the thread's outermost call (sync/inline.c) */
+    CENI_THREAD_ROOM = 27
+};
 
-/* The calling thread's own words, zero when it begins. What stands in them is
- * agreed by the rooms above: the last is sync's, the others are the pool's. Never
- * a pointer to what may be freed: nobody tells the words when something ends. */
+/* The calling thread's own words, zero when it begins. */
+#ifdef CENI_WATCHED
 uint64_t *ceni_thread_room(void);
+#else
+extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local uint64_t ceni_words[CENI_THREAD_ROOM];
+
+static inline uint64_t *ceni_thread_room(void)
+{
+    return ceni_words;
+}
+#endif
+
+/* Where the thread's worker is noted: NULL when it begins, and the same until it ends. */
+static inline void **ceni_thread_worker(void)
+{
+    return (void **)(void *)&ceni_thread_room()[CENI_ROOM_WORKER];
+}
 
 /* ---- Cancellation ----------------------------------------------------------
  * Around a call of the program's code, which may contain cancellation points

@@ -18,8 +18,10 @@
 #define CENI_RANK_LIST(X)                                         \
     X(DIRECTORY, "the list of every live thing")                  \
     X(LOOK, "the readings of one who looks at a pool")            \
+    X(LANES, "changes of limits of lanes")                        \
     X(POOL, "who waits for a pool, and its places")               \
     X(ACTOR, "what an actor was told for later, and its end")     \
+    X(CREW, "the workers of a crew, which sleep, and its end")    \
     X(RUNTIMES, "the process' own runtime, and who uses which")   \
     X(RUNTIME, "alarms, errands and threads of a runtime")        \
     X(WAITLIST, "those who wait for one thing, in their order")

@@ -90,7 +90,8 @@ void explore_test(const char *name, void (*body)(void), unsigned preemptions)
     for (int memory = CENI_MEMORY_STRONG; memory <= CENI_MEMORY_WEAK; memory++) {
         ceni_exploration plan = {.body = body, .memory = (ceni_memory)memory};
         bool spares = wanted.spares && memory == CENI_MEMORY_TSO && preemptions >= MANY;
-        plan.preemptions = (unsigned)((int)preemptions + wanted.more - spares);
+        int bound = (int)preemptions + wanted.more - spares;
+        plan.preemptions = bound > 0 ? (unsigned)bound : 0;
         search(name, plan);
         plan.seed = random_seed();
         plan.changes = 5;

@@ -103,7 +103,9 @@ void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count)
 
 /* ---- Threads ----------------------------------------------------------------------- */
 
-cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code)
+/* A world has no processors to choose from, and all its stacks are alike. */
+cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *), void *argument,
+                                  int *code)
 {
     if (ceni_fault(CENI_FAULT_THREAD)) {
         if (code) *code = EAGAIN;
@@ -112,9 +114,26 @@ cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(
     world_point();
     memory_drain_all(the_world.current);
     memory_event(&the_world, 'N', true);
-    thread->handle = world_index(world_spawn(name, run, argument));
+    thread->handle = world_index(world_spawn(options->name, run, argument));
     story_note(NULL, "starts thread", thread->handle, 0);
     return CEN_OK;
+}
+
+cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code)
+{
+    return ceni_thread_start_with(thread, &(ceni_thread_options){.name = name}, run, argument, code);
+}
+
+size_t ceni_thread_stack_size(void)
+{
+    return the_world.running ? the_world.current->fiber.stack_size : 0;
+}
+
+/* A fiber cannot be left but by returning. */
+void ceni_thread_run_guarded(void (*run)(void *), void (*lost)(void *), void *argument)
+{
+    (void)lost;
+    run(argument);
 }
 
 void ceni_thread_join(ceni_thread *thread)

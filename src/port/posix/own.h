@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the seam remembers per thread, in one struct: the initial-exec model
- * makes reaching it one instruction, but its room is small and shared by all
- * libraries that are loaded late, so the whole project stays below 256 bytes.
+ * What the seam remembers per thread, in one struct beside the words of the
+ * rooms above: the initial-exec model makes reaching them one instruction, but
+ * its room is small and shared by all libraries that are loaded late, so the
+ * whole project stays below 256 bytes.
  *
  * Threads: each touches its own and nobody else's. After a fork the child's
  * one thread goes on with a copy of the forking thread's.
@@ -15,16 +16,15 @@
 #include "port/port.h"
 
 typedef struct ceni_port_own {
-    uint64_t id;           /* 0: not asked for yet */
+    uint64_t id : CENI_THREAD_ID_BITS; /* 0: not asked for yet */
+    uint64_t exit_rounds : 8;          /* of the libc's destructors that the hooks have let pass */
+    bool exit_running : 1;             /* the hooks are being run */
     uint64_t random;       /* the generator's state */
     uint64_t random_epoch; /* the fork epoch it was seeded in; 0: never */
     void (*exit_hooks[CENI_EXIT_RANKS])(void); /* armed and not yet run; else NULL */
-    uint32_t exit_rounds;  /* of the libc's destructors that the hooks have let pass */
-    bool exit_running;     /* the hooks are being run */
-    uint64_t room[CENI_THREAD_ROOM]; /* of the rooms above */
 } ceni_port_own;
 
-_Static_assert(sizeof(ceni_port_own) <= 256, "the thread-local budget of the project");
+_Static_assert(sizeof(ceni_port_own) + CENI_THREAD_ROOM * sizeof(uint64_t) <= 256, "the thread-local budget of the project");
 
 extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local ceni_port_own ceni_own;
 

@@ -7,8 +7,24 @@
  * nothing. Signals are blocked in the starting thread around the start,
  * because the mask is inherited and a thread that blocked them itself would
  * have a moment in which a handler of the program's could run on it.
+ *
+ * A thread for certain processors is held at its gate until the starter has
+ * placed it. The naive version hands the set over with the start: not every
+ * libc can, and the kernel takes the processors it allows and forgets the
+ * others in silence. So the starter sets them, reads back what has become of
+ * it, and lets the thread go, or lets it leave before it has run anything. What
+ * the starter itself may use says nothing: it may be bound to a processor of
+ * its own, and still start threads for others.
+ *
+ * Order table
+ * tag  site      | operation | order   | pairs with | carries                         | breaks if weakened
+ * [G1] open_gate | store     | release | [G2]       | that it was the last touch      | the thread frees the record under the starter
+ * [G2] pass_gate | load      | acquire | [G1]       | the same                        | the same
+ *
+ * Tested by tests/unit/port/thread_test.c, tests/unit/port/thread_options_test.c.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,58 +38,160 @@
 #include "port/posix/own.h"
 
 _Thread_local ceni_port_own ceni_own;
+_Thread_local uint64_t ceni_words[CENI_THREAD_ROOM];
 
 /* ---- Start and join ------------------------------------------------------ */
 
 enum { NAME_SIZE = 16 }; /* what the kernel keeps, with the final zero */
 
+typedef enum gate {
+    GATE_HELD, /* the thread waits */
+    GATE_GO,
+    GATE_LEAVE, /* without having run anything */
+} gate;
+
 typedef struct start_record {
     void (*run)(void *);
     void *argument;
-    char name[NAME_SIZE]; /* empty: none */
+    _Atomic uint32_t gate; /* a futex word */
+    char name[NAME_SIZE];  /* empty: none */
 } start_record;
 
 _Static_assert(sizeof(pthread_t) <= sizeof(uint64_t), "a ceni_thread holds a pthread_t");
 
+static void open_gate(start_record *record, gate how)
+{
+    ceni_store_release(&record->gate, (uint32_t)how); /* [G1] the thread may have freed it by now: the address is only a name */
+    ceni_futex_wake(&record->gate, 1);
+}
+
+static gate pass_gate(start_record *record)
+{
+    for (;;) {
+        uint32_t how = ceni_load_acquire(&record->gate); /* [G2] */
+        if (how != GATE_HELD) return (gate)how;
+        ceni_futex_wait(&record->gate, GATE_HELD, CENI_FOREVER);
+    }
+}
+
+static void free_record(start_record *record)
+{
+    ceni_free(NULL, record, sizeof *record, _Alignof(start_record));
+}
+
 static void *thread_begins(void *start)
 {
-    start_record record = *(start_record *)start;
-    ceni_free(NULL, start, sizeof record, _Alignof(start_record));
-    if (record.name[0]) pthread_setname_np(pthread_self(), record.name);
-    record.run(record.argument);
+    start_record *record = start;
+    gate how = pass_gate(record);
+    void (*run)(void *) = record->run;
+    void *argument = record->argument;
+    if (record->name[0]) pthread_setname_np(pthread_self(), record->name);
+    free_record(record);
+    if (how == GATE_GO) run(argument);
     return NULL;
 }
 
-static int create_with_signals_blocked(pthread_t *thread, start_record *record)
+static int create_with_signals_blocked(pthread_t *thread, const pthread_attr_t *attributes, start_record *record)
 {
     if (ceni_fault(CENI_FAULT_THREAD)) return EAGAIN;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(thread, NULL, thread_begins, record);
+    int failure = pthread_create(thread, attributes, thread_begins, record);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure;
 }
 
-cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code)
+static int set_stack_size(pthread_attr_t *attributes, size_t wanted)
+{
+    size_t least = (size_t)PTHREAD_STACK_MIN, page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = wanted < least ? least : wanted;
+    if (size > SIZE_MAX - page) return EINVAL;
+    return pthread_attr_setstacksize(attributes, (size + page - 1) / page * page);
+}
+
+/* Room for as many processors as a kernel can be built for. */
+enum { CPU_SETS = 8, CPUS = CPU_SETS * CPU_SETSIZE };
+
+/* Places a thread that is held at its gate. */
+static int place(pthread_t thread, const uint32_t *cpus, size_t count)
+{
+    cpu_set_t wanted[CPU_SETS], had[CPU_SETS];
+    CPU_ZERO_S(sizeof wanted, wanted);
+    for (size_t i = 0; i < count; i++) {
+        if (cpus[i] >= CPUS) return EINVAL;
+        CPU_SET_S(cpus[i], sizeof wanted, wanted);
+    }
+    if (ceni_fault(CENI_FAULT_THREAD)) return EAGAIN;
+    CPU_ZERO_S(sizeof had, had);
+    int failure = pthread_setaffinity_np(thread, sizeof wanted, wanted);
+    if (!failure) failure = pthread_getaffinity_np(thread, sizeof had, had);
+    if (failure) return failure;
+    return CPU_EQUAL_S(sizeof had, had, wanted) ? 0 : EINVAL;
+}
+
+static int place_and_let_go(pthread_t thread, start_record *record, const ceni_thread_options *options)
+{
+    int failure = place(thread, options->cpus, options->cpu_count);
+    open_gate(record, failure ? GATE_LEAVE : GATE_GO);
+    if (failure) ceni_thread_join(&(ceni_thread){(uint64_t)(uintptr_t)thread});
+    return failure;
+}
+
+cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *), void *argument,
+                                  int *code)
 {
     pthread_t started;
+    pthread_attr_t attributes;
     int failure = ENOMEM;
     start_record *record = ceni_alloc(NULL, sizeof *record, _Alignof(start_record));
     if (!record) goto fail;
     record->run = run;
     record->argument = argument;
-    if (name) memcpy(record->name, name, strnlen(name, NAME_SIZE - 1)); /* the rest is zero */
-    failure = create_with_signals_blocked(&started, record);
+    /* Before there is anybody else; carries nothing. */
+    ceni_store_relaxed(&record->gate, (uint32_t)(options->cpu_count ? GATE_HELD : GATE_GO));
+    if (options->name) memcpy(record->name, options->name, strnlen(options->name, NAME_SIZE - 1)); /* the rest is zero */
+    failure = pthread_attr_init(&attributes);
     if (failure) goto undo_record;
+    if (options->stack_size) failure = set_stack_size(&attributes, options->stack_size);
+    if (!failure) failure = create_with_signals_blocked(&started, &attributes, record);
+    pthread_attr_destroy(&attributes);
+    if (failure) goto undo_record;
+    if (options->cpu_count) failure = place_and_let_go(started, record, options);
+    if (failure) goto fail; /* the thread has taken the record along */
     thread->handle = (uint64_t)(uintptr_t)started;
     return CEN_OK;
 
 undo_record:
-    ceni_free(NULL, record, sizeof *record, _Alignof(start_record));
+    free_record(record);
 fail:
     *code = failure;
     return CEN_SYSTEM;
+}
+
+cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code)
+{
+    return ceni_thread_start_with(thread, &(ceni_thread_options){.name = name}, run, argument, code);
+}
+
+size_t ceni_thread_stack_size(void)
+{
+    pthread_attr_t attributes;
+    size_t size = 0;
+    if (pthread_attr_init(&attributes) != 0) return 0;
+    pthread_attr_getstacksize(&attributes, &size);
+    pthread_attr_destroy(&attributes);
+    return size;
+}
+
+/* The libc's own record of a cleanup, in a frame that holds nothing else: without
+ * -fexceptions the libc comes back into this frame by a long jump, after which
+ * locals that had changed would be undefined. */
+void ceni_thread_run_guarded(void (*run)(void *), void (*lost)(void *), void *argument)
+{
+    pthread_cleanup_push(lost, argument);
+    run(argument);
+    pthread_cleanup_pop(0);
 }
 
 void ceni_thread_join(ceni_thread *thread)
@@ -103,13 +221,9 @@ void ceni_thread_yield(void)
 uint64_t ceni_thread_id(void)
 {
     static _Atomic uint64_t last_id;
-    if (!ceni_own.id) ceni_own.id = ceni_add_relaxed(&last_id, 1) + 1; /* a number only; carries nothing */
+    const uint64_t all = (UINT64_C(1) << CENI_THREAD_ID_BITS) - 1;
+    if (!ceni_own.id) ceni_own.id = (ceni_add_relaxed(&last_id, 1) + 1) & all; /* a number only; carries nothing */
     return ceni_own.id;
-}
-
-uint64_t *ceni_thread_room(void)
-{
-    return ceni_own.room;
 }
 
 int ceni_cancel_hold(void)

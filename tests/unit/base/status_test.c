@@ -35,6 +35,16 @@ TEST(an_error_is_filled_in_and_its_status_returned)
     expect_text(error.text, "the limit is 7");
 }
 
+TEST(an_error_that_is_used_again_forgets_the_rule_and_the_limit_it_had)
+{
+    cen_error error = {.rule = CEN_RULE_MAX_TASKS, .retry_after_ns = 1, .current = 2, .max = 3};
+    ceni_error_set(&error, CEN_INVALID, 0, "another");
+    expect_equal(error.rule, CEN_RULE_NONE);
+    expect_equal(error.retry_after_ns, 0);
+    expect_equal(error.current, 0);
+    expect_equal(error.max, 0);
+}
+
 TEST(an_error_that_nobody_wants_is_only_a_status)
 {
     expect_equal(ceni_error_set(NULL, CEN_INVALID, 0, "unseen"), CEN_INVALID);
