@@ -69,7 +69,7 @@ CEN_API cen_status cen_runtime_new(const cen_runtime_options *options, cen_runti
 
 /* Ends the threads, waits for them and gives the memory back. NULL is allowed.
  * Errors: BUSY (a pool that uses it has not been freed, something of one is
- * still out, a job waits to be run, or another thread polls it), MISUSE (from one of its own threads, or
+ * still out, a timer or a job is still to come, or another thread polls it), MISUSE (from one of its own threads, or
  * from within its poll): nothing changes. */
 CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
 
@@ -115,7 +115,7 @@ CEN_API cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns);
 CEN_API cen_executor *cen_runtime_executor(cen_runtime *runtime);
 
 typedef struct cen_runtime_stats {
-    uint32_t users;   /* pools, actors, and jobs posted to the process' own */
+    uint32_t users;   /* pools, actors, timers, and jobs posted to the process' own */
     uint32_t helpers; /* threads for calls that may block */
     uint32_t busy;    /* of these, in a call */
     uint32_t queued;  /* calls that wait for a helper */

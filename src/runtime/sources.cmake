@@ -4,4 +4,5 @@ list(APPEND cenote_sources
   src/runtime/keeper.c
   src/runtime/manual.c
   src/runtime/runtime.c
-  src/runtime/threads.c)
+  src/runtime/threads.c
+  src/runtime/timer.c)

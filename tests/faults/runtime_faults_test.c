@@ -3,6 +3,8 @@
  * The runtime when memory, threads or descriptors cannot be had: nothing leaks,
  * what was promised is done, and the next call tries again.
  */
+#include <cenote/timer.h>
+
 #include "support/faults.h"
 #include "support/world.h"
 #include "unit/runtime/tasks.h"
@@ -97,6 +99,66 @@ TEST(an_alarm_for_which_no_keeper_can_be_had_is_set_all_the_same_and_the_next_se
     pass_until(now + 3 * second);
     expect_equal(two.calls, 1);
     ceni_runtime_leave(own);
+}
+
+static cen_timer timer;
+static bool named; /* an explicit runtime */
+
+static void make_timer_and_runtime(void)
+{
+    runtime = named ? make_runtime(.name = NULL) : NULL;
+    cen_timer_init(&timer);
+}
+
+static cen_status start_it(void)
+{
+    return cen_timer_start(&timer, runtime, cen_in_s(1));
+}
+
+static const char *not_started_and_can_be(cen_status status)
+{
+    if (status != CEN_NO_MEMORY && status != CEN_SYSTEM) return "it says neither NO_MEMORY nor SYSTEM";
+    cen_runtime_stats stats = look_at(runtime);
+    if (stats.users || stats.timers || stats.has_keeper) return "something was set, or somebody is counted";
+    pass(2 * second);
+    if (cen_future_is_done(&timer.future)) return "it was done";
+    if (cen_future_wait(&timer.future, CEN_NOW) != CEN_INVALID) return "it was promised";
+    int64_t now = ceni_clock_now();
+    if (start_it() != CEN_OK) return "it cannot be started afterwards";
+    pass_until(now + second);
+    return cen_future_is_done(&timer.future) ? NULL : "it is not done afterwards";
+}
+
+static void end_timer_and_runtime(void)
+{
+    if (!cen_future_is_done(&timer.future)) expect(cen_future_cancel(&timer.future));
+    if (runtime) free_it();
+    ceni_world_settle();
+}
+
+TEST(a_timer_for_which_memory_or_a_keeper_cannot_be_had_is_not_started)
+{
+    for (int i = 0; i < 2; i++) {
+        named = i;
+        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC | CENI_FAULT_THREAD, .setup = make_timer_and_runtime, .operation = start_it,
+                             .check = not_started_and_can_be, .undo = end_timer_and_runtime};
+        expect_equal(fault_sweep_check(&sweep), named ? 1 : 2);
+    }
+}
+
+TEST(a_timer_is_done_and_given_up_although_nothing_can_be_had_any_more)
+{
+    cen_timer given_up;
+    cen_timer_init(&timer);
+    cen_timer_init(&given_up);
+    expect_equal(cen_timer_start(&timer, NULL, cen_in_s(1)), CEN_OK);
+    expect_equal(cen_timer_start(&given_up, NULL, CEN_NEVER), CEN_OK);
+    ceni_fault_arm(CENI_FAULT_ANY & ~(unsigned)CENI_FAULT_WAIT, 1);
+    expect(cen_future_cancel(&given_up.future));
+    pass(second);
+    expect(cen_future_is_done(&timer.future));
+    expect(!ceni_fault_disarm()); /* it did not even ask */
+    expect_equal(ceni_world_bytes(), 0);
 }
 
 /* ---- No helper ------------------------------------------------------------------------ */
