@@ -1,14 +1,21 @@
 # Tests of src/pool/owners.c, renew.c and trace.c
 cenote_test(unit/pool/owners_test.c WORLD)
+cenote_test(unit/pool/owner_task_test.c WORLD)
+target_link_options(unit-pool-owner_task_test PRIVATE -Wl,--wrap=ceni_directory_each)
+cenote_test(unit/pool/owner_scope_test.c WORLD)
+target_link_options(unit-pool-owner_scope_test PRIVATE -Wl,--wrap=ceni_directory_each)
 # Threads and processes of the system; once as C is compiled, once with -fexceptions.
 cenote_test(unit/pool/owners_end_test.c REAL)
 cenote_test(unit/pool/owners_end_test.c PORTABLE)
 target_compile_options(unit-pool-owners_end_test-portable PRIVATE -fexceptions)
 cenote_test(unit/pool/renew_test.c REAL)
+cenote_test(stress/pool_task_stress.c REAL)
+cenote_test(stress/pool_task_stress.c PORTABLE)
 
 # Under every schedule
 cenote_test(explore/pool_detach_test.c WORLD)
 cenote_test(explore/pool_owners_test.c WORLD)
+cenote_test(explore/pool_owner_task_test.c WORLD)
 cenote_test(explore/pool_renew_test.c WORLD)
 
 # A program with the shared library, and a plugin with the static one inside

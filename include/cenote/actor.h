@@ -47,6 +47,7 @@
 #include <stdint.h>
 
 #include <cenote/allocator.h>
+#include <cenote/choice.h>
 #include <cenote/executor.h>
 #include <cenote/future.h>
 #include <cenote/runtime.h>
@@ -169,12 +170,8 @@ CEN_API cen_executor *cen_actor_executor(cen_actor *actor);
 
 /* ---- The end ------------------------------------------------------------------------ */
 
-typedef enum cen_stop {
-    CEN_STOP_DRAIN = 1, /* what has been sent is handled; for later: at once */
-    CEN_STOP_DROP,      /* ... is dropped, but for the one that is being handled */
-} cen_stop;
-
-/* From now on sending answers CLOSED. `future`, if it is not NULL, is done with NULL when the
+/* From now on sending answers CLOSED. What was sent is handled, what is for later at
+ * once; or, to drop, is dropped, but for the one that is being handled. `future`, if it is not NULL, is done with NULL when the
  * last message is over and the actor sleeps. From within the handler too. A stop to
  * drop after one to drain is allowed, without a future, and drops what is left.
  * Errors: CLOSED (it was stopped before), INVALID, MISUSE (the future was promised

@@ -44,6 +44,7 @@
 #include <stdint.h>
 
 #include <cenote/allocator.h>
+#include <cenote/choice.h>
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
 #include <cenote/runtime.h>
@@ -78,8 +79,8 @@ typedef enum cen_order {
     CEN_ORDER_FIFO,
 } cen_order;
 
-/* What becomes of an object whose owner has ended: the thread that took it is
- * gone and did not give it back. */
+/* What becomes of an object whose owner has ended: the thread or the task that
+ * took it is gone and did not give it back. */
 typedef enum cen_owner_policy {
     CEN_OWNER_CLOSE = 0, /* it is closed: nobody knows in which condition it is */
     CEN_OWNER_TEST,      /* it is checked, reset and tested as the driver can, and lent again if that went well */
@@ -95,19 +96,7 @@ typedef enum cen_leak_policy {
     CEN_LEAK_RECLAIM,
 } cen_leak_policy;
 
-/* What the child of a fork has of the pool. The parent never notices. */
-typedef enum cen_fork_policy {
-    CEN_FORK_REFUSE = 0, /* every call answers FORKED and touches nothing */
-    /* Its first call makes the pool anew: empty, with fresh memory, the same
-     * options, no listener, and on the process' own runtime, whatever the parent's
-     * was. The driver's abandon is called for what the parent has, idle or held,
-     * except what it was just opening or closing; init is not called again. Old
-     * leases answer FORKED. Without memory or a thread for it, every call answers
-     * NO_MEMORY or SYSTEM, and the next tries again. What was closed stays FORKED. */
-    CEN_FORK_RENEW,
-} cen_fork_policy;
-
-/* A thread that would wait for a pool all of whose objects it holds itself. */
+/* An owner that would wait for a pool all of whose objects it holds itself. */
 typedef enum cen_self_wait {
     CEN_SELF_WAIT_TELL = 0, /* the event stream and the text of the timeout say so */
     CEN_SELF_WAIT_FAIL,     /* its take answers MISUSE at once; looks at all slots before a wait */
@@ -137,7 +126,13 @@ typedef struct cen_pool_options {
     bool exact_times;
     const cen_allocator *allocator; /* default malloc; fixed */
     cen_runtime *runtime;           /* keeps time and runs what blocks; default the process' own; fixed */
-    cen_fork_policy on_fork;        /* fixed */
+    /* RENEW: the child's pool is empty, with fresh memory, the same options, no
+     * listener, and on the process' own runtime, whatever the parent's was. The driver's
+     * abandon is called for what the parent has, idle or held, except what it was just
+     * opening or closing; init is not called again. Old leases answer FORKED.
+     * Without memory or a thread for it, every call answers NO_MEMORY or SYSTEM, and the
+     * next tries again. What was closed stays FORKED. */
+    cen_fork_policy on_fork; /* fixed */
 
     /* Opening, when it fails, and when it takes too long */
     uint32_t openers;         /* openings at a time of a blocking driver, 1 to 64; default 2 */
@@ -178,9 +173,8 @@ typedef struct cen_pool_options {
     bool refuse_late;         /* a take that would most likely be served after its deadline is told OVERLOAD at once */
 } cen_pool_options;
 
-/* Who is served first of those who wait. Each class keeps its own order, and none starves: one who waits is passed
+/* Of a cen_priority: who is served first of those who wait. Each class keeps its order, and none starves: one is passed
  * only by those of higher priority who come within less than aging_ns after it, or twice that if it is LOW and they HIGH. */
-typedef enum cen_priority { CEN_PRIORITY_NORMAL = 0, CEN_PRIORITY_HIGH, CEN_PRIORITY_LOW } cen_priority;
 
 #define CEN_NO_JITTER 101
 
@@ -226,7 +220,7 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  * options.refuse_late), INTERRUPTED, MISUSE (it would have
  * to wait or to open an object, inside a call that the pool itself made; or
  * options.on_self_wait). The text of TIMEOUT says why: see cen_pool_explain. One
- * that was refused has error->rule and error->retry_after_ns. */
+ * that was refused has error->rule and error->retry_after_ns, and, of max_waiters, error->current and error->max. */
 #define cen_pool_take(pool, deadline, out, error) cen_pool_take_at((pool), (deadline), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error,
                                     const char *where);
@@ -264,15 +258,16 @@ CEN_API cen_status cen_pool_give(cen_lease *lease);
  * cen_pool_give, and MISUSE. */
 CEN_API cen_status cen_pool_discard(cen_lease *lease);
 
-/* A lease belongs to the thread that took it, and when that ends without giving
- * it, to options.on_owner_end. A detached one belongs to nobody: it may outlive
- * its thread, is only ever reported as leaked, and still says who took it.
+/* A lease belongs to its owner: the thread that took it or, if that was running a
+ * step of a task, the task, on whatever thread that goes on. When the owner ends
+ * without giving it, it goes the way of options.on_owner_end. A detached one belongs
+ * to nobody: it may outlive its owner, is only ever reported as leaked, and still says who took it.
  * Errors: STALE, FOREIGN, FORKED, INVALID. */
 CEN_API cen_status cen_pool_detach(const cen_lease *lease);
 
-/* Makes takes of this pool in which the thread with that number waits answer
+/* Makes takes of this pool in which the owner with that number waits answer
  * INTERRUPTED now: true if there was one. Looks at all who wait. */
-CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t thread_number);
+CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t owner);
 
 /* Puts in an object that the caller made. It counts and is lent, given and, if
  * the driver has a close, closed like any other. Never waits. Errors: FULL (max
@@ -281,7 +276,7 @@ CEN_API cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error
 
 /* ---- Scopes ---------------------------------------------------------------- */
 
-/* One entry of the calling thread into a pool. Caller-owned; not to be copied. */
+/* One entry of an owner into a pool. Caller-owned; not to be copied. */
 typedef struct cen_scope {
     cen_lease lease; /* read its object */
     uint64_t owner;
@@ -289,16 +284,17 @@ typedef struct cen_scope {
     uint32_t reserved[5];
 } cen_scope;
 
-/* Like cen_pool_take if the calling thread has entered the pool in no other
- * scope; otherwise borrows the object of that scope, at once and always.
+/* Like cen_pool_take if the current owner, the calling thread or the task that it
+ * runs, has entered the pool in no other scope; otherwise borrows the object of that
+ * scope, at once and always. A task that runs while another awaits it borrows nothing of that one's.
  * Errors: as cen_pool_take; REVOKED (the object to be borrowed was taken away). */
 #define cen_pool_enter(pool, deadline, scope, error) cen_pool_enter_at((pool), (deadline), (scope), (error), CEN_HERE)
 CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error,
                                      const char *where);
 
-/* Ends the scope. The object is given back when the last scope of this thread
+/* Ends the scope. The object is given back when the last scope of this owner
  * in the pool has ended, in whatever order they end. Errors: STALE (it has
- * ended, or was never entered), MISUSE (another thread entered it), and as
+ * ended, or was never entered), MISUSE (another owner entered it), and as
  * cen_pool_give. */
 CEN_API cen_status cen_pool_leave(cen_scope *scope);
 
@@ -360,7 +356,7 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
 
 /* Closes the pool, without waiting, if it is not closed, and gives back all
  * memory. What is still held is revoked, and the last give, discard or leave
- * of it, or the end of its thread, gives the memory back. Those may be going on
+ * of it, or the end of its owner, gives the memory back. Those may be going on
  * meanwhile; no other call may be in progress or come later. NULL is allowed. In a forked child it only gives
  * back memory: the parent's objects are left alone.
  * Error: MISUSE, inside a call that the pool itself made; nothing changes. */
@@ -409,8 +405,8 @@ typedef enum cen_event_kind {
     CEN_EVENT_BREAKER_CLOSED,
     CEN_EVENT_LEAK,           /* owner, where and held_ns say whose */
     CEN_EVENT_REVOKED,        /* a lease, by hold_ns or close */
-    CEN_EVENT_OWNER_ENDED,    /* a lease was taken back from a thread that ended */
-    CEN_EVENT_SELF_WAIT,      /* a thread waits for a pool all of whose objects it holds */
+    CEN_EVENT_OWNER_ENDED,    /* a lease was taken back from a thread or a task that ended */
+    CEN_EVENT_SELF_WAIT,      /* an owner waits for a pool all of whose objects it holds */
     CEN_EVENT_PAUSED,
     CEN_EVENT_RESUMED,
     CEN_EVENT_RELOADED,
@@ -424,7 +420,7 @@ typedef struct cen_event {
     cen_status status;
     int code;          /* the driver's own number, or 0 */
     uint32_t index;    /* the slot; CEN_NO_SLOT if it is not about one */
-    uint64_t owner;    /* the thread, or 0 */
+    uint64_t owner;    /* as in cen_holding, or 0 */
     const char *where; /* the call that took the object, or NULL */
     int64_t held_ns;
     int64_t time;      /* on the runtime's clock */
@@ -503,7 +499,7 @@ typedef struct cen_holding {
     uint32_t index;
     cen_slot_state state;
     uint64_t generation; /* of the lease; of the last one if it is idle */
-    uint64_t owner;      /* the holder's cen_thread_number; 0 if idle, or taken this very instant */
+    uint64_t owner;      /* the holder's cen_owner_number; 0 if idle, or taken this very instant */
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
     int64_t held_ns;     /* at least so long; exactly with options.exact_times */
     bool is_detached;
@@ -536,6 +532,16 @@ CEN_API size_t cen_pool_explain(cen_pool *pool, char *text, size_t room);
 /* The calling thread's number in lists of holders; never 0. */
 CEN_API uint64_t cen_thread_number(void);
 
+/* The number of the current owner in lists of holders: cen_thread_number, or, in a step of a task, the task's, which is
+ * the same on whatever thread it goes on. A task's has one bit that no thread's has; the others are the number that a
+ * text gives it: "task 12". No two owners of a process have or had the same. */
+CEN_API uint64_t cen_owner_number(void);
+#define CEN_OWNER_TASK (UINT64_C(1) << 45)
+static inline bool cen_owner_is_task(uint64_t owner)
+{
+    return (owner & CEN_OWNER_TASK) != 0;
+}
+
 /* A pool that is NULL has no name, no room and is closed: these never fail. */
 CEN_API const char *cen_pool_name(const cen_pool *pool);
 CEN_API uint32_t cen_pool_max(const cen_pool *pool);
@@ -556,10 +562,11 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  * FORKED and touches nothing. cen_pool_free in a child that has not used the pool
  * gives the child's memory back, and does no more.
  * What a thread holds when it ends, by returning, pthread_exit or pthread_cancel,
- * goes the way of options.on_owner_end, unless it was detached. The thread looks
- * at all slots of all pools then, if it ever took from one; the driver may be called
- * on it. That is after the thread-specific destructors of the program, which may
- * still give. Where the system has no thread-specific key left, it is not noticed.
+ * goes the way of options.on_owner_end, unless it was detached; and so does what a
+ * task holds when it is over. Either looks at all slots of all pools then, unless it
+ * gave all that it took itself; the driver may be called there. A thread does so
+ * after the thread-specific destructors of the program, which may
+ * still give. Where the system has no thread-specific key left, its end is not noticed.
  * Returning from main ends the process: nothing is given back.
  */
 

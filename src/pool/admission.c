@@ -103,21 +103,34 @@ static int64_t lateness_locked(const cen_pool *pool, const ceni_pool_waiter *wai
     return patience > 0 && estimate > patience ? estimate - patience : 0;
 }
 
+static ceni_verdict refusal(cen_status status, cen_rule rule, int64_t retry_after_ns)
+{
+    return (ceni_verdict){.status = status, .rule = rule, .retry_after_ns = retry_after_ns};
+}
+
+static ceni_verdict full_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
+{
+    int64_t estimate = ceni_pace_estimate_locked(pool, waiter, now);
+    bool unknown = pool->pace.between == 0 && estimate < A_MOMENT_NS;
+    ceni_verdict verdict = refusal(CEN_FULL, CEN_RULE_MAX_WAITERS, unknown ? A_MOMENT_NS : at_least_one(estimate));
+    verdict.current = (int64_t)waiting_locked(pool);
+    verdict.max = pool->options.max_waiters;
+    return verdict;
+}
+
 ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment)
 {
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
     if (ctl & CENI_CTL_CLOSED) return (ceni_verdict){.status = CEN_CLOSED};
     if (is_full_locked(pool)) {
         pool->tally.refused++;
-        int64_t estimate = ceni_pace_estimate_locked(pool, waiter, now);
-        bool unknown = pool->pace.between == 0 && estimate < A_MOMENT_NS;
-        return (ceni_verdict){CEN_FULL, CEN_RULE_MAX_WAITERS, unknown ? A_MOMENT_NS : at_least_one(estimate)};
+        return full_locked(pool, waiter, now);
     }
-    if (ceni_opening_is_vain_locked(pool)) return (ceni_verdict){CEN_DRIVER, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool)};
+    if (ceni_opening_is_vain_locked(pool)) return refusal(CEN_DRIVER, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
     int64_t late = lateness_locked(pool, waiter, now, moment);
     if (late > 0) {
         pool->tally.refused_late++;
-        return (ceni_verdict){CEN_OVERLOAD, CEN_RULE_DEADLINE, late};
+        return refusal(CEN_OVERLOAD, CEN_RULE_DEADLINE, late);
     }
     return (ceni_verdict){.status = CEN_OK};
 }

@@ -19,8 +19,8 @@
  *  Y3 One that was granted an object has it noted as its own before the lock is
  *     dropped: an object is never nobody's.
  *
- * A lease that was asked for belongs to no thread (L13): the thread that asked
- * is noted, as detached.
+ * A lease that was asked for belongs to nobody (L13): the owner that asked is
+ * noted, as detached.
  *
  * Order table
  * [Y1] ask | load of ctl | relaxed | - | nothing: whether the pool is closed, or takes must queue; asked again under the lock; carries nothing | -
@@ -35,10 +35,10 @@
 #include "port/port.h"
 #include "sync/future.h"
 
-/* Whose what is asked for is: nobody's, but the thread that asks is noted. */
+/* Whose what is asked for is: nobody's, but the owner that asks is noted. */
 static uint64_t owner_of_asked(void)
 {
-    return ceni_thread_id() | (ceni_planted(asked_lease_attached) ? 0 : CENI_OWNER_DETACHED);
+    return ceni_owner_number() | (ceni_planted(asked_lease_attached) ? 0 : CENI_OWNER_DETACHED);
 }
 
 /* What is inside a cen_take. */
@@ -94,7 +94,7 @@ static void explain(cen_take *take, cen_pool *pool, cen_status status)
     asking *mine = inside(take);
     cen_error *error = take->future.error;
     bool refused = is_refused(&mine->waiter);
-    ceni_verdict verdict = {refused ? CEN_DRIVER : status, take->rule, take->retry_after_ns};
+    ceni_verdict verdict = {.status = refused ? CEN_DRIVER : status, .rule = take->rule, .retry_after_ns = take->retry_after_ns};
     if (status == CEN_CLOSED && !refused) ceni_pool_is_closed(pool->name, error); /* or it is the driver that said so */
     else ceni_explain_refusal(pool, verdict, ceni_pool_now(pool) - mine->began, 0, error);
     if (refused) error->code = take->future.code; /* another opening may have failed meanwhile */
@@ -166,19 +166,17 @@ static void lend(cen_pool *pool, const ceni_grant *grant, cen_take *take, const 
 {
     ceni_pool_own *own = ceni_pool_own_get();
     if (!own->armed) ceni_owner_arm();
-    own->owner_note = ceni_slot_note_of(ceni_thread_id(), 0);
+    if (ceni_planted(asked_lease_attached)) ceni_held_counts(own);
     ceni_slot_note(pool, grant->slot, grant->generation, owner_of_asked(), where);
-    own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant->index);
-    own->hint_word[pool->mark % CENI_HINTS] = ceni_word(grant->generation, CENI_HELD | CENI_LISTED);
+    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
     ceni_lease_fill(pool, grant->slot, grant->generation, &take->lease);
 }
 
 /* An idle object, here and now; or a new one, if the driver is quick and room is left. False: neither is to be had. */
 static bool find(cen_pool *pool, ceni_grant *grant, cen_status *status, cen_error *error)
 {
-    uint64_t hint = ceni_pool_own_get()->hint[pool->mark % CENI_HINTS];
     *status = CEN_OK;
-    if (ceni_idle_take_as_asker(pool, hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX, grant)) return true;
+    if (ceni_idle_take_as_asker(pool, ceni_hint_get(ceni_pool_own_get(), pool->mark), grant)) return true;
     if (!ceni_place_claim(pool, &grant->index)) return false;
     *status = ceni_take_open(pool, grant, false, error);
     return true;

@@ -7,7 +7,7 @@
  * picture is taken, and the first of these that fits is named:
  *
  *     closed, paused                      somebody said so
- *     self-wait                           the thread holds all of them itself
+ *     self-wait                           the owner holds all of them itself
  *     opening fails                       there is room, and no object can be made for it
  *     opening takes long                  an object is being made
  *     not opened yet                      there is room, and no helper has begun to make one
@@ -182,7 +182,8 @@ static void say_counts(writer *w, const picture *p)
 static void say_holder(writer *w, const cen_holding *h)
 {
     say(w, "object %u, held", h->index);
-    if (h->owner) say(w, " by thread %llu%s", (unsigned long long)h->owner, h->is_detached ? " (detached)" : "");
+    if (h->owner) say(w, " by %s %llu", ceni_owner_word(h->owner), ceni_owner_figure(h->owner));
+    if (h->owner && h->is_detached) say(w, " (detached)");
     say(w, " for at least ");
     say_time(w, h->held_ns);
     if (!h->where) return;
@@ -264,7 +265,7 @@ static bool say_cause(writer *w, const picture *p, cause why)
     switch (why) {
     case CAUSE_CLOSED: say(w, "Closed: the pool has been closed."); break;
     case CAUSE_PAUSED: say(w, "Paused: nothing is lent until the pool is resumed."); break;
-    case CAUSE_SELF_WAIT: say(w, "Self-wait: this thread holds all of them itself."); break;
+    case CAUSE_SELF_WAIT: say(w, "Self-wait: this %s holds all of them itself.", ceni_owner_word(p->asker)); break;
     case CAUSE_OPENING_FAILS: say(w, "Opening fails: "); say_failures(w, p); break;
     case CAUSE_OPENING_SLOW: say(w, "Opening takes long: %u under way.", p->s.opening); break;
     case CAUSE_NOT_OPENED: say(w, "Not opened yet: there is room for more, and opening takes its time."); break;
@@ -326,6 +327,8 @@ static void fill_in(cen_error *error, const ceni_verdict *verdict, cen_status st
     error->code = code;
     error->rule = verdict->rule;
     error->retry_after_ns = verdict->retry_after_ns;
+    error->current = verdict->current;
+    error->max = verdict->max;
 }
 
 /* Refused because nothing can be opened. It says what the driver said; a driver's

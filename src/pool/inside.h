@@ -28,8 +28,6 @@ typedef struct ceni_chunk {
     size_t bytes;
 } ceni_chunk;
 
-#define CENI_NO_INDEX UINT32_MAX
-
 enum {
     CENI_CHUNKS = 32, /* each beyond the first at least half as large as all before it */
     CENI_POOL_NAME = 32,
@@ -85,8 +83,10 @@ struct cen_pool {
     ceni_line *line;
     ceni_slot *base;     /* the slots of the first chunk */
     _Atomic uint32_t quick_give; /* so many of them have the quick path: all, or none; a setting ... */
-    _Atomic uint32_t quick_take; /* ... for each */
+    _Atomic uint32_t quick_take; /* ... for each, this one in bytes */
     uint32_t mark;       /* the low half of id, never 0: names the pool where a guess will do */
+    _Atomic uint32_t hint_at; /* fixed: where a thread's hint for this pool is */
+    uint64_t first_note; /* of its first slot: ceni_note(mark, 0) */
     /* fixed before start, or before the epoch was written */
     uint32_t base_count; /* slots of the first chunk: in a pool that never grew, all */
     bool traced; /* options.backtraces */
@@ -531,16 +531,30 @@ void ceni_event_end(cen_pool *pool);
 
 /* ---- owners.c ------------------------------------------------------------------------------- */
 
+/* What the pools say at the seam of owners. */
+extern const ceni_owner_calls ceni_owner_of_pools;
+
+/* "thread" or "task", and its number, for a text. */
+static inline const char *ceni_owner_word(uint64_t owner)
+{
+    return owner & CENI_OWNER_TASK ? "task" : "thread";
+}
+
+static inline unsigned long long ceni_owner_figure(uint64_t owner)
+{
+    return owner & ~CENI_OWNER_TASK;
+}
+
 /* The calling thread has taken something for the first time: when it ends, what it holds is taken back. */
 void ceni_owner_arm(void);
 
-/* The lease outlives its thread. */
+/* The lease outlives its owner. */
 cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* Whether the lease was taken back from a thread that has ended, and its object is to be tested. */
+/* Whether the lease was taken back from an owner that has ended, and its object is to be tested. */
 bool ceni_owner_has_ended(ceni_slot *slot, uint64_t generation);
 
-/* Whether all objects that the pool may have are held by that thread. */
+/* Whether all objects that the pool may have are held by that owner. */
 bool ceni_owner_has_all(cen_pool *pool, uint64_t owner);
 
 /* ---- trace.c -------------------------------------------------------------------------------- */
@@ -553,11 +567,13 @@ void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
 
 /* ---- admission.c: who may join the line -------------------------------------------------- */
 
-/* Whether a take may go on, and if not: which rule says so, if one does, and when to try again. */
+/* Whether a take may go on, and if not: which rule says so, if one does, when to try again, and, of a limit that was
+ * reached, how many there were and may be. */
 typedef struct ceni_verdict {
     cen_status status;
     cen_rule rule;
     int64_t retry_after_ns;
+    int64_t current, max;
 } ceni_verdict;
 
 /* The one place where it is decided whether a waiter, thread or pending, may

@@ -219,8 +219,8 @@ static void tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h,
 {
     ceni_event_tell(pool,
                     (cen_event){.kind = kind, .index = h->index, .owner = h->owner, .where = h->where, .held_ns = h->held_ns},
-                    "object %u is held by thread %llu, which took it at %s, for at least %lld ms%s",
-                    h->index, (unsigned long long)h->owner, h->where ? h->where : "an unknown place",
+                    "object %u is held by %s %llu, which took it at %s, for at least %lld ms%s",
+                    h->index, ceni_owner_word(h->owner), ceni_owner_figure(h->owner), h->where ? h->where : "an unknown place",
                     (long long)(h->held_ns / 1000000), what);
 }
 

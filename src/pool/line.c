@@ -369,8 +369,8 @@ static bool hand_over_is_due(ceni_line *line, uint32_t mark)
     if (ceni_give_counted(own, mark)) return false;
     int64_t now = ceni_clock_now(), spent = now - own->clock;
     int64_t cycle = spent / (own->batch ? own->batch : 1);
-    if (spent < QUICK_NS) own->batch = (uint16_t)(own->batch < MOST_BATCH / 2 ? own->batch * 2 + !own->batch : MOST_BATCH);
-    else if (spent > SLOW_NS) own->batch = (uint16_t)(cycle >= QUICK_NS ? 1 : QUICK_NS / (cycle + 1));
+    if (spent < QUICK_NS) own->batch = (uint8_t)(own->batch < MOST_BATCH / 2 ? own->batch * 2 + !own->batch : MOST_BATCH);
+    else if (spent > SLOW_NS) own->batch = (uint8_t)(cycle >= QUICK_NS ? 1 : QUICK_NS / (cycle + 1));
     own->countdown = own->batch;
     own->counted = mark;
     own->clock = now;

@@ -279,6 +279,13 @@ uint64_t cen_thread_number(void)
     return ceni_thread_id();
 }
 
+_Static_assert(CEN_OWNER_TASK == CENI_OWNER_TASK, "the bit that the header shows");
+
+uint64_t cen_owner_number(void)
+{
+    return ceni_owner_number();
+}
+
 const char *cen_pool_name(const cen_pool *pool)
 {
     return pool ? pool->name : "";

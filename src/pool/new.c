@@ -60,6 +60,8 @@ void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
 {
     pool->id = id;
     pool->mark = (uint32_t)id;
+    pool->hint_at = ceni_hint_at(pool->mark);
+    pool->first_note = ceni_note(pool->mark, 0);
     pool->chunks[0] = chunk;
     pool->base = chunk->slots;
     pool->base_count = chunk->count;
@@ -159,6 +161,7 @@ void ceni_pool_enlist(cen_pool *pool)
 {
     pool->entry = (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = snapshot, .object = pool};
     ceni_directory_join(ceni_directory_process(), &pool->entry);
+    ceni_owner_publish(&ceni_owner_of_pools);
 }
 
 static cen_status start(cen_pool *pool, cen_error *error)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owners: what becomes of leases whose thread has ended (L13).
+ * Owners: what becomes of leases whose owner, a thread or a task, has ended (L13).
  *
  * A lease names its owner in the note of its slot, and that is all there is: no
- * list per thread, which every take and give would have to keep. A thread that
- * ends looks at all slots of all pools of the process.
+ * list per owner, which every take and give would have to keep. An owner that
+ * ends, and may hold something, looks at all slots of all pools of the process.
  *
- *     a thread ends ▶ walks the directory, up to a pool in which it holds something ▶ a hand on that pool
+ *     an owner ends ▶ walks the directory, up to a pool in which it holds something ▶ a hand on that pool
  *                   ▶ the walk is over ▶ each of its slots there, by the pool's policy ▶ the hand is dropped
  *                   ▶ walks on, behind that pool, until there is none
  *
  * Then the same with the directory of those that the program has freed: their
- * last object may be with this thread, and was revoked.
+ * last object may be with this owner, and was revoked.
+ *
+ * Whether it may hold something is counted (sync/owner.h), at one instruction a
+ * take and some a give: an owner that has given all that it took does not look.
  *
  * The naive version does the work inside the walk. A driver is then called while
  * the directory waits for the visit to end: whoever frees the pool meanwhile
@@ -20,17 +23,20 @@
  *
  * Who may end a lease, and how they agree:
  *     give, discard, revoke   move the word from HELD, g
- *     the thread's end        moves the word from HELD, g, under the pool's lock, in which it has seen the note attached
+ *     the owner's end         moves the word from HELD, g, under the pool's lock, in which it has seen the note attached
  *     detach                  marks the note of g, under the pool's lock, in which it has seen the word HELD, g
  *
  * Invariants
  *  W1 One lease ends once: all of them change one word by compare-and-swap.
- *  W2 What detach has answered OK for is never taken back: the thread's end
+ *  W2 What detach has answered OK for is never taken back: the owner's end
  *     decides and acts under the same lock.
  *  W3 detach never marks another lease. The note changes by compare-and-swap and
  *     carries the generation: if the lease was given in the middle, the mark is
  *     on the note of a lease that has ended, which nobody reads, or the swap fails.
  *     Its moment is then the instant before the give.
+ *  W4 What an owner has attached is never more than its count says: a lease is counted by its owner, on the thread
+ *     that has it as the current one, before anybody has the lease; and counted off once, by whoever ends or detaches
+ *     it, if that is its owner.
  *
  * A note has 16 bits of the generation. An older one is taken for that of a lease
  * only if 65536 leases in a row wrote none, as only those do that are found
@@ -58,7 +64,7 @@ static uint64_t owner_of(ceni_slot *slot, uint64_t generation)
     return ceni_planted(detached_taken_back) ? owner & ~CENI_OWNER_DETACHED : owner;
 }
 
-/* Whether the thread has it, attached: lent to it, or taken away by close and not brought back. */
+/* Whether the owner has it, attached: lent to it, or taken away by close and not brought back. */
 static bool is_owned(ceni_slot *slot, uint64_t owner, uint64_t *generation)
 {
     uint64_t word = ceni_slot_word(slot);
@@ -95,12 +101,13 @@ cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation
     if (ceni_planted(detach_marks_the_next)) note = ceni_load_acquire(&slot->note); /* [W1] */
     if (done) done = ceni_cas_acq_rel(&slot->note, &note, note | mark); /* [W2] */
     ceni_line_unlock(pool->line);
+    if (done && !ceni_planted(detached_taken_back)) ceni_held_ends(ceni_pool_own_get(), note); /* not one detached before */
     return done ? CEN_OK : CEN_STALE;
 }
 
 /* ---- Taking one back --------------------------------------------------------------------- */
 
-/* Ends the lease, if it is still the thread's: the slot is RESETTING then and to go
+/* Ends the lease, if it is still the owner's: the slot is RESETTING then and to go
  * on by the policy, or CLOSING, and the policy says so. */
 static bool seize(cen_pool *pool, ceni_slot *slot, uint64_t owner, uint64_t generation, cen_owner_policy *policy)
 {
@@ -123,8 +130,8 @@ static void tell(cen_pool *pool, const cen_holding *was, cen_owner_policy policy
     ceni_event_tell(pool,
                     (cen_event){.kind = CEN_EVENT_OWNER_ENDED, .index = was->index, .owner = was->owner, .where = was->where,
                                 .held_ns = was->held_ns},
-                    "thread %llu has ended and held object %u, which it took at %s; it is %s", (unsigned long long)was->owner,
-                    was->index, was->where ? was->where : "an unknown place", fate);
+                    "%s %llu has ended and held object %u, which it took at %s; it is %s", ceni_owner_word(was->owner),
+                    ceni_owner_figure(was->owner), was->index, was->where ? was->where : "an unknown place", fate);
 }
 
 static void take_back(cen_pool *pool, uint32_t index, uint64_t owner)
@@ -142,12 +149,13 @@ static void take_back(cen_pool *pool, uint32_t index, uint64_t owner)
         return;
     }
     tell(pool, &was, policy);
-    if (policy == CEN_OWNER_CLOSE) ceni_place_end(pool, index, "the thread that held it has ended");
+    const char *why = owner & CENI_OWNER_TASK ? "the task that held it has ended" : "the thread that held it has ended";
+    if (policy == CEN_OWNER_CLOSE) ceni_place_end(pool, index, why);
     else if (policy == CEN_OWNER_TEST) ceni_chores_check(pool, index, generation);
     else ceni_place_return(pool, index, generation, CENI_RESETTING);
 }
 
-/* ---- The end of a thread ------------------------------------------------------------------- */
+/* ---- The end of an owner ------------------------------------------------------------------- */
 
 typedef struct search {
     uint64_t owner;
@@ -188,7 +196,7 @@ static bool find(search *s, ceni_directory *directory)
     return s->pool != NULL;
 }
 
-static void take_back_all(uint64_t owner, ceni_directory *directory)
+static void take_back_in(uint64_t owner, ceni_directory *directory)
 {
     search s = {.owner = owner};
     while (find(&s, directory)) {
@@ -200,14 +208,41 @@ static void take_back_all(uint64_t owner, ceni_directory *directory)
     }
 }
 
+static void take_back_all(uint64_t owner)
+{
+    take_back_in(owner, ceni_directory_process());
+    take_back_in(owner, ceni_directory_freed()); /* second: a pool is in this one before it leaves the other */
+}
+
 /* The thread's notes go first: what it does from here on, in a destructor of the program's, begins anew and arms
- * anew. Its scopes end with the leases they are of. */
+ * anew. Its scopes end with the leases they are of. One that ends in the middle of a task ends the task as an owner,
+ * and what it has itself nobody has counted to the end: it looks. */
 static void thread_ends(void)
 {
-    *ceni_pool_own_get() = (ceni_pool_own){.owner_note = 0};
-    take_back_all(ceni_thread_id(), ceni_directory_process());
-    take_back_all(ceni_thread_id(), ceni_directory_freed()); /* second: a pool is in this one before it leaves the other */
+    ceni_owner last = ceni_pool_own_get()->current;
+    *ceni_pool_own_get() = (ceni_pool_own){.clock = 0};
+    if (last.held > 0) take_back_all(last.note >> CENI_OWNER_SHIFT);
+    if (ceni_owner_is_task(&last)) take_back_all(ceni_thread_id());
 }
+
+/* Whether it has any: an early answer, because it is asked by its owner, who alone takes for itself. */
+static void look_for_any(void *argument, ceni_entry *entry)
+{
+    search *s = argument;
+    cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;
+    if (s->pool || strcmp(entry->kind, "pool") != 0) return;
+    if (has_any(pool, s->owner, &s->index)) s->pool = pool; /* not touched afterwards: it has no hand */
+}
+
+static bool holds(uint64_t owner)
+{
+    search s = {.owner = owner};
+    ceni_directory_each(ceni_directory_process(), look_for_any, &s);
+    if (!s.pool) ceni_directory_each(ceni_directory_freed(), look_for_any, &s);
+    return s.pool != NULL;
+}
+
+const ceni_owner_calls ceni_owner_of_pools = {.holds = holds, .ended = take_back_all};
 
 /* Without the system's help, which may come to its limit, it is tried again with the next slow take. */
 void ceni_owner_arm(void)

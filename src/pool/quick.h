@@ -36,17 +36,20 @@ static inline bool ceni_take_quickly(cen_pool *pool, uint64_t detached, cen_leas
 {
     if (!ceni_fork_is(ceni_setting(&pool->epoch))) return false;
     ceni_pool_own *own = ceni_pool_own_get();
-    uint32_t mark = pool->mark;
-    uint64_t index = own->hint[mark % CENI_HINTS] - ceni_note(mark, 0); /* huge if the note is of another pool */
-    if (index >= ceni_setting(&pool->quick_take)) return false;
+    size_t at = ceni_setting(&pool->hint_at);
+    uint64_t offset = own->hints[at] - pool->first_note; /* huge if the hint is for another pool */
+    if (offset >= ceni_setting(&pool->quick_take)) return false;
+    if (own->current.note <= CENI_OWNER_NO_NUMBER) return false;
     if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST)) return false; /* [Q1] carries nothing */
-    ceni_slot *slot = &pool->base[index];
-    uint64_t last = own->hint_word[mark % CENI_HINTS], idle = last - (CENI_HELD - CENI_IDLE);
+    ceni_slot *slot = (ceni_slot *)(void *)((char *)pool->base + offset);
+    uint64_t last = own->hints[at + 1], idle = last - (CENI_HELD - CENI_IDLE);
     uint64_t held = last + ceni_word(!ceni_planted(generation_stays), 0);
     if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [Q2] */
-    own->hint_word[mark % CENI_HINTS] = held;
+    at = ceni_setting(&pool->hint_at); /* again: what is kept across the swap costs more */
+    own->hints[at + 1] = held;
     uint64_t begun = ceni_word_generation(held);
-    ceni_note_lease(slot, own->owner_note | ceni_slot_note_of(detached, begun), where);
+    if (!detached && !ceni_planted(balance_forgets_a_take)) ceni_held_counts(own);
+    ceni_note_lease(slot, own->current.note | ceni_slot_note_of(detached, begun), where);
     ceni_lease_fill(pool, slot, begun, out);
     return true;
 }

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scopes: one object for all that a thread does in a pool at a time.
+ * Scopes: one object for all that an owner does in a pool at a time.
  *
- * The slot counts the scopes of its holder. A thread finds the slot that it
+ * The slot counts the scopes of its holder. An owner finds the slot that it
  * has entered by a note of its own; a note is a pool's number and an index,
  * so one that is out of date, because the lease was given by hand or a longjmp
  * passed the scope by, does no harm: the slot's word, its owner and the
  * generation of its scopes are asked before it is believed.
+ *
+ * A thread has several notes. A task has one, which goes with it from thread to
+ * thread and says also how many of its scopes have none:
+ *
+ *     current.scope = mark of the pool (32 bits) | scopes beyond the notes (12) | index (20)
+ *
+ * A task that runs while another waits below it on the same stack is another
+ * owner: it finds neither the notes nor the slots of that one, detached or not,
+ * and takes an object of its own.
  */
 #include "base/error.h"
 #include "pool/inside.h"
@@ -14,7 +23,13 @@
 
 enum { BEYOND = 0 }; /* in a scope's reserved: it took the object, and found no room for a note */
 
-/* True if the slot's lease is this thread's own, whether revoked or not. Its
+enum { INDEX_BITS = 20, BEYOND_BITS = 12 };
+#define ONE_BEYOND (UINT64_C(1) << INDEX_BITS)
+#define ALL_BEYOND (((UINT64_C(1) << BEYOND_BITS) - 1) << INDEX_BITS) /* so many, or more: searched from then on */
+
+_Static_assert(CEN_POOL_MOST <= 1 << INDEX_BITS, "an index has room beside the count");
+
+/* True if the slot's lease is the current owner's own, whether revoked or not. Its
  * scope fields may then be read: nobody else does. */
 static bool is_mine(ceni_slot *slot, uint64_t *word)
 {
@@ -23,7 +38,7 @@ static bool is_mine(ceni_slot *slot, uint64_t *word)
     bool lent = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
     uint64_t note = ceni_load_relaxed(&slot->note); /* if mine, then written by me; carries nothing */
     uint64_t owner = ceni_slot_owner(note, ceni_word_generation(*word)) & ~CENI_OWNER_DETACHED;
-    return lent && owner == ceni_thread_id();
+    return lent && owner && owner == ceni_owner_known();
 }
 
 static bool has_scope(ceni_slot *slot, uint64_t *word)
@@ -40,30 +55,49 @@ static uint32_t search_slots(cen_pool *pool)
     return CENI_NO_INDEX;
 }
 
+/* The place of the current owner's note number `i`, from 0; NULL: it has no more. */
+static uint64_t *note_at(ceni_pool_own *own, int i)
+{
+    if (i == 0) return &own->current.scope;
+    return i <= CENI_MORE_SCOPES && !ceni_owner_is_task(&own->current) ? &own->scope[i - 1] : NULL;
+}
+
+static bool is_of(uint64_t note, const cen_pool *pool)
+{
+    return note >> 32 == pool->mark;
+}
+
+/* What is noted there no more; how many are beyond stays. */
+static void erase(uint64_t *note)
+{
+    *note &= ALL_BEYOND;
+}
+
 static uint32_t entered_slot(cen_pool *pool)
 {
     ceni_pool_own *own = ceni_pool_own_get();
-    uint64_t word;
-    for (int i = 0; i < CENI_SCOPE_NOTES; i++) {
-        if (own->scope[i] >> 32 != pool->mark) continue;
-        uint32_t index = (uint32_t)own->scope[i];
+    uint64_t word, *note;
+    for (int i = 0; (note = note_at(own, i)); i++) {
+        if (!is_of(*note, pool)) continue;
+        uint32_t index = (uint32_t)(*note & (ONE_BEYOND - 1));
         ceni_slot *slot = ceni_slot_at(pool, index);
         if (slot && has_scope(slot, &word)) return index;
-        own->scope[i] = 0;
+        erase(note);
     }
-    return own->scopes_beyond ? search_slots(pool) : CENI_NO_INDEX;
+    return own->current.scope & ALL_BEYOND ? search_slots(pool) : CENI_NO_INDEX;
 }
 
 /* False if there was no room. */
-static bool note(const cen_pool *pool, uint32_t index)
+static bool write_note(const cen_pool *pool, uint32_t index)
 {
     ceni_pool_own *own = ceni_pool_own_get();
-    for (int i = 0; i < CENI_SCOPE_NOTES; i++) {
-        if (own->scope[i]) continue;
-        own->scope[i] = ceni_note(pool->mark, index);
+    uint64_t *note;
+    for (int i = 0; (note = note_at(own, i)); i++) {
+        if (*note >> 32) continue;
+        *note |= ceni_note(pool->mark, index);
         return true;
     }
-    own->scopes_beyond++;
+    if ((own->current.scope & ALL_BEYOND) != ALL_BEYOND) own->current.scope += ONE_BEYOND;
     return false;
 }
 
@@ -71,12 +105,20 @@ static bool note(const cen_pool *pool, uint32_t index)
 static bool forget(const cen_pool *pool, uint32_t index)
 {
     ceni_pool_own *own = ceni_pool_own_get();
-    for (int i = 0; i < CENI_SCOPE_NOTES; i++) {
-        if (own->scope[i] != ceni_note(pool->mark, index)) continue;
-        own->scope[i] = 0;
+    uint64_t *note;
+    for (int i = 0; (note = note_at(own, i)); i++) {
+        if ((*note & ~ALL_BEYOND) != ceni_note(pool->mark, index)) continue;
+        erase(note);
         return true;
     }
     return false;
+}
+
+/* Once there were too many to be counted, it is not known when there are none. */
+static void one_beyond_less(void)
+{
+    uint64_t *note = &ceni_owner_current()->scope, beyond = *note & ALL_BEYOND;
+    if (beyond && beyond != ALL_BEYOND) *note -= ONE_BEYOND;
 }
 
 static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_error *error)
@@ -87,7 +129,7 @@ static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_e
     if (ceni_word_state(word) != CENI_HELD)
         return ceni_error_set(error, CEN_REVOKED, 0, "pool \"%s\": the object of the outer scope has been taken away", pool->name);
     slot->scopes++;
-    scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* this thread's own; carries nothing */
+    scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* the owner's own; carries nothing */
                                .pool = pool,
                                .generation = ceni_word_generation(word),
                                .slot = slot};
@@ -98,7 +140,7 @@ cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *s
 {
     if (!scope) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_enter: scope is NULL");
     *scope = cen_scope_none_(); /* leaving one that was not entered is STALE */
-    cen_scope entered = {.owner = ceni_thread_id()};
+    cen_scope entered = {.owner = ceni_owner_number()};
     cen_status status = ceni_pool_check(pool, "cen_pool_enter", error);
     if (status != CEN_OK) return status;
     uint32_t outer = entered_slot(pool);
@@ -110,7 +152,7 @@ cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *s
             ceni_slot *slot = entered.lease.slot;
             slot->scope_generation = entered.lease.generation;
             slot->scopes = 1;
-            entered.reserved[BEYOND] = !note(pool, ceni_slot_index(pool, slot));
+            entered.reserved[BEYOND] = !write_note(pool, ceni_slot_index(pool, slot));
         }
     }
     if (status == CEN_OK) *scope = entered;
@@ -123,7 +165,7 @@ cen_status cen_pool_leave(cen_scope *scope)
     cen_pool *pool = scope->lease.pool;
     if (!pool) return CEN_STALE;
     if (!ceni_pool_is_ours(pool)) return CEN_FORKED;
-    if (scope->owner != ceni_thread_id()) return CEN_MISUSE;
+    if (scope->owner != ceni_owner_known()) return CEN_MISUSE;
     uint32_t index = ceni_slot_index(pool, scope->lease.slot);
     if (index == CENI_NO_INDEX) return ceni_renew_is_former(pool, scope->lease.slot) ? CEN_FORKED : CEN_FOREIGN;
     ceni_slot *slot = scope->lease.slot;
@@ -135,7 +177,7 @@ cen_status cen_pool_leave(cen_scope *scope)
     }
     /* If the lease was given by hand, a note is of a newer scope, or out of date. */
     bool beyond = open ? !forget(pool, index) : scope->reserved[BEYOND];
-    if (beyond && ceni_pool_own_get()->scopes_beyond) ceni_pool_own_get()->scopes_beyond--;
+    if (beyond) one_beyond_less();
     scope->reserved[BEYOND] = 0;
     return cen_pool_give(&scope->lease);
 }

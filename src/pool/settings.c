@@ -193,7 +193,7 @@ void ceni_settings_apply_locked(cen_pool *pool)
     bool takes = !exact && !o->exact_times && !o->backtraces;
     ceni_setting_put(&pool->exact_order, exact);
     ceni_setting_put(&pool->quick_give, gives ? pool->base_count : 0);
-    ceni_setting_put(&pool->quick_take, takes ? pool->base_count : 0);
+    ceni_setting_put(&pool->quick_take, takes ? pool->base_count << CENI_SLOT_SHIFT : 0);
     if (o->exact_times && !ceni_pool_has(&pool->exact_times)) ceni_setting_put(&pool->exact_since, ceni_pool_now(pool));
     ceni_setting_put(&pool->exact_times, o->exact_times);
     ceni_setting_put(&pool->strict, o->overtake_ns == CEN_OFF);

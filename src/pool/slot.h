@@ -41,6 +41,7 @@
 
 #include "base/atomic.h"
 #include "base/list.h"
+#include "sync/owner.h"
 
 typedef enum ceni_slot_state {
     CENI_EMPTY = 0,
@@ -103,7 +104,7 @@ static inline ceni_slot_state ceni_word_state(uint64_t word)
 
 /* The note of a lease. Before a taker has written its note, the slot still has
  * that of the lease before, whose generation differs by one: few bits tell. */
-enum { CENI_NOTE_BITS = 16 };
+enum { CENI_NOTE_BITS = CENI_OWNER_SHIFT };
 
 static inline uint64_t ceni_slot_note_of(uint64_t owner, uint64_t generation)
 {

@@ -108,11 +108,9 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const c
     if (status != CEN_OK) return status;
     if (grant->stale && !ceni_planted(trust_has_no_end) && !is_sound(pool, grant)) return AGAIN;
     if (!own->armed) ceni_owner_arm();
-    uint64_t owner = ceni_thread_id();
-    own->owner_note = ceni_slot_note_of(owner, 0);
-    ceni_slot_note(pool, grant->slot, grant->generation, owner, where);
-    own->hint[pool->mark % CENI_HINTS] = ceni_note(pool->mark, grant->index);
-    own->hint_word[pool->mark % CENI_HINTS] = ceni_word(grant->generation, CENI_HELD | CENI_LISTED);
+    ceni_held_counts(own);
+    ceni_slot_note(pool, grant->slot, grant->generation, ceni_owner_number(), where);
+    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
     ceni_lease_fill(pool, grant->slot, grant->generation, out);
     return CEN_OK;
 }
@@ -128,30 +126,25 @@ static cen_status wait_for(cen_pool *pool, cen_priority priority, int64_t moment
     ceni_verdict verdict = ceni_pool_wait(pool, priority, moment, where, &grant);
     if (verdict.status == CEN_OK) return finish(pool, &grant, true, where, out, error);
     if (verdict.status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
-    return ceni_explain_refusal(pool, verdict, ceni_pool_now(pool) - began, ceni_thread_id(), error);
+    return ceni_explain_refusal(pool, verdict, ceni_pool_now(pool) - began, ceni_owner_known(), error);
 }
 
-static uint32_t hint_for(const cen_pool *pool)
-{
-    uint64_t hint = ceni_pool_own_get()->hint[pool->mark % CENI_HINTS];
-    return hint >> 32 == pool->mark ? (uint32_t)hint : CENI_NO_INDEX;
-}
-
-/* A thread that holds everything would wait for itself. */
+/* An owner that holds everything would wait for itself. */
 static cen_status check_self_wait(cen_pool *pool, cen_error *error)
 {
-    uint64_t me = ceni_thread_id();
+    uint64_t me = ceni_owner_known();
+    uint32_t max = ceni_load_relaxed(&pool->max); /* a setting; carries nothing */
     bool fails = ceni_pool_has(&pool->fails_self_wait);
-    /* Otherwise it is looked at only if it may be so, and costs little. */
-    if (!fails && (hint_for(pool) == CENI_NO_INDEX || ceni_load_relaxed(&pool->max) > FEW)) return CEN_OK; /* carries nothing */
-    if (!ceni_owner_has_all(pool, me)) return CEN_OK;
+    /* Looked at only if it may be so, and otherwise only if that costs little. */
+    if (ceni_owner_current()->held < max || (!fails && max > FEW) || !ceni_owner_has_all(pool, me)) return CEN_OK;
     if (!fails) {
         ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .owner = me},
-                        "thread %llu waits for an object and holds all of them itself", (unsigned long long)me);
+                        "%s %llu waits for an object and holds all of them itself", ceni_owner_word(me),
+                        ceni_owner_figure(me));
         return CEN_OK;
     }
-    return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": this thread holds all %u objects itself and would wait for ever",
-                          pool->name, ceni_load_relaxed(&pool->max)); /* for a text; carries nothing */
+    return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": this %s holds all %u objects itself and would wait for ever",
+                          pool->name, ceni_owner_word(me), max);
 }
 
 /* From now on the deadline is a moment: what is tried again has the time that is left. */
@@ -178,7 +171,7 @@ static cen_status take_once(cen_pool *pool, cen_priority priority, cen_deadline 
     ceni_grant grant = {.slot = NULL};
     bool inside = ceni_callout_inside(pool);
     if (!(ctl & CENI_CTL_FIRST)) {
-        if (ceni_idle_take_as_newcomer(pool, hint_for(pool), &grant)) {
+        if (ceni_idle_take_as_newcomer(pool, ceni_hint_get(ceni_pool_own_get(), pool->mark), &grant)) {
             if (grant.stale) pin(pool, deadline); /* before the test, which takes time */
             return finish(pool, &grant, false, where, out, error);
         }
@@ -188,7 +181,7 @@ static cen_status take_once(cen_pool *pool, cen_priority priority, cen_deadline 
     if (inside && (!now || ceni_load_relaxed(&pool->openable) > 0)) /* a guess, as good as any; carries nothing */
         return ceni_pool_misuse(pool, "a take would have to wait or to open an object", error);
     if (now) ceni_chores_wish(pool);
-    if (now) return ceni_explain_failure(pool, none_for(priority), 0, ceni_thread_id(), error);
+    if (now) return ceni_explain_failure(pool, none_for(priority), 0, ceni_owner_known(), error);
     cen_status status = check_self_wait(pool, error);
     if (status != CEN_OK) return status;
     return wait_for(pool, priority, pin(pool, deadline), out, error, where);
@@ -202,19 +195,21 @@ static cen_status take_until(cen_pool *pool, cen_priority priority, cen_deadline
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
     while ((status = take_once(pool, priority, &deadline, out, error, where)) == AGAIN) {
         bool over = ceni_deadline_is_now(deadline) ? none != CEN_EMPTY : ceni_pool_now(pool) >= pin(pool, &deadline);
-        if (over) return ceni_explain_failure(pool, none, 0, ceni_thread_id(), error);
+        if (over) return ceni_explain_failure(pool, none, 0, ceni_owner_known(), error);
     }
     return status;
 }
 
-__attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_deadline deadline, cen_priority priority,
-                                                        cen_lease *out, cen_error *error, const char *where)
+__attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_deadline deadline, cen_lease *out,
+                                                        cen_error *error, const char *where, cen_priority priority)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_take", error);
     if (status != CEN_OK) return status;
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
     if ((unsigned)priority > ONLY_TRY)
         return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none", (unsigned)priority);
+    /* All that a quick take may lack is the owner's number: it is a task's first. */
+    if (!ceni_owner_known() && ceni_owner_assign() && ceni_take_quickly(pool, 0, out, where)) return CEN_OK;
     status = take_until(pool, priority, deadline, out, error, where);
     if (status == CEN_OK) ceni_trace_note(pool, out, __builtin_return_address(0));
     return status;
@@ -223,7 +218,7 @@ __attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_dead
 cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error, const char *where)
 {
     if (__builtin_expect(pool && out && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
-    return take_slowly(pool, deadline, CEN_PRIORITY_NORMAL, out, error, where);
+    return take_slowly(pool, deadline, out, error, where, CEN_PRIORITY_NORMAL);
 }
 
 /* Only one who waits has any use for its priority. */
@@ -232,13 +227,13 @@ cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadli
 {
     bool known = (unsigned)priority < ONLY_TRY;
     if (__builtin_expect(pool && out && known && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
-    return take_slowly(pool, deadline, known ? priority : (cen_priority)(ONLY_TRY + 1), out, error, where);
+    return take_slowly(pool, deadline, out, error, where, known ? priority : (cen_priority)(ONLY_TRY + 1));
 }
 
 cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where)
 {
     if (__builtin_expect(pool && out && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
-    return take_slowly(pool, CEN_NOW, ONLY_TRY, out, error, where);
+    return take_slowly(pool, CEN_NOW, out, error, where, ONLY_TRY);
 }
 
 /* ---- Give ---------------------------------------------------------------------------------- */
@@ -265,6 +260,13 @@ static cen_status check_lease(const cen_lease *lease, uint32_t *index)
     *index = ceni_slot_index(pool, lease->slot);
     if (*index != CENI_NO_INDEX) return CEN_OK;
     return ceni_renew_is_former(pool, lease->slot) ? CEN_FORKED : CEN_FOREIGN;
+}
+
+/* Whose the lease is, if it has not ended; read before it does. */
+static inline uint64_t note_of(const cen_lease *lease)
+{
+    ceni_slot *slot = lease->slot;
+    return ceni_load_relaxed(&slot->note); /* written before the lease was anybody's; carries nothing */
 }
 
 /* The slot is not simply held. If close has taken its object away, this is how it comes back. */
@@ -321,9 +323,11 @@ cen_status ceni_give_noting(cen_lease *lease, cen_future *giving, bool *kept)
     if (status != CEN_OK) return status;
     cen_pool *pool = lease->pool;
     if (pool->calls.check && ceni_callout_inside(pool)) return CEN_MISUSE;
+    uint64_t note = note_of(lease);
     lease->pool = NULL;
-    if (give_checked(pool, index, lease->generation, giving, kept)) return CEN_OK;
-    return give_revoked(pool, index, lease);
+    status = give_checked(pool, index, lease->generation, giving, kept) ? CEN_OK : give_revoked(pool, index, lease);
+    if (status != CEN_STALE) ceni_held_ends(ceni_pool_own_get(), note);
+    return status;
 }
 
 __attribute__((noinline)) static cen_status give_slowly(cen_lease *lease)
@@ -340,22 +344,24 @@ cen_status cen_pool_give(cen_lease *lease)
     uintptr_t offset = (uintptr_t)slot - (uintptr_t)pool->base;
     /* The bits below a slot's size rotated to the top: one comparison sees what is not a slot, or not one of these. */
     uint64_t index = (uint64_t)offset / sizeof *slot | (uint64_t)offset << (64 - CENI_SLOT_SHIFT);
-    uint64_t id = pool->id, generation = lease->generation;
+    uint64_t id = pool->id;
     uint32_t quick = ceni_setting(&pool->quick_give);
     if (__builtin_expect(index >= quick, 0)) return give_slowly(lease);
     ceni_line *line = pool->line;
-    uint64_t held = ceni_word(generation, CENI_HELD | CENI_LISTED);
+    uint64_t held = ceni_word(lease->generation, CENI_HELD | CENI_LISTED);
+    uint64_t note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
     lease->pool = NULL; /* now: it may lie in the object */
     if (!ceni_cas_seq_cst(&slot->word, &held, held - (CENI_HELD - CENI_IDLE))) { /* [T3] */
         lease->pool = pool;
         return give_slowly(lease);
     }
+    ceni_held_ends(ceni_pool_own_get(), note);
     uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [T4] */
     if (__builtin_expect(ctl == 0, 1) || ceni_planted(give_tells_nobody)) return CEN_OK;
     /* The most frequent case while others wait: the first in line will look, and the clock need not be read yet. */
     bool left_to_heir = (ctl & (CENI_CTL_ONE - 1)) == CENI_CTL_HEIR;
     if (left_to_heir && ceni_give_counted(ceni_pool_own_get(), (uint32_t)id)) return CEN_OK;
-    return ceni_line_heed(line, id, ctl, (uint32_t)index, generation);
+    return ceni_line_heed(line, id, ctl, (uint32_t)index, ceni_word_generation(held));
 }
 
 cen_status cen_pool_discard(cen_lease *lease)
@@ -366,8 +372,12 @@ cen_status cen_pool_discard(cen_lease *lease)
     if (status != CEN_OK) return status;
     cen_pool *pool = lease->pool;
     if (ceni_callout_inside(pool)) return CEN_MISUSE;
+    uint64_t note = note_of(lease);
     lease->pool = NULL;
-    if (!ceni_slot_move(lease->slot, lease->generation, CENI_HELD, CENI_CLOSING)) return give_revoked(pool, index, lease);
+    bool ours = ceni_slot_move(lease->slot, lease->generation, CENI_HELD, CENI_CLOSING);
+    if (!ours) status = give_revoked(pool, index, lease);
+    if (status != CEN_STALE) ceni_held_ends(ceni_pool_own_get(), note);
+    if (!ours) return status;
     ceni_line_lock(pool->line);
     pool->tally.discarded++;
     ceni_place_leaves_locked(pool);
@@ -405,7 +415,7 @@ cen_status cen_pool_detach(const cen_lease *lease)
     return status == CEN_OK ? ceni_owner_detach(lease->pool, index, lease->generation) : status;
 }
 
-bool cen_pool_interrupt(cen_pool *pool, uint64_t thread_number)
+bool cen_pool_interrupt(cen_pool *pool, uint64_t owner)
 {
-    return ceni_pool_check(pool, "cen_pool_interrupt", NULL) == CEN_OK && ceni_line_interrupt(pool, thread_number);
+    return ceni_pool_check(pool, "cen_pool_interrupt", NULL) == CEN_OK && ceni_line_interrupt(pool, owner);
 }

@@ -77,10 +77,11 @@ static void take_granted(const ceni_pool_waiter *waiter, ceni_grant *out)
 /* Why one that is in no line any more has nothing. */
 static ceni_verdict answer_to(const ceni_pool_waiter *waiter, uint32_t state)
 {
-    cen_rule rule = (cen_rule)waiter->rule;
-    if (state == CENI_WAIT_REFUSED) return (ceni_verdict){CEN_DRIVER, rule, waiter->retry_after_ns};
-    if (state == CENI_WAIT_SHED) return (ceni_verdict){CEN_OVERLOAD, rule, waiter->retry_after_ns};
-    return (ceni_verdict){.status = state == CENI_WAIT_INTERRUPTED ? CEN_INTERRUPTED : CEN_CLOSED};
+    ceni_verdict verdict = {.rule = (cen_rule)waiter->rule, .retry_after_ns = waiter->retry_after_ns};
+    if (state == CENI_WAIT_REFUSED) verdict.status = CEN_DRIVER;
+    else if (state == CENI_WAIT_SHED) verdict.status = CEN_OVERLOAD;
+    else verdict = (ceni_verdict){.status = state == CENI_WAIT_INTERRUPTED ? CEN_INTERRUPTED : CEN_CLOSED};
+    return verdict;
 }
 
 static const ceni_verdict fine = {.status = CEN_OK};
@@ -229,7 +230,7 @@ static ceni_verdict join(cen_pool *pool, ceni_pool_waiter *waiter, int64_t momen
 ceni_verdict ceni_pool_wait(cen_pool *pool, cen_priority priority, int64_t moment, const char *where, ceni_grant *out)
 {
     ceni_pool_own_get()->countdown = 0; /* whoever waits holds for longer than it did */
-    ceni_pool_waiter waiter = {.owner = ceni_thread_id(), .where = where, .priority = (uint8_t)priority};
+    ceni_pool_waiter waiter = {.owner = ceni_owner_number(), .where = where, .priority = (uint8_t)priority};
     bool first = false, look = false;
     ceni_verdict verdict = join(pool, &waiter, moment, &first, &look);
     if (verdict.status != CEN_OK) return verdict;

@@ -15,6 +15,7 @@
 #include <cenote/future.h>
 
 #include "base/atomic.h"
+#include "port/port.h"
 #include "port/rank.h"
 
 enum {
@@ -81,6 +82,12 @@ typedef struct ceni_inline {
  * outermost pair they run, with those that they post. No lock may be held at the end. */
 void ceni_inline_begin(ceni_inline *here);
 void ceni_inline_end(ceni_inline *here);
+
+/* Whether this thread is within such a pair: what is posted inline now runs later. */
+static inline bool ceni_inline_is_open(void)
+{
+    return ceni_thread_room()[CENI_ROOM_INLINE] != 0;
+}
 
 /* The same for a whole function, at whichever end it leaves. */
 #define CENI_INLINE_AT_END                                                  \

@@ -23,10 +23,9 @@
 #include "port/port.h"
 #include "port/rank.h"
 
-/* The last word of the thread's room; the others are the pool's. */
 static ceni_inline **outermost(void)
 {
-    return (ceni_inline **)(void *)&ceni_thread_room()[CENI_THREAD_ROOM - 1];
+    return (ceni_inline **)(void *)&ceni_thread_room()[CENI_ROOM_INLINE];
 }
 
 static void append(ceni_inline *record, cen_job *job)

@@ -165,10 +165,30 @@ TEST(a_full_line_says_in_which_time_it_would_be_served)
     comer *full = refused(CEN_PRIORITY_NORMAL, CEN_NEVER);
     expect(full && full->status == CEN_FULL && full->take.error.rule == CEN_RULE_MAX_WAITERS);
     expect_equal(full->take.error.retry_after_ns, 50 * MS);
+    expect(full->take.error.current == 4 && full->take.error.max == 4);
     full = refused(CEN_PRIORITY_HIGH, CEN_NEVER); /* a high one is refused as well, and would be served sooner */
     expect(full && full->take.error.retry_after_ns == 10 * MS);
     expect(expect_sound(pool).refused == 2);
     expect_order(&lease, "AAAA");
+    free_pool(pool);
+}
+
+/* More may wait than the limit says, once it was made smaller. */
+TEST(a_full_line_says_how_many_wait_and_how_many_may)
+{
+    cen_lease lease = begin_one(.max_waiters = 3), other;
+    for (int i = 0; i < 3; i++) come('A', THREAD, CEN_PRIORITY_NORMAL);
+    cen_pool_options options;
+    expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
+    options.max_waiters = 2;
+    expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
+    cen_error error = {.current = 77, .max = 77};
+    expect_equal(cen_pool_take(pool, cen_in_ms(1), &other, &error), CEN_FULL);
+    expect_equal(error.current, 3);
+    expect_equal(error.max, 2);
+    expect_equal(cen_pool_take(pool, CEN_NOW, &other, &error), CEN_TIMEOUT);
+    expect(error.current == 0 && error.max == 0);
+    expect_order(&lease, "AAA");
     free_pool(pool);
 }
 
