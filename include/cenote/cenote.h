@@ -6,6 +6,8 @@
 #include <cenote/actor.h>
 #include <cenote/allocator.h>
 #include <cenote/ask.h>
+#include <cenote/choice.h>
+#include <cenote/crew.h>
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
 #include <cenote/executor.h>
@@ -15,6 +17,7 @@
 #include <cenote/queue.h>
 #include <cenote/runtime.h>
 #include <cenote/status.h>
+#include <cenote/timer.h>
 #include <cenote/version.h>
 
 #endif

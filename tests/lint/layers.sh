@@ -59,3 +59,21 @@ built_tree 'int ceni_low(void) { return 1; }' 'int foreign(void); int cen_high(v
 rejects "check-layers rejects a symbol that is not of libc" "needs foreign" "$tools/check-layers" --library "$tree/build" "$tree"
 built_tree 'int ceni_low(void) { return 1; }' 'double cos(double); double cen_high(double x) { return cos(x); }' -lm
 rejects "check-layers rejects another library" "needs the library libm" "$tools/check-layers" --library "$tree/build" "$tree"
+
+# @room: only what is public.
+behind_the_wall() {
+    built_tree 'int ceni_low(void) { return 1; } int cen_low(void) { return 1; }' "$1"
+    put src/LAYERS <<-'END'
+	base  libcenote  -
+	port  libcenote  base
+	sync  libcenote  @base port
+	END
+}
+behind_the_wall 'int cen_low(void); int cen_high(void) { return cen_low(); }'
+accepts "check-layers accepts a public call along an edge for public ones" "$tools/check-layers" --library "$tree/build" "$tree"
+behind_the_wall 'int ceni_low(void); int cen_high(void) { return ceni_low(); }'
+rejects "check-layers rejects a private call along an edge for public ones" "sync may not use ceni_low of base" \
+    "$tools/check-layers" --library "$tree/build" "$tree"
+put src/sync/queue.c <<<'#include "base/list.h"'
+rejects "check-layers rejects a private include along an edge for public ones" "sync may not include base" \
+    "$tools/check-layers" "$tree"

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking a task to end: by a cancel that came too late, or by its deadline.
+ *
+ * One that has begun is never stopped: it is told, when it asks. One that waits for
+ * a future goes on early if the future can be cancelled:
+ *
+ *     WAITING, or BINDING when it is bound ──▶ ASKING ──the future is cancelled──▶ READY, put in by the asker
+ *                      ASKING ──it cannot be: it is done, or will be──▶ WAITING, and resumed as ever
+ *                      ASKING ──it is done meanwhile──▶ GOES_ON ──▶ READY, put in by the asker
+ *
+ * Invariants
+ *  A1 While a task is ASKING it does not run, so the future that it waits for is
+ *     there while it is being cancelled.
+ *  A3 One who is asked and does not know it is cut short, once, whenever that comes: while it runs, by its worker,
+ *     which looks at asked_ after it has set BINDING; from then on by the asker, or, if
+ *     that finds it still BINDING, by the worker again, who finds BINDING_ASKED.
+ *  A2 A task is over only when the call of its alarm has let go of it: it was
+ *     unset, or has said RANG. If the alarm finds that it had not begun, it is the alarm that ends it.
+ *
+ * Order table
+ * [A1] ask       | cas of the state | acq_rel | K1 K3 in task.c, itself | what the task awaits, from its last step | a future of long ago is cancelled
+ * [A2] ask       | store of the state | release | K2 in task.c | nothing: the queue passes it on | -
+ * [A3] rang      | or to asked_     | seq_cst | A4 | that the alarm is done with the task | its memory is used again too early
+ * [A4] unset     | load of asked_   | acquire | A3 | likewise | likewise
+ * [A5] ask       | cas of asked_, cas of the state | seq_cst | K6 in task.c, A6 | the reason; or that it is binding | it waits, and nobody has seen that it was asked to end
+ * [A6] is asked  | load of asked_   | seq_cst | A5 | likewise | likewise
+ *
+ * Tested by tests/unit/crew/cancel_test.c, tests/unit/crew/deadline_test.c, tests/explore/crew_ask_test.c.
+ */
+#include "base/plant.h"
+#include "crew/inside.h"
+#include "port/deadline.h"
+#include "sync/backoff.h"
+
+/* ---- Asking --------------------------------------------------------------------------------- */
+
+void ceni_task_go_on(cen_task *task)
+{
+    ceni_core *core = task->core_;
+    const cen_observer *observer = &core->crew->options.observer;
+    if (observer->resumed) observer->resumed(observer->argument, task);
+    ceni_task_push(core, task);
+}
+
+void ceni_task_cut_short(cen_task *task)
+{
+    ceni_or_seq_cst(&task->asked_, (uint32_t)CENI_ASKED_KNOWN); /* [A5] */
+    bool given_up = cen_future_cancel(task->awaits_);
+    uint32_t state = CENI_TASK_ASKING;
+    if (!given_up && ceni_cas_acq_rel(&task->state_, &state, (uint32_t)CENI_TASK_WAITING)) return; /* [A1] */
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY); /* [A2] */
+    ceni_task_go_on(task);
+}
+
+bool ceni_task_is_asked(cen_task *task)
+{
+    uint32_t asked = ceni_load_seq_cst(&task->asked_); /* [A6] */
+    return (asked & CENI_ASKED_STATUS) && !(asked & CENI_ASKED_KNOWN);
+}
+
+void ceni_task_ask(cen_task *task, cen_status why)
+{
+    uint32_t none = 0, state = CENI_TASK_BINDING;
+    if (!ceni_cas_seq_cst(&task->asked_, &none, (uint32_t)why)) return; /* [A5]; one is enough, and the first stays */
+    if (ceni_cas_seq_cst(&task->state_, &state, (uint32_t)CENI_TASK_BINDING_ASKED)) return; /* [A5] */
+    state = CENI_TASK_WAITING;
+    if (ceni_cas_seq_cst(&task->state_, &state, (uint32_t)CENI_TASK_ASKING)) ceni_task_cut_short(task); /* [A5] */
+}
+
+cen_status cen_task_asked(const cen_task *task)
+{
+    if (!task || !task->core_) return CEN_OK;
+    ceni_core *core = task->core_;
+    uint32_t asked = ceni_load_relaxed(&((cen_task *)(uintptr_t)task)->asked_) & CENI_ASKED_STATUS; /* a reason; carries nothing */
+    if (asked) {
+        /* The step knows, and may still wait for what it needs to come to an end. */
+        ceni_or_seq_cst(&((cen_task *)(uintptr_t)task)->asked_, (uint32_t)CENI_ASKED_KNOWN); /* [A5] */
+        return (cen_status)asked;
+    }
+    return ceni_load_relaxed(&core->closing) == CEN_STOP_DROP ? CEN_CLOSED : CEN_OK; /* likewise; carries nothing */
+}
+
+/* ---- The deadline ------------------------------------------------------------------------------- */
+
+static void due(ceni_alarm *alarm)
+{
+    cen_task *task = CENI_TASK_OF_ALARM(alarm);
+    ceni_core *core = task->core_;
+    if (ceni_task_withdraw(core, task)) {
+        ceni_task_over_elsewhere(core, task, CEN_TIMEOUT, true);
+        return;
+    }
+    ceni_task_ask(task, CEN_TIMEOUT);
+    ceni_or_seq_cst(&task->asked_, (uint32_t)CENI_ASKED_RANG); /* [A3] */
+}
+
+cen_status ceni_task_set_alarm(ceni_core *core, cen_task *task)
+{
+    int64_t moment = ceni_deadline_moment(task->deadline, ceni_runtime_now(core->runtime));
+    cen_status status = CEN_OK;
+    ceni_alarm_init(CENI_TASK_ALARM(task), moment == CENI_FOREVER ? NULL : due);
+    if (moment == CENI_FOREVER) return CEN_OK;
+    ceni_alarm_set(core->runtime, CENI_TASK_ALARM(task), moment, &status);
+    return status;
+}
+
+void ceni_task_unset_alarm(ceni_core *core, cen_task *task)
+{
+    ceni_backoff backoff = {0};
+    if (!CENI_TASK_ALARM(task)->due) return; /* one for never was not set */
+    if (ceni_alarm_unset(core->runtime, CENI_TASK_ALARM(task)) || ceni_planted(crew_forgets_the_alarm)) return;
+    while (!(ceni_load_acquire(&task->asked_) & CENI_ASKED_RANG)) ceni_backoff_wait(&backoff); /* [A4] */
+}

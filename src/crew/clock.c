@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a crew does at intervals: ticks, and the watchdog.
+ *
+ * Each is one alarm of the runtime for the whole crew. A tick is counted, and those who
+ * sleep are told; the others see the count between two steps. The watchdog reads
+ * no clock in any step: it comes twice in the time that is too long, and
+ * remembers of each worker which step it has seen, and since when.
+ *
+ * Invariants
+ *  C1 `alarms` counts those that are set or in their call. The call ends by setting it
+ *     again, or, once the crew is over, by counting it down: its last touch.
+ *  C2 A step is reported only if the watchdog has seen the same for slow_ns.
+ *
+ * Order table
+ * [W2] begin, end of a step | store of watch | release | W3 | the name that belongs to it | the step before is blamed by name
+ * [W3] watchdog             | load of watch  | acquire | W2 | likewise | likewise
+ *
+ * Tested by tests/unit/crew/tick_test.c, tests/unit/crew/watch_test.c.
+ */
+#include <stdio.h>
+
+#include "base/plant.h"
+#include "crew/inside.h"
+
+void ceni_step_begins(ceni_worker *worker, const cen_task *task)
+{
+    ceni_store_relaxed(&worker->watch_name, task->name); /* the next line passes it on; carries nothing */
+    ceni_store_release(&worker->watch, ceni_load_relaxed(&worker->watch) + 1); /* [W2]; its own, so reading carries nothing */
+}
+
+void ceni_step_ends(ceni_worker *worker)
+{
+    ceni_store_release(&worker->watch, ceni_load_relaxed(&worker->watch) + 1); /* [W2]; likewise carries nothing */
+}
+
+/* ---- The watchdog --------------------------------------------------------------------------- */
+
+static void report(ceni_core *core, const ceni_worker *worker, const char *task, int64_t ns)
+{
+    const cen_crew_options *options = &core->crew->options;
+    char text[256];
+    snprintf(text, sizeof text, "a step of %s has been running on thread \"%s\" of crew \"%s\" for more than %lld us", task,
+             worker->name, core->crew->name, (long long)(ns / 1000));
+    if (options->slow) options->slow(options->argument, text, task, worker->name, ns);
+    else fprintf(stderr, "cenote: %s\n", text);
+}
+
+static void watch_one(ceni_core *core, ceni_worker *worker, int64_t now)
+{
+    uint64_t seen = ceni_load_acquire(&worker->watch); /* [W3] */
+    if (seen != worker->watch_last) {
+        worker->watch_last = seen;
+        worker->watch_since = now;
+        worker->watch_told = false;
+        return;
+    }
+    bool runs = seen & 1;
+    int64_t ns = now - worker->watch_since;
+    if (!runs || worker->watch_told || ns < core->crew->options.slow_ns) return;
+    const char *name = ceni_load_relaxed(&worker->watch_name); /* W3 has brought it; carries nothing */
+    if (ceni_load_acquire(&worker->watch) != seen) return; /* [W3]: it has ended just now, and the name may be another's */
+    worker->watch_told = !ceni_planted(crew_watch_tells_again);
+    ceni_add_relaxed(&core->slow_count, 1); /* a number; carries nothing */
+    report(core, worker, name ? name : "a task", ns);
+}
+
+/* ---- The alarms ------------------------------------------------------------------------------- */
+
+/* Sets it again, or this is the alarm's last touch of the crew. Under the mutex: whoever makes the crew over unsets what
+ * is set by then, and would else wait for a whole interval for one that is set just after. */
+static void again(ceni_core *core, ceni_alarm *alarm, int64_t interval)
+{
+    ceni_core_lock(core);
+    if (!core->over) {
+        ceni_alarm_set(core->runtime, alarm, ceni_runtime_now(core->runtime) + interval, NULL);
+    } else {
+        core->alarms--;
+        ceni_turn_locked(core);
+    }
+    ceni_core_unlock(core);
+}
+
+static int64_t watch_interval(const ceni_core *core)
+{
+    int64_t half = core->crew->options.slow_ns / 2;
+    return half > 0 ? half : 1;
+}
+
+static void watch_due(ceni_alarm *alarm)
+{
+    ceni_core *core = CENI_LIST_ENTRY(alarm, ceni_core, watch);
+    int64_t now = ceni_runtime_now(core->runtime);
+    uint32_t seats = ceni_setting(&core->seats);
+    for (uint32_t i = 0; i < seats; i++) watch_one(core, ceni_worker_at(core, i), now);
+    again(core, alarm, watch_interval(core));
+}
+
+static void tick_due(ceni_alarm *alarm)
+{
+    ceni_core *core = CENI_LIST_ENTRY(alarm, ceni_core, tick);
+    ceni_core_lock(core);
+    ceni_store_relaxed(&core->ticks, ceni_load_relaxed(&core->ticks) + 1); /* its own; a count; carries nothing */
+    if (!ceni_planted(crew_ticks_the_busy_only)) ceni_news_locked(core);
+    ceni_core_unlock(core);
+    again(core, alarm, core->crew->options.tick_ns);
+}
+
+static void start(ceni_core *core, ceni_alarm *alarm, int64_t interval)
+{
+    core->alarms++; /* before the alarm is set; the crew is not known to anybody yet */
+    ceni_alarm_set(core->runtime, alarm, ceni_runtime_now(core->runtime) + interval, NULL);
+}
+
+void ceni_clocks_start(ceni_core *core)
+{
+    const cen_crew_options *options = &core->crew->options;
+    ceni_alarm_init(&core->tick, tick_due);
+    ceni_alarm_init(&core->watch, watch_due);
+    if (options->context.on_tick) start(core, &core->tick, options->tick_ns);
+    if (options->slow_ns > 0) start(core, &core->watch, watch_interval(core));
+}
+
+void ceni_clocks_stop(ceni_core *core)
+{
+    uint32_t unset = (uint32_t)ceni_alarm_unset(core->runtime, &core->tick);
+    unset += (uint32_t)ceni_alarm_unset(core->runtime, &core->watch);
+    ceni_core_lock(core);
+    core->alarms -= unset;
+    ceni_core_unlock(core);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who sleeps, who searches, and who is called.
+ *
+ *     ACTIVE ──finds nothing──▶ SEARCHING ──still nothing──▶ PARKED ──called──▶ SEARCHING ──finds──▶ ACTIVE
+ *     ACTIVE ──section that blocks──▶ BLOCKED ──its end──▶ ACTIVE
+ *
+ * `active` counts those that neither sleep nor block, searchers included. At most
+ * `target` should be: nobody is called while that many are, and one who comes back
+ * from a block and is one too many parks when its step is over.
+ *
+ * The word idle has the number of searchers, and one bit, CALLABLE: somebody is
+ * parked, or could be started, and fewer than target are active. One who has pushed
+ * something reads it: only if it is CALLABLE and nobody searches is anything to be done.
+ *
+ * Invariants
+ *  P1 While something is visible in a queue, one of these: a worker searches, or is about
+ *     to look for a job (it is active and runs a step), or is being called; or
+ *     target are active; or one who pushed has not read the word yet.
+ *     - One who pushes, and then finds nobody searching, calls.
+ *     - The last to stop searching because it found something looks again, and calls.
+ *     - One who parks looks again after it can be called; one who ends looks too, and calls another.
+ *  P2 One at a time is called: whoever calls makes the called one a searcher before
+ *     anybody else can find that nobody searches. So a burst of a thousand
+ *     pushes wakes one, which finds work, and wakes the next.
+ *  P3 A worker is in the list if and only if it is parked and nobody has called it. Only
+ *     who takes it out, under the mutex, sets CALLED, once.
+ *
+ * The naive version wakes a worker for every push: a storm. The other one wakes
+ * only if the queue was empty: a worker that took one of two, and is slow, leaves
+ * the second while others sleep.
+ *
+ * Order table
+ * [I2] park, stop searching | add to idle, before the look at the queues | seq_cst | I1 in inside.h, D2, J4 | likewise | likewise
+ * [I3] call       | cas of idle       | seq_cst | itself | who may call | two are woken for one job; harmless, but a storm
+ * [I4] wake       | or to the word    | seq_cst | I5 | that it is called, and what was done before | it sleeps on; or reads old memory
+ * [I5] sleep      | load of the word  | acquire | I4 | likewise | likewise
+ * [I6] told       | store, load of told_ | release, acquire | each other | what the future brings | a result half written
+ *
+ * Tested by tests/explore/crew_idle_test.c, tests/unit/crew/original_test.c, tests/stress/crew_stress.c.
+ */
+#include "base/plant.h"
+#include "crew/inside.h"
+
+#include <stdatomic.h>
+
+/* About twenty microseconds of looking: longer than the next submit of one who
+ * waits for each result, shorter than a sleep and a wake would be worth. */
+#ifdef CENI_WATCHED
+enum { SEARCH_ROUNDS = 1, SEARCH_PAUSES = 1 };
+#else
+enum { SEARCH_ROUNDS = 100, SEARCH_PAUSES = 6 };
+#endif
+
+/* ---- The word -------------------------------------------------------------------------- */
+
+static bool may_start_locked(const ceni_core *core)
+{
+    /* Without any thread nobody else would lift the bar. */
+    return core->threads < core->max && (!core->starts_barred || core->threads == 0) && !core->over;
+}
+
+void ceni_update_locked(ceni_core *core, int searchers)
+{
+    bool more = core->active < core->target;
+    uint32_t callable = more && (core->parked > 0 || may_start_locked(core));
+    uint32_t change = callable - core->callable + (uint32_t)(searchers * CENI_IDLE_SEARCHER);
+    core->callable = callable;
+    if (change != 0) ceni_add_seq_cst(&core->idle, change); /* [I2] */
+    ceni_store_relaxed(&core->surplus, core->active > core->target); /* a hint, asked for again under the mutex; carries nothing */
+}
+
+/* ---- Calling ----------------------------------------------------------------------------- */
+
+static void wake(ceni_worker *worker, uint32_t why)
+{
+    ceni_or_seq_cst(&worker->word, why); /* [I4] */
+    ceni_futex_wake(&worker->word, 1);   /* it may be gone: its address only */
+}
+
+static void unlist_locked(ceni_core *core, ceni_worker *worker)
+{
+    ceni_list_remove(&worker->link);
+    worker->is_listed = false;
+    core->parked--;
+    core->active++;
+}
+
+/* `word` is what was found in idle. */
+void ceni_call_one_now(ceni_core *core, uint32_t word)
+{
+    if (!ceni_cas_seq_cst(&core->idle, &word, word + CENI_IDLE_SEARCHER)) return; /* [I3] */
+    ceni_worker *worker = NULL, *seat = NULL;
+    ceni_core_lock(core);
+    if (core->active < core->target) {
+        ceni_list *first = ceni_list_first(&core->parked_list);
+        if (first) {
+            worker = CENI_LIST_ENTRY(first, ceni_worker, link);
+            unlist_locked(core, worker);
+        } else if (may_start_locked(core)) {
+            seat = ceni_seat_claim_locked(core);
+        }
+    }
+    ceni_update_locked(core, worker || seat ? 0 : -1);
+    ceni_core_unlock(core);
+    if (worker && !ceni_planted(crew_call_without_wake)) wake(worker, CENI_WORD_CALLED);
+    if (seat) ceni_thread_begin(core, seat);
+}
+
+void ceni_worker_tell(ceni_worker *worker, cen_task *awaiting)
+{
+    ceni_core *core = worker->core;
+    ceni_core_lock(core);
+    ceni_store_release(&awaiting->told_, 1u); /* [I6] */
+    bool sleeps = worker->is_listed;
+    if (sleeps) {
+        unlist_locked(core, worker);
+        ceni_update_locked(core, 1);
+    }
+    ceni_core_unlock(core);
+    /* The worker takes the mutex once more before it believes what it was told, so all above is still there; from
+     * here on only its address is used, unless it was parked: then it sleeps until this. */
+    if (sleeps) wake(worker, CENI_WORD_CALLED);
+}
+
+/* ---- Searching ------------------------------------------------------------------------------ */
+
+static bool begin_search(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    uint32_t searchers = ceni_load_relaxed(&core->idle) / CENI_IDLE_SEARCHER; /* a guess; carries nothing */
+    uint32_t target = ceni_load_relaxed(&core->workers_guess); /* a guess too: it is only how many look about; carries nothing */
+    if (searchers > 0 && searchers * 2 >= target) return false;
+    ceni_add_seq_cst(&core->idle, (uint32_t)CENI_IDLE_SEARCHER); /* [I2] */
+    worker->is_searching = true;
+    return true;
+}
+
+void ceni_leave_search(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    worker->is_searching = false;
+    uint32_t before = ceni_sub_seq_cst(&core->idle, (uint32_t)CENI_IDLE_SEARCHER); /* [I2] */
+    bool last = before == (CENI_IDLE_SEARCHER | CENI_IDLE_CALLABLE);
+    if (last && !ceni_planted(crew_last_searcher_forgets) && ceni_work_is_visible(core)) ceni_call_one(core);
+}
+
+cen_job *ceni_worker_search(ceni_worker *worker)
+{
+    if (!worker->is_searching && !begin_search(worker)) return NULL;
+    unsigned rounds = ceni_cpu_count() > 1 ? SEARCH_ROUNDS : 1;
+    for (unsigned round = 0; round < rounds; round++) {
+        cen_job *job = ceni_worker_find(worker);
+        if (job) {
+            ceni_leave_search(worker);
+            return job;
+        }
+        for (unsigned i = 0; i < SEARCH_PAUSES; i++) ceni_pause();
+    }
+    return NULL;
+}
+
+/* ---- Sleeping --------------------------------------------------------------------------------- */
+
+/* It is one too many since a resize, or has been idle for long. One that is too many because a section that blocked
+ * has ended stays as long as any other: the next may come soon. */
+static bool should_end_locked(const ceni_core *core, bool lingered)
+{
+    uint32_t least = core->min < core->target ? core->min : core->target;
+    uint32_t stay = core->threads - core->leaving - core->blocked;
+    if (core->over) return true;
+    return lingered ? stay > least : core->too_many > 0 && stay > core->target;
+}
+
+/* So that the next who asks does not count it. */
+static void leave_locked(ceni_core *core, ceni_worker *worker)
+{
+    worker->is_leaving = true;
+    core->leaving++;
+    if (core->too_many > 0) core->too_many--;
+}
+
+typedef enum lain {
+    LIES,
+    STAYS_UP, /* it should end, but something is left to be run; it counts as a searcher */
+    ENDS,     /* it is counted as active no more, nor as searching */
+} lain;
+
+/* For what was put in before all was sealed: see S2 in stop.c. */
+static bool is_needed_locked(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    if (!core->over || !ceni_work_is_visible(core) || ceni_planted(crew_ends_beside_a_job)) return false;
+    if (!worker->is_searching) ceni_update_locked(core, 1);
+    worker->is_searching = true;
+    return true;
+}
+
+static lain lie_down(ceni_worker *worker, bool may_end)
+{
+    ceni_core *core = worker->core;
+    ceni_core_lock(core);
+    bool ends = may_end && should_end_locked(core, false);
+    if (ends && is_needed_locked(worker)) {
+        ceni_core_unlock(core);
+        return STAYS_UP;
+    }
+    core->active--;
+    if (ends) {
+        leave_locked(core, worker);
+    } else {
+        ceni_store_relaxed(&worker->word, 0u); /* nobody has called it, since it is in no list; carries nothing */
+        worker->is_listed = true;
+        ceni_list_push_front(&core->parked_list, &worker->link);
+        core->parked++;
+        core->starts_barred = false;
+    }
+    ceni_update_locked(core, worker->is_searching ? -1 : 0);
+    worker->is_searching = false;
+    bool tells = !ceni_planted(crew_lies_down_in_silence);
+    bool over = tells && ceni_look_for_the_end_locked(core); /* of all that this worker has counted out */
+    ceni_core_unlock(core);
+    if (over) ceni_make_over(core);
+    return ends ? ENDS : LIES;
+}
+
+/* Stops being parked, if nobody has called it: true, and it counts as a searcher. */
+static bool stand_up(ceni_worker *worker, bool if_wanted)
+{
+    ceni_core *core = worker->core;
+    ceni_core_lock(core);
+    bool up = worker->is_listed && (!if_wanted || core->active < core->target);
+    if (up) {
+        unlist_locked(core, worker);
+        ceni_update_locked(core, 1);
+    }
+    ceni_core_unlock(core);
+    return up;
+}
+
+/* It has slept for as long as a surplus worker may. */
+static bool ends_of_idleness(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    ceni_core_lock(core);
+    bool ends = worker->is_listed && should_end_locked(core, true);
+    if (ends) {
+        unlist_locked(core, worker);
+        core->active--;
+        leave_locked(core, worker);
+        ceni_update_locked(core, 0);
+    }
+    ceni_core_unlock(core);
+    return ends;
+}
+
+/* There is news: whether it should get up and see that it ends. */
+static bool rises_to_end(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    ceni_core_lock(core);
+    bool rises = worker->is_listed && should_end_locked(core, false);
+    if (rises) {
+        unlist_locked(core, worker);
+        ceni_update_locked(core, 1);
+    }
+    ceni_core_unlock(core);
+    return rises;
+}
+
+static bool is_told(const cen_task *awaiting)
+{
+    return awaiting && ceni_load_acquire(&((cen_task *)(uintptr_t)awaiting)->told_); /* [I6] */
+}
+
+/* Counted as a searcher afterwards, unless TO_END. */
+static ceni_woke sleep_until_called(ceni_worker *worker, const cen_task *awaiting, int64_t moment)
+{
+    for (;;) {
+        uint32_t word = ceni_load_acquire(&worker->word); /* [I5] */
+        if (word & CENI_WORD_CALLED) return CENI_WOKE;
+        if (is_told(awaiting) && stand_up(worker, false)) return CENI_WOKE;
+        if (word & CENI_WORD_NEWS) {
+            ceni_and_seq_cst(&worker->word, ~(uint32_t)CENI_WORD_NEWS); /* [I4] */
+            ceni_worker_tick(worker);
+            if (!awaiting && rises_to_end(worker)) return CENI_WOKE;
+            continue;
+        }
+        if (ceni_futex_wait(&worker->word, word, moment) != CENI_TIMED_OUT) continue;
+        if (awaiting && stand_up(worker, false)) return CENI_WOKE_LATE;
+        if (!awaiting && ends_of_idleness(worker)) return CENI_WOKE_TO_END;
+        moment = CENI_FOREVER; /* it has been called just now, or stays */
+    }
+}
+
+static int64_t linger_moment(ceni_core *core)
+{
+    int64_t linger = core->crew->options.linger_ns;
+    ceni_core_lock(core);
+    bool may_be_too_many = core->threads > (core->min < core->target ? core->min : core->target);
+    ceni_core_unlock(core);
+    return may_be_too_many && linger > 0 ? ceni_clock_now() + linger : CENI_FOREVER;
+}
+
+ceni_woke ceni_worker_park(ceni_worker *worker, const cen_task *awaiting, int64_t moment)
+{
+    ceni_core *core = worker->core;
+    const cen_context_type *type = &core->crew->options.context;
+    if (type->before_pause) type->before_pause(type->argument, worker->context);
+    ceni_woke woke = CENI_WOKE_TO_END;
+    lain how = lie_down(worker, !awaiting);
+    bool look = how != STAYS_UP && !ceni_planted(crew_parks_without_look) && ceni_work_is_visible(core); /* after I2 */
+    if (how == ENDS && look && !ceni_planted(crew_ends_without_look)) ceni_call_one(core);
+    if (how == STAYS_UP || (how == LIES && look && stand_up(worker, true))) woke = CENI_WOKE;
+    else if (how == LIES) woke = sleep_until_called(worker, awaiting, awaiting ? moment : linger_moment(core));
+    worker->is_searching = woke != CENI_WOKE_TO_END;
+    if (type->after_resume) type->after_resume(type->argument, worker->context);
+    return woke;
+}
+
+void ceni_news_locked(ceni_core *core)
+{
+    for (ceni_list *link = core->parked_list.next; link != &core->parked_list; link = link->next)
+        wake(CENI_LIST_ENTRY(link, ceni_worker, link), CENI_WORD_NEWS);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shards of a ring and a chain.
+ *
+ *     put:  lock ▶ the ring has room and nothing is chained: cell, then tail ▶ unlock
+ *                  else: to the end of the chain
+ *     take: cas of head over a few numbers ▶ exchange of each of these cells
+ *           the ring is empty and something is chained: lock ▶ fill the ring up ▶ unlock
+ *
+ * Invariants
+ *  J1 A job is in one cell, or in one chain, and whoever exchanges it out, or
+ *     unlinks it under the lock, has it.
+ *  J2 Cells with numbers in [head, tail) were filled. The one who moves head over a
+ *     number empties its cell; if it finds it empty, a cancel was there before.
+ *  J3 A cell is filled again only when it is empty and head has passed its
+ *     number of the round before. One who has moved head and was stopped before it
+ *     emptied the cell keeps that cell, and the next goes to the chain.
+ *  J4 While something is chained, what comes later is chained behind it. So each
+ *     shard keeps its order, but for jobs among tasks.
+ *  J5 As D4 of the deque: one who put in and then looks for sleepers is seen by one
+ *     who lies down and then looks at tail and at the count of the chain; or sees it.
+ *  J6 `shut` is read under the lock under which the job becomes
+ *     visible: once shut has gone through all shards, nothing more comes.
+ *  J7 A task is in the chain of a shard if and only if its place says so, and place
+ *     is set to that, and from that to something else, under the lock of that shard
+ *     only: a worker that departs may have left it to another shard.
+ *
+ * The lock is tried and never waited for while another shard is free, so one who
+ * is stopped within holds up nobody. It is held for a few stores; what fills up
+ * moves a ring's worth at most.
+ *
+ * Order table
+ * [J1] lock    | exchange of lock   | acquire | J2 | the shard's plain fields, from who had it last | a chain half linked
+ * [J2] unlock  | store of lock      | release | J1 | likewise | likewise
+ * [J3] put     | store of the cell  | release | D3 in deque.h, which takes | the job's bytes | a worker runs what is half written
+ * [J4] put, fill | exchange of tail, of the count | seq_cst | J8, and the idle word, I1 in inside.h | that there is something | the job waits while a worker sleeps
+ * [J5] take    | cas of head        | acq_rel | itself, J7 | that these numbers are its own | two share a range, and each finds the other's cells empty; harmless, but slow
+ * [J7] put, look, take | load of head | acquire | J5 | that the cell's last number is passed | nothing alone: the cell itself is looked at
+ * [J8] look    | loads of tail, of the count | seq_cst | J4 | as J4; for a take, that cells before tail are filled | a take moves head over a cell that is not filled yet, whose job nobody finds
+ * [J9] posting | add, sub           | acq_rel, seq_cst | the load in stop.c | that the poster is done with the crew | the crew is freed under it
+ *
+ * Tested by tests/unit/crew/cancel_test.c, tests/explore/crew_injector_test.c.
+ */
+#include "crew/injector.h"
+
+#include "base/plant.h"
+#include "crew/deque.h"
+#include "crew/inside.h"
+#include "port/port.h"
+#include "sync/backoff.h"
+
+#include <stddef.h>
+
+/* ---- The lock ------------------------------------------------------------------------ */
+
+static bool try_lock(ceni_shard *shard)
+{
+    if (ceni_load_relaxed(&shard->lock)) return false; /* so that one who comes by does not take the line; carries nothing */
+    return ceni_exchange_acquire(&shard->lock, 1u) == 0; /* [J1] */
+}
+
+static void lock(ceni_shard *shard)
+{
+    ceni_backoff backoff = {0};
+    while (!try_lock(shard)) ceni_backoff_wait(&backoff);
+}
+
+static void unlock(ceni_shard *shard)
+{
+    ceni_store_release(&shard->lock, 0u); /* [J2] */
+}
+
+/* The caller's own shard, or the next that is free. */
+static ceni_shard *lock_any(ceni_injector *injector)
+{
+    uint32_t home = (uint32_t)ceni_thread_id() & (injector->count - 1);
+    for (uint32_t i = 0; i < injector->count; i++) {
+        ceni_shard *shard = &injector->shards[(home + i) & (injector->count - 1)];
+        if (try_lock(shard)) return shard;
+    }
+    lock(&injector->shards[home]);
+    return &injector->shards[home];
+}
+
+/* ---- The chains ------------------------------------------------------------------------ */
+
+/* Where a canceller looks first. That it is in this chain is written under this lock only (J7). */
+static void place(const ceni_shard *shard, cen_job *job, uint32_t cell)
+{
+    uint32_t where = CENI_PLACE(shard->number, cell);
+    ceni_store_relaxed(&CENI_TASK_OF_JOB(job)->place_, where); /* where to look, or under the lock; carries nothing */
+}
+
+/* A chained task has its neighbours in job_.next and outer_, which are its own to use until it runs. */
+static void chain_task(ceni_shard *shard, cen_job *job)
+{
+    cen_task *task = CENI_TASK_OF_JOB(job);
+    job->next = NULL;
+    task->outer_ = shard->last_task ? CENI_TASK_OF_JOB(shard->last_task) : NULL;
+    place(shard, job, CENI_CELL_CHAIN);
+    if (shard->last_task) shard->last_task->next = job;
+    else shard->first_task = job;
+    shard->last_task = job;
+}
+
+static void unchain_task(ceni_shard *shard, cen_job *job)
+{
+    cen_task *task = CENI_TASK_OF_JOB(job);
+    if (task->outer_) task->outer_->job_.next = job->next;
+    else shard->first_task = job->next;
+    if (job->next) CENI_TASK_OF_JOB(job->next)->outer_ = task->outer_;
+    else shard->last_task = task->outer_ ? &task->outer_->job_ : NULL;
+    task->outer_ = NULL;
+    place(shard, job, CENI_CELL_NONE);
+}
+
+static void chain_job(ceni_shard *shard, cen_job *job)
+{
+    job->next = NULL;
+    if (shard->last_job) shard->last_job->next = job;
+    else shard->first_job = job;
+    shard->last_job = job;
+}
+
+/* Tasks and jobs in turn, so that neither keeps the other. */
+static cen_job *unchain_any(ceni_shard *shard, uint32_t turn)
+{
+    cen_job *job = shard->first_task;
+    if (job && !(shard->first_job && (turn & 1))) {
+        unchain_task(shard, job);
+        return job;
+    }
+    job = shard->first_job;
+    shard->first_job = job->next;
+    if (!shard->first_job) shard->last_job = NULL;
+    return job;
+}
+
+static uint32_t chained(ceni_shard *shard)
+{
+    return ceni_load_relaxed(&shard->overflow); /* written under the lock that is held; carries nothing */
+}
+
+/* ---- Putting in ------------------------------------------------------------------------- */
+
+static bool has_room(ceni_shard *shard, uint32_t tail)
+{
+    if (tail - ceni_load_acquire(&shard->head) >= CENI_SHARD_CELLS) return false; /* [J7] */
+    return ceni_load_relaxed(&shard->cells[tail % CENI_SHARD_CELLS]) == NULL || /* J3; carries nothing */
+           ceni_planted(injector_overwrites);
+}
+
+/* Of a task that has begun nobody asks where it is. */
+static bool is_new(ceni_put what)
+{
+    return what == CENI_PUT_TASK || what == CENI_PUT_INSIDE;
+}
+
+static void count(ceni_shard *shard, ceni_put what, size_t more)
+{
+    if (what == CENI_PUT_MOVED || what == CENI_PUT_JOB) return;
+    _Atomic uint64_t *counter = what == CENI_PUT_AGAIN ? &shard->resumed : &shard->tasks;
+    ceni_store_relaxed(counter, ceni_load_relaxed(counter) + more); /* under the lock; carries nothing */
+}
+
+/* Under the lock, and not refused. */
+static void put_all(ceni_shard *shard, const ceni_load *load)
+{
+    uint32_t tail = ceni_load_relaxed(&shard->tail); /* its own, under the lock; carries nothing */
+    uint32_t more = chained(shard);
+    size_t i = 0;
+    for (; i < load->count && more == 0 && has_room(shard, tail); i++, tail++) {
+        cen_job *job = ceni_load_at(load, i);
+        if (is_new(load->what)) place(shard, job, tail % CENI_SHARD_CELLS);
+        ceni_store_release(&shard->cells[tail % CENI_SHARD_CELLS], job); /* [J3] */
+    }
+    if (i > 0) ceni_exchange_seq_cst(&shard->tail, tail); /* [J4] */
+    if (i == load->count) return;
+    for (; i < load->count; i++, more++) {
+        cen_job *job = ceni_load_at(load, i);
+        if (job->run == ceni_task_run) chain_task(shard, job);
+        else chain_job(shard, job);
+    }
+    ceni_exchange_seq_cst(&shard->overflow, more); /* [J4] */
+}
+
+static bool is_refused(ceni_shut shut, ceni_put what)
+{
+    if (what == CENI_PUT_TASK) return shut >= CENI_SHUT_OUTSIDE;
+    if (what == CENI_PUT_INSIDE) return shut >= CENI_SHUT_TASKS;
+    return what == CENI_PUT_JOB && shut >= CENI_SHUT_ALL;
+}
+
+ceni_shard *ceni_injector_put(ceni_injector *injector, const ceni_load *load, bool counted)
+{
+    ceni_shard *shard = lock_any(injector);
+    bool refused = is_refused(shard->shut, load->what);
+    if (!refused) {
+        if (counted) ceni_add_acq_rel(&shard->posting, 1u); /* [J9] */
+        count(shard, load->what, load->count);
+        put_all(shard, load);
+    }
+    unlock(shard);
+    return refused ? NULL : shard;
+}
+
+void ceni_injector_leave(ceni_shard *shard)
+{
+    ceni_sub_seq_cst(&shard->posting, 1u); /* [J9] */
+}
+
+void ceni_injector_shut(ceni_injector *injector, ceni_shut what)
+{
+    for (uint32_t i = 0; i < injector->count; i++) {
+        lock(&injector->shards[i]);
+        if (injector->shards[i].shut < what) injector->shards[i].shut = what;
+        unlock(&injector->shards[i]);
+    }
+}
+
+/* ---- Taking out -------------------------------------------------------------------------- */
+
+/* Moves what is chained to the ring, as much as it has room for. */
+static void fill_up(ceni_shard *shard)
+{
+    if (!try_lock(shard)) return; /* who has it fills up, or puts in */
+    uint32_t tail = ceni_load_relaxed(&shard->tail), more = chained(shard); /* under the lock; carries nothing */
+    uint32_t start = tail;
+    for (; more > 0 && has_room(shard, tail); tail++, more--) {
+        cen_job *job = unchain_any(shard, tail);
+        ceni_store_release(&shard->cells[tail % CENI_SHARD_CELLS], job); /* [J3] */
+    }
+    if (tail != start) {
+        ceni_exchange_seq_cst(&shard->tail, tail);     /* [J4] */
+        ceni_exchange_seq_cst(&shard->overflow, more); /* [J4] */
+    }
+    unlock(shard);
+}
+
+static uint32_t fair_part(uint32_t there, uint32_t workers, uint32_t most)
+{
+    uint32_t part = workers > 1 ? there / workers + 1 : there;
+    if (part > there) part = there;
+    return part < most ? part : most;
+}
+
+/* -1: there is something, but somebody else was first, or it was cancelled. */
+static int32_t take_from(ceni_shard *shard, uint32_t workers, cen_job **out, uint32_t most)
+{
+    uint32_t head = ceni_load_acquire(&shard->head), there = ceni_load_seq_cst(&shard->tail) - head; /* [J7] [J8] */
+    if ((int32_t)there <= 0) {
+        if (ceni_load_seq_cst(&shard->overflow) == 0) return (int32_t)there < 0 ? -1 : 0; /* [J8] */
+        fill_up(shard);
+        return -1;
+    }
+    uint32_t want = fair_part(there, workers, most), got = 0;
+    if (!ceni_cas_acq_rel(&shard->head, &head, head + want)) return -1; /* [J5] */
+    for (uint32_t i = 0; i < want; i++) {
+        cen_job *job = ceni_cell_take(&shard->cells[(head + i) % CENI_SHARD_CELLS]);
+        if (job) out[got++] = job;
+    }
+    return got > 0 ? (int32_t)got : -1;
+}
+
+uint32_t ceni_injector_take(ceni_injector *injector, uint32_t start, uint32_t workers, cen_job **out, uint32_t most)
+{
+    enum { TRIES = 4 }; /* then another shard, or another look by whoever looks */
+    for (uint32_t i = 0; i < injector->count; i++) {
+        ceni_shard *shard = &injector->shards[(start + i) & (injector->count - 1)];
+        int32_t got = -1;
+        for (int tries = 0; got < 0 && tries < TRIES; tries++) got = take_from(shard, workers, out, most);
+        if (got > 0) return (uint32_t)got;
+    }
+    return 0;
+}
+
+bool ceni_injector_has_any(ceni_injector *injector)
+{
+    for (uint32_t i = 0; i < injector->count; i++) {
+        ceni_shard *shard = &injector->shards[i];
+        /* The chain first: what leaves it is in the ring before it is counted out. */
+        bool late = ceni_planted(injector_looks_at_the_ring_first);
+        if (!late && ceni_load_seq_cst(&shard->overflow) != 0) return true; /* [J8] */
+        uint32_t tail = ceni_load_seq_cst(&shard->tail); /* [J8] */
+        if (tail != ceni_load_acquire(&shard->head)) return true; /* [J7] */
+        if (late && ceni_load_seq_cst(&shard->overflow) != 0) return true; /* [J8] */
+    }
+    return false;
+}
+
+static uint32_t place_of(cen_task *task)
+{
+    return ceni_load_relaxed(&task->place_); /* where to look, or under the lock; carries nothing */
+}
+
+static bool withdraw_chained(ceni_injector *injector, uint32_t number, cen_task *task)
+{
+    ceni_shard *shard = &injector->shards[number];
+    lock(shard);
+    bool here = place_of(task) == CENI_PLACE(number, CENI_CELL_CHAIN); /* J7 */
+    if (here) {
+        unchain_task(shard, &task->job_);
+        ceni_exchange_seq_cst(&shard->overflow, chained(shard) - 1); /* [J4] */
+    }
+    unlock(shard);
+    return here;
+}
+
+bool ceni_injector_withdraw(ceni_injector *injector, uint32_t number, cen_task *task)
+{
+    ceni_shard *shard = &injector->shards[number];
+    uint32_t place = place_of(task), cell = CENI_PLACE_CELL(place);
+    if (place == CENI_PLACE(number, CENI_CELL_CHAIN) && withdraw_chained(injector, number, task)) return true;
+    if (CENI_PLACE_QUEUE(place) == number && cell < CENI_SHARD_CELLS && ceni_cell_take_if(&shard->cells[cell], &task->job_))
+        return true;
+    for (cell = 0; cell < CENI_SHARD_CELLS; cell++)
+        if (ceni_cell_take_if(&shard->cells[cell], &task->job_)) return true;
+    return false;
+}

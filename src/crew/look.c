@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of a crew. */
+#include "crew/inside.h"
+
+static uint64_t read_count(_Atomic uint64_t *counter)
+{
+    return ceni_load_relaxed(counter); /* a number; carries nothing */
+}
+
+/* What has ended is read before what has begun, so that no difference is negative. */
+static void look(ceni_core *core, cen_crew_stats *out)
+{
+    uint32_t seats = ceni_setting(&core->seats);
+    uint64_t waits = 0, resumed = 0;
+    *out = (cen_crew_stats){.slow = read_count(&core->slow_count)};
+    ceni_core_lock(core);
+    out->finished = core->out_elsewhere;
+    out->lost = core->lost;
+    out->workers = core->target;
+    out->threads = core->threads;
+    out->idle = core->parked;
+    out->blocked = core->blocked;
+    out->is_stopped = ceni_load_relaxed(&core->closing) != 0; /* written under the mutex; carries nothing */
+    ceni_core_unlock(core);
+    for (uint32_t i = 0; i < seats; i++) {
+        ceni_worker *worker = ceni_worker_at(core, i);
+        out->finished += read_count(&worker->tasks_out);
+        resumed += read_count(&worker->resumed);
+    }
+    for (uint32_t i = 0; i < core->injector.count; i++) resumed += read_count(&core->injector.shards[i].resumed);
+    for (uint32_t i = 0; i < seats; i++) {
+        ceni_worker *worker = ceni_worker_at(core, i);
+        waits += read_count(&worker->waits);
+        out->running += ceni_load_relaxed(&worker->nested); /* a number; carries nothing */
+        out->stolen += read_count(&worker->stolen);
+        out->steps += read_count(&worker->steps);
+        out->submitted += read_count(&worker->tasks_in);
+    }
+    for (uint32_t i = 0; i < core->injector.count; i++) out->submitted += read_count(&core->injector.shards[i].tasks);
+    uint64_t left = out->submitted > out->finished ? out->submitted - out->finished : 0;
+    out->waiting = waits > resumed ? waits - resumed : 0;
+    if (out->running > left) out->running = left;
+    if (out->waiting > left - out->running) out->waiting = left - out->running;
+    out->queued = left - out->running - out->waiting;
+}
+
+cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
+{
+    if (!crew || !out) return CEN_INVALID;
+    cen_status status;
+    ceni_core *core = ceni_crew_core(crew, &status);
+    if (!core) return status;
+    look(core, out);
+    return CEN_OK;
+}
+
+size_t ceni_crew_snapshot(const void *object, ceni_reading *readings, size_t room)
+{
+    cen_crew_stats s;
+    if (cen_crew_look((cen_crew *)(uintptr_t)object, &s) != CEN_OK) return 0;
+    const ceni_reading all[] = {
+        {"submitted", (int64_t)s.submitted}, {"finished", (int64_t)s.finished}, {"queued", (int64_t)s.queued},
+        {"running", (int64_t)s.running},     {"waiting", (int64_t)s.waiting},   {"steps", (int64_t)s.steps},
+        {"stolen", (int64_t)s.stolen},       {"slow", (int64_t)s.slow},         {"lost", (int64_t)s.lost},
+        {"workers", s.workers},              {"threads", s.threads},            {"idle", s.idle},
+        {"blocked", s.blocked},
+    };
+    size_t count = sizeof all / sizeof *all;
+    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    return count;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making a crew, and making it anew in the child of a fork.
+ *
+ * What a process has of a crew is its core. A call that finds a core of another
+ * process, and may, makes one: whoever publishes first has won, and the other gives its
+ * own back, before it has a thread.
+ *
+ * Order table
+ * [N1] renew | cas of core | acq_rel | itself, the settings | the new core's fields | a caller finds it half made
+ *
+ * Tested by tests/unit/crew/new_test.c, tests/unit/crew/fork_test.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "crew/inside.h"
+
+#define DEFAULT_LINGER_NS INT64_C(10000000000)
+#define DEFAULT_TICK_NS INT64_C(1000000000)
+enum { MORE_AT_MOST = 64, LEAST_SHARDS = 2 };
+
+/* ---- Options -------------------------------------------------------------------------------- */
+
+static cen_status refuse(cen_error *error, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_crew_new: %s", what);
+}
+
+static cen_status check_numbers(const cen_crew_options *o, cen_error *error)
+{
+    if (o->workers > CEN_CREW_MOST) return refuse(error, "options.workers is more than CEN_CREW_MOST");
+    if (o->max > CEN_CREW_MOST) return refuse(error, "options.max is more than CEN_CREW_MOST");
+    uint32_t workers = o->workers ? o->workers : ceni_cpu_count();
+    if (o->max && o->max < workers) return refuse(error, "options.max is less than options.workers");
+    if (o->min > workers) return refuse(error, "options.min is more than options.workers");
+    if (o->linger_ns < CEN_OFF) return refuse(error, "options.linger_ns is negative");
+    if (o->tick_ns < 0) return refuse(error, "options.tick_ns is negative");
+    if (o->tick_ns > 0 && !o->context.on_tick) return refuse(error, "options.tick_ns needs options.context.on_tick");
+    if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");
+    if (o->slow && o->slow_ns == 0) return refuse(error, "options.slow needs options.slow_ns");
+    return CEN_OK;
+}
+
+static cen_status check_options(const cen_crew_options *o, cen_error *error)
+{
+    if (!o) return refuse(error, "options is NULL");
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_crew_new: options.size is %zu, not %zu; fill options with CEN_CREW_OPTIONS", o->size, sizeof *o);
+    if (o->cpu_count > 0 && !o->cpus) return refuse(error, "options.cpus is NULL, and options.cpu_count is not 0");
+    if (o->cpus && o->cpu_count == 0) return refuse(error, "options.cpus needs options.cpu_count");
+    if (o->on_fork != CEN_FORK_REFUSE && o->on_fork != CEN_FORK_RENEW) return refuse(error, "options.on_fork is no policy");
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
+        return refuse(error, "options.allocator lacks alloc or free");
+    return check_numbers(o, error);
+}
+
+static void fill_defaults(cen_crew_options *o)
+{
+    if (!o->workers) o->workers = ceni_cpu_count();
+    if (!o->min) o->min = o->workers;
+    if (!o->max) o->max = o->workers * 4 > o->workers + MORE_AT_MOST ? o->workers * 4 : o->workers + MORE_AT_MOST;
+    if (o->max > CEN_CREW_MOST) o->max = CEN_CREW_MOST;
+    if (!o->linger_ns) o->linger_ns = DEFAULT_LINGER_NS;
+    if (o->context.on_tick && !o->tick_ns) o->tick_ns = DEFAULT_TICK_NS;
+}
+
+/* ---- The core --------------------------------------------------------------------------------- */
+
+static uint32_t shard_count(void)
+{
+#ifdef CENI_WATCHED
+    return 1; /* one that is tried and taken is as good as two, and half as many schedules */
+#endif
+    uint32_t count = LEAST_SHARDS;
+    while (count < CENI_SHARDS_MOST && count < 2 * ceni_cpu_count()) count *= 2;
+    return count;
+}
+
+static ceni_core *make_core(cen_crew *crew, cen_runtime *runtime)
+{
+    const cen_allocator *allocator = crew->options.allocator;
+    uint32_t max = crew->options.max;
+    ceni_core *core = ceni_alloc(allocator, sizeof *core, _Alignof(ceni_core));
+    if (!core) return NULL;
+    core->injector.count = shard_count();
+    core->injector.shards = ceni_alloc(allocator, core->injector.count * sizeof(ceni_shard), _Alignof(ceni_shard));
+    core->workers = ceni_alloc(allocator, max * sizeof *core->workers, _Alignof(void *));
+    for (uint32_t i = 0; core->injector.shards && i < core->injector.count; i++) core->injector.shards[i].number = i;
+    core->max = max;
+    core->stack_size = crew->options.stack_size ? crew->options.stack_size : ceni_thread_stack_size();
+    core->crew = crew;
+    core->epoch = ceni_fork_epoch();
+    core->runtime = runtime;
+    core->target = crew->options.workers;
+    ceni_store_relaxed(&core->workers_guess, core->target); /* nobody knows the core yet; carries nothing */
+    core->min = crew->options.min;
+    ceni_list_init(&core->parked_list);
+    if (core->injector.shards && core->workers) return core;
+    ceni_free(allocator, core->workers, max * sizeof *core->workers, _Alignof(void *));
+    ceni_free(allocator, core->injector.shards, core->injector.count * sizeof(ceni_shard), _Alignof(ceni_shard));
+    ceni_free(allocator, core, sizeof *core, _Alignof(ceni_core));
+    return NULL;
+}
+
+/* Starts the first workers and waits until each has its context; what failed is in start_error. */
+static void start_workers(ceni_core *core)
+{
+    uint32_t count = core->min;
+    ceni_core_lock(core);
+    core->arriving = count;
+    ceni_core_unlock(core);
+    for (uint32_t i = 0; i < count; i++) {
+        ceni_core_lock(core);
+        ceni_worker *seat = ceni_seat_claim_locked(core);
+        if (seat) ceni_update_locked(core, 1);
+        else if (core->arriving > 0) core->arriving--; /* in a child, a submit may have started one of them */
+        if (!seat && core->start_error.status == CEN_OK)
+            ceni_error_set(&core->start_error, CEN_NO_MEMORY, 0, "there is no memory for a worker of crew \"%s\"",
+                           core->crew->name);
+        ceni_core_unlock(core);
+        if (seat) ceni_thread_begin(core, seat);
+    }
+    ceni_core_lock(core);
+    while (core->arriving > 0) {
+        uint32_t turns = ceni_load_relaxed(&core->turns); /* written under the mutex; carries nothing */
+        ceni_core_unlock(core);
+        ceni_futex_wait(&core->turns, turns, CENI_FOREVER);
+        ceni_core_lock(core);
+    }
+    ceni_core_unlock(core);
+}
+
+/* ---- In the child of a fork ------------------------------------------------------------------ */
+
+static ceni_core *renew(cen_crew *crew, ceni_core *old, cen_status *status)
+{
+    cen_runtime *runtime;
+    *status = ceni_runtime_join(NULL, &runtime);
+    if (*status != CEN_OK) return NULL;
+    ceni_core *core = make_core(crew, runtime), *expected = old;
+    if (core) {
+        core->older = old;
+        if (ceni_cas_acq_rel(&crew->core, &expected, core)) { /* [N1] */
+            ceni_directory_join(ceni_directory_process(), &crew->entry);
+            ceni_clocks_start(core);
+            start_workers(core); /* what cannot be started now is tried again with the next submit */
+            return core;
+        }
+        core->older = NULL;
+        ceni_core_discard(core);
+    }
+    ceni_runtime_leave(runtime);
+    *status = CEN_NO_MEMORY;
+    return core ? expected : NULL;
+}
+
+ceni_core *ceni_crew_core_renewed(cen_crew *crew, cen_status *status)
+{
+    ceni_core *core = ceni_setting(&crew->core);
+    *status = CEN_FORKED;
+    /* A stopped one stays as it is; a setting. */
+    if (crew->options.on_fork == CEN_FORK_REFUSE || ceni_setting(&core->closing)) return NULL;
+    return core->epoch == ceni_fork_epoch() ? core : renew(crew, core, status);
+}
+
+/* ---- The executor ------------------------------------------------------------------------------ */
+
+void ceni_post_elsewhere(cen_job *job)
+{
+    cen_executor *own = cen_runtime_executor(NULL);
+    own->post(own, job);
+}
+
+static void post(cen_executor *executor, cen_job *job)
+{
+    cen_status status;
+    ceni_core *core = ceni_crew_core((cen_crew *)(void *)executor, &status);
+    if (!core) {
+        ceni_post_elsewhere(job);
+        return;
+    }
+    ceni_worker *worker = ceni_worker_here();
+    if (worker && worker->core == core && !worker->is_ending && ceni_deque_push(&worker->deque, job)) {
+        ceni_call_one(core);
+        return;
+    }
+    ceni_load load = {.what = CENI_PUT_JOB, .count = 1, .job = job};
+    ceni_shard *home = ceni_injector_put(&core->injector, &load, true);
+    if (!home) {
+        ceni_post_elsewhere(job);
+        return;
+    }
+    ceni_call_one(core);
+    ceni_injector_leave(home); /* the last touch of the crew */
+}
+
+cen_executor *cen_crew_executor(cen_crew *crew)
+{
+    return crew ? &crew->executor : NULL;
+}
+
+/* ---- Making one ----------------------------------------------------------------------------------- */
+
+static cen_status make_crew(const cen_crew_options *o, cen_crew **out)
+{
+    cen_crew *crew = ceni_alloc(o->allocator, sizeof *crew, _Alignof(cen_crew));
+    if (!crew) return CEN_NO_MEMORY;
+    crew->executor.post = post;
+    crew->options = *o;
+    fill_defaults(&crew->options);
+    crew->cpu_count = o->cpu_count;
+    if (o->cpu_count > 0) {
+        crew->cpus = ceni_alloc(o->allocator, o->cpu_count * sizeof *crew->cpus, _Alignof(uint32_t));
+        if (!crew->cpus) {
+            ceni_free(o->allocator, crew, sizeof *crew, _Alignof(cen_crew));
+            return CEN_NO_MEMORY;
+        }
+        memcpy(crew->cpus, o->cpus, o->cpu_count * sizeof *crew->cpus);
+    }
+    snprintf(crew->name, sizeof crew->name, "%s", o->name ? o->name : "crew");
+    crew->entry = (ceni_entry){.kind = "crew", .name = crew->name, .snapshot = ceni_crew_snapshot, .object = crew};
+    *out = crew;
+    return CEN_OK;
+}
+
+/* The first worker that could not be had ends them all. */
+static cen_status begin(cen_crew *crew, ceni_core *core, cen_error *error)
+{
+    ceni_clocks_start(core);
+    ceni_directory_join(ceni_directory_process(), &crew->entry);
+    start_workers(core);
+    if (core->start_error.status == CEN_OK) return CEN_OK;
+    cen_error why = core->start_error;
+    cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL);
+    cen_crew_free(crew);
+    return ceni_error_set(error, why.status, why.code, "cen_crew_new: %s", why.text);
+}
+
+cen_status cen_crew_new(const cen_crew_options *o, cen_crew **out, cen_error *error)
+{
+    if (!out) return refuse(error, "out is NULL");
+    cen_status status = check_options(o, error);
+    if (status != CEN_OK) return status;
+    cen_runtime *runtime;
+    cen_crew *crew = NULL;
+    status = ceni_runtime_join(o->runtime, &runtime);
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_crew_new: no runtime: %s", cen_status_text(status));
+    if (ceni_runtime_is_manual(runtime)) {
+        status = refuse(error, "options.runtime is manual, and a crew needs one that keeps time by itself");
+        goto undo_join;
+    }
+    status = make_crew(o, &crew);
+    if (status != CEN_OK) goto no_memory;
+    ceni_core *core = make_core(crew, runtime);
+    if (!core) {
+        ceni_crew_release(crew);
+        status = CEN_NO_MEMORY;
+        goto no_memory;
+    }
+    ceni_setting_put(&crew->core, core);
+    status = begin(crew, core, error);
+    if (status == CEN_OK) *out = crew;
+    return status;
+
+no_memory:
+    ceni_error_set(error, status, 0, "cen_crew_new: there is no memory for it");
+undo_join:
+    ceni_runtime_leave(runtime);
+    return status;
+}

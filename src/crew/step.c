@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running a task: a step, and how it goes on. The states are drawn in task.c.
+ *
+ * Invariants
+ *  K2 A task that waits is put into a queue once, by whoever has it then: the one who moves
+ *     WAITING to READY; or the one who was binding, or asking, and finds GOES_ON.
+ *  K5 A step is entered with the task as the current owner, and no other; a task that
+ *     awaits has put its record away meanwhile (await.c).
+ *
+ * The naive suspension puts the task away after it has told the future where to
+ * come back to: the future is done at once on another thread, and two workers run one task.
+ * Here the task is its worker's until WAITING is there, and nothing of it is touched after that.
+ *
+ * Order table
+ * [K3] resume, bind | cas of the state | acq_rel | itself, A1 in ask.c | who puts it into the queue, and what the task has | it runs twice at a time, or never again
+ * [K6] bind       | exchange of the state | seq_cst | A5 A6 in ask.c | that it is about to wait | it waits, and nobody has seen that it was asked to end
+ * [K7] run, queue | store of the state | release | K8, K2 in task.c | for a canceller: what the step before has done | it cancels a future of long ago
+ * [K8] resume     | load of the state  | acquire | K7 | whether it awaits on its worker | it is told in the wrong way
+ *
+ * Tested by tests/unit/crew/wait_test.c, tests/unit/crew/lost_test.c, tests/explore/crew_task_test.c.
+ */
+#include "base/error.h"
+#include "base/plant.h"
+#include "crew/inside.h"
+#include "sync/future.h"
+
+/* ---- Going on ----------------------------------------------------------------------------------- */
+
+void ceni_task_push(ceni_core *core, cen_task *task)
+{
+    ceni_worker *worker = ceni_worker_of(core);
+    ceni_load load = {.what = CENI_PUT_AGAIN, .count = 1, .job = &task->job_};
+    ceni_shard *home = NULL;
+    bool counted = !worker && !ceni_planted(crew_poster_uncounted);
+    if (!worker || !ceni_deque_push(&worker->deque, &task->job_)) home = ceni_injector_put(&core->injector, &load, counted);
+    else ceni_count_up(&worker->resumed);
+    ceni_call_one(core);
+    if (home && counted) ceni_injector_leave(home); /* the last touch of the crew */
+}
+
+/* What the task waits for is done: called by whoever has done it, on any thread. */
+void ceni_task_resume(cen_executor *executor, cen_job *job)
+{
+    (void)job;
+    cen_task *task = CENI_TASK_OF_EXECUTOR(executor);
+    if (ceni_load_acquire(&task->state_) == CENI_TASK_RUNNING) { /* [K8]: it awaits, on its worker */
+        ceni_worker_tell(task->worker_, task);
+        return;
+    }
+    uint32_t state = CENI_TASK_WAITING;
+    while (!ceni_cas_acq_rel(&task->state_, &state, /* [K3] */
+                             (uint32_t)(state == CENI_TASK_WAITING ? CENI_TASK_READY : CENI_TASK_GOES_ON))) {}
+    if (state == CENI_TASK_WAITING || (state == CENI_TASK_ASKING && ceni_planted(crew_resumed_by_two))) ceni_task_go_on(task);
+}
+
+/* ---- A step ----------------------------------------------------------------------------------------- */
+
+cen_next cen_task_done(cen_task *task, void *value)
+{
+    task->future.status = CEN_OK;
+    task->future.value = value;
+    return CEN_NEXT_OVER;
+}
+
+cen_next cen_task_fail(cen_task *task, const cen_error *error)
+{
+    cen_future *future = &task->future;
+    future->status = error && error->status != CEN_OK ? error->status : CEN_DRIVER;
+    future->code = error ? error->code : 0;
+    future->value = NULL;
+    if (future->error && error) {
+        if (future->error != error) *future->error = *error;
+        future->error->status = future->status;
+    } else {
+        ceni_error_set(future->error, future->status, future->code, "%s", cen_status_text(future->status));
+    }
+    return CEN_NEXT_OVER;
+}
+
+cen_next cen_task_yield(cen_task *task, cen_step next)
+{
+    task->step_ = next;
+    return CEN_NEXT_AGAIN;
+}
+
+cen_next cen_task_wait(cen_task *task, cen_future *future, cen_step next)
+{
+    task->step_ = next;
+    task->awaits_ = future;
+    return CEN_NEXT_WAIT;
+}
+
+static void never(cen_future *future)
+{
+    (void)future; /* the task's own executor never runs the future's job */
+}
+
+/* While it runs, the task is the current owner, and what the watchdog watches. */
+static cen_next run_step(ceni_worker *worker, cen_task *task)
+{
+    const cen_observer *observer = &worker->core->crew->options.observer;
+    uint64_t below = worker->step;
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_RUNNING); /* [K7] */
+    if (observer->began) observer->began(observer->argument, task);
+    ceni_count_up(&worker->steps);
+    worker->step = ceni_load_relaxed(&worker->steps); /* its own; carries nothing */
+    ceni_step_begins(worker, task);
+    ceni_owner_begin(worker, task);
+    ceni_rank_expect_none("a step of a task");
+    cen_next next = task->step_(task);
+    if (!ceni_fork_is(worker->core->epoch)) {
+        worker->is_away = true;
+        return next;
+    }
+    ceni_owner_finish(worker, task);
+    if (worker->blocking > 0) ceni_close_sections(worker);
+    ceni_step_ends(worker);
+    worker->step = below;
+    return next;
+}
+
+static bool is_promised(cen_future *future)
+{
+    return future && !ceni_future_is_fresh(future);
+}
+
+/* The future knows where to come back to. From WAITING on the task is somebody else's. */
+static void let_wait(cen_task *task, bool asked)
+{
+    uint32_t state = CENI_TASK_BINDING;
+    if (!asked && ceni_cas_acq_rel(&task->state_, &state, (uint32_t)CENI_TASK_WAITING)) return; /* [K3] */
+    while (state != CENI_TASK_GOES_ON)
+        if (ceni_cas_acq_rel(&task->state_, &state, (uint32_t)CENI_TASK_ASKING)) { /* [K3] */
+            ceni_task_cut_short(task);
+            return;
+        }
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY); /* [K7] */
+    ceni_task_go_on(task);
+}
+
+/* False: it cannot, and has failed. */
+static bool begin_to_wait(ceni_worker *worker, cen_task *task)
+{
+    const cen_observer *observer = &worker->core->crew->options.observer;
+    cen_future *future = task->awaits_;
+    task->executor_.post = ceni_task_resume;
+    ceni_exchange_seq_cst(&task->state_, (uint32_t)CENI_TASK_BINDING); /* [K6] */
+    bool asked = ceni_task_is_asked(task);
+    bool own = future == &task->future; /* it would be done when the task is over, and the task over when it is done */
+    if (own || !is_promised(future) || cen_future_then(future, &task->executor_, never) != CEN_OK) {
+        ceni_task_set_failure(task, CEN_MISUSE,
+                              "would have waited for a future that nobody promised, or that somebody else waits for");
+        return false;
+    }
+    if (observer->paused) observer->paused(observer->argument, task, CEN_NEXT_WAIT);
+    ceni_count_up(&worker->waits);
+    let_wait(task, asked);
+    return true;
+}
+
+/* Behind all that this worker has. */
+static void put_behind(ceni_worker *worker, cen_task *task)
+{
+    const cen_observer *observer = &worker->core->crew->options.observer;
+    if (observer->paused) observer->paused(observer->argument, task, CEN_NEXT_AGAIN);
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY); /* [K7] */
+    if (!ceni_deque_push(&worker->deque, &task->job_)) {
+        ceni_load load = {.what = CENI_PUT_MOVED, .count = 1, .job = &task->job_};
+        ceni_injector_put(&worker->core->injector, &load, false);
+    }
+    ceni_call_one(worker->core);
+}
+
+static void set_depth(ceni_worker *worker, uint32_t depth)
+{
+    worker->depth = depth;
+    ceni_store_relaxed(&worker->nested, depth); /* for whoever looks; carries nothing */
+}
+
+static void go_on(ceni_worker *worker, cen_task *task, cen_next next)
+{
+    if (next == CEN_NEXT_AGAIN && task->step_) {
+        put_behind(worker, task);
+        return;
+    }
+    if (next == CEN_NEXT_WAIT && task->step_) {
+        if (begin_to_wait(worker, task)) return;
+    } else if (next != CEN_NEXT_OVER) {
+        ceni_task_set_failure(task, CEN_MISUSE, "had a step that did not say how to go on");
+    }
+    ceni_task_over(worker, task);
+}
+
+void ceni_task_run(cen_job *job)
+{
+    cen_task *task = CENI_TASK_OF_JOB(job), *outer;
+    ceni_worker *worker = ceni_worker_here();
+    ceni_core *core = worker->core;
+    /* Written by who has submitted it, and the queue has brought it; carries nothing. */
+    bool begun = ceni_load_relaxed(&task->state_) != CENI_TASK_QUEUED;
+    if (!begun && ceni_load_relaxed(&core->closing) == CEN_STOP_DROP) { /* the stopper looks too; carries nothing */
+        ceni_task_over_elsewhere(core, task, CEN_CLOSED, true);
+        return;
+    }
+    outer = worker->task;
+    if (outer) task->outer_ = outer;
+    task->marks_ = outer ? task->marks_ | CENI_MARK_NESTED : task->marks_ & ~(uint32_t)CENI_MARK_NESTED;
+    worker->task = task;
+    set_depth(worker, worker->depth + 1);
+    cen_next next = run_step(worker, task);
+    if (worker->is_away) return;
+    /* Observers and an inline `done` are in no task, and must not take the one below for theirs: it awaits something. */
+    worker->task = NULL;
+    if (outer) worker->under_job = outer;
+    go_on(worker, task, next); /* it may be gone */
+    if (outer) {
+        worker->task = outer;
+        worker->under_job = NULL;
+    }
+    set_depth(worker, worker->depth - 1);
+}
+
+/* The step on top has ended its thread, and with it those that awaited something below it. */
+void ceni_task_lost(ceni_worker *worker)
+{
+    cen_task *task = worker->task;
+    if (worker->blocking > 0) ceni_close_sections(worker);
+    if (task) {
+        ceni_owner_finish(worker, task);
+        ceni_step_ends(worker);
+    } else {
+        task = worker->under_job;
+        if (task) ceni_await_abandon(task);
+    }
+    worker->task = worker->under_job = NULL;
+    for (cen_task *outer; task && !ceni_planted(crew_loses_the_task); task = outer) {
+        outer = ceni_task_outer(task);
+        ceni_task_set_failure(task, CEN_MISUSE, "ended the thread that ran it");
+        ceni_task_over(worker, task);
+        if (outer) ceni_await_abandon(outer);
+    }
+    set_depth(worker, 0);
+}

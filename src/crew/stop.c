@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a crew.
+ *
+ *     open ──stop──▶ shut to outsiders (drain), or to all tasks (drop)
+ *          ──as many tasks out as in──▶ sealed, over ──▶ workers run what jobs are left, and depart ──▶ free
+ *
+ * Invariants
+ *  S1 Once outsiders are shut out, a task comes in only while another is inside,
+ *     and is counted in before that one is counted out. Whoever reads all the counts
+ *     of those out, and then of those in, and finds them equal, has found a moment in which there
+ *     was none; and there will be none.
+ *  S2 Over is set when all gates are sealed. From then on workers look until they
+ *     find nothing, and end. A job that comes later goes to the process' own runtime.
+ *  S3 A thread that put something in from outside, because a future was done, is counted in
+ *     its shard until it touches the crew no more.
+ *
+ * The naive end counts tasks in one word, which every submit and every end changes:
+ * two processors then pass that line to and fro, and it costs more than all the rest.
+ *
+ * Order table
+ * [S1] count | load of the outs | acquire | K4 in task.c | that those tasks were counted in, and are the program's | a task that is being told is taken for one that was
+ * [S2] posters | load of posting | acquire | J9 in injector.c | that they are done | the crew is freed under one
+ * [S3] drop  | load of seats | seq_cst | T1 in threads.c | the deques there are | what has not begun is told later, by a worker
+ * [S4] drop  | store of the state | release | K2 in task.c | that it is nobody's to cancel | its alarm looks for it for ever
+ *
+ * Tested by tests/unit/crew/stop_test.c, tests/explore/crew_stop_test.c.
+ */
+#include "base/alloc.h"
+#include "base/plant.h"
+#include "crew/inside.h"
+#include "port/deadline.h"
+#include "sync/backoff.h"
+
+enum { DEFAULT_PATIENCE_S = 30, LOOK_AGAIN_NS = 1000000 };
+
+/* ---- Counting ------------------------------------------------------------------------------ */
+
+static uint64_t read_count(_Atomic uint64_t *counter)
+{
+    return ceni_load_relaxed(counter); /* a number, or ordered by S1; carries nothing */
+}
+
+static uint64_t tasks_out_locked(ceni_core *core)
+{
+    uint64_t out = core->out_elsewhere;
+    uint32_t seats = ceni_setting(&core->seats);
+    for (uint32_t i = 0; i < seats; i++) out += ceni_load_acquire(&ceni_worker_at(core, i)->tasks_out); /* [S1] */
+    return out;
+}
+
+static uint64_t tasks_in(ceni_core *core)
+{
+    uint64_t in = 0;
+    uint32_t seats = ceni_setting(&core->seats);
+    for (uint32_t i = 0; i < core->injector.count; i++) in += read_count(&core->injector.shards[i].tasks);
+    for (uint32_t i = 0; i < seats; i++) in += read_count(&ceni_worker_at(core, i)->tasks_in);
+    return in;
+}
+
+static uint64_t live_locked(ceni_core *core)
+{
+    uint64_t early = ceni_planted(crew_counts_ins_first) ? tasks_in(core) : 0;
+    uint64_t out = tasks_out_locked(core); /* first: S1 */
+    return (early ? early : tasks_in(core)) - out;
+}
+
+/* ---- Dropping ------------------------------------------------------------------------------- */
+
+/* What has not begun fails; the rest is put back. None of them is QUEUED any more when the first is told: a `done` that
+ * cancels another of them would look for it for ever. */
+static void drop(ceni_core *core, cen_job **jobs, uint32_t count)
+{
+    uint32_t dropped = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        cen_task *task = jobs[i]->run == ceni_task_run ? CENI_TASK_OF_JOB(jobs[i]) : NULL;
+        if (task && ceni_load_relaxed(&task->state_) == CENI_TASK_QUEUED) { /* the queue has brought it; carries nothing */
+            ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [S4] */
+            jobs[dropped++] = jobs[i];
+            continue;
+        }
+        /* Another stop may have come to the end of the crew meanwhile, and its workers be gone: jobs are refused then. */
+        ceni_load load = {.what = task ? CENI_PUT_MOVED : CENI_PUT_JOB, .count = 1, .job = jobs[i]};
+        if (!ceni_injector_put(&core->injector, &load, false)) ceni_post_elsewhere(jobs[i]);
+    }
+    if (dropped < count) ceni_call_one(core);
+    for (uint32_t i = 0; i < dropped; i++) ceni_task_over_elsewhere(core, CENI_TASK_OF_JOB(jobs[i]), CEN_CLOSED, true);
+}
+
+/* All that is queued now: workers drop what comes to them later. */
+static void drop_queued(ceni_core *core)
+{
+    cen_job *jobs[CENI_BATCH];
+    uint32_t seats = ceni_load_seq_cst(&core->seats); /* [S3] */
+    ceni_core_lock(core);
+    uint64_t left = live_locked(core) + CENI_BATCH; /* what is put back comes round: no more than there can be */
+    ceni_core_unlock(core);
+    for (uint32_t got = 1; got > 0 && left > 0; left = left > got ? left - got : 0) {
+        got = ceni_injector_take(&core->injector, 0, 1, jobs, CENI_BATCH);
+        drop(core, jobs, got);
+    }
+    for (uint32_t i = 0; i < seats; i++)
+        for (uint32_t got = 1; got > 0;) {
+            got = ceni_deque_steal(&ceni_worker_at(core, i)->deque, jobs, CENI_BATCH);
+            drop(core, jobs, got);
+        }
+}
+
+/* ---- Stopping --------------------------------------------------------------------------------- */
+
+static void shut(ceni_core *core, cen_stop how)
+{
+    ceni_core_lock(core);
+    bool first = ceni_load_relaxed(&core->closing) == 0; /* written under the mutex; carries nothing */
+    if (first) core->stop_base = tasks_out_locked(core);
+    bool drops = ceni_load_relaxed(&core->closing) == CEN_STOP_DROP; /* likewise; carries nothing */
+    if (!drops) ceni_setting_put(&core->closing, (uint32_t)how);
+    ceni_core_unlock(core);
+    ceni_injector_shut(&core->injector, how == CEN_STOP_DROP ? CENI_SHUT_TASKS : CENI_SHUT_OUTSIDE);
+    if (how == CEN_STOP_DROP) drop_queued(core);
+}
+
+static bool threads_are_gone_locked(ceni_core *core)
+{
+    return core->threads == 0 && core->alarms == 0;
+}
+
+/* Waits until `is_so`, under the mutex, which is held before and afterwards. False: too late. */
+static bool wait_locked(ceni_core *core, bool (*is_so)(ceni_core *core), int64_t moment)
+{
+    while (!is_so(core)) {
+        uint32_t turns = ceni_load_relaxed(&core->turns); /* written under the mutex; carries nothing */
+        ceni_core_unlock(core);
+        ceni_woken woken = ceni_futex_wait(&core->turns, turns, moment);
+        ceni_core_lock(core);
+        if (woken == CENI_TIMED_OUT) return is_so(core);
+    }
+    return true;
+}
+
+static bool nothing_lives_locked(ceni_core *core)
+{
+    return live_locked(core) == 0;
+}
+
+/* Tasks that are within a stop, and those below them, are waited for by none. Returns how many of this worker were. */
+static uint32_t count_stopping(ceni_worker *worker, uint32_t tasks)
+{
+    ceni_core *core = worker->core;
+    ceni_core_lock(core);
+    uint32_t before = worker->stopping;
+    worker->stopping = tasks;
+    core->stopping += tasks - before;
+    ceni_turn_locked(core);
+    ceni_core_unlock(core);
+    return before;
+}
+
+void ceni_stop_abandon(ceni_worker *worker)
+{
+    if (worker->stopping) count_stopping(worker, 0);
+}
+
+/* A worker runs others meanwhile, as in cen_await. When there are none it looks again
+ * every now and then: what is resumed may find no other worker that could run it. */
+static bool wait_inside(ceni_worker *worker, int64_t moment)
+{
+    ceni_core *core = worker->core;
+    uint32_t before = count_stopping(worker, worker->depth);
+    for (bool alone = false;;) {
+        ceni_core_lock(core);
+        alone = live_locked(core) <= core->stopping;
+        uint32_t turns = ceni_load_relaxed(&core->turns); /* written under the mutex; carries nothing */
+        ceni_core_unlock(core);
+        int64_t now = ceni_clock_now();
+        if (alone || now >= moment) {
+            count_stopping(worker, before);
+            return alone;
+        }
+        if (ceni_await_help_one(worker)) {
+            if (worker->is_away) return false; /* in a child that it forked */
+            continue;
+        }
+        cen_blocking_begin();
+        ceni_futex_wait(&core->turns, turns, moment - now > LOOK_AGAIN_NS ? now + LOOK_AGAIN_NS : moment);
+        cen_blocking_end();
+    }
+}
+
+void ceni_make_over(ceni_core *core)
+{
+    ceni_injector_shut(&core->injector, CENI_SHUT_ALL);
+    ceni_core_lock(core);
+    bool first = !core->over;
+    core->over = true;
+    ceni_update_locked(core, 0);
+    ceni_news_locked(core);
+    ceni_core_unlock(core);
+    if (first) ceni_clocks_stop(core);
+}
+
+bool ceni_look_for_the_end_locked(ceni_core *core)
+{
+    if (ceni_load_relaxed(&core->closing) == 0) return false; /* written under the mutex; carries nothing */
+    ceni_turn_locked(core);
+    return core->ends_itself && !core->over && live_locked(core) == 0;
+}
+
+/* Whoever counts the last one out may be no worker: the crew stays until it has made it over. */
+void ceni_count_out_elsewhere(ceni_core *core, bool dropped)
+{
+    ceni_core_lock(core);
+    core->out_elsewhere++;
+    core->dropped += dropped;
+    ceni_turn_locked(core);
+    bool ends = ceni_look_for_the_end_locked(core) && !ceni_planted(crew_cancel_leaves_it_open);
+    core->alarms += ends;
+    ceni_core_unlock(core);
+    if (!ends) return;
+    ceni_make_over(core);
+    ceni_core_lock(core);
+    core->alarms--;
+    ceni_turn_locked(core);
+    ceni_core_unlock(core);
+}
+
+void ceni_look_for_the_end(ceni_core *core)
+{
+    ceni_core_lock(core);
+    bool ends = ceni_look_for_the_end_locked(core);
+    ceni_core_unlock(core);
+    if (ends) ceni_make_over(core);
+}
+
+static void await_posters(ceni_core *core)
+{
+    ceni_backoff backoff = {0};
+    for (uint32_t i = 0; i < core->injector.count; i++)
+        while (ceni_load_acquire(&core->injector.shards[i].posting) != 0) ceni_backoff_wait(&backoff); /* [S2] */
+}
+
+static void fill_report(ceni_core *core, cen_crew_report *report)
+{
+    cen_crew_stats stats;
+    if (!report) return;
+    cen_crew_look(core->crew, &stats);
+    ceni_core_lock(core);
+    *report = (cen_crew_report){.finished = tasks_out_locked(core) - core->stop_base - core->dropped, .dropped = core->dropped};
+    ceni_core_unlock(core);
+    uint64_t left = stats.submitted - stats.finished;
+    report->waiting = stats.waiting < left ? stats.waiting : left;
+    report->queued = stats.queued < left - report->waiting ? stats.queued : left - report->waiting;
+    report->running = left - report->waiting - report->queued;
+}
+
+/* Nothing lives, and nothing will. */
+static bool end_workers(ceni_core *core, int64_t moment)
+{
+    ceni_make_over(core);
+    ceni_core_lock(core);
+    bool gone = wait_locked(core, threads_are_gone_locked, moment);
+    ceni_core_unlock(core);
+    if (gone) await_posters(core);
+    return gone;
+}
+
+cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report)
+{
+    if (!crew || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)) return CEN_INVALID;
+    ceni_core *core = ceni_setting(&crew->core);
+    if (!ceni_fork_is(core->epoch)) return CEN_FORKED;
+    deadline = ceni_deadline_or(deadline, cen_in_s(DEFAULT_PATIENCE_S));
+    int64_t moment = ceni_deadline_moment(deadline, ceni_clock_now());
+    ceni_worker *inside = ceni_worker_of(core);
+    bool ended;
+    shut(core, how);
+    if (inside) {
+        ended = wait_inside(inside, moment);
+        if (inside->is_away) return CEN_FORKED;
+        ceni_core_lock(core);
+        core->ends_itself = true; /* with the task that called this, or with what it could not wait for */
+        ceni_core_unlock(core);
+    } else {
+        ceni_core_lock(core);
+        ended = wait_locked(core, nothing_lives_locked, moment);
+        ceni_core_unlock(core);
+    }
+    if (!ended) shut(core, CEN_STOP_DROP);
+    if (ended && !inside) ended = end_workers(core, moment);
+    fill_report(core, report);
+    return ended ? CEN_OK : CEN_TIMEOUT;
+}
+
+/* ---- Freeing ------------------------------------------------------------------------------------ */
+
+void ceni_core_discard(ceni_core *core)
+{
+    const cen_allocator *allocator = core->crew->options.allocator;
+    for (uint32_t i = 0; i < core->max; i++)
+        ceni_free(allocator, ceni_worker_at(core, i), sizeof(ceni_worker), _Alignof(ceni_worker));
+    ceni_free(allocator, core->workers, core->max * sizeof *core->workers, _Alignof(void *));
+    ceni_free(allocator, core->injector.shards, core->injector.count * sizeof(ceni_shard), _Alignof(ceni_shard));
+    ceni_free(allocator, core, sizeof *core, _Alignof(ceni_core));
+}
+
+void ceni_crew_release(cen_crew *crew)
+{
+    const cen_allocator *allocator = crew->options.allocator;
+    for (ceni_core *core = ceni_setting(&crew->core), *older; core; core = older) {
+        older = core->older;
+        ceni_core_discard(core);
+    }
+    ceni_free(allocator, crew->cpus, crew->cpu_count * sizeof *crew->cpus, _Alignof(uint32_t));
+    ceni_free(allocator, crew, sizeof *crew, _Alignof(cen_crew));
+}
+
+cen_status cen_crew_free(cen_crew *crew)
+{
+    if (!crew) return CEN_OK;
+    ceni_core *core = ceni_setting(&crew->core);
+    ceni_worker *worker = ceni_worker_here();
+    bool inside = worker && worker->core->crew == crew;
+    if (ceni_fork_is(core->epoch)) {
+        if (inside) return CEN_MISUSE;
+        ceni_core_lock(core);
+        bool busy = !core->over || !threads_are_gone_locked(core);
+        ceni_core_unlock(core);
+        if (busy) return CEN_BUSY;
+        await_posters(core);
+        if (core->somebody_ended) ceni_thread_join(&core->ended);
+        ceni_directory_leave(ceni_directory_process(), &crew->entry);
+        ceni_runtime_leave(core->runtime);
+    }
+    ceni_crew_release(crew);
+    return CEN_OK;
+}

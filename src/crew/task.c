@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tasks: how they are submitted, taken back, and end. What runs them: step.c.
+ *
+ *     FREE ──submit──▶ QUEUED ──taken by a worker──▶ RUNNING ──over──▶ FREE, and the future is done
+ *                      QUEUED ──withdrawn──▶ FREE                (cancel, deadline, drop)
+ *     RUNNING ──yield──▶ READY ──taken──▶ RUNNING
+ *     RUNNING ──wait───▶ BINDING ──▶ WAITING ──the future is done──▶ READY
+ *                        BINDING, ASKING ──the future is done──▶ GOES_ON ──▶ READY, by who was binding or asking   (ask.c)
+ *
+ * Invariants
+ *  K1 Who has a task is who took it out of its cell or chain: a worker, which runs it,
+ *     or one who withdraws it. The state says what others may try, and decides
+ *     nothing between these two.
+ *  K3 It is counted as in before anybody can take it, and as out after its future
+ *     was told. So when as many are out as in, and nothing can be submitted, no task is
+ *     the library's any more.
+ *  K4 Its future is completed last. What is touched after that is the worker's own.
+ *
+ * Order table
+ * [K1] end, undo  | store of the state | release | K2 | that it is nobody's to take back | an alarm looks for it for ever
+ * [K2] withdraw, cancel | load of the state | acquire | K1, K7 in step.c | what the step before has done | it cancels a future of long ago
+ * [K4] out        | store of a counter | release | S1 in stop.c | that the task is the program's again | a stop says that all is over while a future is being told
+ * [K5] withdraw   | load of seats      | seq_cst | T1 in threads.c | the deques there are | a cancel looks for ever
+ *
+ * Tested by tests/unit/crew/task_test.c, tests/explore/crew_task_test.c, tests/stress/crew_stress.c.
+ */
+#include "base/error.h"
+#include "base/plant.h"
+#include "crew/inside.h"
+#include "sync/backoff.h"
+#include "sync/future.h"
+
+/* ---- Making ready --------------------------------------------------------------------------- */
+
+void cen_task_init(cen_task *task, cen_step first)
+{
+    if (!task) return;
+    cen_future_init(&task->future);
+    task->job_.run = ceni_task_run;
+    task->job_.next = NULL;
+    task->step_ = first;
+    ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_FREE); /* the program's own; carries nothing */
+    task->marks_ = 0;
+    task->name = NULL;
+    task->deadline = (cen_deadline){0};
+    task->note[0] = task->note[1] = task->note[2] = 0;
+    task->core_ = NULL;
+    ceni_store_relaxed(&task->asked_, 0u); /* likewise; carries nothing */
+    /* The rest is written before it is read. */
+}
+
+/* The consumer of its future does not want it any more: see cen_task_cancel. */
+bool ceni_task_withdraw_future(cen_future *future)
+{
+    cen_task *task = CENI_TASK_OF_FUTURE(future);
+    ceni_core *core = task->core_;
+    if (!ceni_fork_is(core->epoch)) return false;
+    if (!ceni_task_withdraw(core, task)) {
+        ceni_task_ask(task, CEN_INTERRUPTED);
+        return false;
+    }
+    ceni_task_over_elsewhere(core, task, CEN_INTERRUPTED, false);
+    return true;
+}
+
+/* Nobody has seen it, but its alarm may have rung, and finds that it is not queued. */
+static void unprepare(ceni_core *core, cen_task *task)
+{
+    ceni_future_undo(&task->future);
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [K1] */
+    if (task->marks_ & CENI_MARK_DEADLINE) ceni_task_unset_alarm(core, task);
+    task->marks_ = 0; /* it may be submitted again without a deadline */
+    ceni_store_relaxed(&task->asked_, 0u); /* its own thread's again; carries nothing */
+}
+
+static cen_status prepare(ceni_core *core, cen_task *task)
+{
+    if (!task || !task->step_) return CEN_INVALID;
+    /* Only its own thread asks; carries nothing. */
+    if (ceni_load_relaxed(&task->state_) != CENI_TASK_FREE || !ceni_future_is_fresh(&task->future)) return CEN_MISUSE;
+    task->core_ = core;
+    /* Nowhere yet, should its alarm look for it at once; carries nothing. */
+    ceni_store_relaxed(&task->place_, CENI_PLACE(0, CENI_CELL_NONE));
+    ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_QUEUED); /* the queue makes it known; carries nothing */
+    ceni_future_begin(&task->future, ceni_task_withdraw_future, NULL);
+    if (!task->deadline.ns_) return CEN_OK;
+    task->marks_ = CENI_MARK_DEADLINE;
+    cen_status status = ceni_task_set_alarm(core, task);
+    if (status != CEN_OK) unprepare(core, task);
+    return status;
+}
+
+/* ---- Submitting -------------------------------------------------------------------------------- */
+
+/* The same, if it is within a task: what else a worker does, a job say, may not bring in a new one when the crew drains. */
+static ceni_worker *own_task_worker(const ceni_core *core)
+{
+    ceni_worker *worker = ceni_worker_of(core);
+    return worker && worker->depth > 0 ? worker : NULL;
+}
+
+/* Into the worker's own deque, if all of them fit. */
+static bool put_inside(ceni_worker *worker, cen_task *const tasks[], size_t count)
+{
+    ceni_core *core = worker->core;
+    ceni_deque *deque = &worker->deque;
+    if (ceni_load_relaxed(&core->closing) == CEN_STOP_DROP) return false; /* what slips through is dropped; carries nothing */
+    if (ceni_deque_room(deque) < count && (!ceni_deque_tidy(deque) || ceni_deque_room(deque) < count)) {
+        ceni_load load = {.what = CENI_PUT_INSIDE, .count = count, .tasks = tasks};
+        return ceni_injector_put(&core->injector, &load, false) != NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t place = CENI_PLACE(CENI_SHARDS_MOST + worker->number, ceni_deque_next_cell(deque));
+        ceni_store_relaxed(&tasks[i]->place_, place); /* where to look; carries nothing */
+        ceni_count_up(&worker->tasks_in);
+        ceni_deque_push(deque, &tasks[i]->job_);
+    }
+    return true;
+}
+
+static bool put(ceni_core *core, cen_task *const tasks[], size_t count)
+{
+    ceni_worker *worker = own_task_worker(core);
+    ceni_load load = {.what = CENI_PUT_TASK, .count = count, .tasks = tasks};
+    bool in = worker ? put_inside(worker, tasks, count) : ceni_injector_put(&core->injector, &load, false) != NULL;
+    if (in && !ceni_planted(crew_submit_calls_nobody)) ceni_call_one(core);
+    return in;
+}
+
+cen_status cen_crew_submit(cen_crew *crew, cen_task *task)
+{
+    if (!crew) return CEN_INVALID;
+    cen_status status;
+    ceni_core *core = ceni_crew_core(crew, &status);
+    if (!core) return status;
+    status = prepare(core, task);
+    if (status != CEN_OK || put(core, &task, 1)) return status;
+    unprepare(core, task);
+    return CEN_CLOSED;
+}
+
+static cen_status submit_all(ceni_core *core, cen_task *const tasks[], size_t count)
+{
+    cen_status status = CEN_OK;
+    size_t ready = 0;
+    while (ready < count && (status = prepare(core, tasks[ready])) == CEN_OK) ready++;
+    if (ready == count) {
+        if (put(core, tasks, count)) return CEN_OK;
+        status = CEN_CLOSED;
+    }
+    while (ready-- > 0) unprepare(core, tasks[ready]);
+    return status;
+}
+
+cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t count)
+{
+    if (!crew || (!tasks && count > 0)) return CEN_INVALID;
+    cen_status status;
+    ceni_core *core = ceni_crew_core(crew, &status);
+    if (!core) return status;
+    return count > 0 ? submit_all(core, tasks, count) : CEN_OK;
+}
+
+/* ---- The end ------------------------------------------------------------------------------------ */
+
+static void tell_over(ceni_core *core, cen_task *task, bool begun)
+{
+    const cen_observer *observer = &core->crew->options.observer;
+    if (observer->over) observer->over(observer->argument, task, task->future.status, begun);
+}
+
+void ceni_task_set_failure(cen_task *task, cen_status status, const char *why)
+{
+    const ceni_core *core = task->core_;
+    task->future.status = status;
+    task->future.code = 0;
+    task->future.value = NULL;
+    ceni_error_set(task->future.error, status, 0, "%s of crew \"%s\" %s", task->name ? task->name : "a task", core->crew->name,
+                   why);
+}
+
+void ceni_task_over(ceni_worker *worker, cen_task *task)
+{
+    ceni_core *core = worker->core;
+    tell_over(core, task, true);
+    if (task->marks_ & CENI_MARK_OWNS) ceni_owner_end(CENI_TASK_OWNER(task));
+    if (task->marks_ & CENI_MARK_DEADLINE) ceni_task_unset_alarm(core, task);
+    ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_FREE); /* the future passes it on; carries nothing */
+    ceni_future_complete(&task->future);
+    /* Its own, so reading carries nothing. */
+    ceni_store_release(&worker->tasks_out, ceni_load_relaxed(&worker->tasks_out) + 1); /* [K4] */
+    /* Whoever stops the crew is told when this worker finds nothing more, and lies down. */
+}
+
+static const char *why_not_begun(cen_status status)
+{
+    if (status == CEN_TIMEOUT) return "had not begun when its deadline passed";
+    return status == CEN_CLOSED ? "had not begun when the crew was stopped" : "was cancelled before it had begun";
+}
+
+void ceni_task_over_elsewhere(ceni_core *core, cen_task *task, cen_status status, bool tell)
+{
+    ceni_task_set_failure(task, status, why_not_begun(status));
+    tell_over(core, task, false);
+    /* Before the alarm: one that rings looks for the task as long as it is queued. */
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [K1] */
+    /* TIMEOUT: that is the alarm itself. */
+    if (task->marks_ & CENI_MARK_DEADLINE && status != CEN_TIMEOUT) ceni_task_unset_alarm(core, task);
+    if (tell) ceni_future_complete(&task->future);
+    ceni_count_out_elsewhere(core, status == CEN_CLOSED);
+}
+
+/* ---- Taking one back --------------------------------------------------------------------------------- */
+
+bool ceni_task_withdraw_once(ceni_core *core, cen_task *task)
+{
+    uint32_t place = ceni_load_relaxed(&task->place_), queue = CENI_PLACE_QUEUE(place); /* where to look; carries nothing */
+    if (queue < CENI_SHARDS_MOST && ceni_injector_withdraw(&core->injector, queue, task)) return true;
+    if (queue >= CENI_SHARDS_MOST) {
+        ceni_worker *worker = ceni_worker_at(core, queue - CENI_SHARDS_MOST);
+        if (ceni_cell_take_if(&worker->deque.cells[CENI_PLACE_CELL(place)], &task->job_)) return true;
+    }
+    uint32_t seats = ceni_load_seq_cst(&core->seats); /* [K5] */
+    for (uint32_t i = 0; i < seats; i++)
+        if (ceni_deque_withdraw(&ceni_worker_at(core, i)->deque, &task->job_)) return true;
+    /* A worker that ended has left it to any of them. */
+    for (uint32_t i = 0; i < core->injector.count; i++)
+        if (i != queue && ceni_injector_withdraw(&core->injector, i, task)) return true;
+    return false;
+}
+
+/* It had begun, and was queued again, after it was found to be QUEUED. */
+static void put_back(ceni_core *core, cen_task *task)
+{
+    ceni_load load = {.what = CENI_PUT_MOVED, .count = 1, .job = &task->job_};
+    ceni_shard *home = ceni_injector_put(&core->injector, &load, true);
+    ceni_call_one(core);
+    ceni_injector_leave(home); /* the last touch of the crew */
+}
+
+bool ceni_task_withdraw(ceni_core *core, cen_task *task)
+{
+    ceni_backoff backoff = {0};
+    while (ceni_load_acquire(&task->state_) == CENI_TASK_QUEUED) { /* [K2] */
+        if (ceni_task_withdraw_once(core, task)) {
+            /* The queue has brought what it is now; carries nothing. */
+            if (ceni_load_relaxed(&task->state_) == CENI_TASK_QUEUED || ceni_planted(crew_cancel_trusts_its_look)) return true;
+            put_back(core, task);
+            return false;
+        }
+        ceni_backoff_wait(&backoff); /* a worker has it in its hands, and runs it or puts it down */
+        if (ceni_planted(crew_cancel_looks_once)) return false;
+    }
+    return false;
+}
+
+bool cen_task_cancel(cen_task *task)
+{
+    ceni_core *core = task ? task->core_ : NULL;
+    if (!core || !ceni_fork_is(core->epoch)) return false;
+    if (ceni_task_withdraw(core, task)) {
+        ceni_task_over_elsewhere(core, task, CEN_INTERRUPTED, true); /* an inline `done` runs there: K3 */
+        return true;
+    }
+    CENI_INLINE_AT_END; /* what it waits for may serve another, who is told when this one has gone on */
+    ceni_task_ask(task, CEN_INTERRUPTED);
+    return false;
+}

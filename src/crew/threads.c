@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads of a crew: seats, how a worker begins and ends, and sections that block.
+ *
+ *     seat claimed, counted ▶ started ▶ context made ▶ works ▶ hands over what it has ▶ departs, seat free
+ *                             └ fails ▶ counted back
+ *     works ──pthread_exit or cancel in a task──▶ its tasks fail ▶ hands over ▶ another takes its place ▶ departs
+ *
+ * Invariants
+ *  T1 `threads` counts every thread that may still touch the crew, from before the
+ *     start to its last critical section.
+ *  T2 A worker's record is made once for its seat and stays till the crew is freed: thieves
+ *     and cancellers look at it at any time. When its thread departs its deque is empty.
+ *  T3 Of those that departed all but one are joined by the next, or detached; that
+ *     one is `ended`, and is joined by the next or by free.
+ *
+ * All is ordered by the mutex, but for one thing.
+ *
+ * Order table
+ * [T1] claim | store of seats | seq_cst | W1 in worker.c | that there is another deque to look at | one who lies down passes by a deque in which something is, and whose owner has read the idle word before
+ *
+ * Tested by tests/unit/crew/threads_test.c, tests/unit/crew/lost_test.c.
+ */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "crew/inside.h"
+
+void ceni_turn_locked(ceni_core *core)
+{
+    ceni_store_relaxed(&core->turns, ceni_load_relaxed(&core->turns) + 1); /* a sleeper takes the mutex; carries nothing */
+    ceni_futex_wake(&core->turns, UINT32_MAX);
+}
+
+/* ---- Seats -------------------------------------------------------------------------------- */
+
+static ceni_worker *make_worker(ceni_core *core, uint32_t number)
+{
+    ceni_worker *worker = ceni_alloc(core->crew->options.allocator, sizeof *worker, _Alignof(ceni_worker));
+    if (!worker) return NULL;
+    worker->core = core;
+    worker->number = number;
+    ceni_list_init(&worker->link);
+    snprintf(worker->name, sizeof worker->name, "%.10s:%u", core->crew->name, number);
+    ceni_setting_put(&core->workers[number], worker);
+    return worker;
+}
+
+ceni_worker *ceni_seat_claim_locked(ceni_core *core)
+{
+    uint32_t number = 0;
+    ceni_worker *worker = NULL;
+    for (; number < core->max; number++) {
+        worker = ceni_worker_at(core, number);
+        if (!worker || !worker->is_used) break;
+    }
+    if (number == core->max) return NULL;
+    if (!worker) worker = make_worker(core, number);
+    if (!worker) return NULL;
+    /* Raised before anything can be in its deque; written under the mutex, so reading it carries nothing. */
+    if (number >= ceni_load_relaxed(&core->seats)) ceni_store_seq_cst(&core->seats, number + 1); /* [T1] */
+    worker->is_used = true;
+    core->threads++;
+    core->active++;
+    return worker;
+}
+
+/* Gives the seat back, and tells whoever waits for the end of all. */
+static void unclaim_locked(ceni_core *core, ceni_worker *worker)
+{
+    worker->is_used = false;
+    if (worker->is_leaving) core->leaving--;
+    worker->is_leaving = false;
+    core->threads--;
+    ceni_update_locked(core, 0);
+    ceni_turn_locked(core);
+}
+
+/* ---- Beginning ------------------------------------------------------------------------------ */
+
+static void note_failure_locked(ceni_core *core, const cen_error *error)
+{
+    if (core->start_error.status == CEN_OK) core->start_error = *error;
+    core->starts_barred = true;
+}
+
+/* One who was counted as searching, or as active, will not look after all (P1 in idle.c). */
+static void look_again(ceni_core *core)
+{
+    if (ceni_work_is_visible(core)) ceni_call_one(core);
+}
+
+/* The worker was counted as active and as searching. */
+bool ceni_thread_begin(ceni_core *core, ceni_worker *worker)
+{
+    const cen_crew *crew = core->crew;
+    uint32_t number = worker->number;
+    ceni_thread_options options = {.name = worker->name, .stack_size = crew->options.stack_size};
+    if (crew->cpu_count > 0) {
+        options.cpus = &crew->cpus[number % crew->cpu_count];
+        options.cpu_count = 1;
+    }
+    ceni_thread unused; /* see ceni_thread_self */
+    int code = 0;
+    if (ceni_thread_start_with(&unused, &options, ceni_worker_main, worker, &code) == CEN_OK) return true;
+    cen_error error = {0};
+    ceni_error_set(&error, CEN_SYSTEM, code, "a thread for crew \"%s\" could not be started: error %d", crew->name, code);
+    ceni_core_lock(core);
+    note_failure_locked(core, &error);
+    if (core->arriving > 0) core->arriving--;
+    core->active--;
+    ceni_update_locked(core, -1);
+    ceni_core_unlock(core);
+    look_again(core); /* while its seat is counted: nobody frees the crew, and no further start is tried */
+    ceni_core_lock(core);
+    unclaim_locked(core, worker);
+    ceni_core_unlock(core);
+    return false;
+}
+
+/* Its context may take long. Who pushes something meanwhile should not count on it, but call one who sleeps. */
+static void search_later(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    worker->is_searching = false;
+    ceni_core_lock(core);
+    ceni_update_locked(core, -1);
+    bool sleeps = core->parked > 0; /* else one more thread would be started for what this one is there for */
+    ceni_core_unlock(core);
+    if (sleeps) look_again(core);
+}
+
+static bool make_context(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    const cen_context_type *type = &core->crew->options.context;
+    cen_error error = {0};
+    cen_status status = CEN_OK;
+    worker->context = NULL;
+    if (type->create) {
+        ceni_rank_expect_none("create of a worker's context");
+        search_later(worker);
+        status = type->create(type->argument, worker->number, &worker->context, &error);
+        if (status != CEN_OK && error.status == CEN_OK)
+            ceni_error_set(&error, status, 0, "the context of worker %u of crew \"%s\" could not be made: %s", worker->number,
+                           core->crew->name, cen_status_text(status));
+    }
+    ceni_core_lock(core);
+    if (status != CEN_OK) {
+        note_failure_locked(core, &error);
+        core->active--;
+        ceni_update_locked(core, 0);
+    }
+    if (core->arriving > 0) {
+        core->arriving--;
+        ceni_turn_locked(core);
+    }
+    ceni_core_unlock(core);
+    if (status != CEN_OK) look_again(core);
+    return status == CEN_OK;
+}
+
+/* ---- Ending ------------------------------------------------------------------------------------ */
+
+static void end_context(ceni_worker *worker)
+{
+    const cen_context_type *type = &worker->core->crew->options.context;
+    if (type->on_tick) type->on_tick(type->argument, worker->context);
+    if (type->destroy) type->destroy(type->argument, worker->context);
+    worker->context = NULL;
+}
+
+/* What it still has goes to all. */
+static void hand_over(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    bool any = false;
+    worker->is_ending = true; /* what its context's last calls post goes where everybody looks */
+    for (cen_job *job; (job = ceni_deque_pop(&worker->deque)); any = true) {
+        ceni_load load = {.what = CENI_PUT_MOVED, .count = 1, .job = job};
+        ceni_injector_put(&core->injector, &load, false);
+    }
+    if (any) ceni_call_one(core);
+}
+
+/* The thread's last touch of the crew, but that it starts the one who takes its place, which is counted by then. */
+static void depart(ceni_worker *worker, bool is_lost)
+{
+    ceni_core *core = worker->core;
+    ceni_thread me = ceni_thread_self();
+    *ceni_thread_worker() = NULL;
+    ceni_core_lock(core);
+    ceni_thread before = core->ended;
+    bool must_join = core->somebody_ended;
+    core->ended = me;
+    core->somebody_ended = true;
+    unclaim_locked(core, worker);
+    /* The place of one that was lost is taken at once if it is needed: nobody may ever submit again, and once the crew is
+     * over the others may have ended before this one left its jobs to them. */
+    bool needed = is_lost && core->active < core->target && (!core->over || ceni_work_is_visible(core));
+    ceni_worker *seat = needed ? ceni_seat_claim_locked(core) : NULL;
+    if (seat) ceni_update_locked(core, 1);
+    ceni_core_unlock(core);
+    if (seat) ceni_thread_begin(core, seat);
+    if (must_join) ceni_thread_join(&before);
+}
+
+/* In the middle of a task, which has called pthread_exit or was cancelled. */
+static void lost(void *argument)
+{
+    ceni_worker *worker = argument;
+    ceni_core *core = worker->core;
+    if (worker->is_away || !ceni_fork_is(core->epoch)) return;
+    ceni_stop_abandon(worker);
+    ceni_task_lost(worker);
+    ceni_look_for_the_end(core); /* it does not lie down any more */
+    hand_over(worker);
+    end_context(worker);
+    ceni_core_lock(core);
+    core->lost++;
+    core->active--;
+    ceni_update_locked(core, 0);
+    ceni_core_unlock(core);
+    depart(worker, !ceni_planted(crew_loses_its_worker));
+}
+
+void ceni_worker_main(void *argument)
+{
+    ceni_worker *worker = argument;
+    *ceni_thread_worker() = worker;
+    worker->is_searching = true;
+    worker->stack_base = (uintptr_t)__builtin_frame_address(0);
+    worker->is_away = worker->is_ending = false;
+    worker->task = worker->under_job = NULL;
+    worker->step = 0;
+    worker->ticks = ceni_load_relaxed(&worker->core->ticks); /* a count; carries nothing */
+    worker->depth = worker->blocking = 0;
+    ceni_cancel_hold(); /* for good: a thread that is cancelled goes on, unless a step allows it */
+    if (!make_context(worker)) {
+        depart(worker, false);
+        return;
+    }
+    ceni_thread_run_guarded(ceni_worker_loop, lost, worker);
+    if (worker->is_away) return;
+    hand_over(worker);
+    end_context(worker);
+    depart(worker, false);
+}
+
+/* ---- More and fewer ----------------------------------------------------------------------------- */
+
+cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
+{
+    if (!crew || workers == 0 || workers > crew->options.max) return CEN_INVALID;
+    cen_status status;
+    ceni_core *core = ceni_crew_core(crew, &status);
+    if (!core) return status;
+    ceni_core_lock(core);
+    bool closed = ceni_load_relaxed(&core->closing) != 0; /* written under the mutex; carries nothing */
+    if (!closed) {
+        uint32_t fewer = workers < core->target ? core->target - workers : 0, more = workers - core->target + fewer;
+        core->too_many = core->too_many + fewer > more ? core->too_many + fewer - more : 0;
+        core->target = workers;
+        ceni_store_relaxed(&core->workers_guess, workers); /* for who guesses; carries nothing */
+        core->starts_barred = false;
+        ceni_update_locked(core, 0);
+        ceni_news_locked(core);
+    }
+    ceni_core_unlock(core);
+    if (closed) return CEN_CLOSED;
+    if (ceni_work_is_visible(core)) ceni_call_one(core);
+    return CEN_OK;
+}
+
+/* ---- Sections that block -------------------------------------------------------------------------- */
+
+static void open_section(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    ceni_core_lock(core);
+    core->blocked++;
+    core->active--;
+    core->starts_barred = false;
+    ceni_update_locked(core, 0);
+    ceni_core_unlock(core);
+    if (!ceni_planted(crew_blocks_in_silence) && ceni_work_is_visible(core)) ceni_call_one(core);
+}
+
+static void close_section(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    ceni_core_lock(core);
+    core->blocked--;
+    core->active++;
+    ceni_update_locked(core, 0);
+    ceni_core_unlock(core);
+}
+
+/* Also in a child that a step has forked, which has no crew there. */
+static ceni_worker *worker_here(void)
+{
+    ceni_worker *worker = ceni_worker_here();
+    return worker && ceni_fork_is(worker->core->epoch) ? worker : NULL;
+}
+
+void cen_blocking_begin(void)
+{
+    ceni_worker *worker = worker_here();
+    if (worker && worker->blocking++ == 0) open_section(worker);
+}
+
+void cen_blocking_end(void)
+{
+    ceni_worker *worker = worker_here();
+    if (worker && worker->blocking > 0 && --worker->blocking == 0) close_section(worker);
+}
+
+void ceni_close_sections(ceni_worker *worker)
+{
+    if (worker->blocking == 0) return;
+    worker->blocking = 0;
+    close_section(worker);
+}

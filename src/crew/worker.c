@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a worker does: it finds a job, runs it, and searches or sleeps when there is none.
+ *
+ * Where it looks: in its own deque; in the injector; in the others' deques, from a
+ * random one on. Every so often the injector comes first, so that what comes
+ * from outside is not kept waiting by tasks that go on submitting, or yielding, inside.
+ * What it takes beyond the first goes to its own deque, from which others steal.
+ *
+ * Order table
+ * [W1] look | load of seats | seq_cst | T1 in threads.c | the deques there are | see T1
+ *
+ * Tested by tests/unit/crew, tests/stress/crew_stress.c.
+ */
+#include "crew/inside.h"
+
+enum { INJECTOR_TURN = 61, STEAL_MOST = 16 };
+
+/* ---- Finding --------------------------------------------------------------------------- */
+
+/* Most of them come from another processor: let their lines come together. Of a task: the end of its future, what
+ * every step uses, and what the program has behind it. */
+static void fetch(const cen_job *job)
+{
+    const char *line = (const char *)job;
+    __builtin_prefetch(line - 64, 1);
+    __builtin_prefetch(line, 1);
+    __builtin_prefetch(line + sizeof(cen_task) - offsetof(cen_task, job_), 1);
+}
+
+/* The first is for now. Another worker may have some of the others. */
+static cen_job *keep(ceni_worker *worker, cen_job **jobs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) fetch(jobs[i]);
+    if (count > 1) {
+        ceni_deque_push_all(&worker->deque, jobs + 1, count - 1);
+        ceni_call_one(worker->core);
+    }
+    return jobs[0];
+}
+
+static cen_job *from_injector(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    cen_job *jobs[CENI_BATCH];
+    uint32_t room = ceni_deque_room(&worker->deque) + 1, most = room < CENI_BATCH ? room : CENI_BATCH;
+    uint32_t workers = ceni_load_relaxed(&core->workers_guess); /* how many share it; carries nothing */
+    uint32_t got = ceni_injector_take(&core->injector, worker->number + worker->takes++, workers, jobs, most);
+    return got > 0 ? keep(worker, jobs, got) : NULL;
+}
+
+static cen_job *steal(ceni_worker *worker)
+{
+    ceni_core *core = worker->core;
+    uint32_t seats = ceni_load_seq_cst(&core->seats); /* [W1] */
+    if (seats < 2) return NULL;
+    uint32_t start = (uint32_t)(ceni_random() >> 32) % seats;
+    for (uint32_t i = 0; i < seats; i++) {
+        ceni_worker *victim = ceni_worker_at(core, (start + i) % seats);
+        if (victim == worker) continue;
+        cen_job *jobs[STEAL_MOST];
+        uint32_t got = ceni_deque_steal(&victim->deque, jobs, STEAL_MOST);
+        if (got == 0) continue;
+        /* Its own counter; carries nothing. */
+        ceni_store_relaxed(&worker->stolen, ceni_load_relaxed(&worker->stolen) + got);
+        return keep(worker, jobs, got);
+    }
+    return NULL;
+}
+
+cen_job *ceni_worker_find(ceni_worker *worker)
+{
+    cen_job *job = NULL;
+    if (++worker->turn % INJECTOR_TURN == 0) job = from_injector(worker);
+    if (!job) job = ceni_deque_pop(&worker->deque);
+    if (!job) job = from_injector(worker);
+    if (!job) job = steal(worker);
+    return job;
+}
+
+bool ceni_work_is_visible(ceni_core *core)
+{
+    if (ceni_injector_has_any(&core->injector)) return true;
+    uint32_t seats = ceni_load_seq_cst(&core->seats); /* [W1] */
+    for (uint32_t i = 0; i < seats; i++)
+        if (ceni_deque_has_any(&ceni_worker_at(core, i)->deque)) return true;
+    return false;
+}
+
+/* ---- Running ------------------------------------------------------------------------------ */
+
+void ceni_worker_run(ceni_worker *worker, cen_job *job)
+{
+    if (job->run == ceni_task_run) {
+        ceni_task_run(job);
+        return;
+    }
+    ceni_rank_expect_none("a job of a crew");
+    worker->under_job = worker->task; /* which is not what runs now */
+    worker->task = NULL;
+    job->run(job); /* its memory may be gone when this returns */
+    if (!ceni_fork_is(worker->core->epoch)) {
+        worker->is_away = true;
+        return;
+    }
+    worker->task = worker->under_job;
+    worker->under_job = NULL;
+    ceni_close_sections(worker);
+}
+
+void ceni_worker_tick(ceni_worker *worker)
+{
+    const cen_context_type *type = &worker->core->crew->options.context;
+    uint32_t ticks = ceni_load_relaxed(&worker->core->ticks); /* a count; carries nothing */
+    if (ticks == worker->ticks) return;
+    worker->ticks = ticks; /* those that were missed are one */
+    type->on_tick(type->argument, worker->context);
+}
+
+/* A surplus worker parks before it takes another job. */
+static bool is_surplus(ceni_core *core)
+{
+    return ceni_load_relaxed(&core->surplus); /* a hint; carries nothing */
+}
+
+static cen_job *next_job(ceni_worker *worker)
+{
+    for (;;) {
+        ceni_worker_tick(worker);
+        if (worker->is_searching || !is_surplus(worker->core)) {
+            cen_job *job = worker->is_searching ? NULL : ceni_worker_find(worker);
+            if (!job) job = ceni_worker_search(worker);
+            if (job) return job;
+        }
+        if (ceni_worker_park(worker, NULL, CENI_FOREVER) == CENI_WOKE_TO_END) return NULL;
+    }
+}
+
+void ceni_worker_loop(void *argument)
+{
+    ceni_worker *worker = argument;
+    for (cen_job *job; !worker->is_away && (job = next_job(worker));) ceni_worker_run(worker, job);
+}
