@@ -5,7 +5,7 @@
 #   cenote-world      the fake seam and watched atomics: virtual time and the
 #                     controlled scheduler over the same sources
 
-set(rooms base port record sync runtime pool actor crew)
+set(rooms base port record sync runtime pool actor crew lanes)
 set(cenote_sources)
 set(port_common_sources)
 set(port_unwind_sources)

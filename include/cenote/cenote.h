@@ -13,6 +13,7 @@
 #include <cenote/executor.h>
 #include <cenote/future.h>
 #include <cenote/inbox.h>
+#include <cenote/lanes.h>
 #include <cenote/pool.h>
 #include <cenote/queue.h>
 #include <cenote/runtime.h>

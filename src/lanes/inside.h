@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the lanes share. Nobody else includes this. */
+#ifndef CENI_LANES_INSIDE_H
+#define CENI_LANES_INSIDE_H
+
+#include <cenote/lanes.h>
+
+#include "base/atomic.h"
+#include "lanes/ledger.h"
+#include "port/mutex.h"
+#include "port/port.h"
+#include "record/directory.h"
+#include "record/histogram.h"
+
+enum { CENI_LANES_NAME = 32 };
+
+/* What a task of a lane does. In task->note[2], and 0 in that of a task that no lane admitted. */
+typedef enum ceni_lane_state { CENI_LANE_NONE = 0, CENI_LANE_QUEUED, CENI_LANE_RUNNING, CENI_LANE_SUSPENDED } ceni_lane_state;
+
+/* How a task ended, or why it did not begin. */
+typedef enum ceni_lane_count {
+    CENI_LANE_SUBMITTED,
+    CENI_LANE_DONE,
+    CENI_LANE_FAILED,
+    CENI_LANE_CANCELLED,
+    CENI_LANE_LATE,
+    CENI_LANE_DROPPED,
+    CENI_LANE_REFUSED_FULL,
+    CENI_LANE_REFUSED_TOTAL,
+    CENI_LANE_REFUSED_LATE,
+    CENI_LANE_COUNTS
+} ceni_lane_count;
+
+/* Any thread, atomically. */
+typedef struct ceni_lane_clocks {
+    ceni_histogram wait, run, total;
+} ceni_lane_clocks;
+
+typedef struct ceni_lane {
+    /* fixed before use */
+    cen_lanes *lanes;
+    unsigned index; /* its cen_priority */
+    bool is_absent;
+    cen_crew *crew; /* NULL: absent, or freed */
+    cen_observer observer;    /* the program's own */
+    ceni_lane_clocks *clocks; /* NULL: no times are kept */
+
+    /* settings: written under the mutex, read by anybody */
+    _Atomic uint32_t workers;
+    /* under the mutex */
+    bool limit_is_default;
+    uint64_t finished_before; /* tasks of the crew when the lanes were stopped first */
+
+    /* any thread, atomically: what the tasks do, see observe.c */
+    _Alignas(CENI_LINE) _Atomic uint64_t states;
+    /* likewise, see pace.c; moments are 0 if there was none */
+    _Atomic int64_t step, run, between; /* averages: of a step, of all steps of a task, from one end to the next */
+    _Atomic int64_t ended, progress;    /* when a task ended last; when one ended or began a step */
+
+    /* any thread, atomically: numbers for whoever looks */
+    _Alignas(CENI_LINE) _Atomic uint64_t counts[CENI_LANE_COUNTS];
+} ceni_lane;
+
+struct cen_lanes {
+    /* fixed before use */
+    cen_runtime *runtime;
+    const cen_allocator *allocator;
+    cen_fork_policy on_fork;
+    bool timed;
+    ceni_entry entry;
+    char name[CENI_LANES_NAME];
+
+    /* any thread, atomically */
+    _Atomic uint64_t epoch;   /* of the process whose tasks are counted */
+    _Atomic uint64_t renewer; /* of the process that makes them anew, or did */
+    _Atomic uint32_t stopped; /* 0, or the cen_stop */
+
+    ceni_mutex mutex; /* of rank LANES: changes of limits and workers */
+
+    ceni_ledger ledger;
+    ceni_lane lane[CEN_LANES]; /* by cen_priority */
+};
+
+extern const char *const ceni_lane_names[CEN_LANES];
+
+static inline int64_t ceni_lanes_now(const cen_lanes *lanes)
+{
+    return cen_runtime_now(lanes->runtime);
+}
+
+static inline void ceni_lane_tally(ceni_lane *lane, ceni_lane_count which)
+{
+    ceni_add_relaxed(&lane->counts[which], 1); /* a number; carries nothing */
+}
+
+/* new.c: OK, or FORKED; in a child that is to have them anew, makes the counts anew first. */
+cen_status ceni_lanes_enter(cen_lanes *lanes);
+/* ... and gives back what was made, once the crews are gone */
+void ceni_lanes_release(cen_lanes *lanes);
+
+/* submit.c: the lane that a task of this priority goes to; NULL: none. */
+ceni_lane *ceni_lanes_route(cen_lanes *lanes, cen_priority priority);
+
+/* observe.c: marks a task that has a place as queued since `now`, and takes the mark back from one that was not handed over. */
+bool ceni_lane_has(const cen_task *task); /* some lane does */
+void ceni_lane_admit(ceni_lane *lane, cen_task *task, int64_t now);
+void ceni_lane_dismiss(ceni_lane *lane, cen_task *task);
+cen_observer ceni_lane_observer(ceni_lane *lane);
+uint64_t ceni_lane_in(uint64_t states, ceni_lane_state state);
+
+/* pace.c */
+void ceni_pace_step(ceni_lane *lane, int64_t ns); /* a step took so long */
+void ceni_pace_progress(ceni_lane *lane, int64_t now); /* something begins, ends, or could begin */
+void ceni_pace_ended(ceni_lane *lane, int64_t now, int64_t run_ns, bool begun, bool empty);
+int64_t ceni_pace_wait(const ceni_lane *lane, int64_t now);     /* until a task that is submitted now begins */
+int64_t ceni_pace_next_end(const ceni_lane *lane, int64_t now); /* until a place is free */
+int64_t ceni_pace_next_end_of_all(const cen_lanes *lanes, int64_t now);
+
+/* settings.c: what a limit means in numbers. */
+uint32_t ceni_lane_limit_of(int64_t max_tasks, uint32_t workers);
+uint32_t ceni_lanes_limit_of(int64_t max_total);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making lanes, and making them anew in the child of a fork.
+ *
+ * In a child the crews have none of the parent's tasks, so what was counted is
+ * nobody's: places that would never be given back. The first call there clears the
+ * counts, before its own task is counted:
+ *
+ *     epoch = parent's ──renewer: cas──▶ one clears ──▶ epoch = the child's
+ *                               others wait until it is
+ *
+ * Invariants
+ *  N1 The counts are cleared by the one whose cas makes renewer the epoch of this
+ *     process, once, and before epoch is.
+ *  N2 Nobody touches a count in a process whose epoch is not there. The crews tell
+ *     only of tasks that were submitted in this process, and those came by way of enter.
+ *  N3 A child that was forked while another process was being made anew has both words of
+ *     that process, and begins again.
+ *
+ * Order table
+ * [N1] enter | cas of renewer | acq_rel | N1, each other | nothing but who is first | two clear, the second what the first has counted
+ * [N2] enter | store of epoch | release | N3 | the cleared counts | a task is counted, and its count cleared
+ * [N3] enter | load of epoch | acquire | N2 | the same | the same
+ *
+ * Tested by tests/unit/lanes/lanes_test.c, fork_test.c.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "lanes/inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Checking ------------------------------------------------------------------------------ */
+
+static cen_status refuse(cen_error *error, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_lanes_new: %s", what);
+}
+
+static const cen_lane_options *lane_options(const cen_lanes_options *o, unsigned index)
+{
+    return index == CEN_PRIORITY_HIGH ? &o->high : index == CEN_PRIORITY_LOW ? &o->low : &o->normal;
+}
+
+static cen_status refuse_lane(cen_error *error, unsigned index, const char *field, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_lanes_new: options.%s.%s %s", ceni_lane_names[index], field, what);
+}
+
+static cen_status check_lane(const cen_lane_options *o, unsigned index, cen_error *error)
+{
+    const cen_crew_options *crew = o->crew;
+    if (o->max_tasks < CEN_OFF || o->max_tasks > CEN_LANES_MOST)
+        return refuse_lane(error, index, "max_tasks", "is neither 1 to CEN_LANES_MOST nor CEN_OFF");
+    if (!crew) return CEN_OK;
+    if (crew->size != sizeof *crew) return refuse_lane(error, index, "crew->size", "is wrong; fill it with CEN_CREW_OPTIONS");
+    if (crew->runtime) return refuse_lane(error, index, "crew->runtime", "is set; the lanes have one");
+    if (crew->allocator) return refuse_lane(error, index, "crew->allocator", "is set; the lanes have one");
+    if (crew->on_fork) return refuse_lane(error, index, "crew->on_fork", "is set; the lanes have one");
+    return CEN_OK;
+}
+
+static cen_status check_options(const cen_lanes_options *o, cen_error *error)
+{
+    if (!o) return refuse(error, "options is NULL");
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_lanes_new: options.size is %zu, not %zu; fill options with CEN_LANES_OPTIONS", o->size,
+                              sizeof *o);
+    if (o->high.is_absent && o->normal.is_absent && o->low.is_absent) return refuse(error, "options has no lane at all");
+    if (o->max_total < CEN_OFF || o->max_total > CEN_LANES * (int64_t)CEN_LANES_MOST)
+        return refuse(error, "options.max_total is neither 1 to three times CEN_LANES_MOST nor CEN_OFF");
+    if ((unsigned)o->on_fork > CEN_FORK_RENEW) return refuse(error, "options.on_fork is no such choice");
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
+        return refuse(error, "options.allocator lacks alloc or free");
+    cen_status status = CEN_OK;
+    for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) status = check_lane(lane_options(o, i), i, error);
+    return status;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+static void start_lane(ceni_lane *lane)
+{
+    ceni_store_relaxed(&lane->states, 0); /* nobody uses it yet; carries nothing */
+    _Atomic int64_t *const paces[] = {&lane->step, &lane->run, &lane->between, &lane->ended, &lane->progress};
+    for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) ceni_store_relaxed(paces[i], 0); /* likewise; carries nothing */
+    for (unsigned i = 0; i < CENI_LANE_COUNTS; i++) ceni_store_relaxed(&lane->counts[i], 0); /* likewise; carries nothing */
+    if (!lane->clocks) return;
+    ceni_histogram_init(&lane->clocks->wait);
+    ceni_histogram_init(&lane->clocks->run);
+    ceni_histogram_init(&lane->clocks->total);
+}
+
+static cen_status make_crew(ceni_lane *lane, const cen_lane_options *o, cen_error *error)
+{
+    const cen_lanes *lanes = lane->lanes;
+    char name[CENI_LANES_NAME + 8];
+    snprintf(name, sizeof name, "%s-%s", lanes->name, ceni_lane_names[lane->index]);
+    cen_crew_options crew = CEN_CREW_OPTIONS(.name = NULL);
+    if (o->crew) crew = *o->crew;
+    if (!crew.name) crew.name = name;
+    if (!crew.workers && lane->index == CEN_PRIORITY_LOW) crew.workers = (ceni_cpu_count() + 1) / 2;
+    lane->observer = crew.observer;
+    crew.observer = ceni_lane_observer(lane);
+    crew.runtime = lanes->runtime;
+    crew.allocator = lanes->allocator;
+    crew.on_fork = lanes->on_fork;
+    cen_error why = {.text = ""};
+    cen_status status = cen_crew_new(&crew, &lane->crew, &why);
+    if (status == CEN_OK) return CEN_OK;
+    return ceni_error_set(error, status, why.code, "cen_lanes_new: options.%s.crew: %.300s", ceni_lane_names[lane->index],
+                          why.text);
+}
+
+static cen_status make_lane(cen_lanes *lanes, unsigned index, const cen_lane_options *o, cen_error *error)
+{
+    ceni_lane *lane = &lanes->lane[index];
+    cen_crew_stats stats;
+    lane->lanes = lanes;
+    lane->index = index;
+    lane->is_absent = o->is_absent;
+    if (lane->is_absent) return CEN_OK;
+    if (lanes->timed) lane->clocks = ceni_alloc(lanes->allocator, sizeof *lane->clocks, _Alignof(ceni_lane_clocks));
+    if (lanes->timed && !lane->clocks)
+        return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: there is no memory for times");
+    start_lane(lane);
+    cen_status status = make_crew(lane, o, error);
+    if (status == CEN_OK) status = cen_crew_look(lane->crew, &stats);
+    if (status != CEN_OK) return status;
+    ceni_setting_put(&lane->workers, stats.workers);
+    lane->limit_is_default = o->max_tasks == 0;
+    return CEN_OK;
+}
+
+static void fill(cen_lanes *lanes, const cen_lanes_options *o)
+{
+    lanes->runtime = o->runtime;
+    lanes->allocator = o->allocator;
+    lanes->on_fork = o->on_fork;
+    lanes->timed = !o->without_times;
+    ceni_store_relaxed(&lanes->epoch, ceni_fork_epoch());   /* nobody uses it yet; carries nothing */
+    ceni_store_relaxed(&lanes->renewer, ceni_fork_epoch()); /* likewise; carries nothing */
+    snprintf(lanes->name, sizeof lanes->name, "%s", o->name ? o->name : "lanes");
+}
+
+static void open_ledger(cen_lanes *lanes, const cen_lanes_options *o)
+{
+    uint32_t limits[CEN_LANES + 1];
+    for (unsigned i = 0; i < CEN_LANES; i++)
+        limits[i] = ceni_lane_limit_of(lane_options(o, i)->max_tasks, ceni_setting(&lanes->lane[i].workers));
+    limits[CENI_LEDGER_TOTAL] = ceni_lanes_limit_of(o->max_total);
+    ceni_ledger_init(&lanes->ledger, limits);
+}
+
+static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+{
+    cen_lanes_stats stats;
+    if (cen_lanes_look((cen_lanes *)(uintptr_t)object, &stats) != CEN_OK) return 0;
+    const cen_lane_stats *lane = stats.lane;
+    enum { H = CEN_PRIORITY_HIGH, N = CEN_PRIORITY_NORMAL, L = CEN_PRIORITY_LOW };
+    const ceni_reading all[] = {
+        {"admitted", (int64_t)stats.admitted},
+        {"max_total", (int64_t)stats.max},
+        {"high_queued", (int64_t)lane[H].queued},
+        {"high_running", (int64_t)lane[H].running},
+        {"high_suspended", (int64_t)lane[H].suspended},
+        {"high_refused", (int64_t)(lane[H].refused_full + lane[H].refused_total + lane[H].refused_late)},
+        {"normal_queued", (int64_t)lane[N].queued},
+        {"normal_running", (int64_t)lane[N].running},
+        {"normal_suspended", (int64_t)lane[N].suspended},
+        {"normal_refused", (int64_t)(lane[N].refused_full + lane[N].refused_total + lane[N].refused_late)},
+        {"low_queued", (int64_t)lane[L].queued},
+        {"low_running", (int64_t)lane[L].running},
+        {"low_suspended", (int64_t)lane[L].suspended},
+        {"low_refused", (int64_t)(lane[L].refused_full + lane[L].refused_total + lane[L].refused_late)},
+    };
+    size_t count = sizeof all / sizeof *all;
+    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    return count;
+}
+
+void ceni_lanes_release(cen_lanes *lanes)
+{
+    ceni_directory_leave(ceni_directory_process(), &lanes->entry);
+    for (unsigned i = 0; i < CEN_LANES; i++)
+        ceni_free(lanes->allocator, lanes->lane[i].clocks, sizeof(ceni_lane_clocks), _Alignof(ceni_lane_clocks));
+    ceni_free(lanes->allocator, lanes, sizeof *lanes, _Alignof(cen_lanes));
+}
+
+/* No task was ever submitted to them. */
+static void end_crews(cen_lanes *lanes)
+{
+    for (unsigned i = 0; i < CEN_LANES; i++) {
+        cen_crew *crew = lanes->lane[i].crew;
+        if (!crew) continue;
+        cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL);
+        cen_crew_free(crew);
+    }
+}
+
+cen_status cen_lanes_new(const cen_lanes_options *o, cen_lanes **out, cen_error *error)
+{
+    if (!out) return refuse(error, "out is NULL");
+    cen_status status = check_options(o, error);
+    if (status != CEN_OK) return status;
+    cen_lanes *lanes = ceni_alloc(o->allocator, sizeof *lanes, _Alignof(cen_lanes));
+    if (!lanes) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: there is no memory for them");
+    fill(lanes, o);
+    for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) status = make_lane(lanes, i, lane_options(o, i), error);
+    if (status != CEN_OK) goto undo_lanes;
+    open_ledger(lanes, o);
+    lanes->entry = (ceni_entry){.kind = "lanes", .name = lanes->name, .snapshot = snapshot, .object = lanes};
+    ceni_directory_join(ceni_directory_process(), &lanes->entry);
+    *out = lanes;
+    return CEN_OK;
+
+undo_lanes:
+    end_crews(lanes);
+    ceni_lanes_release(lanes);
+    return status;
+}
+
+/* ---- In the child of a fork ----------------------------------------------------------------------- */
+
+static void renew(cen_lanes *lanes)
+{
+    memset(&lanes->mutex, 0, sizeof lanes->mutex); /* whoever held it is not in this process */
+    ceni_ledger_clear(&lanes->ledger);
+    for (unsigned i = 0; i < CEN_LANES; i++)
+        if (!lanes->lane[i].is_absent) start_lane(&lanes->lane[i]);
+    ceni_directory_join(ceni_directory_process(), &lanes->entry);
+}
+
+static cen_status enter_child(cen_lanes *lanes)
+{
+    uint64_t mine = ceni_fork_epoch(), before = ceni_load_relaxed(&lanes->renewer); /* a guess for the cas; carries nothing */
+    if (lanes->on_fork != CEN_FORK_RENEW) return CEN_FORKED;
+    if (before != mine && ceni_cas_acq_rel(&lanes->renewer, &before, mine)) { /* [N1] */
+        renew(lanes);
+        ceni_store_release(&lanes->epoch, mine); /* [N2] */
+    }
+    while (ceni_load_acquire(&lanes->epoch) != mine) ceni_thread_yield(); /* [N3] */
+    return CEN_OK;
+}
+
+cen_status ceni_lanes_enter(cen_lanes *lanes)
+{
+    bool here = ceni_fork_is(ceni_load_acquire(&lanes->epoch)); /* [N3] */
+    return here ? CEN_OK : enter_child(lanes);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be changed while the lanes are in use: limits and workers.
+ *
+ * The mutex puts changes in a row: a ledger wants one at a time, and a limit that is
+ * the default goes with the workers. A resize calls the crew under no lock; if two
+ * come at once for one lane, the limit follows the one that was noted last, and the
+ * crew the one that it was told last.
+ */
+#include "lanes/inside.h"
+
+enum { DEFAULT_FOR_EACH_WORKER = 2000 };
+
+uint32_t ceni_lane_limit_of(int64_t max_tasks, uint32_t workers)
+{
+    int64_t limit = max_tasks == 0 ? (int64_t)workers * DEFAULT_FOR_EACH_WORKER : max_tasks;
+    return limit == CEN_OFF || limit > CEN_LANES_MOST ? CEN_LANES_MOST : (uint32_t)limit;
+}
+
+uint32_t ceni_lanes_limit_of(int64_t max_total)
+{
+    return max_total == 0 || max_total == CEN_OFF ? CEN_LANES * CEN_LANES_MOST : (uint32_t)max_total;
+}
+
+cen_status cen_lanes_limit(cen_lanes *lanes, cen_priority priority, int64_t max_tasks)
+{
+    if (!lanes || max_tasks < CEN_OFF || max_tasks > CEN_LANES_MOST) return CEN_INVALID;
+    cen_status status = ceni_lanes_enter(lanes);
+    if (status != CEN_OK) return status;
+    ceni_lane *lane = ceni_lanes_route(lanes, priority);
+    if (!lane) return CEN_INVALID;
+    ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
+    lane->limit_is_default = max_tasks == 0;
+    ceni_ledger_limit(&lanes->ledger, lane->index, ceni_lane_limit_of(max_tasks, ceni_setting(&lane->workers)));
+    ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
+    return CEN_OK;
+}
+
+cen_status cen_lanes_limit_total(cen_lanes *lanes, int64_t max_total)
+{
+    if (!lanes || max_total < CEN_OFF || max_total > CEN_LANES * (int64_t)CEN_LANES_MOST) return CEN_INVALID;
+    cen_status status = ceni_lanes_enter(lanes);
+    if (status != CEN_OK) return status;
+    ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
+    ceni_ledger_limit(&lanes->ledger, CENI_LEDGER_TOTAL, ceni_lanes_limit_of(max_total));
+    ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
+    return CEN_OK;
+}
+
+cen_status cen_lanes_resize(cen_lanes *lanes, cen_priority priority, uint32_t workers)
+{
+    if (!lanes) return CEN_INVALID;
+    cen_status status = ceni_lanes_enter(lanes);
+    if (status != CEN_OK) return status;
+    ceni_lane *lane = ceni_lanes_route(lanes, priority);
+    if (!lane) return CEN_INVALID;
+    status = cen_crew_resize(lane->crew, workers);
+    if (status != CEN_OK) return status;
+    ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
+    ceni_setting_put(&lane->workers, workers);
+    if (lane->limit_is_default) ceni_ledger_limit(&lanes->ledger, lane->index, ceni_lane_limit_of(0, workers));
+    ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
+    return CEN_OK;
+}
+
+cen_crew *cen_lanes_crew(cen_lanes *lanes, cen_priority priority)
+{
+    ceni_lane *lane = lanes ? ceni_lanes_route(lanes, priority) : NULL;
+    return lane ? lane->crew : NULL;
+}

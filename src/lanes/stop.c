@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of the lanes: all crews are stopped by one deadline.
+ *
+ * Submits are refused by the mark `stopped` from the first moment, since the crews
+ * are stopped one after the other: to drain, each is waited for while the next ones
+ * still run, and what is waited for may be waiting for those. To drop, all are told before any
+ * is waited for. If it is a task of theirs that stops them, its own crew comes last.
+ *
+ * A submit that passed the mark before it was there is the crew's to decide: it is run, dropped, or answered CLOSED.
+ */
+#include "lanes/inside.h"
+
+static void add(cen_crew_report *sum, const cen_crew_report *one)
+{
+    sum->finished += one->finished;
+    sum->dropped += one->dropped;
+    sum->running += one->running;
+    sum->waiting += one->waiting;
+    sum->queued += one->queued;
+}
+
+static cen_status stop_crew(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *out)
+{
+    if (!crew) return CEN_OK;
+    bool own = crew == cen_crew_current();
+    if (!own) cen_blocking_begin();
+    cen_status status = cen_crew_stop(crew, how, deadline, out);
+    if (!own) cen_blocking_end();
+    return status;
+}
+
+static void stop_all(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *out, cen_status *status)
+{
+    for (unsigned last = 0; last < 2; last++)
+        for (unsigned i = 0; i < CEN_LANES; i++) {
+            cen_crew *crew = lanes->lane[i].crew;
+            if (!crew || (crew == cen_crew_current()) != (last == 1)) continue;
+            cen_status one = stop_crew(crew, how, deadline, &out->lane[i]);
+            if (*status == CEN_OK) *status = one;
+        }
+}
+
+static uint64_t finished_of(cen_crew *crew)
+{
+    cen_crew_stats stats;
+    return crew && cen_crew_look(crew, &stats) == CEN_OK ? stats.finished : 0;
+}
+
+/* From now on submits are refused. */
+static void close_all(cen_lanes *lanes, cen_stop how)
+{
+    uint64_t finished[CEN_LANES];
+    for (unsigned i = 0; i < CEN_LANES; i++) finished[i] = finished_of(lanes->lane[i].crew);
+    ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
+    uint32_t before = ceni_setting(&lanes->stopped);
+    for (unsigned i = 0; i < CEN_LANES && !before; i++) lanes->lane[i].finished_before = finished[i];
+    if (before != CEN_STOP_DROP) ceni_setting_put(&lanes->stopped, (uint32_t)how);
+    ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
+}
+
+/* A crew counts what has finished since it was stopped itself, which may have been late. */
+static void count_finished(cen_lanes *lanes, cen_lanes_report *report)
+{
+    uint64_t before[CEN_LANES];
+    ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
+    for (unsigned i = 0; i < CEN_LANES; i++) before[i] = lanes->lane[i].finished_before;
+    ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
+    for (unsigned i = 0; i < CEN_LANES; i++) {
+        cen_crew_report *one = &report->lane[i];
+        uint64_t ended = finished_of(lanes->lane[i].crew) - before[i];
+        if (ended > one->finished + one->dropped) one->finished = ended - one->dropped;
+        add(&report->total, one);
+    }
+}
+
+cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report)
+{
+    if (!lanes || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)) return CEN_INVALID;
+    cen_status status = ceni_lanes_enter(lanes);
+    if (status != CEN_OK) return status;
+    deadline = cen_deadline_fix(deadline.ns_ ? deadline : cen_in_s(30));
+    cen_lanes_report mine = {.total = {0}};
+    close_all(lanes, how);
+    if (how == CEN_STOP_DROP) stop_all(lanes, how, CEN_NOW, &mine, &(cen_status){CEN_OK});
+    stop_all(lanes, how, deadline, &mine, &status);
+    count_finished(lanes, &mine);
+    if (report) *report = mine;
+    return status;
+}
+
+/* Every crew could be freed, as far as can be seen; a parent's always. */
+static cen_status can_be_freed(cen_lanes *lanes)
+{
+    if (!ceni_fork_is(ceni_setting(&lanes->epoch))) return CEN_OK;
+    for (unsigned i = 0; i < CEN_LANES; i++) {
+        cen_crew *crew = lanes->lane[i].crew;
+        cen_crew_stats stats;
+        if (!crew) continue;
+        if (crew == cen_crew_current()) return CEN_MISUSE;
+        if (cen_crew_look(crew, &stats) != CEN_OK) continue; /* it says why when it is freed */
+        if (!stats.is_stopped || stats.queued + stats.running + stats.waiting > 0) return CEN_BUSY;
+    }
+    return CEN_OK;
+}
+
+cen_status cen_lanes_free(cen_lanes *lanes)
+{
+    if (!lanes) return CEN_OK;
+    cen_status status = can_be_freed(lanes);
+    for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) {
+        status = cen_crew_free(lanes->lane[i].crew);
+        if (status == CEN_OK) lanes->lane[i].crew = NULL;
+    }
+    if (status == CEN_OK) ceni_lanes_release(lanes);
+    return status;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submitting: which lane, whether there is room and time, and the words if not.
+ *
+ *     route ──▶ in time? ──▶ a place in the ledger ──▶ note: QUEUED ──▶ the crew
+ *       │          │                 │                                   │ refuses
+ *    INVALID   TIMEOUT, OVERLOAD   FULL           place and note are taken back
+ *
+ * Who is refused for a limit or for its deadline has taken nothing. Who is refused by the crew
+ * had a place for a moment: that is so when it is stopped, when the task is
+ * misused, or when the system has no thread to give.
+ *
+ * A further way to spread tasks (shares of one crew, levels that a task sinks through) is
+ * another answer of ceni_lanes_route, which everybody asks.
+ *
+ * Tested by tests/unit/lanes, tests/explore/lanes_test.c, tests/stress/lanes_stress.c.
+ */
+#include "base/error.h"
+#include "base/plant.h"
+#include "lanes/inside.h"
+#include "port/deadline.h"
+
+const char *const ceni_lane_names[CEN_LANES] = {
+    [CEN_PRIORITY_NORMAL] = "normal", [CEN_PRIORITY_HIGH] = "high", [CEN_PRIORITY_LOW] = "low"};
+
+ceni_lane *ceni_lanes_route(cen_lanes *lanes, cen_priority priority)
+{
+    if ((unsigned)priority >= CEN_LANES) return NULL;
+    ceni_lane *lane = &lanes->lane[priority];
+    return lane->is_absent ? NULL : lane;
+}
+
+/* ---- Who is refused -------------------------------------------------------------------------- */
+
+typedef struct refusal {
+    cen_status status;
+    cen_rule rule;
+    uint64_t current, max;
+    int64_t retry_after_ns;
+} refusal;
+
+static long long us(int64_t ns)
+{
+    return (long long)(ns / 1000 + (ns % 1000 != 0));
+}
+
+static void explain(const ceni_lane *lane, const refusal *why, cen_error *error)
+{
+    const char *name = lane->lanes->name, *kind = ceni_lane_names[lane->index];
+    if (why->rule == CEN_RULE_DEADLINE)
+        ceni_error_set(error, why->status, 0,
+                       "lanes \"%s\": a task of %s priority would begin about %lld us too late for its deadline", name, kind,
+                       us(why->retry_after_ns));
+    else
+        ceni_error_set(error, why->status, 0,
+                       "lanes \"%s\": %llu tasks%s%s%s are admitted and %llu may be (%s); try again in about %lld us", name,
+                       (unsigned long long)why->current, why->rule == CEN_RULE_MAX_TASKS ? " of " : "",
+                       why->rule == CEN_RULE_MAX_TASKS ? kind : "", why->rule == CEN_RULE_MAX_TASKS ? " priority" : " in all",
+                       (unsigned long long)why->max, why->rule == CEN_RULE_MAX_TASKS ? "max_tasks" : "max_total",
+                       us(why->retry_after_ns));
+    error->rule = why->rule;
+    error->retry_after_ns = why->retry_after_ns;
+    error->current = (int64_t)why->current;
+    error->max = (int64_t)why->max;
+}
+
+static bool is_closed(const ceni_lane *lane)
+{
+    uint32_t how = ceni_setting(&lane->lanes->stopped);
+    return how == CEN_STOP_DROP || (how == CEN_STOP_DRAIN && cen_crew_current() != lane->crew);
+}
+
+static cen_status refuse(ceni_lane *lane, const refusal *why, cen_error *error)
+{
+    ceni_lane_tally(lane, why->rule == CEN_RULE_DEADLINE    ? CENI_LANE_REFUSED_LATE
+                          : why->rule == CEN_RULE_MAX_TASKS ? CENI_LANE_REFUSED_FULL
+                                                            : CENI_LANE_REFUSED_TOTAL);
+    if (error) explain(lane, why, error);
+    return why->status;
+}
+
+/* By how much it would begin too late; 0: it would not, or nobody knows. */
+static int64_t lateness(const ceni_lane *lane, cen_deadline deadline, int64_t now)
+{
+    if (deadline.ns_ == 0 || !lane->clocks) return 0;
+    int64_t patience = ceni_deadline_moment(deadline, now) - now, wait = ceni_pace_wait(lane, now);
+    return wait > patience ? wait - patience : 0;
+}
+
+/* OK: it has a place. */
+static cen_status admit(ceni_lane *lane, cen_deadline deadline, int64_t now, cen_error *error)
+{
+    int64_t late = lateness(lane, deadline, now);
+    if (late > 0)
+        return refuse(lane, &(refusal){.status = CEN_OVERLOAD, .rule = CEN_RULE_DEADLINE, .retry_after_ns = late}, error);
+    ceni_ledger_refusal full;
+    if (ceni_ledger_take(&lane->lanes->ledger, lane->index, &full)) return CEN_OK;
+    int64_t retry = full.rule == CEN_RULE_MAX_TASKS ? ceni_pace_next_end(lane, now) : ceni_pace_next_end_of_all(lane->lanes, now);
+    return refuse(lane, &(refusal){CEN_FULL, full.rule, full.current, full.max, retry}, error);
+}
+
+/* ---- Submitting --------------------------------------------------------------------------------- */
+
+static cen_status hand_over(ceni_lane *lane, cen_task *task, cen_deadline deadline, int64_t now, cen_error *error)
+{
+    cen_deadline before = task->deadline;
+    if (deadline.ns_) task->deadline = deadline;
+    ceni_lane_admit(lane, task, now);
+    cen_status status = cen_crew_submit(lane->crew, task);
+    if (status == CEN_OK) {
+        ceni_lane_tally(lane, CENI_LANE_SUBMITTED);
+        return CEN_OK;
+    }
+    ceni_lane_dismiss(lane, task);
+    task->deadline = before;
+    if (!ceni_planted(lanes_lose_what_the_crew_refuses)) ceni_ledger_give(&lane->lanes->ledger, lane->index);
+    return ceni_error_set(error, status, 0, "lanes \"%s\": the crew of the %s lane refused a task: %s", lane->lanes->name,
+                          ceni_lane_names[lane->index], cen_status_text(status));
+}
+
+static cen_status refuse_plainly(const cen_lanes *lanes, cen_status status, const char *what, cen_error *error)
+{
+    return ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, what);
+}
+
+cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen_task *task, cen_deadline deadline, cen_error *error)
+{
+    if (!lanes || !task) return ceni_error_set(error, CEN_INVALID, 0, "cen_lanes_submit: lanes or task is NULL");
+    cen_status status = ceni_lanes_enter(lanes);
+    if (status != CEN_OK) return refuse_plainly(lanes, status, cen_status_text(status), error);
+    ceni_lane *lane = ceni_lanes_route(lanes, priority);
+    if (!lane) return refuse_plainly(lanes, CEN_INVALID, "there is no lane of this priority", error);
+    if (is_closed(lane)) return refuse_plainly(lanes, CEN_CLOSED, "they have been stopped", error);
+    if (ceni_lane_has(task)) return refuse_plainly(lanes, CEN_MISUSE, "the task is in a lane already", error);
+    int64_t now = lane->clocks || deadline.ns_ ? ceni_lanes_now(lanes) : 0;
+    if (deadline.ns_ && ceni_deadline_moment(deadline, now) <= now)
+        return refuse_plainly(lanes, CEN_TIMEOUT, "the deadline of the task has passed", error);
+    status = admit(lane, deadline, now, error);
+    return status == CEN_OK ? hand_over(lane, task, deadline, now, error) : status;
+}
+
+cen_status cen_lanes_estimate(cen_lanes *lanes, cen_priority priority, int64_t *out)
+{
+    if (!lanes || !out) return CEN_INVALID;
+    cen_status status = ceni_lanes_enter(lanes);
+    if (status != CEN_OK) return status;
+    const ceni_lane *lane = ceni_lanes_route(lanes, priority);
+    if (!lane) return CEN_INVALID;
+    if (!lane->clocks) return CEN_EMPTY;
+    *out = ceni_pace_wait(lane, ceni_lanes_now(lanes));
+    return CEN_OK;
+}
