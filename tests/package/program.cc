@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A C++ program outside the tree: a pool with a driver, options, CEN_WITH, an exception, a queue, futures and an inbox. */
+/* A C++ program outside the tree: a pool with a driver, options, CEN_WITH, an exception, a queue, futures, a timer and an inbox. */
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -179,6 +179,12 @@ void complete_futures()
     expect_that(cen_promise_keep(&promises[0], &value) && cen_promise_keep(&promises[1], nullptr), "promises can be kept");
     expect_that(cen_future_wait(&futures[1], CEN_NOW) == CEN_OK && futures[1].status == CEN_OK, "a future can be waited for");
     expect_that(cen_inbox_drain(inbox) == 1 && told == value, "an inbox runs what arrived");
+    cen_timer timer;
+    cen_timer_init(&timer);
+    expect_that(cen_timer_start(&timer, nullptr, cen_in_ms(1)) == CEN_OK, "a timer can be started");
+    expect_that(cen_future_wait(&timer.future, cen_in_s(30)) == CEN_OK && timer.future.status == CEN_OK, "and waited for");
+    cen_timer_init(&timer);
+    expect_that(cen_timer_start(&timer, nullptr, CEN_NEVER) == CEN_OK && cen_future_cancel(&timer.future), "and given up");
     cen_job job = {run_job, nullptr};
     cen_inline()->post(cen_inline(), &job);
     expect_that(told == value + 1, "a job can be run inline");
