@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thousand tasks, four connections, two workers: nobody holds a worker while it
+ * waits for a connection or for the server's answer.
+ *
+ *     a query: ask the pool ▶ wait ▶ send ▶ wait for the answer ▶ give the connection back
+ *
+ * The server is a timer: it answers after a millisecond. Workers that blocked would
+ * have two queries on their way at a time; here there are four, as many as connections.
+ *
+ * Then what a task hears when it is not wanted any more: a cancel before it has
+ * begun, a cancel while it waits in the pool's line, and a deadline in the same place.
+ */
+#undef NDEBUG /* in every build */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cenote/cenote.h>
+
+enum { WORKERS = 2, CONNECTIONS = 4, QUERIES = 1000 };
+
+/* ---- The driver ----------------------------------------------------------------------------- */
+
+typedef struct connection {
+    cen_timer server; /* its answer to the query that is on its way */
+    bool is_busy;
+    int queries;
+} connection;
+
+static cen_status open_connection(void *argument, void **out, cen_error *error)
+{
+    (void)argument, (void)error;
+    *out = calloc(1, sizeof(connection));
+    return *out ? CEN_OK : CEN_NO_MEMORY;
+}
+
+static void close_connection(void *argument, void *object)
+{
+    connection *c = object;
+    (void)argument;
+    printf("  a connection is closed after %d queries\n", c->queries);
+    free(c);
+}
+
+static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connection, .close = close_connection};
+
+/* ---- A query, in three steps ----------------------------------------------------------------- */
+
+static cen_pool *pool;
+static atomic_int on_their_way, most_on_their_way;
+
+typedef struct query {
+    cen_task task; /* first */
+    cen_take take;
+    bool got_connection;
+} query;
+
+static cen_next has_answer(cen_task *task)
+{
+    query *self = (query *)task;
+    connection *c = self->take.lease.object;
+    c->is_busy = false;
+    c->queries++;
+    on_their_way--;
+    cen_pool_give(&self->take.lease); /* never waits: the next in line goes on */
+    return cen_task_done(task, NULL);
+}
+
+static cen_next has_connection(cen_task *task)
+{
+    query *self = (query *)task;
+    cen_error error = {.status = cen_task_asked(task)};
+    /* Asked to end, it may have come too late to give the connection up. Whether there is one says the future alone. */
+    if (!cen_future_is_done(&self->take.future)) return cen_task_fail(task, &error);
+    self->got_connection = self->take.future.status == CEN_OK;
+    if (error.status == CEN_OK) error.status = self->take.future.status;
+    if (error.status != CEN_OK) {
+        if (self->got_connection) cen_pool_give(&self->take.lease);
+        return cen_task_fail(task, &error);
+    }
+    connection *c = self->take.lease.object;
+    assert(!c->is_busy);
+    c->is_busy = true;
+    int now = ++on_their_way, most = most_on_their_way;
+    while (now > most && !atomic_compare_exchange_weak(&most_on_their_way, &most, now)) {}
+    cen_timer_init(&c->server);
+    assert(cen_timer_start(&c->server, NULL, cen_in_ms(1)) == CEN_OK);
+    return cen_task_wait(task, &c->server.future, has_answer);
+}
+
+static cen_next begin(cen_task *task)
+{
+    query *self = (query *)task;
+    cen_take_init(&self->take, NULL, NULL);
+    assert(cen_pool_ask(pool, cen_in_s(20), &self->take) == CEN_OK);
+    return cen_task_wait(task, &self->take.future, has_connection);
+}
+
+static void make_ready(query *self, const char *name)
+{
+    self->got_connection = false;
+    cen_task_init(&self->task, begin);
+    self->task.name = name;
+}
+
+static cen_status result(query *self)
+{
+    assert(cen_future_wait(&self->task.future, cen_in_s(20)) == CEN_OK);
+    return self->task.future.status;
+}
+
+/* ---- A thousand of them ------------------------------------------------------------------------ */
+
+static void await_waiting(cen_crew *crew, uint64_t count)
+{
+    cen_crew_stats stats;
+    do cen_crew_look(crew, &stats);
+    while (stats.waiting < count);
+}
+
+static void take_all(cen_lease all[CONNECTIONS])
+{
+    for (int i = 0; i < CONNECTIONS; i++) assert(cen_pool_take(pool, cen_in_s(20), &all[i], NULL) == CEN_OK);
+}
+
+static void give_all(cen_lease all[CONNECTIONS])
+{
+    for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&all[i]);
+}
+
+/* First main has all connections, so that all tasks come to wait: two workers are enough for that. */
+static void run_queries(cen_crew *crew)
+{
+    static query queries[QUERIES];
+    static cen_task *tasks[QUERIES];
+    cen_lease all[CONNECTIONS];
+    for (int i = 0; i < QUERIES; i++) {
+        make_ready(&queries[i], "query");
+        tasks[i] = &queries[i].task;
+    }
+    take_all(all);
+    assert(cen_crew_submit_all(crew, tasks, QUERIES) == CEN_OK);
+    await_waiting(crew, QUERIES);
+    int64_t start = cen_clock();
+    give_all(all);
+    for (int i = 0; i < QUERIES; i++) assert(result(&queries[i]) == CEN_OK);
+    printf("%d tasks waited at once; their queries of 1 ms over %d connections, by %d workers: %.0f ms\n", QUERIES, CONNECTIONS,
+           WORKERS, (double)(cen_clock() - start) / 1e6);
+    assert(most_on_their_way > WORKERS && most_on_their_way <= CONNECTIONS && on_their_way == 0);
+}
+
+/* ---- Not wanted any more ------------------------------------------------------------------------ */
+
+static atomic_bool may_go_on;
+
+static cen_next keep_worker(cen_task *task)
+{
+    while (!may_go_on) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    return cen_task_done(task, NULL);
+}
+
+/* While other tasks keep both workers, a third is taken back before it has begun. */
+static void cancel_before_it_begins(cen_crew *crew)
+{
+    cen_task keepers[WORKERS];
+    query third;
+    for (int i = 0; i < WORKERS; i++) {
+        cen_task_init(&keepers[i], keep_worker);
+        assert(cen_crew_submit(crew, &keepers[i]) == CEN_OK);
+    }
+    cen_crew_stats stats;
+    do cen_crew_look(crew, &stats);
+    while (stats.running < WORKERS);
+    make_ready(&third, "third");
+    assert(cen_crew_submit(crew, &third.task) == CEN_OK);
+    bool taken_back = cen_task_cancel(&third.task);
+    may_go_on = true;
+    for (int i = 0; i < WORKERS; i++) assert(cen_future_wait(&keepers[i].future, cen_in_s(20)) == CEN_OK);
+    printf("cancelled before it began: %s, its future says %s\n", taken_back ? "yes" : "no", cen_status_name(result(&third)));
+    assert(taken_back && third.task.future.status == CEN_INTERRUPTED);
+}
+
+/* Main has all connections, so queries wait in the pool's line; one is cancelled there, then one is too late. */
+static void end_in_the_line(cen_crew *crew)
+{
+    cen_lease all[CONNECTIONS];
+    query cancelled, late;
+    take_all(all);
+    make_ready(&cancelled, "cancelled");
+    assert(cen_crew_submit(crew, &cancelled.task) == CEN_OK);
+    await_waiting(crew, 1);
+    int64_t start = cen_clock();
+    assert(!cen_task_cancel(&cancelled.task)); /* it has begun: it is asked to end, and its wait is over */
+    cen_status status = result(&cancelled);
+    printf("cancelled in the line: %s after %.1f ms\n", cen_status_name(status), (double)(cen_clock() - start) / 1e6);
+    assert(status == CEN_INTERRUPTED && !cancelled.got_connection);
+
+    make_ready(&late, "late");
+    late.task.deadline = cen_in_ms(30);
+    start = cen_clock();
+    assert(cen_crew_submit(crew, &late.task) == CEN_OK);
+    status = result(&late);
+    printf("too late in the line: %s after %.1f ms\n", cen_status_name(status), (double)(cen_clock() - start) / 1e6);
+    assert(status == CEN_TIMEOUT && !late.got_connection);
+    give_all(all);
+}
+
+int main(void)
+{
+    cen_crew *crew;
+    cen_error error;
+    cen_crew_report report;
+    cen_crew_options workers = CEN_CREW_OPTIONS(.name = "queries", .workers = WORKERS, .max = WORKERS);
+    cen_pool_options connections = CEN_POOL_OPTIONS(.name = "server", .driver = {&calls, NULL}, .max = CONNECTIONS);
+    if (cen_pool_new(&connections, &pool, &error) != CEN_OK) return puts(error.text), 1;
+    if (cen_crew_new(&workers, &crew, &error) != CEN_OK) return puts(error.text), 1;
+
+    run_queries(crew);
+    cancel_before_it_begins(crew);
+    end_in_the_line(crew);
+
+    assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report) == CEN_OK && report.dropped == 0);
+    assert(cen_crew_free(crew) == CEN_OK); /* first the tasks, then what they use */
+    cen_pool_stats stats;
+    assert(cen_pool_look(pool, &stats) == CEN_OK && stats.held == 0 && stats.waiting == 0);
+    assert(cen_pool_close(pool, cen_in_s(20), NULL, &error) == CEN_OK);
+    cen_pool_free(pool);
+    return 0;
+}

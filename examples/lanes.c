@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Short reads beside heavy work: three lanes, each a crew of its own, and never
+ * more tasks than may be.
+ *
+ *     low     200 heavy tasks of 2 ms of computing, up to 64 of them admitted: who is refused comes again, when it was told to
+ *     high    a short read every few milliseconds, which the heavy ones cannot keep waiting in their queue
+ *     normal  a lane of 4, filled by tasks that wait: the fifth is told how many there are, and when to try again
+ *
+ * At the end the numbers add up: what was admitted is over, and what was refused was counted.
+ */
+#undef NDEBUG /* in every build */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cenote/cenote.h>
+
+enum { HEAVY = 200, HEAVY_AT_A_TIME = 64, READS = 50, NORMAL_AT_A_TIME = 4 };
+#define MS INT64_C(1000000)
+
+static cen_lanes *lanes;
+
+static void sleep_for(int64_t ns)
+{
+    nanosleep(&(struct timespec){.tv_sec = ns / (1000 * MS), .tv_nsec = ns % (1000 * MS)}, NULL);
+}
+
+static void await(cen_task *task)
+{
+    assert(cen_future_wait(&task->future, cen_in_s(30)) == CEN_OK && task->future.status == CEN_OK);
+}
+
+/* ---- Heavy tasks, in the low lane -------------------------------------------------------------- */
+
+static cen_next compute(cen_task *task)
+{
+    int64_t begin = cen_clock();
+    while (cen_clock() - begin < 2 * MS) {}
+    return cen_task_done(task, NULL);
+}
+
+static cen_task heavy[HEAVY];
+static int refused;
+
+/* Goes on until it is admitted: a refusal says when that is worth another try. */
+static void submit_heavy(cen_task *task)
+{
+    cen_error error;
+    cen_task_init(task, compute);
+    task->name = "heavy";
+    while (cen_lanes_submit(lanes, CEN_PRIORITY_LOW, task, (cen_deadline){0}, &error) != CEN_OK) {
+        assert(error.status == CEN_FULL && error.rule == CEN_RULE_MAX_TASKS);
+        assert(error.current == HEAVY_AT_A_TIME && error.max == HEAVY_AT_A_TIME && error.retry_after_ns > 0);
+        if (refused++ == 0) printf("the first refusal: %s\n", error.text);
+        sleep_for(error.retry_after_ns);
+    }
+}
+
+/* ---- Short reads, in the high lane --------------------------------------------------------------- */
+
+static cen_next read_value(cen_task *task)
+{
+    static int value = 42;
+    return cen_task_done(task, &value);
+}
+
+/* The longest that a read took while the low lane was full of heavy tasks. */
+static int64_t read_beside_them(void)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < READS; i++) {
+        cen_task task;
+        cen_error error;
+        cen_task_init(&task, read_value);
+        int64_t begin = cen_clock();
+        assert(cen_lanes_submit(lanes, CEN_PRIORITY_HIGH, &task, cen_in_s(10), &error) == CEN_OK);
+        await(&task);
+        int64_t ns = cen_clock() - begin;
+        if (ns > longest) longest = ns;
+        submit_heavy(&heavy[HEAVY_AT_A_TIME + i]);
+    }
+    return longest;
+}
+
+/* ---- A lane that is full ------------------------------------------------------------------------- */
+
+typedef struct waiter {
+    cen_task task; /* first */
+    cen_future snapshot;
+    cen_promise promise; /* main keeps it */
+} waiter;
+
+static cen_next has_snapshot(cen_task *task)
+{
+    return cen_task_done(task, NULL);
+}
+
+static cen_next wait_for_snapshot(cen_task *task)
+{
+    return cen_task_wait(task, &((waiter *)task)->snapshot, has_snapshot);
+}
+
+static cen_status submit_waiter(waiter *self, cen_error *error)
+{
+    cen_future_init(&self->snapshot);
+    assert(cen_promise_init(&self->promise, &self->snapshot) == CEN_OK);
+    cen_task_init(&self->task, wait_for_snapshot);
+    return cen_lanes_submit(lanes, CEN_PRIORITY_NORMAL, &self->task, (cen_deadline){0}, error);
+}
+
+/* Suspended tasks keep no worker, but they keep their place. */
+static void fill_normal(void)
+{
+    waiter waiters[NORMAL_AT_A_TIME], fifth;
+    cen_error error;
+    for (int i = 0; i < NORMAL_AT_A_TIME; i++) assert(submit_waiter(&waiters[i], &error) == CEN_OK);
+    assert(submit_waiter(&fifth, &error) == CEN_FULL);
+    printf("\nfour tasks wait for a snapshot, and the fifth hears:\n  %s\n", error.text);
+    for (int i = 0; i < NORMAL_AT_A_TIME; i++) cen_promise_keep(&waiters[i].promise, NULL);
+    await(&waiters[0].task); /* whoever sees the end of a task finds its place free */
+    assert(submit_waiter(&fifth, &error) == CEN_OK);
+    cen_promise_keep(&fifth.promise, NULL);
+    for (int i = 1; i < NORMAL_AT_A_TIME; i++) await(&waiters[i].task);
+    await(&fifth.task);
+}
+
+/* ---- The numbers ---------------------------------------------------------------------------------- */
+
+static void report(void)
+{
+    static const struct { cen_priority priority; const char *name; } kinds[CEN_LANES] = {
+        {CEN_PRIORITY_HIGH, "high"}, {CEN_PRIORITY_NORMAL, "normal"}, {CEN_PRIORITY_LOW, "low"}};
+    cen_lanes_stats stats;
+    assert(cen_lanes_look(lanes, &stats) == CEN_OK);
+    puts("\n  lane     submitted   done   refused   p50 wait   p50 total");
+    for (int i = 0; i < CEN_LANES; i++) {
+        const cen_lane_stats *s = &stats.lane[kinds[i].priority];
+        cen_lane_times times;
+        assert(cen_lanes_times(lanes, kinds[i].priority, &times) == CEN_OK);
+        printf("  %-8s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %7.2f ms %8.2f ms\n", kinds[i].name, s->submitted, s->done,
+               s->refused_full, (double)times.wait.p50_ns / 1e6, (double)times.total.p50_ns / 1e6);
+        assert(s->admitted == 0 && s->submitted == s->done);
+    }
+    assert(stats.lane[CEN_PRIORITY_HIGH].done == READS && stats.lane[CEN_PRIORITY_LOW].done == HEAVY);
+    assert(stats.lane[CEN_PRIORITY_NORMAL].done == NORMAL_AT_A_TIME + 1 && stats.lane[CEN_PRIORITY_NORMAL].refused_full == 1);
+    assert(stats.lane[CEN_PRIORITY_LOW].refused_full == (uint64_t)refused && refused > 0);
+}
+
+int main(void)
+{
+    cen_error error;
+    cen_crew_options one = CEN_CREW_OPTIONS(.workers = 1);
+    cen_lanes_options options =
+        CEN_LANES_OPTIONS(.name = "store", .high.crew = &one, .low = {.crew = &one, .max_tasks = HEAVY_AT_A_TIME},
+                          .normal.max_tasks = NORMAL_AT_A_TIME);
+    if (cen_lanes_new(&options, &lanes, &error) != CEN_OK) return puts(error.text), 1;
+
+    for (int i = 0; i < HEAVY_AT_A_TIME; i++) submit_heavy(&heavy[i]);
+    int64_t longest = read_beside_them(), wait;
+    assert(cen_lanes_estimate(lanes, CEN_PRIORITY_LOW, &wait) == CEN_OK);
+    printf("one more heavy task would begin in about %.0f ms\n", (double)wait / (double)MS);
+    for (int i = HEAVY_AT_A_TIME + READS; i < HEAVY; i++) submit_heavy(&heavy[i]);
+    printf("the longest of %d short reads beside them took %.2f ms\n", READS, (double)longest / (double)MS);
+    fill_normal();
+    for (int i = 0; i < HEAVY; i++) await(&heavy[i]);
+    report();
+
+    cen_lanes_report end;
+    assert(cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(20), &end) == CEN_OK && end.total.dropped == 0);
+    assert(cen_lanes_free(lanes) == CEN_OK);
+    return 0;
+}
