@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 60
 VERIFY ?= quick
 EXPLORE ?= deep
 
-.PHONY: help demo check lint bench bench-queue bench-pool bench-async explore weaken verify stress fuzz coverage install clean
+.PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew explore weaken verify stress fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo 'make bench-queue   the queue beside its peers'
 	@echo 'make bench-pool    the pool beside its peers'
 	@echo 'make bench-async   asking without waiting, beside other designs and peers'
+	@echo 'make bench-crew    the crew beside other task pools'
 	@echo 'make explore       the controlled scheduler, deeper than check goes; EXPLORE=$(EXPLORE), or full: to the bounds that the tests name'
 	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
 	@echo 'make verify        the model of the hand-off protocol, by Spin; VERIFY=$(VERIFY), or deep'
@@ -47,7 +48,7 @@ lint:
 	@tools/install-packages lint
 	@tools/lint
 
-bench: bench-queue bench-pool bench-async
+bench: bench-queue bench-pool bench-async bench-crew
 
 bench-queue:
 	@tools/install-packages bench
@@ -60,6 +61,10 @@ bench-pool:
 bench-async:
 	@tools/install-packages bench
 	bench/async/run
+
+bench-crew:
+	@tools/install-packages bench
+	bench/crew/run
 
 explore:
 	@tools/install-packages check

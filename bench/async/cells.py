@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What is measured, by whom and how often; and which of it the environment asks for."""
-import os
+import measuring
+from measuring import QUICK
 
-QUICK = os.environ.get("BENCH_QUICK", "") not in ("", "0")
-REPETITIONS = int(os.environ.get("BENCH_REPS") or 0) or (1 if QUICK else 5)
+REPETITIONS = measuring.REPETITIONS or (1 if QUICK else 5)
 PARTS = ["cells", "pending", "micro", "growth", "memory"]
 PENDING = 10_000 if QUICK else 100_000
 
@@ -62,13 +62,7 @@ class Selection:
     """BENCH_ONLY (parts), BENCH_CELLS, BENCH_CONTESTANTS."""
 
     def __init__(self):
-        only, names, contestants = (os.environ.get("BENCH_" + word, "").replace(",", " ").split()
-                                    for word in ("ONLY", "CELLS", "CONTESTANTS"))
-        known = [cell.name for cell in CELLS]
-        for words, allowed in ((only, PARTS), (names, known), (contestants, FULL_NAMES)):
-            for word in words:
-                if word not in allowed:
-                    raise SystemExit("bench: %s is none of: %s" % (word, ", ".join(allowed)))
+        only, names, contestants = measuring.asked_for(PARTS, [cell.name for cell in CELLS], FULL_NAMES)
         self.is_all = not (only or names or contestants)
         self.parts = only or (["cells"] if names else PARTS)
         self.contestants = contestants or list(FULL_NAMES)

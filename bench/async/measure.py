@@ -6,11 +6,11 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import build
+import measuring
 import page
-from cells import PENDING, QUICK, REPETITIONS, Selection, pending_command
-from gate import Gate, execute, in_turns, must_refuse, say
-from report import append_lines
-from runs import Runs
+from cells import PENDING, REPETITIONS, Selection, pending_command
+from gate import execute, in_turns, must_refuse, say
+from measuring import QUICK
 from targets import targets
 
 GROWTH = [1000, 10_000, 100_000]
@@ -36,34 +36,19 @@ def self_test(programs):
             raise SystemExit("bench: the harness did not notice an allocation")
 
 
-class Figures(Runs):
-    """Everything that was measured."""
-
+class Figures(measuring.Figures):
     def __init__(self):
         super().__init__()
         self.pending = {}  # contestant -> list of answers
         self.micro = {}    # name -> list of answers
         self.growth = []
         self.memory = {}
-        self.probe = []    # ns per round trip of a cache line, one per repetition
 
 
-class Bench:
-    def __init__(self, selection, programs, gate):
-        self.selection, self.programs, self.gate = selection, programs, gate
-        self.figures = Figures()
-
+class Bench(measuring.Bench):
     def cell(self, cell, repetition):
-        names = self.selection.of(cell)
-        if not names:
-            return
-        self.gate.wait_for_quiet()
-        line = []
-        for name in in_turns(names, repetition):
-            answer = self.gate.run_once(cell.command(self.programs, name))
-            self.figures.runs.setdefault((cell.name, name), []).append(answer)
-            line.append("%s %.0f, %.1f" % (name, answer["per_s"], answer["wait_p99_us"]))
-        say("  %s pairs/s, p99 us: %s" % (cell.name, "; ".join(line)))
+        self.turns(cell, cell.name, self.selection.of(cell), repetition, cell.name + " pairs/s, p99 us",
+                   lambda answer: "%.0f, %.1f" % (answer["per_s"], answer["wait_p99_us"]))
 
     def wait_in_line(self, repetition):
         names = self.selection.waiting()
@@ -79,9 +64,7 @@ class Bench:
             say("  %s: %.2f times its floor" % (name, answer["ratio"]))
 
     def repetition(self, number):
-        self.gate.wait_for_quiet()
-        self.figures.probe.append(self.gate.run_once([self.programs["pingpong"], 30])["round_trip_ns"])
-        say("repetition %d: a cache line's round trip takes %.0f ns" % (number + 1, self.figures.probe[-1]))
+        self.begin(number)
         if self.selection.has("micro"):
             self.micro()
         for cell in self.selection.cells:
@@ -100,26 +83,17 @@ class Bench:
         return self.figures
 
 
-def main():
-    begin = time.monotonic()
+def main(begin):
     selection = Selection()
     say("bench: building")
     programs = build.build_async(selection.programs())
     self_test(programs)
-    gate = (Gate(patience=2, tries=2, seconds=15) if QUICK  # a busy machine must not keep it for an hour
-            else Gate(patience=180 if selection.is_all else 20, tries=4, seconds=480))
-    figures = Bench(selection, programs, gate).everything()
+    gate = measuring.gate_for(selection, seconds=480)
+    figures = Bench(selection, programs, gate, Figures()).everything()
     verdicts = targets(figures)
-    text = page.document(selection, figures, verdicts, gate, time.monotonic() - begin)
-    with open(build.out("async.md" if selection.is_all else "async-part.md"), "w") as file:
-        file.write(text)
-    print(text)
-    if os.environ.get("BENCH_OUT"):
-        append_lines(os.environ["BENCH_OUT"], page.records(selection, figures, verdicts))
+    measuring.write("async", selection, page.document(selection, figures, verdicts, gate, time.monotonic() - begin))
+    measuring.append_records(page.records(selection, figures, verdicts))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except RuntimeError as failure:
-        raise SystemExit("bench: %s" % failure)
+    measuring.main(main)

@@ -4,7 +4,8 @@ import os
 import statistics
 
 import build
-from cells import CELLS, FULL_NAMES, PACKAGES, PENDING, QUICK, REPETITIONS
+from cells import CELLS, FULL_NAMES, PACKAGES, PENDING, REPETITIONS
+from measuring import QUICK
 from report import Spread, table, target_table
 from targets import grown
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is measured, by whom and how often; and which of it the environment asks for."""
-import os
+import measuring
+from measuring import QUICK, REPETITIONS
 
-QUICK = os.environ.get("BENCH_QUICK", "") not in ("", "0")
-REPETITIONS = int(os.environ.get("BENCH_REPS") or 0)  # 0: as many as each cell needs
 PARTS = ["floor", "throughput", "fairness", "holds", "growth", "memory"]
 
 # In the order of the tables. "strict" is cenote with overtaking off.
@@ -69,15 +68,10 @@ class Selection:
     """BENCH_ONLY (parts), BENCH_CELLS (cells or shapes), BENCH_CONTESTANTS."""
 
     def __init__(self):
-        only, names, contestants = (os.environ.get("BENCH_" + word, "").replace(",", " ").split()
-                                    for word in ("ONLY", "CELLS", "CONTESTANTS"))
+        known = sorted({cell.name() for cell in all_cells()} | {cell.shape_name() for cell in all_cells()})
+        only, names, contestants = measuring.asked_for(PARTS, known, FULL_NAMES)
         self.is_all = not (only or names or contestants)
         self.parts = only or (PARTS if not names else ["throughput", "fairness", "holds"])
-        known = {cell.name() for cell in all_cells()} | {cell.shape_name() for cell in all_cells()}
-        for word, allowed in ([(w, PARTS) for w in only] + [(w, known) for w in names]
-                              + [(w, FULL_NAMES) for w in contestants]):
-            if word not in allowed:
-                raise SystemExit("bench: %s is none of: %s" % (word, ", ".join(sorted(allowed))))
         self.contestants = contestants or list(FULL_NAMES)
         self.cells = [cell for cell in all_cells() if cell.part in self.parts
                       and (not names or cell.name() in names or cell.shape_name() in names)]

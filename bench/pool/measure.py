@@ -7,11 +7,11 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import build
 import gate as gates
+import measuring
 import page
-from cells import QUICK, REPETITIONS, Selection
-from gate import Gate, execute, in_turns, must_refuse, say
-from report import append_lines
-from runs import Runs
+from cells import Selection
+from gate import execute, must_refuse, say
+from measuring import QUICK, REPETITIONS
 from targets import targets
 
 FLOOR_SIZES = [1, 10]
@@ -44,22 +44,15 @@ def self_test(programs):
             raise SystemExit("bench: the harness did not notice a new mapping")
 
 
-class Figures(Runs):
-    """Everything that was measured."""
-
+class Figures(measuring.Figures):
     def __init__(self):
         super().__init__()
         self.floor = {}   # size -> list of answers
         self.growth = {}  # name -> list of answers
         self.memory = {}
-        self.probe = []   # ns per round trip of a cache line, one per repetition
 
 
-class Bench:
-    def __init__(self, selection, programs, gate):
-        self.selection, self.programs, self.gate = selection, programs, gate
-        self.figures = Figures()
-
+class Bench(measuring.Bench):
     def calibrate(self):
         """All contestants do the same number of steps: the most that a microsecond was seen to hold."""
         self.gate.wait_for_quiet()
@@ -68,25 +61,16 @@ class Bench:
 
     def cell(self, cell, repetition):
         names = [name for name in self.selection.of(cell) if repetition < cell.repetitions(name)]
-        if not names:
-            return
-        self.gate.wait_for_quiet()
-        line = []
-        for name in in_turns(names, repetition):
-            answer = self.gate.run_once(cell.command(self.programs, name))
-            self.figures.runs.setdefault((cell.name(), name), []).append(answer)
-            wait = ", %.1f ms" % answer["wait_max_ms"] if "wait_max_ms" in answer else ""
-            line.append("%s %.1f%s" % (name, answer["ns"], wait))
-        say("  %s ns/pair%s: %s" % (cell.name(), ", longest wait" if cell.waits else "", "; ".join(line)))
+        heading = "%s ns/pair%s" % (cell.name(), ", longest wait" if cell.waits else "")
+        self.turns(cell, cell.name(), names, repetition, heading, lambda answer: "%.1f%s" % (
+            answer["ns"], ", %.1f ms" % answer["wait_max_ms"] if "wait_max_ms" in answer else ""))
 
     def repetition(self, number):
         cells = [c for c in self.selection.cells if any(number < c.repetitions(n) for n in self.selection.of(c))]
         floor = self.selection.has("floor") and number < (REPETITIONS or (1 if QUICK else 5))
         if not cells and not floor:
             return False
-        self.gate.wait_for_quiet()
-        self.figures.probe.append(self.gate.run_once([self.programs["pingpong"], 30])["round_trip_ns"])
-        say("repetition %d: a cache line's round trip takes %.0f ns" % (number + 1, self.figures.probe[-1]))
+        self.begin(number)
         for size in FLOOR_SIZES if floor else []:
             answer = self.gate.run_once([self.programs["cenote"], "floor", 1, size, 5 if QUICK else 21, 0.02])
             self.figures.floor.setdefault(size, []).append(answer)
@@ -126,27 +110,18 @@ class Bench:
         return self.figures
 
 
-def main():
-    begin = time.monotonic()
+def main(begin):
     selection = Selection()
     say("bench: building")
     programs = build.build_pool(selection.programs())
     self_test(programs)
-    gate = Gate(patience=2, tries=2, seconds=15) if QUICK else Gate(patience=180 if selection.is_all else 20, tries=4)
-    figures = Bench(selection, programs, gate).everything()
+    gate = measuring.gate_for(selection)
+    figures = Bench(selection, programs, gate, Figures()).everything()
     verdicts = targets(figures)
     text = page.document(selection, figures, verdicts, gate, time.monotonic() - begin)
-    name = "pool" if selection.is_all else "pool-part"
-    with open(build.out(name + ".md"), "w") as file:
-        file.write(text)
-    page.draw(selection, figures, build.out(name + ".svg"))
-    print(text)
-    if os.environ.get("BENCH_OUT"):
-        append_lines(os.environ["BENCH_OUT"], page.records(selection, figures, verdicts))
+    page.draw(selection, figures, measuring.write("pool", selection, text) + ".svg")
+    measuring.append_records(page.records(selection, figures, verdicts))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except RuntimeError as failure:
-        raise SystemExit("bench: %s" % failure)
+    measuring.main(main)

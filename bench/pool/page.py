@@ -5,7 +5,8 @@ import statistics
 
 import build
 import chart
-from cells import FULL_NAMES, PACKAGES, QUICK, REPETITIONS, WORKS
+from cells import FULL_NAMES, PACKAGES, WORKS
+from measuring import QUICK, REPETITIONS
 from report import Spread, table, target_table
 from targets import best_peer, grown, short
 

@@ -50,7 +50,7 @@ def build_object(name):
 
 
 def build_c(name, source, rules=None, libraries=()):
-    """One C or C++ source, and the support objects: bench and the rules it plays by (transfer, lend or serve)."""
+    """One C or C++ source, and the support objects: bench and the rules it plays by (transfer, lend, serve or tasks)."""
     target = out(name)
     objects = [build_object(each) for each in ("bench", rules, "server" if rules == "serve" else None) if each]
     if not fresh(target, [source] + objects + support_headers()):
@@ -88,22 +88,25 @@ def build_user(name, source, rules, flags):
 
 # ---- Other languages ---------------------------------------------------------
 
-def build_crossbeam(which):
-    """Offline: every crate comes from Debian's packages. The copy keeps cargo's lock file out of the tree."""
-    target = out(which + "-crossbeam")
-    sources = [bench("peers", "crossbeam", "Cargo.toml"), *glob.glob(bench("peers", "crossbeam", "src", "*.rs"))]
+def build_crate(peer, which, *shared):
+    """Offline: every crate comes from Debian's packages. The copy keeps cargo's lock file out of the tree, and
+    beside the peer's sources lie those that it shares with others."""
+    target = out("%s-%s" % (which, peer))
+    sources = [bench("peers", peer, "Cargo.toml"), *glob.glob(bench("peers", peer, "src", "*.rs")), *shared]
     if fresh(target, sources):
         return target
-    crate, home = out("crossbeam", "crate"), out("crossbeam", "home")
+    crate, home = out(peer, "crate"), out(peer, "home")
     shutil.rmtree(crate, ignore_errors=True)
-    shutil.copytree(bench("peers", "crossbeam"), crate)
+    shutil.copytree(bench("peers", peer), crate)
+    for source in shared:
+        shutil.copy(source, os.path.join(crate, "src"))
     os.makedirs(home, exist_ok=True)
     with open(os.path.join(home, "config.toml"), "w") as config:
         config.write('[source.crates-io]\nreplace-with = "debian"\n\n[source.debian]\ndirectory = "%s"\n' % CRATES)
     environment = {"PATH": "/usr/bin:/bin", "HOME": home, "CARGO_HOME": home, "RUSTC": "/usr/bin/rustc"}
-    call(["/usr/bin/cargo", "build", "--release", "--offline", "--target-dir", out("crossbeam", "target")],
+    call(["/usr/bin/cargo", "build", "--release", "--offline", "--target-dir", out(peer, "target")],
          cwd=crate, env=environment)
-    shutil.copy(out("crossbeam", "target", "release", which), target)
+    shutil.copy(out(peer, "target", "release", which), target)
     return target
 
 
@@ -142,6 +145,15 @@ def build_kotlin():
     return target
 
 
+def build_java(name, main, *sources):
+    """Classes of the Java library alone."""
+    target = out(name)
+    if not fresh(target, [*sources, os.path.abspath(__file__)]):
+        call(["/usr/bin/javac", "-d", out(name + "-classes"), *sources])
+        write_script(target, "/usr/bin/java", "-Xms256m", "-Xmx512m", "-cp", out(name + "-classes"), main)
+    return target
+
+
 def package_flags(*packages):
     return call(["pkg-config", "--cflags", "--libs", *packages]).split()
 
@@ -169,7 +181,7 @@ def build_queue():
         "cenote": build_user("queue-cenote", bench("queue", "cenote.c"), "transfer", library),
         "idle": build_user("queue-idle", bench("queue", "idle.c"), None, library),
         "floor": build_c("queue-floor", bench("queue", "floor.c"), "transfer"),
-        "crossbeam": build_crossbeam("queue"),
+        "crossbeam": build_crate("crossbeam", "queue"),
         "moodycamel": peer("moodycamel", "queue.cc"),
         "tbb": peer("tbb", "queue.cc", "-ltbb"),
         "go": build_go("queue-go", bench("peers", "go", "queue.go")),
@@ -202,7 +214,7 @@ def build_pool(wanted=None):
         "apr": lambda: pool_peer("apr", "pool.c", *package_flags("apr-util-1", "apr-1")),
         "moodycamel": lambda: pool_peer("moodycamel", "pool.cc"),
         "tbb": lambda: pool_peer("tbb", "pool.cc", "-ltbb"),
-        "crossbeam": lambda: build_crossbeam("pool"),
+        "crossbeam": lambda: build_crate("crossbeam", "pool"),
         "hikari": build_hikari,
         "fifo": lambda: pool_peer("fifo"),
         "none": lambda: pool_part("none"),
@@ -236,7 +248,46 @@ def build_async(wanted=None):
     return {name: ways[name]() for name in wanted or ways}
 
 
-if __name__ == "__main__":  # build.py [async] NAME...: single programs of the pool or asynchronous benchmark, to try one by hand
+def crew_peer(name, source="crew.c", *libraries):
+    return build_c("crew-" + name, bench("peers", name, source), "tasks", libraries)
+
+
+def crew_variant(name, source, base):
+    """A source that includes another one."""
+    if not fresh(out(name), [source, base]) and os.path.exists(out(name)):
+        os.remove(out(name))
+    return build_c(name, source, "tasks")
+
+
+def build_crew(wanted=None):
+    """The programs of the crew benchmark by name: those that are wanted, or all."""
+    os.makedirs(OUT, exist_ok=True)
+    library = build_library() if not wanted or {"cenote", "bulk", "motives"} & set(wanted) else None
+    rules, plain = bench("support", "tasks.rs"), bench("peers", "plain", "crew.c")
+    java, go = (sorted(glob.glob(bench("peers", *where))) for where in (("java", "*.java"), ("go", "crew", "*.go")))
+    ways = {
+        "cenote": lambda: build_user("crew-cenote", bench("crew", "cenote.c"), "tasks", library),
+        "bulk": lambda: build_user("crew-bulk", bench("crew", "bulk.c"), "tasks", library),
+        "motives": lambda: build_user("crew-motives", bench("crew", "motives.c"), None, library),
+        "plain": lambda: crew_peer("plain"),
+        "intrusive": lambda: crew_variant("crew-intrusive", bench("peers", "plain", "intrusive.c"), plain),
+        "glib": lambda: crew_peer("glib", "crew.c", *package_flags("glib-2.0")),
+        "libuv": lambda: crew_peer("libuv", "crew.c", *package_flags("libuv")),
+        "tbb": lambda: crew_peer("tbb", "crew.cc", "-ltbb"),
+        "rayon": lambda: build_crate("rayon", "crew", rules),
+        "tokio": lambda: build_crate("tokio", "crew", rules),
+        "java": lambda: build_java("crew-java", "Rounds", *java),
+        "go": lambda: build_go("crew-go", *go),
+        "wake": lambda: build_c("crew-wake", bench("crew", "wake.c")),
+        "broken": lambda: crew_variant("crew-broken", bench("crew", "broken.c"), plain),
+        "pingpong": build_probe,
+    }
+    return {name: ways[name]() for name in wanted or ways}
+
+
+if __name__ == "__main__":  # build.py [async|crew] NAME...: single programs of a benchmark, else the pool's, to try one by hand
     names = sys.argv[1:]
-    for built in (build_async(names[1:]) if names[:1] == ["async"] else build_pool(names)).values():
-        print(built)
+    others = {"async": build_async, "crew": build_crew}
+    built = others[names[0]](names[1:]) if names[:1] and names[0] in others else build_pool(names)
+    for path in built.values():
+        print(path)
