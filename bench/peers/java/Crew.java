@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ForkJoinPool and ThreadPoolExecutor (with its usual LinkedBlockingQueue), by the
-// rules of support/tasks.h; rounds and checks are in Rounds.java. ForkJoinPool's
-// tasks are ForkJoinTasks that are made ready and used again, so nothing is
-// allocated to submit one. A task that yields or has a partner is submitted again.
+// rules of support/tasks.h; rounds and checks are in Rounds.java. ForkJoinPool has a
+// fresh ForkJoinTask for each run, as its users do: used again at once, some were never
+// run. A task that yields or has a partner is submitted again.
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ForkJoinPool;
@@ -25,7 +25,15 @@ final class Crew {
     enum Body { EMPTY, CHAIN, PING, PONG, LEAF, YIELD, ROOT, PARENT }
 
     @SuppressWarnings("serial")
-    static final class Task extends RecursiveAction implements Runnable {
+    static final class Shot extends RecursiveAction {
+        final Task task;
+
+        Shot(Task task) { this.task = task; }
+
+        @Override protected void compute() { task.run(); }
+    }
+
+    static final class Task implements Runnable {
         private static final AtomicIntegerFieldUpdater<Task> RUNS = AtomicIntegerFieldUpdater.newUpdater(Task.class, "runs");
         long f0, f1, f2, f3; // so that the tasks lie on cache lines of their own
         volatile int runs;
@@ -34,8 +42,6 @@ final class Crew {
         Body body = Body.EMPTY;
 
         Task(int number) { this.number = number; }
-
-        @Override protected void compute() { run(); }
 
         @Override public void run() {
             RUNS.lazySet(this, runs + 1);
@@ -68,16 +74,15 @@ final class Crew {
         private void parent() {
             began = System.nanoTime();
             for (int i = 1; i <= INSIDE; i++) {
-                tasks[i].reinitialize();
-                tasks[i].fork();
-                tasks[i].join();
+                Shot shot = new Shot(tasks[i]);
+                shot.fork();
+                shot.join();
             }
             Rounds.end();
         }
 
-        /** By a task of its own each time: this one is not over yet, and may be run again before it is. */
         private void yieldNow() {
-            if (forkJoin == null) executor.execute(this); else ForkJoinTask.adapt((Runnable) this).fork();
+            if (forkJoin == null) executor.execute(this); else new Shot(this).fork();
         }
     }
 
@@ -85,34 +90,18 @@ final class Crew {
         if (remain.decrementAndGet() == 0) Rounds.end();
     }
 
-    /** A ForkJoinTask ends a moment after it has run, and must not be made ready again before. */
-    static boolean isOver(Task task) { return forkJoin == null || task.isDone(); }
-
     /** From inside. */
     static void spawn(Task task) {
-        if (forkJoin == null) {
-            executor.execute(task);
-        } else if (task.body == Body.PING && task.left == 0) {
-            ForkJoinTask.adapt((Runnable) task).fork(); // it may not be over yet: see yieldNow
-        } else {
-            task.reinitialize();
-            task.fork();
-        }
+        if (forkJoin == null) executor.execute(task); else new Shot(task).fork();
     }
 
     /** From outside. */
     static void submit(Task task) {
-        if (forkJoin == null) {
-            executor.execute(task);
-        } else {
-            task.reinitialize();
-            forkJoin.execute((ForkJoinTask<?>) task);
-        }
+        if (forkJoin == null) executor.execute(task); else forkJoin.execute((ForkJoinTask<?>) new Shot(task));
     }
 
     static void result(Task task) throws Exception {
-        if (forkJoin != null) task.reinitialize();
-        if (forkJoin != null) forkJoin.submit((ForkJoinTask<?>) task).get(); else executor.submit((Runnable) task).get();
+        if (forkJoin != null) forkJoin.submit((ForkJoinTask<?>) new Shot(task)).get(); else executor.submit((Runnable) task).get();
     }
 
     private static void set(int first, int count, Body body) {
