@@ -221,8 +221,9 @@ void ceni_thread_yield(void)
 uint64_t ceni_thread_id(void)
 {
     static _Atomic uint64_t last_id;
-    const uint64_t all = (UINT64_C(1) << CENI_THREAD_ID_BITS) - 1;
-    if (!ceni_own.id) ceni_own.id = (ceni_add_relaxed(&last_id, 1) + 1) & all; /* a number only; carries nothing */
+    if (ceni_own.id) return ceni_own.id;
+    uint64_t id = ceni_add_relaxed(&last_id, 1) + 1; /* a number only; carries nothing */
+    ceni_own.id = id & ((UINT64_C(1) << CENI_THREAD_ID_BITS) - 1);
     return ceni_own.id;
 }
 
