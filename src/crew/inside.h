@@ -100,7 +100,7 @@ typedef struct ceni_worker {
     /* its own thread writes, any thread reads */
     _Atomic uint64_t watch;            /* odd: a step runs; grows with each begin and end */
     _Atomic(const char *) watch_name;  /* of that task */
-    _Atomic uint64_t tasks_in, tasks_out, waits, resumed, stolen, dropped, steps;
+    _Atomic uint64_t tasks_in, tasks_out, waits, resumed, stolen, steps;
     _Atomic uint32_t nested;           /* depth, for whoever looks */
 
     /* the watchdog's alarm */
