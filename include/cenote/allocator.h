@@ -9,8 +9,8 @@
  *     static const cen_allocator arena = { my_alloc, my_free, &my_arena };
  *     cen_queue_options o = CEN_QUEUE_OPTIONS(.element_size = 8, .allocator = &arena);
  *
- * Callbacks: both may be called from any thread, never with a lock of
- * cenote's held, and must not call cenote.
+ * Callbacks: both may be called from any thread and must not call cenote. No lock of
+ * cenote's is held meanwhile, except that a router whose members change has its own.
  */
 #ifndef CENOTE_ALLOCATOR_H
 #define CENOTE_ALLOCATOR_H

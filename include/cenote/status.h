@@ -26,6 +26,13 @@ extern "C" {
 #define CEN_API
 #endif
 
+/* Called by its address, without a detour that costs as much as what it does. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define CEN_DIRECT_ __attribute__((noplt))
+#else
+#define CEN_DIRECT_
+#endif
+
 /* One list: code, name, sentence. New codes are appended, never renumbered. */
 #define CEN_STATUS_LIST(X)                                                      \
     X(0, OK, "the operation was done")                                          \
@@ -44,7 +51,11 @@ extern "C" {
     X(13, DRIVER, "the driver could not do it")                                 \
     X(14, INTERRUPTED, "another thread asked that it be given up")              \
     X(15, BUSY, "it is still in use")                                           \
-    X(16, OVERLOAD, "it was refused because too much waits already")
+    X(16, OVERLOAD, "it was refused because too much waits already")            \
+    X(17, EXISTS, "there is one of this name already")                          \
+    X(18, ABSENT, "there is none of this name")                                 \
+    X(19, DOWN, "it has gone down since it was picked")                         \
+    X(20, LOST, "the connection ended before the answer came")
 
 typedef enum cen_status {
 #define CEN_STATUS_ENUM_(code, name, sentence) CEN_##name = code,

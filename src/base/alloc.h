@@ -7,11 +7,17 @@
 
 #include <cenote/allocator.h>
 
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
+
 /* `size` zeroed bytes at `align`, a power of two, from `from` (NULL: the
  * process-wide allocator). NULL when there are none. */
 void *ceni_alloc(const cen_allocator *from, size_t size, size_t align);
 
 /* Takes back; NULL is allowed. Size and alignment as they were asked for. */
 void ceni_free(const cen_allocator *from, void *memory, size_t size, size_t align);
+
+CENI_SPI_END
 
 #endif

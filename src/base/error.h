@@ -5,9 +5,15 @@
 
 #include <cenote/status.h>
 
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
+
 /* Writes status, code and the formatted sentence to `error` if it is not NULL
  * and returns `status`, so that a function can fail in one line. */
 __attribute__((format(printf, 4, 5))) cen_status ceni_error_set(cen_error *error, cen_status status, int code,
                                                                 const char *format, ...);
+
+CENI_SPI_END
 
 #endif

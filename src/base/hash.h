@@ -24,6 +24,10 @@
 
 #include <cenote/allocator.h>
 
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
+
 /* For one seed, different words have different hashes. */
 uint64_t ceni_hash_word(uint64_t seed, uint64_t word);
 
@@ -65,5 +69,7 @@ bool ceni_table_remove(ceni_table *table, ceni_table_node *node);
 /* The node after `node` in no particular order, the first for NULL, NULL at
  * the end. Fetch it before removing `node`; do not insert in between. */
 ceni_table_node *ceni_table_next(const ceni_table *table, const ceni_table_node *node);
+
+CENI_SPI_END
 
 #endif

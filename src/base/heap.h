@@ -25,6 +25,10 @@
 #include <cenote/allocator.h>
 #include <cenote/status.h>
 
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
+
 /* Zeroed, it is in no heap. */
 typedef struct ceni_heap_node {
     int64_t key;  /* set by the caller while it is in no heap */
@@ -68,5 +72,7 @@ static inline bool ceni_heap_holds(const ceni_heap_node *node)
 {
     return node->place != 0;
 }
+
+CENI_SPI_END
 
 #endif

@@ -171,9 +171,91 @@
     X(crew_watch_tells_again, "a slow step is reported in every round") \
     X(crew_ticks_the_busy_only, "workers that sleep do not tick") \
     X(crew_trusts_old_contexts, "a context of another step is used") \
+    X(supervisor_window_off_by_one, "restarts that are a whole window apart are not counted together") \
+    X(supervisor_counts_a_late_death, "what is said of an earlier start of a child is taken for the present one") \
+    X(supervisor_ignores_max_children, "a supervisor has one child more than it may have") \
+    X(supervisor_leaves_a_call_behind, "a child is started again while a call of its start before is under way") \
+    X(supervisor_forgets_a_late_start, "what was started after its limit is never stopped") \
+    X(supervisor_restarts_a_temporary, "a temporary child is started again") \
+    X(supervisor_never_calms, "a child that has run well for long still waits before it is started again") \
+    X(supervisor_rest_misses_the_later, "the death of a child leaves those after it alone") \
+    X(supervisor_stops_in_start_order, "children are stopped in the order in which they were started") \
+    X(supervisor_starts_beside_a_stop, "a group is started again while some of it are still being stopped") \
+    X(supervisor_found_and_let_go, "a supervisor that was found may be freed before it is locked") \
+    X(supervisor_rests_without_look, "the steward of a supervisor rests without a last look at what happened meanwhile") \
+    X(supervisor_over_too_early, "a supervisor is over while a call of its alarm is still to come") \
+    X(supervisor_owner_never_ends, "what a child has registered stays when it is over") \
     X(balance_forgets_a_take, "a quick take is not counted as held by its owner") \
     X(balance_counts_any_give, "a give counts for the current owner, whose lease it was or not") \
-    X(task_end_keeps_leases, "what a task holds when it ends is left as it is")
+    X(task_end_keeps_leases, "what a task holds when it ends is left as it is") \
+    X(bin_without_grace, "a bin releases a batch without waiting for the sections that may see it") \
+    X(bin_forgets_to_wake, "a bin that has released a batch does not tell those who wait for it to be empty") \
+    X(registry_frees_at_once, "an entry is freed while a reader may still have it") \
+    X(registry_reuses_links_early, "a table of keys grows over links by which somebody reads") \
+    X(registry_picks_beyond, "an entry is picked without a look at how many there are") \
+    X(registry_leaves_a_hole, "an entry that is removed stays where it is picked from") \
+    X(registry_attaches_to_the_ended, "an entry is registered for an owner that has ended") \
+    X(registry_end_forgets_the_rest, "an owner that ends looks no further than the first registry") \
+    X(registry_freed_under_an_owner, "a registry is freed while an owner that ends still uses it") \
+    X(registry_refused_leaves_its_key, "a register that is refused leaves its key in the table") \
+    X(registry_tells_out_of_order, "a change is told before one that was made earlier") \
+    X(registry_listen_misses_a_change, "a change between the look at what is there and the first tale is never told") \
+    X(registry_unlisten_does_not_wait, "a listening is ended while its listener is called") \
+    X(use_beyond_max, "a use begins although the member is full") \
+    X(set_freed_at_once, "a set of members is freed while picks may read it") \
+    X(down_stays_in_set, "a member that went down can still be picked") \
+    X(up_tells_nobody, "those who wait for a member are not told when one comes up") \
+    X(done_tells_nobody, "the end of a use is not offered to those who wait") \
+    X(join_without_look, "one who joins the backlog does not look for room again") \
+    X(follow_keeps_the_dead, "an entry that went stays a member of the router that follows its registry") \
+    X(mux_pool_forgets_to_leave, "a connection that was lost stays in the routing set") \
+    X(mux_pool_cancel_keeps_the_route, "a request that was given up counts as in flight for ever") \
+    X(load_is_never_renewed, "a thread that leaves a member alone does not look again whether others still use it") \
+    X(random_leans, "one pick in a hundred goes to the first member") \
+    X(turns_are_mixed_up, "a thread has one turn for all routers") \
+    X(strict_rejoins_in_front, "a member that joins a strict round is the next to be picked") \
+    X(least_counts_the_present, "the uses of a member that left are not counted until it is back") \
+    X(failures_are_answers, "a failure counts as an answer of its latency") \
+    X(hash_ignores_what_to_avoid, "a key goes to the member that is to be avoided, and then to any other") \
+    X(lines_write_newlines, "a payload with a newline is written as a line") \
+    X(lines_forget_a_byte, "the search for the end of a line goes on one byte too late") \
+    X(input_keeps_seen, "what was seen of one frame counts as seen of the next") \
+    X(wire_uses_ids_again, "a slot gives its next request the same id") \
+    X(wire_ignores_generations, "a late reply is given to whoever has the slot now") \
+    X(wire_keeps_the_timer, "the deadline of a request that is over is still kept") \
+    X(wire_output_has_no_end, "requests are sent however much waits to be written") \
+    X(wire_fail_forgets_the_line, "those who wait for room are not told of the end of a connection") \
+    X(wire_drops_what_is_out, "a cancel says true of a request whose reply is being told") \
+    X(wire_tells_no_thread, "a thread that sleeps for its reply is not woken") \
+    X(wire_stuck_output_forgotten, "what could not be written at once is left to nobody") \
+    X(wire_writes_once, "who writes does not look whether others have added something") \
+    X(wire_reads_one_batch, "of many frames that came at once only the first batch is looked at") \
+    X(wire_passes_no_role, "a thread that has read its own reply does not pass the role on") \
+    X(wire_wakes_no_loop, "a request that is asked while nobody reads does not wake the loop") \
+    X(wire_sets_no_alarm, "the alarm is not brought forward by an earlier deadline") \
+    X(wire_lets_nobody_in, "room that becomes free is not offered to those who wait") \
+    X(wire_ends_under_others, "a connection's memory is freed while a thread is inside") \
+    X(member_freed_at_once, "a member goes with its last use, under one who has just ended another") \
+    X(end_seen_too_early, "the uses of a member are summed up while some may still begin") \
+    X(open_begins_anew, "the count of stripes that are to end forgets who has ended one and not yet said so") \
+    X(sum_before_watched, "whether a stripe is in use is looked at before it is watched") \
+    X(life_goes_on, "a route of before a down is taken for one of after it") \
+    X(uses_count_on, "a member that comes up again does not begin to count its uses anew") \
+    X(close_watches_nobody, "those who end the last uses do not tell a close that waits") \
+    X(withdrawn_by_nobody, "one who gives up its wait is served all the same") \
+    X(told_down_once, "a listener is not told that a member is down again") \
+    X(restored_after_close, "a member whose ejection ends comes back into a router that was closed") \
+    X(free_leaves_cancellers, "a router is freed under one who gives up its wait") \
+    X(alarm_keeps_no_hand, "the alarm of a router that is freed does not keep its memory") \
+    X(net_close_awaits_nobody, "a close fails what is under way without waiting for it") \
+    X(net_write_raises_a_signal, "a write to a connection whose other side is gone raises SIGPIPE") \
+    X(net_ends_without_a_word, "a connection is closed, and not shut down before") \
+    X(net_reads_without_limit, "a server reads from a client that does not fetch its answers") \
+    X(net_handles_after_the_end, "a server handles what it had read of a client that was cut off") \
+    X(net_first_address_has_all_time, "an address from which nothing comes back uses up the time of the others") \
+    X(net_tries_one_address, "an address that refuses is the last that is tried") \
+    X(wire_takes_the_role_along, "a reader whose deadline comes does not let go of its role") \
+    X(wire_sleeps_on_output, "a thread that reads goes to sleep beside output that nobody writes")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

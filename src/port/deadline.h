@@ -7,6 +7,10 @@
 
 #include <stdbool.h>
 
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
+
 /* The moment on the monotonic clock: INT64_MAX for never, 0 (long ago) for
  * now. The caller has replaced a zero deadline by its default before. */
 int64_t ceni_deadline_moment(cen_deadline deadline, int64_t now);
@@ -20,5 +24,7 @@ static inline cen_deadline ceni_deadline_or(cen_deadline deadline, cen_deadline 
 {
     return deadline.ns_ ? deadline : otherwise;
 }
+
+CENI_SPI_END
 
 #endif

@@ -21,7 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/spi.h"
 #include "port/rank.h"
+
+CENI_SPI_BEGIN
 
 typedef struct ceni_mutex {
     _Atomic uint32_t word; /* any thread, atomically */
@@ -35,5 +38,7 @@ bool ceni_mutex_try_lock(ceni_mutex *m, ceni_rank rank);
 
 /* Frees it and wakes one sleeper if there may be one. Only by the holder. */
 void ceni_mutex_unlock(ceni_mutex *m, ceni_rank rank);
+
+CENI_SPI_END
 
 #endif

@@ -22,6 +22,9 @@
 #include <cenote/status.h>
 
 #include "base/atomic.h"
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
 
 /* ---- Time: nanoseconds on the monotonic clock, always positive ---------- */
 
@@ -119,13 +122,18 @@ enum {
     CENI_ROOM_NUMBERS = 24, /* numbers for tasks (sync/owner.c) */
     CENI_ROOM_WORKER = 25,  /* the worker that this thread is, of whoever made it one */
     CENI_ROOM_INLINE = 26,  /* the thread's outermost call (sync/inline.c) */
-    CENI_THREAD_ROOM = 27
+    CENI_THREAD_ROOM = 27,
+    CENI_THREAD_ROOM_BEYOND = 13 /* in a world: words of the libraries above, which otherwise have their own */
 };
 
 /* The calling thread's own words, zero when it begins. */
 #ifdef CENI_WATCHED
 uint64_t *ceni_thread_room(void);
+#elif defined CENI_OUTSIDE
+uint64_t *ceni_thread_room_of(void);
+#define ceni_thread_room() ceni_thread_room_of()
 #else
+uint64_t *ceni_thread_room_of(void); /* the same, for our other libraries */
 extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local uint64_t ceni_words[CENI_THREAD_ROOM];
 
 static inline uint64_t *ceni_thread_room(void)
@@ -156,7 +164,7 @@ void ceni_cancel_release(int held);
 
 typedef enum ceni_exit_rank {
     CENI_EXIT_LEASES,   /* what the thread still holds */
-    CENI_EXIT_COUNTERS, /* its shards of counters */
+    CENI_EXIT_ENTRIES, /* what it has registered */
     CENI_EXIT_RANKS
 } ceni_exit_rank;
 
@@ -171,6 +179,10 @@ cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void));
 uint64_t ceni_fork_epoch(void);
 #else
 extern __attribute__((visibility("hidden"))) _Atomic uint64_t ceni_fork_page[]; /* its first word; 0: to be assigned */
+extern _Atomic uint64_t ceni_fork_page_of[]; /* the same page, for our other libraries */
+#ifdef CENI_OUTSIDE
+#define ceni_fork_page ceni_fork_page_of
+#endif
 uint64_t ceni_fork_assign(void);
 
 static inline uint64_t ceni_fork_epoch(void)
@@ -179,6 +191,16 @@ static inline uint64_t ceni_fork_epoch(void)
     return __builtin_expect(epoch != 0, 1) ? epoch : ceni_fork_assign();
 }
 #endif
+
+/* Where the epoch stands, for those who compare it themselves; NULL in a world. */
+static inline const _Atomic uint64_t *ceni_fork_word(void)
+{
+#ifdef CENI_WATCHED
+    return NULL;
+#else
+    return &ceni_fork_page[0];
+#endif
+}
 
 /* Whether `epoch` is this process'. May say no to a fresh child's own epoch, never yes to another's. */
 static inline bool ceni_fork_is(uint64_t epoch)
@@ -203,5 +225,7 @@ void ceni_bell_fini(ceni_bell *bell);
 void ceni_bell_ring(const ceni_bell *bell);
 /* Makes it unreadable again, however often it was rung. */
 void ceni_bell_silence(const ceni_bell *bell);
+
+CENI_SPI_END
 
 #endif

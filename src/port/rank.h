@@ -20,6 +20,17 @@
     X(LOOK, "the readings of one who looks at a pool")            \
     X(LANES, "changes of limits of lanes")                        \
     X(POOL, "who waits for a pool, and its places")               \
+    X(SUPERVISORS, "all supervisors of the process, by number")   \
+    X(SUPERVISOR, "children and what became of them")             \
+    X(LINES, "the connections of a routing pool")                 \
+    X(CONNECTION, "requests and bytes of a connection")           \
+    X(LOOPS, "the process' own loop, and who uses which")         \
+    X(LOOP, "what the thread of a loop is asked to do")           \
+    X(REGISTRY, "keys and entries, and whose they are")           \
+    X(OWNER, "the entries of one owner")                          \
+    X(ROUTER, "members, and who waits for one")                   \
+    X(STRATEGY, "the order in which members are picked")          \
+    X(BIN, "what is let go of when nobody can be reading it")     \
     X(ACTOR, "what an actor was told for later, and its end")     \
     X(CREW, "the workers of a crew, which sleep, and its end")    \
     X(RUNTIMES, "the process' own runtime, and who uses which")   \

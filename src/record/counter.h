@@ -31,7 +31,10 @@
 #include <cenote/status.h>
 
 #include "base/atomic.h"
+#include "base/spi.h"
 #include "port/port.h"
+
+CENI_SPI_BEGIN
 
 enum { CENI_COUNTER_SHARDS = 64 /* at most */ };
 
@@ -57,5 +60,7 @@ static inline void ceni_counters_add(ceni_counters *counters, size_t which, int6
 }
 
 int64_t ceni_counters_sum(const ceni_counters *counters, size_t which);
+
+CENI_SPI_END
 
 #endif

@@ -30,7 +30,10 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/spi.h"
 #include "port/mutex.h"
+
+CENI_SPI_BEGIN
 
 /* One number of a thing. */
 typedef struct ceni_reading {
@@ -86,5 +89,7 @@ void ceni_directory_leave(ceni_directory *directory, ceni_entry *entry);
 void ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry), void *argument);
 
 size_t ceni_directory_count(ceni_directory *directory);
+
+CENI_SPI_END
 
 #endif

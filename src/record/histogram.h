@@ -26,6 +26,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
+
 enum {
     CENI_HISTOGRAM_FINE_BITS = 5, /* 2^5 buckets to a power of two */
     CENI_HISTOGRAM_FINE = 1 << CENI_HISTOGRAM_FINE_BITS,
@@ -81,5 +85,7 @@ int64_t ceni_snapshot_percentile(const ceni_snapshot *snapshot, uint32_t per_mil
 unsigned ceni_histogram_bucket(int64_t value);
 int64_t ceni_histogram_lowest(unsigned bucket);
 int64_t ceni_histogram_highest(unsigned bucket);
+
+CENI_SPI_END
 
 #endif

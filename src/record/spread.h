@@ -14,6 +14,10 @@
 
 #include <stdint.h>
 
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
+
 enum {
     CENI_SPREAD_FINE_BITS = 3,
     CENI_SPREAD_FINE = 1 << CENI_SPREAD_FINE_BITS,
@@ -33,5 +37,7 @@ void ceni_spread_record(ceni_spread *spread, int64_t value);
 /* A value that at least `per_million` millionths of the records do not exceed,
  * and never more than the largest; 0 when there are no records. */
 int64_t ceni_spread_percentile(const ceni_spread *spread, uint32_t per_million);
+
+CENI_SPI_END
 
 #endif

@@ -23,7 +23,10 @@
 #include <cenote/runtime.h>
 
 #include "base/list.h"
+#include "base/spi.h"
 #include "sync/wheel.h"
+
+CENI_SPI_BEGIN
 
 /* A call at a moment, on the runtime's keeper, or in poll. It should be short. */
 typedef struct ceni_alarm {
@@ -85,5 +88,7 @@ cen_status ceni_errand_post(cen_runtime *runtime, ceni_errand *errand);
  * due, and answers until when it may sleep at most, on the real clock. In a
  * runtime with threads: CENI_FOREVER at once. */
 int64_t ceni_runtime_tend(cen_runtime *runtime);
+
+CENI_SPI_END
 
 #endif

@@ -15,8 +15,11 @@
 #include <cenote/future.h>
 
 #include "base/atomic.h"
+#include "base/spi.h"
 #include "port/port.h"
 #include "port/rank.h"
+
+CENI_SPI_BEGIN
 
 enum {
     CENI_FUTURE_FRESH = 0, /* made ready, and nobody has promised it */
@@ -93,5 +96,7 @@ static inline bool ceni_inline_is_open(void)
 #define CENI_INLINE_AT_END                                                  \
     ceni_inline at_end __attribute__((cleanup(ceni_inline_end)));           \
     ceni_inline_begin(&at_end)
+
+CENI_SPI_END
 
 #endif

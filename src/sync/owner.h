@@ -37,7 +37,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/spi.h"
 #include "port/port.h"
+
+CENI_SPI_BEGIN
 
 /* An owner's number: a thread's, or a task's with this bit. Above it the pool has
  * marks of its own; shifted by so many bits it is a note, with room for those of the lease. */
@@ -126,5 +129,7 @@ static inline bool ceni_owner_is_task(const ceni_owner *owner)
 {
     return owner->note == CENI_OWNER_NO_NUMBER || owner->note >> CENI_OWNER_SHIFT & CENI_OWNER_TASK;
 }
+
+CENI_SPI_END
 
 #endif

@@ -30,6 +30,9 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/spi.h"
+
+CENI_SPI_BEGIN
 
 enum {
     CENI_WHEEL_TICK_BITS = 20, /* a tick is 2^20 ns, about a millisecond */
@@ -80,5 +83,7 @@ int64_t ceni_wheel_next(const ceni_wheel *wheel);
 
 /* Takes the first out of a list of expired timers; NULL when it is empty. */
 ceni_timer *ceni_timer_take(ceni_list *expired);
+
+CENI_SPI_END
 
 #endif

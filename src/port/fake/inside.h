@@ -48,7 +48,7 @@ typedef struct world_thread {
     unsigned buffered;
     uint64_t randoms;
     uint32_t rank_mask;
-    uint64_t room[CENI_THREAD_ROOM];
+    uint64_t room[CENI_THREAD_ROOM + CENI_THREAD_ROOM_BEYOND];
     void (*exit_hooks[CENI_EXIT_RANKS])(void);
 } world_thread;
 

@@ -50,6 +50,7 @@ enum { PAGE_LIMIT = 65536 };
 
 /* The epoch, alone in its page: everything in it is wiped. */
 _Alignas(PAGE_LIMIT) _Atomic uint64_t ceni_fork_page[PAGE_LIMIT / sizeof(uint64_t)];
+extern _Atomic uint64_t ceni_fork_page_of[PAGE_LIMIT / sizeof(uint64_t)] __attribute__((alias("ceni_fork_page")));
 
 static _Atomic uint64_t last; /* at least the highest epoch of this lineage */
 static _Atomic bool watched;  /* the page is marked, or the handler registered; true in children too */

@@ -40,6 +40,11 @@
 _Thread_local ceni_port_own ceni_own;
 _Thread_local uint64_t ceni_words[CENI_THREAD_ROOM];
 
+uint64_t *ceni_thread_room_of(void)
+{
+    return ceni_words;
+}
+
 /* ---- Start and join ------------------------------------------------------ */
 
 enum { NAME_SIZE = 16 }; /* what the kernel keeps, with the final zero */

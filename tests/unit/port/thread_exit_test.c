@@ -48,13 +48,13 @@ static void late_destructor(void *value)
 static void make_program_keys_around_the_librarys(void)
 {
     expect(pthread_key_create(&early_key, early_destructor) == 0);
-    expect(ceni_thread_at_exit(CENI_EXIT_COUNTERS, counters_hook) == CEN_OK);
+    expect(ceni_thread_at_exit(CENI_EXIT_ENTRIES, counters_hook) == CEN_OK);
     expect(pthread_key_create(&late_key, late_destructor) == 0);
 }
 
 static void arm_everything(void)
 {
-    expect(ceni_thread_at_exit(CENI_EXIT_COUNTERS, counters_hook) == CEN_OK);
+    expect(ceni_thread_at_exit(CENI_EXIT_ENTRIES, counters_hook) == CEN_OK);
     expect(ceni_thread_at_exit(CENI_EXIT_LEASES, leases_hook) == CEN_OK);
     expect(pthread_setspecific(early_key, story) == 0);
     expect(pthread_setspecific(late_key, story) == 0);
@@ -188,7 +188,7 @@ static void *set_early_and_late(void *argument)
 TEST(a_hook_first_armed_by_a_destructor_of_the_programs_still_runs)
 {
     expect(pthread_key_create(&early_key, arm_from_a_destructor) == 0);
-    expect(ceni_thread_at_exit(CENI_EXIT_COUNTERS, counters_hook) == CEN_OK);
+    expect(ceni_thread_at_exit(CENI_EXIT_ENTRIES, counters_hook) == CEN_OK);
     expect(pthread_key_create(&late_key, arm_from_a_destructor) == 0);
     run(set_early_and_late, NULL);
     expect_text(story, "ppL");
@@ -202,7 +202,7 @@ TEST(a_hook_first_armed_by_a_destructor_of_the_programs_still_runs)
 static void hook_that_arms_the_next(void)
 {
     tell('L');
-    expect(ceni_thread_at_exit(CENI_EXIT_COUNTERS, counters_hook) == CEN_OK);
+    expect(ceni_thread_at_exit(CENI_EXIT_ENTRIES, counters_hook) == CEN_OK);
 }
 
 static void *arm_hook_that_arms(void *argument)
@@ -225,7 +225,7 @@ static void hook_that_arms_the_one_before(void)
 
 static void *arm_hook_that_arms_back(void *argument)
 {
-    expect(ceni_thread_at_exit(CENI_EXIT_COUNTERS, hook_that_arms_the_one_before) == CEN_OK);
+    expect(ceni_thread_at_exit(CENI_EXIT_ENTRIES, hook_that_arms_the_one_before) == CEN_OK);
     return argument;
 }
 
@@ -286,7 +286,7 @@ static void count_run(void)
 static void *arm_counting(void *argument)
 {
     pthread_barrier_wait(&starting_line);
-    expect(ceni_thread_at_exit(CENI_EXIT_COUNTERS, count_run) == CEN_OK);
+    expect(ceni_thread_at_exit(CENI_EXIT_ENTRIES, count_run) == CEN_OK);
     return argument;
 }
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Read-copy-update for the controlled scheduler.
+ *
+ * A grace period of the real one puts a barrier into every thread. Seen from a reader
+ * there are two cases, and `barrier`, a word whose value means nothing, decides which:
+ *
+ *     its section began before the barrier   the wait finds it open, and waits for its end
+ *     it began after                         it has all that the waiting thread had done
+ *
+ * It has no more than that: the end of a section releases and does not acquire, its begin
+ * acquires and does not release, so that readers are not ordered among one another. A
+ * touch of what was freed too early is seen as what it is.
+ *
+ * The counts are plain: they change in the same step as the word beside which they are
+ * named, and are read in the same step as one that touches that word too.
+ *
+ * Order table
+ * [K1] begin | exchange | acquire | [K3]       | what was unpublished before a grace period | a section finds what is being freed
+ * [K2] end   | exchange | release | [K4]       | what was read in the section               | memory is freed under a reader
+ * [K3] wait  | exchange | release | [K1]       | what was unpublished                       | as [K1]
+ * [K4] wait  | add      | acq_rel | [K2]       | what was read in sections that ended       | as [K2]; the newest, so that counts and word agree
+ */
+#include <string.h>
+
+#include <cenote/read.h>
+
+#include "base/statics.h"
+#include "port/fake/world.h"
+#include "rcu/rcu.h"
+
+enum { READERS = 256 };
+
+static CENI_STATIC struct {
+    uint32_t begun[READERS]; /* with `barrier`: sections of each thread */
+    uint32_t ended[READERS]; /* with `turns` */
+    uint32_t depth[READERS]; /* the thread's own: how many are nested */
+    uint32_t count;          /* of threads that ever read */
+    uint32_t values;         /* of `turns`: never one twice */
+} readers;
+static CENI_STATIC _Atomic uint32_t barrier;
+static CENI_STATIC _Atomic uint32_t turns; /* futex: a section has ended */
+
+static uint32_t own(void)
+{
+    uint64_t *word = &ceni_route_room()[CENI_ROUTE_SECTION];
+    if (*word == 0) *word = ++readers.count;
+    if (*word > READERS) ceni_world_fail("more than %d threads have read", READERS);
+    return (uint32_t)*word - 1;
+}
+
+void ceni_read_begin(void)
+{
+    uint32_t self = own();
+    if (readers.depth[self]++ > 0) return;
+    ceni_exchange_acquire(&barrier, 0); /* [K1] */
+    readers.begun[self]++;
+}
+
+void ceni_read_end(void)
+{
+    uint32_t self = own();
+    if (--readers.depth[self] > 0) return;
+    ceni_exchange_release(&turns, ++readers.values); /* [K2] */
+    readers.ended[self]++;
+    ceni_futex_wake(&turns, READERS);
+}
+
+bool ceni_read_is_open(void)
+{
+    uint64_t number = ceni_route_room()[CENI_ROUTE_SECTION];
+    return number && readers.depth[number - 1] > 0;
+}
+
+static bool have_ended(const uint32_t *begun)
+{
+    for (uint32_t i = 0; i < READERS; i++) {
+        if (readers.ended[i] < begun[i]) return false;
+    }
+    return true;
+}
+
+void ceni_rcu_wait(void)
+{
+    uint32_t begun[READERS];
+    if (ceni_read_is_open()) ceni_world_fail("waits for a grace period in a section");
+    ceni_exchange_release(&barrier, 0); /* [K3] */
+    memcpy(begun, readers.begun, sizeof begun);
+    for (;;) {
+        uint32_t turn = ceni_add_acq_rel(&turns, 0); /* [K4] */
+        if (have_ended(begun)) return;
+        ceni_futex_wait(&turns, turn, CENI_FOREVER);
+    }
+}
+
+void ceni_rcu_join(void)
+{
+}
+
+void cen_rcu_has_fork_hooks(void)
+{
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Sections for the program. */
+#include <cenote/read.h>
+
+#include "rcu/rcu.h"
+
+void cen_read_begin(void)
+{
+    ceni_read_begin();
+}
+
+void cen_read_end(void)
+{
+    ceni_read_end();
+}
