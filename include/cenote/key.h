@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keys: a string of bytes, or a number of 64 bits. libcenote-route.
+ *
+ *     cen_registry_register(registry, cen_key_text("orders"), value, NULL, NULL, &error);
+ *     cen_registry_lookup(registry, cen_key_number(42), &entry);
+ *
+ * A key is passed by value and points to the caller's bytes, which are copied by
+ * whatever keeps the key; they need not outlive the call. A number and a
+ * string are never the same key, whatever their bytes.
+ *
+ * Threads: nothing here is shared.
+ */
+#ifndef CENOTE_KEY_H
+#define CENOTE_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A longer string is no key: INVALID. */
+#define CEN_KEY_MOST 65536
+
+typedef struct cen_key {
+    const void *bytes; /* NULL: it is a number */
+    uint64_t number;   /* the number; with bytes, how many there are */
+} cen_key;
+
+static inline cen_key cen_key_number(uint64_t number)
+{
+    cen_key key;
+    key.bytes = NULL;
+    key.number = number;
+    return key;
+}
+
+/* No bytes at all are a key, too. NULL with a size is one that every call answers with INVALID. */
+static inline cen_key cen_key_bytes(const void *bytes, size_t size)
+{
+    cen_key key;
+    key.bytes = bytes ? bytes : "";
+    key.number = bytes || size == 0 ? (uint64_t)size : UINT64_MAX;
+    return key;
+}
+
+/* The text's bytes, without the zero at its end. NULL is no key: INVALID. */
+static inline cen_key cen_key_text(const char *text)
+{
+    return cen_key_bytes(text, text ? strlen(text) : SIZE_MAX);
+}
+
+static inline bool cen_key_is_number(cen_key key)
+{
+    return !key.bytes;
+}
+
+static inline bool cen_key_same(cen_key a, cen_key b)
+{
+    if (a.number != b.number || !a.bytes != !b.bytes) return false;
+    return !a.bytes || a.number > CEN_KEY_MOST || memcmp(a.bytes, b.bytes, (size_t)a.number) == 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
