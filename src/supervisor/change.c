@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Children that come and go: add, terminate, remove, restart.
+ *
+ * Who waits for a start leaves a patron on its stack, to which the child points:
+ * whoever settles the start, in the steward, writes there what became of it and takes the pointer away. Who
+ * gives up takes it away itself. So a start that fails has exactly one of two ends:
+ * its patron is told and the child is not kept, or it is a death.
+ *
+ * Who waits for an end has a reference to the child's record, and the number of the
+ * start that is to end.
+ *
+ * All is ordered by the mutex.
+ *
+ * Tested by tests/unit/supervisor/dynamic_test.c.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "port/deadline.h"
+#include "supervisor/inside.h"
+
+static cen_status check(cen_supervisor *supervisor)
+{
+    if (!supervisor) return CEN_INVALID;
+    return ceni_fork_is(supervisor->epoch) ? CEN_OK : CEN_FORKED;
+}
+
+static cen_status check_locked(const cen_supervisor *supervisor, cen_deadline deadline, cen_error *error)
+{
+    if (supervisor->phase != CENI_PHASE_UP)
+        return ceni_error_set(error, CEN_CLOSED, 0, "supervisor \"%s\" is not running", supervisor->name);
+    if (!ceni_deadline_is_now(deadline) && ceni_is_steward_locked(supervisor))
+        return ceni_error_set(error, CEN_MISUSE, 0, "the listener of supervisor \"%s\" must not wait for it", supervisor->name);
+    return CEN_OK;
+}
+
+/* ---- Starts -------------------------------------------------------------------------------- */
+
+/* The steward is called. What is waited for is settled by it, or the deadline passes. Unlocks. */
+static cen_status await_patron(cen_supervisor *supervisor, ceni_child *child, ceni_patron *patron, cen_deadline deadline,
+                               cen_error *error)
+{
+    int64_t moment = ceni_wait_moment(supervisor, deadline);
+    child->refs++;
+    ceni_steward_unlock(supervisor);
+    ceni_supervisor_lock(supervisor);
+    while (!patron->is_told && ceni_wait_locked(supervisor, moment)) continue;
+    if (!patron->is_told) {
+        child->patron = NULL;
+        ceni_error_set(&patron->error, CEN_TIMEOUT, 0, "child \"%.200s\" of supervisor \"%s\" has not started yet", child->name,
+                       supervisor->name);
+    }
+    ceni_child_drop_locked(child);
+    ceni_supervisor_unlock(supervisor);
+    if (patron->error.status != CEN_OK && error) *error = patron->error;
+    return patron->error.status;
+}
+
+static cen_status add_locked(cen_supervisor *supervisor, ceni_child *child, cen_deadline deadline, cen_error *error)
+{
+    cen_status status = check_locked(supervisor, deadline, error);
+    if (status == CEN_OK) status = ceni_child_list_locked(child, &supervisor->children, error);
+    if (status != CEN_OK) return status;
+    child->wanted = true;
+    /* Where children depend on those before them, it waits for its turn. */
+    if (supervisor->supervision != CEN_ONE_FOR_ONE) ceni_child_set_fresh_locked(child, true);
+    ceni_child_note_locked(child);
+    return CEN_OK;
+}
+
+cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_options *options, cen_deadline deadline, cen_child *out,
+                              cen_error *error)
+{
+    cen_status status = check(supervisor);
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_supervisor_add: %s", cen_status_text(status));
+    status = ceni_child_check(options, supervisor->auto_stop, error);
+    if (status != CEN_OK) return status;
+    ceni_child *child = ceni_child_make(supervisor, options, false);
+    if (!child) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_add: there is no memory for the child");
+    ceni_patron patron = {.is_told = false};
+    bool waits = !ceni_deadline_is_now(deadline);
+    ceni_supervisor_lock(supervisor);
+    status = add_locked(supervisor, child, deadline, error);
+    if (status != CEN_OK || !waits) {
+        if (status != CEN_OK) ceni_child_drop_locked(child);
+        ceni_steward_unlock(supervisor);
+        return status;
+    }
+    child->patron = &patron;
+    status = await_patron(supervisor, child, &patron, deadline, error);
+    if (status == CEN_OK && out) *out = patron.child;
+    return status;
+}
+
+/* The child, if it can be started now; else NULL, and why. */
+static ceni_child *find_idle_locked(cen_supervisor *supervisor, const char *name, cen_error *why)
+{
+    ceni_child *child = ceni_child_find_locked(supervisor, name);
+    if (!child) ceni_error_set(why, CEN_ABSENT, 0, "supervisor \"%s\" has no child \"%.200s\"", supervisor->name, name);
+    if (!child || (!child->tenure && !child->patron)) return child;
+    ceni_error_set(why, CEN_BUSY, 0, "child \"%.200s\" is %s", child->name, cen_child_state_name(child->state));
+    return NULL;
+}
+
+cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, cen_deadline deadline, cen_error *error)
+{
+    cen_status status = name ? check(supervisor) : CEN_INVALID;
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_supervisor_restart: %s", cen_status_text(status));
+    ceni_patron patron = {.keeps_child = true};
+    cen_error why = {.status = CEN_OK};
+    ceni_supervisor_lock(supervisor);
+    ceni_child *child = NULL;
+    if (check_locked(supervisor, deadline, &why) == CEN_OK) child = find_idle_locked(supervisor, name, &why);
+    if (!child) {
+        ceni_supervisor_unlock(supervisor);
+        if (error) *error = why;
+        return why.status;
+    }
+    ceni_machine_end_locked(child, CENI_ENDING_ALONE); /* it waits no more */
+    child->wanted = true;
+    child->failures = 0;
+    if (supervisor->supervision != CEN_ONE_FOR_ONE) ceni_child_set_fresh_locked(child, true); /* its turn, as in add */
+    ceni_child_note_locked(child);
+    if (ceni_deadline_is_now(deadline)) {
+        ceni_steward_unlock(supervisor);
+        return CEN_OK;
+    }
+    child->patron = &patron;
+    return await_patron(supervisor, child, &patron, deadline, error);
+}
+
+/* ---- Ends -------------------------------------------------------------------------------------- */
+
+/* Lets it end, and waits. Unlocks. */
+static cen_status end_child(ceni_child *child, bool leaves, cen_deadline deadline)
+{
+    cen_supervisor *supervisor = child->supervisor;
+    int64_t moment = ceni_wait_moment(supervisor, deadline);
+    const ceni_tenure *tenure = child->tenure;
+    uint64_t number = tenure ? tenure->handle.number_ : 0;
+    cen_status status = CEN_OK;
+    if (leaves) child->leaving = true;
+    child->refs++;
+    ceni_machine_end_locked(child, CENI_ENDING_ALONE);
+    if (!tenure && (child->leaving || !child->options.name)) ceni_child_forget_locked(child);
+    ceni_steward_unlock(supervisor);
+    ceni_supervisor_lock(supervisor);
+    while (status == CEN_OK && child->tenure && child->tenure->handle.number_ == number)
+        if (!ceni_wait_locked(supervisor, moment)) status = CEN_TIMEOUT;
+    ceni_child_drop_locked(child);
+    ceni_supervisor_unlock(supervisor);
+    return status;
+}
+
+static cen_status end_by_name(cen_supervisor *supervisor, const char *name, bool leaves, cen_deadline deadline)
+{
+    cen_status status = name ? check(supervisor) : CEN_INVALID;
+    if (status != CEN_OK) return status;
+    ceni_supervisor_lock(supervisor);
+    status = check_locked(supervisor, deadline, NULL);
+    ceni_child *child = status == CEN_OK ? ceni_child_find_locked(supervisor, name) : NULL;
+    if (child) return end_child(child, leaves, deadline);
+    ceni_supervisor_unlock(supervisor);
+    return status == CEN_OK ? CEN_ABSENT : status;
+}
+
+cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const char *name, cen_deadline deadline)
+{
+    return end_by_name(supervisor, name, false, deadline);
+}
+
+cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline)
+{
+    return end_by_name(supervisor, name, true, deadline);
+}
+
+cen_status cen_child_terminate(cen_child child, cen_deadline deadline)
+{
+    ceni_tenure *tenure = ceni_house_find_and_lock(child);
+    if (!tenure) return CEN_ABSENT;
+    cen_status status = check_locked(tenure->supervisor, deadline, NULL);
+    if (status == CEN_OK) return end_child(tenure->child, false, deadline);
+    ceni_supervisor_unlock(tenure->supervisor);
+    return status;
+}

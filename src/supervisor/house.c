@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All supervisors of the process, by a number that is never used again.
+ *
+ * A cen_child is two numbers: of a supervisor and of a start. So it can outlive
+ * both, and what is said of one that is over finds nothing. The naive handle, a
+ * pointer to a record, must keep the record for as long as somebody might still
+ * say something of it, which with a child that was abandoned is for ever.
+ *
+ * The table's lock is held until the supervisor's own is taken, so that one that
+ * was found is not freed in between: free leaves the table first, and then takes
+ * that lock once more.
+ *
+ * The table is made anew by the first who enters in a forked child, where the
+ * parent's may be locked by a thread that is not there. The numbers go on, so
+ * that a handle of the parent's finds nothing of the child's.
+ *
+ * Order table
+ * tag  site  | operation          | order   | pairs with | carries       | breaks if weakened
+ * [H1] ready | load of ready_for  | acquire | [H2]       | the new table | one enters a table half made (plain memory)
+ * [H2] ready | store of ready_for | release | [H1]       | the new table | as [H1]
+ * All else is ordered by the two locks.
+ *
+ * Tested by tests/unit/supervisor/handle_test.c, fork_test.c.
+ */
+#include "base/plant.h"
+#include "base/statics.h"
+#include "supervisor/inside.h"
+
+typedef struct house {
+    ceni_mutex mutex; /* rank SUPERVISORS */
+    /* under the mutex */
+    ceni_table table;
+    uint64_t last;
+    /* any thread, atomically */
+    _Atomic uint64_t claimed_by, ready_for; /* epochs: of the process whose it is to be, and whose it is */
+} house;
+
+static CENI_STATIC house all;
+
+static void lock(void)
+{
+    ceni_mutex_lock(&all.mutex, CENI_RANK_SUPERVISORS);
+}
+
+static void unlock(void)
+{
+    ceni_mutex_unlock(&all.mutex, CENI_RANK_SUPERVISORS);
+}
+
+static bool is_ready(void)
+{
+    return ceni_load_acquire(&all.ready_for) == ceni_fork_epoch(); /* [H1] */
+}
+
+static void ready(void)
+{
+    uint64_t epoch = ceni_fork_epoch();
+    while (!is_ready()) {
+        uint64_t claim = ceni_load_relaxed(&all.claimed_by); /* carries nothing */
+        if (claim == epoch) {
+            ceni_thread_yield();
+        } else if (ceni_cas_relaxed(&all.claimed_by, &claim, epoch)) { /* carries nothing: decides who */
+            all.mutex = (ceni_mutex){0};
+            ceni_table_init(&all.table, NULL);
+            ceni_store_release(&all.ready_for, epoch); /* [H2] */
+        }
+    }
+}
+
+void ceni_house_enter(cen_supervisor *supervisor)
+{
+    ready();
+    lock();
+    supervisor->id = ++all.last;
+    ceni_table_insert(&all.table, &supervisor->node, ceni_hash_word(0, supervisor->id));
+    unlock();
+}
+
+void ceni_house_leave(cen_supervisor *supervisor)
+{
+    lock();
+    ceni_table_remove(&all.table, &supervisor->node);
+    if (all.table.count == 0) {
+        ceni_table_fini(&all.table);
+        ceni_table_init(&all.table, NULL);
+    }
+    unlock();
+}
+
+static bool has_id(const ceni_table_node *node, const void *key)
+{
+    return CENI_TABLE_ENTRY(node, cen_supervisor, node)->id == *(const uint64_t *)key;
+}
+
+static bool has_number(const ceni_table_node *node, const void *key)
+{
+    return CENI_TABLE_ENTRY(node, ceni_tenure, node)->handle.number_ == *(const uint64_t *)key;
+}
+
+/* The mistake that the numbers are there to prevent: what is said of an earlier start is taken for the present one. */
+static ceni_tenure *find_next_start(const cen_supervisor *supervisor, uint64_t number)
+{
+    for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next)
+        if (CENI_CHILD_OF(link, link)->previous == number) return CENI_CHILD_OF(link, link)->tenure;
+    return NULL;
+}
+
+ceni_tenure *ceni_house_find_and_lock(cen_child handle)
+{
+    if (handle.supervisor_ == 0 || !is_ready()) return NULL;
+    lock();
+    ceni_table_node *node = ceni_table_find(&all.table, ceni_hash_word(0, handle.supervisor_), has_id, &handle.supervisor_);
+    cen_supervisor *supervisor = node ? CENI_TABLE_ENTRY(node, cen_supervisor, node) : NULL;
+    bool gap = ceni_planted(supervisor_found_and_let_go);
+    if (gap) unlock();
+    if (supervisor) ceni_supervisor_lock(supervisor);
+    if (!gap) unlock();
+    if (!supervisor) return NULL;
+    node = ceni_table_find(&supervisor->tenures, ceni_hash_word(0, handle.number_), has_number, &handle.number_);
+    ceni_tenure *tenure = node ? CENI_TABLE_ENTRY(node, ceni_tenure, node) : NULL;
+    if (!node && ceni_planted(supervisor_counts_a_late_death)) tenure = find_next_start(supervisor, handle.number_);
+    if (!tenure) ceni_supervisor_unlock(supervisor);
+    return tenure;
+}

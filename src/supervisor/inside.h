@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the supervisor share. Nobody else includes this.
+ *
+ * Words: a child is the record of one place among siblings; a tenure is one
+ * start of it, from the call of `start` until it is over; the steward is whoever
+ * runs the state machine of a supervisor just now, one at a time; the agenda
+ * has the children at which the steward is to look.
+ */
+#ifndef CENI_SUPERVISOR_INSIDE_H
+#define CENI_SUPERVISOR_INSIDE_H
+
+#include <cenote/supervisor.h>
+
+#include "base/atomic.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "port/mutex.h"
+#include "port/port.h"
+#include "record/directory.h"
+#include "runtime/runtime.h"
+#include "supervisor/intensity.h"
+#include "supervisor/owner.h"
+
+enum { CENI_SUPERVISOR_NAME = 32 };
+
+typedef enum ceni_phase {
+    CENI_PHASE_NEW,      /* it was never started */
+    CENI_PHASE_STARTING, /* some have not been started for the first time */
+    CENI_PHASE_UP,
+    CENI_PHASE_STOPPING,
+    CENI_PHASE_OVER,
+} ceni_phase;
+
+/* Why a child is to end. */
+typedef enum ceni_ending {
+    CENI_ENDING_NO,
+    CENI_ENDING_ALONE,    /* it was terminated: at once */
+    CENI_ENDING_IN_ORDER, /* with its siblings: when those after it have ended */
+} ceni_ending;
+
+/* Which calls of a tenure are under way. */
+enum { CENI_CALL_START = 1, CENI_CALL_STOP = 2, CENI_CALL_KILL = 4 };
+
+typedef struct ceni_child ceni_child;
+
+typedef struct ceni_tenure {
+    /* fixed */
+    cen_supervisor *supervisor;
+    ceni_child *child;
+    cen_child handle;
+    cen_executor watcher; /* consumes the death */
+
+    /* whose call is under way: start, then stop; kill; the joining of its thread */
+    cen_job call, kill_call, join_call;
+    /* written by the thread itself when it ends, read by whoever has joined it */
+    ceni_thread thread;
+    cen_error last_words;
+
+    /* under the mutex */
+    ceni_table_node node; /* by its number, until it is over */
+    uint32_t hands;       /* calls, its thread, its death's future: what still has this record */
+    uint32_t calls;
+    bool is_listed; /* in the table */
+    bool has_started;  /* start said OK, or the thread is there */
+    bool said_started; /* by cen_child_started */
+    bool ran;          /* it was told to be running */
+    bool failed;       /* start said no */
+    bool ended;        /* it has said so */
+    bool normal;       /* and how */
+    bool stopping;     /* it is to end */
+    bool asked;        /* stop was called, or is about to be */
+    bool killed;       /* likewise */
+    bool abandoned;
+    bool closing; /* it is over; its owner is being ended */
+    bool arming;  /* cen_child_watch is about to become the consumer of the death */
+    int64_t since; /* when it began to run */
+    cen_future *death;
+    cen_owner *owner;
+    cen_error why; /* it ended, or failed to start */
+} ceni_tenure;
+
+/* Somebody who waits for a first start; on its stack. */
+typedef struct ceni_patron {
+    /* under the mutex */
+    bool is_told, keeps_child; /* keeps: if it fails the child is down, and else forgotten */
+    cen_child child;
+    cen_error error; /* status OK: it has started */
+} ceni_patron;
+
+struct ceni_child {
+    /* fixed */
+    cen_supervisor *supervisor;
+    cen_child_options options; /* its name is the one below */
+    size_t size;               /* of this record */
+    bool is_initial;           /* from the supervisor's options: kept for its next start */
+
+    /* under the mutex */
+    ceni_list link;            /* in children */
+    ceni_list agenda;          /* in agenda, or linked to itself */
+    ceni_table_node node;      /* by its name */
+    uint32_t refs;             /* the list, or being initial; tenures; alarms that are out; those who wait */
+    bool is_listed, is_gone;   /* gone: still in the list because somebody walks through it */
+    cen_child_state state;
+    ceni_ending ending;
+    bool wanted;   /* it is to run */
+    bool fresh;    /* its turn to be started has not come yet, or has not succeeded */
+    bool leaving;  /* it is forgotten when it has ended */
+    bool is_late;  /* its start took too long */
+    bool has_run;  /* since the supervisor was started */
+    ceni_tenure *tenure;
+    ceni_patron *patron;
+    uint64_t starts, restarts, previous; /* previous: the number of the start before */
+    uint32_t failures; /* restarts in a row, for the back-off */
+    int64_t since;
+    int64_t moment; /* when something is due: the end of waiting, or of a limit; 0: nothing */
+    ceni_alarm alarm;
+    cen_error error;
+    char name[];
+};
+
+struct cen_supervisor {
+    /* fixed before use */
+    uint64_t epoch; /* of the process that made it */
+    uint64_t id;
+    cen_runtime *runtime;
+    const cen_allocator *allocator;
+    cen_supervision supervision;
+    cen_auto_stop auto_stop;
+    uint32_t max_children;
+    bool retry_start, stop_together, nested;
+    ceni_backoff_rule backoff;
+    void (*listener)(void *argument, const cen_supervisor_event *event);
+    void *argument;
+    ceni_child **initial;
+    size_t initial_count;
+    ceni_entry entry;
+    char name[CENI_SUPERVISOR_NAME];
+
+    /* under the lock of all supervisors, in house.c */
+    ceni_table_node node;
+
+    ceni_mutex mutex; /* rank SUPERVISOR; for all that follows */
+    ceni_phase phase;
+    uint32_t hands; /* what still has this record: steward, calls, alarms, threads */
+    uint32_t lost;  /* of these, of abandoned tenures */
+    bool is_freed;  /* the last hand gives the memory back */
+
+    /* the steward */
+    cen_job job;
+    bool at_work;
+    uint64_t steward; /* its thread, while it runs */
+    ceni_list agenda;
+
+    /* children */
+    ceni_list children; /* in the order of starting */
+    ceni_table names, tenures;
+    uint32_t count;            /* that are not gone */
+    uint32_t states[CEN_CHILD_STOPPING + 1];
+    uint32_t visitors;
+    uint64_t last_number, last_name;
+
+    /* order */
+    uint32_t to_stop; /* children that end IN_ORDER */
+    uint32_t to_start; /* fresh ones */
+    ceni_list *front, *back; /* no fresh one is before the front, none that ends in order after the back */
+    int64_t not_before;     /* nothing fresh is started earlier */
+
+    /* the end */
+    bool hurry;      /* nobody is waited for any more */
+    bool over_told;  /* the listener knows */
+    cen_error error; /* why it gave up or could not start; else OK */
+    cen_supervisor_report report;
+    cen_future *started, *over;
+    cen_child parent;
+
+    /* numbers */
+    ceni_intensity intensity;
+    uint64_t starts, restarts, abandoned;
+
+    /* a futex word, written under the mutex */
+    _Atomic uint32_t turns;
+    uint32_t waiters;
+};
+
+enum { CENI_OUT_EVENTS = 3 }; /* abandoned, failed, waiting */
+
+/* What the steward, or whoever has changed something, is to do when the mutex is dropped. */
+typedef struct ceni_out {
+    cen_job *posts; /* chained by next */
+    uint32_t count; /* of events, in order */
+    cen_supervisor_event events[CENI_OUT_EVENTS];
+    cen_error errors[CENI_OUT_EVENTS];   /* the events' */
+    ceni_child *pinned[CENI_OUT_EVENTS]; /* likewise; or NULL */
+    ceni_tenure *closing;
+    cen_future *death;  /* of closing, to be cancelled */
+    cen_future *started;
+    cen_error started_error;
+    bool tell_parent;
+} ceni_out;
+
+static inline void ceni_supervisor_lock(cen_supervisor *supervisor)
+{
+    ceni_mutex_lock(&supervisor->mutex, CENI_RANK_SUPERVISOR);
+}
+
+static inline void ceni_supervisor_unlock(cen_supervisor *supervisor)
+{
+    ceni_mutex_unlock(&supervisor->mutex, CENI_RANK_SUPERVISOR);
+}
+
+#define CENI_CHILD_OF(field, pointer) CENI_LIST_ENTRY(pointer, ceni_child, field)
+
+/* house.c: all supervisors of the process */
+void ceni_house_enter(cen_supervisor *supervisor); /* gives it its id */
+void ceni_house_leave(cen_supervisor *supervisor);
+ceni_tenure *ceni_house_find_and_lock(cen_child handle); /* NULL: it is over, and nothing is locked */
+
+/* child.c: records */
+cen_status ceni_child_check(const cen_child_options *options, cen_auto_stop auto_stop, cen_error *error);
+ceni_child *ceni_child_make(cen_supervisor *supervisor, const cen_child_options *options, bool is_initial);
+cen_status ceni_child_list_locked(ceni_child *child, ceni_list *before, cen_error *error); /* EXISTS, FULL */
+ceni_child *ceni_child_find_locked(cen_supervisor *supervisor, const char *name);
+void ceni_child_forget_locked(ceni_child *child);
+void ceni_child_drop_locked(ceni_child *child);
+void ceni_child_purge_locked(cen_supervisor *supervisor); /* those that are gone, when nobody walks any more */
+void ceni_child_set_locked(ceni_child *child, cen_child_state state);
+void ceni_child_set_fresh_locked(ceni_child *child, bool fresh);
+void ceni_child_due_locked(ceni_child *child, int64_t moment); /* 0: nothing is */
+void ceni_child_note_locked(ceni_child *child);                /* to the agenda */
+
+/* tenure.c: starts, their calls, and what is said of them */
+ceni_tenure *ceni_tenure_begin_locked(ceni_child *child, ceni_out *out); /* NULL: no memory */
+void ceni_tenure_ask_locked(ceni_tenure *tenure, ceni_out *out);         /* to end; when its start has returned */
+void ceni_tenure_kill_locked(ceni_tenure *tenure, ceni_out *out);
+void ceni_tenure_unlist_locked(ceni_tenure *tenure);
+void ceni_tenure_drop_locked(ceni_tenure *tenure); /* a hand */
+void ceni_tenure_let_go_locked(ceni_tenure *tenure); /* its child has done with it */
+bool ceni_tenure_is_over_locked(const ceni_tenure *tenure);
+
+/* machine.c: the state machine; true: something was done, and there may be more */
+bool ceni_machine_step_locked(cen_supervisor *supervisor, ceni_out *out);
+void ceni_machine_run_locked(cen_supervisor *supervisor);
+void ceni_machine_stop_locked(cen_supervisor *supervisor, const cen_error *why); /* NULL: it was asked to */
+void ceni_machine_end_locked(ceni_child *child, ceni_ending ending);
+void ceni_machine_start_locked(ceni_child *child, ceni_out *out);
+void ceni_machine_stop_child_locked(ceni_child *child, ceni_out *out);
+void ceni_machine_patron_locked(ceni_child *child, const cen_error *error); /* NULL: it has started */
+
+/* order.c: what is done in order */
+bool ceni_order_step_locked(cen_supervisor *supervisor, ceni_out *out);
+void ceni_order_group_locked(ceni_child *dead); /* it, and who else its death concerns, is to be started again */
+
+/* steward.c */
+void ceni_steward_run(cen_job *job);
+bool ceni_steward_call_locked(cen_supervisor *supervisor); /* true: post it when the mutex is dropped */
+void ceni_steward_post(cen_supervisor *supervisor);
+void ceni_steward_unlock(cen_supervisor *supervisor); /* calls the steward, unlocks, posts */
+void ceni_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child *child, const cen_error *error);
+void ceni_event_own_locked(ceni_out *out, cen_supervisor_event_kind kind, cen_supervisor *supervisor);
+void ceni_out_post(ceni_out *out, cen_job *job);
+void ceni_supervisor_drop_hand_and_unlock(cen_supervisor *supervisor, bool is_lost);
+
+/* stop.c */
+void ceni_supervisor_turn_locked(cen_supervisor *supervisor);
+int64_t ceni_wait_moment(const cen_supervisor *supervisor, cen_deadline deadline);
+bool ceni_wait_locked(cen_supervisor *supervisor, int64_t moment); /* false: it has passed */
+bool ceni_is_steward_locked(const cen_supervisor *supervisor);
+
+/* new.c */
+void ceni_supervisor_release(cen_supervisor *supervisor); /* the memory, when nobody is left */
+
+#endif

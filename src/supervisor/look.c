@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers, the walk through the children, and the tree as text.
+ *
+ * A walk holds no lock while it visits. It counts itself as a visitor, and while
+ * there is one no child leaves the list (child.c): the link it stands at stays good.
+ *
+ * Tested by tests/unit/supervisor/look_test.c.
+ */
+#include "supervisor/look.h"
+
+#include "supervisor/inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void read_locked(const cen_supervisor *supervisor, cen_supervisor_stats *out)
+{
+    *out = (cen_supervisor_stats){
+        .children = supervisor->count,
+        .down = supervisor->states[CEN_CHILD_DOWN],
+        .waiting = supervisor->states[CEN_CHILD_WAITING],
+        .starting = supervisor->states[CEN_CHILD_STARTING],
+        .running = supervisor->states[CEN_CHILD_RUNNING],
+        .stopping = supervisor->states[CEN_CHILD_STOPPING],
+        .starts = supervisor->starts,
+        .restarts = supervisor->restarts,
+        .abandoned = supervisor->abandoned,
+        .is_running = supervisor->phase == CENI_PHASE_UP,
+        .is_over = supervisor->phase == CENI_PHASE_OVER,
+    };
+}
+
+cen_status cen_supervisor_look(cen_supervisor *supervisor, cen_supervisor_stats *out)
+{
+    if (!supervisor || !out) return CEN_INVALID;
+    if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
+    ceni_supervisor_lock(supervisor);
+    read_locked(supervisor, out);
+    ceni_supervisor_unlock(supervisor);
+    return CEN_OK;
+}
+
+size_t ceni_supervisor_snapshot(const void *object, ceni_reading *readings, size_t room)
+{
+    cen_supervisor_stats stats = {.children = 0};
+    cen_supervisor_look((cen_supervisor *)(uintptr_t)object, &stats);
+    const ceni_reading all[] = {
+        {"children", stats.children},         {"down", stats.down},
+        {"waiting", stats.waiting},           {"starting", stats.starting},
+        {"running", stats.running},           {"stopping", stats.stopping},
+        {"starts", (int64_t)stats.starts},    {"restarts", (int64_t)stats.restarts},
+        {"abandoned", (int64_t)stats.abandoned},
+    };
+    size_t count = sizeof all / sizeof *all;
+    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    return count;
+}
+
+/* ---- The walk --------------------------------------------------------------------------- */
+
+static void read_child_locked(const ceni_child *child, cen_child_stats *out)
+{
+    *out = (cen_child_stats){
+        .name = child->name,
+        .state = child->state,
+        .restart = child->options.restart,
+        .significant = child->options.significant,
+        .inner = child->options.inner,
+        .starts = child->starts,
+        .restarts = child->restarts,
+        .since = child->since,
+        .until = child->state == CEN_CHILD_WAITING ? child->moment : 0,
+        .error = child->error,
+    };
+    if (child->tenure) out->child = child->tenure->handle;
+}
+
+cen_status cen_supervisor_each(cen_supervisor *supervisor, void (*visit)(void *argument, const cen_child_stats *child),
+                               void *argument)
+{
+    if (!supervisor || !visit) return CEN_INVALID;
+    if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
+    ceni_supervisor_lock(supervisor);
+    supervisor->visitors++;
+    for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next) {
+        cen_child_stats stats;
+        if (CENI_CHILD_OF(link, link)->is_gone) continue;
+        read_child_locked(CENI_CHILD_OF(link, link), &stats);
+        ceni_supervisor_unlock(supervisor);
+        ceni_rank_expect_none("the visitor of a supervisor's children");
+        visit(argument, &stats);
+        if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
+        ceni_supervisor_lock(supervisor);
+    }
+    if (--supervisor->visitors == 0) ceni_child_purge_locked(supervisor);
+    ceni_supervisor_unlock(supervisor);
+    return CEN_OK;
+}
+
+/* ---- The tree ------------------------------------------------------------------------------ */
+
+const char *cen_child_state_name(cen_child_state state)
+{
+    static const char *const names[] = {"down", "waiting", "starting", "running", "stopping"};
+    return (unsigned)state < sizeof names / sizeof *names ? names[state] : "?";
+}
+
+typedef struct page {
+    void (*write)(void *argument, const char *text, size_t length);
+    void *argument;
+    unsigned depth;
+    size_t length;
+    int64_t now;
+} page;
+
+static void put(page *p, const char *text)
+{
+    size_t length = strlen(text);
+    p->length += length;
+    if (length > 0) p->write(p->argument, text, length);
+}
+
+static void put_indented(page *p, const char *text)
+{
+    for (unsigned i = 0; i < p->depth; i++) put(p, "  ");
+    put(p, text);
+}
+
+static const char *phase_name(ceni_phase phase)
+{
+    static const char *const names[] = {"not started", "starting", "running", "stopping", "over"};
+    return names[phase];
+}
+
+static const char *supervision_name(cen_supervision supervision)
+{
+    static const char *const names[] = {"one for one", "one for all", "rest for one"};
+    return names[supervision];
+}
+
+static void put_tree(page *p, cen_supervisor *supervisor);
+
+static void put_child(void *argument, const cen_child_stats *child)
+{
+    static const char *const policies[] = {"permanent", "transient", "temporary"};
+    page *p = argument;
+    char line[200];
+    put_indented(p, child->name);
+    int64_t ns = child->state == CEN_CHILD_WAITING ? child->until - p->now : p->now - child->since;
+    snprintf(line, sizeof line, ": %s %s %lld ms, %s%s, %llu start%s, %llu restart%s", cen_child_state_name(child->state),
+             child->state == CEN_CHILD_WAITING ? "for another" : "for", (long long)(ns / 1000000), policies[child->restart],
+             child->significant ? ", significant" : "", (unsigned long long)child->starts, child->starts == 1 ? "" : "s",
+             (unsigned long long)child->restarts, child->restarts == 1 ? "" : "s");
+    put(p, line);
+    if (child->error.status != CEN_OK) {
+        put(p, "; last error: ");
+        put(p, child->error.text[0] ? child->error.text : cen_status_text(child->error.status));
+    }
+    put(p, "\n");
+    if (!child->inner) return;
+    p->depth++;
+    put_tree(p, child->inner);
+    p->depth--;
+}
+
+static void put_tree(page *p, cen_supervisor *supervisor)
+{
+    char line[200];
+    cen_supervisor_stats stats;
+    ceni_supervisor_lock(supervisor);
+    read_locked(supervisor, &stats);
+    ceni_phase phase = supervisor->phase;
+    ceni_supervisor_unlock(supervisor);
+    snprintf(line, sizeof line, "supervisor %s: %s, %s, %u child%s, %llu restart%s\n", supervisor->name, phase_name(phase),
+             supervision_name(supervisor->supervision), stats.children, stats.children == 1 ? "" : "ren",
+             (unsigned long long)stats.restarts, stats.restarts == 1 ? "" : "s");
+    put_indented(p, line);
+    p->now = ceni_runtime_now(supervisor->runtime);
+    p->depth++;
+    cen_supervisor_each(supervisor, put_child, p);
+    p->depth--;
+}
+
+size_t cen_supervisor_dump_to(cen_supervisor *supervisor, void (*write)(void *argument, const char *text, size_t length),
+                              void *argument)
+{
+    if (!supervisor || !write || !ceni_fork_is(supervisor->epoch)) return 0;
+    page p = {.write = write, .argument = argument};
+    put_tree(&p, supervisor);
+    return p.length;
+}
+
+typedef struct sheet {
+    char *buffer;
+    size_t room, used;
+} sheet;
+
+static void write_sheet(void *argument, const char *text, size_t length)
+{
+    sheet *s = argument;
+    size_t left = s->room - s->used, most = left > 0 ? left - 1 : 0;
+    if (length > most) length = most;
+    if (length > 0) memcpy(s->buffer + s->used, text, length);
+    s->used += length;
+}
+
+size_t cen_supervisor_dump(cen_supervisor *supervisor, char *buffer, size_t room)
+{
+    sheet s = {.buffer = buffer, .room = buffer ? room : 0};
+    size_t length = cen_supervisor_dump_to(supervisor, write_sheet, &s);
+    if (buffer && room > 0) buffer[s.used] = '\0';
+    return length;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* Making a supervisor, and the end of its memory. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "supervisor/inside.h"
+#include "supervisor/look.h"
+#include "sync/future.h"
+
+#include <stdio.h>
+
+enum { DEFAULT_RESTARTS = 3, MOST_RESTARTS = 1 << 20 };
+static const int64_t DEFAULT_WINDOW_NS = 5000000000, DEFAULT_BACKOFF_NS = 100000000, DEFAULT_BACKOFF_MAX_NS = 30000000000,
+                     DEFAULT_CALM_NS = 30000000000;
+
+/* ---- Options --------------------------------------------------------------------------- */
+
+static cen_status refuse(cen_error *error, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_supervisor_new: %s", what);
+}
+
+static cen_status check_numbers(const cen_supervisor_options *o, cen_error *error)
+{
+    if (o->max_restarts < CEN_NO_RESTARTS || o->max_restarts > MOST_RESTARTS)
+        return refuse(error, "options.max_restarts is neither a number up to 1048576 nor CEN_OFF nor CEN_NO_RESTARTS");
+    if (o->window_ns < 0) return refuse(error, "options.window_ns is negative");
+    if (o->backoff_ns < 0 && o->backoff_ns != CEN_OFF) return refuse(error, "options.backoff_ns is negative");
+    if (o->backoff_max_ns < 0) return refuse(error, "options.backoff_max_ns is negative");
+    if (o->calm_ns < 0) return refuse(error, "options.calm_ns is negative");
+    return CEN_OK;
+}
+
+static cen_status check_options(const cen_supervisor_options *o, cen_error *error)
+{
+    if (!o) return refuse(error, "options is NULL");
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_supervisor_new: options.size is %zu, not %zu; fill options with CEN_SUPERVISOR_OPTIONS",
+                              o->size, sizeof *o);
+    if ((unsigned)o->supervision > CEN_REST_FOR_ONE) return refuse(error, "options.supervision is none of the three");
+    if ((unsigned)o->auto_stop > CEN_AUTO_STOP_ALL) return refuse(error, "options.auto_stop is none of the three");
+    if (o->child_count > 0 && !o->children) return refuse(error, "options.children is NULL");
+    if (o->nested && o->started) return refuse(error, "options.started is not for a nested one");
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
+        return refuse(error, "options.allocator lacks alloc or free");
+    if (o->started && !ceni_future_is_fresh(o->started))
+        return ceni_error_set(error, CEN_MISUSE, 0, "cen_supervisor_new: options.started was promised before");
+    cen_status status = check_numbers(o, error);
+    for (size_t i = 0; status == CEN_OK && i < o->child_count; i++)
+        status = ceni_child_check(&o->children[i], o->auto_stop, error);
+    return status;
+}
+
+static int64_t or_default(int64_t ns, int64_t otherwise)
+{
+    return ns == CEN_OFF ? 0 : ns ? ns : otherwise;
+}
+
+static void fill(cen_supervisor *supervisor, const cen_supervisor_options *o)
+{
+    supervisor->epoch = ceni_fork_epoch();
+    supervisor->allocator = o->allocator;
+    supervisor->supervision = o->supervision;
+    supervisor->auto_stop = o->auto_stop;
+    supervisor->max_children = o->max_children ? o->max_children : UINT32_MAX;
+    supervisor->retry_start = o->retry_start;
+    supervisor->stop_together = o->stop_together;
+    supervisor->nested = o->nested;
+    supervisor->backoff = (ceni_backoff_rule){.first_ns = or_default(o->backoff_ns, DEFAULT_BACKOFF_NS),
+                                              .max_ns = or_default(o->backoff_max_ns, DEFAULT_BACKOFF_MAX_NS),
+                                              .calm_ns = or_default(o->calm_ns, DEFAULT_CALM_NS)};
+    supervisor->intensity.window_ns = o->window_ns ? o->window_ns : DEFAULT_WINDOW_NS;
+    supervisor->intensity.max = o->max_restarts > 0             ? (uint32_t)o->max_restarts
+                                : o->max_restarts == CEN_OFF    ? UINT32_MAX
+                                : o->max_restarts == 0          ? DEFAULT_RESTARTS
+                                                                : 0;
+    supervisor->listener = o->listener;
+    supervisor->argument = o->argument;
+    snprintf(supervisor->name, sizeof supervisor->name, "%s", o->name ? o->name : "supervisor");
+    supervisor->entry = (ceni_entry){
+        .kind = "supervisor", .name = supervisor->name, .snapshot = ceni_supervisor_snapshot, .object = supervisor};
+    supervisor->job.run = ceni_steward_run;
+    ceni_list_init(&supervisor->agenda);
+    ceni_list_init(&supervisor->children);
+    supervisor->front = supervisor->back = &supervisor->children;
+    ceni_table_init(&supervisor->names, o->allocator);
+    ceni_table_init(&supervisor->tenures, o->allocator);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------ */
+
+static size_t room_of(uint32_t max)
+{
+    return max == UINT32_MAX ? 0 : max * sizeof(int64_t);
+}
+
+/* Nobody else is left, or, in a forked child, nobody ever was: there some may have a tenure. */
+static void free_memory(cen_supervisor *supervisor)
+{
+    const cen_allocator *allocator = supervisor->allocator;
+    for (ceni_list *link = supervisor->children.next, *next; link != &supervisor->children; link = next) {
+        ceni_child *child = CENI_CHILD_OF(link, link);
+        next = link->next;
+        ceni_free(allocator, child->tenure, sizeof *child->tenure, _Alignof(ceni_tenure));
+        if (!child->is_initial) ceni_free(allocator, child, child->size, _Alignof(ceni_child));
+    }
+    for (size_t i = 0; i < supervisor->initial_count; i++)
+        if (supervisor->initial[i])
+            ceni_free(allocator, supervisor->initial[i], supervisor->initial[i]->size, _Alignof(ceni_child));
+    ceni_table_fini(&supervisor->names);
+    ceni_table_fini(&supervisor->tenures);
+    ceni_free(allocator, supervisor->initial, supervisor->initial_count * sizeof *supervisor->initial, _Alignof(ceni_child *));
+    ceni_free(allocator, supervisor->intensity.moments, room_of(supervisor->intensity.max), _Alignof(int64_t));
+    ceni_free(allocator, supervisor, sizeof *supervisor, _Alignof(cen_supervisor));
+}
+
+void ceni_supervisor_release(cen_supervisor *supervisor)
+{
+    cen_runtime *runtime = supervisor->runtime;
+    free_memory(supervisor);
+    ceni_runtime_leave(runtime);
+}
+
+cen_status cen_supervisor_free(cen_supervisor *supervisor)
+{
+    if (!supervisor) return CEN_OK;
+    if (!ceni_fork_is(supervisor->epoch)) {
+        ceni_supervisor_release(supervisor);
+        return CEN_OK;
+    }
+    ceni_supervisor_lock(supervisor);
+    bool is_over = supervisor->phase == CENI_PHASE_NEW || supervisor->phase == CENI_PHASE_OVER;
+    ceni_supervisor_unlock(supervisor);
+    if (!is_over) return CEN_BUSY;
+    ceni_house_leave(supervisor);
+    ceni_directory_leave(ceni_directory_process(), &supervisor->entry);
+    ceni_supervisor_lock(supervisor); /* whoever found it in the house has left this lock by then */
+    supervisor->is_freed = true;
+    bool last = supervisor->hands == 0;
+    ceni_supervisor_unlock(supervisor);
+    if (last) ceni_supervisor_release(supervisor);
+    return CEN_OK;
+}
+
+/* ---- New ------------------------------------------------------------------------------------ */
+
+static cen_status make_children(cen_supervisor *supervisor, const cen_supervisor_options *o, cen_error *error)
+{
+    if (room_of(supervisor->intensity.max) > 0) {
+        supervisor->intensity.moments = ceni_alloc(o->allocator, room_of(supervisor->intensity.max), _Alignof(int64_t));
+        if (!supervisor->intensity.moments) return CEN_NO_MEMORY;
+    }
+    if (o->child_count == 0) return CEN_OK;
+    supervisor->initial = ceni_alloc(o->allocator, o->child_count * sizeof *supervisor->initial, _Alignof(ceni_child *));
+    if (!supervisor->initial) return CEN_NO_MEMORY;
+    supervisor->initial_count = o->child_count;
+    for (size_t i = 0; i < o->child_count; i++) {
+        ceni_child *child = supervisor->initial[i] = ceni_child_make(supervisor, &o->children[i], true);
+        if (!child) return CEN_NO_MEMORY;
+        cen_status status = ceni_child_list_locked(child, &supervisor->children, error);
+        if (status != CEN_OK) return status;
+    }
+    return CEN_OK;
+}
+
+static bool withdraw(cen_future *future)
+{
+    cen_supervisor *supervisor = future->source_;
+    ceni_supervisor_lock(supervisor);
+    bool withdrawn = supervisor->started == future;
+    if (withdrawn) supervisor->started = NULL;
+    ceni_supervisor_unlock(supervisor);
+    return withdrawn;
+}
+
+/* Waits until all have started, or it is over. */
+static cen_status await_start(cen_supervisor *supervisor, cen_error *error)
+{
+    ceni_supervisor_lock(supervisor);
+    bool was_up = false;
+    while (!was_up && supervisor->phase != CENI_PHASE_OVER) {
+        was_up = supervisor->phase == CENI_PHASE_UP;
+        if (!was_up) ceni_wait_locked(supervisor, CENI_FOREVER);
+    }
+    cen_status status = was_up ? CEN_OK : supervisor->error.status;
+    if (!was_up && error) *error = supervisor->error;
+    ceni_supervisor_unlock(supervisor);
+    return status;
+}
+
+static cen_status start(cen_supervisor *supervisor, const cen_supervisor_options *o, cen_error *error)
+{
+    if (o->nested) return CEN_OK;
+    if (o->started) ceni_future_begin(o->started, withdraw, supervisor);
+    ceni_supervisor_lock(supervisor);
+    supervisor->started = o->started;
+    ceni_machine_run_locked(supervisor);
+    ceni_steward_unlock(supervisor);
+    return o->started ? CEN_OK : await_start(supervisor, error);
+}
+
+cen_status cen_supervisor_new(const cen_supervisor_options *o, cen_supervisor **out, cen_error *error)
+{
+    if (!out) return refuse(error, "out is NULL");
+    cen_status status = check_options(o, error);
+    if (status != CEN_OK) return status;
+    cen_runtime *runtime;
+    status = ceni_runtime_join(o->runtime, &runtime);
+    if (status == CEN_OK && (status = ceni_alarm_need_keeper(runtime)) != CEN_OK) ceni_runtime_leave(runtime);
+    if (status != CEN_OK)
+        return ceni_error_set(error, status, 0, "cen_supervisor_new: no runtime: %s", cen_status_text(status));
+    cen_supervisor *supervisor = ceni_alloc(o->allocator, sizeof *supervisor, _Alignof(cen_supervisor));
+    if (!supervisor) {
+        ceni_runtime_leave(runtime);
+        return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_new: there is no memory for it");
+    }
+    supervisor->runtime = runtime;
+    fill(supervisor, o);
+    status = make_children(supervisor, o, error);
+    if (status != CEN_OK) {
+        ceni_supervisor_release(supervisor);
+        if (status != CEN_NO_MEMORY) return status;
+        return ceni_error_set(error, status, 0, "cen_supervisor_new: there is no memory for its children");
+    }
+    ceni_house_enter(supervisor);
+    ceni_directory_join(ceni_directory_process(), &supervisor->entry);
+    if (o->started) *out = supervisor; /* whoever is told may use it at once */
+    status = start(supervisor, o, error);
+    if (status == CEN_OK && !o->started) *out = supervisor;
+    else if (status != CEN_OK) cen_supervisor_free(supervisor);
+    return status;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The steward: who runs the state machine of a supervisor, and makes its calls.
+ *
+ *     anything happens ▶ it is noted under the mutex ▶ nobody is at work: the job is posted to the runtime
+ *     the job: step ▶ mutex dropped: listener, posts, owners ▶ step ... ▶ nothing is left: over, or idle
+ *
+ * Invariants
+ *  D1 `at_work` is set from before the job is posted until the steward has found
+ *     nothing left, in one critical section with its last look: what is noted is
+ *     seen by the steward there is, or by the one that is posted.
+ *  D2 States of children and phases of the supervisor change in the steward alone, but for: adding
+ *     a child, forgetting or restarting one that has no tenure, which need nobody.
+ *  D3 A hand is counted for the steward, for each call, thread and future of a
+ *     tenure, and for each alarm. A supervisor is OVER only when no hand is left but the
+ *     steward's and those of abandoned tenures; the steward drops its own in the same critical section,
+ *     and uses nothing of the supervisor afterwards. So whoever learns that it is over can free it and
+ *     its runtime without being refused.
+ *  D4 The futures of its end are done before the mutex is dropped in which it became OVER, and told afterwards: one who frees the
+ *     supervisor because it is over and then gives up such a future does not come back to it.
+ *
+ * The steward calls the listener and nothing else of the program's: the functions of
+ * children have jobs of their own, so that none holds up another.
+ *
+ * Order table
+ * tag  site        | operation                    | order   | pairs with         | carries                               | breaks if weakened
+ * [D1] make_done   | exchange of a future's state | acq_rel | F2 F3 in future.c  | the result; `done` and the executor  | as F1 there
+ * All else is ordered by the mutex.
+ *
+ * Tested by tests/unit/supervisor/, tests/explore/supervisor_test.c.
+ */
+#include "base/plant.h"
+#include "supervisor/inside.h"
+#include "sync/future.h"
+
+/* ---- Calling the steward ----------------------------------------------------------------- */
+
+bool ceni_steward_call_locked(cen_supervisor *supervisor)
+{
+    if (supervisor->at_work || supervisor->phase == CENI_PHASE_NEW || supervisor->phase == CENI_PHASE_OVER) return false;
+    supervisor->at_work = true;
+    supervisor->hands++;
+    return true;
+}
+
+void ceni_steward_post(cen_supervisor *supervisor)
+{
+    cen_executor *executor = cen_runtime_executor(supervisor->runtime);
+    executor->post(executor, &supervisor->job);
+}
+
+void ceni_steward_unlock(cen_supervisor *supervisor)
+{
+    bool post = ceni_steward_call_locked(supervisor);
+    ceni_supervisor_unlock(supervisor);
+    if (post) ceni_steward_post(supervisor);
+}
+
+void ceni_supervisor_drop_hand_and_unlock(cen_supervisor *supervisor, bool is_lost)
+{
+    bool post = ceni_steward_call_locked(supervisor);
+    supervisor->hands--;
+    if (is_lost) supervisor->lost--;
+    bool last = supervisor->is_freed && supervisor->hands == 0;
+    ceni_supervisor_unlock(supervisor);
+    if (post) ceni_steward_post(supervisor);
+    if (last) ceni_supervisor_release(supervisor);
+}
+
+/* ---- What a step leaves to be done -------------------------------------------------------- */
+
+void ceni_out_post(ceni_out *out, cen_job *job)
+{
+    job->next = out->posts;
+    out->posts = job;
+}
+
+static cen_supervisor_event *add_event(ceni_out *out, cen_supervisor_event event, const cen_error *error)
+{
+    uint32_t i = out->count++;
+    out->events[i] = event;
+    if (error) out->errors[i] = *error;
+    out->events[i].error = error ? &out->errors[i] : NULL;
+    return &out->events[i];
+}
+
+void ceni_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child *child, const cen_error *error)
+{
+    if (!child->supervisor->listener) return;
+    out->pinned[out->count] = child;
+    child->refs++;
+    cen_supervisor_event *event = add_event(out,
+                                            (cen_supervisor_event){.kind = kind,
+                                                                   .supervisor = child->supervisor,
+                                                                   .name = child->name,
+                                                                   .restarts = child->restarts},
+                                            error);
+    if (child->tenure) event->child = child->tenure->handle;
+    if (kind == CEN_SUPERVISOR_CHILD_WAITING) event->wait_ns = child->moment - child->since;
+}
+
+void ceni_event_own_locked(ceni_out *out, cen_supervisor_event_kind kind, cen_supervisor *supervisor)
+{
+    if (!supervisor->listener) return;
+    cen_supervisor_event event = {
+        .kind = kind, .supervisor = supervisor, .name = supervisor->name, .restarts = supervisor->restarts};
+    add_event(out, event, supervisor->error.status != CEN_OK ? &supervisor->error : NULL);
+}
+
+static void write_result(cen_future *future, const cen_error *error)
+{
+    future->status = error->status;
+    future->code = error->code;
+    future->value = NULL;
+    if (error->status != CEN_OK && future->error) *future->error = *error;
+}
+
+static void tell_future(cen_future *future, const cen_error *error)
+{
+    write_result(future, error);
+    ceni_future_complete(future);
+}
+
+/* The same in two steps, of which the first is under the mutex (D4). Between them the future may be its owner's again, unless
+ * it has a `done`: of one that is waited for, the address is only a name. */
+static uint32_t make_done_locked(cen_future *future, const cen_error *error)
+{
+    if (!future) return CENI_FUTURE_PENDING;
+    write_result(future, error);
+    return ceni_exchange_acq_rel(&future->state_, (uint32_t)CENI_FUTURE_DONE); /* [D1] */
+}
+
+static void tell_done(cen_future *future, uint32_t before)
+{
+    ceni_rank_expect_none("the executor of a future");
+    if (before == CENI_FUTURE_ARMED) future->executor_->post(future->executor_, &future->job_);
+    if (before == CENI_FUTURE_PARKED) ceni_futex_wake(&future->state_, 1);
+}
+
+static void post_all(cen_supervisor *supervisor, cen_job *job)
+{
+    cen_executor *executor = cen_runtime_executor(supervisor->runtime);
+    for (cen_job *next; job; job = next) {
+        next = job->next;
+        executor->post(executor, job);
+    }
+}
+
+/* The tenure is over, and nobody else uses what is ended here. True: a hand of the tenure's is to be dropped. */
+static bool close_tenure(ceni_out *out)
+{
+    ceni_child_owner_end(out->closing->owner);
+    return out->death && cen_future_cancel(out->death);
+}
+
+/* With no lock held. False: a call came back in a forked child. */
+static bool perform(cen_supervisor *supervisor, ceni_out *out)
+{
+    ceni_rank_expect_none("what a supervisor's step has left to do");
+    for (uint32_t i = 0; i < out->count; i++) {
+        supervisor->listener(supervisor->argument, &out->events[i]);
+        if (!ceni_fork_is(supervisor->epoch)) return false;
+    }
+    bool is_cancelled = out->closing && close_tenure(out);
+    if (out->started) tell_future(out->started, &out->started_error);
+    cen_child parent = supervisor->parent;
+    if (out->tell_parent) cen_child_started(parent);
+    post_all(supervisor, out->posts);
+    ceni_supervisor_lock(supervisor);
+    for (uint32_t i = 0; i < out->count; i++)
+        if (out->pinned[i]) ceni_child_drop_locked(out->pinned[i]);
+    if (is_cancelled) ceni_tenure_drop_locked(out->closing);
+    return true;
+}
+
+static bool has_work(const ceni_out *out)
+{
+    return out->count || out->closing || out->started || out->tell_parent || out->posts;
+}
+
+/* ---- The steward ------------------------------------------------------------------------------ */
+
+/* Nothing is left to do. What follows the critical section is of its own variables. */
+static void rest_and_unlock(cen_supervisor *supervisor)
+{
+    cen_error error = supervisor->error;
+    cen_future *started = NULL, *over = NULL;
+    uint32_t started_before = CENI_FUTURE_PENDING, over_before = CENI_FUTURE_PENDING;
+    cen_child parent = {0, 0};
+    bool is_over = supervisor->over_told && supervisor->phase == CENI_PHASE_STOPPING;
+    if (is_over) {
+        supervisor->phase = CENI_PHASE_OVER;
+        started = supervisor->started;
+        over = supervisor->over;
+        parent = supervisor->parent;
+        supervisor->started = supervisor->over = NULL;
+        supervisor->parent = (cen_child){0, 0};
+        started_before = make_done_locked(started, &error);
+        over_before = make_done_locked(over, &error);
+        ceni_supervisor_turn_locked(supervisor);
+    }
+    supervisor->at_work = false;
+    supervisor->steward = 0;
+    bool last = --supervisor->hands == 0 && supervisor->is_freed;
+    ceni_supervisor_unlock(supervisor);
+    if (last) ceni_supervisor_release(supervisor);
+    tell_done(started, started_before);
+    tell_done(over, over_before);
+    if (is_over) cen_child_ended(parent, error.status != CEN_OK ? &error : NULL);
+}
+
+void ceni_steward_run(cen_job *job)
+{
+    cen_supervisor *supervisor = CENI_LIST_ENTRY(job, cen_supervisor, job);
+    ceni_supervisor_lock(supervisor);
+    supervisor->steward = ceni_thread_id();
+    for (;;) {
+        ceni_out out = {.posts = NULL};
+        if (!ceni_machine_step_locked(supervisor, &out)) break;
+        if (!has_work(&out)) continue;
+        ceni_supervisor_unlock(supervisor);
+        if (!perform(supervisor, &out)) return;
+    }
+    if (ceni_planted(supervisor_rests_without_look)) {
+        ceni_supervisor_unlock(supervisor);
+        ceni_supervisor_lock(supervisor);
+    }
+    rest_and_unlock(supervisor);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stopping, and waiting for what the steward does.
+ *
+ * Who waits counts itself and sleeps on `turns`, a futex word that is turned under
+ * the mutex, and is relaxed: the sleeper takes the mutex before it believes anything. In a
+ * manual runtime it runs what is due there meanwhile. Deadlines are moments of the
+ * runtime's clock, so a virtual one is only compared, never slept until.
+ *
+ * Tested by tests/unit/supervisor/stop_test.c, tests/explore/supervisor_test.c.
+ */
+#include "base/error.h"
+#include "port/deadline.h"
+#include "supervisor/inside.h"
+#include "sync/future.h"
+
+/* ---- Waiting ---------------------------------------------------------------------------- */
+
+static uint32_t turn_of(cen_supervisor *supervisor)
+{
+    return ceni_load_relaxed(&supervisor->turns); /* written under the mutex, which is held; carries nothing */
+}
+
+void ceni_supervisor_turn_locked(cen_supervisor *supervisor)
+{
+    if (supervisor->waiters == 0) return;
+    ceni_store_relaxed(&supervisor->turns, turn_of(supervisor) + 1); /* a sleeper takes the mutex; carries nothing */
+    ceni_futex_wake(&supervisor->turns, UINT32_MAX);
+}
+
+int64_t ceni_wait_moment(const cen_supervisor *supervisor, cen_deadline deadline)
+{
+    return ceni_deadline_moment(ceni_deadline_or(deadline, CEN_NEVER), ceni_runtime_now(supervisor->runtime));
+}
+
+bool ceni_wait_locked(cen_supervisor *supervisor, int64_t moment)
+{
+    cen_runtime *runtime = supervisor->runtime;
+    if (moment != CENI_FOREVER && ceni_runtime_now(runtime) >= moment) return false;
+    uint32_t seen = turn_of(supervisor);
+    supervisor->waiters++;
+    ceni_supervisor_unlock(supervisor);
+    int64_t until = ceni_runtime_tend(runtime);
+    if (!ceni_runtime_is_virtual(runtime) && moment < until) until = moment;
+    ceni_futex_wait(&supervisor->turns, seen, until);
+    ceni_supervisor_lock(supervisor);
+    supervisor->waiters--;
+    return true;
+}
+
+bool ceni_is_steward_locked(const cen_supervisor *supervisor)
+{
+    return supervisor->steward == ceni_thread_id();
+}
+
+/* ---- Stop ---------------------------------------------------------------------------------- */
+
+/* All that are left are hurried on, and nobody is waited for any more. */
+static void hurry_locked(cen_supervisor *supervisor)
+{
+    supervisor->hurry = true;
+    for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next)
+        if (CENI_CHILD_OF(link, link)->tenure) ceni_child_note_locked(CENI_CHILD_OF(link, link));
+}
+
+static cen_status check_stop_locked(const cen_supervisor *supervisor, bool waits)
+{
+    if (supervisor->parent.supervisor_ != 0) return CEN_MISUSE;
+    return waits && ceni_is_steward_locked(supervisor) ? CEN_MISUSE : CEN_OK;
+}
+
+/* The steward is called and the mutex held again. */
+static void call_steward_locked(cen_supervisor *supervisor)
+{
+    ceni_steward_unlock(supervisor);
+    ceni_supervisor_lock(supervisor);
+}
+
+static bool is_over_locked(const cen_supervisor *supervisor)
+{
+    return supervisor->phase == CENI_PHASE_OVER || supervisor->phase == CENI_PHASE_NEW;
+}
+
+cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline, cen_supervisor_report *report)
+{
+    if (!supervisor) return CEN_INVALID;
+    if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
+    int64_t moment = ceni_wait_moment(supervisor, deadline);
+    ceni_supervisor_lock(supervisor);
+    cen_status status = check_stop_locked(supervisor, true);
+    if (status == CEN_OK) {
+        ceni_machine_stop_locked(supervisor, NULL);
+        call_steward_locked(supervisor);
+        while (!is_over_locked(supervisor)) {
+            if (ceni_wait_locked(supervisor, moment)) continue;
+            status = CEN_TIMEOUT;
+            hurry_locked(supervisor);
+            call_steward_locked(supervisor);
+            moment = CENI_FOREVER;
+        }
+        if (report) *report = supervisor->report;
+    }
+    ceni_supervisor_unlock(supervisor);
+    return status;
+}
+
+cen_status cen_supervisor_stop_soon(cen_supervisor *supervisor)
+{
+    if (!supervisor) return CEN_INVALID;
+    if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
+    ceni_supervisor_lock(supervisor);
+    cen_status status = check_stop_locked(supervisor, false);
+    if (status == CEN_OK) ceni_machine_stop_locked(supervisor, NULL);
+    ceni_steward_unlock(supervisor);
+    return status;
+}
+
+/* ---- Being told ------------------------------------------------------------------------------ */
+
+static bool withdraw(cen_future *future)
+{
+    cen_supervisor *supervisor = future->source_;
+    ceni_supervisor_lock(supervisor);
+    bool withdrawn = supervisor->over == future;
+    if (withdrawn) supervisor->over = NULL;
+    ceni_supervisor_unlock(supervisor);
+    return withdrawn;
+}
+
+cen_status cen_supervisor_watch(cen_supervisor *supervisor, cen_future *future)
+{
+    if (!supervisor || !future) return CEN_INVALID;
+    if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
+    if (!ceni_future_is_fresh(future)) return CEN_MISUSE;
+    ceni_supervisor_lock(supervisor);
+    cen_status status = supervisor->over ? CEN_MISUSE : CEN_OK;
+    bool is_over = supervisor->phase == CENI_PHASE_OVER;
+    cen_error error = supervisor->error;
+    if (status == CEN_OK) {
+        ceni_future_begin(future, withdraw, supervisor);
+        if (!is_over) supervisor->over = future;
+    }
+    ceni_supervisor_unlock(supervisor);
+    if (status != CEN_OK || !is_over) return status;
+    future->status = error.status;
+    future->code = error.code;
+    if (error.status != CEN_OK && future->error) *future->error = error;
+    ceni_future_complete(future);
+    return CEN_OK;
+}
+
+/* ---- A supervisor as a child -------------------------------------------------------------------- */
+
+static cen_status start_inner(void *argument, cen_child child, cen_error *error)
+{
+    cen_supervisor *inner = argument;
+    ceni_supervisor_lock(inner);
+    bool is_over = is_over_locked(inner) && !inner->at_work;
+    if (is_over) {
+        inner->parent = child;
+        ceni_machine_run_locked(inner);
+    }
+    ceni_steward_unlock(inner);
+    if (is_over) return CEN_OK;
+    return ceni_error_set(error, CEN_BUSY, 0, "supervisor \"%s\" is still stopping, or was started by another", inner->name);
+}
+
+static void stop_inner(void *argument, cen_child child)
+{
+    cen_supervisor *inner = argument;
+    (void)child;
+    ceni_supervisor_lock(inner);
+    ceni_machine_stop_locked(inner, NULL);
+    ceni_steward_unlock(inner);
+}
+
+static void kill_inner(void *argument, cen_child child)
+{
+    cen_supervisor *inner = argument;
+    (void)child;
+    ceni_supervisor_lock(inner);
+    ceni_machine_stop_locked(inner, NULL);
+    hurry_locked(inner);
+    ceni_steward_unlock(inner);
+}
+
+cen_child_options cen_supervisor_child(cen_supervisor *inner)
+{
+    return (cen_child_options){
+        .size = sizeof(cen_child_options),
+        .name = inner ? inner->name : NULL,
+        .argument = inner,
+        .start = inner && inner->nested ? start_inner : NULL,
+        .stop = stop_inner,
+        .kill = kill_inner,
+        .starts_later = true,
+        .shutdown_ns = CEN_OFF,
+        .inner = inner,
+    };
+}
