@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The backlog: those who wait because no member is up, or all are full.
+ *
+ * There is one kind of waiter, a cen_routing with its future; a thread that waits has
+ * one on its stack. They are served in the order in which they came, under the lock;
+ * newcomers join behind them. A deadline is a timer in the router's wheel, so a grant
+ * and a deadline are decided under the same lock and never meet.
+ *
+ * Who makes room: the end of a use of a member that has a limit (its place goes to the
+ * first who waits, whatever the strategy would have picked), and a member that comes
+ * up. Each looks at `waiting` after that; who joins looks for room after that (I6).
+ *
+ * Order table
+ * [B1] join, add | add | seq_cst | O5, C1 | the counts of uses, looked at afterwards | somebody waits beside room (I6)
+ */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/plant.h"
+#include "port/deadline.h"
+#include "router/backlog.h"
+#include "router/member.h"
+#include "router/set.h"
+#include "sync/future.h"
+
+static ceni_route_place *place_of(cen_routing *routing)
+{
+    return (ceni_route_place *)(void *)routing->place_.room_;
+}
+
+static cen_routing *routing_at(ceni_list *link, size_t offset)
+{
+    return (cen_routing *)(void *)((char *)link - offsetof(cen_routing, place_) - offset);
+}
+#define ROUTING_OF(link, field) routing_at(link, offsetof(ceni_route_place, field))
+
+/* ---- Ending a wait -------------------------------------------------------------------- */
+
+/* Takes it out of the backlog; it is to be told. */
+static void finish_locked(cen_router *router, cen_routing *routing, cen_status status, ceni_list *ready)
+{
+    ceni_route_place *place = place_of(routing);
+    ceni_list_remove(&place->link);
+    ceni_wheel_cancel(&router->wheel, &place->clocked.timer);
+    ceni_store_relaxed(&routing->router_, NULL); /* for withdraw, by way of a grace period; carries nothing */
+    ceni_sub_relaxed(&router->hot.waiting, 1); /* less is never waited for; carries nothing */
+    routing->future.status = status;
+    routing->future.value = status == CEN_OK ? &routing->route : NULL;
+    ceni_list_push_back(ready, &place->ready);
+}
+
+void ceni_backlog_serve_locked(cen_router *router, cen_member *with, ceni_list *ready)
+{
+    while (!ceni_list_empty(&router->backlog)) {
+        cen_routing *first = ROUTING_OF(ceni_list_first(&router->backlog), link);
+        ceni_begun begun;
+        if (with) {
+            if (!with->in_set) return;
+            begun = ceni_use_begin(router, with, &first->route);
+            if (begun != CENI_NOT_BEGUN && router->type->begun) router->type->begun(router->state, with);
+        } else {
+            begun = ceni_route_find_locked(router, &first->pick_, &first->route);
+        }
+        if (begun == CENI_NOT_BEGUN) return;
+        if (begun == CENI_BEGUN_LAST) ceni_member_used_up_locked(first->route.member);
+        finish_locked(router, first, CEN_OK, ready);
+    }
+}
+
+uint32_t ceni_backlog_send_away_locked(cen_router *router, ceni_list *ready)
+{
+    uint32_t count = 0;
+    for (ceni_list *link; (link = ceni_list_first(&router->backlog)); count++) {
+        cen_routing *routing = ROUTING_OF(link, link);
+        ceni_error_set(routing->future.error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+        finish_locked(router, routing, CEN_CLOSED, ready);
+    }
+    return count;
+}
+
+/* ---- Words ----------------------------------------------------------------------------- */
+
+typedef struct counts {
+    uint32_t up, draining, down, others;
+    uint64_t in_flight;
+} counts;
+
+/* What there is, for the text of a refusal. Copied under the lock, worded without. */
+static counts count_locked(const cen_router *router)
+{
+    counts c = {0};
+    for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
+        const cen_member *member = CENI_LIST_ENTRY(link, cen_member, link);
+        switch (ceni_member_state(member)) {
+        case CEN_MEMBER_UP: c.up++; break;
+        case CEN_MEMBER_DRAINING: c.draining++; break;
+        case CEN_MEMBER_DOWN: c.down++; break;
+        default: c.others++; break;
+        }
+        c.in_flight += ceni_member_in_flight(member);
+    }
+    return c;
+}
+
+/* Counting walks through all members: only for somebody who reads it, and not for thousands at each refusal. */
+static void describe_locked(cen_router *router, cen_error *error, cen_status status, int64_t waited_ns)
+{
+    if (!error) return;
+    enum { MANY = 256 };
+    counts c = {0};
+    if (router->member_count <= MANY) c = count_locked(router);
+    else c.up = router->in_set, c.others = router->member_count - router->in_set;
+    char waited[48] = "";
+    if (waited_ns >= 0) snprintf(waited, sizeof waited, " after %lld ms", (long long)(waited_ns / 1000000));
+    const char *why = c.up == 0 ? "no member is up" : "every member is full";
+    ceni_error_set(error, status, 0,
+                   "router %s has no member with room%s: %s (%u up, %u draining, %u down, %u others, %llu uses in flight, %u wait)",
+                   router->name, waited, why, c.up, c.draining, c.down, c.others, (unsigned long long)c.in_flight,
+                   (unsigned)ceni_setting(&router->hot.waiting));
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------- */
+
+static bool withdraw(cen_future *future)
+{
+    cen_routing *routing = CENI_LIST_ENTRY(future, cen_routing, future);
+    ceni_read_begin();
+    /* The router may be freed beside this. If it is still noted it stays until the section ends; carries nothing. */
+    cen_router *router = ceni_load_relaxed(&routing->router_);
+    if (!router || !ceni_fork_is(router->hot.epoch)) {
+        ceni_read_end();
+        return router != NULL; /* the parent's: it is never done here */
+    }
+    ceni_router_lock(router);
+    ceni_route_place *place = place_of(routing);
+    bool waits = ceni_list_linked(&place->link);
+    if (waits && !ceni_planted(withdrawn_by_nobody)) {
+        ceni_list_remove(&place->link);
+        ceni_wheel_cancel(&router->wheel, &place->clocked.timer);
+        ceni_sub_relaxed(&router->hot.waiting, 1); /* as above; carries nothing */
+    }
+    ceni_router_unlock(router);
+    ceni_read_end();
+    return waits;
+}
+
+static cen_status refuse_locked(cen_router *router, cen_deadline deadline, cen_error *error)
+{
+    if (ceni_setting(&router->hot.closed)) return ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+    if (ceni_deadline_is_now(deadline)) {
+        cen_status status = router->in_set == 0 ? CEN_EMPTY : CEN_FULL;
+        router->empty++;
+        describe_locked(router, error, status, -1);
+        return status;
+    }
+    uint32_t waiting = ceni_setting(&router->hot.waiting);
+    if (waiting < router->backlog_max) return CEN_OK;
+    router->refused++;
+    describe_locked(router, error, CEN_FULL, -1);
+    if (error) {
+        error->rule = CEN_RULE_MAX_WAITERS;
+        error->current = waiting;
+        error->max = router->backlog_max;
+    }
+    return CEN_FULL;
+}
+
+static void join_locked(cen_router *router, cen_routing *routing, cen_deadline deadline)
+{
+    ceni_route_place *place = place_of(routing);
+    int64_t now = ceni_runtime_now(router->runtime);
+    place->begun = now;
+    ceni_list_push_back(&router->backlog, &place->link);
+    ceni_add_seq_cst(&router->hot.waiting, 1); /* [B1] */
+    router->waited++;
+    int64_t moment = ceni_deadline_moment(deadline, now);
+    if (moment == CENI_FOREVER) return;
+    ceni_wheel_insert(&router->wheel, &place->clocked.timer, moment);
+    ceni_router_wind_locked(router);
+}
+
+/* Serves at once, or refuses, with that answer; or lets it join the backlog, whence it may stand in `ready` already. */
+static cen_status ask_locked(cen_router *router, cen_deadline deadline, cen_routing *routing, ceni_list *ready, bool *joined)
+{
+    *joined = false;
+    if (ceni_list_empty(&router->backlog) && !ceni_setting(&router->hot.closed)) {
+        ceni_begun begun = ceni_route_find_locked(router, &routing->pick_, &routing->route);
+        if (begun == CENI_BEGUN_LAST) ceni_member_used_up_locked(routing->route.member);
+        if (begun != CENI_NOT_BEGUN) return CEN_OK;
+    }
+    cen_status status = refuse_locked(router, deadline, routing->future.error);
+    if (status != CEN_OK) return status;
+    join_locked(router, routing, deadline);
+    *joined = true;
+    /* The second look: room that came before it could be seen that somebody waits. */
+    if (!ceni_planted(join_without_look)) ceni_backlog_serve_locked(router, NULL, ready);
+    return CEN_OK;
+}
+
+void cen_routing_init(cen_routing *routing)
+{
+    if (!routing) return;
+    *routing = (cen_routing){0};
+    cen_future_init(&routing->future);
+}
+
+static cen_status ask(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_routing *routing)
+{
+    ceni_list ready;
+    ceni_list_init(&ready);
+    ceni_store_relaxed(&routing->router_, router); /* nobody knows of it yet; carries nothing */
+    routing->pick_ = pick ? *pick : (cen_pick){0};
+    routing->route = (cen_route){0};
+    deadline = ceni_deadline_or(deadline, router->deadline);
+    if (!ceni_deadline_is_now(deadline) && ceni_alarm_need_keeper(router->runtime) != CEN_OK) {
+        ceni_error_set(routing->future.error, CEN_SYSTEM, 0, "no thread could be had that keeps the time of router %s",
+                       router->name);
+        return CEN_SYSTEM;
+    }
+    ceni_route_place *place = place_of(routing);
+    ceni_timer_init(&place->clocked.timer);
+    place->clocked.kind = CENI_CLOCK_WAITER;
+    ceni_list_init(&place->ready);
+    ceni_list_init(&place->link);
+    ceni_router_lock(router);
+    /* Under the lock: who gives it up from now on finds it in the line, or decided. */
+    ceni_future_begin(&routing->future, withdraw, router);
+    router->hands++;
+    bool joined;
+    cen_status status = ask_locked(router, deadline, routing, &ready, &joined);
+    ceni_router_unlock(router);
+    if (!joined) {
+        routing->future.status = status;
+        routing->future.value = status == CEN_OK ? &routing->route : NULL;
+        ceni_future_complete(&routing->future);
+    }
+    ceni_router_settle(router, &ready);
+    return CEN_OK;
+}
+
+cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_routing *routing)
+{
+    if (!router || !routing) return CEN_INVALID;
+    if (!ceni_future_is_fresh(&routing->future)) return CEN_MISUSE;
+    CENI_INLINE_AT_END;
+    cen_status status = CEN_FORKED;
+    if (ceni_fork_is(router->hot.epoch)) status = ask(router, pick, deadline, routing);
+    else ceni_error_set(routing->future.error, status, 0, "this router belongs to the process that this one was forked from");
+    if (status == CEN_OK) return CEN_OK;
+    routing->future.status = status;
+    ceni_future_complete_fresh(&routing->future);
+    return CEN_OK;
+}
+
+cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out, cen_error *error)
+{
+    bool must_not = ceni_read_is_open() && !ceni_deadline_is_now(ceni_deadline_or(deadline, router->deadline));
+    if (must_not) deadline = CEN_NOW; /* another than the strategy's choice may have room */
+    CENI_INLINE_AT_END;
+    cen_routing routing;
+    cen_routing_init(&routing);
+    routing.future.error = error;
+    cen_status status = ask(router, pick, deadline, &routing);
+    if (status != CEN_OK) return status;
+    /* Its deadline ends the wait: the runtime's clock may be another than the system's. */
+    while (cen_future_wait(&routing.future, cen_at(ceni_runtime_tend(router->runtime))) != CEN_OK) continue;
+    *out = routing.route;
+    status = routing.future.status;
+    if (must_not && (status == CEN_EMPTY || status == CEN_FULL))
+        return ceni_error_set(error, CEN_MISUSE, 0, "a route of router %s would have to wait, in a read section", router->name);
+    return status;
+}
+
+/* ---- Time ----------------------------------------------------------------------------------- */
+
+void ceni_router_wind_locked(cen_router *router)
+{
+    int64_t next = ceni_wheel_next(&router->wheel);
+    if (next >= router->alarm_at) return;
+    cen_status status = CEN_OK;
+    if (!ceni_alarm_set(router->runtime, &router->alarm, next, &status) && !ceni_planted(alarm_keeps_no_hand)) router->hands++;
+    router->alarm_at = status == CEN_OK ? next : CENI_FOREVER; /* nobody keeps time: the next change tries again */
+}
+
+static void expire_locked(cen_router *router, ceni_clocked *clocked, int64_t now, ceni_list *ready)
+{
+    switch (clocked->kind) {
+    case CENI_CLOCK_AGE: ceni_member_aged_locked(CENI_LIST_ENTRY(clocked, cen_member, age)); return;
+    case CENI_CLOCK_EJECTION:
+        ceni_member_restore_locked(CENI_LIST_ENTRY(clocked, cen_member, ejection));
+        ceni_backlog_serve_locked(router, NULL, ready);
+        return;
+    case CENI_CLOCK_WAITER: break;
+    }
+    ceni_route_place *place = CENI_LIST_ENTRY(clocked, ceni_route_place, clocked);
+    cen_routing *routing = ROUTING_OF(&place->link, link);
+    router->timeouts++;
+    describe_locked(router, routing->future.error, CEN_TIMEOUT, now - place->begun);
+    finish_locked(router, routing, CEN_TIMEOUT, ready);
+}
+
+void ceni_router_alarm(ceni_alarm *alarm)
+{
+    cen_router *router = CENI_LIST_ENTRY(alarm, cen_router, alarm);
+    ceni_list ready, expired;
+    ceni_list_init(&ready);
+    ceni_list_init(&expired);
+    CENI_INLINE_AT_END;
+    int64_t now = ceni_runtime_now(router->runtime);
+    ceni_router_lock(router);
+    router->alarm_at = CENI_FOREVER;
+    ceni_wheel_advance(&router->wheel, now, &expired);
+    for (ceni_timer *timer; (timer = ceni_timer_take(&expired));)
+        expire_locked(router, CENI_LIST_ENTRY(timer, ceni_clocked, timer), now, &ready);
+    ceni_router_wind_locked(router);
+    ceni_router_unlock(router);
+    ceni_router_settle(router, &ready); /* the hand that was the alarm's */
+}
+
+void ceni_router_settle(cen_router *router, ceni_list *ready)
+{
+    for (ceni_list *link; ready && (link = ceni_list_first(ready));) {
+        cen_routing *routing = ROUTING_OF(link, ready);
+        ceni_list_remove(link);
+        ceni_future_complete(&routing->future);
+    }
+    ceni_router_tell(router);
+    ceni_router_drop(router);
+}

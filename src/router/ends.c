@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a member: noticing that its last use has ended, and letting go of
+ * its memory.
+ *
+ * Uses are counted on stripes, so nobody sees the sum reach zero. A member whose
+ * end is of interest (it drains, was removed, or its router is closed) is watched:
+ *
+ *     left the set ─ grace period ─► a bit in each stripe ─ the last one is zero ─► DOWN, or
+ *     (no use begins any more, I2)                       ──────────► grace period ─► memory, `gone`
+ *
+ * A stripe that is zero when it gets its bit is over; any other ends by the very step that takes
+ * it to zero, which sees the bit. `open` counts the stripes that are not over, and
+ * one as long as the bits are not all set: the one that takes it to zero is the last (I4).
+ *
+ * A member that goes down while it drains may come up with uses out: the bits are taken back.
+ * Whoever has just seen one, and is about to take its share of `open`, is not waited for: the count is never set anew, so
+ * that share is missing until it comes, and the next end is not before that. Only if all were taken the one that took the
+ * last is about to lock, and that is waited for.
+ *
+ * The grace period comes through the bin: `left` is put in, and comes out when no
+ * section is open in which the member could have been picked. If it came up and left again
+ * meanwhile it is put in once more.
+ *
+ * Order table
+ * [M1] watch, bits    | or  | seq_cst | O3 in route.c, sub | the stripe | (one word: each use that ends comes before the bit or sees it)
+ * [M2] watch and unwatch, open | add, sub | seq_cst | M3 | the bits | two think that they are the last, or nobody does
+ * [M3] a stripe, open | sub | seq_cst | M2, itself | all that was done with the member | its memory goes while another's use is not over
+ */
+#include "base/alloc.h"
+#include "base/plant.h"
+#include "router/backlog.h"
+#include "router/member.h"
+#include "router/use.h"
+
+static void after_grace(ceni_retired *retired);
+
+void ceni_member_watch_now_locked(cen_member *member)
+{
+    if (member->watch != CENI_UNWATCHED) return;
+    member->watch = CENI_WATCHED_FOR_END;
+    uint32_t over = 1; /* the share of one that is not watched */
+    if (ceni_planted(open_begins_anew)) ceni_store_relaxed(&member->open, 1u); /* a planted bug; carries nothing */
+    ceni_add_seq_cst(&member->open, member->mask + 1);                        /* [M2] */
+    for (uint32_t i = 0; i <= member->mask; i++) {
+        uint64_t early = ceni_planted(sum_before_watched) ? ceni_load_relaxed(&member->stripes[i].word) : 0; /* carries nothing */
+        uint64_t before = ceni_or_seq_cst(&member->stripes[i].word, CEN_WATCHED_);                         /* [M1] */
+        if (CEN_IN_FLIGHT_(ceni_planted(sum_before_watched) ? early : before) == 0) over++;
+    }
+    if (ceni_sub_seq_cst(&member->open, over) == over) member->watch = CENI_HAS_ENDED; /* [M2] */
+}
+
+bool ceni_member_stripe_ended(cen_member *member)
+{
+    return ceni_sub_seq_cst(&member->open, 1u) == 1; /* [M3] */
+}
+
+void ceni_member_uses_ended_locked(cen_member *member)
+{
+    member->watch = CENI_HAS_ENDED;
+    ceni_member_look_for_end_locked(member);
+}
+
+bool ceni_member_unwatch_locked(cen_member *member)
+{
+    if (member->watch == CENI_UNWATCHED) return true;
+    if (ceni_add_seq_cst(&member->open, 1u) == 0 && member->watch != CENI_HAS_ENDED) { /* [M2] */
+        ceni_sub_seq_cst(&member->open, 1u);                                          /* [M2] */
+        return false;
+    }
+    uint32_t unseen = 0; /* stripes whose end will not see a mark */
+    for (uint32_t i = 0; i <= member->mask; i++)
+        if (CEN_IN_FLIGHT_(ceni_and_seq_cst(&member->stripes[i].word, ~CEN_WATCHED_)) > 0) unseen++; /* [M1] */
+    if (unseen > 0) ceni_sub_seq_cst(&member->open, unseen); /* [M2] */
+    member->watch = CENI_UNWATCHED;
+    return true;
+}
+
+void ceni_member_watch_locked(cen_member *member)
+{
+    member->left_count++;
+    if (ceni_planted(end_seen_too_early)) ceni_member_watch_now_locked(member);
+    if (member->leaving) return;
+    member->leaving = true;
+    member->left_seen = member->left_count;
+    ceni_bin_put(&member->router->bin, &member->left, after_grace, 0, false);
+}
+
+static void release(ceni_retired *retired)
+{
+    cen_member *member = CENI_LIST_ENTRY(retired, cen_member, retired);
+    cen_router *router = member->router;
+    if (member->gone) {
+        ceni_rank_expect_none("the end of a member");
+        int held = ceni_cancel_hold();
+        member->gone(member->value);
+        ceni_cancel_release(held);
+    }
+    ceni_router_lock(router);
+    ceni_list_remove(&member->link);
+    router->zombie_count--;
+    router->uses_gone += ceni_member_uses(member);
+    router->failed_gone += ceni_member_failed(member);
+    ceni_router_unlock(router);
+    ceni_free(router->allocator, member, member->bytes, CENI_LINE);
+    ceni_router_drop(router);
+}
+
+void ceni_member_look_for_end_locked(cen_member *member)
+{
+    cen_router *router = member->router;
+    if (ceni_setting(&router->hot.closed)) {
+        ceni_add_relaxed(&router->ends, 1); /* the futex's, for whoever closes; carries nothing */
+        ceni_futex_wake(&router->ends, UINT32_MAX);
+    }
+    /* While `left` is in the bin somebody may still begin a use, and after_grace will look: it may have been watched before,
+     * by a close, or since an earlier drain. */
+    bool too_early = member->leaving && !ceni_planted(end_seen_too_early);
+    if (member->watch != CENI_HAS_ENDED || too_early || member->ended || member->tellers > 0) return;
+    if (member->removed) {
+        member->ended = true;
+        ceni_list_remove(&member->news);
+        if (ceni_planted(member_freed_at_once)) {
+            ceni_router_unlock(router);
+            release(&member->retired);
+            ceni_router_lock(router);
+            return;
+        }
+        ceni_bin_put(&router->bin, &member->retired, release, member->bytes, false);
+    } else if (ceni_member_state(member) == CEN_MEMBER_DRAINING) {
+        ceni_member_unwatch_locked(member);
+        ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
+    }
+}
+
+/* Nobody begins a use of it any more. */
+static void after_grace(ceni_retired *retired)
+{
+    cen_member *member = CENI_LIST_ENTRY(retired, cen_member, left);
+    cen_router *router = member->router;
+    ceni_router_lock(router);
+    router->hands++;
+    member->leaving = false;
+    bool wanted = member->removed || ceni_member_state(member) == CEN_MEMBER_DRAINING;
+    if (wanted && member->left_seen != member->left_count) {
+        member->left_count--;
+        ceni_member_watch_locked(member);
+    } else if (wanted) {
+        ceni_member_watch_now_locked(member);
+        ceni_member_look_for_end_locked(member);
+    }
+    ceni_router_unlock(router);
+    ceni_router_settle(router, NULL);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the router share. Nobody else includes this.
+ *
+ * A member's states, and who brings them about:
+ *
+ *     CONNECTING --up--> UP --down--> DOWN --up--> UP
+ *                        UP --drain, max uses, max age--> DRAINING --nothing in flight--> DOWN
+ *                        UP --eject--> EJECTED --its time, restore--> UP
+ *     any --remove--> gone: out of the list; a zombie while it has uses
+ *
+ * FULL is not a state of its own but what UP is called at the maximum.
+ *
+ * Invariants
+ *     I1  a member is in the published set if and only if it is UP, except that
+ *         without memory a member that left may be replaced there by another
+ *     I2  uses begin inside a read section, on a member of the set that was read in
+ *         it: after a grace period since it left the set none begins any more
+ *     I3  a use ends on the stripe where it began, so no stripe goes below zero
+ *     I4  a member whose end is of interest is watched from the first grace period
+ *         after it left: a bit in each stripe's count says so. No use begins then (I2), so each stripe reaches zero
+ *         once, by a step that sees the bit, or has reached it when the bit is set: `open` counts those to come,
+ *         and whoever takes it to zero, and nobody else, ends the member
+ *     I5  to end a use is the last touch of its member, unless it ended the member (I4), or it has a limit: then it is within
+ *         a section, and a member's memory is given back after a grace period after its end
+ *     I6  who waits stands in `backlog` under the lock, and `waiting` says how many;
+ *         whoever makes room looks at `waiting` afterwards, and whoever joins looks
+ *         for room afterwards: nobody waits while there is room (I6 is L3 of the pool)
+ *     I7  the router's memory goes when no hand is on it: the program's, each
+ *         member's, and that of the alarm while it is set or runs
+ */
+#ifndef CENI_ROUTER_INSIDE_H
+#define CENI_ROUTER_INSIDE_H
+
+#include <cenote/router.h>
+#include <cenote/router_layout.h>
+
+#include "base/atomic.h"
+#include "base/list.h"
+#include "port/mutex.h"
+#include "port/port.h"
+#include "rcu/rcu.h"
+#include "record/directory.h"
+#include "router/thread.h"
+#include "runtime/runtime.h"
+#include "sync/wheel.h"
+
+enum {
+    CENI_ROUTER_NAME = 48,
+    CENI_MEMBER_NAME = 64,
+    CENI_ROUTER_STRIPES = 16, /* at most */
+};
+
+#define CENI_USES(word) ((word) >> CEN_USES_SHIFT_)
+/* Of a count in one word, which begins anew after 2^40 uses. */
+#define CENI_USES_SINCE(uses, base) (((uses) - (base)) & CENI_USES(UINT64_MAX))
+_Static_assert(sizeof(cen_stripe_) == CENI_LINE, "a stripe has its lines to itself");
+
+/* A timer in the router's wheel, and whose it is. */
+typedef struct ceni_clocked {
+    ceni_timer timer;
+    enum { CENI_CLOCK_WAITER, CENI_CLOCK_AGE, CENI_CLOCK_EJECTION } kind;
+} ceni_clocked;
+
+/* What is published, and what goes with it. */
+typedef struct ceni_set {
+    ceni_retired retired;
+    const cen_allocator *allocator;
+    size_t bytes;
+    cen_set seen; /* last: the members follow. Its places change only where a set could not be replaced (I1). */
+} ceni_set;
+
+struct cen_member {
+    union {
+        struct {
+            /* fixed when it is added */
+            cen_router *router;
+            void *value;
+            void (*gone)(void *value);
+            uint32_t mask; /* stripes that are counted on, minus one: 0 if it has a limit */
+            uint32_t weight;
+            bool limited, targeted;
+            uint64_t hash;
+            uint64_t target;   /* UINT64_MAX: none */
+            uint64_t max;      /* the same */
+            uint64_t max_uses; /* the same */
+            int64_t max_age_ns; /* 0: none */
+            void *data;        /* the strategy's */
+            size_t bytes;
+            char name[CENI_MEMBER_NAME];
+
+            /* any thread reads; written under the router's lock; the first two stand in each stripe, too */
+            _Atomic uint32_t state;
+            _Atomic uint32_t life;
+            _Atomic uint64_t base; /* uses when it came up last */
+
+            _Atomic uint32_t open; /* any thread: stripes that are to reach zero, and 1 while it is not watched (I4) */
+
+            /* under the router's lock */
+            bool in_set;
+            uint32_t index; /* in the set that was published last */
+            enum { CENI_UNWATCHED = 0, CENI_WATCHED_FOR_END, CENI_HAS_ENDED } watch; /* I4; of its uses */
+            bool removed;
+            bool ended;          /* removed, and its last use has ended: it is in the bin for good */
+            uint32_t tellers;    /* who is just telling the program about it */
+            bool leaving;        /* `left` is in the bin */
+            uint64_t left_count; /* how often it left the set ... */
+            uint64_t left_seen;  /* ... when `left` was put in */
+            int64_t since;
+            uint32_t told;       /* the state that the program was told of last */
+            uint32_t downs, told_downs; /* how often it was DOWN, and how often when that was told */
+            cen_error cause;     /* of the last down; its status is OK: none */
+            ceni_list link;      /* in router->members, or zombies */
+            ceni_list news;
+            ceni_retired left;
+            ceni_retired retired;
+            ceni_clocked age, ejection;
+            _Atomic int64_t latency; /* moving average or last; any thread, by itself */
+        };
+        char room[CEN_MEMBER_STRIPES_];
+    };
+    cen_stripe_ stripes[];
+};
+_Static_assert(offsetof(struct cen_member, stripes) == CEN_MEMBER_STRIPES_, "router_layout.h says where they are");
+
+/* One who waits: in cen_routing.place_. */
+typedef struct ceni_route_place {
+    ceni_list link; /* in backlog; to itself: it does not wait */
+    ceni_clocked clocked;
+    int64_t begun;
+    ceni_list ready; /* served, and to be told when the lock is dropped */
+} ceni_route_place;
+_Static_assert(sizeof(ceni_route_place) <= sizeof(((cen_routing *)0)->place_), "it has its place in what the program owns");
+
+struct cen_router {
+    cen_router_hot_ hot; /* first */
+
+    /* read by every pick */
+    const cen_strategy_type *type;
+    void *state;
+    uint64_t number;
+
+    /* fixed when it is made */
+    _Alignas(CENI_LINE) const cen_allocator *allocator;
+    cen_runtime *runtime;
+    int64_t target, max, max_uses, max_age_ns;
+    uint32_t backlog_max;
+    cen_deadline deadline;
+    void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to, const cen_error *cause);
+    void *argument;
+    char name[CENI_ROUTER_NAME];
+    ceni_set none; /* the empty set */
+    ceni_entry entry;
+
+    ceni_mutex mutex; /* rank ROUTER; for all that follows */
+    ceni_list members, zombies;
+    uint32_t member_count, zombie_count;
+    uint32_t in_set; /* members that are in the set */
+    bool patched;    /* some stand there twice */
+    uint64_t hands; /* I7 */
+    ceni_list backlog;
+    ceni_wheel wheel;
+    ceni_alarm alarm;
+    int64_t alarm_at; /* CENI_FOREVER: it is not set */
+    ceni_list followings; /* of cen_following, follow.c */
+    ceni_list news; /* members whose state is to be told */
+    bool telling;   /* somebody does */
+    uint64_t added, changes, waited, timeouts, refused, empty;
+    uint64_t uses_gone, failed_gone; /* of members that are gone */
+    _Atomic uint32_t ends; /* futex: uses of watched members, and members, that ended */
+    ceni_bin bin;
+};
+
+static inline void ceni_router_lock(cen_router *router)
+{
+    ceni_mutex_lock(&router->mutex, CENI_RANK_ROUTER);
+}
+
+static inline void ceni_router_unlock(cen_router *router)
+{
+    ceni_mutex_unlock(&router->mutex, CENI_RANK_ROUTER);
+}
+
+static inline cen_member_state ceni_member_state(const cen_member *member)
+{
+    return (cen_member_state)ceni_setting(&((cen_member *)(uintptr_t)member)->state);
+}
+
+/* ---- new.c ------------------------------------------------------------------------------- */
+
+/* A hand less on the router; the last lets go of it. The caller holds no lock. */
+void ceni_router_drop(cen_router *router);
+
+/* ---- follow.c ------------------------------------------------------------------------------ */
+
+/* Ends all that the router follows. No lock is held. */
+void ceni_follow_end_all(cen_router *router);
+
+size_t ceni_router_snapshot(const void *object, ceni_reading *readings, size_t room);
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Members: how they come and go. inside.h draws the states.
+ *
+ * Everything here is under the router's lock, and what is published by it is in
+ * set.c. Nothing waits for a use to end; ends.c notices when the last one has.
+ *
+ * Fields that picks read (life, base, state) are settings: each is read by itself,
+ * and what it means for a route is decided by the count of its uses.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "router/backlog.h"
+#include "router/member.h"
+#include "router/set.h"
+#include "router/use.h"
+
+/* ---- Adding -------------------------------------------------------------------- */
+
+static uint64_t limit(int64_t own, int64_t routers)
+{
+    int64_t value = own ? own : routers;
+    return value > 0 ? (uint64_t)value : UINT64_MAX;
+}
+
+static cen_status refuse_options(const cen_router *router, const cen_member_options *o, cen_error *error)
+{
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "options.size is %zu, but a cen_member_options has %zu bytes: use CEN_MEMBER_OPTIONS", o->size,
+                              sizeof *o);
+    if (o->weight > UINT16_MAX)
+        return ceni_error_set(error, CEN_INVALID, 0, "a member of router %s has the weight %u; 65535 is the most", router->name,
+                              o->weight);
+    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_age_ns};
+    static const char *const names[] = {"target", "max", "max_uses", "max_age_ns"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i] < CEN_OFF)
+            return ceni_error_set(error, CEN_INVALID, 0,
+                                  "options.%s of a member of router %s is %lld; 0 is the router's, CEN_OFF none", names[i],
+                                  router->name, (long long)limits[i]);
+    return CEN_OK;
+}
+
+static cen_member *make(cen_router *router, const cen_member_options *o)
+{
+    uint64_t max = limit(o->max, router->max), max_uses = limit(o->max_uses, router->max_uses);
+    bool limited = max != UINT64_MAX || max_uses != UINT64_MAX;
+    uint32_t mask = limited ? 0 : router->hot.mask;
+    size_t stripes = sizeof(cen_member) + (router->hot.mask + 1) * sizeof(cen_stripe_);
+    size_t bytes = stripes + router->type->member_size;
+    cen_member *member = ceni_alloc(router->allocator, bytes, CENI_LINE);
+    if (!member) return NULL;
+    member->router = router;
+    member->value = o->value;
+    member->gone = o->gone;
+    member->mask = mask;
+    member->weight = o->weight ? o->weight : 1;
+    member->limited = limited;
+    member->max = max;
+    member->max_uses = max_uses;
+    member->target = limit(o->target, router->target);
+    member->targeted = member->target != UINT64_MAX;
+    int64_t age = o->max_age_ns ? o->max_age_ns : router->max_age_ns;
+    member->max_age_ns = age > 0 ? age : 0;
+    member->data = (char *)member + stripes;
+    member->bytes = bytes;
+    for (uint32_t i = 0; i <= router->hot.mask; i++) {
+        cen_stripe_ *stripe = &member->stripes[i];
+        stripe->value = o->value;
+        stripe->router = router;
+        stripe->limited = limited;
+        stripe->targeted = member->targeted;
+    }
+    ceni_store_relaxed(&member->open, 1u); /* nobody knows it yet; carries nothing */
+    ceni_list_init(&member->link);
+    ceni_list_init(&member->news);
+    ceni_timer_init(&member->age.timer);
+    ceni_timer_init(&member->ejection.timer);
+    member->age.kind = CENI_CLOCK_AGE;
+    member->ejection.kind = CENI_CLOCK_EJECTION;
+    return member;
+}
+
+cen_status cen_router_add(cen_router *router, const cen_member_options *options, cen_member **out, cen_error *error)
+{
+    if (!router || !options || !out)
+        return ceni_error_set(error, CEN_INVALID, 0, "a member needs a router, options and a place for its handle");
+    if (!ceni_fork_is(router->hot.epoch))
+        return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
+    cen_status status = refuse_options(router, options, error);
+    if (status != CEN_OK) return status;
+    cen_member *member = make(router, options);
+    if (!member) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a member of router %s", router->name);
+    ceni_router_lock(router);
+    bool closed = ceni_setting(&router->hot.closed) != 0;
+    if (!closed) {
+        router->added++;
+        router->hands++;
+        if (options->name) snprintf(member->name, sizeof member->name, "%s", options->name);
+        else snprintf(member->name, sizeof member->name, "member %llu", (unsigned long long)router->added);
+        member->hash = cen_pick_key(member->name, strlen(member->name));
+        member->since = ceni_runtime_now(router->runtime);
+        if (member->limited) ceni_setting_put(&router->hot.quick, (uint32_t)CEN_QUICK_NONE_);
+        ceni_list_push_back(&router->members, &member->link);
+        router->member_count++;
+    }
+    ceni_router_unlock(router);
+    if (closed) {
+        ceni_free(router->allocator, member, member->bytes, CENI_LINE);
+        return ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+    }
+    *out = member;
+    return CEN_OK;
+}
+
+/* ---- Changes of state ----------------------------------------------------------------- */
+
+/* A life begins or ends: one word says both which it is and whether it goes on, so that no route is told DOWN and then OK. */
+static void put_life(cen_member *member, bool up)
+{
+    uint32_t life = ceni_setting(&member->life);
+    if (CEN_IS_ALIVE_(life) == up || (!up && ceni_planted(life_goes_on))) return;
+    ceni_setting_put(&member->life, life + 1);
+    for (uint32_t i = 0; i <= member->mask; i++) ceni_setting_put(&member->stripes[i].life, life + 1);
+}
+
+void ceni_member_enter_locked(cen_member *member, cen_member_state state)
+{
+    ceni_setting_put(&member->state, (uint32_t)state);
+    for (uint32_t i = 0; i <= member->mask; i++) ceni_setting_put(&member->stripes[i].state, (uint32_t)state);
+    if (state == CEN_MEMBER_DOWN) {
+        put_life(member, false);
+        member->downs++;
+    }
+    member->since = ceni_runtime_now(member->router->runtime);
+    ceni_member_news_locked(member);
+}
+
+static void stop_timers(cen_member *member)
+{
+    ceni_wheel_cancel(&member->router->wheel, &member->age.timer);
+    ceni_wheel_cancel(&member->router->wheel, &member->ejection.timer);
+}
+
+static void start_age(cen_member *member)
+{
+    cen_router *router = member->router;
+    if (member->max_age_ns == 0) return;
+    /* Up to a tenth less, so that members that came up together do not go together. */
+    int64_t less = (int64_t)(ceni_random() % ((uint64_t)member->max_age_ns / 10 + 1));
+    int64_t now = ceni_runtime_now(router->runtime), age = member->max_age_ns - less;
+    ceni_wheel_insert(&router->wheel, &member->age.timer, age > INT64_MAX - now ? CENI_FOREVER : now + age);
+    ceni_router_wind_locked(router);
+}
+
+static cen_status come_up_locked(cen_member *member)
+{
+    cen_member_state state = ceni_member_state(member);
+    if (member->removed) return CEN_INVALID;
+    if (ceni_setting(&member->router->hot.closed)) return CEN_CLOSED;
+    if (state == CEN_MEMBER_UP || state == CEN_MEMBER_EJECTED) return CEN_OK;
+    if (state == CEN_MEMBER_DRAINING || !ceni_member_unwatch_locked(member)) return CEN_BUSY;
+    uint64_t base = ceni_setting(&member->base);
+    if (!ceni_planted(uses_count_on)) ceni_setting_put(&member->base, ceni_member_uses(member));
+    put_life(member, true); /* before it can be picked */
+    if (ceni_set_join_locked(member->router, member) != CEN_OK) {
+        put_life(member, false);
+        ceni_setting_put(&member->base, base);
+        return CEN_NO_MEMORY;
+    }
+    member->cause.status = CEN_OK;
+    ceni_member_enter_locked(member, CEN_MEMBER_UP);
+    start_age(member);
+    return CEN_OK;
+}
+
+static void go_down_locked(cen_member *member)
+{
+    if (ceni_member_state(member) == CEN_MEMBER_DOWN) return;
+    ceni_set_leave_locked(member->router, member);
+    stop_timers(member);
+    ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
+}
+
+static void drain_locked(cen_member *member)
+{
+    ceni_set_leave_locked(member->router, member);
+    stop_timers(member);
+    ceni_member_enter_locked(member, CEN_MEMBER_DRAINING);
+    ceni_member_watch_locked(member);
+}
+
+static bool is_up(const cen_member *member)
+{
+    cen_member_state state = ceni_member_state(member);
+    return state == CEN_MEMBER_UP || state == CEN_MEMBER_EJECTED;
+}
+
+void ceni_member_aged_locked(cen_member *member)
+{
+    if (is_up(member)) drain_locked(member);
+}
+
+void ceni_member_used_up_locked(cen_member *member)
+{
+    bool used_up = CENI_USES_SINCE(ceni_member_uses(member), ceni_setting(&member->base)) >= member->max_uses;
+    if (used_up && is_up(member)) drain_locked(member);
+}
+
+void ceni_member_restore_locked(cen_member *member)
+{
+    if (ceni_member_state(member) != CEN_MEMBER_EJECTED) return;
+    if (ceni_setting(&member->router->hot.closed) && !ceni_planted(restored_after_close)) return; /* nothing comes back */
+    if (ceni_set_join_locked(member->router, member) != CEN_OK) {
+        /* Without memory it is tried again a little later. */
+        int64_t soon = ceni_runtime_now(member->router->runtime) + 100 * 1000 * 1000;
+        ceni_wheel_insert(&member->router->wheel, &member->ejection.timer, soon);
+        ceni_router_wind_locked(member->router);
+        return;
+    }
+    ceni_wheel_cancel(&member->router->wheel, &member->ejection.timer);
+    ceni_member_enter_locked(member, CEN_MEMBER_UP);
+}
+
+void ceni_member_remove_locked(cen_member *member)
+{
+    cen_router *router = member->router;
+    go_down_locked(member);
+    member->removed = true;
+    ceni_list_remove(&member->link);
+    ceni_list_push_back(&router->zombies, &member->link);
+    router->member_count--;
+    router->zombie_count++;
+    ceni_member_watch_locked(member);
+}
+
+/* ---- The calls ---------------------------------------------------------------------------- */
+
+/* Locks the router of a member that may be changed. */
+static cen_status enter(cen_member *member)
+{
+    if (!member) return CEN_INVALID;
+    if (!ceni_fork_is(member->router->hot.epoch)) return CEN_FORKED;
+    ceni_router_lock(member->router);
+    member->router->hands++; /* the member may be gone when all has been told */
+    return CEN_OK;
+}
+
+/* Drops the lock; serves who waits, if there may be room now; tells what has changed. */
+static void leave(cen_router *router, bool serve)
+{
+    ceni_list ready;
+    ceni_list_init(&ready);
+    if (serve) ceni_backlog_serve_locked(router, NULL, &ready);
+    ceni_router_unlock(router);
+    ceni_bin_relieve(&router->bin);
+    ceni_router_settle(router, &ready);
+}
+
+cen_status cen_member_up(cen_member *member)
+{
+    cen_status status = enter(member);
+    if (status != CEN_OK) return status;
+    cen_router *router = member->router;
+    ceni_backoff backoff = {0};
+    while ((status = come_up_locked(member)) == CEN_BUSY && ceni_member_state(member) != CEN_MEMBER_DRAINING) {
+        /* Its last use has just ended, and whoever ended it is about to lock. */
+        ceni_router_unlock(router);
+        ceni_backoff_wait(&backoff);
+        ceni_router_lock(router);
+    }
+    leave(router, !ceni_planted(up_tells_nobody));
+    return status;
+}
+
+cen_status cen_member_down(cen_member *member, const cen_error *cause)
+{
+    cen_status status = enter(member);
+    if (status != CEN_OK) return status;
+    cen_router *router = member->router;
+    if (cause) member->cause = *cause;
+    else member->cause.status = CEN_OK;
+    go_down_locked(member);
+    leave(router, false);
+    return CEN_OK;
+}
+
+cen_status cen_member_drain(cen_member *member)
+{
+    cen_status status = enter(member);
+    if (status != CEN_OK) return status;
+    cen_router *router = member->router;
+    if (is_up(member)) drain_locked(member);
+    else status = ceni_member_state(member) == CEN_MEMBER_DRAINING ? CEN_OK : CEN_INVALID;
+    leave(router, false);
+    return status;
+}
+
+void ceni_member_used_up(cen_member *member)
+{
+    if (enter(member) != CEN_OK) return;
+    cen_router *router = member->router;
+    ceni_member_used_up_locked(member);
+    leave(router, false);
+}
+
+cen_status cen_member_eject(cen_member *member, int64_t ns)
+{
+    if (ns < 0) return CEN_INVALID;
+    cen_status status = enter(member);
+    if (status != CEN_OK) return status;
+    cen_router *router = member->router;
+    if (is_up(member) && ns > 0 && ceni_alarm_need_keeper(router->runtime) != CEN_OK) {
+        status = CEN_SYSTEM;
+    } else if (is_up(member)) {
+        int64_t now = ceni_runtime_now(router->runtime);
+        ceni_set_leave_locked(router, member);
+        if (ceni_member_state(member) == CEN_MEMBER_UP) ceni_member_enter_locked(member, CEN_MEMBER_EJECTED);
+        ceni_wheel_insert(&router->wheel, &member->ejection.timer, ns == 0 || ns > INT64_MAX - now ? CENI_FOREVER : now + ns);
+        ceni_router_wind_locked(router);
+    } else {
+        status = CEN_INVALID;
+    }
+    leave(router, false);
+    return status;
+}
+
+cen_status cen_member_restore(cen_member *member)
+{
+    cen_status status = enter(member);
+    if (status != CEN_OK) return status;
+    cen_router *router = member->router;
+    if (ceni_member_state(member) == CEN_MEMBER_EJECTED) ceni_member_restore_locked(member);
+    else if (ceni_member_state(member) != CEN_MEMBER_UP) status = CEN_INVALID;
+    if (ceni_member_state(member) == CEN_MEMBER_EJECTED) status = ceni_setting(&router->hot.closed) ? CEN_CLOSED : CEN_NO_MEMORY;
+    leave(router, true);
+    return status;
+}
+
+cen_status cen_member_remove(cen_member *member)
+{
+    cen_status status = enter(member);
+    if (status != CEN_OK) return status;
+    cen_router *router = member->router;
+    if (member->removed) status = CEN_INVALID;
+    else ceni_member_remove_locked(member);
+    leave(router, false);
+    return status;
+}
+
+void *cen_member_value(const cen_member *member)
+{
+    return member->value;
+}
+
+const char *cen_member_name(const cen_member *member)
+{
+    return member->name;
+}
+
+uint32_t cen_member_weight(const cen_member *member)
+{
+    return member->weight;
+}
+
+uint64_t cen_member_hash(const cen_member *member)
+{
+    return member->hash;
+}
+
+void *cen_member_data(const cen_member *member)
+{
+    return member->data;
+}
+
+cen_member_state cen_member_state_of(const cen_member *member)
+{
+    cen_member_state state = ceni_member_state(member);
+    bool full = state == CEN_MEMBER_UP && member->limited && ceni_member_in_flight(member) >= member->max;
+    return full ? CEN_MEMBER_FULL : state;
+}
+
+const char *cen_member_state_name(cen_member_state state)
+{
+    static const char *const names[] = {"connecting", "up", "full", "draining", "down", "ejected"};
+    return (size_t)state < sizeof names / sizeof *names ? names[state] : "?";
+}

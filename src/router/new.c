@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making a router, closing it and letting go of it.
+ *
+ * free takes the program's hand away. What is left of the router, for routes that
+ * are not done, alarms that run and things in the bin, goes with the last hand (I7).
+ */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "base/statics.h"
+#include "port/deadline.h"
+#include "router/backlog.h"
+#include "router/member.h"
+#include "router/set.h"
+#include "sync/future.h"
+
+enum { DEFAULT_BACKLOG = 1024 };
+
+static CENI_STATIC _Atomic uint64_t numbers; /* of routers, ever */
+
+static cen_status refuse_options(const cen_router_options *o, cen_error *error)
+{
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "options.size is %zu, but a cen_router_options has %zu bytes: use CEN_ROUTER_OPTIONS", o->size,
+                              sizeof *o);
+    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_age_ns, o->backlog};
+    static const char *const names[] = {"target", "max", "max_uses", "max_age_ns", "backlog"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i] < CEN_OFF)
+            return ceni_error_set(error, CEN_INVALID, 0, "options.%s is %lld; 0 is the default, CEN_OFF none", names[i],
+                                  (long long)limits[i]);
+    if (o->backlog > UINT32_MAX / 2)
+        return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld, which is too many", (long long)o->backlog);
+    const cen_strategy_type *type = o->strategy.type;
+    if (type && (type->size != sizeof *type || !type->pick || !type->name))
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "options.strategy has no name, no pick, or a size that is not that of a cen_strategy_type");
+    if (type && type->arrange && !type->table_size)
+        return ceni_error_set(error, CEN_INVALID, 0, "strategy %s arranges a table and does not say how large", type->name);
+    return CEN_OK;
+}
+
+static uint32_t stripes_minus_one(void)
+{
+    uint32_t stripes = 1;
+    while (stripes < 2 * ceni_cpu_count() && stripes < CENI_ROUTER_STRIPES) stripes *= 2;
+    return stripes - 1;
+}
+
+/* Which of the inline picks the strategy is. They need to see by a load whether the process is still the same. */
+static uint32_t quick_pick(const cen_strategy_type *type, bool sees_fork)
+{
+    if (sees_fork && type == cen_strategy_random().type) return CEN_QUICK_RANDOM_;
+    if (sees_fork && type == cen_strategy_round_robin().type) return CEN_QUICK_ROUND_;
+    if (sees_fork && type == cen_strategy_two_choices().type) return CEN_QUICK_TWO_;
+    return CEN_QUICK_NONE_;
+}
+
+static void fill(cen_router *router, const cen_router_options *o)
+{
+    router->hot.epoch = ceni_fork_epoch();
+    router->type = o->strategy.type ? o->strategy.type : cen_strategy_two_choices().type;
+    router->number = ceni_add_relaxed(&numbers, 1) + 1; /* a number by itself; carries nothing */
+    router->hot.clocked = o->measure || (router->type->needs & CEN_STRATEGY_LATENCY);
+    router->hot.judged = router->hot.clocked || router->type->ended;
+    router->hot.loaded = (router->type->needs & CEN_STRATEGY_LOAD) != 0;
+    router->allocator = o->allocator;
+    router->target = o->target;
+    router->max = o->max;
+    router->max_uses = o->max_uses;
+    router->max_age_ns = o->max_age_ns;
+    router->backlog_max = o->backlog == 0 ? DEFAULT_BACKLOG : o->backlog < 0 ? 0 : (uint32_t)o->backlog;
+    router->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
+    router->hot.mask = stripes_minus_one();
+    router->changed = o->changed;
+    router->argument = o->argument;
+    router->hands = 1;
+    router->alarm_at = CENI_FOREVER;
+    snprintf(router->name, sizeof router->name, "%s", o->name ? o->name : "router");
+    router->hot.process = ceni_fork_word();
+    ceni_setting_put(&router->hot.quick, quick_pick(router->type, router->hot.process != NULL));
+    ceni_store_relaxed(&router->hot.set, &router->none.seen); /* nobody knows it yet; carries nothing */
+    ceni_list_init(&router->members);
+    ceni_list_init(&router->zombies);
+    ceni_list_init(&router->backlog);
+    ceni_list_init(&router->news);
+    ceni_list_init(&router->followings);
+    ceni_wheel_init(&router->wheel, ceni_runtime_now(router->runtime));
+    ceni_alarm_init(&router->alarm, ceni_router_alarm);
+    ceni_bin_init(&router->bin, router->runtime);
+    router->entry = (ceni_entry){.kind = "router", .name = router->name, .snapshot = ceni_router_snapshot, .object = router};
+}
+
+cen_status cen_router_new(const cen_router_options *options, cen_router **out, cen_error *error)
+{
+    if (!options || !out) return ceni_error_set(error, CEN_INVALID, 0, "a router needs options and a place for its handle");
+    cen_status status = refuse_options(options, error);
+    if (status != CEN_OK) return status;
+    cen_router *router = ceni_alloc(options->allocator, sizeof *router, CENI_LINE);
+    if (!router) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a router");
+    status = ceni_runtime_join(options->runtime, &router->runtime);
+    if (status != CEN_OK) {
+        ceni_free(options->allocator, router, sizeof *router, CENI_LINE);
+        return ceni_error_set(error, status, 0, "the router's runtime could not be had: %s", cen_status_text(status));
+    }
+    fill(router, options);
+    ceni_rcu_join();
+    if (router->type->init) {
+        cen_error said = {.status = CEN_OK};
+        status = router->type->init(options->strategy.argument, router->allocator, &router->state, &said);
+        if (status != CEN_OK) {
+            if (said.status == CEN_OK)
+                ceni_error_set(&said, status, 0, "strategy %s could not begin: %s", router->type->name, cen_status_text(status));
+            if (error) *error = said;
+            ceni_runtime_leave(router->runtime);
+            ceni_free(options->allocator, router, sizeof *router, CENI_LINE);
+            return status;
+        }
+    }
+    ceni_directory_join(ceni_directory_process(), &router->entry);
+    *out = router;
+    return CEN_OK;
+}
+
+/* ---- The end -------------------------------------------------------------------------- */
+
+/* Nobody knows the router any more. */
+static void release(ceni_bin *bin)
+{
+    cen_router *router = CENI_LIST_ENTRY(bin, cen_router, bin);
+    cen_runtime *runtime = router->runtime;
+    if (router->type->fini) router->type->fini(router->state, router->allocator);
+    ceni_free(router->allocator, router, sizeof *router, CENI_LINE);
+    ceni_runtime_leave(runtime);
+}
+
+void ceni_router_drop(cen_router *router)
+{
+    ceni_router_lock(router);
+    bool last = --router->hands == 0;
+    ceni_router_unlock(router);
+    if (last) ceni_bin_abandon(&router->bin, release);
+}
+
+static uint64_t in_flight_locked(const cen_router *router)
+{
+    uint64_t sum = 0;
+    const ceni_list *lists[] = {&router->members, &router->zombies};
+    for (size_t i = 0; i < 2; i++)
+        for (const ceni_list *link = lists[i]->next; link != lists[i]; link = link->next)
+            sum += ceni_member_in_flight(CENI_LIST_ENTRY(link, cen_member, link));
+    return sum;
+}
+
+/* From now on nothing is picked, and those who wait are told so. */
+static uint32_t refuse_from_now_on(cen_router *router)
+{
+    ceni_list ready;
+    ceni_list_init(&ready);
+    ceni_router_lock(router);
+    router->hands++;
+    ceni_setting_put(&router->hot.closed, 1u);
+    for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
+        cen_member *member = CENI_LIST_ENTRY(link, cen_member, link);
+        if (member->in_set && router->type->left) router->type->left(router->state, member);
+        member->in_set = false;
+    }
+    router->in_set = 0;
+    if (ceni_set_locked(router) != &router->none) ceni_set_publish_locked(router, &router->none);
+    uint32_t waited = ceni_backlog_send_away_locked(router, &ready);
+    ceni_router_unlock(router);
+    ceni_router_settle(router, &ready);
+    return waited;
+}
+
+/* Waits until nothing is in flight, and says what is. After a grace period: nothing begins any more. */
+static uint64_t await_uses(cen_router *router, int64_t moment)
+{
+    /* In a section no grace period has passed, and nobody waits (CEN_NOW): a use may begin yet, and members are not watched. */
+    bool watches = !ceni_read_is_open() && !ceni_planted(close_watches_nobody);
+    ceni_router_lock(router);
+    for (ceni_list *link = router->members.next; watches && link != &router->members; link = link->next)
+        ceni_member_watch_now_locked(CENI_LIST_ENTRY(link, cen_member, link));
+    for (;;) {
+        uint64_t left = in_flight_locked(router);
+        uint32_t ends = ceni_load_relaxed(&router->ends); /* changed under the lock, which is held; carries nothing */
+        ceni_router_unlock(router);
+        if (left == 0 || moment <= ceni_clock_now()) return left;
+        int64_t until = ceni_runtime_tend(router->runtime);
+        ceni_futex_wait(&router->ends, ends, until < moment ? until : moment);
+        ceni_router_lock(router);
+    }
+}
+
+cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report)
+{
+    if (!router) return CEN_INVALID;
+    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    deadline = ceni_deadline_or(deadline, CEN_NOW);
+    if (!ceni_deadline_is_now(deadline) && ceni_read_is_open()) return CEN_MISUSE;
+    CENI_INLINE_AT_END;
+    uint32_t waited = refuse_from_now_on(router);
+    if (!ceni_read_is_open()) ceni_rcu_wait();
+    uint64_t left = await_uses(router, ceni_deadline_moment(deadline, ceni_clock_now()));
+    if (report) *report = (cen_router_report){.left = left, .waited = waited};
+    return left > 0 ? CEN_TIMEOUT : CEN_OK;
+}
+
+cen_status cen_router_free(cen_router *router)
+{
+    if (!router) return CEN_OK;
+    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    if (ceni_read_is_open()) return CEN_MISUSE;
+    CENI_INLINE_AT_END;
+    refuse_from_now_on(router);
+    ceni_follow_end_all(router);
+    ceni_directory_leave(ceni_directory_process(), &router->entry);
+    ceni_router_lock(router);
+    for (ceni_list *link; (link = ceni_list_first(&router->members));)
+        ceni_member_remove_locked(CENI_LIST_ENTRY(link, cen_member, link));
+    if (ceni_alarm_unset(router->runtime, &router->alarm)) {
+        router->alarm_at = CENI_FOREVER;
+        router->hands--;
+    }
+    ceni_router_unlock(router);
+    /* A listener, or `gone`, may be what frees it, on the very thread that empties the bin: what is there goes after that. */
+    if (!ceni_bin_is_releasing()) ceni_bin_empty(&router->bin);
+    /* Who gives up a wait that was ended just now may be about to lock. */
+    if (!ceni_planted(free_leaves_cancellers)) ceni_rcu_wait();
+    ceni_router_drop(router);
+    return CEN_OK;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Peak EWMA: of two members at random, the one that would answer sooner.
+ *
+ * The cost of a member is its latency times the uses it would have. The latency is
+ * a moving average that jumps up with every slower answer and comes down slowly: half of
+ * it is left after seven seconds, a quarter after fourteen, and so on, with answers or without.
+ * So one who has become slow is left alone at once and is tried again later: the later,
+ * the slower it was beside the others.
+ *
+ * A failure doubles the average, however fast it was, or else one that fails fast would draw
+ * everybody; one that has never answered is taken to be slow. A member that joins
+ * begins anew: what is known is about the connection it had before.
+ *
+ * The average is one word of the member, read and written by all threads as it comes:
+ * an update that is lost to another is one answer less in an average.
+ */
+#include "base/plant.h"
+#include "router/set.h"
+#include "router/use.h"
+
+enum { UNKNOWN_NS = 1000 * 1000 * 1000 }; /* the latency of one that has not answered yet, and has uses or has failed */
+static const int64_t HALF_NS = INT64_C(7) * 1000 * 1000 * 1000;
+static const int64_t MOST_NS = INT64_C(100) * 1000 * 1000 * 1000;
+
+typedef struct average {
+    _Atomic int64_t stamp; /* when it was written */
+} average;
+
+/* How much of an average is left after that time: 2 to the power of minus so many halvings, the part after the point by a
+ * polynomial that is right at both ends and off by a thousandth at most between them. Its slope at 0 is that of the power, so
+ * many small steps come to the same as a large one. */
+static double left_after(int64_t age)
+{
+    if (age <= 0) return 1;
+    int64_t halvings = age / HALF_NS;
+    if (halvings >= 63) return 0;
+    double x = (double)(age % HALF_NS) / (double)HALF_NS;
+    return (1 - x * (0.693147 - x * (0.240227 - x * 0.047080))) / (double)(UINT64_C(1) << halvings);
+}
+
+static double left_at(const cen_member *member, int64_t now)
+{
+    return left_after(now - ceni_load_relaxed(&((average *)member->data)->stamp)); /* an estimate; carries nothing */
+}
+
+static uint64_t cost_of(cen_member *member, int64_t now)
+{
+    uint64_t load = ceni_member_load(member);
+    int64_t latency = ceni_load_relaxed(&member->latency); /* an estimate; carries nothing */
+    if (latency <= 0) return load * UNKNOWN_NS;
+    return ((uint64_t)((double)latency * left_at(member, now)) + 1) * (load + 1);
+}
+
+static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, bool used)
+{
+    (void)state, (void)wish, (void)used;
+    if (set->count == 1) return ceni_set_at(set, 0);
+    uint64_t random = ceni_route_random();
+    uint32_t first = (uint32_t)((random >> 32) * set->count >> 32);
+    uint32_t other = first + 1 + (uint32_t)((random & UINT32_MAX) * (set->count - 1) >> 32);
+    if (other >= set->count) other -= set->count;
+    cen_member *one = ceni_set_at(set, first), *two = ceni_set_at(set, other);
+    int64_t now = ceni_runtime_now(one->router->runtime);
+    bool second = cost_of(two, now) < cost_of(one, now);
+    ceni_use_look_now_and_then(second ? one : two, random);
+    return second ? two : one;
+}
+
+static void write_down(cen_member *member, int64_t latency_ns, int64_t now)
+{
+    ceni_store_relaxed(&member->latency, latency_ns);          /* an estimate; carries nothing */
+    ceni_store_relaxed(&((average *)member->data)->stamp, now); /* the same; carries nothing */
+}
+
+static void joined(void *state, cen_member *member)
+{
+    (void)state;
+    write_down(member, 0, ceni_runtime_now(member->router->runtime));
+}
+
+static void ended(void *state, cen_member *member, int64_t latency_ns, bool failed)
+{
+    (void)state;
+    if (latency_ns < 0) return;
+    int64_t now = ceni_runtime_now(member->router->runtime);
+    int64_t known = ceni_load_relaxed(&member->latency); /* an estimate; carries nothing */
+    double left = left_at(member, now);
+    int64_t before = (int64_t)((double)known * left);
+    if (latency_ns > MOST_NS) latency_ns = MOST_NS;
+    if (failed && !ceni_planted(failures_are_answers)) {
+        latency_ns = 2 * (latency_ns > before ? latency_ns : before);
+        if (known <= 0 && latency_ns < UNKNOWN_NS) latency_ns = UNKNOWN_NS;
+        if (latency_ns > MOST_NS) latency_ns = MOST_NS;
+    }
+    if (latency_ns < before) {
+        latency_ns = (int64_t)((double)known * left + (double)latency_ns * (1 - left) + 0.5);
+        if (latency_ns == known) return; /* so little time has passed that it would be rounded away: it adds up until the next */
+    }
+    write_down(member, latency_ns > 0 ? latency_ns : 1, now);
+}
+
+cen_strategy cen_strategy_peak_ewma(void)
+{
+    static const cen_strategy_type type = {.size = sizeof type, .name = "peak EWMA",
+                                           .needs = CEN_STRATEGY_LOAD | CEN_STRATEGY_LATENCY,
+                                           .member_size = sizeof(average), .joined = joined, .pick = pick, .ended = ended};
+    return (cen_strategy){.type = &type};
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Round robin, in the two cheap ways.
+ *
+ * Each thread by itself: it remembers where it is in the routers it used last, and
+ * begins anywhere in another, so that threads do not go in step. Nothing is shared.
+ * What is remembered is a place in the set: when members change it goes on from there.
+ *
+ * One counter for all threads: the place is the counter modulo the number of
+ * members. When that number changes the next place is another: some are skipped
+ * and some have two turns. It counts through 2^64 and then begins anew.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/statics.h"
+#include "router/set.h"
+
+/* ---- Each thread by itself ------------------------------------------------------- */
+
+static CENI_STATIC _Atomic uint64_t numbers; /* of rounds, ever: what a thread notes them by */
+
+static cen_status begin_own(const void *argument, const cen_allocator *allocator, void **state, cen_error *error)
+{
+    (void)argument, (void)allocator, (void)error;
+    *state = (void *)(uintptr_t)(ceni_add_relaxed(&numbers, 1) + 1); /* a number by itself; carries nothing */
+    return CEN_OK;
+}
+
+static cen_member *pick_own(void *state, const cen_set *set, const cen_pick *wish, bool used)
+{
+    (void)wish, (void)used;
+    return ceni_pick_round(state, set);
+}
+
+cen_strategy cen_strategy_round_robin(void)
+{
+    static const cen_strategy_type type = {.size = sizeof type, .name = "round robin", .init = begin_own, .pick = pick_own};
+    return (cen_strategy){.type = &type};
+}
+
+/* ---- One counter for all ------------------------------------------------------------ */
+
+typedef struct shared {
+    _Alignas(CENI_LINE) _Atomic uint64_t next;
+} shared;
+
+static cen_status begin_shared(const void *argument, const cen_allocator *allocator, void **state, cen_error *error)
+{
+    shared *round = ceni_alloc(allocator, sizeof *round, CENI_LINE);
+    if (!round) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a shared round robin");
+    if (argument) ceni_store_relaxed(&round->next, *(const uint64_t *)argument); /* nobody knows it yet; carries nothing */
+    *state = round;
+    return CEN_OK;
+}
+
+static void end_shared(void *state, const cen_allocator *allocator)
+{
+    ceni_free(allocator, state, sizeof(shared), CENI_LINE);
+}
+
+static cen_member *pick_shared(void *state, const cen_set *set, const cen_pick *wish, bool used)
+{
+    (void)wish, (void)used;
+    uint64_t turn = ceni_add_relaxed(&((shared *)state)->next, 1); /* a number by itself; carries nothing */
+    return ceni_set_at(set, (uint32_t)(turn % set->count));
+}
+
+cen_strategy cen_strategy_shared_round_robin(void)
+{
+    static const cen_strategy_type type = {
+        .size = sizeof type, .name = "shared round robin", .init = begin_shared, .fini = end_shared, .pick = pick_shared};
+    return (cen_strategy){.type = &type};
+}

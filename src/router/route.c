@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Routes: picking a member, counting its use, and ending it. The paths that
+ * every request takes; where there is no room at once, backlog.c goes on.
+ *
+ * Order table
+ * [O1] peek and route, set   | load | acquire | S1 in set.c  | the set and its members | a pick reads an array that is not filled in
+ * [O3] done, count           | sub  | seq_cst | M1 in ends.c; C1 in use.c | what was done with the member; `waiting` | it goes while it is used, or somebody waits beside room (I4, I6)
+ * [O5] done, waiting         | load | seq_cst | B1 in backlog.c, add | the count | somebody waits beside room (I6)
+ */
+#include "base/error.h"
+#include "router/backlog.h"
+#include "router/member.h"
+#include "router/set.h"
+#include "router/use.h"
+#include "sync/future.h"
+
+static const cen_pick no_wish;
+
+/* A use that the strategy counted, and that did not begin. */
+static void unpick(cen_router *router, cen_member *member)
+{
+    if (router->type->ended) router->type->ended(router->state, member, -1, false);
+}
+
+/* The strategy's choice, except that another one is tried for what is to be avoided. */
+static cen_member *choose(cen_router *router, const cen_set *set, const cen_pick *pick, bool used)
+{
+    /* The two that share nothing are not even called. */
+    uint32_t quick = ceni_setting(&router->hot.quick);
+    if (quick == CEN_QUICK_RANDOM_ && !pick) return ceni_pick_random(set);
+    if (quick == CEN_QUICK_ROUND_ && !pick) return ceni_pick_round(router->state, set);
+    if (__builtin_expect(!pick, 1)) return router->type->pick(router->state, set, &no_wish, used);
+    enum { TRIES = 4 };
+    for (unsigned i = 0;; i++) {
+        cen_member *member = router->type->pick(router->state, set, pick, used);
+        if (member != pick->avoid || set->count == 1) return member;
+        if (i + 1 == TRIES) {
+            uint32_t from = ceni_route_below(set->count);
+            for (uint32_t k = 0; k < set->count; k++) {
+                cen_member *other = ceni_set_at(set, (from + k) % set->count);
+                if (other == member) continue;
+                if (used) unpick(router, member);
+                if (used && router->type->begun) router->type->begun(router->state, other);
+                return other;
+            }
+            return member;
+        }
+        if (used) unpick(router, member);
+    }
+}
+
+cen_status cen_router_peek(cen_router *router, const cen_pick *pick, cen_member **out)
+{
+    if (!router || !out) return CEN_INVALID;
+    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    const cen_set *set = ceni_load_acquire(&router->hot.set); /* [O1] */
+    if (__builtin_expect(set->count == 0, 0)) return ceni_setting(&router->hot.closed) ? CEN_CLOSED : CEN_EMPTY;
+    *out = choose(router, set, pick, false);
+    return CEN_OK;
+}
+
+/* The member has its target of uses: one of a few others that has not, or that which has fewest. */
+static cen_member *relieve(cen_router *router, const cen_set *set, const cen_pick *pick, cen_member *member)
+{
+    enum { TRIES = 3 };
+    for (unsigned i = 0; i < TRIES && cen_member_load(member) >= member->target; i++) {
+        cen_member *other = choose(router, set, pick, true);
+        if (cen_member_load(other) < cen_member_load(member)) {
+            unpick(router, member);
+            member = other;
+        } else {
+            unpick(router, other);
+        }
+    }
+    return member;
+}
+
+/* Picks a member and begins a use. In a section, or under the lock; the set is not empty. */
+static ceni_begun pick_and_begin(cen_router *router, const cen_set *set, const cen_pick *pick, cen_route *out)
+{
+    cen_member *member = choose(router, set, pick, true);
+    const cen_stripe_ *stripe = &member->stripes[ceni_route_stripe() & router->hot.mask];
+    if (__builtin_expect(stripe->targeted, 0)) member = relieve(router, set, pick, member);
+    ceni_begun begun = ceni_use_begin(router, member, out);
+    if (begun == CENI_NOT_BEGUN) unpick(router, member);
+    return begun;
+}
+
+ceni_begun ceni_route_find_locked(cen_router *router, const cen_pick *pick, cen_route *out)
+{
+    ceni_set *set = ceni_set_locked(router);
+    if (set->seen.count == 0) return CENI_NOT_BEGUN;
+    ceni_begun begun = pick_and_begin(router, &set->seen, pick, out);
+    if (begun != CENI_NOT_BEGUN) return begun;
+    uint32_t from = ceni_route_below(set->seen.count);
+    for (uint32_t i = 0; i < set->seen.count; i++) {
+        cen_member *member = ceni_set_at(&set->seen, (from + i) % set->seen.count);
+        begun = ceni_use_begin(router, member, out);
+        if (begun == CENI_NOT_BEGUN) continue;
+        if (router->type->begun) router->type->begun(router->state, member);
+        return begun;
+    }
+    return CENI_NOT_BEGUN;
+}
+
+cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out, cen_error *error)
+{
+    if (!router || !out) return ceni_error_set(error, CEN_INVALID, 0, "a route needs a router and a place for the answer");
+    if (!ceni_fork_is(router->hot.epoch))
+        return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
+    ceni_begun begun = CENI_NOT_BEGUN;
+    ceni_read_begin();
+    const cen_set *set = ceni_load_acquire(&router->hot.set); /* [O1] */
+    /* Those who wait come first. That is fairness and no more: who has to wait is decided under the lock. */
+    if (__builtin_expect(set->count > 0 && ceni_setting(&router->hot.waiting) == 0, 1))
+        begun = pick_and_begin(router, set, pick, out);
+    ceni_read_end();
+    if (__builtin_expect(begun == CENI_BEGUN, 1)) return CEN_OK;
+    if (begun == CENI_NOT_BEGUN) return ceni_route_wait(router, pick, deadline, out, error);
+    ceni_member_used_up(out->member);
+    return CEN_OK;
+}
+
+static cen_status standing(const cen_route *route, cen_stripe_ *stripe)
+{
+    bool gone = ceni_setting(&stripe->life) != route->life_ || !CEN_IS_ALIVE_(route->life_);
+    return gone ? CEN_DOWN : CEN_OK;
+}
+
+cen_status cen_route_check(const cen_route *route)
+{
+    if (!route) return CEN_INVALID;
+    if (!route->member) return CEN_STALE;
+    cen_stripe_ *stripe = cen_stripe_of_(route->member, route->stripe_);
+    if (!ceni_fork_is(stripe->router->hot.epoch)) return CEN_FORKED;
+    return standing(route, stripe);
+}
+
+/* Latency and failure, for those who want to know. */
+static void judge(cen_router *router, const cen_route *route, cen_outcome outcome, int64_t latency_ns)
+{
+    cen_member *member = route->member;
+    if (outcome == CEN_OUTCOME_FAILED) ceni_add_relaxed(&member->stripes[route->stripe_].failed, 1); /* carries nothing */
+    if (router->hot.clocked && latency_ns <= 0) {
+        latency_ns = ceni_runtime_now(router->runtime) - route->begun_;
+        if (latency_ns <= 0) latency_ns = 1;
+    }
+    if (outcome == CEN_OUTCOME_CANCELLED) latency_ns = -1;
+    else if (latency_ns > 0 && !(router->type->needs & CEN_STRATEGY_LATENCY))
+        ceni_store_relaxed(&member->latency, latency_ns); /* a number by itself; carries nothing */
+    if (router->type->ended) router->type->ended(router->state, member, latency_ns, outcome == CEN_OUTCOME_FAILED);
+}
+
+/* The last use of all has ended, of a member that is watched: nobody else will touch it. */
+static void end_member(cen_member *member)
+{
+    cen_router *router = member->router;
+    CENI_INLINE_AT_END;
+    ceni_router_lock(router);
+    router->hands++;
+    ceni_member_uses_ended_locked(member);
+    ceni_router_unlock(router);
+    ceni_router_settle(router, NULL);
+}
+
+/* The end of a use of a member that has a limit: there may be somebody who waits for the room. */
+static void end_limited(cen_router *router, cen_member *member, cen_stripe_ *stripe)
+{
+    ceni_list ready;
+    ceni_list_init(&ready);
+    CENI_INLINE_AT_END;
+    /* Once the use has ended, member and router may be gone, but not before the section ends (I5). */
+    ceni_read_begin();
+    uint64_t before = ceni_sub_seq_cst(&stripe->word, 1);            /* [O3] */
+    bool waited_for = ceni_load_seq_cst(&router->hot.waiting) != 0; /* [O5] */
+    if (ceni_planted(done_tells_nobody)) waited_for = false;
+    bool last = CEN_WAS_LAST_(before) && ceni_member_stripe_ended(member);
+    if (waited_for) {
+        ceni_router_lock(router);
+        router->hands++;
+        ceni_backlog_serve_locked(router, member, &ready);
+        ceni_router_unlock(router);
+    }
+    ceni_read_end();
+    if (waited_for) ceni_router_settle(router, &ready);
+    if (last) end_member(member);
+}
+
+cen_status cen_route_done(cen_route *route, cen_outcome outcome, int64_t latency_ns)
+{
+    if (!route || outcome > CEN_OUTCOME_CANCELLED) return CEN_INVALID;
+    cen_member *member = route->member;
+    if (!member) return CEN_STALE;
+    cen_stripe_ *stripe = cen_stripe_of_(member, route->stripe_);
+    cen_router *router = stripe->router;
+    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    cen_status status = standing(route, stripe);
+    if (__builtin_expect(router->hot.judged || outcome != CEN_OUTCOME_OK, 0)) judge(router, route, outcome, latency_ns);
+    route->member = NULL;
+    if (__builtin_expect(stripe->limited, 0)) {
+        end_limited(router, member, stripe);
+        return status;
+    }
+    /* The last touch, unless it is the last of all (I5). */
+    uint64_t before = ceni_sub_seq_cst(&stripe->word, 1); /* [O3] */
+    if (__builtin_expect(CEN_WAS_LAST_(before), 0)) cen_member_use_ended_(member);
+    return status;
+}
+
+/* ---- For the inline functions of quick_route.h -------------------------------------------- */
+
+void cen_member_use_ended_(cen_member *member)
+{
+    if (ceni_member_stripe_ended(member)) end_member(member);
+}
+
+unsigned cen_router_layout_(void)
+{
+    return CEN_ROUTER_LAYOUT_;
+}
+
+uint64_t cen_router_random_(void)
+{
+    return ceni_route_random();
+}
+
+uint32_t cen_router_stripe_(void)
+{
+    return ceni_route_stripe();
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sets: the members that may be picked, as one array that never changes.
+ *
+ * A change copies the array and publishes the copy; the old one goes when no
+ * section can see it. That costs the length of the array for each change, and
+ * nothing for a pick.
+ *
+ * Only a member that joins may be refused for want of memory. One that leaves has
+ * to go: if no new array can be had, another member takes its place in the old
+ * one, and is there twice until the next change. The last one leaves the empty
+ * set, which is part of the router.
+ *
+ * Order table
+ * [S1] publish, store  | store | release | O1 in route.c, load | the array, its table, and the members' fields | a pick reads an array that is not filled in
+ * [S2] replace, store  | store | release | ceni_set_at, a setting | the fields of the member that takes the place | a pick has a member that is not filled in
+ */
+#include "base/alloc.h"
+#include "base/plant.h"
+#include "router/set.h"
+
+enum { TABLE_ALIGN = 16 };
+
+static size_t table_at(uint32_t count)
+{
+    size_t bytes = offsetof(ceni_set, seen.at_) + count * sizeof(_Atomic(cen_member *));
+    return (bytes + TABLE_ALIGN - 1) & ~(size_t)(TABLE_ALIGN - 1);
+}
+
+static ceni_set *make(cen_router *router, uint32_t count)
+{
+    const cen_strategy_type *type = router->type;
+    size_t bytes = table_at(count) + (type->table_size ? type->table_size(router->state, count) : 0);
+    ceni_set *set = ceni_alloc(router->allocator, bytes, CENI_LINE);
+    if (!set) return NULL;
+    set->seen.count = count;
+    set->seen.table = (const char *)set + table_at(count);
+    set->allocator = router->allocator;
+    set->bytes = bytes;
+    return set;
+}
+
+static void release(ceni_retired *retired)
+{
+    ceni_set *set = CENI_LIST_ENTRY(retired, ceni_set, retired);
+    ceni_free(set->allocator, set, set->bytes, CENI_LINE);
+}
+
+static void put(ceni_set *set, uint32_t index, cen_member *member)
+{
+    ceni_setting_put(&set->seen.at_[index], member); /* published with the set, and read by arrange as a setting */
+    member->index = index;
+}
+
+static cen_member *get(const ceni_set *set, uint32_t index)
+{
+    return ceni_load_relaxed(&((ceni_set *)(uintptr_t)set)->seen.at_[index]); /* under the lock; carries nothing */
+}
+
+void ceni_set_publish_locked(cen_router *router, ceni_set *set)
+{
+    ceni_set *old = ceni_set_locked(router);
+    if (set != &router->none && router->type->arrange)
+        router->type->arrange(router->state, &set->seen, (char *)set + table_at(set->seen.count));
+    ceni_store_release(&router->hot.set, &set->seen); /* [S1] */
+    router->changes++;
+    if (old == &router->none) return;
+    if (ceni_planted(set_freed_at_once)) release(&old->retired);
+    else ceni_bin_put(&router->bin, &old->retired, release, old->bytes, false);
+}
+
+/* The members that are up, into a set that has room for them: from the old one, or, if that has some twice, from the list. */
+static uint32_t fill(cen_router *router, ceni_set *set, const cen_member *without)
+{
+    const ceni_set *old = ceni_set_locked(router);
+    uint32_t count = 0;
+    if (!router->patched) {
+        for (uint32_t i = 0; i < old->seen.count; i++) {
+            cen_member *member = get(old, i);
+            if (member != without) put(set, count++, member);
+        }
+        return count;
+    }
+    for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
+        cen_member *member = CENI_LIST_ENTRY(link, cen_member, link);
+        if (member->in_set && member != without) put(set, count++, member);
+    }
+    router->patched = false;
+    return count;
+}
+
+cen_status ceni_set_join_locked(cen_router *router, cen_member *member)
+{
+    ceni_set *set = make(router, router->in_set + 1);
+    if (!set) return CEN_NO_MEMORY;
+    uint32_t count = fill(router, set, NULL);
+    put(set, count, member);
+    member->in_set = true;
+    router->in_set++;
+    if (router->type->joined) router->type->joined(router->state, member);
+    ceni_set_publish_locked(router, set);
+    return CEN_OK;
+}
+
+/* Without memory for another array: somebody else takes each of its places. */
+static void replace(cen_router *router, const cen_member *member)
+{
+    ceni_set *set = ceni_set_locked(router);
+    cen_member *other = NULL;
+    for (uint32_t i = 0; i < set->seen.count && !other; i++)
+        if (get(set, i) != member) other = get(set, i);
+    for (uint32_t i = 0; i < set->seen.count; i++)
+        if (get(set, i) == member) ceni_store_release(&set->seen.at_[i], other); /* [S2] */
+    router->patched = true;
+}
+
+void ceni_set_leave_locked(cen_router *router, cen_member *member)
+{
+    if (!member->in_set) return;
+    member->in_set = false;
+    router->in_set--;
+    if (router->type->left) router->type->left(router->state, member);
+    if (ceni_planted(down_stays_in_set)) return;
+    if (router->in_set == 0) {
+        router->patched = false;
+        ceni_set_publish_locked(router, &router->none);
+        return;
+    }
+    ceni_set *set = make(router, router->in_set);
+    if (!set) {
+        replace(router, member);
+        return;
+    }
+    /* The others keep their order, so that whoever goes round goes on where it was. */
+    fill(router, set, member);
+    ceni_set_publish_locked(router, set);
+}
+
+cen_member *cen_set_member(const cen_set *set, uint32_t index)
+{
+    return ceni_set_at(set, index);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Sets of members; set.c says how they are published. Under the router's lock, but for ceni_set_at. */
+#ifndef CENI_ROUTER_SET_H
+#define CENI_ROUTER_SET_H
+
+#include "base/plant.h"
+#include "router/inside.h"
+
+/* The member is in the set from now on. NO_MEMORY: nothing changed. */
+cen_status ceni_set_join_locked(cen_router *router, cen_member *member);
+
+/* It is not, from now on. Never fails; nothing if it was not. */
+void ceni_set_leave_locked(cen_router *router, cen_member *member);
+
+void ceni_set_publish_locked(cen_router *router, ceni_set *set);
+
+static inline ceni_set *ceni_set_of(const cen_set *seen)
+{
+    return (ceni_set *)(void *)((char *)(uintptr_t)seen - offsetof(ceni_set, seen));
+}
+
+static inline ceni_set *ceni_set_locked(const cen_router *router)
+{
+    return ceni_set_of(ceni_load_relaxed(&((cen_router *)(uintptr_t)router)->hot.set)); /* under the lock; carries nothing */
+}
+
+/* The member at that place, for strategies. It came with the set, or, if it was replaced there, is as well known:
+ * a load that is ordered after that of the set by the address it uses is enough, but C11 has no such order, so it is an
+ * acquire, which costs nothing where it matters. */
+static inline cen_member *ceni_set_at(const cen_set *seen, uint32_t index)
+{
+    return ceni_setting(&((cen_set *)(uintptr_t)seen)->at_[index]);
+}
+
+/* The picks of the two strategies that share nothing; random.c and round_robin.c. */
+static inline cen_member *ceni_pick_random(const cen_set *set)
+{
+    if (ceni_planted(random_leans) && ceni_route_below(100) == 0) return ceni_set_at(set, 0);
+    return ceni_set_at(set, ceni_route_below(set->count));
+}
+
+static inline cen_member *ceni_pick_round(void *state, const cen_set *set)
+{
+    uint64_t *turn = ceni_route_turn(ceni_planted(turns_are_mixed_up) ? 1 : (uint64_t)(uintptr_t)state);
+    uint32_t place = (uint32_t)*turn;
+    if (__builtin_expect(place >= set->count, 0)) place %= set->count;
+    *turn = place + 1 == set->count ? 0 : place + 1;
+    return ceni_set_at(set, place);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread brings along to a pick: random numbers, its stripe of every
+ * counter, and where it goes round in the routers it used last.
+ *
+ * The words are the thread's own (rcu/rcu.h). Nothing in them points anywhere: a
+ * router is noted by its number, which no other router has or had.
+ */
+#ifndef CENI_ROUTER_THREAD_H
+#define CENI_ROUTER_THREAD_H
+
+#include "base/hash.h"
+#include "port/port.h"
+#include "rcu/rcu.h"
+
+/* A random number of 64 bits, of which the upper ones are the better: a word that goes on by an odd step, mixed. */
+static inline uint64_t ceni_route_random(void)
+{
+    uint64_t *word = &ceni_route_room()[CENI_ROUTE_RANDOM];
+    if (__builtin_expect(*word == 0, 0)) *word = ceni_random() | 1;
+    uint64_t x = *word += UINT64_C(0x9E3779B97F4A7C16); /* even, so an odd word stays odd and never 0 */
+    x ^= x >> 32;
+    x *= UINT64_C(0xD6E8FEB86659FD93);
+    return x ^ x >> 32;
+}
+
+/* Below n, without a division; n is far below 2^32, so no number is noticeably more likely. */
+static inline uint32_t ceni_route_below(uint32_t n)
+{
+    return (uint32_t)((ceni_route_random() >> 32) * n >> 32);
+}
+
+/* The number of the thread among those that came here, so that threads that pick share a stripe only if they are many. */
+uint64_t ceni_route_arrive(void);
+
+static inline uint32_t ceni_route_stripe(void)
+{
+    uint64_t *word = &ceni_route_room()[CENI_ROUTE_STRIPE];
+    if (__builtin_expect(*word == 0, 0)) *word = ceni_route_arrive();
+    return (uint32_t)*word;
+}
+
+/* Puts the pair of that router first, and the others behind it in the order in which they were used. */
+static inline void ceni_route_turn_to(uint64_t *places, uint64_t router)
+{
+    enum { PLACES = (CENI_ROUTE_ROOM - CENI_ROUTE_TURNS) / 2 };
+    unsigned at = 1;
+    while (at < PLACES && places[2 * at] != router) at++;
+    uint64_t turn = at < PLACES ? places[2 * at + 1] : ceni_route_random() >> 33;
+    for (unsigned i = at < PLACES ? at : PLACES - 1; i > 0; i--) {
+        places[2 * i] = places[2 * i - 2];
+        places[2 * i + 1] = places[2 * i - 1];
+    }
+    places[0] = router;
+    places[1] = turn;
+}
+
+/* Where this thread goes round in the router of that number: the next index, to be
+ * set by the caller. The four routers used last are known, whatever their numbers; another begins
+ * anywhere. */
+static inline uint64_t *ceni_route_turn(uint64_t router)
+{
+    uint64_t *places = &ceni_route_room()[CENI_ROUTE_TURNS];
+    if (__builtin_expect(places[0] != router, 0)) ceni_route_turn_to(places, router);
+    return &places[1];
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Uses: how many a member has.
+ *
+ * Without a limit each thread counts on its own stripe, and sums are for those
+ * who look. With a limit there is one word for all threads, because "at most" is a
+ * promise about all of them: a use begins by a compare-and-swap that finds room.
+ *
+ * Order table
+ * [C1] begin with a limit, load and cas | load, cas | seq_cst | O3 in route.c | `waiting` | one who waits looks for room before a use ends, the one who ends it looks for waiters before it joins: it waits for ever
+ */
+#include "base/statics.h"
+#include "router/use.h"
+
+static CENI_STATIC _Atomic uint32_t arrivals; /* threads that have a stripe */
+
+uint64_t ceni_route_arrive(void)
+{
+    return UINT64_C(1) << 32 | ceni_add_relaxed(&arrivals, 1); /* a number by itself; carries nothing */
+}
+
+uint64_t ceni_member_in_flight(const cen_member *member)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i <= member->mask; i++)
+        sum += CEN_IN_FLIGHT_(ceni_load_relaxed(&((cen_member *)(uintptr_t)member)->stripes[i].word)); /* carries nothing */
+    return sum;
+}
+
+uint64_t ceni_member_uses(const cen_member *member)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i <= member->mask; i++)
+        sum += CENI_USES(ceni_load_relaxed(&((cen_member *)(uintptr_t)member)->stripes[i].word)); /* carries nothing */
+    return sum;
+}
+
+uint64_t ceni_member_failed(const cen_member *member)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i <= member->mask; i++)
+        sum += ceni_load_relaxed(&((cen_member *)(uintptr_t)member)->stripes[i].failed); /* carries nothing */
+    return sum;
+}
+
+void cen_member_look_at_others_(cen_member *member, uint32_t index)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i <= member->mask; i++)
+        if (i != index) sum += CEN_IN_FLIGHT_(ceni_load_relaxed(&member->stripes[i].word)); /* an estimate; carries nothing */
+    ceni_store_relaxed(&member->stripes[index].others, sum); /* carries nothing */
+}
+
+ceni_begun ceni_use_begin_limited(cen_member *member)
+{
+    _Atomic uint64_t *word = &member->stripes[0].word;
+    uint64_t seen = ceni_load_seq_cst(word); /* [C1] */
+    for (unsigned losses = 0;; ceni_backoff_contend(&losses)) {
+        uint64_t used = CENI_USES_SINCE(CENI_USES(seen), ceni_setting(&member->base));
+        bool full = CEN_IN_FLIGHT_(seen) >= member->max && !ceni_planted(use_beyond_max);
+        if (full || used >= member->max_uses) return CENI_NOT_BEGUN;
+        if (ceni_cas_seq_cst(word, &seen, seen + CEN_USE_BEGINS_)) /* [C1] */
+            return used + 1 == member->max_uses ? CENI_BEGUN_LAST : CENI_BEGUN;
+    }
+}
+
+uint64_t cen_member_load(const cen_member *member)
+{
+    cen_member *own = (cen_member *)(uintptr_t)member;
+    ceni_use_look_now_and_then(own, ceni_route_random() >> 32);
+    return ceni_member_load(own);
+}
