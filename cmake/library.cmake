@@ -6,7 +6,7 @@
 #   cenote-world      the fake seam and watched atomics: virtual time and the
 #                     controlled scheduler over the same sources
 
-set(rooms base port record sync runtime pool actor crew lanes rcu registry supervisor router)
+set(rooms base port record sync runtime pool actor crew lanes rcu registry supervisor router wire)
 set(cenote_sources)
 set(route_sources)
 set(rcu_real_sources)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a call does when it has dropped the lock: tell those whose requests are over, wake whoever reads next, wake the loop,
+ * say that the connection has ended.
+ *
+ * Threads that are blocked are told first: telling one runs none of the program's code, and a thread whose
+ * deadline comes in that moment waits for it.
+ *
+ * A request is told once, because whoever puts it into a list has taken it out of the wire, under the lock,
+ * and it is nowhere else.
+ *
+ * Order table
+ * tag  site       | operation             | order   | pairs with | carries                               | breaks if weakened
+ * [B1] tell       | exchange of the word  | acq_rel | ask.c [B2] [B3] | the request's answer                  | a blocked thread reads a half-written answer
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "sync/future.h"
+#include "wire/inside.h"
+
+void ceni_after_init(ceni_after *after)
+{
+    *after = (ceni_after){.heir = NULL};
+    ceni_list_init(&after->threads);
+    ceni_list_init(&after->futures);
+}
+
+void ceni_after_add(ceni_after *after, cen_request *request)
+{
+    ceni_asked *asked = ceni_asked_of(request);
+    ceni_list_push_back(asked->blocked ? &after->threads : &after->futures, &asked->link);
+}
+
+void ceni_after_end(ceni_after *after, cen_request *request, cen_status status, const cen_error *cause)
+{
+    cen_future *future = &request->future;
+    future->status = status;
+    future->code = cause ? cause->code : 0;
+    future->value = NULL;
+    if (cause && future->error) *future->error = *cause;
+    if (future->error) future->error->status = status;
+    if (!cause) ceni_error_set(future->error, status, 0, "%s", cen_status_text(status));
+    ceni_after_add(after, request);
+}
+
+/* Memory for the reply of one that brought none. */
+static bool allocate_reply(cen_request *request, size_t size, const cen_allocator *allocator)
+{
+    request->reply = ceni_alloc(allocator, size ? size : 1, 1);
+    if (!request->reply) return false;
+    request->capacity = size;
+    request->allocator_ = allocator;
+    ceni_asked_of(request)->is_allocated = true;
+    return true;
+}
+
+static void fail_answer(cen_request *request, cen_status status, const char *text)
+{
+    request->future.status = status;
+    request->future.value = NULL;
+    ceni_error_set(request->future.error, status, 0, "%s", text);
+}
+
+void ceni_request_answer(cen_request *request, const cen_allocator *allocator)
+{
+    ceni_asked *asked = ceni_asked_of(request);
+    size_t size = asked->answer_size;
+    asked->is_answered = true;
+    if (!request->reply && !allocate_reply(request, size, allocator)) {
+        fail_answer(request, CEN_NO_MEMORY, "There was no memory for the reply.");
+        return;
+    }
+    request->reply_size = size;
+    size_t fits = size < request->capacity ? size : request->capacity;
+    if (fits) memcpy(request->reply, asked->answer, fits);
+    if (fits < size) {
+        fail_answer(request, CEN_FULL, "The reply is larger than the buffer that was given for it.");
+        return;
+    }
+    request->future.status = CEN_OK;
+    request->future.code = 0;
+    request->future.value = request->reply;
+}
+
+/* ---- Telling ----------------------------------------------------------------------------------- */
+
+static cen_request *take_first(ceni_list *list)
+{
+    ceni_list *link = ceni_list_first(list);
+    if (!link) return NULL;
+    ceni_list_remove(link);
+    return ceni_request_of(CENI_LIST_ENTRY(link, ceni_asked, link));
+}
+
+/* The thread may return, and its stack be gone, as soon as the word says DONE: after that the word is only a name. */
+static void tell_thread(ceni_blocked *blocked)
+{
+    uint32_t before = ceni_exchange_acq_rel(&blocked->word, (uint32_t)CENI_BLOCKED_DONE); /* [B1] */
+    if (before == CENI_BLOCKED_ASLEEP && !ceni_planted(wire_tells_no_thread)) ceni_futex_wake(&blocked->word, 1);
+}
+
+static void free_copy(ceni_asked *asked, const cen_allocator *allocator)
+{
+    ceni_free(allocator, asked->copy, asked->copy_size, 1);
+    asked->copy = NULL;
+}
+
+void ceni_after_tell(ceni_after *after, const cen_allocator *allocator)
+{
+    for (cen_request *request; (request = take_first(&after->threads));) tell_thread(ceni_asked_of(request)->blocked);
+    if (after->drained) {
+        after->drained->status = CEN_OK;
+        ceni_future_complete(after->drained);
+        after->drained = NULL;
+    }
+    if (ceni_list_empty(&after->futures)) return;
+    int held = ceni_cancel_hold(); /* executors are the program's */
+    for (cen_request *request; (request = take_first(&after->futures));) {
+        free_copy(ceni_asked_of(request), allocator);
+        ceni_future_complete(&request->future);
+    }
+    ceni_cancel_release(held);
+}
+
+/* ---- The end of a call ---------------------------------------------------------------------------- */
+
+static void see_to_drain(ceni_exchange *exchange, ceni_after *after)
+{
+    if (!exchange->drained || exchange->wire.in_flight || exchange->wire.waiting) return;
+    after->drained = exchange->drained;
+    exchange->drained = NULL;
+}
+
+/* What must be done while the exchange is sure to be there, and without its lock. */
+static void wake_others(ceni_exchange *exchange, ceni_after *after)
+{
+    ceni_rank_expect_none("the transport of a connection");
+    if (after->heir) ceni_futex_wake(&after->heir->word, 1);
+    if (after->wake) exchange->transport.wake(exchange->argument);
+    if (after->broken) exchange->transport.broken(exchange->argument, &exchange->cause); /* the cause changes no more */
+    after->heir = NULL;
+    after->wake = after->broken = false;
+}
+
+void ceni_exchange_prepare(ceni_exchange *exchange, ceni_after *after)
+{
+    ceni_exchange_admit(exchange, after);
+    ceni_exchange_write(exchange, after);
+    ceni_exchange_see_to_roles(exchange, after);
+    see_to_drain(exchange, after);
+}
+
+void ceni_exchange_call_out(ceni_exchange *exchange, ceni_after *after)
+{
+    ceni_inline here;
+    if (after->heir || after->wake || after->broken) wake_others(exchange, after);
+    if (ceni_list_empty(&after->threads) && ceni_list_empty(&after->futures) && !after->drained) return;
+    ceni_inline_begin(&here);
+    ceni_after_tell(after, exchange->allocator);
+    ceni_inline_end(&here);
+}
+
+void ceni_exchange_settle(ceni_exchange *exchange, ceni_after *after)
+{
+    ceni_exchange_prepare(exchange, after);
+    /* Only on the loop's thread, which may not wait: a `done` elsewhere may wait for what it asks. */
+    bool batches = !ceni_list_empty(&after->futures) && after->loops;
+    if (batches) exchange->batcher = ceni_thread_id();
+    ceni_exchange_unlock(exchange);
+    ceni_exchange_call_out(exchange, after);
+    ceni_exchange_lock(exchange);
+    if (batches) exchange->batcher = 0;
+}
+
+void ceni_exchange_leave(ceni_exchange *exchange, ceni_after *after)
+{
+    const cen_allocator *allocator = exchange->allocator;
+    ceni_exchange_prepare(exchange, after);
+    if (after->heir || after->wake || after->broken) {
+        ceni_exchange_unlock(exchange);
+        wake_others(exchange, after);
+        ceni_exchange_lock(exchange);
+    }
+    bool emptied = --exchange->inside == 0 && exchange->is_ending;
+    if (emptied) ceni_add_relaxed(&exchange->emptied, 1); /* the lock orders it; carries nothing */
+    _Atomic uint32_t *name = &exchange->emptied;
+    ceni_exchange_unlock(exchange);
+    if (emptied) ceni_futex_wake(name, 1); /* by its address only: the exchange may be gone */
+    ceni_after_tell(after, allocator);
+}

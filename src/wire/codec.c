@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two codecs that are shipped.
+ *
+ * Both say BROKEN as early as the bytes allow, and say the same of the same bytes however these were cut: what they
+ * answer depends on the bytes from the frame's beginning only. `seen` saves the lines a second search.
+ */
+#include <cenote/codec.h>
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/plant.h"
+
+/* ---- binary: length, id, payload ------------------------------------------------------ */
+
+enum { LENGTH_SIZE = 4, ID_SIZE = 8 };
+
+static void put_big_endian(unsigned char *out, uint64_t number, unsigned size)
+{
+    for (unsigned i = size; i-- > 0; number >>= 8) out[i] = (unsigned char)(number & 0xff);
+}
+
+static uint64_t get_big_endian(const unsigned char *in, unsigned size)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < size; i++) number = number << 8 | in[i];
+    return number;
+}
+
+static size_t binary_bound(void *argument, size_t payload_size)
+{
+    (void)argument;
+    return payload_size > SIZE_MAX - LENGTH_SIZE - ID_SIZE ? SIZE_MAX : LENGTH_SIZE + ID_SIZE + payload_size;
+}
+
+static cen_status binary_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written,
+                                cen_error *error)
+{
+    (void)argument;
+    if (size > UINT32_MAX - ID_SIZE)
+        return ceni_error_set(error, CEN_INVALID, 0, "A payload of %zu bytes is too long for the binary codec.", size);
+    unsigned char *at = out;
+    put_big_endian(at, size + ID_SIZE, LENGTH_SIZE);
+    put_big_endian(at + LENGTH_SIZE, id, ID_SIZE);
+    if (size) memcpy(at + LENGTH_SIZE + ID_SIZE, payload, size);
+    *written = LENGTH_SIZE + ID_SIZE + size;
+    return CEN_OK;
+}
+
+static cen_decoded binary_decode(void *argument, const void *bytes, size_t size, cen_decoding *decoding, cen_error *error)
+{
+    (void)argument;
+    const unsigned char *at = bytes;
+    decoding->wanted = LENGTH_SIZE;
+    if (size < LENGTH_SIZE) return CEN_DECODED_MORE;
+    uint64_t length = get_big_endian(at, LENGTH_SIZE);
+    if (length < ID_SIZE) {
+        ceni_error_set(error, CEN_INVALID, 0, "A frame of %" PRIu64 " bytes came, which has no room for an id.", length);
+        return CEN_DECODED_BROKEN;
+    }
+    if (length - ID_SIZE > decoding->max_payload) {
+        ceni_error_set(error, CEN_INVALID, 0, "A payload of %" PRIu64 " bytes came, and %zu are allowed.", length - ID_SIZE,
+                       decoding->max_payload);
+        return CEN_DECODED_BROKEN;
+    }
+    decoding->wanted = LENGTH_SIZE + (size_t)length;
+    if (size < decoding->wanted) return CEN_DECODED_MORE;
+    decoding->id = get_big_endian(at + LENGTH_SIZE, ID_SIZE);
+    decoding->payload = at + LENGTH_SIZE + ID_SIZE;
+    decoding->size = (size_t)length - ID_SIZE;
+    decoding->consumed = decoding->wanted;
+    return CEN_DECODED_FRAME;
+}
+
+cen_codec cen_codec_binary(void)
+{
+    static const cen_codec_calls calls = {.size = sizeof calls, .name = "binary", .bound = binary_bound,
+                                          .encode = binary_encode, .decode = binary_decode};
+    return (cen_codec){&calls, NULL};
+}
+
+/* ---- lines: "<id> <payload>\n" --------------------------------------------------------- */
+
+enum { MOST_DIGITS = 20 };
+
+static size_t lines_bound(void *argument, size_t payload_size)
+{
+    (void)argument;
+    return payload_size > SIZE_MAX - MOST_DIGITS - 2 ? SIZE_MAX : MOST_DIGITS + 1 + payload_size + 1;
+}
+
+static size_t put_decimal(unsigned char *out, uint64_t number)
+{
+    unsigned char digits[MOST_DIGITS];
+    size_t count = 0;
+    do digits[count++] = (unsigned char)('0' + number % 10);
+    while ((number /= 10));
+    for (size_t i = 0; i < count; i++) out[i] = digits[count - 1 - i];
+    return count;
+}
+
+static cen_status lines_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written,
+                               cen_error *error)
+{
+    (void)argument;
+    if (size && memchr(payload, '\n', size) && !ceni_planted(lines_write_newlines))
+        return ceni_error_set(error, CEN_INVALID, 0, "The payload has a newline in it, which ends a line.");
+    unsigned char *at = out;
+    at += put_decimal(at, id);
+    *at++ = ' ';
+    if (size) memcpy(at, payload, size);
+    at += size;
+    *at++ = '\n';
+    *written = (size_t)(at - (unsigned char *)out);
+    return CEN_OK;
+}
+
+static cen_decoded lines_broken(cen_error *error, const char *why)
+{
+    ceni_error_set(error, CEN_INVALID, 0, "%s", why);
+    return CEN_DECODED_BROKEN;
+}
+
+static cen_decoded lines_decode(void *argument, const void *bytes, size_t size, cen_decoding *decoding, cen_error *error)
+{
+    (void)argument;
+    const unsigned char *at = bytes;
+    uint64_t id = 0;
+    size_t digits = 0;
+    for (; digits < size && at[digits] >= '0' && at[digits] <= '9'; digits++) {
+        uint64_t digit = (uint64_t)(at[digits] - '0');
+        if (digits == MOST_DIGITS || id > (UINT64_MAX - digit) / 10)
+            return lines_broken(error, "A line came whose id is too large a number.");
+        id = id * 10 + digit;
+    }
+    decoding->wanted = 0;
+    if (digits == size) return CEN_DECODED_MORE;
+    if (digits == 0 || at[digits] != ' ') return lines_broken(error, "A line came that does not begin with an id and a space.");
+    const unsigned char *payload = at + digits + 1;
+    size_t left = size - digits - 1;
+    size_t known = decoding->seen > digits + 1 ? decoding->seen - digits - 1 : 0; /* searched before, in vain */
+    if (ceni_planted(lines_forget_a_byte) && known) known++;
+    const unsigned char *end = known < left ? memchr(payload + known, '\n', left - known) : NULL;
+    if ((end ? (size_t)(end - payload) : left) > decoding->max_payload)
+        return lines_broken(error, "A line came that is longer than allowed.");
+    if (!end) return CEN_DECODED_MORE;
+    decoding->id = id;
+    decoding->payload = payload;
+    decoding->size = (size_t)(end - payload);
+    decoding->consumed = (size_t)(end - at) + 1;
+    return CEN_DECODED_FRAME;
+}
+
+cen_codec cen_codec_lines(void)
+{
+    static const cen_codec_calls calls = {.size = sizeof calls, .name = "lines", .bound = lines_bound,
+                                          .encode = lines_encode, .decode = lines_decode};
+    return (cen_codec){&calls, NULL};
+}

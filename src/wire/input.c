@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes that come in.
+ *
+ *     0        begin            end        capacity
+ *     |  taken  |  left          |   room   |
+ *
+ * Why it is linear. What is left after all frames were taken is the beginning of one frame. It is moved to
+ * the front at most once, for then `begin` is 0 until that frame is taken; and copied into larger memory each time
+ * that doubles. So each byte is moved a bounded number of times, on average. The memory grows with the bytes
+ * that have come, not with those that a frame's head announces: who sends four bytes cannot have a megabyte reserved.
+ */
+#include "wire/input.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/plant.h"
+
+void ceni_input_init(ceni_input *input, cen_codec codec, size_t max_payload, const cen_allocator *allocator)
+{
+    *input = (ceni_input){.allocator = allocator, .codec = codec, .max_payload = max_payload};
+    input->max_frame = codec.calls->bound(codec.argument, max_payload);
+}
+
+void ceni_input_fini(ceni_input *input)
+{
+    ceni_free(input->allocator, input->bytes, input->capacity, 1);
+    input->bytes = NULL;
+    input->capacity = input->begin = input->end = 0;
+}
+
+/* Puts what is left at the beginning of `memory`, which may be the one it is in. */
+static void move_to(ceni_input *input, unsigned char *memory)
+{
+    size_t left = ceni_input_left(input);
+    if (left) memmove(memory, input->bytes + input->begin, left);
+    input->begin = 0;
+    input->end = left;
+}
+
+static cen_status enlarge(ceni_input *input)
+{
+    size_t capacity = input->capacity ? input->capacity * 2 : CENI_INPUT_FIRST;
+    size_t most = input->max_frame > CENI_INPUT_FIRST ? input->max_frame : CENI_INPUT_FIRST;
+    if (capacity > most || capacity < input->capacity) capacity = most;
+    unsigned char *larger = ceni_alloc(input->allocator, capacity, 1);
+    if (!larger) return CEN_NO_MEMORY;
+    move_to(input, larger);
+    ceni_free(input->allocator, input->bytes, input->capacity, 1);
+    input->bytes = larger;
+    input->capacity = capacity;
+    return CEN_OK;
+}
+
+cen_status ceni_input_room(ceni_input *input, void **into, size_t *size)
+{
+    if (input->begin == input->end) input->begin = input->end = 0;
+    /* At the end, or with more behind than ahead and little room: to the front. */
+    size_t room = input->capacity - input->end;
+    if (input->begin && (room == 0 || (input->begin >= ceni_input_left(input) && room < input->capacity / 2)))
+        move_to(input, input->bytes);
+    if (input->end == input->capacity && enlarge(input) != CEN_OK) return CEN_NO_MEMORY;
+    *into = input->bytes + input->end;
+    *size = input->capacity - input->end;
+    return CEN_OK;
+}
+
+void ceni_input_added(ceni_input *input, size_t count)
+{
+    input->end += count;
+}
+
+/* Whether what a codec says about a frame can be true. */
+static bool is_sound(const ceni_input *input, const cen_decoding *frame)
+{
+    const unsigned char *from = input->bytes + input->begin, *payload = frame->payload;
+    size_t left = ceni_input_left(input);
+    if (frame->consumed == 0 || frame->consumed > left || frame->size > input->max_payload) return false;
+    if (frame->size == 0) return true;
+    return payload >= from && (size_t)(payload - from) <= left && frame->size <= left - (size_t)(payload - from);
+}
+
+static cen_decoded take_frame(ceni_input *input, const cen_decoding *frame, cen_error *error)
+{
+    if (!is_sound(input, frame)) {
+        ceni_error_set(error, CEN_DRIVER, 0, "The codec %s says of a frame what cannot be.", input->codec.calls->name);
+        return CEN_DECODED_BROKEN;
+    }
+    input->begin += frame->consumed;
+    input->seen = input->wanted = 0;
+    if (ceni_planted(input_keeps_seen)) input->seen = frame->consumed;
+    return CEN_DECODED_FRAME;
+}
+
+cen_decoded ceni_input_next(ceni_input *input, cen_decoding *frame, cen_error *error)
+{
+    size_t left = ceni_input_left(input);
+    if (left == 0 || left < input->wanted) return CEN_DECODED_MORE;
+    *frame = (cen_decoding){.max_payload = input->max_payload, .seen = input->seen};
+    const cen_codec *codec = &input->codec;
+    cen_decoded found = codec->calls->decode(codec->argument, input->bytes + input->begin, left, frame, error);
+    if (found == CEN_DECODED_FRAME) return take_frame(input, frame, error);
+    if (found == CEN_DECODED_BROKEN) return found;
+    if (left >= input->max_frame || frame->wanted > input->max_frame) {
+        ceni_error_set(error, CEN_INVALID, 0, "A frame came that is longer than the %zu bytes allowed.", input->max_frame);
+        return CEN_DECODED_BROKEN;
+    }
+    input->seen = left;
+    input->wanted = frame->wanted;
+    return CEN_DECODED_MORE;
+}

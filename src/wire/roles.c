@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who writes and who reads.
+ *
+ * Writer: whoever leaves the exchange and finds output and nobody writing. It goes on as long as there is more, for
+ * what others add meanwhile goes with its next write; they see `is_writing` and leave. After some writes for
+ * others it lets the loop go on.
+ *
+ * Reader: a thread that waits for its reply, or the loop.
+ *
+ *     nobody ──a thread waits for its reply, and the loop does not read for others──▶ that thread
+ *     nobody ──the loop is told that there is something──▶ the loop, until it has read
+ *     a thread ──its own reply is there, or others are to be told who may take long──▶ nobody
+ *     nobody ──see_to_roles: somebody is blocked, and the loop does not watch──▶ the first who is
+ *
+ * Invariants, whenever the lock is free
+ *  R1 If there is output, somebody writes, or it is stuck (R2), or the batcher is at work, who writes when it is through.
+ *  R2 If it is stuck, the loop watches for WRITE, or is inside, or is being woken.
+ *  R3 If somebody waits for a reply, and is not a thread that is awake in here, then somebody reads, or the loop
+ *     watches for READ, or is inside, or is being woken.
+ *  R4 If nobody waits, the loop watches for READ, for then it notices the connection's end; or it comes SOON, or somebody reads,
+ *     or it is inside or being woken.
+ *
+ * Every call ends with see_to_roles, which makes R2, R3 and R4 true again. SOON is why one caller at a time does not
+ * wake the loop with each request: having found that a thread reads, the loop stops watching, and looks again after some
+ * milliseconds. As long as it finds that threads have read meanwhile, it stays so.
+ *
+ * No role is held while the program's code runs: a `done` that takes long, or makes a request itself, holds up nobody
+ * but its own thread, and, on the loop's, that thread's asks. Elsewhere these are written at once, because a `done` there may
+ * wait for them.
+ *
+ * All of it is ordered by the lock; the word that a blocked thread sleeps on is ask.c's.
+ *
+ * Order table
+ * tag  site         | operation       | order   | pairs with | carries                          | breaks if weakened
+ * [R1] make_heir    | cas of the word | acq_rel | ask.c [B3] | nothing that the lock does not   | nothing: it decides whether the thread sleeps
+ *
+ * Tested by tests/unit/wire/roles_test.c, tests/explore/wire_roles_test.c.
+ */
+#include "base/error.h"
+#include "base/plant.h"
+#include "wire/inside.h"
+
+enum {
+    WRITES_FOR_OTHERS = 16,
+    FRAMES_AT_A_TIME = 64, /* claimed in one holding of the lock */
+    READS_IN_A_ROW = 16,   /* of the loop, which has others to serve */
+};
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+/* Whether there is something to write; takes it out of the wire. */
+static bool have_output(ceni_exchange *exchange)
+{
+    if (exchange->state == CENI_EXCHANGE_BROKEN) return false;
+    if (exchange->sent < exchange->sending.size) return true;
+    exchange->sent = 0;
+    exchange->sending.size = 0;
+    return ceni_wire_take_output(&exchange->wire, &exchange->sending);
+}
+
+/* Whether this thread tells others of their replies just now, and writes when it is through. */
+static bool writes_later(const ceni_exchange *exchange, const ceni_after *after)
+{
+    return exchange->batcher && !after->urgent && exchange->batcher == ceni_thread_id();
+}
+
+static void lose_locked(ceni_exchange *exchange, ceni_after *after, int code, const char *text)
+{
+    cen_error cause;
+    ceni_error_set(&cause, CEN_LOST, code, "The connection %s has ended: %s", exchange->name, text);
+    ceni_exchange_break(exchange, after, &cause);
+}
+
+/* False: no more goes. */
+static bool write_once(ceni_exchange *exchange, ceni_after *after)
+{
+    cen_error cause;
+    size_t moved = 0;
+    const unsigned char *from = exchange->sending.at + exchange->sent;
+    size_t size = exchange->sending.size - exchange->sent;
+    ceni_exchange_unlock(exchange);
+    ceni_rank_expect_none("the transport's write");
+    ceni_moved how = exchange->transport.write(exchange->argument, from, size, &moved, &cause);
+    ceni_exchange_lock(exchange);
+    if (how == CENI_MOVED_NEVER) {
+        lose_locked(exchange, after, cause.code, cause.text);
+        return false;
+    }
+    if (how == CENI_MOVED_NONE) moved = 0;
+    exchange->sent += moved;
+    exchange->stats.bytes_out += moved;
+    if (moved) exchange->stats.writes++;
+    if (exchange->state != CENI_EXCHANGE_BROKEN) ceni_wire_written(&exchange->wire, moved);
+    exchange->is_stuck = moved < size && !ceni_planted(wire_stuck_output_forgotten);
+    return moved == size;
+}
+
+void ceni_exchange_write(ceni_exchange *exchange, ceni_after *after)
+{
+    if (exchange->is_writing || exchange->is_stuck || writes_later(exchange, after)) return;
+    if (!have_output(exchange)) return;
+    exchange->is_writing = true;
+    unsigned writes = 0;
+    do {
+        if (writes++ == WRITES_FOR_OTHERS) {
+            exchange->is_stuck = true;
+            break;
+        }
+        if (!write_once(exchange, after)) break;
+        ceni_exchange_admit(exchange, after); /* what was written has made room */
+        if (ceni_planted(wire_writes_once)) break;
+    } while (have_output(exchange));
+    exchange->is_writing = false;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+bool ceni_exchange_may_read(const ceni_exchange *exchange)
+{
+    if (exchange->is_reading || exchange->loop_reads || exchange->state == CENI_EXCHANGE_BROKEN) return false;
+    bool loop_reads = (exchange->watched & CENI_LOOP_READ) || exchange->is_waking;
+    return !(loop_reads && exchange->asked); /* then it reads for those anyway, and one reader is enough */
+}
+
+/* No lock is held. */
+static void lose(ceni_exchange *exchange, ceni_after *after, int code, const char *text)
+{
+    ceni_exchange_lock(exchange);
+    lose_locked(exchange, after, code, text);
+    ceni_exchange_unlock(exchange);
+}
+
+typedef struct claim {
+    cen_decoding frame;
+    cen_request *request;
+} claim;
+
+/* Takes those OUT whose replies these are. Under the lock. */
+static void claim_all(ceni_exchange *exchange, claim *claims, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        cen_request *request = ceni_wire_claim(&exchange->wire, claims[i].frame.id);
+        claims[i].request = request;
+        if (!request) {
+            exchange->stats.late++;
+            continue;
+        }
+        exchange->stats.replied++;
+        ceni_exchange_count_out(exchange, request);
+        ceni_asked_of(request)->answer = claims[i].frame.payload;
+        ceni_asked_of(request)->answer_size = claims[i].frame.size;
+    }
+}
+
+/* Those that were taken OUT are this thread's, and nobody else's, until they are told. */
+static void answer_all(ceni_exchange *exchange, ceni_after *after, claim *claims, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (!claims[i].request) continue;
+        ceni_request_answer(claims[i].request, exchange->allocator);
+        ceni_after_add(after, claims[i].request);
+    }
+}
+
+static void count_in(ceni_exchange *exchange, size_t moved)
+{
+    exchange->stats.bytes_in += moved;
+    if (moved) exchange->stats.reads++;
+}
+
+static void take_frames(ceni_exchange *exchange, ceni_after *after, size_t moved)
+{
+    claim claims[FRAMES_AT_A_TIME];
+    cen_error error;
+    cen_decoded found;
+    do {
+        unsigned count = 0;
+        while ((found = ceni_input_next(&exchange->input, &claims[count].frame, &error)) == CEN_DECODED_FRAME)
+            if (++count == FRAMES_AT_A_TIME) break;
+        ceni_exchange_lock(exchange);
+        count_in(exchange, moved);
+        claim_all(exchange, claims, count);
+        ceni_exchange_unlock(exchange);
+        answer_all(exchange, after, claims, count);
+        moved = 0;
+    } while (found == CEN_DECODED_FRAME && !ceni_planted(wire_reads_one_batch));
+    if (found == CEN_DECODED_BROKEN) lose(exchange, after, 0, error.text);
+}
+
+ceni_came ceni_exchange_read(ceni_exchange *exchange, int64_t moment, ceni_after *after)
+{
+    void *into;
+    size_t size, moved = 0;
+    cen_error cause;
+    if (ceni_input_room(&exchange->input, &into, &size) != CEN_OK) {
+        lose(exchange, after, 0, "There was no memory for what comes in.");
+        return CENI_CAME_NOTHING;
+    }
+    ceni_rank_expect_none("the transport's read");
+    ceni_moved how = exchange->transport.read(exchange->argument, into, size, moment, &moved, &cause);
+    if (how == CENI_MOVED_NEVER) lose(exchange, after, cause.code, cause.text);
+    if (how != CENI_MOVED || moved == 0) return CENI_CAME_NOTHING;
+    ceni_input_added(&exchange->input, moved);
+    take_frames(exchange, after, moved);
+    return moved == size ? CENI_CAME_MORE : CENI_CAME_SOME;
+}
+
+/* ---- Passing it on ----------------------------------------------------------------------------- */
+
+/* The first that sleeps, and whose reply has not been found. */
+static ceni_blocked *find_heir(const ceni_exchange *exchange)
+{
+    if (exchange->loop_reads || ceni_planted(wire_passes_no_role)) return NULL;
+    for (ceni_list *link = exchange->blocked.next; link != &exchange->blocked; link = link->next) {
+        ceni_blocked *blocked = CENI_LIST_ENTRY(link, ceni_blocked, link);
+        if (ceni_asked_of(blocked->request)->place != CENI_PLACE_OUT) return blocked;
+    }
+    return NULL;
+}
+
+static void make_heir(ceni_exchange *exchange, ceni_after *after, ceni_blocked *heir)
+{
+    ceni_list_remove(&heir->link);
+    heir->reads = true;
+    exchange->is_reading = true;
+    exchange->turns++;
+    uint32_t asleep = CENI_BLOCKED_ASLEEP;
+    /* If it is being told meanwhile, it is awake anyway, and passes the role on. */
+    if (ceni_cas_acq_rel(&heir->word, &asleep, (uint32_t)CENI_BLOCKED_AWAKE)) after->heir = heir; /* [R1] */
+}
+
+static void wake_loop(ceni_exchange *exchange, ceni_after *after)
+{
+    if (exchange->is_waking || exchange->is_looping) return;
+    exchange->is_waking = true;
+    exchange->stats.wakes++;
+    after->wake = true;
+}
+
+void ceni_exchange_see_to_roles(ceni_exchange *exchange, ceni_after *after)
+{
+    if (exchange->state == CENI_EXCHANGE_BROKEN) return;
+    if (exchange->is_stuck && !(exchange->watched & CENI_LOOP_WRITE)) wake_loop(exchange, after); /* R2 */
+    if (exchange->is_reading || (exchange->watched & CENI_LOOP_READ) || exchange->is_waking) return;
+    ceni_blocked *heir = find_heir(exchange);
+    bool needed = exchange->asked || !ceni_list_empty(&exchange->blocked);
+    if (ceni_planted(wire_wakes_no_loop)) needed = false;
+    if (heir) make_heir(exchange, after, heir);                                      /* R3 */
+    else if (needed || !(exchange->watched & CENI_LOOP_SOON)) wake_loop(exchange, after); /* R3, R4 */
+}
+
+/* ---- The loop --------------------------------------------------------------------------------------- */
+
+static void read_for_all(ceni_exchange *exchange, ceni_after *after)
+{
+    ceni_came came = CENI_CAME_MORE;
+    for (unsigned i = 0; i < READS_IN_A_ROW && came == CENI_CAME_MORE; i++) {
+        if (exchange->is_reading || exchange->state == CENI_EXCHANGE_BROKEN) return;
+        exchange->is_reading = true;
+        ceni_exchange_unlock(exchange);
+        came = ceni_exchange_read(exchange, 0, after);
+        ceni_exchange_lock(exchange);
+        exchange->is_reading = false;
+        ceni_exchange_settle(exchange, after);
+    }
+}
+
+static unsigned what_to_watch(ceni_exchange *exchange, unsigned happened)
+{
+    if (exchange->state == CENI_EXCHANGE_BROKEN) return 0;
+    unsigned watch = exchange->is_stuck ? CENI_LOOP_WRITE : 0;
+    bool threads_read = exchange->turns != exchange->turns_seen && !exchange->loop_reads;
+    exchange->turns_seen = exchange->turns;
+    if (exchange->is_reading) {
+        /* One that has read since the last look may do so for long: whoever ends it wakes the loop, then. */
+        if (threads_read || !(happened & CENI_LOOP_SOON)) watch |= CENI_LOOP_SOON;
+        return watch;
+    }
+    bool needed = exchange->asked || !ceni_list_empty(&exchange->blocked);
+    return watch | (needed || !threads_read ? CENI_LOOP_READ : CENI_LOOP_SOON);
+}
+
+unsigned ceni_exchange_loop(ceni_exchange *exchange, unsigned happened)
+{
+    ceni_after after;
+    ceni_after_init(&after);
+    after.loops = true;
+    ceni_exchange_enter(exchange);
+    exchange->is_looping = true;
+    exchange->is_waking = false;
+    exchange->watched = 0;
+    if (happened & CENI_LOOP_WRITE) exchange->is_stuck = false;
+    if (happened & CENI_LOOP_READ) read_for_all(exchange, &after);
+    ceni_exchange_write(exchange, &after);
+    unsigned watch = what_to_watch(exchange, happened);
+    exchange->watched = watch;
+    exchange->is_looping = false;
+    ceni_exchange_leave(exchange, &after);
+    return watch;
+}
