@@ -6,7 +6,7 @@
 #   cenote-world      the fake seam and watched atomics: virtual time and the
 #                     controlled scheduler over the same sources
 
-set(rooms base port record sync runtime pool actor crew lanes rcu registry supervisor router wire)
+set(rooms base port record sync runtime pool actor crew lanes rcu registry supervisor router wire net)
 set(cenote_sources)
 set(route_sources)
 set(rcu_real_sources)
@@ -54,7 +54,7 @@ elseif(NOT CENOTE_URCU_FOUND)
   message(STATUS "libcenote-route and libcenote-net are left out: there is no liburcu (liburcu-dev)")
 else()
   set(CENOTE_HAS_ROUTE ON)
-  if(NOT CENOTE_UV_FOUND OR NOT net_sources)
+  if(NOT CENOTE_UV_FOUND)
     message(STATUS "libcenote-net is left out: there is no libuv (libuv1-dev)")
   else()
     set(CENOTE_HAS_NET ON)

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One client of a server: its requests come in on the loop's thread, its answers
+ * go out on whichever thread gives them.
+ *
+ *     loop:  receive ▶ decode ▶ handler, for each frame ▶ send what was answered meanwhile, together
+ *     reply: encode ▶ [frames] ▶ send at once, unless the loop is at it, or the socket takes no more
+ *
+ * Invariants
+ *  C1 Handle, input, and the list it is in are the loop's thread's.
+ *  C2 Frames are sent in their order, under the mutex, by a call that never waits.
+ *     Everything in `frames` is sent by the replier, or, if `corked`, by the loop
+ *     when it has handled what it read, or, if `stuck`, by the loop when the socket
+ *     takes more.
+ *  C3 The descriptor is closed after `dead` was set, under the mutex; it is used under
+ *     the mutex, after a look at `dead`, or by the loop's thread.
+ *  C4 Nobody posts `attend` after `dead` was set; so once the loop has taken it back
+ *     it never runs again, and the client needs the loop no more.
+ *  C5 The memory goes with the last hand: the loop's, until its handle is closed, or that
+ *     of a call.
+ *
+ * Order table
+ * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
+ * [C1] drop | subtract of hands | seq_cst | itself | all that was done with the client | it is freed under somebody's last write
+ * All else is ordered by the mutex.
+ *
+ * Tested by tests/unit/net/server_test.c, tests/stress/mux_stress.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "net/server.h"
+
+enum { PARTS = 64, CAUSE = 160 };
+
+/* One answer, encoded. */
+typedef struct frame {
+    struct frame *next;
+    size_t size, sent;
+    size_t room; /* as it was allocated */
+    unsigned char bytes[];
+} frame;
+
+struct ceni_client {
+    /* fixed before it is known */
+    cen_mux_server *server;
+    uint64_t number;
+    int fd;
+    ceni_loop_call attend;
+
+    /* any thread, atomically */
+    _Atomic uint32_t hands;
+
+    /* under the mutex, of rank CONNECTION */
+    ceni_mutex mutex;
+    frame *first, **last;
+    size_t output; /* bytes in the frames that have not been sent */
+    bool dead;     /* nothing goes out any more */
+    bool corked;   /* the loop is handling what it read, and will send */
+    bool stuck;    /* the socket takes no more; the loop waits until it does */
+
+    /* the loop's thread alone */
+    uv_poll_t poll;
+    ceni_input input;
+    ceni_list link; /* in the server's list */
+    int watched;
+    bool is_cut;
+    bool held; /* requests were read that are handled when the socket takes more of its answers */
+    char cause[CAUSE];
+};
+
+typedef struct call {
+    cen_mux_call seen; /* first, so that one is the other */
+    ceni_client *client;
+    size_t room;
+    unsigned char bytes[];
+} call;
+
+static void client_lock(ceni_client *client)
+{
+    ceni_mutex_lock(&client->mutex, CENI_RANK_CONNECTION);
+}
+
+static void client_unlock(ceni_client *client)
+{
+    ceni_mutex_unlock(&client->mutex, CENI_RANK_CONNECTION);
+}
+
+static void free_frames(const ceni_client *client, frame *first)
+{
+    for (frame *next; first; first = next) {
+        next = first->next;
+        ceni_free(client->server->allocator, first, first->room, _Alignof(frame));
+    }
+}
+
+static void drop(ceni_client *client)
+{
+    if (ceni_sub_seq_cst(&client->hands, 1u) != 1) return; /* [C1] */
+    cen_mux_server *server = client->server;
+    free_frames(client, client->first);
+    ceni_free(server->allocator, client, sizeof *client, _Alignof(ceni_client));
+    ceni_server_drop(server);
+}
+
+/* ---- What goes out --------------------------------------------------------------------------------- */
+
+/* So many bytes went: the frames that are done are put at the end of *spent. */
+static void advance_locked(ceni_client *client, size_t count, frame ***spent)
+{
+    client->output -= count;
+    ceni_served(client->server, CENI_SERVED_BYTES_OUT, count);
+    for (frame *one; count > 0 && (one = client->first);) {
+        size_t left = one->size - one->sent;
+        if (count < left) {
+            one->sent += count;
+            return;
+        }
+        count -= left;
+        client->first = one->next;
+        if (!client->first) client->last = &client->first;
+        one->next = NULL;
+        **spent = one;
+        *spent = &one->next;
+    }
+}
+
+/* Sends what goes without waiting. The frames that went are the caller's to free when it has let go of the mutex. */
+static frame *flush_locked(ceni_client *client)
+{
+    frame *gone = NULL, **spent = &gone;
+    client->stuck = false;
+    while (client->first && !client->dead) {
+        struct iovec parts[PARTS];
+        size_t count = 0;
+        for (frame *one = client->first; one && count < PARTS; one = one->next)
+            parts[count++] = (struct iovec){one->bytes + one->sent, one->size - one->sent};
+        ssize_t sent = ceni_socket_send_parts(client->fd, parts, count);
+        if (sent >= 0) {
+            advance_locked(client, (size_t)sent, &spent);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            client->stuck = true;
+            break;
+        } else {
+            ceni_errno_text(errno, client->cause);
+            client->dead = true;
+        }
+    }
+    return gone;
+}
+
+static void watch(ceni_client *client);
+
+static void flush_on_loop(ceni_client *client)
+{
+    client_lock(client);
+    client->corked = false;
+    frame *gone = flush_locked(client);
+    client_unlock(client);
+    free_frames(client, gone);
+}
+
+/* ---- The end --------------------------------------------------------------------------------------- */
+
+static void closed(uv_handle_t *handle)
+{
+    ceni_client *client = handle->data;
+    cen_mux_server *server = client->server;
+    ceni_socket_close(client->fd);
+    ceni_input_fini(&client->input);
+    ceni_loop_unpost(server->loop, &client->attend);
+    ceni_sub_relaxed(&server->client_count, 1u); /* a number; carries nothing */
+    ceni_rank_expect_none("`client` of a server");
+    if (server->client) server->client(server->argument, client->number, client->cause);
+    ceni_add_relaxed(&server->hands, 1u); /* so that it is there below; carries nothing */
+    drop(client);
+    ceni_server_handle_closed(server);
+    ceni_server_drop(server);
+}
+
+static void cut(ceni_client *client, const char *cause)
+{
+    if (client->is_cut) return;
+    client->is_cut = true;
+    client_lock(client);
+    if (!client->dead) snprintf(client->cause, sizeof client->cause, "%s", cause);
+    client->dead = true;
+    client_unlock(client);
+    /* A forked child may have a copy of the descriptor: the other side is to hear of it all the same. */
+    ceni_socket_shut(client->fd);
+    ceni_list_remove(&client->link);
+    uv_close((uv_handle_t *)&client->poll, closed);
+}
+
+size_t ceni_clients_cut(cen_mux_server *server, uint64_t number, const char *cause)
+{
+    size_t found = 0;
+    for (ceni_list *link = server->clients.next, *next; link != &server->clients; link = next) {
+        ceni_client *client = CENI_LIST_ENTRY(link, ceni_client, link);
+        next = link->next;
+        if (number != 0 && client->number != number) continue;
+        cut(client, cause);
+        found++;
+    }
+    return found;
+}
+
+/* ---- What comes in --------------------------------------------------------------------------------- */
+
+static bool hand_over(ceni_client *client, const cen_decoding *asked)
+{
+    cen_mux_server *server = client->server;
+    size_t room = sizeof(call) + asked->size;
+    call *made = ceni_alloc(server->allocator, room, _Alignof(call));
+    if (!made) return false;
+    made->client = client;
+    made->room = room;
+    if (asked->size) memcpy(made->bytes, asked->payload, asked->size);
+    made->seen = (cen_mux_call){.payload = made->bytes, .payload_size = asked->size, .id = asked->id, .client = client->number};
+    ceni_add_relaxed(&client->hands, 1u); /* the loop's own hand keeps it meanwhile; carries nothing */
+    ceni_served(server, CENI_SERVED_CALLS, 1);
+    ceni_rank_expect_none("the handler of a server");
+    server->handle(server->argument, &made->seen);
+    return true;
+}
+
+/* Whether it has too many answers to fetch, after all was sent that goes: small requests may have large ones. */
+static bool is_full(ceni_client *client)
+{
+    client_lock(client);
+    frame *gone = client->output > client->server->max_output ? flush_locked(client) : NULL;
+    bool full = client->stuck && client->output > client->server->max_output && !ceni_planted(net_reads_without_limit);
+    client_unlock(client);
+    free_frames(client, gone);
+    return full;
+}
+
+/* The handler may end the client, or the server: then nothing more of what was read is handled. */
+static void handle_frames(ceni_client *client)
+{
+    cen_decoding asked;
+    cen_error error = {.text = ""};
+    client->held = false;
+    while (!client->is_cut || ceni_planted(net_handles_after_the_end)) {
+        if (is_full(client)) {
+            client->held = true;
+            return;
+        }
+        cen_decoded found = ceni_input_next(&client->input, &asked, &error);
+        if (found == CEN_DECODED_MORE) return;
+        if (found == CEN_DECODED_BROKEN) {
+            ceni_served(client->server, CENI_SERVED_BROKEN, 1);
+            cut(client, error.text);
+        } else if (!hand_over(client, &asked)) {
+            cut(client, "there was no memory for a request");
+        }
+    }
+}
+
+/* And sends the answers together. */
+static void handle_together(ceni_client *client)
+{
+    client_lock(client);
+    client->corked = true;
+    client_unlock(client);
+    handle_frames(client);
+    if (!client->is_cut) flush_on_loop(client);
+}
+
+static void receive(ceni_client *client)
+{
+    char text[CENI_CAUSE_SIZE];
+    void *into;
+    size_t room;
+    if (ceni_input_room(&client->input, &into, &room) != CEN_OK) return cut(client, "there was no memory for what it sent");
+    ssize_t got = ceni_socket_receive(client->fd, into, room);
+    if (got == 0) return cut(client, "the client has closed the connection");
+    if (got < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK) cut(client, ceni_errno_text(errno, text));
+        return;
+    }
+    ceni_served(client->server, CENI_SERVED_BYTES_IN, (uint64_t)got);
+    ceni_input_added(&client->input, (size_t)got);
+    handle_together(client);
+}
+
+static void ready(uv_poll_t *poll, int status, int events)
+{
+    ceni_client *client = poll->data;
+    if (status < 0) { /* libuv stops the handle and says UV_EBADF; the socket knows better */
+        char text[CENI_CAUSE_SIZE];
+        int code = ceni_socket_error(client->fd);
+        return cut(client, code ? ceni_errno_text(code, text) : "the connection broke");
+    }
+    if (events & UV_WRITABLE) flush_on_loop(client);
+    if (client->held) handle_together(client);
+    if ((events & UV_READABLE) && !client->held && !client->is_cut) receive(client);
+    watch(client);
+}
+
+/* What it waits for: to read, unless too much of what was answered has not been fetched; to write, if that was not possible. */
+static void watch(ceni_client *client)
+{
+    if (client->is_cut) return;
+    client_lock(client);
+    bool dead = client->dead, stuck = client->stuck, full = client->output > client->server->max_output;
+    client_unlock(client);
+    if (dead) return cut(client, "");
+    bool rests = client->held || (stuck && full && !ceni_planted(net_reads_without_limit));
+    int wanted = (stuck || client->held ? UV_WRITABLE : 0) | (rests ? 0 : UV_READABLE);
+    if (wanted == client->watched) return;
+    client->watched = wanted;
+    uv_poll_start(&client->poll, wanted, ready);
+}
+
+static void attend(ceni_loop_call *posted)
+{
+    watch(CENI_LIST_ENTRY(posted, ceni_client, attend));
+}
+
+void ceni_client_begin(cen_mux_server *server, int fd)
+{
+    ceni_client *client = ceni_alloc(server->allocator, sizeof *client, _Alignof(ceni_client));
+    if (!client || uv_poll_init(ceni_loop_uv(server->loop), &client->poll, fd) != 0) {
+        ceni_free(server->allocator, client, sizeof *client, _Alignof(ceni_client));
+        ceni_socket_close(fd);
+        return;
+    }
+    client->server = server;
+    client->number = ++server->numbers;
+    client->fd = fd;
+    client->last = &client->first;
+    client->poll.data = client;
+    ceni_store_relaxed(&client->hands, 1u); /* nobody knows it yet; carries nothing */
+    ceni_add_relaxed(&server->hands, 1u);   /* the program's hand keeps it meanwhile; carries nothing */
+    ceni_add_relaxed(&server->client_count, 1u); /* a number; carries nothing */
+    server->handles++;
+    ceni_loop_call_init(&client->attend, attend);
+    ceni_input_init(&client->input, server->codec, server->max_payload, server->allocator);
+    ceni_list_push_back(&server->clients, &client->link);
+    ceni_rank_expect_none("`client` of a server");
+    if (server->client) server->client(server->argument, client->number, NULL);
+    watch(client);
+}
+
+/* ---- Answers, on any thread ------------------------------------------------------------------------- */
+
+static void end_call(call *ended)
+{
+    ceni_client *client = ended->client;
+    ceni_free(client->server->allocator, ended, ended->room, _Alignof(call));
+    drop(client);
+}
+
+static cen_status encode(const call *answered, const void *payload, size_t size, frame **out)
+{
+    cen_mux_server *server = answered->client->server;
+    const cen_codec_calls *calls = server->codec.calls;
+    cen_error error;
+    size_t room = sizeof(frame) + calls->bound(server->codec.argument, size);
+    frame *made = ceni_alloc(server->allocator, room, _Alignof(frame));
+    if (!made) return CEN_NO_MEMORY;
+    made->room = room;
+    cen_status status = calls->encode(server->codec.argument, answered->seen.id, payload, size, made->bytes, &made->size, &error);
+    if (status == CEN_OK) *out = made;
+    else ceni_free(server->allocator, made, room, _Alignof(frame));
+    return status == CEN_OK || status == CEN_NO_MEMORY ? status : CEN_INVALID;
+}
+
+/* Whether it is on its way; what has gone, or was not taken, is at the head of *gone. */
+static cen_status send_frame(ceni_client *client, frame *made, frame **gone)
+{
+    client_lock(client);
+    if (client->dead) {
+        client_unlock(client);
+        *gone = made;
+        return CEN_LOST;
+    }
+    *client->last = made;
+    client->last = &made->next;
+    client->output += made->size;
+    if (!client->corked && !client->stuck) {
+        *gone = flush_locked(client);
+        if (client->stuck || client->dead) ceni_loop_post(client->server->loop, &client->attend);
+    }
+    client_unlock(client);
+    return CEN_OK;
+}
+
+cen_status cen_mux_call_reply(cen_mux_call *seen, const void *payload, size_t size)
+{
+    call *answered = (call *)(void *)seen;
+    frame *made, *gone = NULL;
+    if (!seen || (!payload && size)) return CEN_INVALID;
+    ceni_client *client = answered->client;
+    if (!ceni_fork_is(client->server->epoch)) return CEN_FORKED;
+    cen_status status = encode(answered, payload, size, &made);
+    if (status != CEN_OK) return status;
+    status = send_frame(client, made, &gone);
+    if (status == CEN_OK) ceni_served(client->server, CENI_SERVED_REPLIES, 1);
+    free_frames(client, gone);
+    end_call(answered);
+    return status;
+}
+
+void cen_mux_call_drop(cen_mux_call *seen)
+{
+    call *dropped = (call *)(void *)seen;
+    if (seen && ceni_fork_is(dropped->client->server->epoch)) end_call(dropped);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection as the program sees it: open, requests, a look; its end is in close.c.
+ *
+ * Invariants
+ *  M1 `state` leaves OPENING once, on the loop's thread. From OPEN on the exchange is
+ *     there until free.
+ *  M2 A future in `opened` or `ended` is taken out under the mutex by who tells it, or by
+ *     its cancel: one of them.
+ *  M3 free posts `leave`. When its handles are closed, and then nobody is inside the exchange any more, the loop's
+ *     thread takes back whatever else was posted. Then nobody knows of the connection but the one who frees it.
+ *  M4 The descriptor is closed last of all: no thread can be using its number.
+ *
+ * Order table
+ * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
+ * [M1] ceni_mux_state | load of state | acquire | O1 in connect.c | the exchange | a request finds one that is still being made
+ *
+ * Tested by tests/unit/net/open_test.c, mux_test.c, end_test.c, fork_test.c.
+ */
+#include "net/mux.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "port/deadline.h"
+#include "sync/future.h"
+
+static const int64_t second_ns = INT64_C(1000000000);
+static const int64_t default_connect_ns = INT64_C(10000000000);
+
+void ceni_mux_tell(cen_future *future, void *value, const cen_error *cause)
+{
+    if (!future) return;
+    future->status = cause ? cause->status : CEN_OK;
+    future->code = cause ? cause->code : 0;
+    future->value = value;
+    if (cause && future->error) *future->error = *cause;
+    ceni_future_complete(future);
+}
+
+uint32_t ceni_mux_state(cen_mux *mux)
+{
+    return ceni_load_acquire(&mux->state); /* [M1] */
+}
+
+/* ---- Options ------------------------------------------------------------------------------------- */
+
+static cen_status refuse(cen_error *error, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_open: %s", what);
+}
+
+static cen_status check_options(const cen_mux_options *o, cen_error *error)
+{
+    if (!o) return refuse(error, "options is NULL");
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_open: options.size is %zu, not %zu; fill options with CEN_MUX_OPTIONS", o->size, sizeof *o);
+    if (o->max_in_flight > CENI_WIRE_MAX_IN_FLIGHT) return refuse(error, "options.max_in_flight is more than 1048576");
+    if (o->max_waiting < CEN_OFF || o->max_waiting > UINT32_MAX)
+        return refuse(error, "options.max_waiting is neither a number of requests nor CEN_OFF");
+    if (o->keepalive_ns < CEN_OFF) return refuse(error, "options.keepalive_ns is neither a time nor CEN_OFF");
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
+        return refuse(error, "options.allocator lacks alloc or free");
+    return CEN_OK;
+}
+
+static void fill_settings(cen_mux *mux, const cen_mux_options *o)
+{
+    mux->settings = (ceni_exchange_settings){
+        .name = mux->label,
+        .codec = o->codec,
+        .transport = &ceni_mux_transport,
+        .argument = mux,
+        .runtime = mux->runtime,
+        .allocator = o->allocator,
+        .max_in_flight = o->max_in_flight,
+        .max_waiting = o->max_waiting,
+        .max_payload = o->max_payload,
+        .max_reply = o->max_reply,
+        .max_output = o->max_output,
+        .deadline = o->request,
+        .loop_reads = o->loop_reads,
+    };
+}
+
+/* ---- A look at it ----------------------------------------------------------------------------------- */
+
+static cen_mux_state shown_state(cen_mux *mux)
+{
+    bool opening = ceni_mux_state(mux) == CENI_MUX_OPENING;
+    ceni_mux_lock(mux);
+    cen_mux_state shown = mux->has_ended    ? CEN_MUX_ENDED
+                          : opening         ? CEN_MUX_OPENING
+                          : mux->is_closing ? CEN_MUX_CLOSING
+                                            : CEN_MUX_OPEN;
+    ceni_mux_unlock(mux);
+    return shown;
+}
+
+cen_status cen_mux_look(cen_mux *mux, cen_mux_stats *out)
+{
+    if (!mux || !out) return CEN_INVALID;
+    if (!ceni_fork_is(mux->epoch)) return CEN_FORKED;
+    ceni_exchange_stats now = {.in_flight = 0};
+    if (ceni_mux_state(mux) == CENI_MUX_OPEN) ceni_exchange_look(&mux->exchange, &now);
+    *out = (cen_mux_stats){
+        .state = shown_state(mux),
+        .in_flight = now.in_flight,
+        .waiting = now.waiting,
+        .sent = now.sent,
+        .replied = now.replied,
+        .timed_out = now.timed_out,
+        .cancelled = now.cancelled,
+        .failed = now.failed,
+        .late = now.late,
+        .bytes_out = now.bytes_out,
+        .bytes_in = now.bytes_in,
+        .writes = now.writes,
+        .reads = now.reads,
+        .own_reads = now.thread_reads,
+        .wakes = now.wakes,
+        .output = now.output,
+    };
+    return CEN_OK;
+}
+
+static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+{
+    cen_mux_stats now;
+    if (cen_mux_look((cen_mux *)(uintptr_t)object, &now) != CEN_OK) return 0;
+    const ceni_reading all[] = {
+        {"state", now.state},
+        {"in_flight", now.in_flight},
+        {"waiting", now.waiting},
+        {"sent", (int64_t)now.sent},
+        {"replied", (int64_t)now.replied},
+        {"timed_out", (int64_t)now.timed_out},
+        {"cancelled", (int64_t)now.cancelled},
+        {"failed", (int64_t)now.failed},
+        {"late", (int64_t)now.late},
+        {"bytes_out", (int64_t)now.bytes_out},
+        {"bytes_in", (int64_t)now.bytes_in},
+    };
+    size_t count = sizeof all / sizeof *all;
+    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    return count;
+}
+
+bool cen_mux_cause(cen_mux *mux, cen_error *out)
+{
+    if (!mux || !ceni_fork_is(mux->epoch)) return false;
+    ceni_mux_lock(mux);
+    bool ended = mux->has_ended;
+    if (ended && out) *out = mux->cause;
+    ceni_mux_unlock(mux);
+    return ended;
+}
+
+const char *cen_mux_name(const cen_mux *mux)
+{
+    return mux ? mux->name : "";
+}
+
+const char *cen_mux_address(const cen_mux *mux)
+{
+    return mux ? mux->address.text : "";
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------------- */
+
+static bool withdraw(cen_future *future)
+{
+    cen_mux *mux = future->source_;
+    ceni_mux_lock(mux);
+    cen_future **place = mux->opened == future ? &mux->opened : mux->ended == future ? &mux->ended : NULL;
+    if (place) *place = NULL;
+    ceni_mux_unlock(mux);
+    return place != NULL;
+}
+
+static void fill(cen_mux *mux, const cen_mux_options *o)
+{
+    mux->epoch = ceni_fork_epoch();
+    mux->allocator = o->allocator;
+    mux->fd = -1;
+    mux->keepalive_ns = o->keepalive_ns == CEN_OFF ? 0 : o->keepalive_ns ? o->keepalive_ns : CENI_KEEP_ALIVE_S * second_ns;
+    mux->connect_moment = ceni_deadline_moment(ceni_deadline_or(o->connect, cen_in_ns(default_connect_ns)), ceni_clock_now());
+    snprintf(mux->name, sizeof mux->name, "%.*s", CENI_MUX_NAME - 1, o->name ? o->name : mux->address.text);
+    if (o->name) snprintf(mux->label, sizeof mux->label, "%s (%s)", mux->name, mux->address.text);
+    else snprintf(mux->label, sizeof mux->label, "%s", mux->address.text);
+    fill_settings(mux, o);
+    mux->entry = (ceni_entry){.kind = "mux", .name = mux->name, .snapshot = snapshot, .object = mux};
+    ceni_loop_call_init(&mux->begin, ceni_mux_open_begin);
+    ceni_loop_call_init(&mux->found, ceni_mux_open_found);
+    ceni_loop_call_init(&mux->wake, ceni_mux_wake);
+    ceni_loop_call_init(&mux->end, ceni_mux_watch_end);
+    ceni_loop_call_init(&mux->leave, ceni_mux_leave);
+}
+
+/* Makes one that has not begun yet. */
+static cen_status make(const cen_mux_options *o, cen_mux **out, cen_error *error)
+{
+    cen_status status = check_options(o, error);
+    if (status != CEN_OK) return status;
+    cen_mux *mux = ceni_alloc(o->allocator, sizeof *mux, _Alignof(cen_mux));
+    if (!mux) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_open: there is no memory for it");
+    status = ceni_address_parse(&mux->address, o->address, false, "cen_mux_open", error);
+    if (status != CEN_OK) goto undo_memory;
+    status = ceni_address_resolve(&mux->address, true, &mux->endpoints, error);
+    if (status == CEN_ABSENT) mux->endpoints.count = 0; /* a name: somebody must be asked */
+    else if (status != CEN_OK) goto undo_memory;
+    status = ceni_runtime_join(o->runtime, &mux->runtime);
+    if (status != CEN_OK) {
+        ceni_error_set(error, status, 0, "cen_mux_open: no runtime: %s", cen_status_text(status));
+        goto undo_memory;
+    }
+    if ((status = ceni_loop_join(o->loop, &mux->loop, error)) != CEN_OK) goto undo_runtime;
+    fill(mux, o);
+    *out = mux;
+    return CEN_OK;
+
+undo_runtime:
+    ceni_runtime_leave(mux->runtime);
+undo_memory:
+    ceni_free(o->allocator, mux, sizeof *mux, _Alignof(cen_mux));
+    return status;
+}
+
+static void begin(cen_mux *mux, cen_future *opened)
+{
+    ceni_future_begin(opened, withdraw, mux);
+    mux->opened = opened;
+    ceni_directory_join(ceni_directory_process(), &mux->entry);
+    ceni_loop_post(mux->loop, &mux->begin);
+}
+
+cen_status cen_mux_open_later(const cen_mux_options *o, cen_mux **out, cen_future *opened, cen_error *error)
+{
+    if (!out) return refuse(error, "out is NULL");
+    if (!opened) return refuse(error, "opened is NULL");
+    if (!ceni_future_is_fresh(opened))
+        return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_open_later: the future has been promised, or is done");
+    cen_status status = make(o, out, error);
+    if (status == CEN_OK) begin(*out, opened);
+    return status;
+}
+
+bool ceni_mux_wait(cen_mux *mux, cen_future *future, int64_t moment)
+{
+    for (;;) {
+        int64_t until = ceni_runtime_tend(mux->runtime);
+        if (until > moment) until = moment;
+        if (cen_future_wait(future, until == CENI_FOREVER ? CEN_NEVER : cen_at(until)) == CEN_OK) return true;
+        if (ceni_clock_now() >= moment) return false;
+    }
+}
+
+cen_status cen_mux_open(const cen_mux_options *o, cen_mux **out, cen_error *error)
+{
+    cen_future opened;
+    cen_error cause = {.status = CEN_OK};
+    cen_mux *mux = NULL;
+    if (!out) return refuse(error, "out is NULL");
+    cen_status status = make(o, &mux, error);
+    if (!mux) return status;
+    cen_future_init(&opened);
+    opened.error = &cause;
+    bool inside = ceni_loop_is_inside(mux->loop);
+    if (inside) {
+        ceni_error_set(&cause, CEN_MISUSE, 0, "cen_mux_open: the thread of the loop cannot wait for it; use cen_mux_open_later");
+    } else {
+        begin(mux, &opened);
+        ceni_mux_wait(mux, &opened, CENI_FOREVER);
+    }
+    if (cause.status == CEN_OK) {
+        *out = mux;
+        return CEN_OK;
+    }
+    cen_mux_free(mux);
+    if (error) *error = cause;
+    return cause.status;
+}
+
+cen_status cen_mux_ended(cen_mux *mux, cen_future *ended)
+{
+    if (!mux || !ended) return CEN_INVALID;
+    if (!ceni_fork_is(mux->epoch)) return CEN_FORKED;
+    if (!ceni_future_is_fresh(ended)) return CEN_MISUSE;
+    ceni_mux_lock(mux);
+    bool taken = mux->ended != NULL;
+    if (!taken) {
+        ceni_future_begin(ended, withdraw, mux);
+        mux->ended = ended;
+        if (mux->has_ended) ceni_loop_post(mux->loop, &mux->end);
+    }
+    ceni_mux_unlock(mux);
+    return taken ? CEN_MISUSE : CEN_OK;
+}
+
+/* ---- Requests ------------------------------------------------------------------------------------------- */
+
+/* It could never be opened: then nothing can be asked. */
+static cen_status say_why(cen_mux *mux, cen_error *error)
+{
+    cen_error cause = {.status = CEN_LOST};
+    cen_mux_cause(mux, &cause);
+    return ceni_error_set(error, cause.status == CEN_CLOSED ? CEN_CLOSED : CEN_LOST, cause.code, "%s", cause.text);
+}
+
+/* OK: there is an exchange, which says the rest. */
+static cen_status refused(cen_mux *mux, cen_error *error)
+{
+    if (!mux) return ceni_error_set(error, CEN_INVALID, 0, "There is no connection.");
+    if (!ceni_fork_is(mux->epoch)) return ceni_error_set(error, CEN_FORKED, 0, "The connection is the parent's.");
+    uint32_t state = ceni_mux_state(mux);
+    if (state == CENI_MUX_OPEN) return CEN_OK;
+    if (state == CENI_MUX_OPENING) return ceni_error_set(error, CEN_MISUSE, 0, "The connection %s is not open yet.", mux->label);
+    return say_why(mux, error);
+}
+
+/* The loop's thread would wait for what it is itself to read. */
+cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error *error)
+{
+    cen_status status = refused(mux, error);
+    if (status != CEN_OK) return status;
+    if (ceni_loop_is_inside(mux->loop))
+        return ceni_error_set(error, CEN_MISUSE, 0, "the thread of the loop cannot wait for a reply: use cen_mux_ask there");
+    return ceni_exchange_request(&mux->exchange, request, error);
+}
+
+cen_status cen_mux_ask(cen_mux *mux, cen_request *request, cen_error *error)
+{
+    cen_status status = refused(mux, error);
+    return status == CEN_OK ? ceni_exchange_ask(&mux->exchange, request, error) : status;
+}
+
+cen_status cen_mux_ask_all(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked, cen_error *error)
+{
+    cen_status status = refused(mux, error);
+    if (status == CEN_OK) return ceni_exchange_ask_all(&mux->exchange, requests, count, asked, error);
+    if (asked) *asked = 0;
+    return status;
+}

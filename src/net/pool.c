@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A routing pool: its options, the tree, and its life. pool.h says who does the rest.
+ *
+ *     new:   router ▶ tree: registry, connections, each begins to connect ▶ wait for one that is up, if one is needed
+ *     close: the router refuses, and waits for what is in flight ▶ the tree is stopped: connections, registry
+ *     free:  close ▶ supervisors ▶ router, whose last members go ▶ the jobs that free connections ▶ memory
+ *
+ * Order table
+ * tag  site  | operation          | order   | pairs with | carries | breaks if weakened
+ * [P1] close | cas of is_closed   | acq_rel | [P1]       | nothing | two threads close it, and one frees what the other stops
+ *
+ * Tested by tests/unit/net/pool_test.c, pool_fault_test.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "net/pool.h"
+#include "port/deadline.h"
+#include "port/port.h"
+
+enum { DEFAULT_CONNECTIONS = 8, DEFAULT_REROUTES = 2, NUMBERED = 24 };
+static const int64_t default_drain_ns = INT64_C(5000000000), default_close_ns = INT64_C(5000000000);
+static const int64_t default_request_ns = INT64_C(30000000000);
+
+/* ---- Told and waited for ----------------------------------------------------------------------------- */
+
+void ceni_mux_pool_turn_locked(cen_mux_pool *pool)
+{
+    ceni_add_relaxed(&pool->turns, 1); /* the futex's; what it tells of is under the lock; carries nothing */
+    ceni_futex_wake(&pool->turns, UINT32_MAX);
+}
+
+void ceni_mux_pool_await_locked(cen_mux_pool *pool)
+{
+    uint32_t turns = ceni_load_relaxed(&pool->turns); /* changed under the lock, which is held; carries nothing */
+    ceni_mux_pool_unlock(pool);
+    ceni_futex_wait(&pool->turns, turns, ceni_runtime_tend(pool->runtime));
+    ceni_mux_pool_lock(pool);
+}
+
+void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line, const cen_error *error)
+{
+    if (!pool->listener) return;
+    const cen_mux_pool_event event = {.kind = kind,
+                                      .pool = pool,
+                                      .name = line ? line->name : pool->name,
+                                      .address = line ? line->address : NULL,
+                                      .error = error};
+    ceni_rank_expect_none("the listener of a routing pool");
+    int held = ceni_cancel_hold();
+    pool->listener(pool->argument, &event);
+    ceni_cancel_release(held);
+}
+
+/* ---- Options ------------------------------------------------------------------------------------------- */
+
+static cen_status refuse(cen_error *error, const char *what)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_pool_new: %s", what);
+}
+
+static cen_status check_addresses(const cen_mux_pool_options *o, cen_error *error)
+{
+    if (o->address && o->addresses) return refuse(error, "options.address and options.addresses are both set");
+    if (!o->address && (!o->addresses || o->address_count == 0)) return refuse(error, "options has no address");
+    for (size_t i = 0; o->addresses && i < o->address_count; i++)
+        if (!o->addresses[i]) return refuse(error, "one of options.addresses is NULL");
+    return CEN_OK;
+}
+
+static cen_status check_options(const cen_mux_pool_options *o, cen_error *error)
+{
+    if (!o) return refuse(error, "options is NULL");
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_pool_new: options.size is %zu, not %zu; fill options with CEN_MUX_POOL_OPTIONS", o->size,
+                              sizeof *o);
+    if (o->mux.size && o->mux.size != sizeof o->mux) return refuse(error, "options.mux was not filled with CEN_MUX_OPTIONS");
+    if (o->connections > CENI_MUX_POOL_MOST) return refuse(error, "options.connections is more than 65536");
+    if ((unsigned)o->at_start > CEN_AT_START_EMPTY) return refuse(error, "options.at_start is no such choice");
+    if (o->reroutes < CEN_OFF) return refuse(error, "options.reroutes is negative, and not CEN_OFF");
+    if (o->drain_ns < CEN_OFF) return refuse(error, "options.drain_ns is negative, and not CEN_OFF");
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
+        return refuse(error, "options.allocator lacks alloc or free");
+    for (uint32_t i = 0, count = o->connections ? o->connections : DEFAULT_CONNECTIONS; o->names && i < count; i++)
+        if (!o->names[i]) return refuse(error, "one of options.names is NULL");
+    return check_addresses(o, error);
+}
+
+static const char *address_at(const cen_mux_pool_options *o, uint32_t i)
+{
+    return o->address ? o->address : o->addresses[i % o->address_count];
+}
+
+/* Copies of names and addresses, for each line its own, in one piece of memory. */
+static cen_status make_lines(cen_mux_pool *pool, const cen_mux_pool_options *o)
+{
+    size_t size = 0;
+    for (uint32_t i = 0; i < pool->count; i++)
+        size += strlen(address_at(o, i)) + 1 + (o->names ? strlen(o->names[i]) + 1 : NUMBERED);
+    pool->lines = ceni_alloc(pool->allocator, pool->count * sizeof *pool->lines, _Alignof(ceni_mux_line));
+    pool->texts = ceni_alloc(pool->allocator, size, 1);
+    pool->texts_size = size;
+    if (!pool->lines || !pool->texts) return CEN_NO_MEMORY;
+    char *at = pool->texts;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        ceni_mux_line *line = &pool->lines[i];
+        size_t room = o->names ? strlen(o->names[i]) + 1 : NUMBERED, length = strlen(address_at(o, i)) + 1;
+        line->pool = pool;
+        line->name = at;
+        if (o->names) memcpy(at, o->names[i], room);
+        else snprintf(at, room, "connection %u", i + 1);
+        at += room;
+        line->address = memcpy(at, address_at(o, i), length);
+        at += length;
+    }
+    return CEN_OK;
+}
+
+static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
+{
+    pool->epoch = ceni_fork_epoch();
+    pool->given_runtime = o->runtime;
+    pool->executor = cen_runtime_executor(o->runtime);
+    pool->mux = o->mux;
+    pool->mux.size = sizeof pool->mux;
+    pool->mux.loop = o->loop;
+    pool->mux.runtime = o->runtime;
+    pool->mux.allocator = o->allocator;
+    pool->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
+    pool->request_deadline = ceni_deadline_or(o->mux.request, cen_in_ns(default_request_ns));
+    pool->reroutes = o->reroutes == 0 ? DEFAULT_REROUTES : o->reroutes == CEN_OFF ? 0 : o->reroutes;
+    pool->drain_ns = o->drain_ns == 0 ? default_drain_ns : o->drain_ns == CEN_OFF ? 0 : o->drain_ns;
+    pool->keep_lost = o->keep_lost;
+    pool->is_manual = ceni_runtime_is_manual(pool->runtime);
+    pool->listener = o->listener;
+    pool->argument = o->argument;
+    snprintf(pool->name, sizeof pool->name, "%s", o->name ? o->name : "mux pool");
+    pool->entry = (ceni_entry){.kind = "mux_pool", .name = pool->name, .snapshot = ceni_mux_pool_snapshot, .object = pool};
+    ceni_list_init(&pool->all);
+}
+
+/* ---- The tree --------------------------------------------------------------------------------------------- */
+
+/* The connections' supervisor gives up: so does all of the pool. */
+static void hear_connections(void *argument, const cen_supervisor_event *event)
+{
+    cen_mux_pool *pool = argument;
+    if (event->kind != CEN_SUPERVISOR_GAVE_UP) return;
+    ceni_mux_pool_lock(pool);
+    pool->gave_up = true;
+    if (event->error) pool->why = *event->error;
+    cen_supervisor *root = pool->root;
+    ceni_mux_pool_turn_locked(pool);
+    ceni_mux_pool_unlock(pool);
+    if (root) cen_supervisor_stop_soon(root);
+}
+
+static void hear_root(void *argument, const cen_supervisor_event *event)
+{
+    cen_mux_pool *pool = argument;
+    if (event->kind != CEN_SUPERVISOR_OVER) return;
+    ceni_mux_pool_lock(pool);
+    bool gave_up = pool->gave_up;
+    cen_error why = pool->why;
+    ceni_mux_pool_unlock(pool);
+    if (!gave_up) return;
+    cen_router_close(pool->router, CEN_NOW, NULL);
+    ceni_mux_pool_tell(pool, CEN_MUX_POOL_GAVE_UP, NULL, &why);
+}
+
+static cen_status make_connections(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)
+{
+    size_t bytes = pool->count * sizeof(cen_child_options);
+    cen_child_options *children = ceni_alloc(pool->allocator, bytes, _Alignof(cen_child_options));
+    if (!children) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: there is no memory for it");
+    for (uint32_t i = 0; i < pool->count; i++)
+        children[i] = (cen_child_options)CEN_CHILD_OPTIONS(.name = pool->lines[i].name, .argument = &pool->lines[i],
+                                                           .start = ceni_line_start, .stop = ceni_line_stop,
+                                                           .shutdown_ns = CEN_OFF);
+    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(
+        .name = "connections", .supervision = CEN_ONE_FOR_ONE, .children = children, .child_count = pool->count,
+        .max_restarts = o->max_restarts ? o->max_restarts : CEN_OFF, .window_ns = o->window_ns, .backoff_ns = o->backoff_ns,
+        .backoff_max_ns = o->backoff_max_ns, .calm_ns = o->calm_ns, .stop_together = true, .nested = true,
+        .listener = hear_connections, .argument = pool, .runtime = o->runtime, .allocator = o->allocator);
+    cen_status status = cen_supervisor_new(&options, &pool->connections, error);
+    ceni_free(pool->allocator, children, bytes, _Alignof(cen_child_options));
+    return status;
+}
+
+static cen_status make_root(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)
+{
+    cen_child_options children[] = {
+        CEN_CHILD_OPTIONS(.name = "registry", .argument = pool, .start = ceni_registry_child_start,
+                          .stop = ceni_registry_child_stop, .stops_at_once = true, .shutdown_ns = CEN_OFF),
+        cen_supervisor_child(pool->connections),
+    };
+    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(
+        .name = pool->name, .supervision = CEN_REST_FOR_ONE, .children = children, .child_count = 2, .max_restarts = CEN_OFF,
+        .backoff_ns = o->backoff_ns, .backoff_max_ns = o->backoff_max_ns, .calm_ns = o->calm_ns, .listener = hear_root,
+        .argument = pool, .runtime = o->runtime, .allocator = o->allocator);
+    cen_supervisor *root;
+    cen_status status = cen_supervisor_new(&options, &root, error);
+    if (status != CEN_OK) return status;
+    ceni_mux_pool_lock(pool);
+    pool->root = root;
+    bool gave_up = pool->gave_up; /* before it could be told to whom */
+    ceni_mux_pool_unlock(pool);
+    if (gave_up) cen_supervisor_stop_soon(root);
+    return CEN_OK;
+}
+
+static cen_status make_router(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)
+{
+    cen_router_options options = CEN_ROUTER_OPTIONS(.name = pool->name, .strategy = o->strategy, .target = o->target, .max = o->max,
+                                                    .backlog = o->backlog, .deadline = o->deadline, .runtime = o->runtime,
+                                                    .allocator = o->allocator);
+    return cen_router_new(&options, &pool->router, error);
+}
+
+/* ---- New ---------------------------------------------------------------------------------------------------- */
+
+/* Frees what there is of it: nothing is in the tree any more. */
+static void release(cen_mux_pool *pool)
+{
+    cen_supervisor_free(pool->root);
+    cen_supervisor_free(pool->connections);
+    cen_router_free(pool->router);
+    ceni_mux_pool_lock(pool);
+    while (pool->links > 0) ceni_mux_pool_await_locked(pool); /* P4 */
+    ceni_mux_pool_unlock(pool);
+    cen_runtime *runtime = pool->runtime;
+    cen_loop *loop = pool->loop;
+    const cen_allocator *allocator = pool->allocator;
+    ceni_free(allocator, pool->texts, pool->texts_size, 1);
+    ceni_free(allocator, pool->lines, pool->count * sizeof *pool->lines, _Alignof(ceni_mux_line));
+    ceni_free(allocator, pool, sizeof *pool, _Alignof(cen_mux_pool));
+    if (loop) ceni_loop_leave(loop);
+    if (runtime) ceni_runtime_leave(runtime);
+}
+
+/* Everything but the connections. */
+static cen_status prepare(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)
+{
+    pool->allocator = o->allocator;
+    pool->count = o->connections ? o->connections : DEFAULT_CONNECTIONS;
+    cen_status status = ceni_runtime_join(o->runtime, &pool->runtime);
+    if (status != CEN_OK) {
+        pool->runtime = NULL;
+        return ceni_error_set(error, status, 0, "cen_mux_pool_new: no runtime: %s", cen_status_text(status));
+    }
+    if ((status = ceni_loop_join(o->loop, &pool->loop, error)) != CEN_OK) {
+        pool->loop = NULL;
+        return status;
+    }
+    if (ceni_loop_is_inside(pool->loop))
+        return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_pool_new: the loop's own thread cannot wait");
+    fill(pool, o);
+    status = make_lines(pool, o);
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_mux_pool_new: there is no memory for it");
+    if ((status = make_router(pool, o, error)) != CEN_OK) return status;
+    return make_connections(pool, o, error);
+}
+
+/* Until one connection is up, or each has been tried in vain. */
+static cen_status await_one(cen_mux_pool *pool, cen_error *error)
+{
+    ceni_mux_pool_lock(pool);
+    while (!pool->was_up && pool->tried < pool->count && !pool->gave_up) ceni_mux_pool_await_locked(pool);
+    bool any = pool->was_up;
+    cen_error why = pool->last;
+    ceni_mux_pool_unlock(pool);
+    if (any) return CEN_OK;
+    if (error) *error = why;
+    return why.status != CEN_OK ? why.status : CEN_LOST;
+}
+
+static void stop_tree(cen_mux_pool *pool)
+{
+    ceni_mux_pool_lock(pool);
+    pool->hurry = true;
+    ceni_mux_pool_unlock(pool);
+    cen_supervisor_stop(pool->root, CEN_NEVER, NULL);
+}
+
+cen_status cen_mux_pool_new(const cen_mux_pool_options *o, cen_mux_pool **out, cen_error *error)
+{
+    if (!out) return refuse(error, "out is NULL");
+    cen_status status = check_options(o, error);
+    if (status != CEN_OK) return status;
+    cen_mux_pool *pool = ceni_alloc(o->allocator, sizeof *pool, _Alignof(cen_mux_pool));
+    if (!pool) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: there is no memory for it");
+    status = prepare(pool, o, error);
+    if (status == CEN_OK) status = make_root(pool, o, error);
+    if (status == CEN_OK && o->at_start == CEN_AT_START_NEED_ONE) {
+        status = await_one(pool, error);
+        if (status != CEN_OK) stop_tree(pool);
+    }
+    if (status != CEN_OK) {
+        release(pool);
+        return status;
+    }
+    ceni_directory_join(ceni_directory_process(), &pool->entry);
+    *out = pool;
+    return CEN_OK;
+}
+
+/* ---- The end ---------------------------------------------------------------------------------------------------- */
+
+static bool close_first(cen_mux_pool *pool)
+{
+    uint32_t open = 0;
+    return ceni_cas_acq_rel(&pool->is_closed, &open, 1u); /* [P1] */
+}
+
+cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux_pool_report *report)
+{
+    cen_router_report routes = {.left = 0};
+    if (!pool) return CEN_INVALID;
+    if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
+    if (ceni_loop_is_inside(pool->loop)) return CEN_MISUSE;
+    if (!close_first(pool)) return CEN_CLOSED;
+    cen_status status = cen_router_close(pool->router, ceni_deadline_or(deadline, cen_in_ns(default_close_ns)), &routes);
+    stop_tree(pool);
+    if (report) *report = (cen_mux_pool_report){.left = routes.left, .waited = routes.waited};
+    return status;
+}
+
+cen_status cen_mux_pool_free(cen_mux_pool *pool)
+{
+    if (!pool) return CEN_OK;
+    if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
+    cen_status status = cen_mux_pool_close(pool, CEN_NOW, NULL);
+    if (status == CEN_MISUSE) return status;
+    ceni_directory_leave(ceni_directory_process(), &pool->entry);
+    release(pool);
+    return CEN_OK;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection of a routing pool, from its start to its last use. The states and invariants are in pool.h.
+ *
+ *     start ▶ open_later ─loop▶ opened ▶ register ▶ (the router follows) member ▶ requests
+ *     lost ─loop▶ the owner ends ▶ the member leaves the set ▶ the child's death is told ▶ its supervisor starts it again
+ *     last route done ▶ gone ▶ a job frees the connection
+ *
+ * A connection is opened and its end is told on the loop's thread, so of one link these never meet; stop comes on
+ * any helper at any time.
+ *
+ * Order table
+ * tag  site  | operation        | order   | pairs with      | carries                   | breaks if weakened
+ * [L1] left  | store of lost    | release | [L2]            | the set without the member | nothing but a count: `stale` would not be exact
+ * [L2] left  | add to losses    | acq_rel | A1 in pool_ask.c | the same                  | the same
+ * [L3] registry starts | store of registry | release | K1 in pool_look.c | the registry | the program looks at one half made
+ *
+ * Tested by tests/unit/net/pool_test.c, pool_fault_test.c, tests/stress/mux_pool_stress.c.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "net/pool.h"
+
+#define LINK_OF(pointer, field) CENI_LIST_ENTRY(pointer, ceni_mux_link, field)
+
+/* ---- Letting go ---------------------------------------------------------------------------------- */
+
+static void release(ceni_mux_link *link)
+{
+    ceni_free(link->pool->allocator, link, sizeof *link, _Alignof(ceni_mux_link));
+}
+
+/* Nobody uses it any more, and this thread is inside none of its calls. */
+static void let_go(cen_job *job)
+{
+    ceni_mux_link *link = LINK_OF(job, job);
+    cen_mux_pool *pool = link->pool;
+    ceni_mux_pool_lock(pool);
+    ceni_list_remove(&link->in_all); /* before its address can be another's */
+    ceni_mux_pool_unlock(pool);
+    cen_mux_free(link->mux);
+    cen_owner_drop(link->owner);
+    release(link);
+    ceni_mux_pool_lock(pool);
+    pool->links--;
+    ceni_mux_pool_turn_locked(pool);
+    ceni_mux_pool_unlock(pool); /* P4: the pool may be gone */
+}
+
+static void drop_and_unlock(ceni_mux_link *link)
+{
+    cen_mux_pool *pool = link->pool;
+    bool last = --link->hands == 0;
+    ceni_mux_pool_unlock(pool);
+    if (last) pool->executor->post(pool->executor, &link->job);
+}
+
+static void drop(ceni_mux_link *link)
+{
+    ceni_mux_pool_lock(link->pool);
+    drop_and_unlock(link);
+}
+
+/* ---- In and out of the set ------------------------------------------------------------------------- */
+
+/* P3 */
+static void leave_set(ceni_mux_link *link)
+{
+    ceni_mux_pool_lock(link->pool);
+    bool first = !link->has_left;
+    link->has_left = true;
+    ceni_mux_pool_unlock(link->pool);
+    if (first) cen_owner_end(link->owner);
+}
+
+static void note_lost_locked(ceni_mux_link *link)
+{
+    uint64_t number = ceni_add_relaxed(&link->pool->losses, 0) + 1; /* changed under the lock, which is held; carries nothing */
+    bool first = ceni_load_relaxed(&link->lost) == 0;               /* the same; carries nothing */
+    if (first) ceni_store_release(&link->lost, number);             /* [L1] */
+    if (first) ceni_add_acq_rel(&link->pool->losses, 1);            /* [L2] */
+}
+
+static void end_membership(ceni_mux_link *link)
+{
+    ceni_mux_pool_lock(link->pool);
+    note_lost_locked(link);
+    link->is_member = false;
+    ceni_mux_pool_turn_locked(link->pool);
+    ceni_mux_pool_unlock(link->pool);
+}
+
+static ceni_mux_link *link_of_mux(cen_mux_pool *pool, const cen_mux *mux)
+{
+    ceni_mux_link *found = NULL;
+    ceni_mux_pool_lock(pool);
+    for (ceni_list *at = pool->all.next; at != &pool->all && !found; at = at->next)
+        if (LINK_OF(at, in_all)->mux == mux) found = LINK_OF(at, in_all);
+    ceni_mux_pool_unlock(pool);
+    return found;
+}
+
+static void member_gone(void *link)
+{
+    drop(link);
+}
+
+/* No reader of the registry can see it any more. */
+static void entry_gone(void *argument, void *mux)
+{
+    drop(link_of_mux(argument, mux));
+}
+
+static void describe(void *argument, const cen_registered *entry, cen_member_options *member)
+{
+    ceni_mux_link *link = link_of_mux(argument, entry->value);
+    member->value = link;
+    member->name = link->line->name;
+    member->gone = member_gone;
+}
+
+/* From now on requests find it, unless it is over already. */
+static void member_joined(void *argument, void *value)
+{
+    cen_mux_pool *pool = argument;
+    ceni_mux_link *link = value;
+    ceni_mux_pool_lock(pool);
+    if (link->state == CENI_LINK_OPENING) {
+        link->state = CENI_LINK_OPEN;
+        pool->connecting--;
+        pool->up++;
+        pool->was_up = true;
+        ceni_mux_pool_turn_locked(pool);
+    }
+    ceni_mux_pool_unlock(pool);
+}
+
+static void member_left(void *argument, void *value)
+{
+    (void)argument;
+    end_membership(value);
+}
+
+/* It cannot be in the set, and nobody would ever use it: it is closed, and will be opened again. */
+static void refuse_link(ceni_mux_link *link, const cen_error *why)
+{
+    ceni_mux_pool_lock(link->pool);
+    link->line->error = *why;
+    ceni_mux_pool_unlock(link->pool);
+    cen_mux_close(link->mux, CEN_NOW, NULL);
+}
+
+static void member_refused(void *argument, const cen_registered *entry, const cen_error *why)
+{
+    ceni_mux_link *link = link_of_mux(argument, entry->value);
+    end_membership(link);
+    refuse_link(link, why);
+    drop(link);
+}
+
+/* Whether it is in the set, or will be in a moment. */
+static cen_status enter_set(ceni_mux_link *link, cen_error *error)
+{
+    cen_mux_pool *pool = link->pool;
+    ceni_mux_pool_lock(pool);
+    link->hands += 2;
+    link->is_member = true;
+    ceni_list_push_back(&pool->all, &link->in_all);
+    ceni_mux_pool_unlock(pool);
+    cen_registry *registry = ceni_load_relaxed(&pool->registry); /* it was there before this child was started; carries nothing */
+    cen_status status = cen_registry_register(registry, cen_key_text("up"), link->mux, link->owner, NULL, error);
+    if (status == CEN_OK) return CEN_OK;
+    end_membership(link);
+    ceni_mux_pool_lock(pool);
+    link->hands--;
+    drop_and_unlock(link);
+    return status;
+}
+
+/* ---- On the loop's thread ---------------------------------------------------------------------------- */
+
+/* Takes the line's last lost connection out of the set, if it was left there. */
+static void forget_kept(ceni_mux_line *line)
+{
+    ceni_mux_pool_lock(line->pool);
+    ceni_mux_link *kept = line->kept;
+    line->kept = NULL;
+    ceni_mux_pool_unlock(line->pool);
+    if (!kept) return;
+    leave_set(kept);
+    drop(kept);
+}
+
+/* It is over: its child is told, and the hand of its life dropped. `why` NULL: it was to end. */
+static void finish(ceni_mux_link *link, const cen_error *why)
+{
+    cen_mux_pool *pool = link->pool;
+    ceni_mux_line *line = link->line;
+    cen_child child = link->child;
+    ceni_mux_pool_lock(pool);
+    if (link->state == CENI_LINK_OPEN) pool->up--;
+    else pool->connecting--;
+    link->state = CENI_LINK_OVER;
+    if (line->link == link) line->link = NULL;
+    if (why) line->error = pool->last = *why;
+    if (why && link->is_connected) pool->lost++;
+    if (why && !link->is_connected) pool->failed_opens++;
+    if (!line->was_tried) pool->tried++;
+    line->was_tried = true;
+    ceni_mux_pool_turn_locked(pool);
+    ceni_mux_pool_unlock(pool);
+    if (link->is_told) ceni_mux_pool_tell(pool, CEN_MUX_POOL_DOWN, line, why);
+    else if (why) ceni_mux_pool_tell(pool, CEN_MUX_POOL_FAILED, line, why);
+    cen_child_ended(child, why);
+    drop(link);
+}
+
+static bool is_stopping(ceni_mux_link *link)
+{
+    ceni_mux_pool_lock(link->pool);
+    bool stopping = link->is_stopping;
+    ceni_mux_pool_unlock(link->pool);
+    return stopping;
+}
+
+/* Closed by this side, or lost. */
+static void ended(cen_future *future)
+{
+    ceni_mux_link *link = future->user;
+    bool is_lost = future->status != CEN_OK || !is_stopping(link);
+    if (future->status == CEN_OK && is_lost) { /* it could not become a member */
+        ceni_mux_pool_lock(link->pool);
+        link->cause = link->line->error;
+        ceni_mux_pool_unlock(link->pool);
+    }
+    if (is_lost && (link->pool->keep_lost || ceni_planted(mux_pool_forgets_to_leave))) {
+        ceni_mux_pool_lock(link->pool);
+        note_lost_locked(link);
+        link->hands++;
+        link->line->kept = link;
+        ceni_mux_pool_unlock(link->pool);
+    } else {
+        leave_set(link);
+    }
+    finish(link, is_lost ? &link->cause : NULL);
+}
+
+static void open_link(ceni_mux_link *link)
+{
+    cen_mux_pool *pool = link->pool;
+    ceni_mux_pool_lock(pool);
+    link->is_connected = true;
+    pool->opened++;
+    ceni_mux_pool_unlock(pool);
+    cen_future_init(&link->ended);
+    link->ended.user = link;
+    link->ended.error = &link->cause;
+    cen_future_then(&link->ended, cen_inline(), ended);
+    /* Its end is told on this thread, and so not before it was asked for. */
+    cen_error error;
+    cen_status status = enter_set(link, &error);
+    forget_kept(link->line);
+    link->is_told = status == CEN_OK;
+    if (link->is_told) ceni_mux_pool_tell(pool, CEN_MUX_POOL_UP, link->line, NULL);
+    else refuse_link(link, &error);
+    cen_mux_ended(link->mux, &link->ended);
+}
+
+static void opened(cen_future *future)
+{
+    ceni_mux_link *link = future->user;
+    if (future->status == CEN_OK) {
+        open_link(link);
+        return;
+    }
+    bool asked = is_stopping(link);
+    leave_set(link);
+    finish(link, asked ? NULL : &link->cause);
+}
+
+/* ---- The child of a connection ------------------------------------------------------------------------- */
+
+static ceni_mux_link *make_link(ceni_mux_line *line, cen_child child, cen_error *error)
+{
+    cen_mux_pool *pool = line->pool;
+    ceni_mux_link *link = ceni_alloc(pool->allocator, sizeof *link, _Alignof(ceni_mux_link));
+    if (!link) {
+        ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for %s of %s", line->name, pool->name);
+        return NULL;
+    }
+    cen_owner_options options = CEN_OWNER_OPTIONS(.name = line->name, .allocator = pool->allocator);
+    if (cen_owner_new(&options, &link->owner, error) != CEN_OK) {
+        ceni_free(pool->allocator, link, sizeof *link, _Alignof(ceni_mux_link));
+        return NULL;
+    }
+    cen_owner_hold(link->owner);
+    link->pool = pool;
+    link->line = line;
+    link->child = child;
+    link->hands = 1;
+    ceni_list_init(&link->in_all);
+    link->job.run = let_go;
+    cen_future_init(&link->opened);
+    link->opened.user = link;
+    link->opened.error = &link->cause;
+    cen_future_then(&link->opened, cen_inline(), opened);
+    return link;
+}
+
+static void count_in(ceni_mux_link *link)
+{
+    cen_mux_pool *pool = link->pool;
+    ceni_mux_pool_lock(pool);
+    pool->links++;
+    pool->connecting++;
+    link->line->link = link;
+    ceni_mux_pool_unlock(pool);
+}
+
+/* Nothing was begun. */
+static void count_out(ceni_mux_link *link)
+{
+    cen_mux_pool *pool = link->pool;
+    ceni_mux_pool_lock(pool);
+    pool->links--;
+    pool->connecting--;
+    link->line->link = NULL;
+    ceni_mux_pool_unlock(pool);
+}
+
+static void note_failed_start(ceni_mux_line *line, const cen_error *why)
+{
+    cen_mux_pool *pool = line->pool;
+    ceni_mux_pool_lock(pool);
+    line->error = pool->last = *why;
+    pool->failed_opens++;
+    if (!line->was_tried) pool->tried++;
+    line->was_tried = true;
+    ceni_mux_pool_turn_locked(pool);
+    ceni_mux_pool_unlock(pool);
+}
+
+cen_status ceni_line_start(void *argument, cen_child child, cen_error *error)
+{
+    ceni_mux_line *line = argument;
+    cen_mux_pool *pool = line->pool;
+    ceni_mux_link *link = make_link(line, child, error);
+    if (!link) {
+        note_failed_start(line, error);
+        return error->status;
+    }
+    cen_mux_options options = pool->mux;
+    options.name = line->name;
+    options.address = line->address;
+    count_in(link);
+    cen_status status = cen_mux_open_later(&options, &link->mux, &link->opened, error); /* the link may be gone when it returns */
+    if (status == CEN_OK) return CEN_OK;
+    count_out(link);
+    cen_owner_end(link->owner);
+    cen_owner_drop(link->owner);
+    release(link);
+    note_failed_start(line, error);
+    return status;
+}
+
+void ceni_line_stop(void *argument, cen_child child)
+{
+    ceni_mux_line *line = argument;
+    cen_mux_pool *pool = line->pool;
+    (void)child; /* it is started again only after this has returned: a link that is there is the child's */
+    forget_kept(line);
+    ceni_mux_pool_lock(pool);
+    ceni_mux_link *link = line->link;
+    if (!link) {
+        ceni_mux_pool_unlock(pool);
+        return; /* its end has been told, or is just being */
+    }
+    link->hands++;
+    link->is_stopping = true;
+    bool waits = !pool->hurry && !pool->is_manual && pool->drain_ns > 0;
+    ceni_mux_pool_unlock(pool);
+    leave_set(link);
+    /* The registry may tell later that it left. Until then requests would come, only to be refused and routed again. */
+    ceni_mux_pool_lock(pool);
+    while (link->is_member) ceni_mux_pool_await_locked(pool);
+    ceni_mux_pool_unlock(pool);
+    cen_mux_close(link->mux, waits ? cen_in_ns(pool->drain_ns) : CEN_NOW, NULL);
+    drop(link);
+}
+
+/* ---- The child that is the registry ---------------------------------------------------------------------- */
+
+/* P5 */
+static void end_registry(cen_mux_pool *pool)
+{
+    cen_registry *registry = ceni_load_relaxed(&pool->registry); /* one start or stop at a time; carries nothing */
+    for (uint32_t i = 0; i < pool->count; i++) forget_kept(&pool->lines[i]);
+    if (!registry) return;
+    ceni_store_relaxed(&pool->registry, NULL); /* whoever has it uses it in haste, or not at all; carries nothing */
+    cen_router_unfollow(pool->following);
+    cen_registry_free(registry);
+}
+
+cen_status ceni_registry_child_start(void *argument, cen_child child, cen_error *error)
+{
+    cen_mux_pool *pool = argument;
+    (void)child;
+    end_registry(pool); /* of the start before, if that has died */
+    cen_registry *registry;
+    cen_registry_options options = CEN_REGISTRY_OPTIONS(.name = pool->name, .kind = CEN_DUPLICATE, .release = entry_gone,
+                                                        .argument = pool, .runtime = pool->given_runtime,
+                                                        .allocator = pool->allocator);
+    cen_status status = cen_registry_new(&options, &registry, error);
+    if (status != CEN_OK) return status;
+    cen_follow_options follow = CEN_FOLLOW_OPTIONS(.describe = describe, .refused = member_refused, .joined = member_joined,
+                                                   .left = member_left, .argument = pool);
+    status = cen_router_follow(pool->router, registry, cen_key_text("up"), &follow, &pool->following, error);
+    if (status != CEN_OK) {
+        cen_registry_free(registry);
+        return status;
+    }
+    ceni_add_relaxed(&pool->registry_starts, 1); /* a number by itself; carries nothing */
+    ceni_store_release(&pool->registry, registry); /* [L3] */
+    return CEN_OK;
+}
+
+void ceni_registry_child_stop(void *argument, cen_child child)
+{
+    (void)child;
+    end_registry(argument);
+}

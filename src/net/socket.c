@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sockets, as the rest of the room wants them.
+ *
+ * A socket stays in non-blocking mode for its whole life, so that any thread may
+ * send and receive on it beside the loop. To wait for one is ppoll: its moment is
+ * exact to the nanosecond, where a receive timeout is rounded to the system's tick.
+ *
+ * Tested by tests/unit/net/socket_test.c.
+ */
+#include "net/socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/plant.h"
+#include "port/port.h"
+
+static bool is_path(const ceni_endpoint *endpoint)
+{
+    return endpoint->at.ss_family == AF_UNIX;
+}
+
+/* The answer may come in the same segment as the next request: waiting to fill
+ * one would hold both up. A Unix socket has no such option. */
+static void send_at_once(int fd)
+{
+    int yes = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+int ceni_socket_new(const ceni_endpoint *endpoint)
+{
+    int fd = socket(endpoint->at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && !is_path(endpoint)) send_at_once(fd);
+    return fd;
+}
+
+/* Interrupted by a signal it goes on all the same; a second call would only say that it does. */
+int ceni_socket_connect(int fd, const ceni_endpoint *endpoint)
+{
+    int held = ceni_cancel_hold();
+    int result = connect(fd, (const struct sockaddr *)&endpoint->at, endpoint->size);
+    if (result != 0 && errno == EINTR) errno = EINPROGRESS;
+    ceni_cancel_release(held);
+    return result;
+}
+
+int ceni_socket_error(int fd)
+{
+    int code = 0;
+    socklen_t size = sizeof code;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno;
+}
+
+bool ceni_socket_is_itself(int fd)
+{
+    struct sockaddr_storage here = {0}, there = {0};
+    socklen_t here_size = sizeof here, there_size = sizeof there;
+    return getsockname(fd, (struct sockaddr *)&here, &here_size) == 0 &&
+           getpeername(fd, (struct sockaddr *)&there, &there_size) == 0 && here.ss_family != AF_UNIX &&
+           here_size == there_size && memcmp(&here, &there, here_size) == 0;
+}
+
+static void set_number(int fd, int level, int name, int64_t number)
+{
+    int value = number > INT32_MAX ? INT32_MAX : (int)number;
+    setsockopt(fd, level, name, &value, sizeof value);
+}
+
+/* Refused settings are left: without them the other side's silent end is only noticed later. A Unix socket needs none
+ * of this, and takes no notice. */
+void ceni_socket_keep_alive(int fd, int64_t ns)
+{
+    enum { QUESTIONS = 3 };
+    if (ns <= 0) return;
+    int64_t s = (ns + 999999999) / 1000000000, pause = (s + QUESTIONS - 1) / QUESTIONS;
+    set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, s);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, pause);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, QUESTIONS);
+    set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (s + pause * QUESTIONS) * 1000); /* what was sent and not acknowledged */
+    set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+/* ---- The other side -------------------------------------------------------------------------- */
+
+/* Of a server that was killed the file is left: then nobody answers there, and it may be replaced. */
+static void remove_left_file(const ceni_endpoint *endpoint)
+{
+    const struct sockaddr_un *path = (const struct sockaddr_un *)(const void *)&endpoint->at;
+    struct stat found;
+    if (lstat(path->sun_path, &found) != 0 || !S_ISSOCK(found.st_mode)) return;
+    int fd = ceni_socket_new(endpoint);
+    if (fd < 0) return;
+    if (ceni_socket_connect(fd, endpoint) != 0 && errno == ECONNREFUSED) unlink(path->sun_path);
+    ceni_socket_close(fd);
+}
+
+int ceni_socket_listen(const ceni_endpoint *endpoint, int backlog)
+{
+    int yes = 1;
+    if (is_path(endpoint)) remove_left_file(endpoint);
+    int fd = ceni_socket_new(endpoint);
+    if (fd < 0) return -1;
+    if (!is_path(endpoint)) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(fd, (const struct sockaddr *)&endpoint->at, endpoint->size) == 0 && listen(fd, backlog) == 0) return fd;
+    int code = errno;
+    ceni_socket_close(fd);
+    errno = code;
+    return -1;
+}
+
+int ceni_socket_accept(int fd)
+{
+    int held = ceni_cancel_hold();
+    struct sockaddr_storage peer = {0};
+    socklen_t size = sizeof peer;
+    int taken = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (taken >= 0 && peer.ss_family != AF_UNIX) send_at_once(taken);
+    ceni_cancel_release(held);
+    return taken;
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+ssize_t ceni_socket_send(int fd, const void *bytes, size_t size)
+{
+    int held = ceni_cancel_hold();
+    ssize_t sent;
+    do sent = send(fd, bytes, size, (ceni_planted(net_write_raises_a_signal) ? 0 : MSG_NOSIGNAL) | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    ceni_cancel_release(held);
+    return sent;
+}
+
+ssize_t ceni_socket_send_parts(int fd, struct iovec *parts, size_t count)
+{
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+    int held = ceni_cancel_hold();
+    ssize_t sent;
+    do sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    ceni_cancel_release(held);
+    return sent;
+}
+
+ssize_t ceni_socket_receive(int fd, void *bytes, size_t room)
+{
+    int held = ceni_cancel_hold();
+    ssize_t got;
+    do got = recv(fd, bytes, room, MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    ceni_cancel_release(held);
+    return got;
+}
+
+bool ceni_socket_wait(int fd, int64_t moment)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    struct timespec left = {0}, *limit = NULL;
+    if (moment != CENI_FOREVER) {
+        int64_t ns = moment - ceni_clock_now();
+        if (ns < 0) ns = 0;
+        left = (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+        limit = &left;
+    }
+    int held = ceni_cancel_hold();
+    int ready = ppoll(&one, 1, limit, NULL);
+    ceni_cancel_release(held);
+    return ready != 0;
+}
+
+void ceni_socket_shut(int fd)
+{
+    if (!ceni_planted(net_ends_without_a_word)) shutdown(fd, SHUT_RDWR);
+}
+
+void ceni_socket_close(int fd)
+{
+    int held = ceni_cancel_hold();
+    close(fd);
+    ceni_cancel_release(held);
+}
