@@ -40,6 +40,11 @@ put src/LAYERS <<-'END'
 	END
 rejects "check-layers rejects rooms that stand on one another" "stand on one another" "$tools/check-layers" "$tree"
 
+layered_tree
+put src/sync/queue.c <<<'#include <urcu/urcu-bp.h>'
+rejects "check-layers rejects another room than the seam that includes a foreign library" "is included by src/rcu alone" \
+    "$tools/check-layers" "$tree"
+
 # The symbols: a library of two objects, as CMake would leave them.
 built_tree() {
     layered_tree
@@ -77,3 +82,46 @@ rejects "check-layers rejects a private call along an edge for public ones" "syn
 put src/sync/queue.c <<<'#include "base/list.h"'
 rejects "check-layers rejects a private include along an edge for public ones" "sync may not include base" \
     "$tools/check-layers" "$tree"
+
+# Two libraries, as CMake would leave them: rcu in libcenote-route, over base in libcenote.
+# two_built "rcu's source" "folder for its objects" [linker option...]
+two_built() {
+    built_tree 'int cen_low(void) { return 1; }' 'int cen_high(void) { return 2; }' -Wl,-soname,libcenote.so.0
+    put src/LAYERS <<-'END'
+	base  libcenote        -
+	port  libcenote        base
+	sync  libcenote        port base
+	rcu   libcenote-route  base
+	END
+    put src/cenote.symbols <<<cen_low
+    put src/cenote-route.symbols <<<cen_read
+    local objects=$tree/build/CMakeFiles/$2-objects.dir/src/rcu upper=$tree/build/CMakeFiles/cenote-route-objects.dir/src/rcu
+    mkdir -p "$objects" "$upper"
+    printf '%s\n' 'int ceni_other;' | gcc -fPIC -x c -c -o "$upper/other.c.o" -
+    printf '%s\n' "$1" | gcc -fPIC -x c -c -o "$objects/read.c.o" -
+    gcc -shared -o "$tree/build/libcenote-route.so" "$objects"/*.o "$tree/build/libcenote.so" "${@:3}"
+}
+read='int cen_low(void); int cen_read(void) { return cen_low(); }'
+
+two_built "$read" cenote-route
+accepts "check-layers accepts a library that stands on the one below" "$tools/check-layers" --library "$tree/build" "$tree"
+two_built "$read" cenote
+rejects "check-layers rejects a room in the wrong library" "rcu is in libcenote, but src/LAYERS says libcenote-route" \
+    "$tools/check-layers" --library "$tree/build" "$tree"
+two_built 'double cos(double); double cen_read(double x) { return cos(x); }' cenote-route -lm
+rejects "check-layers rejects an upper library that needs a foreign one" "libcenote-route.so: needs the library libm" \
+    "$tools/check-layers" --library "$tree/build" "$tree"
+two_built 'int cen_high(void); int cen_read(void) { return cen_high(); }' cenote-route
+rejects "check-layers follows the edges from one library into another" "rcu may not use cen_high of sync" \
+    "$tools/check-layers" --library "$tree/build" "$tree"
+two_built 'int cen_low(void) { return 2; }' cenote-route
+rejects "check-layers rejects a name that two libraries define" "cen_low: rcu has it (libcenote-route), and so has base" \
+    "$tools/check-layers" --library "$tree/build" "$tree"
+two_built "$read" cenote-route
+rm "$tree/build/libcenote-route.so"
+rejects "check-layers rejects a library that has a list and is not built" "has no libcenote-route.so" \
+    "$tools/check-layers" --library "$tree/build" "$tree"
+put src/LAYERS <<-'END'
+	rcu   libcenote-rote  -
+	END
+rejects "check-layers rejects a library that is none of ours" "there is no library libcenote-rote" "$tools/check-layers" "$tree"

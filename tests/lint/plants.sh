@@ -48,3 +48,6 @@ planted_tree "sleepy" "sleepy unit-thing it_wirks"
 plants rejects "check-plants does not take a missing test for a caught bug" "no test has such a name"
 planted_tree "sleepy" "sleepy unit-thing it_works" 'int ceni_plant_chosen'
 plants rejects "check-plants rejects a release with the switch inside" "contains ceni_plant_chosen"
+planted_tree "sleepy" "sleepy unit-thing it_works"
+printf 'int ceni_plant_chosen;\n' | gcc -shared -fPIC -x c -o "$tree/build/release/libcenote-route.so" -
+plants rejects "check-plants rejects a release with the switch inside another of our libraries" "libcenote-route.so contains ceni_plant_chosen"

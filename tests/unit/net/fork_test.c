@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* What a forked child may do with its parent's connections: give their memory back, and have its own (L14). */
+#include <sys/wait.h>
+
+#include "port/rank.h"
+#include "unit/net/muxes.h"
+
+static cen_mux_server *server;
+static cen_mux *mux;
+static cen_error error;
+static question pending;
+static cen_mux_call *kept;
+static _Atomic uint32_t has_kept;
+
+static void keep_or_echo(void *argument, cen_mux_call *call)
+{
+    (void)argument;
+    uint64_t number;
+    memcpy(&number, call->payload, sizeof number);
+    if (number != 1) return echo(NULL, call);
+    kept = call;
+    ceni_store_seq_cst(&has_kept, 1u);
+}
+
+static void in_a_child(void (*run)(void))
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        *ceni_rank_mask() = 0; /* a lock may be held by a thread that is not here */
+        run();
+        _exit(0);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child);
+    expect_equal(status, 0);
+}
+
+static void use_the_parents(void)
+{
+    question q;
+    cen_future ended;
+    cen_mux_stats stats;
+    cen_future_init(&ended);
+    ready_question(&q, 2);
+    expect_equal(cen_mux_request(mux, &q.request, &error), CEN_FORKED);
+    expect_equal(cen_mux_ask(mux, &q.request, &error), CEN_FORKED);
+    expect_equal(cen_mux_close(mux, CEN_NEVER, &error), CEN_FORKED);
+    expect_equal(cen_mux_ended(mux, &ended), CEN_FORKED);
+    expect_equal(cen_mux_look(mux, &stats), CEN_FORKED);
+    expect(!cen_mux_cause(mux, &error));
+    expect(cen_future_cancel(&pending.request.future)); /* nobody here will ever tell it */
+    cen_mux_free(mux);
+}
+
+static void have_its_own(void)
+{
+    cen_mux *own = OPEN(.address = cen_mux_server_address(server));
+    for (uint64_t i = 10; i < 100; i++) ask_number(own, i);
+    end_mux(own);
+    expect_equal(cen_loop_users(NULL), 0);
+}
+
+TEST(a_child_is_told_forked_and_the_parents_connection_goes_on)
+{
+    server = SERVE(.handle = keep_or_echo);
+    mux = OPEN(.address = cen_mux_server_address(server));
+    ready_question(&pending, 1);
+    expect_equal(cen_mux_ask(mux, &pending.request, &error), CEN_OK);
+    AWAIT(ceni_load_seq_cst(&has_kept));
+    in_a_child(use_the_parents);
+    in_a_child(have_its_own);
+    ask_number(mux, 7);
+    expect_equal(cen_mux_call_reply(kept, kept->payload, kept->payload_size), CEN_OK);
+    expect_equal(cen_future_wait(&pending.request.future, cen_in_s(20)), CEN_OK);
+    expect(pending.answer == 1);
+    end_mux(mux);
+    cen_mux_server_stop(server);
+}
+
+/* A copy of the socket in a child does not keep the connection from ending. */
+static void stay_a_while(void)
+{
+    if (fork() != 0) return;
+    alarm(60);
+    ceni_sleep_until(ceni_clock_now() + 3000 * ms);
+    _exit(0);
+}
+
+TEST(a_connection_ends_although_a_child_has_a_copy_of_its_socket)
+{
+    cen_mux_server_stats stats;
+    server = SERVE(.name = "echo");
+    mux = OPEN(.address = cen_mux_server_address(server));
+    in_a_child(stay_a_while);
+    int64_t began = ceni_clock_now();
+    end_mux(mux);
+    AWAIT(cen_mux_server_look(server, &stats) == CEN_OK && stats.clients == 0);
+    expect(ceni_clock_now() - began < 2000 * ms);
+    cen_mux_server_stop(server);
+}

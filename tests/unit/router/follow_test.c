@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* A router whose members are the entries of a registry. */
+#include <cenote/router.h>
+
+#include "base/fault.h"
+#include "support/test.h"
+
+static cen_router *router;
+static cen_registry *registry;
+static cen_following *following;
+static cen_error error;
+static unsigned gone_count, joined_count, left_count, refused_count;
+static void *gone_last, *left_last;
+static cen_status refused_status;
+static int values[8];
+
+static void gone(void *value)
+{
+    gone_count++;
+    gone_last = value;
+}
+
+static void describe(void *argument, const cen_registered *entry, cen_member_options *member)
+{
+    (void)argument;
+    static char name[32];
+    snprintf(name, sizeof name, "entry %d", *(int *)entry->value);
+    member->name = name;
+}
+
+static void joined(void *argument, void *value)
+{
+    (void)argument, (void)value;
+    joined_count++;
+}
+
+static void left(void *argument, void *value)
+{
+    (void)argument;
+    left_count++;
+    left_last = value;
+}
+
+static void refused(void *argument, const cen_registered *entry, const cen_error *why)
+{
+    (void)argument, (void)entry;
+    refused_count++;
+    refused_status = why->status;
+}
+
+static void begin(void)
+{
+    cen_router_options r = CEN_ROUTER_OPTIONS(.name = "followed", .strategy = cen_strategy_round_robin());
+    cen_registry_options g = CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE);
+    for (int i = 0; i < 8; i++) values[i] = i;
+    expect_equal(cen_router_new(&r, &router, &error), CEN_OK);
+    expect_equal(cen_registry_new(&g, &registry, &error), CEN_OK);
+}
+
+static void follow(void)
+{
+    cen_follow_options options = CEN_FOLLOW_OPTIONS(.member = {.gone = gone}, .describe = describe, .refused = refused,
+                                                    .joined = joined, .left = left);
+    expect_equal(cen_router_follow(router, registry, cen_key_text("up"), &options, &following, &error), CEN_OK);
+}
+
+static uint64_t enter(int which, cen_owner *owner)
+{
+    uint64_t number = 0;
+    expect_equal(cen_registry_register(registry, cen_key_text("up"), &values[which], owner, &number, &error), CEN_OK);
+    return number;
+}
+
+static uint32_t up(void)
+{
+    cen_router_stats stats;
+    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(stats.members, stats.up);
+    if (following) expect_equal(cen_following_count(following), stats.members);
+    return stats.up;
+}
+
+static void end(void)
+{
+    expect_equal(cen_router_unfollow(following), CEN_OK);
+    expect_equal(cen_router_free(router), CEN_OK);
+    expect_equal(cen_registry_free(registry), CEN_OK);
+}
+
+TEST(an_entry_is_a_member_that_is_up_as_long_as_it_is_registered)
+{
+    begin();
+    follow();
+    expect_equal(up(), 0);
+    uint64_t first = enter(1, NULL);
+    enter(2, NULL);
+    expect_equal(up(), 2);
+    cen_route route;
+    unsigned seen[8] = {0};
+    for (unsigned i = 0; i < 10; i++) {
+        expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_OK);
+        seen[*(int *)route.value]++;
+        if (*(int *)route.value == 1) expect(strcmp(cen_member_name(route.member), "entry 1") == 0);
+        cen_route_done(&route, CEN_OUTCOME_OK, 0);
+    }
+    expect(seen[1] == 5 && seen[2] == 5);
+    expect_equal(cen_registry_remove(registry, first), CEN_OK);
+    expect_equal(up(), 1);
+    expect(left_count == 1 && left_last == &values[1]);
+    for (unsigned i = 0; i < 10; i++) {
+        expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_OK);
+        expect(route.value == &values[2]);
+        cen_route_done(&route, CEN_OUTCOME_OK, 0);
+    }
+    end();
+    expect_equal(gone_count, 2);
+}
+
+TEST(entries_that_were_there_before_are_members_and_those_of_other_keys_are_not)
+{
+    begin();
+    enter(1, NULL);
+    enter(2, NULL);
+    expect_equal(cen_registry_register(registry, cen_key_text("down"), &values[3], NULL, NULL, &error), CEN_OK);
+    follow();
+    expect_equal(up(), 2);
+    expect_equal(cen_registry_register(registry, cen_key_text("down"), &values[4], NULL, NULL, &error), CEN_OK);
+    expect_equal(up(), 2);
+    end();
+}
+
+TEST(the_death_of_an_owner_takes_its_members_out)
+{
+    cen_owner *owner;
+    begin();
+    follow();
+    expect_equal(cen_owner_new(NULL, &owner, &error), CEN_OK);
+    enter(0, NULL);
+    for (int i = 1; i < 8; i++) enter(i, owner);
+    expect_equal(up(), 8);
+    expect_equal(cen_owner_end(owner), CEN_OK);
+    expect_equal(up(), 1);
+    expect(joined_count == 8 && left_count == 7);
+    end();
+    expect_equal(gone_count, 8);
+}
+
+TEST(a_route_of_an_entry_that_went_ends_as_down_and_its_value_is_kept_until_then)
+{
+    begin();
+    follow();
+    uint64_t number = enter(1, NULL);
+    cen_route route;
+    expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(up(), 0);
+    expect_equal(cen_route_check(&route), CEN_DOWN);
+    cen_route other;
+    expect_equal(cen_router_route(router, NULL, CEN_NOW, &other, &error), CEN_EMPTY);
+    expect_equal(gone_count, 0);
+    expect_equal(cen_route_done(&route, CEN_OUTCOME_OK, 0), CEN_DOWN);
+    end();
+    expect(gone_count == 1 && gone_last == &values[1]);
+}
+
+TEST(an_update_puts_another_member_in_its_place)
+{
+    begin();
+    follow();
+    uint64_t number = enter(1, NULL);
+    expect_equal(cen_registry_update(registry, number, &values[2], NULL), CEN_OK);
+    expect_equal(up(), 1);
+    cen_route route;
+    expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_OK);
+    expect(route.value == &values[2]);
+    cen_route_done(&route, CEN_OUTCOME_OK, 0);
+    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(up(), 0);
+    end();
+    expect_equal(gone_count, 2);
+}
+
+TEST(a_registry_that_is_freed_first_leaves_an_empty_router)
+{
+    begin();
+    follow();
+    enter(1, NULL);
+    enter(2, NULL);
+    expect_equal(cen_registry_free(registry), CEN_OK);
+    expect_equal(up(), 0);
+    expect_equal(left_count, 2);
+    expect_equal(cen_router_unfollow(following), CEN_OK);
+    expect_equal(cen_router_free(router), CEN_OK);
+    expect_equal(gone_count, 2);
+}
+
+TEST(a_router_that_is_closed_first_takes_nothing_in)
+{
+    begin();
+    follow();
+    uint64_t number = enter(1, NULL);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    enter(2, NULL);
+    expect(refused_count == 1 && refused_status == CEN_CLOSED);
+    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_following_count(following), 0);
+    end();
+    expect_equal(gone_count, 1);
+}
+
+TEST(a_router_that_is_freed_first_ends_its_following)
+{
+    begin();
+    follow();
+    uint64_t number = enter(1, NULL);
+    enter(2, NULL);
+    expect_equal(cen_router_free(router), CEN_OK);
+    expect_equal(gone_count, 2);
+    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    enter(3, NULL);
+    cen_registry_stats stats;
+    expect_equal(cen_registry_look(registry, &stats), CEN_OK);
+    expect_equal(stats.listeners, 0);
+    expect_equal(cen_registry_free(registry), CEN_OK);
+}
+
+TEST(a_router_follows_several_registries_and_keys)
+{
+    cen_registry *second;
+    cen_following *others[2];
+    cen_registry_options g = CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE);
+    begin();
+    follow();
+    expect_equal(cen_registry_new(&g, &second, &error), CEN_OK);
+    expect_equal(cen_router_follow(router, second, cen_key_number(7), NULL, &others[0], &error), CEN_OK);
+    expect_equal(cen_router_follow(router, second, cen_key_number(8), NULL, &others[1], &error), CEN_OK);
+    enter(1, NULL);
+    expect_equal(cen_registry_register(second, cen_key_number(7), &values[2], NULL, NULL, &error), CEN_OK);
+    expect_equal(cen_registry_register(second, cen_key_number(8), &values[3], NULL, NULL, &error), CEN_OK);
+    cen_router_stats stats;
+    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(stats.up, 3);
+    expect_equal(cen_router_unfollow(others[1]), CEN_OK);
+    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(stats.up, 2);
+    expect_equal(cen_router_unfollow(others[0]), CEN_OK);
+    end();
+    expect_equal(cen_registry_free(second), CEN_OK);
+}
+
+TEST(one_who_waits_for_a_member_is_served_when_an_entry_comes)
+{
+    begin();
+    follow();
+    cen_routing routing;
+    cen_routing_init(&routing);
+    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &routing), CEN_OK);
+    expect(!cen_future_is_done(&routing.future));
+    enter(3, NULL);
+    expect(cen_future_is_done(&routing.future));
+    expect(routing.future.status == CEN_OK && routing.route.value == &values[3]);
+    cen_route_done(&routing.route, CEN_OUTCOME_OK, 0);
+    end();
+}
+
+static cen_status unfollowed_inside;
+
+static void unfollow_inside(void *argument, void *value)
+{
+    (void)argument, (void)value;
+    unfollowed_inside = cen_router_unfollow(following);
+}
+
+TEST(a_following_is_not_ended_from_within_its_own_calls)
+{
+    begin();
+    cen_follow_options options = CEN_FOLLOW_OPTIONS(.left = unfollow_inside);
+    expect_equal(cen_router_follow(router, registry, cen_key_text("up"), &options, &following, &error), CEN_OK);
+    uint64_t number = enter(1, NULL);
+    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(unfollowed_inside, CEN_MISUSE);
+    end();
+}
+
+TEST(without_memory_an_entry_is_refused_and_the_next_one_is_not)
+{
+    begin();
+    follow();
+    unsigned refusals = 0;
+    for (uint32_t nth = 1; nth < 10; nth++) {
+        uint64_t number = 0;
+        ceni_fault_arm(CENI_FAULT_ALLOC, nth);
+        cen_status status = cen_registry_register(registry, cen_key_text("up"), &values[1], NULL, &number, NULL);
+        ceni_fault_disarm();
+        expect(status == CEN_OK || status == CEN_NO_MEMORY);
+        if (status == CEN_OK) expect_equal(cen_following_count(following) + (refused_count - refusals), 1);
+        if (status == CEN_OK) expect_equal(cen_registry_remove(registry, number), CEN_OK);
+        refusals = refused_count;
+    }
+    expect(refused_count > 0 && refused_status == CEN_NO_MEMORY);
+    expect_equal(up(), 0);
+    end();
+    expect(gone_count == left_count && gone_count == joined_count);
+}
+
+TEST(arguments_are_checked)
+{
+    begin();
+    cen_follow_options bad = {.size = 1};
+    expect_equal(cen_router_follow(NULL, registry, cen_key_text("up"), NULL, &following, &error), CEN_INVALID);
+    expect_equal(cen_router_follow(router, NULL, cen_key_text("up"), NULL, &following, &error), CEN_INVALID);
+    expect_equal(cen_router_follow(router, registry, cen_key_text(NULL), NULL, &following, &error), CEN_INVALID);
+    expect_equal(cen_router_follow(router, registry, cen_key_text("up"), NULL, NULL, &error), CEN_INVALID);
+    expect_equal(cen_router_follow(router, registry, cen_key_text("up"), &bad, &following, &error), CEN_INVALID);
+    expect_equal(cen_router_unfollow(NULL), CEN_OK);
+    expect_equal(cen_router_free(router), CEN_OK);
+    expect_equal(cen_registry_free(registry), CEN_OK);
+}
