@@ -4,31 +4,34 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+ROUTE ?= ON
 STRESS_SECONDS ?= 60
+STRESS_REQUESTS ?= 1000000
 MODEL_STEPS ?= 10000000
 FUZZ_SECONDS ?= 60
 VERIFY ?= quick
 EXPLORE ?= deep
 
-.PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew explore weaken verify stress fuzz coverage install clean
+.PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew bench-route explore weaken verify stress fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo          build it and see it work'
-	@echo 'make check         build and run every test, with gcc, clang and the sanitizers'
+	@echo 'make check         build with gcc and clang, and run every test, also under the sanitizers'
 	@echo 'make lint          layers, order tables, headers, symbols, static analysis'
 	@echo 'make bench         every benchmark'
 	@echo 'make bench-queue   the queue beside its peers'
 	@echo 'make bench-pool    the pool beside its peers'
 	@echo 'make bench-async   asking without waiting, beside other designs and peers'
 	@echo 'make bench-crew    the crew beside other task pools'
+	@echo 'make bench-route   picking one of many, and many requests on one connection, beside peers and floors'
 	@echo 'make explore       the controlled scheduler, deeper than check goes; EXPLORE=$(EXPLORE), or full: to the bounds that the tests name'
 	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
 	@echo 'make verify        the model of the hand-off protocol, by Spin; VERIFY=$(VERIFY), or deep'
-	@echo 'make stress        random load on real threads, and MODEL_STEPS=$(MODEL_STEPS) against a model; STRESS_SECONDS=$(STRESS_SECONDS)'
+	@echo 'make stress        random load on real threads, and MODEL_STEPS=$(MODEL_STEPS) against a model; STRESS_SECONDS=$(STRESS_SECONDS), STRESS_REQUESTS=$(STRESS_REQUESTS) on connections'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
-	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set'
+	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE), or OFF: libcenote alone'
 	@echo 'make clean         remove build/'
 
 demo:
@@ -48,7 +51,7 @@ lint:
 	@tools/install-packages lint
 	@tools/lint
 
-bench: bench-queue bench-pool bench-async bench-crew
+bench: bench-queue bench-pool bench-async bench-crew bench-route
 
 bench-queue:
 	@tools/install-packages bench
@@ -66,6 +69,10 @@ bench-crew:
 	@tools/install-packages bench
 	bench/crew/run
 
+bench-route:
+	@tools/install-packages bench
+	bench/route/run
+
 explore:
 	@tools/install-packages check
 	@tools/build explore
@@ -82,7 +89,7 @@ verify:
 stress:
 	@tools/install-packages check
 	@tools/build explore
-	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) tools/run-tests --show --match '^stress-' build/explore
+	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) CENOTE_STRESS_REQUESTS=$(STRESS_REQUESTS) tools/run-tests --show --match '^stress-' build/explore
 	CENOTE_MODEL_STEPS=$(MODEL_STEPS) tools/run-tests --show --match '^model-pool_life' build/explore
 
 fuzz:
@@ -94,8 +101,8 @@ coverage:
 	@tools/coverage
 
 install:
-	@tools/install-packages build
-	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)'
+	@tools/install-packages $(if $(filter OFF,$(ROUTE)),core,build)
+	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)'
 	DESTDIR='$(DESTDIR)' cmake --install build/release
 
 clean:

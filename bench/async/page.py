@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The report of the asynchronous benchmark: Markdown and JSON lines."""
-import os
 import statistics
 
-import build
 from cells import CELLS, FULL_NAMES, PACKAGES, PENDING, REPETITIONS
-from measuring import QUICK
-from report import Spread, table, target_table
+from pages import closing_records, opening, targets_part
+from report import Spread, table
 from targets import grown
 
 COLUMNS = [  # key, heading, scale, digits
@@ -56,26 +54,10 @@ def micro_table(figures):
     return table(["", "ns", "its floor, ns", "ratio"], rows)
 
 
-def opening(selection, figures, gate, seconds):
-    text = "# The asynchronous pool beside other designs and its peers\n\n"
-    if QUICK:
-        text += "A QUICK LOOK, NOT A MEASUREMENT. "
-    if not selection.is_all:
-        text += "A PART ONLY. "
-    text += "Medians with (smallest-largest) of %d, %d processors, two loops; " % (REPETITIONS, os.cpu_count())
-    text += "a cache line's round trip took %s ns; " % Spread(figures.probe).text()
-    text += "%d runs repeated because others were busy; %.0f s in all.\n\n" % (gate.repeated, seconds)
-    if os.environ.get("BENCH_LIBDIR"):
-        text += "NOT the release build of this tree: libcenote.so from `%s`.\n\n" % build.folder_of_cenote()
-    return text + "Packages: %s.\n" % build.versions(PACKAGES)
-
-
 def document(selection, figures, verdicts, gate, seconds):
-    text = opening(selection, figures, gate, seconds)
-    known = [v for v in verdicts if v.reached is not None]
-    if known:
-        text += "\n## Targets\n\n%d of %d reached.\n\n" % (sum(v.reached for v in known), len(known))
-        text += target_table(verdicts if selection.is_all else known)
+    text = opening("The asynchronous pool beside other designs and its peers", selection, figures, gate, seconds,
+                   REPETITIONS, PACKAGES, ", two loops")
+    text += targets_part(selection, verdicts)
     if figures.micro:
         text += "\n## What an ask costs\n\n" + micro_table(figures)
     for cell in selection.cells:
@@ -119,7 +101,4 @@ def records(selection, figures, verdicts):
                    "unit": "ns"} for count, ns in grown(figures, operation).items()]
     lines += [{"bench": "async-memory", "contestant": "cenote", "cell": key, "size": value}
               for key, value in figures.memory.items()]
-    lines.append({"bench": "async-probe", "contestant": "cache-line", "threads": "2", **Spread(figures.probe).fields(),
-                  "unit": "ns/round trip"})
-    return lines + [{"bench": "async-target", "contestant": "cenote", "cell": v.name, "target": v.target,
-                     "measured": v.measured, "reached": v.reached, "disturbed": v.disturbed} for v in verdicts]
+    return lines + closing_records("async", figures, verdicts)

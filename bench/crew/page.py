@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The report of the crew benchmark: Markdown and JSON lines."""
-import os
 import statistics
 
-import build
 from cells import CELLS, FULL_NAMES, PACKAGES, REPETITIONS
-from measuring import QUICK
 from motives import MOTIVES
-from report import Spread, table, target_table
+from pages import closing_records, opening, targets_part
+from report import Spread, table
 
 GROUPS = [  # title, cells
     ("Empty tasks from outside, ns each", ["submit1", "submit2"]),
@@ -50,26 +48,10 @@ def idle_table(figures):
     return table(["", "ms of CPU, at most"], rows)
 
 
-def opening(selection, figures, gate, seconds):
-    text = "# Crews of two workers beside other task pools\n\n"
-    if QUICK:
-        text += "A QUICK LOOK, NOT A MEASUREMENT. "
-    if not selection.is_all:
-        text += "A PART ONLY. "
-    text += "Medians with (smallest-largest) of %d, %d processors; " % (REPETITIONS, os.cpu_count())
-    text += "a cache line's round trip took %s ns; " % Spread(figures.probe).text()
-    text += "%d runs repeated because others were busy; %.0f s in all.\n\n" % (gate.repeated, seconds)
-    if os.environ.get("BENCH_LIBDIR"):
-        text += "NOT the release build of this tree: libcenote.so from `%s`.\n\n" % build.folder_of_cenote()
-    return text + "Packages: %s.\n" % build.versions(PACKAGES)
-
-
 def document(selection, figures, verdicts, gate, seconds):
-    text = opening(selection, figures, gate, seconds)
-    known = [v for v in verdicts if v.reached is not None]
-    if known:
-        text += "\n## Targets\n\n%d of %d reached.\n\n" % (sum(v.reached for v in known), len(known))
-        text += target_table(verdicts if selection.is_all else known)
+    text = opening("Crews of two workers beside other task pools", selection, figures, gate, seconds,
+                   REPETITIONS, PACKAGES)
+    text += targets_part(selection, verdicts)
     wanted = [cell.name for cell in selection.cells]
     for title, cells in GROUPS:
         cells = [cell for cell in cells if cell in wanted]
@@ -108,7 +90,4 @@ def records(selection, figures, verdicts):
                "unit": "ns"} for key in ("wake_ns", "idle_wake_ns")]
     lines += [{"bench": "crew-motive", "contestant": "cenote", "cell": name, "runs": runs}
               for name, runs in figures.motives.items()]
-    lines.append({"bench": "crew-probe", "contestant": "cache-line", "threads": "2", **Spread(figures.probe).fields(),
-                  "unit": "ns/round trip"})
-    return lines + [{"bench": "crew-target", "contestant": "cenote", "cell": v.name, "target": v.target,
-                     "measured": v.measured, "reached": v.reached, "disturbed": v.disturbed} for v in verdicts]
+    return lines + closing_records("crew", figures, verdicts)

@@ -50,7 +50,7 @@ def build_object(name):
 
 
 def build_c(name, source, rules=None, libraries=()):
-    """One C or C++ source, and the support objects: bench and the rules it plays by (transfer, lend, serve or tasks)."""
+    """One C or C++ source, and the support objects: bench and the rules it plays by (transfer, lend, serve, tasks or echo)."""
     target = out(name)
     objects = [build_object(each) for each in ("bench", rules, "server" if rules == "serve" else None) if each]
     if not fresh(target, [source] + objects + support_headers()):
@@ -66,17 +66,19 @@ def folder_of_cenote():
     return os.path.abspath(os.environ.get("BENCH_LIBDIR") or os.path.join(ROOT, "build", "release"))
 
 
-def build_library():
-    """Builds libcenote.so and answers the linker's flags."""
-    folder = folder_of_cenote()
+def build_library(*others):
+    """Builds libcenote.so, and what else is named of ours, and answers the linker's flags."""
+    folder, names = folder_of_cenote(), [*others, "cenote"]
     if not os.environ.get("BENCH_LIBDIR"):
         if not os.path.exists(os.path.join(folder, "build.ninja")):
             call(["cmake", "--preset", "release"], cwd=ROOT)
-        call(["cmake", "--build", folder, "--target", "cenote-shared", "cenote-static"], cwd=ROOT)
-    library = os.path.join(folder, "libcenote.so")
-    if not os.path.exists(library):
-        raise SystemExit("bench: there is no %s" % library)
-    return [library, "-Wl,-rpath," + folder]
+        targets = [name + kind for name in names for kind in ("-shared", "-static")]
+        call(["cmake", "--build", folder, "--target", *targets], cwd=ROOT)
+    libraries = [os.path.join(folder, "lib%s.so" % name) for name in names]
+    for library in libraries:
+        if not os.path.exists(library):
+            raise SystemExit("bench: there is no %s" % library)
+    return [*libraries, "-Wl,-rpath," + folder]
 
 
 def build_user(name, source, rules, flags):
@@ -285,9 +287,49 @@ def build_crew(wanted=None):
     return {name: ways[name]() for name in wanted or ways}
 
 
-if __name__ == "__main__":  # build.py [async|crew] NAME...: single programs of a benchmark, else the pool's, to try one by hand
+def build_picks(name, sources, libraries=()):
+    """Several sources in one program; it is linked anew each time, because the libraries may be others."""
+    objects = [build_object(each) for each in ("bench", "picks")]
+    call(["gcc", *C_FLAGS, *sources, *objects, *libraries, "-lm", "-o", out(name)])
+    return out(name)
+
+
+def build_called():
+    """The floors as a shared library, compiled like cenote."""
+    target = out("libroute-called.so")
+    call(["gcc", *C_FLAGS, "-O2", "-fPIC", "-ftls-model=initial-exec", "-shared", bench("route", "called.c"), "-lurcu-bp", "-o", target])
+    return target
+
+
+def build_elixir():
+    """As many schedulers as others have threads."""
+    target = out("route-elixir")
+    write_script(target, "/usr/bin/elixir", "--erl", "'+S 2:2'", bench("peers", "elixir", "route.exs"))
+    return target
+
+
+def build_route(wanted=None):
+    """The programs of the benchmark of routing by name: those that are wanted, or all."""
+    os.makedirs(OUT, exist_ok=True)
+    with_net = not wanted or {"mux", "own-server"} & set(wanted)
+    library = build_library(*["cenote-net"] * bool(with_net), "cenote-route") if with_net or "picks" in wanted else None
+    picks = [bench("route", name + ".c") for name in ("picks", "floor", "mutex", "cenote", "quick")]
+    ways = {
+        "picks": lambda: build_picks("route-picks", picks, [build_called(), *library, "-lurcu-bp", "-Wl,-rpath," + OUT]),
+        "broken": lambda: build_picks("route-broken", [bench("route", "broken.c")]),
+        "elixir": build_elixir,
+        "mux": lambda: build_user("route-mux", bench("route", "mux.c"), "echo", library),
+        "epoll": lambda: build_c("route-epoll", bench("peers", "epoll", "mux.c"), "echo"),
+        "own-server": lambda: build_user("route-own-server", bench("route", "own_server.c"), None, library),
+        "server": lambda: build_c("route-server", bench("route", "server.c")),
+        "pingpong": build_probe,
+    }
+    return {name: ways[name]() for name in wanted or ways}
+
+
+if __name__ == "__main__":  # build.py [async|crew|route] NAME...: single programs of a benchmark, else the pool's, to try by hand
     names = sys.argv[1:]
-    others = {"async": build_async, "crew": build_crew}
+    others = {"async": build_async, "crew": build_crew, "route": build_route}
     built = others[names[0]](names[1:]) if names[:1] and names[0] in others else build_pool(names)
     for path in built.values():
         print(path)

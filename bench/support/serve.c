@@ -14,6 +14,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "lengths.h"
+
 enum phase {
     BEFORE,
     RUN,   /* every client asks, holds, gives, thinks, asks */
@@ -23,10 +25,6 @@ enum phase {
     LEAVE, /* what is kept is given */
     PHASES
 };
-
-/* Waits are counted by length: 32 steps for each power of two. */
-#define STEPS 32
-#define LENGTHS (64 * STEPS)
 
 static struct serve_plan plan;
 static const struct serve_contestant *playing;
@@ -69,10 +67,7 @@ static void ask(struct serve_client *client)
 
 static void count_wait(struct serve_loop *loop, int64_t ns)
 {
-    uint64_t length = ns > 0 ? (uint64_t)ns : 1;
-    unsigned power = 63 - (unsigned)__builtin_clzll(length);
-    uint64_t step = power < 5 ? 0 : (length >> (power - 5)) & (STEPS - 1);
-    loop->waits[power * STEPS + step]++;
+    loop->waits[length_of(ns)]++;
     loop->longest_ns = ns > loop->longest_ns ? ns : loop->longest_ns;
 }
 
@@ -325,7 +320,7 @@ static double percentile_us(double part, uint64_t total, int64_t longest_ns)
         if ((double)seen >= part * (double)total && seen > 0)
             break;
     }
-    double ns = (double)(UINT64_C(1) << length / STEPS) * (1 + (double)(length % STEPS + 1) / STEPS);
+    double ns = length_end(length);
     return (ns < (double)longest_ns ? ns : (double)longest_ns) / 1000;
 }
 

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* All contestants in C, in one program: support/picks.h. */
+#include "contestants.h"
+
+const struct pick_contestant *const pick_tables[] = {floor_contestants, quick_contestants, cenote_contestants, mutex_contestants, NULL};
