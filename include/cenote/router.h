@@ -164,7 +164,7 @@ typedef struct cen_route {
     void *value;
     /* cenote's */
     int64_t begun_;
-    uint32_t stripe_, life_;
+    uint64_t tag_;
 } cen_route;
 
 /* Picks a member that has room and counts a use of it. If there is none, or others wait already, waits for one until the

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Another number whenever something here changes. */
-#define CEN_ROUTER_LAYOUT_ 1u
+#define CEN_ROUTER_LAYOUT_ 2u
 
 /* Strategies that are inlined. */
 enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ };
@@ -36,7 +36,8 @@ enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ 
     (((before) >> CEN_USES_SHIFT_) % (CEN_IN_FLIGHT_(before) == 0 ? 64 : 8) == 0)
 
 /* The same for a member that was compared and not used, by a random number of which the lowest bits have not been used: without it,
- * one that is left alone because of others' uses would be so long after these have ended. */
+ * one that is left alone because of others' uses would be so long after these have ended. Where none are known it was left alone
+ * because of the own uses, and two choices need not look. */
 #define CEN_LOOK_AGAIN_(random) ((random) % 64 == 0)
 
 /* A count of uses: how many began, ever, above whether the end of the last is of interest, above how many are in flight. The
@@ -48,54 +49,52 @@ enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ 
 /* By the count before its end, whether a use was the last of a stripe that is watched. */
 #define CEN_WAS_LAST_(before) (((before) & (2 * CEN_WATCHED_ - 1)) == CEN_WATCHED_ + 1)
 
-/* Whether a life goes on, of a route that began in it: one who picked from an older set may begin when it is over. */
-#define CEN_IS_ALIVE_(life) (((life) & 1) != 0)
-
 /* A thread's share of a member: its count of uses, and, so that a route touches one line of its member, copies of all
  * else that it needs. */
 typedef struct cen_stripe_ {
     CEN_ATOMIC_(uint64_t) word;
-    CEN_ATOMIC_(uint64_t) others; /* uses in flight on other stripes, as they were */
-    /* copies: fixed, or written under the router's lock */
-    void *value;
-    cen_router *router;
-    CEN_ATOMIC_(uint32_t) state;
-    CEN_ATOMIC_(uint32_t) life; /* how often it came up and went down: a route of before has another */
-    bool limited;                  /* of max or max_uses: the count is that of the first stripe */
-    bool targeted;
-    CEN_ATOMIC_(uint64_t) failed;
-    uint64_t apart_[9]; /* two lines to themselves */
+    void *value; /* fixed */
+    CEN_ATOMIC_(uint32_t) life;   /* how often it came up and went down, odd while it is up; written under the router's lock */
+    CEN_ATOMIC_(uint32_t) others; /* uses in flight on other stripes, as they were; CEN_COUNTED_FIRST_ */
+    const CEN_ATOMIC_(uint64_t) * door; /* fixed: the router's; of the first stripe one that is never open */
 } cen_stripe_;
 
-/* So many bytes from its beginning a member has its stripes. */
-#define CEN_MEMBER_STRIPES_ 1024
+/* Instead of others' uses: the member has a limit, and all are counted on its first stripe. */
+#define CEN_COUNTED_FIRST_ (UINT32_C(1) << 31)
 
-/* A router begins with this. */
+/* A member's handle is its first stripe, on which only those with a limit are counted. The stripes of threads follow at this
+ * distance, and between them lie those of other members: what a thread touches of many members lies side by side. */
+#define CEN_STRIPES_APART_ 2048
+
+static inline cen_stripe_ *cen_stripe_of_(const cen_member *member, uint32_t offset)
+{
+    return (cen_stripe_ *)(void *)((char *)(uintptr_t)member + offset);
+}
+
+/* What a route keeps of where it began: above, the life, if that went on then, or else the one before, which is over and never
+ * comes again (one who picked from an older set may begin late); below, the offset of the stripe. */
+#define CEN_ROUTE_TAG_(life, offset) ((uint64_t)(((life) - 1) | 1) << 32 | (offset))
+#define CEN_TAG_OFFSET_(tag) ((uint32_t)(tag))
+#define CEN_TAG_LIFE_(tag) ((uint32_t)((tag) >> 32))
+
+/* A router begins with this. Its door is a word that has the set that was published last, if that can be picked from inline:
+ * it is not empty, the strategy is one of the three, no member has or had a limit or a target, and nobody wants to know how uses
+ * end. Else it is 0, and so it is in a forked child, whatever it was: one load tells the usual from all that is not. */
 typedef struct cen_router_hot_ {
-    /* written under the router's lock, seldom */
-    CEN_ATOMIC_(const cen_set *) set; /* never NULL */
-    CEN_ATOMIC_(uint32_t) waiting;    /* how many stand in the backlog */
-    CEN_ATOMIC_(uint32_t) closed;
-    CEN_ATOMIC_(uint32_t) quick; /* none, once there are limits: they are not inlined */
-    /* fixed */
-    const CEN_ATOMIC_(uint64_t) * process; /* where the epoch of the running process is */
-    uint64_t epoch;                        /* of the process that made the router */
-    uint32_t mask; /* stripes minus one */
-    bool clocked; /* routes are timed */
-    bool judged;  /* and their end is of interest to somebody */
-    bool loaded;  /* the strategy asks for loads */
+    const CEN_ATOMIC_(uint64_t) * door; /* fixed */
 } cen_router_hot_;
 
-static inline cen_stripe_ *cen_stripe_of_(const cen_member *member, uint32_t index)
+static inline const cen_set *cen_set_at_door_(const cen_router *router)
 {
-    return (cen_stripe_ *)(void *)((char *)(uintptr_t)member + CEN_MEMBER_STRIPES_) + index;
+    return (const cen_set *)(uintptr_t)CEN_LOAD_(((const cen_router_hot_ *)(const void *)router)->door, acquire, ACQUIRE);
 }
 
 CEN_API unsigned cen_router_layout_(void);
 CEN_API uint64_t cen_router_random_(void);
+/* The offset of the calling thread's stripe in every member. */
 CEN_API uint32_t cen_router_stripe_(void);
-/* Sums up what other stripes have in flight. */
-CEN_API void cen_member_look_at_others_(cen_member *member, uint32_t stripe);
+/* Sums up what other stripes than that at the offset have in flight. */
+CEN_API void cen_member_look_at_others_(cen_member *member, uint32_t offset);
 /* A use has ended that was the last of its stripe (CEN_WAS_LAST_). */
 CEN_API void cen_member_use_ended_(cen_member *member);
 

@@ -45,6 +45,7 @@ CEN_API uint64_t cen_pick_key(const void *bytes, size_t size);
 /* The members that may be picked: what strategies see. It never changes; a new one takes its place. */
 typedef struct cen_set {
     uint32_t count;
+    uint32_t quick_;   /* cenote's: which of the inline picks is the strategy's */
     const void *table; /* the strategy's, for this set */
     /* cenote's: so many as count says; cen_set_member */
     CEN_ATOMIC_(cen_member *) at_[1];

@@ -37,6 +37,7 @@
     X(ready_without_look, "the first in line asks to be handed something and does not look again") \
     X(grant_without_wake, "a thread is granted an object or called and not woken") \
     X(extra_grant_kept, "one who found an object and was granted another forgets the one it found") \
+    X(look_before_it_is_alone, "a give looks at an object that another may be giving, too") \
     X(give_tells_nobody, "a give does not look for those who wait") \
     X(vacate_tells_nobody, "a place that becomes free is not offered to those who wait") \
     X(resize_tells_nobody, "a larger max is not offered to those who wait") \
@@ -233,8 +234,13 @@
     X(wire_passes_no_role, "a thread that has read its own reply does not pass the role on") \
     X(wire_wakes_no_loop, "a request that is asked while nobody reads does not wake the loop") \
     X(wire_sets_no_alarm, "the alarm is not brought forward by an earlier deadline") \
+    X(wire_batch_is_never_dated, "what a batch of replies asks has no deadline") \
+    X(wire_batch_sets_no_alarm, "while a done takes long, what was asked in its batch has no deadline") \
+    X(wire_cancel_overlooks_the_batch, "a cancel does not find what was just asked in a batch") \
+    X(wire_end_overlooks_the_batch, "what a batch asks while the connection ends is never told") \
     X(wire_lets_nobody_in, "room that becomes free is not offered to those who wait") \
     X(wire_ends_under_others, "a connection's memory is freed while a thread is inside") \
+    X(door_stays_open, "picks are inline although a member has a limit") \
     X(member_freed_at_once, "a member goes with its last use, under one who has just ended another") \
     X(end_seen_too_early, "the uses of a member are summed up while some may still begin") \
     X(open_begins_anew, "the count of stripes that are to end forgets who has ended one and not yet said so") \

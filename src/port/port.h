@@ -192,15 +192,23 @@ static inline uint64_t ceni_fork_epoch(void)
 }
 #endif
 
-/* Where the epoch stands, for those who compare it themselves; NULL in a world. */
-static inline const _Atomic uint64_t *ceni_fork_word(void)
-{
+/* A word for the caller's own use that is 0 in every forked child, whatever it is here: who loads something else from it
+ * is in the process that put it there. It is 0 at first. NULL: all are taken, or this is a world. A child never has a word that its
+ * parent had taken. */
 #ifdef CENI_WATCHED
+static inline _Atomic uint64_t *ceni_fork_take_word(void)
+{
     return NULL;
-#else
-    return &ceni_fork_page[0];
-#endif
 }
+
+static inline void ceni_fork_give_word(_Atomic uint64_t *word)
+{
+    (void)word;
+}
+#else
+_Atomic uint64_t *ceni_fork_take_word(void);
+void ceni_fork_give_word(_Atomic uint64_t *word);
+#endif
 
 /* Whether `epoch` is this process'. May say no to a fresh child's own epoch, never yes to another's. */
 static inline bool ceni_fork_is(uint64_t epoch)

@@ -44,26 +44,26 @@ static void finish_locked(cen_router *router, cen_routing *routing, cen_status s
     ceni_list_remove(&place->link);
     ceni_wheel_cancel(&router->wheel, &place->clocked.timer);
     ceni_store_relaxed(&routing->router_, NULL); /* for withdraw, by way of a grace period; carries nothing */
-    ceni_sub_relaxed(&router->hot.waiting, 1); /* less is never waited for; carries nothing */
+    ceni_sub_relaxed(&router->waiting, 1); /* less is never waited for; carries nothing */
     routing->future.status = status;
     routing->future.value = status == CEN_OK ? &routing->route : NULL;
     ceni_list_push_back(ready, &place->ready);
 }
 
-void ceni_backlog_serve_locked(cen_router *router, cen_member *with, ceni_list *ready)
+void ceni_backlog_serve_locked(cen_router *router, ceni_member *with, ceni_list *ready)
 {
     while (!ceni_list_empty(&router->backlog)) {
         cen_routing *first = ROUTING_OF(ceni_list_first(&router->backlog), link);
         ceni_begun begun;
         if (with) {
             if (!with->in_set) return;
-            begun = ceni_use_begin(router, with, &first->route);
-            if (begun != CENI_NOT_BEGUN && router->type->begun) router->type->begun(router->state, with);
+            begun = ceni_use_begin(router, with->cell, true, &first->route);
+            if (begun != CENI_NOT_BEGUN && router->type->begun) router->type->begun(router->state, with->cell);
         } else {
             begun = ceni_route_find_locked(router, &first->pick_, &first->route);
         }
         if (begun == CENI_NOT_BEGUN) return;
-        if (begun == CENI_BEGUN_LAST) ceni_member_used_up_locked(first->route.member);
+        if (begun == CENI_BEGUN_LAST) ceni_member_used_up_locked(ceni_member_of(first->route.member));
         finish_locked(router, first, CEN_OK, ready);
     }
 }
@@ -91,7 +91,7 @@ static counts count_locked(const cen_router *router)
 {
     counts c = {0};
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
-        const cen_member *member = CENI_LIST_ENTRY(link, cen_member, link);
+        const ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);
         switch (ceni_member_state(member)) {
         case CEN_MEMBER_UP: c.up++; break;
         case CEN_MEMBER_DRAINING: c.draining++; break;
@@ -117,7 +117,7 @@ static void describe_locked(cen_router *router, cen_error *error, cen_status sta
     ceni_error_set(error, status, 0,
                    "router %s has no member with room%s: %s (%u up, %u draining, %u down, %u others, %llu uses in flight, %u wait)",
                    router->name, waited, why, c.up, c.draining, c.down, c.others, (unsigned long long)c.in_flight,
-                   (unsigned)ceni_setting(&router->hot.waiting));
+                   (unsigned)ceni_setting(&router->waiting));
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static bool withdraw(cen_future *future)
     ceni_read_begin();
     /* The router may be freed beside this. If it is still noted it stays until the section ends; carries nothing. */
     cen_router *router = ceni_load_relaxed(&routing->router_);
-    if (!router || !ceni_fork_is(router->hot.epoch)) {
+    if (!router || !ceni_fork_is(router->epoch)) {
         ceni_read_end();
         return router != NULL; /* the parent's: it is never done here */
     }
@@ -138,7 +138,7 @@ static bool withdraw(cen_future *future)
     if (waits && !ceni_planted(withdrawn_by_nobody)) {
         ceni_list_remove(&place->link);
         ceni_wheel_cancel(&router->wheel, &place->clocked.timer);
-        ceni_sub_relaxed(&router->hot.waiting, 1); /* as above; carries nothing */
+        ceni_sub_relaxed(&router->waiting, 1); /* as above; carries nothing */
     }
     ceni_router_unlock(router);
     ceni_read_end();
@@ -147,14 +147,14 @@ static bool withdraw(cen_future *future)
 
 static cen_status refuse_locked(cen_router *router, cen_deadline deadline, cen_error *error)
 {
-    if (ceni_setting(&router->hot.closed)) return ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+    if (ceni_setting(&router->closed)) return ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
     if (ceni_deadline_is_now(deadline)) {
         cen_status status = router->in_set == 0 ? CEN_EMPTY : CEN_FULL;
         router->empty++;
         describe_locked(router, error, status, -1);
         return status;
     }
-    uint32_t waiting = ceni_setting(&router->hot.waiting);
+    uint32_t waiting = ceni_setting(&router->waiting);
     if (waiting < router->backlog_max) return CEN_OK;
     router->refused++;
     describe_locked(router, error, CEN_FULL, -1);
@@ -172,7 +172,7 @@ static void join_locked(cen_router *router, cen_routing *routing, cen_deadline d
     int64_t now = ceni_runtime_now(router->runtime);
     place->begun = now;
     ceni_list_push_back(&router->backlog, &place->link);
-    ceni_add_seq_cst(&router->hot.waiting, 1); /* [B1] */
+    ceni_add_seq_cst(&router->waiting, 1); /* [B1] */
     router->waited++;
     int64_t moment = ceni_deadline_moment(deadline, now);
     if (moment == CENI_FOREVER) return;
@@ -184,9 +184,9 @@ static void join_locked(cen_router *router, cen_routing *routing, cen_deadline d
 static cen_status ask_locked(cen_router *router, cen_deadline deadline, cen_routing *routing, ceni_list *ready, bool *joined)
 {
     *joined = false;
-    if (ceni_list_empty(&router->backlog) && !ceni_setting(&router->hot.closed)) {
+    if (ceni_list_empty(&router->backlog) && !ceni_setting(&router->closed)) {
         ceni_begun begun = ceni_route_find_locked(router, &routing->pick_, &routing->route);
-        if (begun == CENI_BEGUN_LAST) ceni_member_used_up_locked(routing->route.member);
+        if (begun == CENI_BEGUN_LAST) ceni_member_used_up_locked(ceni_member_of(routing->route.member));
         if (begun != CENI_NOT_BEGUN) return CEN_OK;
     }
     cen_status status = refuse_locked(router, deadline, routing->future.error);
@@ -245,7 +245,7 @@ cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_deadline
     if (!ceni_future_is_fresh(&routing->future)) return CEN_MISUSE;
     CENI_INLINE_AT_END;
     cen_status status = CEN_FORKED;
-    if (ceni_fork_is(router->hot.epoch)) status = ask(router, pick, deadline, routing);
+    if (ceni_fork_is(router->epoch)) status = ask(router, pick, deadline, routing);
     else ceni_error_set(routing->future.error, status, 0, "this router belongs to the process that this one was forked from");
     if (status == CEN_OK) return CEN_OK;
     routing->future.status = status;
@@ -286,9 +286,9 @@ void ceni_router_wind_locked(cen_router *router)
 static void expire_locked(cen_router *router, ceni_clocked *clocked, int64_t now, ceni_list *ready)
 {
     switch (clocked->kind) {
-    case CENI_CLOCK_AGE: ceni_member_aged_locked(CENI_LIST_ENTRY(clocked, cen_member, age)); return;
+    case CENI_CLOCK_AGE: ceni_member_aged_locked(CENI_LIST_ENTRY(clocked, ceni_member, age)); return;
     case CENI_CLOCK_EJECTION:
-        ceni_member_restore_locked(CENI_LIST_ENTRY(clocked, cen_member, ejection));
+        ceni_member_restore_locked(CENI_LIST_ENTRY(clocked, ceni_member, ejection));
         ceni_backlog_serve_locked(router, NULL, ready);
         return;
     case CENI_CLOCK_WAITER: break;

@@ -13,7 +13,7 @@ ceni_begun ceni_route_find_locked(cen_router *router, const cen_pick *pick, cen_
 cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out, cen_error *error);
 
 /* Room has come, on that member, or, with NULL, anywhere: those who wait are served, and stand in `ready`. */
-void ceni_backlog_serve_locked(cen_router *router, cen_member *with, ceni_list *ready);
+void ceni_backlog_serve_locked(cen_router *router, ceni_member *with, ceni_list *ready);
 
 /* All are told CLOSED; they stand in `ready`. Returns how many. */
 uint32_t ceni_backlog_send_away_locked(cen_router *router, ceni_list *ready);

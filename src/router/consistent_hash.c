@@ -92,7 +92,7 @@ static void order_ties(const cen_set *set, point *points, uint32_t all)
 {
     for (uint32_t i = 1; i < all; i++) {
         for (uint32_t k = i; k > 0 && points[k - 1].place == points[k].place; k--) {
-            if (ceni_set_at(set, points[k - 1].index)->hash <= ceni_set_at(set, points[k].index)->hash) break;
+            if (cen_member_hash(ceni_set_at(set, points[k - 1].index)) <= cen_member_hash(ceni_set_at(set, points[k].index))) break;
             point swap = points[k];
             points[k] = points[k - 1];
             points[k - 1] = swap;
@@ -109,7 +109,7 @@ static void arrange(void *state, const cen_set *set, void *table)
     uint32_t *slices = slices_of(table, all);
     *head = (circle){.shift = 32 - bits, .slices = UINT32_C(1) << bits};
     for (uint32_t i = 0; i < all; i++) {
-        uint64_t hash = ceni_set_at(set, i / POINTS)->hash + i % POINTS * STEP;
+        uint64_t hash = cen_member_hash(ceni_set_at(set, i / POINTS)) + i % POINTS * STEP;
         points[i] = (point){.place = (uint32_t)(mix(hash) >> 32), .index = i / POINTS};
     }
     sort(points, points + all, all);

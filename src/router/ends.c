@@ -30,38 +30,40 @@
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "router/backlog.h"
+#include "router/cells.h"
 #include "router/member.h"
 #include "router/use.h"
 
 static void after_grace(ceni_retired *retired);
 
-void ceni_member_watch_now_locked(cen_member *member)
+void ceni_member_watch_now_locked(ceni_member *member)
 {
     if (member->watch != CENI_UNWATCHED) return;
     member->watch = CENI_WATCHED_FOR_END;
     uint32_t over = 1; /* the share of one that is not watched */
     if (ceni_planted(open_begins_anew)) ceni_store_relaxed(&member->open, 1u); /* a planted bug; carries nothing */
-    ceni_add_seq_cst(&member->open, member->mask + 1);                        /* [M2] */
-    for (uint32_t i = 0; i <= member->mask; i++) {
-        uint64_t early = ceni_planted(sum_before_watched) ? ceni_load_relaxed(&member->stripes[i].word) : 0; /* carries nothing */
-        uint64_t before = ceni_or_seq_cst(&member->stripes[i].word, CEN_WATCHED_);                         /* [M1] */
+    ceni_add_seq_cst(&member->open, member->stripes);                         /* [M2] */
+    for (uint32_t i = 0; i < member->stripes; i++) {
+        _Atomic uint64_t *word = &ceni_member_stripe(member, i)->word;
+        uint64_t early = ceni_planted(sum_before_watched) ? ceni_load_relaxed(word) : 0; /* carries nothing */
+        uint64_t before = ceni_or_seq_cst(word, CEN_WATCHED_);                           /* [M1] */
         if (CEN_IN_FLIGHT_(ceni_planted(sum_before_watched) ? early : before) == 0) over++;
     }
     if (ceni_sub_seq_cst(&member->open, over) == over) member->watch = CENI_HAS_ENDED; /* [M2] */
 }
 
-bool ceni_member_stripe_ended(cen_member *member)
+bool ceni_member_stripe_ended(ceni_member *member)
 {
     return ceni_sub_seq_cst(&member->open, 1u) == 1; /* [M3] */
 }
 
-void ceni_member_uses_ended_locked(cen_member *member)
+void ceni_member_uses_ended_locked(ceni_member *member)
 {
     member->watch = CENI_HAS_ENDED;
     ceni_member_look_for_end_locked(member);
 }
 
-bool ceni_member_unwatch_locked(cen_member *member)
+bool ceni_member_unwatch_locked(ceni_member *member)
 {
     if (member->watch == CENI_UNWATCHED) return true;
     if (ceni_add_seq_cst(&member->open, 1u) == 0 && member->watch != CENI_HAS_ENDED) { /* [M2] */
@@ -69,14 +71,14 @@ bool ceni_member_unwatch_locked(cen_member *member)
         return false;
     }
     uint32_t unseen = 0; /* stripes whose end will not see a mark */
-    for (uint32_t i = 0; i <= member->mask; i++)
-        if (CEN_IN_FLIGHT_(ceni_and_seq_cst(&member->stripes[i].word, ~CEN_WATCHED_)) > 0) unseen++; /* [M1] */
+    for (uint32_t i = 0; i < member->stripes; i++)
+        if (CEN_IN_FLIGHT_(ceni_and_seq_cst(&ceni_member_stripe(member, i)->word, ~CEN_WATCHED_)) > 0) unseen++; /* [M1] */
     if (unseen > 0) ceni_sub_seq_cst(&member->open, unseen); /* [M2] */
     member->watch = CENI_UNWATCHED;
     return true;
 }
 
-void ceni_member_watch_locked(cen_member *member)
+void ceni_member_watch_locked(ceni_member *member)
 {
     member->left_count++;
     if (ceni_planted(end_seen_too_early)) ceni_member_watch_now_locked(member);
@@ -88,28 +90,30 @@ void ceni_member_watch_locked(cen_member *member)
 
 static void release(ceni_retired *retired)
 {
-    cen_member *member = CENI_LIST_ENTRY(retired, cen_member, retired);
+    ceni_member *member = CENI_LIST_ENTRY(retired, ceni_member, retired);
     cen_router *router = member->router;
     if (member->gone) {
         ceni_rank_expect_none("the end of a member");
         int held = ceni_cancel_hold();
-        member->gone(member->value);
+        member->gone(member->cell->first.value);
         ceni_cancel_release(held);
     }
     ceni_router_lock(router);
     ceni_list_remove(&member->link);
     router->zombie_count--;
     router->uses_gone += ceni_member_uses(member);
-    router->failed_gone += ceni_member_failed(member);
+    router->failed_gone += ceni_load_relaxed(&member->failed); /* a number by itself; carries nothing */
+    ceni_block *empty = ceni_cells_give_locked(router, member->block, member->cell);
     ceni_router_unlock(router);
+    ceni_cells_free(router, empty);
     ceni_free(router->allocator, member, member->bytes, CENI_LINE);
     ceni_router_drop(router);
 }
 
-void ceni_member_look_for_end_locked(cen_member *member)
+void ceni_member_look_for_end_locked(ceni_member *member)
 {
     cen_router *router = member->router;
-    if (ceni_setting(&router->hot.closed)) {
+    if (ceni_setting(&router->closed)) {
         ceni_add_relaxed(&router->ends, 1); /* the futex's, for whoever closes; carries nothing */
         ceni_futex_wake(&router->ends, UINT32_MAX);
     }
@@ -136,7 +140,7 @@ void ceni_member_look_for_end_locked(cen_member *member)
 /* Nobody begins a use of it any more. */
 static void after_grace(ceni_retired *retired)
 {
-    cen_member *member = CENI_LIST_ENTRY(retired, cen_member, left);
+    ceni_member *member = CENI_LIST_ENTRY(retired, ceni_member, left);
     cen_router *router = member->router;
     ceni_router_lock(router);
     router->hands++;

@@ -83,7 +83,7 @@ static cen_status make_member(cen_following *self, const cen_registered *change,
     }
     /* It was never picked, so that it is gone need not be told; but it would be. */
     ceni_router_lock(self->router);
-    (*out)->gone = NULL;
+    ceni_member_of(*out)->gone = NULL;
     ceni_router_unlock(self->router);
     cen_member_remove(*out);
     return ceni_error_set(why, status, 0, "a member of router %s could not come up: %s", self->router->name,
@@ -171,7 +171,7 @@ static void hear(void *argument, const cen_registered *change)
 static cen_status check(const cen_router *router, const cen_follow_options *o, cen_following **out, cen_error *error)
 {
     if (!router || !out) return ceni_error_set(error, CEN_INVALID, 0, "cen_router_follow: %s is NULL", !router ? "router" : "out");
-    if (!ceni_fork_is(router->hot.epoch))
+    if (!ceni_fork_is(router->epoch))
         return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
     if (o && o->size != sizeof *o)
         return ceni_error_set(error, CEN_INVALID, 0,
@@ -224,7 +224,7 @@ cen_status cen_router_unfollow(cen_following *self)
 {
     if (!self) return CEN_OK;
     cen_router *router = self->router;
-    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
     if (ceni_load_relaxed(&self->caller) == ceni_thread_id() || ceni_read_is_open()) return CEN_MISUSE; /* carries nothing */
     CENI_INLINE_AT_END;
     ceni_router_lock(router);
@@ -249,6 +249,6 @@ void ceni_follow_end_all(cen_router *router)
 uint32_t cen_following_count(const cen_following *following)
 {
     cen_following *self = (cen_following *)(uintptr_t)following;
-    if (!self || !ceni_fork_is(self->router->hot.epoch)) return 0;
+    if (!self || !ceni_fork_is(self->router->epoch)) return 0;
     return ceni_load_relaxed(&self->count); /* a number by itself; carries nothing */
 }

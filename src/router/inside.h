@@ -28,6 +28,11 @@
  *         for room afterwards: nobody waits while there is room (I6 is L3 of the pool)
  *     I7  the router's memory goes when no hand is on it: the program's, each
  *         member's, and that of the alarm while it is set or runs
+ *     I8  what is at the router's door is 0, or a set of which no member has a limit or a target, nobody is interested in how a
+ *         use ends, and this is the process that made the router: a set that has such a member, and all later ones, are not put
+ *         there; the kernel makes it 0 in a child; and the word is the router's until its memory goes. So a use that began
+ *         by the door, or whose stripe has a door that is open at its end, needs nothing but the stripe; that of a use
+ *         with a limit, the first, has one that is never open
  */
 #ifndef CENI_ROUTER_INSIDE_H
 #define CENI_ROUTER_INSIDE_H
@@ -51,10 +56,13 @@ enum {
     CENI_ROUTER_STRIPES = 16, /* at most */
 };
 
+/* Whether a life goes on: cen_stripe_. */
+#define CENI_IS_ALIVE(life) (((life) & 1) != 0)
+
 #define CENI_USES(word) ((word) >> CEN_USES_SHIFT_)
 /* Of a count in one word, which begins anew after 2^40 uses. */
 #define CENI_USES_SINCE(uses, base) (((uses) - (base)) & CENI_USES(UINT64_MAX))
-_Static_assert(sizeof(cen_stripe_) == CENI_LINE, "a stripe has its lines to itself");
+_Static_assert(CENI_LINE % sizeof(cen_stripe_) == 0 && CEN_STRIPES_APART_ % CENI_LINE == 0, "no line is shared between threads");
 
 /* A timer in the router's wheel, and whose it is. */
 typedef struct ceni_clocked {
@@ -70,58 +78,77 @@ typedef struct ceni_set {
     cen_set seen; /* last: the members follow. Its places change only where a set could not be replaced (I1). */
 } ceni_set;
 
+typedef struct ceni_block ceni_block;
+
+/* A member's handle: its first stripe. cells.c says where the others are. */
 struct cen_member {
-    union {
-        struct {
-            /* fixed when it is added */
-            cen_router *router;
-            void *value;
-            void (*gone)(void *value);
-            uint32_t mask; /* stripes that are counted on, minus one: 0 if it has a limit */
-            uint32_t weight;
-            bool limited, targeted;
-            uint64_t hash;
-            uint64_t target;   /* UINT64_MAX: none */
-            uint64_t max;      /* the same */
-            uint64_t max_uses; /* the same */
-            int64_t max_age_ns; /* 0: none */
-            void *data;        /* the strategy's */
-            size_t bytes;
-            char name[CENI_MEMBER_NAME];
-
-            /* any thread reads; written under the router's lock; the first two stand in each stripe, too */
-            _Atomic uint32_t state;
-            _Atomic uint32_t life;
-            _Atomic uint64_t base; /* uses when it came up last */
-
-            _Atomic uint32_t open; /* any thread: stripes that are to reach zero, and 1 while it is not watched (I4) */
-
-            /* under the router's lock */
-            bool in_set;
-            uint32_t index; /* in the set that was published last */
-            enum { CENI_UNWATCHED = 0, CENI_WATCHED_FOR_END, CENI_HAS_ENDED } watch; /* I4; of its uses */
-            bool removed;
-            bool ended;          /* removed, and its last use has ended: it is in the bin for good */
-            uint32_t tellers;    /* who is just telling the program about it */
-            bool leaving;        /* `left` is in the bin */
-            uint64_t left_count; /* how often it left the set ... */
-            uint64_t left_seen;  /* ... when `left` was put in */
-            int64_t since;
-            uint32_t told;       /* the state that the program was told of last */
-            uint32_t downs, told_downs; /* how often it was DOWN, and how often when that was told */
-            cen_error cause;     /* of the last down; its status is OK: none */
-            ceni_list link;      /* in router->members, or zombies */
-            ceni_list news;
-            ceni_retired left;
-            ceni_retired retired;
-            ceni_clocked age, ejection;
-            _Atomic int64_t latency; /* moving average or last; any thread, by itself */
-        };
-        char room[CEN_MEMBER_STRIPES_];
-    };
-    cen_stripe_ stripes[];
+    cen_stripe_ first;
 };
-_Static_assert(offsetof(struct cen_member, stripes) == CEN_MEMBER_STRIPES_, "router_layout.h says where they are");
+
+/* All of a member that picks do not touch. */
+typedef struct ceni_member {
+    _Alignas(CENI_LINE) _Atomic uint64_t shut; /* first; always 0: the door of its first stripe, by which it is found */
+
+    /* fixed when it is added */
+    cen_router *router;
+    cen_member *cell; /* its handle */
+    ceni_block *block;
+    void (*gone)(void *value);
+    uint32_t stripes;      /* that are counted on: 1 if it has a limit */
+    uint32_t first_offset; /* of these: 0 if it has a limit */
+    uint32_t weight;
+    bool limited; /* by max or max_uses */
+    bool targeted;
+    uint64_t hash;
+    uint64_t target;   /* UINT64_MAX: none */
+    uint64_t max;      /* the same */
+    uint64_t max_uses; /* the same */
+    int64_t max_age_ns; /* 0: none */
+    void *data;        /* the strategy's */
+    size_t bytes;
+    char name[CENI_MEMBER_NAME];
+
+    /* any thread reads; written under the router's lock; `life` stands in each stripe, too */
+    _Atomic uint32_t state;
+    _Atomic uint32_t life;
+    _Atomic uint64_t base; /* uses when it came up last */
+
+    /* any thread */
+    _Atomic uint32_t open; /* stripes that are to reach zero, and 1 while it is not watched (I4) */
+    _Atomic uint64_t failed;
+    _Atomic int64_t latency; /* moving average or last */
+
+    /* under the router's lock */
+    bool in_set;
+    uint32_t index; /* in the set that was published last */
+    enum { CENI_UNWATCHED = 0, CENI_WATCHED_FOR_END, CENI_HAS_ENDED } watch; /* I4; of its uses */
+    bool removed;
+    bool ended;          /* removed, and its last use has ended: it is in the bin for good */
+    uint32_t tellers;    /* who is just telling the program about it */
+    bool leaving;        /* `left` is in the bin */
+    uint64_t left_count; /* how often it left the set ... */
+    uint64_t left_seen;  /* ... when `left` was put in */
+    int64_t since;
+    uint32_t told;       /* the state that the program was told of last */
+    uint32_t downs, told_downs; /* how often it was DOWN, and how often when that was told */
+    cen_error cause;     /* of the last down; its status is OK: none */
+    ceni_list link;      /* in router->members, or zombies */
+    ceni_list news;
+    ceni_retired left;
+    ceni_retired retired;
+    ceni_clocked age, ejection;
+} ceni_member;
+
+static inline ceni_member *ceni_member_of(const cen_member *cell)
+{
+    return (ceni_member *)(uintptr_t)CENI_LIST_ENTRY(cell->first.door, const ceni_member, shut);
+}
+
+/* One of those that the member is counted on. */
+static inline cen_stripe_ *ceni_member_stripe(const ceni_member *member, uint32_t index)
+{
+    return cen_stripe_of_(member->cell, member->first_offset + index * CEN_STRIPES_APART_);
+}
 
 /* One who waits: in cen_routing.place_. */
 typedef struct ceni_route_place {
@@ -135,13 +162,27 @@ _Static_assert(sizeof(ceni_route_place) <= sizeof(((cen_routing *)0)->place_), "
 struct cen_router {
     cen_router_hot_ hot; /* first */
 
-    /* read by every pick */
+    /* read by every pick; written under the lock, seldom */
+    _Atomic(const cen_set *) set; /* never NULL */
+    _Atomic uint32_t waiting;     /* how many stand in the backlog */
+    _Atomic uint32_t closed;
+    _Atomic uint32_t quick;  /* which of the inline picks; none, once there are limits */
+    _Atomic uint32_t limits; /* a member has, or had, a limit or a target: that is put before it can join a set */
+
+    /* read by every pick, fixed when it is made */
     const cen_strategy_type *type;
     void *state;
     uint64_t number;
+    uint64_t epoch; /* of the process */
+    bool clocked;   /* routes are timed */
+    bool judged;    /* and their end is of interest to somebody */
+    bool loaded;    /* the strategy asks for loads */
 
     /* fixed when it is made */
     _Alignas(CENI_LINE) const cen_allocator *allocator;
+    _Atomic uint64_t *door; /* as hot.door, for set.c, which writes it: a word that is 0 in a forked child, or `shut` */
+    _Atomic uint64_t shut;  /* always 0 */
+    uint32_t stripes;       /* of each member, for threads */
     cen_runtime *runtime;
     int64_t target, max, max_uses, max_age_ns;
     uint32_t backlog_max;
@@ -153,6 +194,7 @@ struct cen_router {
     ceni_entry entry;
 
     ceni_mutex mutex; /* rank ROUTER; for all that follows */
+    ceni_list blocks; /* with room for members; cells.c */
     ceni_list members, zombies;
     uint32_t member_count, zombie_count;
     uint32_t in_set; /* members that are in the set */
@@ -181,9 +223,9 @@ static inline void ceni_router_unlock(cen_router *router)
     ceni_mutex_unlock(&router->mutex, CENI_RANK_ROUTER);
 }
 
-static inline cen_member_state ceni_member_state(const cen_member *member)
+static inline cen_member_state ceni_member_state(const ceni_member *member)
 {
-    return (cen_member_state)ceni_setting(&((cen_member *)(uintptr_t)member)->state);
+    return (cen_member_state)ceni_setting(&((ceni_member *)(uintptr_t)member)->state);
 }
 
 /* ---- new.c ------------------------------------------------------------------------------- */

@@ -128,7 +128,7 @@ static void move(ladder *all, place *own, bool up)
 static void joined(void *state, cen_member *member)
 {
     ladder *all = state;
-    place *own = member->data;
+    place *own = ceni_member_of(member)->data;
     lock(all);
     own->member = member; /* one who picks from an older set may be reading it */
     own->own.count = SPARE;
@@ -142,7 +142,7 @@ static void joined(void *state, cen_member *member)
 static void left(void *state, cen_member *member)
 {
     ladder *all = state;
-    place *own = member->data;
+    place *own = ceni_member_of(member)->data;
     lock(all);
     step_off(all, own);
     if (own->own.count != SPARE) {
@@ -182,7 +182,7 @@ static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, b
     ladder *all = state;
     lock(all);
     place *own = choose(all, wish->avoid);
-    if (!own) own = ceni_set_at(set, 0)->data; /* all have left since this set was read */
+    if (!own) own = ceni_member_of(ceni_set_at(set, 0))->data; /* all have left since this set was read */
     if (used) {
         move(all, own, true);
     } else if (own->level) {
@@ -197,7 +197,7 @@ static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, b
 static void begun(void *state, cen_member *member)
 {
     lock(state);
-    move(state, member->data, true);
+    move(state, ceni_member_of(member)->data, true);
     unlock(state);
 }
 
@@ -205,7 +205,7 @@ static void ended(void *state, cen_member *member, int64_t latency_ns, bool fail
 {
     (void)latency_ns, (void)failed;
     lock(state);
-    move(state, member->data, false);
+    move(state, ceni_member_of(member)->data, false);
     unlock(state);
 }
 

@@ -4,13 +4,18 @@
 #include "router/inside.h"
 #include "router/use.h"
 
-static void count_member(cen_router_stats *stats, const cen_member *member)
+static uint64_t failed(const ceni_member *member)
+{
+    return ceni_load_relaxed(&((ceni_member *)(uintptr_t)member)->failed); /* a number by itself; carries nothing */
+}
+
+static void count_member(cen_router_stats *stats, const ceni_member *member)
 {
     uint32_t *const by_state[] = {&stats->connecting, &stats->up, &stats->full, &stats->draining, &stats->down, &stats->ejected};
-    ++*by_state[cen_member_state_of(member)];
+    ++*by_state[cen_member_state_of(member->cell)];
     stats->in_flight += ceni_member_in_flight(member);
     stats->uses += ceni_member_uses(member);
-    stats->failed += ceni_member_failed(member);
+    stats->failed += failed(member);
 }
 
 static cen_router_stats read_locked(const cen_router *router)
@@ -20,7 +25,7 @@ static cen_router_stats read_locked(const cen_router *router)
         .zombies = router->zombie_count,
         .uses = router->uses_gone,
         .failed = router->failed_gone,
-        .waiting = ceni_setting(&((cen_router *)(uintptr_t)router)->hot.waiting),
+        .waiting = ceni_setting(&((cen_router *)(uintptr_t)router)->waiting),
         .waited = router->waited,
         .timeouts = router->timeouts,
         .refused = router->refused,
@@ -28,12 +33,12 @@ static cen_router_stats read_locked(const cen_router *router)
         .changes = router->changes,
     };
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next)
-        count_member(&stats, CENI_LIST_ENTRY(link, cen_member, link));
+        count_member(&stats, CENI_LIST_ENTRY(link, ceni_member, link));
     for (ceni_list *link = router->zombies.next; link != &router->zombies; link = link->next) {
-        const cen_member *member = CENI_LIST_ENTRY(link, cen_member, link);
+        const ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);
         stats.in_flight += ceni_member_in_flight(member);
         stats.uses += ceni_member_uses(member);
-        stats.failed += ceni_member_failed(member);
+        stats.failed += failed(member);
     }
     return stats;
 }
@@ -41,7 +46,7 @@ static cen_router_stats read_locked(const cen_router *router)
 cen_status cen_router_look(cen_router *router, cen_router_stats *out)
 {
     if (!router || !out) return CEN_INVALID;
-    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
     ceni_router_lock(router);
     *out = read_locked(router);
     ceni_router_unlock(router);
@@ -72,17 +77,17 @@ typedef struct row {
     char name[CENI_MEMBER_NAME];
 } row;
 
-static void copy_locked(const cen_member *member, row *out, int64_t now)
+static void copy_locked(const ceni_member *member, row *out, int64_t now)
 {
-    cen_member *m = (cen_member *)(uintptr_t)member;
+    ceni_member *m = (ceni_member *)(uintptr_t)member;
     memcpy(out->name, member->name, sizeof out->name);
     out->stats = (cen_member_stats){
-        .value = member->value,
-        .state = cen_member_state_of(member),
+        .value = member->cell->first.value,
+        .state = cen_member_state_of(member->cell),
         .weight = member->weight,
         .in_flight = ceni_member_in_flight(member),
         .uses = ceni_member_uses(member),
-        .failed = ceni_member_failed(member),
+        .failed = failed(member),
         .target = member->target == UINT64_MAX ? 0 : (int64_t)member->target,
         .max = member->max == UINT64_MAX ? 0 : (int64_t)member->max,
         .latency_ns = ceni_load_relaxed(&m->latency), /* a number by itself; carries nothing */
@@ -93,7 +98,7 @@ static void copy_locked(const cen_member *member, row *out, int64_t now)
 cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, const cen_member_stats *member), void *argument)
 {
     if (!router || !visit) return CEN_INVALID;
-    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
     ceni_router_lock(router);
     size_t room = router->member_count;
     ceni_router_unlock(router);
@@ -104,7 +109,7 @@ cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, con
     ceni_router_lock(router);
     int64_t now = ceni_runtime_now(router->runtime);
     for (ceni_list *link = router->members.next; link != &router->members && count < room; link = link->next)
-        copy_locked(CENI_LIST_ENTRY(link, cen_member, link), &rows[count++], now);
+        copy_locked(CENI_LIST_ENTRY(link, ceni_member, link), &rows[count++], now);
     ceni_router_unlock(router);
     ceni_rank_expect_none("a visitor of a router's members");
     for (size_t i = 0; i < count; i++) {

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "router/backlog.h"
+#include "router/cells.h"
 #include "router/member.h"
 #include "router/set.h"
 #include "router/use.h"
@@ -46,36 +47,25 @@ static cen_status refuse_options(const cen_router *router, const cen_member_opti
     return CEN_OK;
 }
 
-static cen_member *make(cen_router *router, const cen_member_options *o)
+static ceni_member *make(cen_router *router, const cen_member_options *o)
 {
-    uint64_t max = limit(o->max, router->max), max_uses = limit(o->max_uses, router->max_uses);
-    bool limited = max != UINT64_MAX || max_uses != UINT64_MAX;
-    uint32_t mask = limited ? 0 : router->hot.mask;
-    size_t stripes = sizeof(cen_member) + (router->hot.mask + 1) * sizeof(cen_stripe_);
-    size_t bytes = stripes + router->type->member_size;
-    cen_member *member = ceni_alloc(router->allocator, bytes, CENI_LINE);
+    size_t bytes = sizeof(ceni_member) + router->type->member_size;
+    ceni_member *member = ceni_alloc(router->allocator, bytes, CENI_LINE);
     if (!member) return NULL;
     member->router = router;
-    member->value = o->value;
     member->gone = o->gone;
-    member->mask = mask;
     member->weight = o->weight ? o->weight : 1;
-    member->limited = limited;
-    member->max = max;
-    member->max_uses = max_uses;
+    member->max = limit(o->max, router->max);
+    member->max_uses = limit(o->max_uses, router->max_uses);
+    member->limited = member->max != UINT64_MAX || member->max_uses != UINT64_MAX;
+    member->stripes = member->limited ? 1 : router->stripes;
+    member->first_offset = member->limited ? 0 : CEN_STRIPES_APART_;
     member->target = limit(o->target, router->target);
     member->targeted = member->target != UINT64_MAX;
     int64_t age = o->max_age_ns ? o->max_age_ns : router->max_age_ns;
     member->max_age_ns = age > 0 ? age : 0;
-    member->data = (char *)member + stripes;
+    member->data = member + 1;
     member->bytes = bytes;
-    for (uint32_t i = 0; i <= router->hot.mask; i++) {
-        cen_stripe_ *stripe = &member->stripes[i];
-        stripe->value = o->value;
-        stripe->router = router;
-        stripe->limited = limited;
-        stripe->targeted = member->targeted;
-    }
     ceni_store_relaxed(&member->open, 1u); /* nobody knows it yet; carries nothing */
     ceni_list_init(&member->link);
     ceni_list_init(&member->news);
@@ -86,53 +76,74 @@ static cen_member *make(cen_router *router, const cen_member_options *o)
     return member;
 }
 
+/* Takes a place for its stripes. */
+static bool settle_locked(cen_router *router, ceni_member *member, void *value)
+{
+    member->cell = ceni_cells_take_locked(router, &member->block);
+    if (!member->cell) return false;
+    for (uint32_t i = 0; i <= router->stripes; i++) {
+        cen_stripe_ *stripe = cen_stripe_of_(member->cell, i * CEN_STRIPES_APART_);
+        stripe->value = value;
+        stripe->door = i == 0 ? &member->shut : router->door;
+        if (member->limited) ceni_store_relaxed(&stripe->others, CEN_COUNTED_FIRST_); /* nobody knows it yet; carries nothing */
+    }
+    return true;
+}
+
+static cen_status add_locked(cen_router *router, ceni_member *member, const cen_member_options *options)
+{
+    if (ceni_setting(&router->closed)) return CEN_CLOSED;
+    if (!settle_locked(router, member, options->value)) return CEN_NO_MEMORY;
+    router->added++;
+    router->hands++;
+    if (options->name) snprintf(member->name, sizeof member->name, "%s", options->name);
+    else snprintf(member->name, sizeof member->name, "member %llu", (unsigned long long)router->added);
+    member->hash = cen_pick_key(member->name, strlen(member->name));
+    member->since = ceni_runtime_now(router->runtime);
+    if (member->limited || member->targeted) ceni_set_limits_locked(router);
+    ceni_list_push_back(&router->members, &member->link);
+    router->member_count++;
+    return CEN_OK;
+}
+
 cen_status cen_router_add(cen_router *router, const cen_member_options *options, cen_member **out, cen_error *error)
 {
     if (!router || !options || !out)
         return ceni_error_set(error, CEN_INVALID, 0, "a member needs a router, options and a place for its handle");
-    if (!ceni_fork_is(router->hot.epoch))
+    if (!ceni_fork_is(router->epoch))
         return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
     cen_status status = refuse_options(router, options, error);
     if (status != CEN_OK) return status;
-    cen_member *member = make(router, options);
-    if (!member) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a member of router %s", router->name);
-    ceni_router_lock(router);
-    bool closed = ceni_setting(&router->hot.closed) != 0;
-    if (!closed) {
-        router->added++;
-        router->hands++;
-        if (options->name) snprintf(member->name, sizeof member->name, "%s", options->name);
-        else snprintf(member->name, sizeof member->name, "member %llu", (unsigned long long)router->added);
-        member->hash = cen_pick_key(member->name, strlen(member->name));
-        member->since = ceni_runtime_now(router->runtime);
-        if (member->limited) ceni_setting_put(&router->hot.quick, (uint32_t)CEN_QUICK_NONE_);
-        ceni_list_push_back(&router->members, &member->link);
-        router->member_count++;
+    ceni_member *member = make(router, options);
+    status = CEN_NO_MEMORY;
+    if (member) {
+        ceni_router_lock(router);
+        status = add_locked(router, member, options);
+        ceni_router_unlock(router);
     }
-    ceni_router_unlock(router);
-    if (closed) {
-        ceni_free(router->allocator, member, member->bytes, CENI_LINE);
-        return ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+    if (status == CEN_OK) {
+        *out = member->cell;
+        return CEN_OK;
     }
-    *out = member;
-    return CEN_OK;
+    if (member) ceni_free(router->allocator, member, member->bytes, CENI_LINE);
+    if (status == CEN_CLOSED) return ceni_error_set(error, status, 0, "router %s has been closed", router->name);
+    return ceni_error_set(error, status, 0, "there is no memory for a member of router %s", router->name);
 }
 
 /* ---- Changes of state ----------------------------------------------------------------- */
 
 /* A life begins or ends: one word says both which it is and whether it goes on, so that no route is told DOWN and then OK. */
-static void put_life(cen_member *member, bool up)
+static void put_life(ceni_member *member, bool up)
 {
     uint32_t life = ceni_setting(&member->life);
-    if (CEN_IS_ALIVE_(life) == up || (!up && ceni_planted(life_goes_on))) return;
+    if (CENI_IS_ALIVE(life) == up || (!up && ceni_planted(life_goes_on))) return;
     ceni_setting_put(&member->life, life + 1);
-    for (uint32_t i = 0; i <= member->mask; i++) ceni_setting_put(&member->stripes[i].life, life + 1);
+    for (uint32_t i = 0; i < member->stripes; i++) ceni_setting_put(&ceni_member_stripe(member, i)->life, life + 1);
 }
 
-void ceni_member_enter_locked(cen_member *member, cen_member_state state)
+void ceni_member_enter_locked(ceni_member *member, cen_member_state state)
 {
     ceni_setting_put(&member->state, (uint32_t)state);
-    for (uint32_t i = 0; i <= member->mask; i++) ceni_setting_put(&member->stripes[i].state, (uint32_t)state);
     if (state == CEN_MEMBER_DOWN) {
         put_life(member, false);
         member->downs++;
@@ -141,13 +152,13 @@ void ceni_member_enter_locked(cen_member *member, cen_member_state state)
     ceni_member_news_locked(member);
 }
 
-static void stop_timers(cen_member *member)
+static void stop_timers(ceni_member *member)
 {
     ceni_wheel_cancel(&member->router->wheel, &member->age.timer);
     ceni_wheel_cancel(&member->router->wheel, &member->ejection.timer);
 }
 
-static void start_age(cen_member *member)
+static void start_age(ceni_member *member)
 {
     cen_router *router = member->router;
     if (member->max_age_ns == 0) return;
@@ -158,11 +169,11 @@ static void start_age(cen_member *member)
     ceni_router_wind_locked(router);
 }
 
-static cen_status come_up_locked(cen_member *member)
+static cen_status come_up_locked(ceni_member *member)
 {
     cen_member_state state = ceni_member_state(member);
     if (member->removed) return CEN_INVALID;
-    if (ceni_setting(&member->router->hot.closed)) return CEN_CLOSED;
+    if (ceni_setting(&member->router->closed)) return CEN_CLOSED;
     if (state == CEN_MEMBER_UP || state == CEN_MEMBER_EJECTED) return CEN_OK;
     if (state == CEN_MEMBER_DRAINING || !ceni_member_unwatch_locked(member)) return CEN_BUSY;
     uint64_t base = ceni_setting(&member->base);
@@ -179,7 +190,7 @@ static cen_status come_up_locked(cen_member *member)
     return CEN_OK;
 }
 
-static void go_down_locked(cen_member *member)
+static void go_down_locked(ceni_member *member)
 {
     if (ceni_member_state(member) == CEN_MEMBER_DOWN) return;
     ceni_set_leave_locked(member->router, member);
@@ -187,7 +198,7 @@ static void go_down_locked(cen_member *member)
     ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
 }
 
-static void drain_locked(cen_member *member)
+static void drain_locked(ceni_member *member)
 {
     ceni_set_leave_locked(member->router, member);
     stop_timers(member);
@@ -195,27 +206,27 @@ static void drain_locked(cen_member *member)
     ceni_member_watch_locked(member);
 }
 
-static bool is_up(const cen_member *member)
+static bool is_up(const ceni_member *member)
 {
     cen_member_state state = ceni_member_state(member);
     return state == CEN_MEMBER_UP || state == CEN_MEMBER_EJECTED;
 }
 
-void ceni_member_aged_locked(cen_member *member)
+void ceni_member_aged_locked(ceni_member *member)
 {
     if (is_up(member)) drain_locked(member);
 }
 
-void ceni_member_used_up_locked(cen_member *member)
+void ceni_member_used_up_locked(ceni_member *member)
 {
     bool used_up = CENI_USES_SINCE(ceni_member_uses(member), ceni_setting(&member->base)) >= member->max_uses;
     if (used_up && is_up(member)) drain_locked(member);
 }
 
-void ceni_member_restore_locked(cen_member *member)
+void ceni_member_restore_locked(ceni_member *member)
 {
     if (ceni_member_state(member) != CEN_MEMBER_EJECTED) return;
-    if (ceni_setting(&member->router->hot.closed) && !ceni_planted(restored_after_close)) return; /* nothing comes back */
+    if (ceni_setting(&member->router->closed) && !ceni_planted(restored_after_close)) return; /* nothing comes back */
     if (ceni_set_join_locked(member->router, member) != CEN_OK) {
         /* Without memory it is tried again a little later. */
         int64_t soon = ceni_runtime_now(member->router->runtime) + 100 * 1000 * 1000;
@@ -227,7 +238,7 @@ void ceni_member_restore_locked(cen_member *member)
     ceni_member_enter_locked(member, CEN_MEMBER_UP);
 }
 
-void ceni_member_remove_locked(cen_member *member)
+void ceni_member_remove_locked(ceni_member *member)
 {
     cen_router *router = member->router;
     go_down_locked(member);
@@ -242,10 +253,11 @@ void ceni_member_remove_locked(cen_member *member)
 /* ---- The calls ---------------------------------------------------------------------------- */
 
 /* Locks the router of a member that may be changed. */
-static cen_status enter(cen_member *member)
+static cen_status enter(const cen_member *cell, ceni_member **out)
 {
-    if (!member) return CEN_INVALID;
-    if (!ceni_fork_is(member->router->hot.epoch)) return CEN_FORKED;
+    if (!cell) return CEN_INVALID;
+    ceni_member *member = *out = ceni_member_of(cell);
+    if (!ceni_fork_is(member->router->epoch)) return CEN_FORKED;
     ceni_router_lock(member->router);
     member->router->hands++; /* the member may be gone when all has been told */
     return CEN_OK;
@@ -262,9 +274,10 @@ static void leave(cen_router *router, bool serve)
     ceni_router_settle(router, &ready);
 }
 
-cen_status cen_member_up(cen_member *member)
+cen_status cen_member_up(cen_member *cell)
 {
-    cen_status status = enter(member);
+    ceni_member *member;
+    cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     ceni_backoff backoff = {0};
@@ -278,9 +291,10 @@ cen_status cen_member_up(cen_member *member)
     return status;
 }
 
-cen_status cen_member_down(cen_member *member, const cen_error *cause)
+cen_status cen_member_down(cen_member *cell, const cen_error *cause)
 {
-    cen_status status = enter(member);
+    ceni_member *member;
+    cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     if (cause) member->cause = *cause;
@@ -290,9 +304,10 @@ cen_status cen_member_down(cen_member *member, const cen_error *cause)
     return CEN_OK;
 }
 
-cen_status cen_member_drain(cen_member *member)
+cen_status cen_member_drain(cen_member *cell)
 {
-    cen_status status = enter(member);
+    ceni_member *member;
+    cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     if (is_up(member)) drain_locked(member);
@@ -301,18 +316,19 @@ cen_status cen_member_drain(cen_member *member)
     return status;
 }
 
-void ceni_member_used_up(cen_member *member)
+void ceni_member_used_up(ceni_member *member)
 {
-    if (enter(member) != CEN_OK) return;
+    if (enter(member->cell, &member) != CEN_OK) return;
     cen_router *router = member->router;
     ceni_member_used_up_locked(member);
     leave(router, false);
 }
 
-cen_status cen_member_eject(cen_member *member, int64_t ns)
+cen_status cen_member_eject(cen_member *cell, int64_t ns)
 {
     if (ns < 0) return CEN_INVALID;
-    cen_status status = enter(member);
+    ceni_member *member;
+    cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     if (is_up(member) && ns > 0 && ceni_alarm_need_keeper(router->runtime) != CEN_OK) {
@@ -330,21 +346,23 @@ cen_status cen_member_eject(cen_member *member, int64_t ns)
     return status;
 }
 
-cen_status cen_member_restore(cen_member *member)
+cen_status cen_member_restore(cen_member *cell)
 {
-    cen_status status = enter(member);
+    ceni_member *member;
+    cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     if (ceni_member_state(member) == CEN_MEMBER_EJECTED) ceni_member_restore_locked(member);
     else if (ceni_member_state(member) != CEN_MEMBER_UP) status = CEN_INVALID;
-    if (ceni_member_state(member) == CEN_MEMBER_EJECTED) status = ceni_setting(&router->hot.closed) ? CEN_CLOSED : CEN_NO_MEMORY;
+    if (ceni_member_state(member) == CEN_MEMBER_EJECTED) status = ceni_setting(&router->closed) ? CEN_CLOSED : CEN_NO_MEMORY;
     leave(router, true);
     return status;
 }
 
-cen_status cen_member_remove(cen_member *member)
+cen_status cen_member_remove(cen_member *cell)
 {
-    cen_status status = enter(member);
+    ceni_member *member;
+    cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     if (member->removed) status = CEN_INVALID;
@@ -353,33 +371,34 @@ cen_status cen_member_remove(cen_member *member)
     return status;
 }
 
-void *cen_member_value(const cen_member *member)
+void *cen_member_value(const cen_member *cell)
 {
-    return member->value;
+    return cell->first.value;
 }
 
-const char *cen_member_name(const cen_member *member)
+const char *cen_member_name(const cen_member *cell)
 {
-    return member->name;
+    return ceni_member_of(cell)->name;
 }
 
-uint32_t cen_member_weight(const cen_member *member)
+uint32_t cen_member_weight(const cen_member *cell)
 {
-    return member->weight;
+    return ceni_member_of(cell)->weight;
 }
 
-uint64_t cen_member_hash(const cen_member *member)
+uint64_t cen_member_hash(const cen_member *cell)
 {
-    return member->hash;
+    return ceni_member_of(cell)->hash;
 }
 
-void *cen_member_data(const cen_member *member)
+void *cen_member_data(const cen_member *cell)
 {
-    return member->data;
+    return ceni_member_of(cell)->data;
 }
 
-cen_member_state cen_member_state_of(const cen_member *member)
+cen_member_state cen_member_state_of(const cen_member *cell)
 {
+    const ceni_member *member = ceni_member_of(cell);
     cen_member_state state = ceni_member_state(member);
     bool full = state == CEN_MEMBER_UP && member->limited && ceni_member_in_flight(member) >= member->max;
     return full ? CEN_MEMBER_FULL : state;

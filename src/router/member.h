@@ -8,41 +8,41 @@
 /* ---- member.c ------------------------------------------------------------------ */
 
 /* The state is another from now on; the program is to be told. */
-void ceni_member_enter_locked(cen_member *member, cen_member_state state);
+void ceni_member_enter_locked(ceni_member *member, cen_member_state state);
 
 /* A timer of a member's has come: its age, or the end of its ejection. */
-void ceni_member_aged_locked(cen_member *member);
-void ceni_member_restore_locked(cen_member *member);
+void ceni_member_aged_locked(ceni_member *member);
+void ceni_member_restore_locked(ceni_member *member);
 
 /* It has had the last of its uses: it drains. Locks; the caller has a use of it. */
-void ceni_member_used_up(cen_member *member);
-void ceni_member_used_up_locked(cen_member *member);
+void ceni_member_used_up(ceni_member *member);
+void ceni_member_used_up_locked(ceni_member *member);
 
 /* Takes it out, for good. */
-void ceni_member_remove_locked(cen_member *member);
+void ceni_member_remove_locked(ceni_member *member);
 
 /* ---- ends.c --------------------------------------------------------------------- */
 
 /* It has left the set, and when its last use has ended somebody wants to know. */
-void ceni_member_watch_locked(cen_member *member);
+void ceni_member_watch_locked(ceni_member *member);
 
 /* The same at once: a grace period has passed since it left. */
-void ceni_member_watch_now_locked(cen_member *member);
+void ceni_member_watch_now_locked(ceni_member *member);
 
 /* A stripe of a watched member has reached zero. True: that was the last one, and the caller is to call what follows. */
-bool ceni_member_stripe_ended(cen_member *member);
-void ceni_member_uses_ended_locked(cen_member *member);
+bool ceni_member_stripe_ended(ceni_member *member);
+void ceni_member_uses_ended_locked(ceni_member *member);
 
 /* It may have ended: its uses have, and nobody tells about it. */
-void ceni_member_look_for_end_locked(cen_member *member);
+void ceni_member_look_for_end_locked(ceni_member *member);
 
 /* Its uses have ended, if it was watched: it may be used anew. */
-bool ceni_member_unwatch_locked(cen_member *member);
+bool ceni_member_unwatch_locked(ceni_member *member);
 
 /* ---- tell.c ----------------------------------------------------------------------- */
 
 /* The member's state is to be told. */
-void ceni_member_news_locked(cen_member *member);
+void ceni_member_news_locked(ceni_member *member);
 
 /* Tells the program what has changed, unless somebody does so already. No lock is held; the caller has a hand on the router. */
 void ceni_router_tell(cen_router *router);

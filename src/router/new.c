@@ -44,30 +44,32 @@ static cen_status refuse_options(const cen_router_options *o, cen_error *error)
     return CEN_OK;
 }
 
-static uint32_t stripes_minus_one(void)
+/* Which of the inline picks the strategy is. Whoever wants to know how uses end has them ended by calls. */
+static uint32_t quick_pick(const cen_router *router)
 {
-    uint32_t stripes = 1;
-    while (stripes < 2 * ceni_cpu_count() && stripes < CENI_ROUTER_STRIPES) stripes *= 2;
-    return stripes - 1;
+    if (router->judged) return CEN_QUICK_NONE_;
+    if (router->type == cen_strategy_random().type) return CEN_QUICK_RANDOM_;
+    if (router->type == cen_strategy_round_robin().type) return CEN_QUICK_ROUND_;
+    if (router->type == cen_strategy_two_choices().type) return CEN_QUICK_TWO_;
+    return CEN_QUICK_NONE_;
 }
 
-/* Which of the inline picks the strategy is. They need to see by a load whether the process is still the same. */
-static uint32_t quick_pick(const cen_strategy_type *type, bool sees_fork)
+/* A door that opens, if there is one to be had and it will ever be needed. */
+static void choose_door(cen_router *router)
 {
-    if (sees_fork && type == cen_strategy_random().type) return CEN_QUICK_RANDOM_;
-    if (sees_fork && type == cen_strategy_round_robin().type) return CEN_QUICK_ROUND_;
-    if (sees_fork && type == cen_strategy_two_choices().type) return CEN_QUICK_TWO_;
-    return CEN_QUICK_NONE_;
+    router->door = ceni_setting(&router->quick) != CEN_QUICK_NONE_ ? ceni_fork_take_word() : NULL;
+    if (!router->door) router->door = &router->shut;
+    router->hot.door = router->door;
 }
 
 static void fill(cen_router *router, const cen_router_options *o)
 {
-    router->hot.epoch = ceni_fork_epoch();
+    router->epoch = ceni_fork_epoch();
     router->type = o->strategy.type ? o->strategy.type : cen_strategy_two_choices().type;
     router->number = ceni_add_relaxed(&numbers, 1) + 1; /* a number by itself; carries nothing */
-    router->hot.clocked = o->measure || (router->type->needs & CEN_STRATEGY_LATENCY);
-    router->hot.judged = router->hot.clocked || router->type->ended;
-    router->hot.loaded = (router->type->needs & CEN_STRATEGY_LOAD) != 0;
+    router->clocked = o->measure || (router->type->needs & CEN_STRATEGY_LATENCY);
+    router->judged = router->clocked || router->type->ended;
+    router->loaded = (router->type->needs & CEN_STRATEGY_LOAD) != 0;
     router->allocator = o->allocator;
     router->target = o->target;
     router->max = o->max;
@@ -75,15 +77,16 @@ static void fill(cen_router *router, const cen_router_options *o)
     router->max_age_ns = o->max_age_ns;
     router->backlog_max = o->backlog == 0 ? DEFAULT_BACKLOG : o->backlog < 0 ? 0 : (uint32_t)o->backlog;
     router->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
-    router->hot.mask = stripes_minus_one();
+    router->stripes = ceni_route_stripes();
     router->changed = o->changed;
     router->argument = o->argument;
     router->hands = 1;
     router->alarm_at = CENI_FOREVER;
     snprintf(router->name, sizeof router->name, "%s", o->name ? o->name : "router");
-    router->hot.process = ceni_fork_word();
-    ceni_setting_put(&router->hot.quick, quick_pick(router->type, router->hot.process != NULL));
-    ceni_store_relaxed(&router->hot.set, &router->none.seen); /* nobody knows it yet; carries nothing */
+    ceni_setting_put(&router->quick, quick_pick(router));
+    choose_door(router);
+    ceni_list_init(&router->blocks);
+    ceni_store_relaxed(&router->set, &router->none.seen); /* nobody knows it yet; carries nothing */
     ceni_list_init(&router->members);
     ceni_list_init(&router->zombies);
     ceni_list_init(&router->backlog);
@@ -116,6 +119,7 @@ cen_status cen_router_new(const cen_router_options *options, cen_router **out, c
             if (said.status == CEN_OK)
                 ceni_error_set(&said, status, 0, "strategy %s could not begin: %s", router->type->name, cen_status_text(status));
             if (error) *error = said;
+            if (router->door != &router->shut) ceni_fork_give_word(router->door);
             ceni_runtime_leave(router->runtime);
             ceni_free(options->allocator, router, sizeof *router, CENI_LINE);
             return status;
@@ -134,6 +138,7 @@ static void release(ceni_bin *bin)
     cen_router *router = CENI_LIST_ENTRY(bin, cen_router, bin);
     cen_runtime *runtime = router->runtime;
     if (router->type->fini) router->type->fini(router->state, router->allocator);
+    if (router->door != &router->shut) ceni_fork_give_word(router->door);
     ceni_free(router->allocator, router, sizeof *router, CENI_LINE);
     ceni_runtime_leave(runtime);
 }
@@ -152,7 +157,7 @@ static uint64_t in_flight_locked(const cen_router *router)
     const ceni_list *lists[] = {&router->members, &router->zombies};
     for (size_t i = 0; i < 2; i++)
         for (const ceni_list *link = lists[i]->next; link != lists[i]; link = link->next)
-            sum += ceni_member_in_flight(CENI_LIST_ENTRY(link, cen_member, link));
+            sum += ceni_member_in_flight(CENI_LIST_ENTRY(link, ceni_member, link));
     return sum;
 }
 
@@ -163,10 +168,10 @@ static uint32_t refuse_from_now_on(cen_router *router)
     ceni_list_init(&ready);
     ceni_router_lock(router);
     router->hands++;
-    ceni_setting_put(&router->hot.closed, 1u);
+    ceni_setting_put(&router->closed, 1u);
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
-        cen_member *member = CENI_LIST_ENTRY(link, cen_member, link);
-        if (member->in_set && router->type->left) router->type->left(router->state, member);
+        ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);
+        if (member->in_set && router->type->left) router->type->left(router->state, member->cell);
         member->in_set = false;
     }
     router->in_set = 0;
@@ -184,7 +189,7 @@ static uint64_t await_uses(cen_router *router, int64_t moment)
     bool watches = !ceni_read_is_open() && !ceni_planted(close_watches_nobody);
     ceni_router_lock(router);
     for (ceni_list *link = router->members.next; watches && link != &router->members; link = link->next)
-        ceni_member_watch_now_locked(CENI_LIST_ENTRY(link, cen_member, link));
+        ceni_member_watch_now_locked(CENI_LIST_ENTRY(link, ceni_member, link));
     for (;;) {
         uint64_t left = in_flight_locked(router);
         uint32_t ends = ceni_load_relaxed(&router->ends); /* changed under the lock, which is held; carries nothing */
@@ -199,7 +204,7 @@ static uint64_t await_uses(cen_router *router, int64_t moment)
 cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report)
 {
     if (!router) return CEN_INVALID;
-    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
     deadline = ceni_deadline_or(deadline, CEN_NOW);
     if (!ceni_deadline_is_now(deadline) && ceni_read_is_open()) return CEN_MISUSE;
     CENI_INLINE_AT_END;
@@ -213,7 +218,7 @@ cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_route
 cen_status cen_router_free(cen_router *router)
 {
     if (!router) return CEN_OK;
-    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
     if (ceni_read_is_open()) return CEN_MISUSE;
     CENI_INLINE_AT_END;
     refuse_from_now_on(router);
@@ -221,7 +226,7 @@ cen_status cen_router_free(cen_router *router)
     ceni_directory_leave(ceni_directory_process(), &router->entry);
     ceni_router_lock(router);
     for (ceni_list *link; (link = ceni_list_first(&router->members));)
-        ceni_member_remove_locked(CENI_LIST_ENTRY(link, cen_member, link));
+        ceni_member_remove_locked(CENI_LIST_ENTRY(link, ceni_member, link));
     if (ceni_alarm_unset(router->runtime, &router->alarm)) {
         router->alarm_at = CENI_FOREVER;
         router->hands--;

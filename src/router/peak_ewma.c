@@ -39,14 +39,15 @@ static double left_after(int64_t age)
     return (1 - x * (0.693147 - x * (0.240227 - x * 0.047080))) / (double)(UINT64_C(1) << halvings);
 }
 
-static double left_at(const cen_member *member, int64_t now)
+static double left_at(const ceni_member *member, int64_t now)
 {
     return left_after(now - ceni_load_relaxed(&((average *)member->data)->stamp)); /* an estimate; carries nothing */
 }
 
-static uint64_t cost_of(cen_member *member, int64_t now)
+static uint64_t cost_of(cen_member *cell, int64_t now)
 {
-    uint64_t load = ceni_member_load(member);
+    ceni_member *member = ceni_member_of(cell);
+    uint64_t load = ceni_member_load(cell);
     int64_t latency = ceni_load_relaxed(&member->latency); /* an estimate; carries nothing */
     if (latency <= 0) return load * UNKNOWN_NS;
     return ((uint64_t)((double)latency * left_at(member, now)) + 1) * (load + 1);
@@ -61,28 +62,30 @@ static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, b
     uint32_t other = first + 1 + (uint32_t)((random & UINT32_MAX) * (set->count - 1) >> 32);
     if (other >= set->count) other -= set->count;
     cen_member *one = ceni_set_at(set, first), *two = ceni_set_at(set, other);
-    int64_t now = ceni_runtime_now(one->router->runtime);
+    int64_t now = ceni_runtime_now(ceni_member_of(one)->router->runtime);
     bool second = cost_of(two, now) < cost_of(one, now);
     ceni_use_look_now_and_then(second ? one : two, random);
     return second ? two : one;
 }
 
-static void write_down(cen_member *member, int64_t latency_ns, int64_t now)
+static void write_down(ceni_member *member, int64_t latency_ns, int64_t now)
 {
     ceni_store_relaxed(&member->latency, latency_ns);          /* an estimate; carries nothing */
     ceni_store_relaxed(&((average *)member->data)->stamp, now); /* the same; carries nothing */
 }
 
-static void joined(void *state, cen_member *member)
+static void joined(void *state, cen_member *cell)
 {
     (void)state;
+    ceni_member *member = ceni_member_of(cell);
     write_down(member, 0, ceni_runtime_now(member->router->runtime));
 }
 
-static void ended(void *state, cen_member *member, int64_t latency_ns, bool failed)
+static void ended(void *state, cen_member *cell, int64_t latency_ns, bool failed)
 {
     (void)state;
     if (latency_ns < 0) return;
+    ceni_member *member = ceni_member_of(cell);
     int64_t now = ceni_runtime_now(member->router->runtime);
     int64_t known = ceni_load_relaxed(&member->latency); /* an estimate; carries nothing */
     double left = left_at(member, now);

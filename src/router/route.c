@@ -24,13 +24,8 @@ static void unpick(cen_router *router, cen_member *member)
 }
 
 /* The strategy's choice, except that another one is tried for what is to be avoided. */
-static cen_member *choose(cen_router *router, const cen_set *set, const cen_pick *pick, bool used)
+__attribute__((noinline)) static cen_member *choose_by_wish(cen_router *router, const cen_set *set, const cen_pick *pick, bool used)
 {
-    /* The two that share nothing are not even called. */
-    uint32_t quick = ceni_setting(&router->hot.quick);
-    if (quick == CEN_QUICK_RANDOM_ && !pick) return ceni_pick_random(set);
-    if (quick == CEN_QUICK_ROUND_ && !pick) return ceni_pick_round(router->state, set);
-    if (__builtin_expect(!pick, 1)) return router->type->pick(router->state, set, &no_wish, used);
     enum { TRIES = 4 };
     for (unsigned i = 0;; i++) {
         cen_member *member = router->type->pick(router->state, set, pick, used);
@@ -50,21 +45,32 @@ static cen_member *choose(cen_router *router, const cen_set *set, const cen_pick
     }
 }
 
+static inline cen_member *choose(cen_router *router, const cen_set *set, const cen_pick *pick, bool used)
+{
+    /* The two that share nothing are not even called. */
+    uint32_t quick = ceni_setting(&router->quick);
+    if (__builtin_expect(pick != NULL, 0)) return choose_by_wish(router, set, pick, used);
+    if (quick == CEN_QUICK_RANDOM_) return ceni_pick_random(set);
+    if (quick == CEN_QUICK_ROUND_) return ceni_pick_round(router->state, set);
+    return router->type->pick(router->state, set, &no_wish, used);
+}
+
 cen_status cen_router_peek(cen_router *router, const cen_pick *pick, cen_member **out)
 {
     if (!router || !out) return CEN_INVALID;
-    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
-    const cen_set *set = ceni_load_acquire(&router->hot.set); /* [O1] */
-    if (__builtin_expect(set->count == 0, 0)) return ceni_setting(&router->hot.closed) ? CEN_CLOSED : CEN_EMPTY;
+    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
+    const cen_set *set = ceni_load_acquire(&router->set); /* [O1] */
+    if (__builtin_expect(set->count == 0, 0)) return ceni_setting(&router->closed) ? CEN_CLOSED : CEN_EMPTY;
     *out = choose(router, set, pick, false);
     return CEN_OK;
 }
 
 /* The member has its target of uses: one of a few others that has not, or that which has fewest. */
-static cen_member *relieve(cen_router *router, const cen_set *set, const cen_pick *pick, cen_member *member)
+__attribute__((noinline)) static cen_member *relieve(cen_router *router, const cen_set *set, const cen_pick *pick,
+                                                     cen_member *member)
 {
     enum { TRIES = 3 };
-    for (unsigned i = 0; i < TRIES && cen_member_load(member) >= member->target; i++) {
+    for (unsigned i = 0; i < TRIES && cen_member_load(member) >= ceni_member_of(member)->target; i++) {
         cen_member *other = choose(router, set, pick, true);
         if (cen_member_load(other) < cen_member_load(member)) {
             unpick(router, member);
@@ -77,12 +83,13 @@ static cen_member *relieve(cen_router *router, const cen_set *set, const cen_pic
 }
 
 /* Picks a member and begins a use. In a section, or under the lock; the set is not empty. */
-static ceni_begun pick_and_begin(cen_router *router, const cen_set *set, const cen_pick *pick, cen_route *out)
+static inline ceni_begun pick_and_begin(cen_router *router, const cen_set *set, const cen_pick *pick, cen_route *out)
 {
     cen_member *member = choose(router, set, pick, true);
-    const cen_stripe_ *stripe = &member->stripes[ceni_route_stripe() & router->hot.mask];
-    if (__builtin_expect(stripe->targeted, 0)) member = relieve(router, set, pick, member);
-    ceni_begun begun = ceni_use_begin(router, member, out);
+    /* Not before the set: if one of its members has a limit, that has been put before the set was published. */
+    bool limits = ceni_setting(&router->limits) != 0;
+    if (__builtin_expect(limits && ceni_member_of(member)->targeted, 0)) member = relieve(router, set, pick, member);
+    ceni_begun begun = ceni_use_begin(router, member, limits, out);
     if (begun == CENI_NOT_BEGUN) unpick(router, member);
     return begun;
 }
@@ -96,7 +103,7 @@ ceni_begun ceni_route_find_locked(cen_router *router, const cen_pick *pick, cen_
     uint32_t from = ceni_route_below(set->seen.count);
     for (uint32_t i = 0; i < set->seen.count; i++) {
         cen_member *member = ceni_set_at(&set->seen, (from + i) % set->seen.count);
-        begun = ceni_use_begin(router, member, out);
+        begun = ceni_use_begin(router, member, true, out);
         if (begun == CENI_NOT_BEGUN) continue;
         if (router->type->begun) router->type->begun(router->state, member);
         return begun;
@@ -104,56 +111,61 @@ ceni_begun ceni_route_find_locked(cen_router *router, const cen_pick *pick, cen_
     return CENI_NOT_BEGUN;
 }
 
+/* What is left to do when a use has not begun, or was the member's last. */
+__attribute__((noinline)) static cen_status route_slowly(cen_router *router, const cen_pick *pick, cen_deadline deadline,
+                                                         cen_route *out, cen_error *error, ceni_begun begun)
+{
+    if (begun == CENI_NOT_BEGUN) return ceni_route_wait(router, pick, deadline, out, error);
+    ceni_member_used_up(ceni_member_of(out->member));
+    return CEN_OK;
+}
+
 cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out, cen_error *error)
 {
     if (!router || !out) return ceni_error_set(error, CEN_INVALID, 0, "a route needs a router and a place for the answer");
-    if (!ceni_fork_is(router->hot.epoch))
+    if (__builtin_expect(!ceni_fork_is(router->epoch), 0))
         return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
     ceni_begun begun = CENI_NOT_BEGUN;
     ceni_read_begin();
-    const cen_set *set = ceni_load_acquire(&router->hot.set); /* [O1] */
+    const cen_set *set = ceni_load_acquire(&router->set); /* [O1] */
     /* Those who wait come first. That is fairness and no more: who has to wait is decided under the lock. */
-    if (__builtin_expect(set->count > 0 && ceni_setting(&router->hot.waiting) == 0, 1))
+    if (__builtin_expect(set->count > 0 && ceni_setting(&router->waiting) == 0, 1))
         begun = pick_and_begin(router, set, pick, out);
     ceni_read_end();
     if (__builtin_expect(begun == CENI_BEGUN, 1)) return CEN_OK;
-    if (begun == CENI_NOT_BEGUN) return ceni_route_wait(router, pick, deadline, out, error);
-    ceni_member_used_up(out->member);
-    return CEN_OK;
+    return route_slowly(router, pick, deadline, out, error, begun);
 }
 
 static cen_status standing(const cen_route *route, cen_stripe_ *stripe)
 {
-    bool gone = ceni_setting(&stripe->life) != route->life_ || !CEN_IS_ALIVE_(route->life_);
-    return gone ? CEN_DOWN : CEN_OK;
+    return ceni_setting(&stripe->life) != CEN_TAG_LIFE_(route->tag_) ? CEN_DOWN : CEN_OK;
 }
 
 cen_status cen_route_check(const cen_route *route)
 {
     if (!route) return CEN_INVALID;
     if (!route->member) return CEN_STALE;
-    cen_stripe_ *stripe = cen_stripe_of_(route->member, route->stripe_);
-    if (!ceni_fork_is(stripe->router->hot.epoch)) return CEN_FORKED;
-    return standing(route, stripe);
+    if (!ceni_fork_is(ceni_member_of(route->member)->router->epoch)) return CEN_FORKED;
+    return standing(route, cen_stripe_of_(route->member, CEN_TAG_OFFSET_(route->tag_)));
 }
 
 /* Latency and failure, for those who want to know. */
 static void judge(cen_router *router, const cen_route *route, cen_outcome outcome, int64_t latency_ns)
 {
-    cen_member *member = route->member;
-    if (outcome == CEN_OUTCOME_FAILED) ceni_add_relaxed(&member->stripes[route->stripe_].failed, 1); /* carries nothing */
-    if (router->hot.clocked && latency_ns <= 0) {
+    ceni_member *member = ceni_member_of(route->member);
+    if (outcome == CEN_OUTCOME_FAILED) ceni_add_relaxed(&member->failed, 1); /* a number by itself; carries nothing */
+    if (router->clocked && latency_ns <= 0) {
         latency_ns = ceni_runtime_now(router->runtime) - route->begun_;
         if (latency_ns <= 0) latency_ns = 1;
     }
     if (outcome == CEN_OUTCOME_CANCELLED) latency_ns = -1;
     else if (latency_ns > 0 && !(router->type->needs & CEN_STRATEGY_LATENCY))
         ceni_store_relaxed(&member->latency, latency_ns); /* a number by itself; carries nothing */
-    if (router->type->ended) router->type->ended(router->state, member, latency_ns, outcome == CEN_OUTCOME_FAILED);
+    if (router->type->ended) router->type->ended(router->state, route->member, latency_ns, outcome == CEN_OUTCOME_FAILED);
 }
 
 /* The last use of all has ended, of a member that is watched: nobody else will touch it. */
-static void end_member(cen_member *member)
+static void end_member(ceni_member *member)
 {
     cen_router *router = member->router;
     CENI_INLINE_AT_END;
@@ -164,8 +176,21 @@ static void end_member(cen_member *member)
     ceni_router_settle(router, NULL);
 }
 
+__attribute__((noinline)) void cen_member_use_ended_(cen_member *cell)
+{
+    ceni_member *member = ceni_member_of(cell);
+    if (ceni_member_stripe_ended(member)) end_member(member);
+}
+
+/* The last touch of the member, unless it is the last use of all (I5). */
+static inline void end_use(cen_member *cell, cen_stripe_ *stripe)
+{
+    uint64_t before = ceni_sub_seq_cst(&stripe->word, 1); /* [O3] */
+    if (__builtin_expect(CEN_WAS_LAST_(before), 0)) cen_member_use_ended_(cell);
+}
+
 /* The end of a use of a member that has a limit: there may be somebody who waits for the room. */
-static void end_limited(cen_router *router, cen_member *member, cen_stripe_ *stripe)
+static void end_limited(cen_router *router, ceni_member *member, cen_stripe_ *stripe)
 {
     ceni_list ready;
     ceni_list_init(&ready);
@@ -173,7 +198,7 @@ static void end_limited(cen_router *router, cen_member *member, cen_stripe_ *str
     /* Once the use has ended, member and router may be gone, but not before the section ends (I5). */
     ceni_read_begin();
     uint64_t before = ceni_sub_seq_cst(&stripe->word, 1);            /* [O3] */
-    bool waited_for = ceni_load_seq_cst(&router->hot.waiting) != 0; /* [O5] */
+    bool waited_for = ceni_load_seq_cst(&router->waiting) != 0; /* [O5] */
     if (ceni_planted(done_tells_nobody)) waited_for = false;
     bool last = CEN_WAS_LAST_(before) && ceni_member_stripe_ended(member);
     if (waited_for) {
@@ -187,33 +212,39 @@ static void end_limited(cen_router *router, cen_member *member, cen_stripe_ *str
     if (last) end_member(member);
 }
 
+/* The end of a use when the door is shut, or somebody wants to know how it went. */
+__attribute__((noinline)) static cen_status done_slowly(cen_route *route, cen_outcome outcome, int64_t latency_ns)
+{
+    cen_member *cell = route->member;
+    ceni_member *member = ceni_member_of(cell);
+    cen_router *router = member->router;
+    cen_stripe_ *stripe = cen_stripe_of_(cell, CEN_TAG_OFFSET_(route->tag_));
+    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
+    if (router->judged || outcome != CEN_OUTCOME_OK) judge(router, route, outcome, latency_ns);
+    cen_status status = standing(route, stripe);
+    route->member = NULL;
+    if (member->limited) end_limited(router, member, stripe);
+    else end_use(cell, stripe);
+    return status;
+}
+
 cen_status cen_route_done(cen_route *route, cen_outcome outcome, int64_t latency_ns)
 {
     if (!route || outcome > CEN_OUTCOME_CANCELLED) return CEN_INVALID;
-    cen_member *member = route->member;
-    if (!member) return CEN_STALE;
-    cen_stripe_ *stripe = cen_stripe_of_(member, route->stripe_);
-    cen_router *router = stripe->router;
-    if (!ceni_fork_is(router->hot.epoch)) return CEN_FORKED;
+    cen_member *cell = route->member;
+    if (!cell) return CEN_STALE;
+    cen_stripe_ *stripe = cen_stripe_of_(cell, CEN_TAG_OFFSET_(route->tag_));
+    /* What is at the door is of no interest; that it is open says that nothing but the stripe need be touched (I8): that of a use
+     * with a limit is the first, whose door is never open; carries nothing. */
+    bool usual = outcome == CEN_OUTCOME_OK && ceni_load_relaxed((_Atomic uint64_t *)(uintptr_t)stripe->door) != 0;
+    if (__builtin_expect(!usual, 0)) return done_slowly(route, outcome, latency_ns);
     cen_status status = standing(route, stripe);
-    if (__builtin_expect(router->hot.judged || outcome != CEN_OUTCOME_OK, 0)) judge(router, route, outcome, latency_ns);
     route->member = NULL;
-    if (__builtin_expect(stripe->limited, 0)) {
-        end_limited(router, member, stripe);
-        return status;
-    }
-    /* The last touch, unless it is the last of all (I5). */
-    uint64_t before = ceni_sub_seq_cst(&stripe->word, 1); /* [O3] */
-    if (__builtin_expect(CEN_WAS_LAST_(before), 0)) cen_member_use_ended_(member);
+    end_use(cell, stripe);
     return status;
 }
 
 /* ---- For the inline functions of quick_route.h -------------------------------------------- */
-
-void cen_member_use_ended_(cen_member *member)
-{
-    if (ceni_member_stripe_ended(member)) end_member(member);
-}
 
 unsigned cen_router_layout_(void)
 {

@@ -11,9 +11,13 @@
  * one, and is there twice until the next change. The last one leaves the empty
  * set, which is part of the router.
  *
+ * A set is published twice: for the library's functions, and, if its members can be picked inline (I8),
+ * at the router's door. Whoever finds the older one there for a moment more is one who came a moment earlier.
+ *
  * Order table
  * [S1] publish, store  | store | release | O1 in route.c, load | the array, its table, and the members' fields | a pick reads an array that is not filled in
  * [S2] replace, store  | store | release | ceni_set_at, a setting | the fields of the member that takes the place | a pick has a member that is not filled in
+ * [S3] publish, door   | store | release | cen_set_at_door_, load | the same as S1 | the same, inline
  */
 #include "base/alloc.h"
 #include "base/plant.h"
@@ -34,6 +38,7 @@ static ceni_set *make(cen_router *router, uint32_t count)
     ceni_set *set = ceni_alloc(router->allocator, bytes, CENI_LINE);
     if (!set) return NULL;
     set->seen.count = count;
+    set->seen.quick_ = ceni_setting(&router->quick);
     set->seen.table = (const char *)set + table_at(count);
     set->allocator = router->allocator;
     set->bytes = bytes;
@@ -46,15 +51,15 @@ static void release(ceni_retired *retired)
     ceni_free(set->allocator, set, set->bytes, CENI_LINE);
 }
 
-static void put(ceni_set *set, uint32_t index, cen_member *member)
+static void put(ceni_set *set, uint32_t index, ceni_member *member)
 {
-    ceni_setting_put(&set->seen.at_[index], member); /* published with the set, and read by arrange as a setting */
+    ceni_setting_put(&set->seen.at_[index], member->cell); /* published with the set, and read by arrange as a setting */
     member->index = index;
 }
 
-static cen_member *get(const ceni_set *set, uint32_t index)
+static ceni_member *get(const ceni_set *set, uint32_t index)
 {
-    return ceni_load_relaxed(&((ceni_set *)(uintptr_t)set)->seen.at_[index]); /* under the lock; carries nothing */
+    return ceni_member_of(ceni_load_relaxed(&((ceni_set *)(uintptr_t)set)->seen.at_[index])); /* under the lock; carries nothing */
 }
 
 void ceni_set_publish_locked(cen_router *router, ceni_set *set)
@@ -62,34 +67,42 @@ void ceni_set_publish_locked(cen_router *router, ceni_set *set)
     ceni_set *old = ceni_set_locked(router);
     if (set != &router->none && router->type->arrange)
         router->type->arrange(router->state, &set->seen, (char *)set + table_at(set->seen.count));
-    ceni_store_release(&router->hot.set, &set->seen); /* [S1] */
+    ceni_store_release(&router->set, &set->seen); /* [S1] */
+    uint64_t at_door = set->seen.quick_ != CEN_QUICK_NONE_ ? (uint64_t)(uintptr_t)&set->seen : 0;
+    if (router->door != &router->shut) ceni_store_release(router->door, at_door); /* [S3] */
     router->changes++;
     if (old == &router->none) return;
     if (ceni_planted(set_freed_at_once)) release(&old->retired);
     else ceni_bin_put(&router->bin, &old->retired, release, old->bytes, false);
 }
 
+void ceni_set_limits_locked(cen_router *router)
+{
+    ceni_setting_put(&router->limits, 1u);
+    if (!ceni_planted(door_stays_open)) ceni_setting_put(&router->quick, (uint32_t)CEN_QUICK_NONE_);
+}
+
 /* The members that are up, into a set that has room for them: from the old one, or, if that has some twice, from the list. */
-static uint32_t fill(cen_router *router, ceni_set *set, const cen_member *without)
+static uint32_t fill(cen_router *router, ceni_set *set, const ceni_member *without)
 {
     const ceni_set *old = ceni_set_locked(router);
     uint32_t count = 0;
     if (!router->patched) {
         for (uint32_t i = 0; i < old->seen.count; i++) {
-            cen_member *member = get(old, i);
+            ceni_member *member = get(old, i);
             if (member != without) put(set, count++, member);
         }
         return count;
     }
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
-        cen_member *member = CENI_LIST_ENTRY(link, cen_member, link);
+        ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);
         if (member->in_set && member != without) put(set, count++, member);
     }
     router->patched = false;
     return count;
 }
 
-cen_status ceni_set_join_locked(cen_router *router, cen_member *member)
+cen_status ceni_set_join_locked(cen_router *router, ceni_member *member)
 {
     ceni_set *set = make(router, router->in_set + 1);
     if (!set) return CEN_NO_MEMORY;
@@ -97,29 +110,29 @@ cen_status ceni_set_join_locked(cen_router *router, cen_member *member)
     put(set, count, member);
     member->in_set = true;
     router->in_set++;
-    if (router->type->joined) router->type->joined(router->state, member);
+    if (router->type->joined) router->type->joined(router->state, member->cell);
     ceni_set_publish_locked(router, set);
     return CEN_OK;
 }
 
 /* Without memory for another array: somebody else takes each of its places. */
-static void replace(cen_router *router, const cen_member *member)
+static void replace(cen_router *router, const ceni_member *member)
 {
     ceni_set *set = ceni_set_locked(router);
     cen_member *other = NULL;
     for (uint32_t i = 0; i < set->seen.count && !other; i++)
-        if (get(set, i) != member) other = get(set, i);
+        if (get(set, i) != member) other = get(set, i)->cell;
     for (uint32_t i = 0; i < set->seen.count; i++)
         if (get(set, i) == member) ceni_store_release(&set->seen.at_[i], other); /* [S2] */
     router->patched = true;
 }
 
-void ceni_set_leave_locked(cen_router *router, cen_member *member)
+void ceni_set_leave_locked(cen_router *router, ceni_member *member)
 {
     if (!member->in_set) return;
     member->in_set = false;
     router->in_set--;
-    if (router->type->left) router->type->left(router->state, member);
+    if (router->type->left) router->type->left(router->state, member->cell);
     if (ceni_planted(down_stays_in_set)) return;
     if (router->in_set == 0) {
         router->patched = false;

@@ -7,12 +7,15 @@
 #include "router/inside.h"
 
 /* The member is in the set from now on. NO_MEMORY: nothing changed. */
-cen_status ceni_set_join_locked(cen_router *router, cen_member *member);
+cen_status ceni_set_join_locked(cen_router *router, ceni_member *member);
 
 /* It is not, from now on. Never fails; nothing if it was not. */
-void ceni_set_leave_locked(cen_router *router, cen_member *member);
+void ceni_set_leave_locked(cen_router *router, ceni_member *member);
 
 void ceni_set_publish_locked(cen_router *router, ceni_set *set);
+
+/* A member with a limit or a target is about to be added: no set that is made from now on is picked from inline. */
+void ceni_set_limits_locked(cen_router *router);
 
 static inline ceni_set *ceni_set_of(const cen_set *seen)
 {
@@ -21,7 +24,7 @@ static inline ceni_set *ceni_set_of(const cen_set *seen)
 
 static inline ceni_set *ceni_set_locked(const cen_router *router)
 {
-    return ceni_set_of(ceni_load_relaxed(&((cen_router *)(uintptr_t)router)->hot.set)); /* under the lock; carries nothing */
+    return ceni_set_of(ceni_load_relaxed(&((cen_router *)(uintptr_t)router)->set)); /* under the lock; carries nothing */
 }
 
 /* The member at that place, for strategies. It came with the set, or, if it was replaced there, is as well known:

@@ -1,5 +1,6 @@
 list(APPEND route_sources
   src/router/backlog.c
+  src/router/cells.c
   src/router/consistent_hash.c
   src/router/ends.c
   src/router/follow.c

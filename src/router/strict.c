@@ -44,7 +44,7 @@ static void end(void *state, const cen_allocator *allocator)
 static void joined(void *state, cen_member *member)
 {
     round *all = state;
-    turn *own = member->data;
+    turn *own = ceni_member_of(member)->data;
     own->member = member;
     ceni_mutex_lock(&all->mutex, CENI_RANK_STRATEGY);
     if (ceni_planted(strict_rejoins_in_front)) ceni_list_push_front(&all->members, &own->link);
@@ -56,7 +56,7 @@ static void left(void *state, cen_member *member)
 {
     round *all = state;
     ceni_mutex_lock(&all->mutex, CENI_RANK_STRATEGY);
-    ceni_list_remove(&((turn *)member->data)->link);
+    ceni_list_remove(&((turn *)ceni_member_of(member)->data)->link);
     ceni_mutex_unlock(&all->mutex, CENI_RANK_STRATEGY);
 }
 

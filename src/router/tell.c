@@ -10,7 +10,7 @@
 #include "base/plant.h"
 #include "router/member.h"
 
-void ceni_member_news_locked(cen_member *member)
+void ceni_member_news_locked(ceni_member *member)
 {
     cen_router *router = member->router;
     if (!router->changed || ceni_list_linked(&member->news)) return;
@@ -20,7 +20,7 @@ void ceni_member_news_locked(cen_member *member)
 /* Tells of the first, if there is anything to tell; holds the lock at both ends. */
 static void tell_one_locked(cen_router *router)
 {
-    cen_member *member = CENI_LIST_ENTRY(ceni_list_first(&router->news), cen_member, news);
+    ceni_member *member = CENI_LIST_ENTRY(ceni_list_first(&router->news), ceni_member, news);
     ceni_list_remove(&member->news);
     cen_member_state from = (cen_member_state)member->told, to = ceni_member_state(member);
     /* Whoever was told DOWN, and brought it up, waits to hear of the next one. */
@@ -34,7 +34,7 @@ static void tell_one_locked(cen_router *router)
     ceni_router_unlock(router);
     ceni_rank_expect_none("a router's listener");
     int held = ceni_cancel_hold();
-    router->changed(router->argument, member, from, to, to == CEN_MEMBER_DOWN && cause.status != CEN_OK ? &cause : NULL);
+    router->changed(router->argument, member->cell, from, to, to == CEN_MEMBER_DOWN && cause.status != CEN_OK ? &cause : NULL);
     ceni_cancel_release(held);
     ceni_router_lock(router);
     member->tellers--;

@@ -30,9 +30,13 @@ static inline uint32_t ceni_route_below(uint32_t n)
     return (uint32_t)((ceni_route_random() >> 32) * n >> 32);
 }
 
-/* The number of the thread among those that came here, so that threads that pick share a stripe only if they are many. */
+/* How many stripes each member has for threads: the same for all routers of the process. */
+uint32_t ceni_route_stripes(void);
+
+/* The stripes go round among the threads that come here, so that threads that pick share one only if they are many. */
 uint64_t ceni_route_arrive(void);
 
+/* The offset of the thread's stripe in every member, never 0. */
 static inline uint32_t ceni_route_stripe(void)
 {
     uint64_t *word = &ceni_route_room()[CENI_ROUTE_STRIPE];

@@ -6,7 +6,8 @@
  * all of them. Counts are not shared between threads: a thread knows its own
  * uses exactly, and those of the others as they were a few uses ago. One that loses because of
  * others' uses is not used, so now and then a pick looks at the loser's again: or
- * a thread would leave it alone long after those uses have ended.
+ * a thread would leave it alone long after those uses have ended. One that is thought to have none
+ * of others' is looked at only when it is used.
  */
 #include "router/set.h"
 #include "router/use.h"
@@ -21,7 +22,8 @@ static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, b
     if (other >= set->count) other -= set->count;
     cen_member *one = ceni_set_at(set, first), *two = ceni_set_at(set, other);
     bool second = ceni_member_load(two) < ceni_member_load(one);
-    ceni_use_look_now_and_then(second ? one : two, random);
+    cen_member *loser = second ? one : two;
+    if (__builtin_expect(CEN_LOOK_AGAIN_(random), 0) && ceni_use_knows_of_others(loser)) ceni_use_look_now_and_then(loser, random);
     return second ? two : one;
 }
 

@@ -14,46 +14,62 @@
 
 static CENI_STATIC _Atomic uint32_t arrivals; /* threads that have a stripe */
 
+static uint32_t choose_stripes(void)
+{
+    uint32_t count = 1;
+    while (count < 2 * ceni_cpu_count() && count < CENI_ROUTER_STRIPES) count *= 2;
+    return count;
+}
+
+/* Decided once: an offset that a thread keeps has to be inside of every member. Each run of a world decides for itself. */
+uint32_t ceni_route_stripes(void)
+{
+    static CENI_STATIC _Atomic uint32_t decided;
+    uint32_t found = ceni_load_relaxed(&decided); /* a number by itself; carries nothing */
+    if (found) return found;
+    uint32_t mine = choose_stripes();
+    return ceni_cas_relaxed(&decided, &found, mine) ? mine : found; /* the same; carries nothing */
+}
+
 uint64_t ceni_route_arrive(void)
 {
-    return UINT64_C(1) << 32 | ceni_add_relaxed(&arrivals, 1); /* a number by itself; carries nothing */
+    uint32_t number = ceni_add_relaxed(&arrivals, 1); /* a number by itself; carries nothing */
+    return UINT64_C(1) << 32 | (number % ceni_route_stripes() + 1) * CEN_STRIPES_APART_;
 }
 
-uint64_t ceni_member_in_flight(const cen_member *member)
+uint64_t ceni_member_in_flight(const ceni_member *member)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i <= member->mask; i++)
-        sum += CEN_IN_FLIGHT_(ceni_load_relaxed(&((cen_member *)(uintptr_t)member)->stripes[i].word)); /* carries nothing */
+    for (uint32_t i = 0; i < member->stripes; i++)
+        sum += CEN_IN_FLIGHT_(ceni_load_relaxed(&ceni_member_stripe(member, i)->word)); /* carries nothing */
     return sum;
 }
 
-uint64_t ceni_member_uses(const cen_member *member)
+uint64_t ceni_member_uses(const ceni_member *member)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i <= member->mask; i++)
-        sum += CENI_USES(ceni_load_relaxed(&((cen_member *)(uintptr_t)member)->stripes[i].word)); /* carries nothing */
+    for (uint32_t i = 0; i < member->stripes; i++)
+        sum += CENI_USES(ceni_load_relaxed(&ceni_member_stripe(member, i)->word)); /* carries nothing */
     return sum;
 }
 
-uint64_t ceni_member_failed(const cen_member *member)
+/* Touches nothing but the stripes: of many members all else is far away. */
+void cen_member_look_at_others_(cen_member *cell, uint32_t offset)
 {
+    cen_stripe_ *own = cen_stripe_of_(cell, offset);
+    uint32_t end = (ceni_route_stripes() + 1) * CEN_STRIPES_APART_;
     uint64_t sum = 0;
-    for (uint32_t i = 0; i <= member->mask; i++)
-        sum += ceni_load_relaxed(&((cen_member *)(uintptr_t)member)->stripes[i].failed); /* carries nothing */
-    return sum;
+    if (ceni_load_relaxed(&own->others) == CEN_COUNTED_FIRST_) return; /* fixed when it was added; carries nothing */
+    for (uint32_t at = CEN_STRIPES_APART_; at < end; at += CEN_STRIPES_APART_) {
+        if (at == offset) continue;
+        sum += CEN_IN_FLIGHT_(ceni_load_relaxed(&cen_stripe_of_(cell, at)->word)); /* an estimate; carries nothing */
+    }
+    ceni_store_relaxed(&own->others, (uint32_t)sum); /* carries nothing */
 }
 
-void cen_member_look_at_others_(cen_member *member, uint32_t index)
+ceni_begun ceni_use_begin_limited(ceni_member *member)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i <= member->mask; i++)
-        if (i != index) sum += CEN_IN_FLIGHT_(ceni_load_relaxed(&member->stripes[i].word)); /* an estimate; carries nothing */
-    ceni_store_relaxed(&member->stripes[index].others, sum); /* carries nothing */
-}
-
-ceni_begun ceni_use_begin_limited(cen_member *member)
-{
-    _Atomic uint64_t *word = &member->stripes[0].word;
+    _Atomic uint64_t *word = &member->cell->first.word;
     uint64_t seen = ceni_load_seq_cst(word); /* [C1] */
     for (unsigned losses = 0;; ceni_backoff_contend(&losses)) {
         uint64_t used = CENI_USES_SINCE(CENI_USES(seen), ceni_setting(&member->base));

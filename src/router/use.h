@@ -13,51 +13,56 @@ typedef enum ceni_begun {
     CENI_BEGUN_LAST, /* and that was its last: it is to drain */
 } ceni_begun;
 
-ceni_begun ceni_use_begin_limited(cen_member *member);
+ceni_begun ceni_use_begin_limited(ceni_member *member);
 
 /* The sums over all stripes; exact when no use begins or ends. */
-uint64_t ceni_member_in_flight(const cen_member *member);
-uint64_t ceni_member_uses(const cen_member *member);
-uint64_t ceni_member_failed(const cen_member *member);
+uint64_t ceni_member_in_flight(const ceni_member *member);
+uint64_t ceni_member_uses(const ceni_member *member);
 
 /* Uses in flight, as far as this thread knows; strategy.h says how far that is. */
-static inline uint64_t ceni_member_load(cen_member *member)
+static inline uint64_t ceni_member_load(cen_member *cell)
 {
-    cen_stripe_ *stripe = &member->stripes[ceni_route_stripe() & member->mask];
-    /* Estimates, of whatever moment; carries nothing. */
-    return CEN_IN_FLIGHT_(ceni_load_relaxed(&stripe->word)) + ceni_load_relaxed(&stripe->others);
+    cen_stripe_ *stripe = cen_stripe_of_(cell, ceni_route_stripe());
+    uint64_t others = ceni_load_relaxed(&stripe->others); /* an estimate; carries nothing */
+    if (__builtin_expect(others == CEN_COUNTED_FIRST_, 0))
+        return CEN_IN_FLIGHT_(ceni_load_relaxed(&cell->first.word)); /* the same; carries nothing */
+    return CEN_IN_FLIGHT_(ceni_load_relaxed(&stripe->word)) + others; /* an estimate, too; carries nothing */
+}
+
+/* Whether others had uses of it in flight when this thread looked last. */
+static inline bool ceni_use_knows_of_others(cen_member *cell)
+{
+    return ceni_load_relaxed(&cen_stripe_of_(cell, ceni_route_stripe())->others) != 0; /* an estimate; carries nothing */
 }
 
 /* Looks at the others' uses of it again, now and then. */
-static inline void ceni_use_look_now_and_then(cen_member *member, uint64_t random)
+static inline void ceni_use_look_now_and_then(cen_member *cell, uint64_t random)
 {
     if (__builtin_expect(CEN_LOOK_AGAIN_(random), 0) && !ceni_planted(load_is_never_renewed))
-        cen_member_look_at_others_(member, ceni_route_stripe() & member->mask);
+        cen_member_look_at_others_(cell, ceni_route_stripe());
 }
 
-/* Begins a use, if the member has room. Within a section in which it was picked from the set, or under the lock. Without a
- * limit it touches one line of the member. */
-static inline ceni_begun ceni_use_begin(cen_router *router, cen_member *member, cen_route *route)
+/* Begins a use, if the member has room. Within a section in which it was picked from the set, or under the lock. `limits` is
+ * the router's, read after the set. Without a limit it touches one line of the member. */
+static inline ceni_begun ceni_use_begin(cen_router *router, cen_member *cell, bool limits, cen_route *route)
 {
-    uint32_t index = ceni_route_stripe() & router->hot.mask;
-    cen_stripe_ *stripe = &member->stripes[index];
+    uint32_t offset = ceni_route_stripe();
     ceni_begun begun = CENI_BEGUN;
-    if (__builtin_expect(stripe->limited, 0)) {
-        index = 0;
-        stripe = &member->stripes[0];
-        begun = ceni_use_begin_limited(member);
+    if (__builtin_expect(limits && ceni_member_of(cell)->limited, 0)) {
+        offset = 0;
+        begun = ceni_use_begin_limited(ceni_member_of(cell));
         if (begun == CENI_NOT_BEGUN) return begun;
     }
-    route->member = member;
+    cen_stripe_ *stripe = cen_stripe_of_(cell, offset);
+    route->member = cell;
     route->value = stripe->value;
-    route->stripe_ = index;
-    route->life_ = ceni_setting(&stripe->life);
-    if (__builtin_expect(!stripe->limited, 1)) {
+    route->tag_ = CEN_ROUTE_TAG_(ceni_setting(&stripe->life), offset);
+    if (__builtin_expect(offset != 0, 1)) {
         /* Whoever sums up for good does so after a grace period (I2); carries nothing. */
         uint64_t before = ceni_add_relaxed(&stripe->word, CEN_USE_BEGINS_);
-        if (router->hot.loaded && CEN_LOOK_NOW_(before)) cen_member_look_at_others_(member, index);
+        if (router->loaded && CEN_LOOK_NOW_(before)) cen_member_look_at_others_(cell, offset);
     }
-    route->begun_ = __builtin_expect(router->hot.clocked, 0) ? ceni_runtime_now(router->runtime) : 0;
+    route->begun_ = __builtin_expect(router->clocked, 0) ? ceni_runtime_now(router->runtime) : 0;
     return begun;
 }
 

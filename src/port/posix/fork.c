@@ -25,8 +25,16 @@
  * else is the same. Threads that all come first may each mark the page or
  * register the handler, which zeroes again what is zero and changes nothing.
  *
+ * The rest of the page is words for others, who want to see by one load both
+ * something of their own and that the process is still the same. Which of them
+ * are taken is noted in ordinary memory: in a child those of the parent's stay
+ * taken, and are never anybody else's, so a pointer to one, kept from before
+ * the fork, finds the zero for ever.
+ *
  * Order table
  * [F1] assign, cas    | cas     | release | the copy made by fork | `last` | the child's copy of `last` is older than an epoch in use, and the child assigns that epoch again
+ * [F2] take, or       | or      | seq_cst | F3      | the zero in the word | who takes a word finds what another had there
+ * [F3] give, and      | and     | seq_cst | F2      | the same | the same
  *
  * All other operations are relaxed: an epoch is a number, and its initial zero
  * is the loader's or the kernel's.
@@ -48,11 +56,14 @@ enum { PAGE_LIMIT = 4096 };
 enum { PAGE_LIMIT = 65536 };
 #endif
 
-/* The epoch, alone in its page: everything in it is wiped. */
-_Alignas(PAGE_LIMIT) _Atomic uint64_t ceni_fork_page[PAGE_LIMIT / sizeof(uint64_t)];
-extern _Atomic uint64_t ceni_fork_page_of[PAGE_LIMIT / sizeof(uint64_t)] __attribute__((alias("ceni_fork_page")));
+enum { WORDS = PAGE_LIMIT / sizeof(uint64_t) };
+
+/* The epoch, and words for others, in a page of their own: everything in it is wiped. */
+_Alignas(PAGE_LIMIT) _Atomic uint64_t ceni_fork_page[WORDS];
+extern _Atomic uint64_t ceni_fork_page_of[WORDS] __attribute__((alias("ceni_fork_page")));
 
 static _Atomic uint64_t last; /* at least the highest epoch of this lineage */
+static _Atomic uint64_t taken[WORDS / 64]; /* of the words a bit each */
 static _Atomic bool watched;  /* the page is marked, or the handler registered; true in children too */
 
 #ifdef MADV_WIPEONFORK
@@ -73,7 +84,7 @@ static bool mark_page(void)
 
 static void wipe_in_child(void)
 {
-    ceni_store_relaxed(&ceni_fork_page[0], 0); /* the child has one thread; carries nothing */
+    for (size_t i = 0; i < WORDS; i++) ceni_store_relaxed(&ceni_fork_page[i], 0); /* the child has one thread; carries nothing */
 }
 
 /* Before the first epoch is written, so that a child forked at any instant
@@ -92,4 +103,23 @@ uint64_t ceni_fork_assign(void)
     watch_forks();
     uint64_t found = 0, mine = ceni_add_relaxed(&last, 1) + 1;
     return ceni_cas_release(&ceni_fork_page[0], &found, mine) ? mine : found; /* [F1] */
+}
+
+_Atomic uint64_t *ceni_fork_take_word(void)
+{
+    enum { FIRST = CENI_LINE / sizeof(uint64_t) }; /* the epoch has its lines to itself: it is read always, and they are written */
+    watch_forks();
+    for (size_t i = FIRST; i < WORDS; i++) {
+        uint64_t bit = UINT64_C(1) << i % 64;
+        if (ceni_load_relaxed(&taken[i / 64]) & bit) continue; /* decided by the next line; carries nothing */
+        if (!(ceni_or_seq_cst(&taken[i / 64], bit) & bit)) return &ceni_fork_page[i]; /* [F2] */
+    }
+    return NULL;
+}
+
+void ceni_fork_give_word(_Atomic uint64_t *word)
+{
+    size_t i = (size_t)(word - ceni_fork_page);
+    ceni_store_relaxed(word, 0); /* by way of F3; carries nothing */
+    ceni_and_seq_cst(&taken[i / 64], ~(UINT64_C(1) << i % 64)); /* [F3] */
 }

@@ -122,3 +122,62 @@ TEST(all_threads_that_ask_first_see_the_same_epoch)
     expect(waitpid(child, &status, 0) == child);
     expect_equal(status, 0);
 }
+
+/* ---- Words that a child finds at 0 ------------------------------------------------------ */
+
+static int look_at_word_in_the_child(_Atomic uint64_t *parents)
+{
+    if (ceni_load_relaxed(parents) != 0) return 1; /* one thread; carries nothing */
+    uint64_t count = 0;
+    for (_Atomic uint64_t *own; (own = ceni_fork_take_word()) != NULL; count++) {
+        if (own == parents) return 2;
+        ceni_store_relaxed(own, 5); /* the same; carries nothing */
+    }
+    return count > 0 && ceni_load_relaxed(parents) == 0 ? 0 : 3; /* the same; carries nothing */
+}
+
+static void expect_a_word_to_be_wiped(void)
+{
+    int status;
+    _Atomic uint64_t *word = ceni_fork_take_word();
+    expect(word && ceni_load_relaxed(word) == 0); /* one thread; carries nothing */
+    ceni_store_relaxed(word, 7);                  /* the same; carries nothing */
+    pid_t child = fork();
+    if (child == 0) _exit(look_at_word_in_the_child(word));
+    expect(waitpid(child, &status, 0) == child);
+    expect_equal(status, 0);
+    expect_equal(ceni_load_relaxed(word), 7); /* the same; carries nothing */
+    ceni_fork_give_word(word);
+}
+
+TEST(a_word_is_wiped_in_the_child_which_never_has_it_and_stays_in_the_parent)
+{
+    expect_a_word_to_be_wiped();
+}
+
+TEST(a_word_is_wiped_where_the_page_cannot_be_marked)
+{
+    ceni_fault_arm(CENI_FAULT_MAP, 1);
+    ceni_fork_epoch();
+    expect(ceni_fault_disarm());
+    expect_a_word_to_be_wiped();
+}
+
+TEST(words_are_different_come_to_an_end_and_are_zero_when_they_are_taken_again)
+{
+    enum { MOST = 10000 };
+    static _Atomic uint64_t *words[MOST];
+    uint64_t epoch = ceni_fork_epoch();
+    for (int round = 0; round < 2; round++) {
+        size_t count = 0;
+        while (count < MOST && (words[count] = ceni_fork_take_word()) != NULL) count++;
+        expect(count > 100 && count < MOST);
+        for (size_t i = 0; i < count; i++) {
+            expect_equal(ceni_load_relaxed(words[i]), 0); /* one thread; carries nothing */
+            ceni_store_relaxed(words[i], i + 1);          /* the same; carries nothing */
+        }
+        for (size_t i = 0; i < count; i++) expect_equal(ceni_load_relaxed(words[i]), i + 1); /* the same; carries nothing */
+        while (count > 0) ceni_fork_give_word(words[--count]);
+    }
+    expect_equal(ceni_fork_epoch(), epoch);
+}

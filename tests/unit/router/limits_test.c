@@ -147,7 +147,7 @@ TEST(a_count_of_uses_that_begins_anew_neither_ends_a_member_early_nor_keeps_it_f
 {
     make_router(.runtime = make_manual(), .max_uses = 3);
     cen_member *one = add(0);
-    ceni_store_seq_cst(&one->stripes[0].word, ~UINT64_C(0) << CEN_USES_SHIFT_); /* one use before the end */
+    ceni_store_seq_cst(&one->first.word, ~UINT64_C(0) << CEN_USES_SHIFT_); /* one use before the end */
     bring_up(one);
     for (int life = 0; life < 2; life++) {
         cen_route route;

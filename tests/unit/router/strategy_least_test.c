@@ -242,7 +242,7 @@ TEST(the_levels_are_right_after_several_threads_have_used_them_while_members_cam
         expect_equal(cen_member_up(members[i % 5]), CEN_OK);
     }
     for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
-    for (unsigned i = 0; i < 6; i++) expect_equal(((place *)members[i]->data)->count, 0);
+    for (unsigned i = 0; i < 6; i++) expect_equal(((place *)cen_member_data(members[i]))->count, 0);
     expect_equal(expect_ladder(6), 1);
     expect_equal(cen_router_free(router), CEN_OK);
 }

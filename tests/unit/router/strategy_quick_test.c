@@ -2,6 +2,10 @@
 /* The strategies that quick_route.h has inline pick as those of the library do. */
 #include <cenote/quick_route.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fault.h"
 #include "unit/router/strategies.h"
 
 static cen_picker picker;
@@ -83,8 +87,8 @@ TEST(inline_two_choices_notice_that_others_have_ended_their_uses)
     cen_route held[HEAVY];
     begin_quick(cen_strategy_two_choices(), 2);
     cen_pick pick = {.avoid = members[1]};
-    ceni_route_room()[CENI_ROUTE_STRIPE] = UINT64_C(1) << 32 | 1; /* this thread's calls count on one stripe ... */
-    picker.stripe_ = 0;                                           /* ... and its inline picks on another */
+    ceni_route_room()[CENI_ROUTE_STRIPE] = UINT64_C(1) << 32 | CEN_STRIPES_APART_; /* this thread's calls count on one stripe ... */
+    picker.stripe_ = 2 * CEN_STRIPES_APART_;                                      /* ... and its inline picks on another */
     for (int i = 0; i < HEAVY; i++) expect_equal(route_with(&pick, &held[i]), 0);
     unsigned firsts = 0;
     for (int i = 0; i < 2000; i++) {
@@ -108,5 +112,239 @@ TEST(another_strategy_is_called)
         expect_equal(quick_route_to(&route), i % 4);
         expect_equal(cen_quick_done(&route), CEN_OK);
     }
+    end_router();
+}
+
+/* ---- What is not usual: the inline functions call those of the library ----------------------- */
+
+static cen_member *add_limited(cen_member_options options)
+{
+    cen_member *member;
+    options.value = &members[0]; /* nobody asks for its number */
+    expect_equal(cen_router_add(router, &options, &member, NULL), CEN_OK);
+    expect_equal(cen_member_up(member), CEN_OK);
+    return member;
+}
+
+TEST(inline_routes_do_not_exceed_the_max_of_a_member_that_was_added_later)
+{
+    begin_quick(cen_strategy_random(), 1);
+    cen_route first, others[20];
+    expect_equal(quick_route_to(&first), 0);
+    cen_member *narrow = add_limited((cen_member_options)CEN_MEMBER_OPTIONS(.max = 2));
+    unsigned on_narrow = 0;
+    for (int i = 0; i < 20; i++) {
+        expect_equal(cen_quick_route(router, &picker, &others[i]), CEN_OK);
+        on_narrow += others[i].member == narrow;
+    }
+    expect(on_narrow <= 2);
+    expect_equal(cen_quick_done(&first), CEN_OK); /* it began inline, and ends by a call */
+    for (int i = 0; i < 20; i++) expect_equal(cen_quick_done(&others[i]), CEN_OK);
+    for (int i = 0; i < 20; i++) expect_equal(cen_quick_done(&others[i]), CEN_STALE);
+    expect_equal(cen_member_remove(narrow), CEN_OK);
+    end_router();
+}
+
+/* One that has its target is passed over for another with less, of which three are tried: it is picked with probability 5^-4. */
+TEST(inline_routes_prefer_those_below_their_target)
+{
+    begin_quick(cen_strategy_random(), 4);
+    cen_member *targeted = add_limited((cen_member_options)CEN_MEMBER_OPTIONS(.target = 1));
+    cen_route held, route;
+    while (cen_quick_route(router, &picker, &held) == CEN_OK && held.member != targeted) expect_equal(cen_quick_done(&held), CEN_OK);
+    unsigned on_targeted = 0;
+    for (int i = 0; i < 1000; i++) {
+        expect_equal(cen_quick_route(router, &picker, &route), CEN_OK);
+        on_targeted += route.member == targeted;
+        expect_equal(cen_quick_done(&route), CEN_OK);
+    }
+    expect(on_targeted <= 20);
+    expect_equal(cen_quick_done(&held), CEN_OK);
+    expect_equal(cen_member_remove(targeted), CEN_OK);
+    end_router();
+}
+
+TEST(an_inline_route_of_a_member_that_went_down_says_so)
+{
+    cen_route before, late;
+    cen_member *member;
+    begin_quick(cen_strategy_round_robin(), 1);
+    expect_equal(quick_route_to(&before), 0);
+    expect_equal(cen_member_down(members[0], NULL), CEN_OK);
+    expect_equal(cen_quick_route(router, &picker, &late), CEN_EMPTY);
+    cen_quick_read_begin();
+    expect_equal(cen_quick_peek(router, &picker, &member), CEN_EMPTY);
+    cen_quick_read_end();
+    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(quick_route_to(&late), 0);
+    expect_equal(cen_quick_done(&before), CEN_DOWN);
+    expect_equal(cen_quick_done(&late), CEN_OK);
+    end_router();
+}
+
+TEST(an_inline_route_keeps_a_member_that_was_removed)
+{
+    cen_route held;
+    cen_router_stats stats;
+    begin_quick(cen_strategy_random(), 2);
+    unsigned number = quick_route_to(&held);
+    expect_equal(cen_member_remove(members[number]), CEN_OK);
+    cen_runtime_poll(runtime);
+    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect(stats.zombies == 1 && stats.in_flight == 1);
+    expect_equal(number_of(held.value), number);
+    expect_equal(cen_quick_done(&held), CEN_DOWN);
+    cen_runtime_poll(runtime);
+    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect(stats.zombies == 0 && stats.in_flight == 0);
+    end_router();
+}
+
+/* ---- With others ------------------------------------------------------------------------------ */
+
+enum { THREADS = 2, CHANGES = 400, MEMBERS = 70 }; /* more than a block of cells has */
+static _Atomic uint32_t enough;
+static _Atomic uint64_t used, ends;
+
+static void use_inline(void *unused)
+{
+    (void)unused;
+    cen_picker own;
+    cen_member *member;
+    uint64_t uses = 0;
+    expect_equal(cen_picker_init(&own), CEN_OK);
+    while (!ceni_load_seq_cst(&enough)) {
+        cen_route route;
+        cen_status status = cen_quick_route(router, &own, &route);
+        if (status == CEN_OK) {
+            uses += number_of(route.value) < MEMBERS;
+            status = cen_quick_done(&route);
+            expect(status == CEN_OK || status == CEN_DOWN);
+        } else {
+            expect_equal(status, CEN_EMPTY);
+        }
+        cen_quick_read_begin();
+        if (cen_quick_peek(router, &own, &member) == CEN_OK) expect(number_of(cen_member_value(member)) < MEMBERS);
+        cen_quick_read_end();
+    }
+    ceni_add_seq_cst(&used, uses);
+}
+
+static void note_end(void *value)
+{
+    expect(number_of(value) < MEMBERS);
+    ceni_add_seq_cst(&ends, 1);
+}
+
+static cen_member *add_counted(unsigned number)
+{
+    cen_member *member = NULL;
+    cen_member_options o = CEN_MEMBER_OPTIONS(.value = (void *)(uintptr_t)(number + 1), .gone = note_end);
+    expect_equal(cen_router_add(router, &o, &member, NULL), CEN_OK);
+    expect_equal(cen_member_up(member), CEN_OK);
+    return member;
+}
+
+static void change_beside_inline_uses(cen_strategy strategy)
+{
+    ceni_thread threads[THREADS];
+    uint64_t random = test_seed() | 1;
+    unsigned added = MEMBERS;
+    begin_with(strategy, 0);
+    ceni_store_seq_cst(&enough, 0);
+    ceni_store_seq_cst(&used, 0);
+    ceni_store_seq_cst(&ends, 0);
+    for (unsigned i = 0; i < MEMBERS; i++) members[i] = add_counted(i);
+    for (int i = 0; i < THREADS; i++) start_thread(&threads[i], use_inline, NULL);
+    for (int i = 0; i < CHANGES; i++, added++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        unsigned at = (unsigned)(random >> 33) % MEMBERS;
+        expect_equal(cen_member_remove(members[at]), CEN_OK);
+        cen_runtime_poll(runtime);
+        members[at] = add_counted(at);
+    }
+    ceni_store_seq_cst(&enough, 1);
+    for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
+    cen_router_stats stats;
+    for (int i = 0; i < 3; i++) cen_runtime_poll(runtime);
+    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect(stats.in_flight == 0 && stats.zombies == 0 && stats.members == MEMBERS);
+    expect_equal(stats.uses, ceni_load_seq_cst(&used));
+    end_router();
+    expect_equal(ceni_load_seq_cst(&ends), added);
+}
+
+TEST(members_come_and_go_beside_inline_uses_and_every_use_is_counted)
+{
+    change_beside_inline_uses(cen_strategy_random());
+    change_beside_inline_uses(cen_strategy_two_choices());
+}
+
+/* ---- Fork -------------------------------------------------------------------------------------- */
+
+static cen_route of_the_parent;
+
+static int use_inline_in_the_child(void)
+{
+    cen_route route = {0};
+    cen_member *member = NULL;
+    cen_router *parents = router;
+    if (cen_quick_route(parents, &picker, &route) != CEN_FORKED) return 1;
+    cen_quick_read_begin();
+    if (cen_quick_peek(parents, &picker, &member) != CEN_FORKED) return 2;
+    cen_quick_read_end();
+    if (cen_quick_done(&of_the_parent) != CEN_FORKED || !of_the_parent.member) return 3;
+    /* A router of its own does not open the parent's door. */
+    begin_with(cen_strategy_random(), 2);
+    if (cen_quick_route(router, &picker, &route) != CEN_OK || cen_quick_done(&route) != CEN_OK) return 4;
+    if (cen_quick_route(parents, &picker, &route) != CEN_FORKED) return 5;
+    return cen_quick_done(&of_the_parent) == CEN_FORKED ? 0 : 6;
+}
+
+static void expect_forked_in_a_child(void)
+{
+    begin_quick(cen_strategy_random(), 3);
+    quick_route_to(&of_the_parent);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) _exit(use_inline_in_the_child());
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child);
+    expect_equal(status, 0);
+    expect_equal(cen_quick_done(&of_the_parent), CEN_OK);
+    end_router();
+}
+
+TEST(in_a_child_the_inline_functions_answer_forked)
+{
+    expect_forked_in_a_child();
+}
+
+TEST(in_a_child_the_inline_functions_answer_forked_where_the_kernel_cannot_wipe_a_page)
+{
+    ceni_fault_arm(CENI_FAULT_MAP, 1);
+    ceni_fork_epoch();
+    expect(ceni_fault_disarm());
+    expect_forked_in_a_child();
+}
+
+TEST(routers_that_find_no_door_are_called)
+{
+    enum { ALL = 10000 };
+    static _Atomic uint64_t *words[ALL];
+    size_t count = 0;
+    while (count < ALL && (words[count] = ceni_fork_take_word()) != NULL) count++;
+    expect(count > 100 && count < ALL);
+    begin_quick(cen_strategy_round_robin(), 3);
+    expect(!cen_set_at_door_(router));
+    cen_route route;
+    for (int i = 0; i < 6; i++) {
+        quick_route_to(&route);
+        expect_equal(cen_quick_done(&route), CEN_OK);
+    }
+    end_router();
+    while (count > 0) ceni_fork_give_word(words[--count]);
+    begin_quick(cen_strategy_round_robin(), 3);
+    expect(cen_set_at_door_(router) != NULL);
     end_router();
 }

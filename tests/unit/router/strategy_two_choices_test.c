@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Two choices: how much the most used has, beside one choice; and what a thread knows of the others' uses. */
+#include <cenote/router_layout.h>
+
 #include "unit/router/strategies.h"
 
 #include <stdlib.h>
@@ -80,7 +82,7 @@ static cen_route heavy[HEAVY];
 
 static void be_stripe(uint64_t stripe)
 {
-    ceni_route_room()[CENI_ROUTE_STRIPE] = UINT64_C(1) << 32 | stripe;
+    ceni_route_room()[CENI_ROUTE_STRIPE] = UINT64_C(1) << 32 | (stripe + 1) * CEN_STRIPES_APART_;
 }
 
 static void use_the_first(void *argument)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cells: where the stripes of members are.
+ *
+ * What a pick touches of a member is one stripe of 32 bytes. If each member had its
+ * stripes beside the rest of it, ten thousand members would lie on thousands of pages, and
+ * of each line that a thread fetches half and more would be others'. So members live in blocks of 64:
+ *
+ *     first stripes     of member 0, 1, 2 ... 63       2048 bytes: handles; counts of those with a limit
+ *     thread A's        of member 0, 1, 2 ... 63       2048 bytes: written by A
+ *     thread B's        of member 0, 1, 2 ... 63       2048 bytes: written by B
+ *
+ * Two stripes share a line only if they are the same thread's; a stripe is found from its
+ * member's handle by adding the thread's offset, the same for all members of all routers.
+ *
+ * A place is taken when a member is added, and given back by `release` in ends.c together with the rest of its
+ * memory: its last use has ended, and a grace period has passed since (I4, I5). So nobody who knew the old member
+ * touches the place when the next one has it, and a handle that was kept too long is as wrong as one to freed memory.
+ * Places that are free are zero: there is no door in them, and whoever comes too late falls over at once. A block goes
+ * when all its places are free.
+ *
+ * The price: a router with few members has a whole block, 10 KB with two processors, 35 KB with eight and more.
+ */
+#include "base/alloc.h"
+#include "router/cells.h"
+
+enum { PLACES = CEN_STRIPES_APART_ / sizeof(cen_stripe_) };
+_Static_assert((int)PLACES == 64, "`taken` has a bit for each");
+
+struct ceni_block {
+    ceni_list link; /* in router->blocks while a place is free */
+    uint64_t taken;
+    size_t bytes;
+    _Alignas(CENI_LINE) cen_stripe_ stripes[];
+};
+
+cen_member *ceni_cells_take_locked(cen_router *router, ceni_block **block)
+{
+    ceni_list *link = ceni_list_first(&router->blocks);
+    ceni_block *own = link ? CENI_LIST_ENTRY(link, ceni_block, link) : NULL;
+    if (!own) {
+        size_t bytes = sizeof(ceni_block) + (router->stripes + 1) * (size_t)CEN_STRIPES_APART_;
+        own = ceni_alloc(router->allocator, bytes, CENI_LINE);
+        if (!own) return NULL;
+        own->bytes = bytes;
+        ceni_list_init(&own->link);
+        ceni_list_push_back(&router->blocks, &own->link);
+    }
+    unsigned place = (unsigned)__builtin_ctzll(~own->taken);
+    own->taken |= UINT64_C(1) << place;
+    if (own->taken == UINT64_MAX) ceni_list_remove(&own->link);
+    *block = own;
+    return (cen_member *)(void *)&own->stripes[place];
+}
+
+ceni_block *ceni_cells_give_locked(cen_router *router, ceni_block *block, cen_member *cell)
+{
+    unsigned place = (unsigned)((cen_stripe_ *)(void *)cell - block->stripes);
+    for (uint32_t i = 0; i <= router->stripes; i++) {
+        cen_stripe_ *stripe = cen_stripe_of_(cell, i * CEN_STRIPES_APART_);
+        ceni_store_relaxed(&stripe->word, UINT64_C(0)); /* who has the place next comes by the lock; carries nothing */
+        ceni_store_relaxed(&stripe->others, 0u);        /* the same; carries nothing */
+        ceni_setting_put(&stripe->life, 0u);
+        stripe->value = NULL;
+        stripe->door = NULL;
+    }
+    if (block->taken == UINT64_MAX) ceni_list_push_back(&router->blocks, &block->link);
+    block->taken &= ~(UINT64_C(1) << place);
+    if (block->taken != 0) return NULL;
+    ceni_list_remove(&block->link);
+    return block;
+}
+
+void ceni_cells_free(const cen_router *router, ceni_block *block)
+{
+    if (block) ceni_free(router->allocator, block, block->bytes, CENI_LINE);
+}
