@@ -202,6 +202,7 @@ static void release(cen_loop *loop)
 static void run_loop(void *argument)
 {
     cen_loop *loop = argument;
+    ceni_cancel_hold(); /* for good: nobody has business cancelling it, and what holds it on the way finds it held */
     ceni_store_relaxed(&loop->thread_id, ceni_thread_id()); /* for this thread to find; carries nothing */
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     uv_loop_close(&loop->uv);

@@ -309,7 +309,13 @@ static cen_status say_why(cen_mux *mux, cen_error *error)
     return ceni_error_set(error, cause.status == CEN_CLOSED ? CEN_CLOSED : CEN_LOST, cause.code, "%s", cause.text);
 }
 
-/* OK: there is an exchange, which says the rest. */
+/* There is an exchange, which says the rest. */
+static inline bool is_open(cen_mux *mux)
+{
+    return mux && ceni_fork_is(mux->epoch) && ceni_mux_state(mux) == CENI_MUX_OPEN;
+}
+
+/* OK: it is open. */
 static cen_status refused(cen_mux *mux, cen_error *error)
 {
     if (!mux) return ceni_error_set(error, CEN_INVALID, 0, "There is no connection.");
@@ -332,8 +338,8 @@ cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error *error)
 
 cen_status cen_mux_ask(cen_mux *mux, cen_request *request, cen_error *error)
 {
-    cen_status status = refused(mux, error);
-    return status == CEN_OK ? ceni_exchange_ask(&mux->exchange, request, error) : status;
+    if (!is_open(mux)) return refused(mux, error);
+    return ceni_exchange_ask(&mux->exchange, request, error);
 }
 
 cen_status cen_mux_ask_all(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked, cen_error *error)

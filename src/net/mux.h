@@ -71,6 +71,7 @@ struct cen_mux {
     bool has_poll, has_timer;
     unsigned handles; /* of libuv's that are open, or being closed */
     unsigned watched; /* what poll is started for */
+    bool is_timed;    /* the timer is started */
     bool leaving;     /* it is being freed */
     bool awaited;     /* by a thread, which does the rest */
     ceni_endpoints endpoints;

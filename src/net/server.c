@@ -44,7 +44,7 @@ static void resume(uv_timer_t *pause)
     uv_poll_start(&server->listener, UV_READABLE, take_in);
 }
 
-/* Without descriptors the listener would be ready for ever, and the loop do nothing else. */
+/* Without descriptors, or memory, the listener would be ready for ever, and the loop do nothing else. */
 static void rest_a_little(cen_mux_server *server)
 {
     uv_poll_stop(&server->listener);
@@ -63,6 +63,14 @@ static void take_one(cen_mux_server *server, int fd)
     ceni_socket_close(fd);
 }
 
+/* Whether it went wrong with the one that would have been taken in, and the next may do better. Linux reports what has already
+ * happened to a connection; all else, known here or not, could be said of the next one too, for ever. */
+static bool is_one_clients(int code)
+{
+    return code == EINTR || code == ECONNABORTED || code == EPROTO || code == ENOPROTOOPT || code == ENETDOWN ||
+           code == ENETUNREACH || code == EHOSTUNREACH;
+}
+
 static void take_in(uv_poll_t *listener, int status, int events)
 {
     cen_mux_server *server = listener->data;
@@ -71,8 +79,8 @@ static void take_in(uv_poll_t *listener, int status, int events)
     for (unsigned i = 0; i < ACCEPTS_AT_A_TIME && !server->stopping; i++) {
         int fd = ceni_socket_accept(server->fd);
         if (fd >= 0) take_one(server, fd);
-        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) return rest_a_little(server);
         else if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+        else if (!is_one_clients(errno)) return rest_a_little(server);
     }
 }
 

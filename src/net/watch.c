@@ -135,9 +135,11 @@ void ceni_mux_set_timer(cen_mux *mux, int64_t moment)
 {
     if (!mux->has_timer || mux->leaving) return;
     if (moment == CENI_FOREVER) {
-        uv_timer_stop(&mux->timer);
+        if (mux->is_timed) uv_timer_stop(&mux->timer);
+        mux->is_timed = false;
         return;
     }
+    mux->is_timed = true;
     int64_t ns = moment - ceni_clock_now();
     uv_update_time(ceni_loop_uv(mux->loop));
     uv_timer_start(&mux->timer, due, ns <= 0 ? 0 : (uint64_t)((ns + 999999) / 1000000), 0);

@@ -24,14 +24,18 @@
 void ceni_after_init(ceni_after *after)
 {
     *after = (ceni_after){.heir = NULL};
-    ceni_list_init(&after->threads);
-    ceni_list_init(&after->futures);
+    after->threads.end = &after->threads.first;
+    after->futures.end = &after->futures.first;
 }
 
 void ceni_after_add(ceni_after *after, cen_request *request)
 {
     ceni_asked *asked = ceni_asked_of(request);
-    ceni_list_push_back(asked->blocked ? &after->threads : &after->futures, &asked->link);
+    ceni_chain *chain = asked->blocked ? &after->threads : &after->futures;
+    if (!asked->blocked) after->replies++;
+    asked->link.next = NULL;
+    *chain->end = &asked->link;
+    chain->end = &asked->link.next;
 }
 
 void ceni_after_end(ceni_after *after, cen_request *request, cen_status status, const cen_error *cause)
@@ -64,18 +68,16 @@ static void fail_answer(cen_request *request, cen_status status, const char *tex
     ceni_error_set(request->future.error, status, 0, "%s", text);
 }
 
-void ceni_request_answer(cen_request *request, const cen_allocator *allocator)
+void ceni_request_answer(cen_request *request, const void *answer, size_t size, const cen_allocator *allocator)
 {
-    ceni_asked *asked = ceni_asked_of(request);
-    size_t size = asked->answer_size;
-    asked->is_answered = true;
+    ceni_asked_of(request)->is_answered = true;
     if (!request->reply && !allocate_reply(request, size, allocator)) {
         fail_answer(request, CEN_NO_MEMORY, "There was no memory for the reply.");
         return;
     }
     request->reply_size = size;
     size_t fits = size < request->capacity ? size : request->capacity;
-    if (fits) memcpy(request->reply, asked->answer, fits);
+    if (fits) memcpy(request->reply, answer, fits);
     if (fits < size) {
         fail_answer(request, CEN_FULL, "The reply is larger than the buffer that was given for it.");
         return;
@@ -87,11 +89,12 @@ void ceni_request_answer(cen_request *request, const cen_allocator *allocator)
 
 /* ---- Telling ----------------------------------------------------------------------------------- */
 
-static cen_request *take_first(ceni_list *list)
+static cen_request *take_first(ceni_chain *chain)
 {
-    ceni_list *link = ceni_list_first(list);
+    ceni_list *link = chain->first;
     if (!link) return NULL;
-    ceni_list_remove(link);
+    chain->first = link->next;
+    if (!chain->first) chain->end = &chain->first;
     return ceni_request_of(CENI_LIST_ENTRY(link, ceni_asked, link));
 }
 
@@ -102,9 +105,11 @@ static void tell_thread(ceni_blocked *blocked)
     if (before == CENI_BLOCKED_ASLEEP && !ceni_planted(wire_tells_no_thread)) ceni_futex_wake(&blocked->word, 1);
 }
 
-static void free_copy(ceni_asked *asked, const cen_allocator *allocator)
+static void free_copy(cen_request *request, const cen_allocator *allocator)
 {
-    ceni_free(allocator, asked->copy, asked->copy_size, 1);
+    ceni_asked *asked = ceni_asked_of(request);
+    if (!asked->copy) return;
+    ceni_free(allocator, asked->copy, request->size, 1);
     asked->copy = NULL;
 }
 
@@ -116,10 +121,10 @@ void ceni_after_tell(ceni_after *after, const cen_allocator *allocator)
         ceni_future_complete(after->drained);
         after->drained = NULL;
     }
-    if (ceni_list_empty(&after->futures)) return;
+    if (!after->futures.first) return;
     int held = ceni_cancel_hold(); /* executors are the program's */
     for (cen_request *request; (request = take_first(&after->futures));) {
-        free_copy(ceni_asked_of(request), allocator);
+        free_copy(request, allocator);
         ceni_future_complete(&request->future);
     }
     ceni_cancel_release(held);
@@ -147,6 +152,7 @@ static void wake_others(ceni_exchange *exchange, ceni_after *after)
 
 void ceni_exchange_prepare(ceni_exchange *exchange, ceni_after *after)
 {
+    ceni_batch_merge(exchange);
     ceni_exchange_admit(exchange, after);
     ceni_exchange_write(exchange, after);
     ceni_exchange_see_to_roles(exchange, after);
@@ -157,7 +163,7 @@ void ceni_exchange_call_out(ceni_exchange *exchange, ceni_after *after)
 {
     ceni_inline here;
     if (after->heir || after->wake || after->broken) wake_others(exchange, after);
-    if (ceni_list_empty(&after->threads) && ceni_list_empty(&after->futures) && !after->drained) return;
+    if (!after->threads.first && !after->futures.first && !after->drained) return;
     ceni_inline_begin(&here);
     ceni_after_tell(after, exchange->allocator);
     ceni_inline_end(&here);
@@ -167,12 +173,13 @@ void ceni_exchange_settle(ceni_exchange *exchange, ceni_after *after)
 {
     ceni_exchange_prepare(exchange, after);
     /* Only on the loop's thread, which may not wait: a `done` elsewhere may wait for what it asks. */
-    bool batches = !ceni_list_empty(&after->futures) && after->loops;
-    if (batches) exchange->batcher = ceni_thread_id();
+    bool batches = after->futures.first && after->loops;
+    if (batches) ceni_batch_begin(exchange, after->replies);
+    after->replies = 0;
     ceni_exchange_unlock(exchange);
     ceni_exchange_call_out(exchange, after);
     ceni_exchange_lock(exchange);
-    if (batches) exchange->batcher = 0;
+    if (batches) ceni_batch_end(exchange, after);
 }
 
 void ceni_exchange_leave(ceni_exchange *exchange, ceni_after *after)

@@ -10,7 +10,10 @@
  * deadline comes takes its request OUT itself, and if somebody has before, waits for what that brings: it
  * is told before any code of the program's runs.
  *
- * A blocked thread keeps its own deadline; the wheel, and so the alarm, has only what was asked, and under virtual time all.
+ * A blocked thread keeps its own deadline; the wire, and so the alarm, has only what was asked, and under virtual time all.
+ * What was asked and has no deadline of its own gets its moment when it is about to be written, or others write: with one look
+ * at the clock for all that were asked meanwhile. So it is never too early, and later by no more than the call takes, or, on the
+ * loop's thread, the `done`s of one batch of replies; should these never return, it is dated by the alarm, which is set then.
  *
  * Memory is never allocated under the lock: when it turns out that there must be more, the lock is dropped, and all is looked at
  * again.
@@ -69,7 +72,6 @@ static bool copy_payload(ceni_exchange *exchange, cen_request *request)
     ceni_asked *asked = ceni_asked_of(request);
     ceni_exchange_unlock(exchange);
     asked->copy = ceni_alloc(exchange->allocator, request->size, 1);
-    asked->copy_size = request->size;
     if (asked->copy) memcpy(asked->copy, request->payload, request->size);
     ceni_exchange_lock(exchange);
     return asked->copy != NULL;
@@ -84,21 +86,52 @@ static void set_alarm(ceni_exchange *exchange, int64_t moment)
     if (!ceni_alarm_set(exchange->runtime, &exchange->alarm, moment, NULL)) exchange->inside++;
 }
 
+void ceni_exchange_date(ceni_exchange *exchange)
+{
+    cen_deadline deadline = exchange->deadline;
+    int64_t now = deadline.ns_ < 0 && !ceni_deadline_is_now(deadline) ? ceni_runtime_now(exchange->runtime) : 0;
+    int64_t moment = ceni_deadline_moment(deadline, now);
+    ceni_wire_date(&exchange->wire, moment);
+    exchange->dated = moment;
+    set_alarm(exchange, moment);
+}
+
+/* As it was asked in a batch: the batch's end dates it, or, if that takes long, the alarm, if there is one by then. */
+static void date_by_alarm(ceni_exchange *exchange)
+{
+    if (!ceni_exchange_alarm_dates(exchange) && ceni_wire_is_undated(&exchange->wire)) ceni_exchange_date(exchange);
+}
+
 static cen_status no_memory(const ceni_exchange *exchange, cen_error *error)
 {
     return ceni_error_set(error, CEN_NO_MEMORY, 0, "There is no memory for a request on the connection %s.", exchange->name);
 }
 
-/* The request is sent, or waits. Under the lock, which may be dropped meanwhile. */
-static cen_status add(ceni_exchange *exchange, cen_request *request, cen_error *error)
+static cen_status send_now(ceni_exchange *exchange, cen_request *request, cen_error *error)
+{
+    cen_status status = ceni_wire_send(&exchange->wire, request, request->payload, request->size, error);
+    if (status != CEN_OK) return status;
+    exchange->stats.sent++;
+    int64_t moment = ceni_asked_of(request)->moment;
+    if (moment != CENI_WIRE_UNDATED) set_alarm(exchange, moment);
+    return CEN_OK;
+}
+
+static bool goes_at_once(const ceni_exchange *exchange)
+{
+    return exchange->state == CENI_EXCHANGE_OPEN && ceni_wire_has_room(&exchange->wire) && exchange->wire.waiting == 0;
+}
+
+/* There is no room, or others wait for it, or there is no memory yet. */
+static cen_status add_slowly(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
     ceni_asked *asked = ceni_asked_of(request);
     ceni_wire *wire = &exchange->wire;
     for (;;) {
         if (exchange->state != CENI_EXCHANGE_OPEN) return refused(exchange, error);
-        if (ceni_wire_has_room(wire) && wire->waiting == 0) {
+        if (goes_at_once(exchange)) {
             size_t lacking = ceni_wire_lacks(wire, request->size);
-            if (!lacking) break;
+            if (!lacking) return send_now(exchange, request, error);
             if (!enlarge_output(exchange, lacking)) return no_memory(exchange, error);
             continue;
         }
@@ -108,14 +141,16 @@ static cen_status add(ceni_exchange *exchange, cen_request *request, cen_error *
             continue;
         }
         ceni_wire_wait(wire, request);
-        set_alarm(exchange, asked->moment);
+        if (asked->moment != CENI_WIRE_UNDATED) set_alarm(exchange, asked->moment);
         return CEN_OK;
     }
-    cen_status status = ceni_wire_send(wire, request, request->payload, request->size, error);
-    if (status != CEN_OK) return status;
-    exchange->stats.sent++;
-    set_alarm(exchange, asked->moment);
-    return CEN_OK;
+}
+
+/* The request is sent, or waits. Under the lock, which may be dropped meanwhile. */
+static inline cen_status add(ceni_exchange *exchange, cen_request *request, cen_error *error)
+{
+    if (goes_at_once(exchange) && !ceni_wire_lacks(&exchange->wire, request->size)) return send_now(exchange, request, error);
+    return add_slowly(exchange, request, error);
 }
 
 /* Sends the first that waits; false if none can be now. */
@@ -154,7 +189,8 @@ void ceni_exchange_admit(ceni_exchange *exchange, ceni_after *after)
 
 /* ---- Checks, common to both ways -------------------------------------------------------------------- */
 
-static cen_status check(const ceni_exchange *exchange, const cen_request *request, cen_error *error)
+/* Why it is not sound. */
+static cen_status blame(const ceni_exchange *exchange, const cen_request *request, cen_error *error)
 {
     if (!request) return ceni_error_set(error, CEN_INVALID, 0, "There is no request.");
     if (!request->payload && request->size) return ceni_error_set(error, CEN_INVALID, 0, "The request has a size and no payload.");
@@ -163,9 +199,7 @@ static cen_status check(const ceni_exchange *exchange, const cen_request *reques
                               request->size, exchange->name, exchange->wire.max_payload);
     if (request->done_ && !request->future.executor_)
         return ceni_error_set(error, CEN_INVALID, 0, "The request has a `done` and no executor to call it.");
-    if (!ceni_future_is_fresh(&request->future))
-        return ceni_error_set(error, CEN_MISUSE, 0, "The request was used before, and not made ready again.");
-    return CEN_OK;
+    return ceni_error_set(error, CEN_MISUSE, 0, "The request was used before, and not made ready again.");
 }
 
 /* Its deadline on the runtime's clock, which is read only for a time from now, and once for several: *now is 0 before. */
@@ -176,22 +210,9 @@ static int64_t moment_of(const ceni_exchange *exchange, const cen_request *reque
     return ceni_deadline_moment(deadline, *now);
 }
 
-/* The timer is made ready where it enters the wheel, link and id where they are used. */
-static void make_ready(cen_request *request, ceni_blocked *blocked, int64_t moment)
-{
-    ceni_asked *asked = ceni_asked_of(request);
-    asked->place = CENI_PLACE_OUT;
-    asked->is_allocated = asked->is_answered = false;
-    asked->blocked = blocked;
-    asked->copy = NULL;
-    asked->copy_size = 0;
-    asked->moment = moment;
-    request->reply_size = 0;
-}
-
 /* ---- Asking ------------------------------------------------------------------------------------------ */
 
-static bool withdraw(cen_future *future)
+bool ceni_exchange_withdraw(cen_future *future)
 {
     cen_request *request = (cen_request *)(void *)future;
     ceni_exchange *exchange = future->source_;
@@ -199,6 +220,7 @@ static bool withdraw(cen_future *future)
     ceni_after after;
     ceni_after_init(&after);
     ceni_exchange_enter(exchange);
+    if (!ceni_planted(wire_cancel_overlooks_the_batch)) ceni_batch_merge(exchange);
     bool dropped = ceni_wire_drop(&exchange->wire, request);
     void *copy = NULL;
     size_t size = 0;
@@ -206,7 +228,7 @@ static bool withdraw(cen_future *future)
         exchange->stats.cancelled++;
         ceni_exchange_count_out(exchange, request);
         copy = ceni_asked_of(request)->copy;
-        size = ceni_asked_of(request)->copy_size;
+        size = request->size;
     }
     const cen_allocator *allocator = exchange->allocator;
     ceni_exchange_leave(exchange, &after);
@@ -214,45 +236,87 @@ static bool withdraw(cen_future *future)
     return dropped;
 }
 
-/* Under the lock. Once it is added others may complete it: it is not touched here any more. */
-static cen_status ask_one(ceni_exchange *exchange, cen_request *request, int64_t *now, ceni_bytes *left, cen_error *error)
+/* Takes it back: nobody else has come to know of it. The lock is dropped meanwhile. */
+static void take_back(ceni_exchange *exchange, cen_request *request)
 {
-    cen_status status = check(exchange, request, error);
-    if (status != CEN_OK) return status;
-    make_ready(request, NULL, moment_of(exchange, request, now));
-    ceni_future_begin(&request->future, withdraw, exchange);
-    exchange->asked++;
-    status = add(exchange, request, error);
-    if (status == CEN_OK) return CEN_OK;
+    ceni_asked *asked = ceni_asked_of(request);
     exchange->asked--;
     ceni_future_undo(&request->future);
-    *left = (ceni_bytes){.at = ceni_asked_of(request)->copy, .capacity = ceni_asked_of(request)->copy_size};
+    if (!asked->copy) return;
+    ceni_exchange_unlock(exchange);
+    ceni_free(exchange->allocator, asked->copy, request->size, 1);
+    ceni_exchange_lock(exchange);
+}
+
+/* Under the lock. Once it is added others may complete it: it is not touched here any more. *now is 0, or what the clock said. */
+static inline cen_status ask_one(ceni_exchange *exchange, cen_request *request, int64_t *now, cen_error *error)
+{
+    if (!ceni_request_is_sound(exchange, request)) return blame(exchange, request, error);
+    ceni_request_make_ready(request, NULL, request->deadline.ns_ ? moment_of(exchange, request, now) : CENI_WIRE_UNDATED);
+    ceni_future_begin(&request->future, ceni_exchange_withdraw, exchange);
+    exchange->asked++;
+    cen_status status = add(exchange, request, error);
+    if (status != CEN_OK) take_back(exchange, request);
     return status;
 }
 
+/* Stops at the first that cannot be asked; *asked says how many could. Under the lock. */
+static cen_status ask_each(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked, cen_error *error)
+{
+    cen_status status = CEN_OK;
+    int64_t now = 0;
+    size_t i = 0;
+    while (i < count && (status = ask_one(exchange, requests[i], &now, error)) == CEN_OK) i++;
+    *asked = i;
+    return status;
+}
+
+/* The lock is held, and is dropped. */
+static cen_status ask_and_leave(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked,
+                                cen_error *error)
+{
+    CENI_INLINE_AT_END;
+    ceni_after after;
+    ceni_after_init(&after);
+    exchange->inside++;
+    cen_status status = ask_each(exchange, requests, count, asked, error);
+    ceni_exchange_leave(exchange, &after);
+    return status;
+}
+
+static cen_status forked(cen_error *error)
+{
+    return ceni_error_set(error, CEN_FORKED, 0, "%s.", cen_status_text(CEN_FORKED));
+}
+
+/* In a `done` on the loop's thread nothing but the sending is done here: that thread is inside, and sees to all the rest when it
+ * has told its batch. */
 cen_status ceni_exchange_ask_all(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked,
                                  cen_error *error)
 {
-    cen_status status = CEN_OK;
     size_t done = 0;
     if (asked) *asked = 0;
-    if (!ceni_fork_is(exchange->epoch)) return ceni_error_set(error, CEN_FORKED, 0, "%s.", cen_status_text(CEN_FORKED));
-    CENI_INLINE_AT_END;
-    int64_t now = 0;
-    const cen_allocator *allocator = exchange->allocator;
-    ceni_bytes left = {.at = NULL}; /* the copy of a payload that was to wait, and could not */
-    ceni_after after;
-    ceni_after_init(&after);
-    ceni_exchange_enter(exchange);
-    while (done < count && (status = ask_one(exchange, requests[done], &now, &left, error)) == CEN_OK) done++;
-    ceni_exchange_leave(exchange, &after);
-    ceni_free(allocator, left.at, left.capacity, 1);
+    if (!ceni_fork_is(exchange->epoch)) return forked(error);
+    ceni_exchange_lock(exchange);
+    cen_status status;
+    if (ceni_exchange_batches(exchange)) {
+        status = ask_each(exchange, requests, count, &done, error);
+        exchange->batch.is_wanted = true;
+        date_by_alarm(exchange);
+        ceni_exchange_unlock(exchange);
+    } else {
+        status = ask_and_leave(exchange, requests, count, &done, error);
+    }
     if (asked) *asked = done;
     return status;
 }
 
 cen_status ceni_exchange_ask(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
+    if (!ceni_fork_is(exchange->epoch)) return forked(error);
+    if (ceni_exchange_batches(exchange) && ceni_request_is_sound(exchange, request) && !request->deadline.ns_ &&
+        ceni_batch_add(exchange, request))
+        return CEN_OK;
     return ceni_exchange_ask_all(exchange, &request, 1, NULL, error);
 }
 
@@ -293,7 +357,7 @@ static bool read_once(ceni_exchange *exchange, ceni_blocked *blocked, ceni_after
         let_go_of_role(exchange, blocked);
         return true;
     }
-    if (asked->place == CENI_PLACE_OUT || !ceni_list_empty(&after->futures)) let_go_of_role(exchange, blocked);
+    if (asked->place == CENI_PLACE_OUT || after->futures.first) let_go_of_role(exchange, blocked);
     ceni_exchange_settle(exchange, after);
     return false;
 }
@@ -356,7 +420,7 @@ static cen_status request_checked(ceni_exchange *exchange, cen_request *request,
     ceni_blocked blocked = {.request = request, .moment = CENI_FOREVER};
     int64_t now = 0, moment = moment_of(exchange, request, &now);
     if (!exchange->is_virtual) blocked.moment = moment;
-    make_ready(request, &blocked, exchange->is_virtual ? moment : CENI_FOREVER);
+    ceni_request_make_ready(request, &blocked, exchange->is_virtual ? moment : CENI_FOREVER);
     ceni_list_init(&blocked.link);
     ceni_after after;
     ceni_after_init(&after);
@@ -378,14 +442,13 @@ static cen_status request_checked(ceni_exchange *exchange, cen_request *request,
 
 cen_status ceni_exchange_request(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
-    if (!ceni_fork_is(exchange->epoch)) return ceni_error_set(error, CEN_FORKED, 0, "%s.", cen_status_text(CEN_FORKED));
-    cen_status status = check(exchange, request, error);
-    if (status != CEN_OK) return status;
+    if (!ceni_fork_is(exchange->epoch)) return forked(error);
+    if (!ceni_request_is_sound(exchange, request)) return blame(exchange, request, error);
     if (request->future.executor_)
         return ceni_error_set(error, CEN_MISUSE, 0, "A request that is waited for has no `done`.");
     cen_error *own = request->future.error;
     if (error) request->future.error = error;
-    status = request_checked(exchange, request, error);
+    cen_status status = request_checked(exchange, request, error);
     request->future.error = own;
     return status;
 }
@@ -401,8 +464,11 @@ void ceni_exchange_due(ceni_alarm *alarm)
     ceni_list_init(&over);
     ceni_exchange_lock(exchange); /* it is counted as inside since it was set */
     exchange->alarm_moment = CENI_FOREVER;
+    ceni_batch_merge(exchange);
+    ceni_batch_close(exchange); /* there may be no alarm for what would be added to it */
     ceni_wire_expire(&exchange->wire, ceni_runtime_now(exchange->runtime), &over);
     exchange->stats.timed_out += ceni_exchange_end_all(exchange, &after, &over, CEN_TIMEOUT, NULL);
     set_alarm(exchange, ceni_wire_next_expiry(&exchange->wire));
+    if (ceni_wire_is_undated(&exchange->wire)) ceni_exchange_date(exchange); /* its batch has not ended yet */
     ceni_exchange_leave(exchange, &after);
 }

@@ -18,16 +18,37 @@
 
 enum { LENGTH_SIZE = 4, ID_SIZE = 8 };
 
-static void put_big_endian(unsigned char *out, uint64_t number, unsigned size)
+/* A number as it stands in memory, in big endian, and back. */
+static uint64_t swapped_64(uint64_t number)
 {
-    for (unsigned i = size; i-- > 0; number >>= 8) out[i] = (unsigned char)(number & 0xff);
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(number) : number;
 }
 
-static uint64_t get_big_endian(const unsigned char *in, unsigned size)
+static uint32_t swapped_32(uint32_t number)
 {
-    uint64_t number = 0;
-    for (unsigned i = 0; i < size; i++) number = number << 8 | in[i];
-    return number;
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(number) : number;
+}
+
+static void put_head(unsigned char *out, uint32_t length, uint64_t id)
+{
+    length = swapped_32(length);
+    id = swapped_64(id);
+    memcpy(out, &length, LENGTH_SIZE);
+    memcpy(out + LENGTH_SIZE, &id, ID_SIZE);
+}
+
+static uint32_t get_length(const unsigned char *in)
+{
+    uint32_t length;
+    memcpy(&length, in, LENGTH_SIZE);
+    return swapped_32(length);
+}
+
+static uint64_t get_id(const unsigned char *in)
+{
+    uint64_t id;
+    memcpy(&id, in + LENGTH_SIZE, ID_SIZE);
+    return swapped_64(id);
 }
 
 static size_t binary_bound(void *argument, size_t payload_size)
@@ -43,8 +64,7 @@ static cen_status binary_encode(void *argument, uint64_t id, const void *payload
     if (size > UINT32_MAX - ID_SIZE)
         return ceni_error_set(error, CEN_INVALID, 0, "A payload of %zu bytes is too long for the binary codec.", size);
     unsigned char *at = out;
-    put_big_endian(at, size + ID_SIZE, LENGTH_SIZE);
-    put_big_endian(at + LENGTH_SIZE, id, ID_SIZE);
+    put_head(at, (uint32_t)(size + ID_SIZE), id);
     if (size) memcpy(at + LENGTH_SIZE + ID_SIZE, payload, size);
     *written = LENGTH_SIZE + ID_SIZE + size;
     return CEN_OK;
@@ -56,7 +76,7 @@ static cen_decoded binary_decode(void *argument, const void *bytes, size_t size,
     const unsigned char *at = bytes;
     decoding->wanted = LENGTH_SIZE;
     if (size < LENGTH_SIZE) return CEN_DECODED_MORE;
-    uint64_t length = get_big_endian(at, LENGTH_SIZE);
+    uint64_t length = get_length(at);
     if (length < ID_SIZE) {
         ceni_error_set(error, CEN_INVALID, 0, "A frame of %" PRIu64 " bytes came, which has no room for an id.", length);
         return CEN_DECODED_BROKEN;
@@ -68,7 +88,7 @@ static cen_decoded binary_decode(void *argument, const void *bytes, size_t size,
     }
     decoding->wanted = LENGTH_SIZE + (size_t)length;
     if (size < decoding->wanted) return CEN_DECODED_MORE;
-    decoding->id = get_big_endian(at + LENGTH_SIZE, ID_SIZE);
+    decoding->id = get_id(at);
     decoding->payload = at + LENGTH_SIZE + ID_SIZE;
     decoding->size = (size_t)length - ID_SIZE;
     decoding->consumed = decoding->wanted;

@@ -66,7 +66,8 @@ static void fill_in(ceni_exchange *exchange, const ceni_exchange_settings *setti
                                 .is_virtual = ceni_runtime_is_virtual(settings->runtime),
                                 .is_manual = ceni_runtime_is_manual(settings->runtime),
                                 .state = CENI_EXCHANGE_OPEN,
-                                .alarm_moment = CENI_FOREVER};
+                                .alarm_moment = CENI_FOREVER,
+                                .dated = -1};
     /* Who waits for something of a manual runtime runs what is due there, the program's code: not with the reader's role. */
     exchange->loop_reads = settings->loop_reads || exchange->is_manual;
     ceni_list_init(&exchange->blocked);
@@ -104,16 +105,23 @@ uint64_t ceni_exchange_end_all(ceni_exchange *exchange, ceni_after *after, ceni_
     return count;
 }
 
+void ceni_exchange_fail_all(ceni_exchange *exchange, ceni_after *after)
+{
+    ceni_list over;
+    ceni_list_init(&over);
+    ceni_wire_fail(&exchange->wire, &over);
+    exchange->stats.failed += ceni_exchange_end_all(exchange, after, &over, exchange->cause.status, &exchange->cause);
+}
+
 void ceni_exchange_break(ceni_exchange *exchange, ceni_after *after, const cen_error *cause)
 {
     if (exchange->state == CENI_EXCHANGE_BROKEN) return;
-    ceni_list over;
-    ceni_list_init(&over);
     exchange->state = CENI_EXCHANGE_BROKEN;
     exchange->cause = *cause;
     exchange->is_stuck = false;
-    ceni_wire_fail(&exchange->wire, &over);
-    exchange->stats.failed += ceni_exchange_end_all(exchange, after, &over, cause->status, &exchange->cause);
+    ceni_batch_merge(exchange);
+    ceni_batch_forget(exchange);
+    ceni_exchange_fail_all(exchange, after);
     after->broken = true;
 }
 
@@ -136,6 +144,7 @@ bool ceni_exchange_refuse(ceni_exchange *exchange, cen_future *drained)
     bool first = !exchange->is_refused;
     exchange->is_refused = true;
     if (exchange->state == CENI_EXCHANGE_OPEN) exchange->state = CENI_EXCHANGE_REFUSING;
+    ceni_batch_close(exchange);
     if (first && drained) {
         ceni_future_begin(drained, NULL, NULL);
         exchange->drained = drained;
@@ -148,6 +157,7 @@ static void free_memory(ceni_exchange *exchange)
 {
     ceni_wire_fini(&exchange->wire, exchange->allocator);
     ceni_free(exchange->allocator, exchange->sending.at, exchange->sending.capacity, 1);
+    ceni_free(exchange->allocator, exchange->batch.output.at, exchange->batch.output.capacity, 1);
     ceni_input_fini(&exchange->input);
 }
 
@@ -182,6 +192,7 @@ void ceni_exchange_abandon(ceni_exchange *exchange)
 void ceni_exchange_look(ceni_exchange *exchange, ceni_exchange_stats *out)
 {
     ceni_exchange_lock(exchange);
+    ceni_batch_merge(exchange);
     *out = exchange->stats;
     out->in_flight = exchange->wire.in_flight;
     out->waiting = exchange->wire.waiting;

@@ -116,6 +116,30 @@ enum {
 
 enum { CENI_EXCHANGE_OPEN, CENI_EXCHANGE_REFUSING, CENI_EXCHANGE_BROKEN };
 
+/* What is asked while the loop's thread tells others of their replies: batch.c. */
+enum { CENI_BATCH = 64 };
+
+typedef struct ceni_batch_entry {
+    cen_request *request;
+    uint64_t id; /* from a slot that is reserved for it */
+} ceni_batch_entry;
+
+typedef struct ceni_batch {
+    /* any thread, atomically */
+    _Atomic uint64_t thread;    /* the loop's, while it tells them, and will see to what they ask meanwhile; 0: nobody does */
+    _Atomic uint32_t count;     /* entries that are complete */
+    _Atomic uint32_t is_closed; /* no more is to be added */
+    /* under the lock */
+    uint32_t merged; /* entries that are in the wire */
+    /* that thread's; while there is none, under the lock */
+    uint32_t added, room; /* entries that are used, and that there are */
+    bool is_wanted;       /* something was asked in a batch: from then on it has memory */
+    size_t limit;         /* so many bytes may be in the output before one is added */
+    ceni_bytes output;
+    ceni_batch_entry entries[CENI_BATCH];
+    cen_error why; /* room for what the codec says of a payload that it refuses */
+} ceni_batch;
+
 typedef struct ceni_exchange {
     /* fixed by init */
     const char *name;
@@ -135,7 +159,6 @@ typedef struct ceni_exchange {
     size_t sent;
     /* under the lock */
     ceni_mutex lock;
-    ceni_wire wire;
     int state;
     bool is_writing;      /* a thread has the writer's role */
     bool is_stuck;        /* the transport took no more, or a thread has written long enough for others: the loop goes on */
@@ -145,16 +168,18 @@ typedef struct ceni_exchange {
     unsigned watched;     /* what the loop was answered; 0 while it is inside */
     uint64_t turns;       /* how often a thread has become the reader */
     uint64_t turns_seen;  /* ... when the loop looked last */
-    uint64_t batcher;     /* the loop's thread, while it tells others of their replies, and will write what they ask meanwhile; 0 */
     ceni_list blocked;    /* of ceni_blocked: threads that sleep and could read */
     uint32_t asked;       /* requests in flight or waiting that no thread is blocked for */
     uint32_t inside;      /* threads that will touch the exchange again, and an alarm that is set */
     bool is_ending;       /* fini waits for them */
     int64_t alarm_moment; /* for when the alarm is set; CENI_FOREVER: it is not */
+    int64_t dated;        /* the latest moment that the connection's deadline has given to a request; -1: none */
     bool is_refused;
     cen_future *drained;
-    cen_error cause; /* of the end */
     ceni_exchange_stats stats;
+    ceni_batch batch; /* and its thread's, see batch.c */
+    ceni_wire wire;
+    cen_error cause; /* of the end */
     /* a futex, written under the lock */
     _Atomic uint32_t emptied;
     /* the runtime's */

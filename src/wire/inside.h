@@ -3,7 +3,9 @@
 #ifndef CENI_WIRE_INSIDE_H
 #define CENI_WIRE_INSIDE_H
 
+#include "base/plant.h"
 #include "port/port.h"
+#include "sync/future.h"
 #include "wire/exchange.h"
 
 /* A thread that waits for its reply, on its stack. */
@@ -20,15 +22,21 @@ typedef struct ceni_blocked {
 
 enum { CENI_BLOCKED_AWAKE = 0, CENI_BLOCKED_ASLEEP, CENI_BLOCKED_DONE };
 
+/* Requests that are over, in their order: the links of ceni_asked. Points into itself. */
+typedef struct ceni_chain {
+    ceni_list *first, **end;
+} ceni_chain;
+
 /* What a call has to do once it has dropped the lock. On the caller's stack. */
 typedef struct ceni_after {
-    ceni_list threads;  /* requests that are over, for which a thread is blocked; */
-    ceni_list futures;  /* those that were asked: told after the threads, for a `done` may take long; */
+    ceni_chain threads; /* for which a thread is blocked; */
+    ceni_chain futures; /* those that were asked: told after the threads, for a `done` may take long; */
     ceni_blocked *heir; /* it was given the reader's role and sleeps */
     bool wake;          /* the loop */
     bool broken;        /* this call has ended the connection */
     bool urgent;        /* what this call adds is written at once, whoever makes it */
     bool loops;         /* this is the loop's call */
+    uint32_t replies;   /* how many are in `futures` */
     cen_future *drained;
 } ceni_after;
 
@@ -41,7 +49,7 @@ void ceni_after_add(ceni_after *after, cen_request *request);
 void ceni_after_end(ceni_after *after, cen_request *request, cen_status status, const cen_error *cause);
 
 /* Writes the answer that came in. Not under the lock: it may allocate. */
-void ceni_request_answer(cen_request *request, const cen_allocator *allocator);
+void ceni_request_answer(cen_request *request, const void *answer, size_t size, const cen_allocator *allocator);
 
 /* Tells all in the two lists. No lock is held. Touches no exchange. */
 void ceni_after_tell(ceni_after *after, const cen_allocator *allocator);
@@ -89,15 +97,77 @@ static inline void ceni_exchange_count_out(ceni_exchange *exchange, cen_request 
     if (!ceni_asked_of(request)->blocked) exchange->asked--;
 }
 
+/* All that are in flight or wait end with the connection's cause. Under the lock. */
+void ceni_exchange_fail_all(ceni_exchange *exchange, ceni_after *after);
+
+/* ---- batch.c ------------------------------------------------------------------------------------ */
+
+/* This thread, the loop's, is about to tell of so many replies. Under the lock, which it may drop meanwhile. */
+void ceni_batch_begin(ceni_exchange *exchange, uint32_t replies);
+/* It has told them: what was asked meanwhile is in flight, and to be written. Under the lock. */
+void ceni_batch_end(ceni_exchange *exchange, ceni_after *after);
+/* In the batch, on its thread, and not under the lock: asks a request that is sound and has no deadline of its own. False: it
+ * must go the other way. */
+bool ceni_batch_add(ceni_exchange *exchange, cen_request *request);
+/* What was asked up to now is in flight. Under the lock. */
+void ceni_batch_merge(ceni_exchange *exchange);
+/* Takes the output of a batch that is over, and leaves it the memory of `empty`; false if there is none. Under the lock. */
+bool ceni_batch_take_output(ceni_exchange *exchange, ceni_bytes *empty);
+/* From now on all go the other way, until the next batch. Under the lock. */
+static inline void ceni_batch_close(ceni_exchange *exchange)
+{
+    ceni_setting_put(&exchange->batch.is_closed, true);
+}
+/* The connection has ended, and what is not written never will be. Under the lock. */
+void ceni_batch_forget(ceni_exchange *exchange);
+
 /* ---- ask.c ----------------------------------------------------------------------------------- */
 
 /* Lets those in who wait, as long as there is room. Under the lock, which it may drop meanwhile. */
 void ceni_exchange_admit(ceni_exchange *exchange, ceni_after *after);
 
+/* Those that are UNDATED get the connection's deadline, from now on. Under the lock. */
+void ceni_exchange_date(ceni_exchange *exchange);
+
+/* Gives a request up; for its future. */
+bool ceni_exchange_withdraw(cen_future *future);
+
+/* Whether it may be asked; if not, ask.c says why. */
+static inline bool ceni_request_is_sound(const ceni_exchange *exchange, const cen_request *request)
+{
+    return request && (request->payload || !request->size) && request->size <= exchange->wire.max_payload &&
+           (request->future.executor_ || !request->done_) && ceni_future_is_fresh(&request->future);
+}
+
+/* The timer is made ready where it enters the wheel, link and id where they are used. */
+static inline void ceni_request_make_ready(cen_request *request, ceni_blocked *blocked, int64_t moment)
+{
+    ceni_asked *asked = ceni_asked_of(request);
+    asked->place = CENI_PLACE_OUT;
+    asked->is_allocated = asked->is_answered = false;
+    asked->blocked = blocked;
+    asked->copy = NULL;
+    asked->moment = moment;
+    request->reply_size = 0;
+}
+
+/* Whether the alarm comes before the connection's deadline has passed once more. Under the lock. */
+static inline bool ceni_exchange_alarm_dates(const ceni_exchange *exchange)
+{
+    return exchange->alarm_moment <= exchange->dated || ceni_planted(wire_batch_sets_no_alarm);
+}
+
 /* The alarm's call: deadlines have come. */
 void ceni_exchange_due(ceni_alarm *alarm);
 
 /* ---- roles.c ----------------------------------------------------------------------------------- */
+
+/* Whether this thread tells others of their replies just now, on the loop, and sees to what they ask when it is through. */
+static inline bool ceni_exchange_batches(ceni_exchange *exchange)
+{
+    uint64_t thread = ceni_setting(&exchange->batch.thread); /* only that thread finds its own number there */
+    return thread && thread == ceni_thread_id();
+}
 
 /* Writes what there is, unless somebody else does or nothing goes. Under the lock, which it drops meanwhile. */
 void ceni_exchange_write(ceni_exchange *exchange, ceni_after *after);

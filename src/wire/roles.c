@@ -14,12 +14,14 @@
  *     nobody ──see_to_roles: somebody is blocked, and the loop does not watch──▶ the first who is
  *
  * Invariants, whenever the lock is free
- *  R1 If there is output, somebody writes, or it is stuck (R2), or the batcher is at work, who writes when it is through.
+ *  R1 If there is output, somebody writes, or it is stuck (R2), or a batch is being told, whose thread writes when it is through.
  *  R2 If it is stuck, the loop watches for WRITE, or is inside, or is being woken.
  *  R3 If somebody waits for a reply, and is not a thread that is awake in here, then somebody reads, or the loop
  *     watches for READ, or is inside, or is being woken.
  *  R4 If nobody waits, the loop watches for READ, for then it notices the connection's end; or it comes SOON, or somebody reads,
  *     or it is inside or being woken.
+ *  R5 If a request is UNDATED, whoever asked it is inside, or a batch is being told, whose thread dates it when it is through; and
+ *     then the alarm, too, will have dated it when the connection's deadline has passed once.
  *
  * Every call ends with see_to_roles, which makes R2, R3 and R4 true again. SOON is why one caller at a time does not
  * wake the loop with each request: having found that a thread reads, the loop stops watching, and looks again after some
@@ -56,13 +58,8 @@ static bool have_output(ceni_exchange *exchange)
     if (exchange->sent < exchange->sending.size) return true;
     exchange->sent = 0;
     exchange->sending.size = 0;
-    return ceni_wire_take_output(&exchange->wire, &exchange->sending);
-}
-
-/* Whether this thread tells others of their replies just now, and writes when it is through. */
-static bool writes_later(const ceni_exchange *exchange, const ceni_after *after)
-{
-    return exchange->batcher && !after->urgent && exchange->batcher == ceni_thread_id();
+    if (ceni_wire_take_output(&exchange->wire, &exchange->sending)) return true;
+    return ceni_batch_take_output(exchange, &exchange->sending);
 }
 
 static void lose_locked(ceni_exchange *exchange, ceni_after *after, int code, const char *text)
@@ -98,8 +95,10 @@ static bool write_once(ceni_exchange *exchange, ceni_after *after)
 
 void ceni_exchange_write(ceni_exchange *exchange, ceni_after *after)
 {
-    if (exchange->is_writing || exchange->is_stuck || writes_later(exchange, after)) return;
-    if (!have_output(exchange)) return;
+    if (!after->urgent && ceni_exchange_batches(exchange)) return; /* later */
+    bool forgets = after->loops && ceni_planted(wire_batch_is_never_dated);
+    if (ceni_wire_is_undated(&exchange->wire) && !forgets) ceni_exchange_date(exchange);
+    if (exchange->is_writing || exchange->is_stuck || !have_output(exchange)) return;
     exchange->is_writing = true;
     unsigned writes = 0;
     do {
@@ -132,7 +131,9 @@ static void lose(ceni_exchange *exchange, ceni_after *after, int code, const cha
 }
 
 typedef struct claim {
-    cen_decoding frame;
+    uint64_t id;
+    const void *payload;
+    size_t size;
     cen_request *request;
 } claim;
 
@@ -140,7 +141,7 @@ typedef struct claim {
 static void claim_all(ceni_exchange *exchange, claim *claims, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        cen_request *request = ceni_wire_claim(&exchange->wire, claims[i].frame.id);
+        cen_request *request = ceni_wire_claim(&exchange->wire, claims[i].id);
         claims[i].request = request;
         if (!request) {
             exchange->stats.late++;
@@ -148,8 +149,6 @@ static void claim_all(ceni_exchange *exchange, claim *claims, unsigned count)
         }
         exchange->stats.replied++;
         ceni_exchange_count_out(exchange, request);
-        ceni_asked_of(request)->answer = claims[i].frame.payload;
-        ceni_asked_of(request)->answer_size = claims[i].frame.size;
     }
 }
 
@@ -158,7 +157,7 @@ static void answer_all(ceni_exchange *exchange, ceni_after *after, claim *claims
 {
     for (unsigned i = 0; i < count; i++) {
         if (!claims[i].request) continue;
-        ceni_request_answer(claims[i].request, exchange->allocator);
+        ceni_request_answer(claims[i].request, claims[i].payload, claims[i].size, exchange->allocator);
         ceni_after_add(after, claims[i].request);
     }
 }
@@ -172,12 +171,15 @@ static void count_in(ceni_exchange *exchange, size_t moved)
 static void take_frames(ceni_exchange *exchange, ceni_after *after, size_t moved)
 {
     claim claims[FRAMES_AT_A_TIME];
+    cen_decoding frame;
     cen_error error;
     cen_decoded found;
     do {
         unsigned count = 0;
-        while ((found = ceni_input_next(&exchange->input, &claims[count].frame, &error)) == CEN_DECODED_FRAME)
+        while ((found = ceni_input_next(&exchange->input, &frame, &error)) == CEN_DECODED_FRAME) {
+            claims[count] = (claim){.id = frame.id, .payload = frame.payload, .size = frame.size};
             if (++count == FRAMES_AT_A_TIME) break;
+        }
         ceni_exchange_lock(exchange);
         count_in(exchange, moved);
         claim_all(exchange, claims, count);

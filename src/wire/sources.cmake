@@ -1,6 +1,7 @@
 list(APPEND wire_sources
   src/wire/after.c
   src/wire/ask.c
+  src/wire/batch.c
   src/wire/codec.c
   src/wire/exchange.c
   src/wire/input.c

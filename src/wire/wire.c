@@ -3,11 +3,18 @@
  * Ids, the table of requests in flight, the line, the output, the deadlines.
  *
  * Invariants
- *  W1 in_flight = slots with a request; waiting = requests in the line; each request is in one place, which it knows.
+ *  W1 in_flight = slots with a request; reserved = slots that are neither in the free list nor have one; waiting = requests
+ *     in the line; each request is in one place, which it knows.
  *  W2 A slot's id grows with every use, by 2^slot_bits: no two requests of a connection ever have the same, and 0 is
  *     none. With 2^20 slots a slot can be used 2^44 times.
- *  W3 A request with a deadline that the wheel keeps is in the wheel exactly while it is in LINE or FLIGHT.
+ *  W3 A request with a deadline of its own is in the wheel, and one with the connection's in the list in_order, exactly
+ *     while it is in LINE or FLIGHT.
  *  W4 unsent = bytes in the output + bytes that were taken out of it and not reported as written.
+ *  W5 In in_order moments never decrease, and those that are UNDATED are behind all others.
+ *
+ * The connection's deadline is the same time from now for all, so the order in which they came is the order of their moments, and a
+ * list does for them what the wheel does for any. They get their moments later and together: so one look at the
+ * clock is enough for many.
  *
  * Tested by tests/unit/wire/wire_test.c, tests/unit/wire/exchange_test.c.
  */
@@ -42,6 +49,7 @@ cen_status ceni_wire_init(ceni_wire *wire, const ceni_wire_limits *limits, int64
     for (uint32_t i = 0; i < wire->max_in_flight; i++)
         wire->slots[i] = (ceni_wire_slot){.id = i, .next = i + 1 < wire->max_in_flight ? i + 1 : CENI_WIRE_NONE};
     ceni_list_init(&wire->line);
+    ceni_list_init(&wire->in_order);
     ceni_wheel_init(&wire->wheel, now);
     return CEN_OK;
 }
@@ -58,7 +66,8 @@ void ceni_wire_fini(ceni_wire *wire, const cen_allocator *allocator)
 
 bool ceni_wire_has_room(const ceni_wire *wire)
 {
-    return wire->in_flight < wire->max_in_flight && (wire->unsent < wire->max_output || ceni_planted(wire_output_has_no_end));
+    bool has_slot = wire->in_flight + wire->reserved < wire->max_in_flight;
+    return has_slot && (wire->unsent < wire->max_output || ceni_planted(wire_output_has_no_end));
 }
 
 size_t ceni_wire_lacks(const ceni_wire *wire, size_t payload_size)
@@ -92,10 +101,24 @@ bool ceni_wire_take_output(ceni_wire *wire, ceni_bytes *empty)
 
 /* ---- In and out ------------------------------------------------------------------------------ */
 
-static void enter_wheel(ceni_wire *wire, ceni_asked *asked)
+static void keep_deadline(ceni_wire *wire, ceni_asked *asked)
 {
-    ceni_timer_init(&asked->timer);
-    if (asked->moment != CENI_FOREVER) ceni_wheel_insert(&wire->wheel, &asked->timer, asked->moment);
+    asked->kept = CENI_KEPT_NOWHERE;
+    if (asked->moment == CENI_WIRE_UNDATED) {
+        asked->kept = CENI_KEPT_IN_ORDER;
+        ceni_list_push_back(&wire->in_order, &asked->timer.link);
+    } else if (asked->moment != CENI_FOREVER) {
+        asked->kept = CENI_KEPT_IN_WHEEL;
+        ceni_timer_init(&asked->timer);
+        ceni_wheel_insert(&wire->wheel, &asked->timer, asked->moment);
+    }
+}
+
+static void forget_deadline(ceni_wire *wire, ceni_asked *asked)
+{
+    if (ceni_planted(wire_keeps_the_timer)) return;
+    if (asked->kept == CENI_KEPT_IN_ORDER) ceni_list_remove(&asked->timer.link);
+    else if (asked->kept == CENI_KEPT_IN_WHEEL) ceni_wheel_cancel(&wire->wheel, &asked->timer);
 }
 
 static void leave_line(ceni_wire *wire, ceni_asked *asked)
@@ -104,23 +127,42 @@ static void leave_line(ceni_wire *wire, ceni_asked *asked)
     wire->waiting--;
 }
 
-/* Frees the slot of a request in flight. */
-static void leave_slot(ceni_wire *wire, ceni_asked *asked)
+static uint32_t index_of(const ceni_wire *wire, uint64_t id)
 {
-    uint32_t index = (uint32_t)(asked->id & (((uint64_t)1 << wire->slot_bits) - 1));
-    ceni_wire_slot *slot = &wire->slots[index];
+    return (uint32_t)(id & (((uint64_t)1 << wire->slot_bits) - 1));
+}
+
+static ceni_wire_slot *slot_of(const ceni_wire *wire, uint64_t id)
+{
+    return &wire->slots[index_of(wire, id)];
+}
+
+static void free_slot(ceni_wire *wire, uint64_t id)
+{
+    ceni_wire_slot *slot = slot_of(wire, id);
     slot->request = NULL;
     slot->next = wire->free;
-    wire->free = index;
-    wire->in_flight--;
+    wire->free = index_of(wire, id);
+}
+
+static void fill_slot(ceni_wire *wire, ceni_wire_slot *slot, cen_request *request, uint64_t id)
+{
+    wire->in_flight++;
+    slot->request = request;
+    slot->id = ceni_asked_of(request)->id = id;
+    ceni_asked_of(request)->place = CENI_PLACE_FLIGHT;
 }
 
 /* It is OUT, wherever it was. */
 static void take_out(ceni_wire *wire, ceni_asked *asked)
 {
-    if (asked->place == CENI_PLACE_LINE) leave_line(wire, asked);
-    else leave_slot(wire, asked);
-    if (!ceni_planted(wire_keeps_the_timer)) ceni_wheel_cancel(&wire->wheel, &asked->timer);
+    if (asked->place == CENI_PLACE_LINE) {
+        leave_line(wire, asked);
+    } else {
+        free_slot(wire, asked->id);
+        wire->in_flight--;
+    }
+    forget_deadline(wire, asked);
     asked->place = CENI_PLACE_OUT;
 }
 
@@ -129,20 +171,25 @@ static uint64_t next_id(const ceni_wire *wire, const ceni_wire_slot *slot)
     return slot->id + ((uint64_t)1 << wire->slot_bits);
 }
 
-/* Writes the frame to the end of the output, which has the room. */
-static cen_status write_frame(ceni_wire *wire, uint64_t id, const void *payload, size_t size, cen_error *error)
+/* Says why the codec, or the limit, has refused a payload. */
+static cen_status refuse(const ceni_wire *wire, cen_status status, size_t size, cen_error *error)
 {
     if (size > wire->max_payload)
         return ceni_error_set(error, CEN_INVALID, 0, "The payload has %zu bytes, and %zu are allowed.", size, wire->max_payload);
+    return ceni_error_set(error, status, wire->why.code, "%s", wire->why.text[0] ? wire->why.text : cen_status_text(status));
+}
+
+/* Writes the frame to the end of the output, which has the room. */
+static inline cen_status write_frame(ceni_wire *wire, uint64_t id, const void *payload, size_t size)
+{
     size_t written = 0;
     const cen_codec *codec = &wire->codec;
     unsigned char *end = wire->output.at + wire->output.size;
-    cen_error why;
-    why.code = 0;
-    why.text[0] = 0; /* the rest need not be cleared for every request */
-    cen_status status = codec->calls->encode(codec->argument, id, payload, size, end, &written, &why);
-    if (status != CEN_OK)
-        return ceni_error_set(error, status, why.code, "%s", why.text[0] ? why.text : cen_status_text(status));
+    if (size > wire->max_payload) return CEN_INVALID;
+    wire->why.code = 0;
+    wire->why.text[0] = 0; /* the rest need not be cleared for every request */
+    cen_status status = codec->calls->encode(codec->argument, id, payload, size, end, &written, &wire->why);
+    if (status != CEN_OK) return status;
     wire->output.size += written;
     wire->unsent += written;
     return CEN_OK;
@@ -153,25 +200,43 @@ cen_status ceni_wire_send(ceni_wire *wire, cen_request *request, const void *pay
     ceni_asked *asked = ceni_asked_of(request);
     ceni_wire_slot *slot = &wire->slots[wire->free];
     uint64_t id = ceni_planted(wire_uses_ids_again) && slot->id >> wire->slot_bits ? slot->id : next_id(wire, slot);
-    cen_status status = write_frame(wire, id, payload, size, error);
+    cen_status status = write_frame(wire, id, payload, size);
     if (status != CEN_OK) {
         if (asked->place == CENI_PLACE_LINE) take_out(wire, asked);
-        return status;
+        return refuse(wire, status, size, error);
     }
     if (asked->place == CENI_PLACE_LINE) leave_line(wire, asked);
-    else enter_wheel(wire, asked);
+    else keep_deadline(wire, asked);
     wire->free = slot->next;
-    wire->in_flight++;
-    slot->request = request;
-    slot->id = asked->id = id;
-    asked->place = CENI_PLACE_FLIGHT;
+    fill_slot(wire, slot, request, id);
     return CEN_OK;
+}
+
+uint64_t ceni_wire_reserve(ceni_wire *wire)
+{
+    ceni_wire_slot *slot = &wire->slots[wire->free];
+    wire->free = slot->next;
+    wire->reserved++;
+    return next_id(wire, slot);
+}
+
+void ceni_wire_enter(ceni_wire *wire, cen_request *request, uint64_t id)
+{
+    wire->reserved--;
+    keep_deadline(wire, ceni_asked_of(request));
+    fill_slot(wire, slot_of(wire, id), request, id);
+}
+
+void ceni_wire_unreserve(ceni_wire *wire, uint64_t id)
+{
+    wire->reserved--;
+    free_slot(wire, id);
 }
 
 void ceni_wire_wait(ceni_wire *wire, cen_request *request)
 {
     ceni_asked *asked = ceni_asked_of(request);
-    enter_wheel(wire, asked);
+    keep_deadline(wire, asked);
     ceni_list_push_back(&wire->line, &asked->link);
     wire->waiting++;
     asked->place = CENI_PLACE_LINE;
@@ -203,13 +268,42 @@ bool ceni_wire_drop(ceni_wire *wire, cen_request *request)
 
 /* ---- Deadlines, and the end --------------------------------------------------------------------- */
 
+void ceni_wire_date(ceni_wire *wire, int64_t moment)
+{
+    for (ceni_list *link = wire->in_order.previous; link != &wire->in_order; link = link->previous) {
+        ceni_asked *asked = CENI_LIST_ENTRY(link, ceni_asked, timer.link);
+        if (asked->moment != CENI_WIRE_UNDATED) return;
+        asked->moment = moment;
+    }
+}
+
+/* When the first of those in order is over; CENI_FOREVER: it is not known yet, or never. */
+static int64_t first_in_order(const ceni_wire *wire)
+{
+    ceni_list *first = ceni_list_first(&wire->in_order);
+    int64_t moment = first ? CENI_LIST_ENTRY(first, ceni_asked, timer.link)->moment : CENI_FOREVER;
+    return moment == CENI_WIRE_UNDATED ? CENI_FOREVER : moment;
+}
+
+/* The first of the two lists, whose deadline is earlier; NULL: both are empty. It is in neither from then on. */
+static ceni_asked *take_earlier(ceni_wire *wire, int64_t now, ceni_list *expired)
+{
+    ceni_list *own = ceni_list_first(expired);
+    int64_t own_moment = own ? CENI_LIST_ENTRY(own, ceni_timer, link)->moment : CENI_FOREVER, in_order = first_in_order(wire);
+    bool is_in_order = in_order <= now && in_order <= own_moment;
+    ceni_list *link = is_in_order ? wire->in_order.next : own;
+    if (!link) return NULL;
+    ceni_list_remove(link);
+    return CENI_LIST_ENTRY(link, ceni_asked, timer.link);
+}
+
 size_t ceni_wire_expire(ceni_wire *wire, int64_t now, ceni_list *over)
 {
+    size_t count = 0;
     ceni_list expired;
     ceni_list_init(&expired);
-    size_t count = ceni_wheel_advance(&wire->wheel, now, &expired);
-    for (ceni_timer *timer; (timer = ceni_timer_take(&expired));) {
-        ceni_asked *asked = CENI_LIST_ENTRY(timer, ceni_asked, timer);
+    ceni_wheel_advance(&wire->wheel, now, &expired);
+    for (ceni_asked *asked; (asked = take_earlier(wire, now, &expired)); count++) {
         take_out(wire, asked);
         ceni_list_push_back(over, &asked->link);
     }
@@ -218,7 +312,8 @@ size_t ceni_wire_expire(ceni_wire *wire, int64_t now, ceni_list *over)
 
 int64_t ceni_wire_next_expiry(const ceni_wire *wire)
 {
-    return ceni_wheel_next(&wire->wheel);
+    int64_t wheel = ceni_wheel_next(&wire->wheel), in_order = first_in_order(wire);
+    return wheel < in_order ? wheel : in_order;
 }
 
 size_t ceni_wire_fail(ceni_wire *wire, ceni_list *over)

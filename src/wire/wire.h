@@ -34,26 +34,27 @@ typedef struct ceni_bytes {
 } ceni_bytes;
 
 enum { CENI_PLACE_OUT = 0, CENI_PLACE_LINE, CENI_PLACE_FLIGHT };
+enum { CENI_KEPT_NOWHERE = 0, CENI_KEPT_IN_WHEEL, CENI_KEPT_IN_ORDER };
+
+/* The moment of one that has the connection's deadline, until ceni_wire_date. */
+#define CENI_WIRE_UNDATED INT64_C(-1)
 
 struct ceni_blocked;
 
 /* What is in cen_request.room_. */
 typedef struct ceni_asked {
     /* under the owner's lock, while it is in LINE or FLIGHT */
-    ceni_list link; /* in the line; or in a list of those that are over */
-    ceni_timer timer;
+    ceni_list link; /* in the line; or in a list, or by its `next` in a chain, of those that are over */
+    ceni_timer timer; /* in the wheel; or its link alone, in the list of those with the connection's deadline */
     uint64_t id;
     uint32_t place;
+    uint32_t kept; /* where its deadline is */
     bool is_allocated; /* the reply */
     bool is_answered;  /* by whoever reads; for the reader itself */
     /* fixed before it is sent or waits */
     struct ceni_blocked *blocked; /* the thread that waits for it, or NULL */
-    void *copy;                   /* of the payload, while it waits */
-    size_t copy_size;
+    void *copy;                   /* of the payload, while it waits; NULL: none */
     int64_t moment;
-    /* whoever takes it OUT */
-    const void *answer; /* the reply's bytes, in the input */
-    size_t answer_size;
 } ceni_asked;
 
 static inline ceni_asked *ceni_asked_of(cen_request *request)
@@ -85,10 +86,13 @@ typedef struct ceni_wire {
     ceni_wire_slot *slots;
     /* its owner's */
     uint32_t free, in_flight, waiting;
+    uint32_t reserved; /* slots that are neither free nor have a request */
     ceni_list line; /* of ceni_asked, in the order in which they came */
     ceni_bytes output;
     size_t unsent; /* of all output, also what was taken to be written */
-    ceni_wheel wheel;
+    ceni_list in_order; /* of ceni_asked, by the timer's link: those that have the connection's deadline */
+    cen_error why;      /* room for what the codec says of a payload that it refuses */
+    ceni_wheel wheel;   /* the deadlines of those that have their own; last, as it is large */
 } ceni_wire;
 
 typedef struct ceni_wire_limits {
@@ -111,9 +115,16 @@ size_t ceni_wire_lacks(const ceni_wire *wire, size_t payload_size);
 ceni_bytes ceni_wire_enlarge(ceni_wire *wire, ceni_bytes larger);
 
 /* The request is in flight, and its frame at the end of the output. There is room, and nothing is lacking. One that
- * waits leaves the line. asked->moment is its deadline, CENI_FOREVER for none that the wheel must keep.
+ * waits leaves the line. asked->moment is its deadline, CENI_FOREVER for none that must be kept, or UNDATED.
  * Errors: the codec's, INVALID (it is too large): it is OUT. */
 cen_status ceni_wire_send(ceni_wire *wire, cen_request *request, const void *payload, size_t size, cen_error *error);
+
+/* Takes a slot for a request to come: the id that it will have. There is room. */
+uint64_t ceni_wire_reserve(ceni_wire *wire);
+/* That request is in flight; its frame is written by whoever reserved its id. asked->moment is as above. */
+void ceni_wire_enter(ceni_wire *wire, cen_request *request, uint64_t id);
+/* Nobody was given that id. */
+void ceni_wire_unreserve(ceni_wire *wire, uint64_t id);
 
 /* The request waits for room, at the end of the line. */
 void ceni_wire_wait(ceni_wire *wire, cen_request *request);
@@ -126,6 +137,16 @@ cen_request *ceni_wire_claim(ceni_wire *wire, uint64_t id);
 
 /* It is given up: OUT. False: it was OUT already. */
 bool ceni_wire_drop(ceni_wire *wire, cen_request *request);
+
+/* Whether there are UNDATED ones. */
+static inline bool ceni_wire_is_undated(const ceni_wire *wire)
+{
+    ceni_list *last = wire->in_order.previous;
+    return last != &wire->in_order && CENI_LIST_ENTRY(last, ceni_asked, timer.link)->moment == CENI_WIRE_UNDATED;
+}
+
+/* This is the deadline of all that are UNDATED: the connection's, which is never earlier than the last time. */
+void ceni_wire_date(ceni_wire *wire, int64_t moment);
 
 /* Those whose deadline has come are OUT, and at the end of `over`; how many. */
 size_t ceni_wire_expire(ceni_wire *wire, int64_t now, ceni_list *over);

@@ -211,6 +211,66 @@ TEST(each_deadline_comes_at_its_own_moment_however_they_were_asked)
     tube_close();
 }
 
+static void pass(int64_t seconds)
+{
+    cen_runtime_advance(tube.runtime, seconds * 1000000000);
+}
+
+/* Asks one, and what comes after it in its batch takes a second. */
+static void ask_and_take_a_second(cen_request *request)
+{
+    cen_request_free_reply(request);
+    ask(request + 1, "b");
+    pass(1);
+}
+
+TEST(what_the_dones_of_a_batch_ask_has_the_connections_deadline_from_when_they_are_through)
+{
+    tube_open_virtual(.deadline = cen_in_s(60));
+    tube_poll(0);
+    for (int i = 0; i < 6; i += 2) {
+        cen_request_init(&requests[i], ask_and_take_a_second, cen_inline());
+        expect_equal(ceni_exchange_ask(&tube.exchange, &requests[i], NULL), CEN_OK);
+    }
+    for (uint32_t i = 0; i < 3; i++) tube_reply(tube_id(i), "a");
+    tube_poll(CENI_LOOP_READ); /* three seconds */
+    expect_equal(tube_stats().in_flight, 3);
+    cen_runtime_advance(tube.runtime, INT64_C(59999999999));
+    for (int i = 1; i < 6; i += 2) expect(!cen_future_is_done(&requests[i].future));
+    cen_runtime_advance(tube.runtime, 1);
+    for (int i = 1; i < 6; i += 2) expect_equal(status_of(i), CEN_TIMEOUT);
+    tube_close();
+}
+
+static bool is_alarm_over;
+
+static void take_long(cen_request *request)
+{
+    cen_request_free_reply(request);
+    if (is_alarm_over) pass(60); /* the alarm that was set for the request itself comes, and none is left */
+    ask(&requests[1], "b");
+    pass(is_alarm_over ? 59 : 119);
+    expect(!cen_future_is_done(&requests[1].future));
+    pass(1);
+    expect_equal(status_of(1), CEN_TIMEOUT);
+    is_alarm_over = !is_alarm_over;
+}
+
+TEST(while_a_done_takes_long_what_was_asked_in_its_batch_ends_all_the_same)
+{
+    is_alarm_over = false;
+    for (uint32_t i = 0; i < 2; i++) {
+        tube_open_virtual(.deadline = cen_in_s(60));
+        tube_poll(0);
+        cen_request_init(&requests[0], take_long, cen_inline());
+        expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+        tube_reply(tube_id(0), "a");
+        tube_poll(CENI_LOOP_READ);
+        expect_equal(is_alarm_over, i == 0);
+        tube_close();
+    }
+}
+
 TEST(a_blocked_request_ends_at_its_deadline_and_its_reply_is_dropped)
 {
     cen_error error;

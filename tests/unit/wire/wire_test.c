@@ -212,6 +212,55 @@ TEST(the_deadline_of_one_who_has_its_reply_is_forgotten)
     end_wire();
 }
 
+TEST(those_with_the_connections_deadline_get_it_together_and_are_out_in_order_with_those_that_have_their_own)
+{
+    ceni_list over;
+    ceni_list_init(&over);
+    make_wire(4, 1000);
+    for (int i = 0; i < 4; i++) send_until(i, i == 2 ? 150 : CENI_WIRE_UNDATED);
+    ceni_asked_of(&requests[4])->moment = CENI_WIRE_UNDATED;
+    ceni_wire_wait(&wire, &requests[4]);
+    ceni_wire_claim(&wire, id_of(2));
+    send_until(2, 150);
+    expect(ceni_wire_is_undated(&wire));
+    expect_equal(ceni_wire_expire(&wire, 149, &over), 0); /* they have none yet */
+    ceni_wire_claim(&wire, id_of(1));
+    ceni_wire_date(&wire, 160);
+    expect(!ceni_wire_is_undated(&wire));
+    send_until(1, CENI_WIRE_UNDATED);
+    expect(ceni_wire_is_undated(&wire));
+    ceni_wire_date(&wire, 170);
+    ceni_wire_drop(&wire, &requests[3]);
+    expect(ceni_wire_next_expiry(&wire) <= 150);
+    expect_equal(ceni_wire_expire(&wire, 169, &over), 3);
+    expect_equal(first_of(&over), 2);
+    expect_equal(first_of(&over), 0);
+    expect_equal(first_of(&over), 4);
+    expect_equal(ceni_wire_next_expiry(&wire), 170);
+    expect_equal(ceni_wire_expire(&wire, 170, &over), 1);
+    expect_equal(first_of(&over), 1);
+    expect_equal(wire.in_flight + wire.waiting, 0);
+    expect_equal(ceni_wire_next_expiry(&wire), CENI_FOREVER);
+    end_wire();
+}
+
+TEST(one_without_a_date_is_forgotten_like_any_other)
+{
+    ceni_list over;
+    ceni_list_init(&over);
+    make_wire(2, 1000);
+    send_until(0, CENI_WIRE_UNDATED);
+    send_until(1, CENI_WIRE_UNDATED);
+    ceni_wire_drop(&wire, &requests[1]);
+    ceni_wire_claim(&wire, id_of(0));
+    expect(!ceni_wire_is_undated(&wire));
+    send_until(0, CENI_WIRE_UNDATED);
+    expect_equal(ceni_wire_fail(&wire, &over), 1);
+    expect(!ceni_wire_is_undated(&wire));
+    expect_equal(ceni_wire_next_expiry(&wire), CENI_FOREVER);
+    end_wire();
+}
+
 TEST(the_end_takes_all_out_and_forgets_the_output)
 {
     ceni_list over;
