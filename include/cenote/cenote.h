@@ -15,6 +15,7 @@
 #include <cenote/inbox.h>
 #include <cenote/lanes.h>
 #include <cenote/pool.h>
+#include <cenote/poller.h>
 #include <cenote/queue.h>
 #include <cenote/runtime.h>
 #include <cenote/status.h>

@@ -15,7 +15,8 @@
  *
  * A driver value is two pointers, copied by whoever receives it; what they
  * point to must live until `fini` has been called, or, without one, until the
- * pool was freed and all its objects are back.
+ * pool was freed and all its objects are back; `calls` themselves are copied by cen_pool_new, and what the
+ * argument points to is the driver's affair if it has a `prepare`.
  *
  * Where they run. A driver whose functions are quick, as that one's, is called
  * on the thread that needs the object: inline. One that may block, because it
@@ -124,8 +125,19 @@ typedef struct cen_driver_calls {
     /* Nobody wants what that call will bring: opening or testing took too long, or
      * the pool was closed while it was opened, tested or reset. It is to end soon, and must
      * still be done. Once for each ticket at most. Inline, and quick; may come while
-     * the call is being done on another thread, or just after. NULL: it is awaited. */
+     * the call is being done on another thread, just after, or just before it begins: a
+     * driver remembers the last numbers that it does not know. NULL: it is awaited. */
     void (*cancel)(void *argument, cen_ticket ticket);
+
+    /* As init, which is not called then, for a driver that keeps something of its own for each pool: what it leaves in
+     * *state, NULL before, all other calls for that pool, fini included, have as their argument instead of
+     * the driver's. So a driver value is a description only, which several pools may be made from, and
+     * which need not live longer than cen_pool_new unless the driver says so. */
+    cen_status (*prepare)(void *argument, void **state, cen_error *error);
+
+    /* check does nothing but read memory: it calls nothing of cenote, is no cancellation point, and returns. Then a give
+     * calls it without further ado, which is several times quicker. */
+    bool check_only_reads;
 } cen_driver_calls;
 
 typedef struct cen_driver {

@@ -248,8 +248,12 @@ static void queue(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
 
 void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation)
 {
+    ceni_chores_checked(pool, index, generation, pool->calls.check ? check(pool, ceni_slot_at(pool, index)) : CEN_CLEAN);
+}
+
+void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, cen_condition condition)
+{
     ceni_slot *slot = ceni_slot_at(pool, index);
-    cen_condition condition = pool->calls.check ? check(pool, slot) : CEN_CLEAN;
     if (condition == CEN_CLEAN || ceni_planted(dirty_is_lent)) pass(pool, index, generation);
     else if (condition != CEN_DIRTY) ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is broken");
     else if (pool->helped && (pool->calls.reset || pool->calls.reset_start)) queue(pool, CENI_CHORE_RESET, slot);

@@ -84,6 +84,7 @@ struct cen_pool {
     ceni_slot *base;     /* the slots of the first chunk */
     _Atomic uint32_t quick_give; /* so many of them have the quick path: all, or none; a setting ... */
     _Atomic uint32_t quick_take; /* ... for each, this one in bytes */
+    _Atomic uint32_t quick_check; /* and of a give that asks the driver first; at most one of the two is not none */
     uint32_t mark;       /* the low half of id, never 0: names the pool where a guess will do */
     _Atomic uint32_t hint_at; /* fixed: where a thread's hint for this pool is */
     uint64_t first_note; /* of its first slot: ceni_note(mark, 0) */
@@ -94,7 +95,8 @@ struct cen_pool {
     cen_fork_policy on_fork;
     bool renews; /* the child of a fork makes it anew */
     bool helped; /* the driver blocks, or is done later: helpers open, reset, test and close, or begin to */
-    cen_driver driver;
+    cen_driver driver; /* its argument is what the driver prepared for this pool, if it does */
+    void *described;   /* the argument that the program gave */
     cen_driver_calls calls; /* the driver's, those it does not know zero; all zero without one */
     const cen_allocator *allocator;
     char name[CENI_POOL_NAME];
@@ -384,6 +386,9 @@ void ceni_chores_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot);
 
 /* Checks what was given, RESETTING by now, and makes it idle, resets or ends it. */
 void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* What follows when the driver has said in which condition it is. */
+void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, cen_condition condition);
 
 /* Tests a slot that is TESTING, here or on a helper; then it is idle, or ends. */
 void ceni_chores_test(cen_pool *pool, uint32_t index);

@@ -45,6 +45,7 @@ static void configure(cen_pool *pool, const cen_pool_options *o, const cen_drive
     pool->epoch = ceni_fork_epoch();
     pool->renews = o->on_fork == CEN_FORK_RENEW;
     pool->driver = o->driver;
+    pool->described = o->driver.argument;
     pool->calls = *calls;
     pool->helped = ceni_calls_are_helped(calls);
     pool->allocator = o->allocator;
@@ -128,12 +129,15 @@ static cen_status open_all(cen_pool *pool, cen_error *error)
 
 static cen_status call_init(cen_pool *pool, cen_error *error)
 {
-    if (!pool->calls.init) return CEN_OK;
+    if (!pool->calls.init && !pool->calls.prepare) return CEN_OK;
     cen_error said = {.status = CEN_OK};
+    void *state = NULL;
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
-    cen_status status = pool->calls.init(pool->driver.argument, &said);
+    cen_status status = pool->calls.prepare ? pool->calls.prepare(pool->driver.argument, &state, &said)
+                                            : pool->calls.init(pool->driver.argument, &said);
     ceni_callout_end(&callout);
+    if (status == CEN_OK && pool->calls.prepare) pool->driver.argument = state;
     if (status == CEN_OK) return CEN_OK;
     const char *words = said.text[0] ? said.text : cen_status_text(status);
     return ceni_error_set(error, status, said.code, "pool \"%s\": the driver could not begin: %.400s", pool->name, words);

@@ -189,10 +189,11 @@ void ceni_settings_apply_locked(cen_pool *pool)
 {
     const cen_pool_options *o = &pool->options;
     bool exact = o->order != CEN_ORDER_WARM;
-    bool gives = !exact && !pool->calls.check && o->max_uses == CEN_OFF;
+    bool gives = !exact && o->max_uses == CEN_OFF, checks = pool->calls.check;
     bool takes = !exact && !o->exact_times && !o->backtraces;
     ceni_setting_put(&pool->exact_order, exact);
-    ceni_setting_put(&pool->quick_give, gives ? pool->base_count : 0);
+    ceni_setting_put(&pool->quick_give, gives && !checks ? pool->base_count : 0);
+    ceni_setting_put(&pool->quick_check, gives && checks && pool->calls.check_only_reads ? pool->base_count : 0);
     ceni_setting_put(&pool->quick_take, takes ? pool->base_count << CENI_SLOT_SHIFT : 0);
     if (o->exact_times && !ceni_pool_has(&pool->exact_times)) ceni_setting_put(&pool->exact_since, ceni_pool_now(pool));
     ceni_setting_put(&pool->exact_times, o->exact_times);
@@ -218,7 +219,7 @@ cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out)
 /* Reads only what never changes: pool->options is being replaced by others under the lock. */
 static const char *fixed_that_differs(const cen_pool *pool, const cen_pool_options *o)
 {
-    if (o->driver.calls != pool->driver.calls || o->driver.argument != pool->driver.argument) return "driver";
+    if (o->driver.calls != pool->driver.calls || o->driver.argument != pool->described) return "driver";
     if (o->runtime != pool->asked) return "runtime";
     if (o->allocator != pool->allocator) return "allocator";
     if (o->on_fork != pool->on_fork) return "on_fork";

@@ -19,6 +19,7 @@
  * [T1] take  | load of ctl           | relaxed | - | nothing: whether the pool is closed, or takes must queue; carries nothing | -
  * [T3] give  | cas of the word       | seq_cst | Q2 in quick.h, L1 in line.c | the object's bytes, to the next holder; that the slot is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside an idle object
  * [T4] give  | load of ctl after T3  | seq_cst | L1 in line.c | whether anybody waits | the same
+ * [T7] give  | cas of the word, before a look | seq_cst | Q2 in quick.h | that the object is this thread's alone | two threads look, or look at what is closed
  * [T5] note  | stores of where, since, note | release | the loads in look.c | that they belong to the generation | a list of holders blames the last one
  * [T6] adopt | store of the object   | release | V2 in look.c | the object's bytes, to visitors | a visitor sees an object half made
  */
@@ -335,6 +336,55 @@ __attribute__((noinline)) static cen_status give_slowly(cen_lease *lease)
     return ceni_give_noting(lease, NULL, NULL);
 }
 
+/* The slot is idle, and so somebody else's; the pool may be gone. */
+static inline cen_status given(ceni_line *line, uint64_t id, uint64_t index, uint64_t word, uint64_t note)
+{
+    ceni_held_ends(ceni_pool_own_get(), note);
+    uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [T4] */
+    if (__builtin_expect(ctl == 0, 1) || ceni_planted(give_tells_nobody)) return CEN_OK;
+    /* The most frequent case while others wait: the first in line will look, and the clock need not be read yet. */
+    bool left_to_heir = (ctl & (CENI_CTL_ONE - 1)) == CENI_CTL_HEIR;
+    if (left_to_heir && ceni_give_counted(ceni_pool_own_get(), (uint32_t)id)) return CEN_OK;
+    return ceni_line_heed(line, id, ctl, (uint32_t)index, ceni_word_generation(word));
+}
+
+/* It was looked at, and is not simply idle now. */
+__attribute__((noinline)) static cen_status give_checked_slowly(cen_pool *pool, ceni_slot *slot, uint64_t word,
+                                                                cen_condition condition)
+{
+    uint64_t note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
+    ceni_chores_checked(pool, ceni_slot_index(pool, slot), ceni_word_generation(word), condition);
+    ceni_held_ends(ceni_pool_own_get(), note);
+    return CEN_OK;
+}
+
+/* The quick path of a pool whose driver looks at what comes back, and only reads. The slot is RESETTING meanwhile, as
+ * with any other driver: one lease is checked once, and nobody else closes what is being looked at. */
+__attribute__((noinline)) static cen_status give_with_a_look(cen_lease *lease, uint64_t index)
+{
+    cen_pool *pool = lease->pool;
+    ceni_slot *slot = lease->slot;
+    if (__builtin_expect(index >= ceni_setting(&pool->quick_check), 0)) return give_slowly(lease);
+    uint64_t held = ceni_word(lease->generation, CENI_HELD | CENI_LISTED);
+    uint64_t resetting = held + (CENI_RESETTING - CENI_HELD);
+    if (ceni_planted(look_before_it_is_alone)) pool->calls.check(pool->driver.argument, lease->object);
+    lease->pool = NULL;
+    if (!ceni_cas_seq_cst(&slot->word, &held, resetting)) { /* [T7] */
+        lease->pool = pool;
+        return give_slowly(lease);
+    }
+    void *object = ceni_load_relaxed(&slot->object); /* the caller's own; carries nothing */
+    cen_condition condition = pool->calls.check(pool->driver.argument, object);
+    if (__builtin_expect(condition != CEN_CLEAN, 0)) return give_checked_slowly(pool, slot, resetting, condition);
+    /* What follows was not read earlier, so that less is kept across the call. */
+    uint64_t id = pool->id, word = resetting, note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
+    ceni_line *line = pool->line;
+    uint64_t at = (uint64_t)((char *)slot - (char *)pool->base) >> CENI_SLOT_SHIFT;
+    if (!ceni_cas_seq_cst(&slot->word, &word, resetting - (CENI_RESETTING - CENI_IDLE))) /* [T3] */
+        return give_checked_slowly(pool, slot, resetting, CEN_CLEAN);
+    return given(line, id, at, resetting, note);
+}
+
 cen_status cen_pool_give(cen_lease *lease)
 {
     if (__builtin_expect(!lease || !lease->pool, 0)) return give_slowly(lease);
@@ -346,7 +396,7 @@ cen_status cen_pool_give(cen_lease *lease)
     uint64_t index = (uint64_t)offset / sizeof *slot | (uint64_t)offset << (64 - CENI_SLOT_SHIFT);
     uint64_t id = pool->id;
     uint32_t quick = ceni_setting(&pool->quick_give);
-    if (__builtin_expect(index >= quick, 0)) return give_slowly(lease);
+    if (__builtin_expect(index >= quick, 0)) return give_with_a_look(lease, index);
     ceni_line *line = pool->line;
     uint64_t held = ceni_word(lease->generation, CENI_HELD | CENI_LISTED);
     uint64_t note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
@@ -355,13 +405,7 @@ cen_status cen_pool_give(cen_lease *lease)
         lease->pool = pool;
         return give_slowly(lease);
     }
-    ceni_held_ends(ceni_pool_own_get(), note);
-    uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [T4] */
-    if (__builtin_expect(ctl == 0, 1) || ceni_planted(give_tells_nobody)) return CEN_OK;
-    /* The most frequent case while others wait: the first in line will look, and the clock need not be read yet. */
-    bool left_to_heir = (ctl & (CENI_CTL_ONE - 1)) == CENI_CTL_HEIR;
-    if (left_to_heir && ceni_give_counted(ceni_pool_own_get(), (uint32_t)id)) return CEN_OK;
-    return ceni_line_heed(line, id, ctl, (uint32_t)index, ceni_word_generation(held));
+    return given(line, id, index, held, note);
 }
 
 cen_status cen_pool_discard(cen_lease *lease)

@@ -45,6 +45,10 @@ put src/sync/queue.c <<<'#include <urcu/urcu-bp.h>'
 rejects "check-layers rejects another room than the seam that includes a foreign library" "is included by src/rcu alone" \
     "$tools/check-layers" "$tree"
 
+put src/sync/queue.c <<<'#include <uv.h>'
+rejects "check-layers names all rooms that may include a foreign library" "is included by src/net and src/faultproxy alone" \
+    "$tools/check-layers" "$tree"
+
 # The symbols: a library of two objects, as CMake would leave them.
 built_tree() {
     layered_tree
@@ -125,3 +129,27 @@ put src/LAYERS <<-'END'
 	rcu   libcenote-rote  -
 	END
 rejects "check-layers rejects a library that is none of ours" "there is no library libcenote-rote" "$tools/check-layers" "$tree"
+
+# A program of ours is one room, and stands on what its line in the checker says.
+# program_built "source" [linker option...]
+program_built() {
+    built_tree 'int ceni_low(void) { return 1; }' 'int ceni_low(void); int cen_high(void) { return ceni_low(); }'
+    put src/LAYERS <<-'END'
+	base        libcenote          -
+	port        libcenote          base
+	sync        libcenote          port base
+	faultproxy  cenote-faultproxy  -
+	END
+    local objects=$tree/build/CMakeFiles/cenote-faultproxy.dir/src/faultproxy
+    mkdir -p "$objects"
+    printf '%s\n' "$1" | gcc -x c -c -o "$objects/main.c.o" -
+    gcc -o "$tree/build/cenote-faultproxy" "$objects/main.c.o" "$tree/build/CMakeFiles/cenote-objects.dir/src/base/list.c.o" "${@:2}"
+}
+program_built 'int main(void) { return 0; }'
+accepts "check-layers accepts a program that stands on libc" "$tools/check-layers" --library "$tree/build" "$tree"
+program_built 'int ceni_low(void); int main(void) { return ceni_low(); }'
+rejects "check-layers rejects a program that uses a room it has no edge to" "faultproxy may not use ceni_low of base" \
+    "$tools/check-layers" --library "$tree/build" "$tree"
+program_built 'double cos(double); int main(int n, char **a) { return a ? (int)cos(n) : 0; }' -lm
+rejects "check-layers rejects a program that needs a foreign library" "cenote-faultproxy: needs the library libm" \
+    "$tools/check-layers" --library "$tree/build" "$tree"

@@ -3,11 +3,12 @@
  * So many uncontended takes and gives of a pool, for tools/check-quick-path,
  * which counts instructions.
  *
- *     pairs plain|managed|exact COUNT
+ *     pairs plain|managed|exact|checked COUNT
  *
  * plain: a driver that does not block, and no limits. managed: one that blocks,
  * with a test, and every limit at its default: rounds, tests, lifetimes. exact:
- * with exact times, so that the check can be seen to notice what costs more.
+ * with exact times, so that the check can be seen to notice what costs more. checked: as managed, with a driver that looks at
+ * what comes back, and only reads.
  */
 #include <cenote/pool.h>
 #include <stdio.h>
@@ -27,13 +28,22 @@ static cen_status test_one(void *argument, void *object, cen_error *error)
     return CEN_OK;
 }
 
+static cen_condition check_one(void *argument, void *object)
+{
+    return argument == object ? CEN_CLEAN : CEN_BROKEN;
+}
+
 static const cen_driver_calls plain = {.size = sizeof plain, .open = open_one};
 static const cen_driver_calls managed = {.size = sizeof managed, .open = open_one, .test = test_one, .blocks = true};
+static const cen_driver_calls checked = {.size = sizeof checked, .open = open_one, .test = test_one, .blocks = true,
+                                         .check = check_one, .check_only_reads = true};
 
 int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
-    const cen_driver_calls *calls = strcmp(argv[1], "managed") == 0 ? &managed : &plain;
+    const cen_driver_calls *calls = strcmp(argv[1], "managed") == 0   ? &managed
+                                    : strcmp(argv[1], "checked") == 0 ? &checked
+                                                                      : &plain;
     unsigned long count = strtoul(argv[2], NULL, 10);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = {calls, &options}, .max = 10, .eager = true,
                                                 .exact_times = strcmp(argv[1], "exact") == 0);

@@ -2,10 +2,24 @@
 /* What is given back is checked, and only what is dirty is reset. */
 #include "unit/pool/scripted.h"
 
+/* With a check of any kind, and with one that only reads, which a give calls on another path. */
+#define TEST_BOTH_WAYS(test_name)                    \
+    static void test_name##_body(void);              \
+    TEST(test_name)                                  \
+    {                                                \
+        test_name##_body();                          \
+    }                                                \
+    TEST(test_name##_by_a_check_that_only_reads)     \
+    {                                                \
+        checks_only_read = true;                     \
+        test_name##_body();                          \
+    }                                                \
+    static void test_name##_body(void)
+
 static script s;
 static const unsigned everything = HAS_CHECK | HAS_RESET;
 
-TEST(what_is_given_clean_is_idle_at_once_and_never_reset)
+TEST_BOTH_WAYS(what_is_given_clean_is_idle_at_once_and_never_reset)
 {
     for (unsigned kind = everything; kind <= (everything | BLOCKS); kind++) {
         s = (script){.opened = 0};
@@ -23,7 +37,7 @@ TEST(what_is_given_clean_is_idle_at_once_and_never_reset)
     }
 }
 
-TEST(what_is_given_dirty_is_reset_and_lent_again)
+TEST_BOTH_WAYS(what_is_given_dirty_is_reset_and_lent_again)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
@@ -39,7 +53,7 @@ TEST(what_is_given_dirty_is_reset_and_lent_again)
     }
 }
 
-TEST(L17_an_inline_reset_is_done_when_the_give_returns)
+TEST_BOTH_WAYS(L17_an_inline_reset_is_done_when_the_give_returns)
 {
     s = (script){.opened = 0};
     cen_pool *pool = begin_life(&s, everything, .max = 1);
@@ -53,7 +67,7 @@ TEST(L17_an_inline_reset_is_done_when_the_give_returns)
     end_life(&s, pool);
 }
 
-TEST(what_is_given_broken_is_closed_and_another_made_in_its_place)
+TEST_BOTH_WAYS(what_is_given_broken_is_closed_and_another_made_in_its_place)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
@@ -70,7 +84,7 @@ TEST(what_is_given_broken_is_closed_and_another_made_in_its_place)
     }
 }
 
-TEST(a_condition_that_is_none_is_taken_for_broken)
+TEST_BOTH_WAYS(a_condition_that_is_none_is_taken_for_broken)
 {
     s = (script){.opened = 0};
     cen_pool *pool = begin_life(&s, everything, .max = 1);
@@ -81,7 +95,7 @@ TEST(a_condition_that_is_none_is_taken_for_broken)
     end_life(&s, pool);
 }
 
-TEST(without_a_reset_what_is_dirty_is_closed)
+TEST_BOTH_WAYS(without_a_reset_what_is_dirty_is_closed)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
@@ -95,7 +109,7 @@ TEST(without_a_reset_what_is_dirty_is_closed)
     }
 }
 
-TEST(D_a_reset_that_fails_closes_the_object_and_leaves_its_place_to_who_waits)
+TEST_BOTH_WAYS(D_a_reset_that_fails_closes_the_object_and_leaves_its_place_to_who_waits)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.of[CALL_RESET] = {.fail_from = 1, .fail_to = 20}};
@@ -112,7 +126,7 @@ TEST(D_a_reset_that_fails_closes_the_object_and_leaves_its_place_to_who_waits)
     }
 }
 
-TEST(E4_a_reset_that_takes_long_delays_neither_the_give_nor_others_and_counts_meanwhile)
+TEST_BOTH_WAYS(E4_a_reset_that_takes_long_delays_neither_the_give_nor_others_and_counts_meanwhile)
 {
     s = (script){.of[CALL_RESET] = {.hang_from = 1, .hang_to = 1}};
     cen_pool *pool = begin_life(&s, everything | BLOCKS, .max = 2);
@@ -139,7 +153,7 @@ TEST(E4_a_reset_that_takes_long_delays_neither_the_give_nor_others_and_counts_me
     end_life(&s, pool);
 }
 
-TEST(L9_at_most_two_are_reset_at_a_time_and_in_the_end_all)
+TEST_BOTH_WAYS(L9_at_most_two_are_reset_at_a_time_and_in_the_end_all)
 {
     s = (script){.of[CALL_RESET].takes_ns = SECOND};
     cen_pool *pool = begin_life(&s, everything | BLOCKS, .max = 5);
@@ -157,7 +171,7 @@ TEST(L9_at_most_two_are_reset_at_a_time_and_in_the_end_all)
     end_life(&s, pool);
 }
 
-TEST(M_a_lease_that_is_given_twice_is_checked_and_reset_once)
+TEST_BOTH_WAYS(M_a_lease_that_is_given_twice_is_checked_and_reset_once)
 {
     s = (script){.of[CALL_RESET] = {.hang_from = 1, .hang_to = 1}};
     cen_pool *pool = begin_life(&s, everything | BLOCKS, .max = 1);
@@ -175,7 +189,7 @@ TEST(M_a_lease_that_is_given_twice_is_checked_and_reset_once)
     end_life(&s, pool);
 }
 
-TEST(what_is_discarded_is_neither_checked_nor_reset)
+TEST_BOTH_WAYS(what_is_discarded_is_neither_checked_nor_reset)
 {
     s = (script){.opened = 0};
     cen_pool *pool = begin_life(&s, everything | BLOCKS, .max = 1);
@@ -188,7 +202,7 @@ TEST(what_is_discarded_is_neither_checked_nor_reset)
 }
 
 /* The lost wake-up of a pool that frees a place and signals nobody. */
-TEST(E1_B_a_discard_of_a_blocking_driver_serves_who_waits_as_soon_as_the_object_is_closed)
+TEST_BOTH_WAYS(E1_B_a_discard_of_a_blocking_driver_serves_who_waits_as_soon_as_the_object_is_closed)
 {
     for (int strict = 0; strict < 2; strict++) {
         s = (script){.of[CALL_CLOSE].takes_ns = SECOND};
@@ -208,7 +222,7 @@ TEST(E1_B_a_discard_of_a_blocking_driver_serves_who_waits_as_soon_as_the_object_
     }
 }
 
-TEST(E11_any_thread_may_give_what_another_took_and_it_is_checked_there)
+TEST_BOTH_WAYS(E11_any_thread_may_give_what_another_took_and_it_is_checked_there)
 {
     s = (script){.opened = 0};
     cen_pool *pool = begin_life(&s, everything | BLOCKS, .max = 1);

@@ -186,12 +186,15 @@ static inline void scripted_fini(void *argument)
     ((script *)argument)->finis++;
 }
 
+static bool checks_only_read; /* what the drivers made from now on say of their check */
+
 static inline cen_driver scripted_driver(script *s, unsigned kind)
 {
     s->calls = (cen_driver_calls){.size = sizeof(cen_driver_calls), .open = scripted_open, .close = scripted_close,
                                   .interrupt = scripted_interrupt, .init = scripted_init, .fini = scripted_fini};
     s->calls.blocks = kind & BLOCKS;
     if (kind & HAS_CHECK) s->calls.check = scripted_check;
+    s->calls.check_only_reads = checks_only_read;
     if (kind & HAS_RESET) s->calls.reset = scripted_reset;
     if (kind & HAS_TEST) s->calls.test = scripted_test;
     if (kind & HAS_ABANDON) s->calls.abandon = scripted_abandon;

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Descriptors that somebody waits for, and who is told.
+ *
+ *     watch ▶ watched ─ ready, or due ▶ running ▶ the caller's again
+ *                └──── unwatch ─────────────────▶ the caller's again
+ *
+ * Invariants
+ *  P1 A watch is in `table`, at its descriptor, and, if it has a deadline, in `due`, exactly while watched_ is set; all three
+ *     change together under the mutex. So of ready, deadline and unwatch exactly one has it.
+ *  P2 What epoll tells is a descriptor and a number. It is the watch in the table only if the number is its own: an event
+ *     that was fetched before an unwatch finds another number there, or nobody.
+ *  P3 `running` names the watch whose ready is being called; it is compared, never followed, because that memory may be gone.
+ *     `turns` counts the ends of such calls, so that one who waits for an end is not held up by the next call.
+ *  P4 The timer is set no later than the first of `due`. It may be earlier, after an unwatch: then it tells for nothing, and
+ *     is set again.
+ *
+ * Everything is ordered by the mutex; a futex word is only for sleeping.
+ *
+ * Tested by tests/unit/poller/poller_test.c.
+ */
+#include <cenote/poller.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/heap.h"
+#include "poller/ready.h"
+#include "port/deadline.h"
+#include "port/mutex.h"
+#include "port/port.h"
+#include "record/directory.h"
+
+enum { NAME = 16, LEAST_PLACES = 64 };
+#define MS INT64_C(1000000)
+
+/* What is known of one descriptor. */
+typedef struct place {
+    cen_watch *watch; /* NULL: nobody waits for it */
+    uint32_t number;  /* of the last who did */
+    unsigned events;  /* that are waited for */
+} place;
+
+struct cen_poller {
+    /* fixed */
+    uint64_t epoch;
+    const cen_allocator *allocator;
+    char name[NAME];
+    bool manual;
+    ceni_thread thread;
+    ceni_ready ready;
+    ceni_entry entry;
+    /* under the mutex, of rank POLLER */
+    ceni_mutex mutex;
+    place *table; /* by descriptor */
+    size_t places;
+    ceni_heap due; /* of cen_watch */
+    uint32_t watched;
+    uint32_t number;         /* of the last watch */
+    int64_t timer;           /* when it tells */
+    uint64_t told;           /* ever */
+    uint64_t poller;         /* the thread that polls; 0: none */
+    const cen_watch *running;
+    bool ends;
+    _Atomic uint32_t turns; /* a futex; written under the mutex */
+};
+
+_Static_assert(sizeof(((cen_watch *)0)->node_) == sizeof(ceni_heap_node), "a watch has room for its place in the heap");
+
+static void lock(cen_poller *poller)
+{
+    ceni_mutex_lock(&poller->mutex, CENI_RANK_POLLER);
+}
+
+static void unlock(cen_poller *poller)
+{
+    ceni_mutex_unlock(&poller->mutex, CENI_RANK_POLLER);
+}
+
+static ceni_heap_node *node_of(cen_watch *watch)
+{
+    return (ceni_heap_node *)(void *)&watch->node_;
+}
+
+static cen_watch *watch_of(ceni_heap_node *node)
+{
+    return (cen_watch *)(void *)((char *)node - offsetof(cen_watch, node_));
+}
+
+/* ---- Watching ------------------------------------------------------------------------------------- */
+
+static cen_status reach_locked(cen_poller *poller, int fd)
+{
+    size_t wanted = (size_t)fd + 1, places = poller->places ? poller->places : LEAST_PLACES;
+    if (wanted <= poller->places) return CEN_OK;
+    while (places < wanted) places *= 2;
+    place *table = ceni_alloc(poller->allocator, places * sizeof *table, _Alignof(place));
+    if (!table) return CEN_NO_MEMORY;
+    if (poller->places) memcpy(table, poller->table, poller->places * sizeof *table);
+    ceni_free(poller->allocator, poller->table, poller->places * sizeof *table, _Alignof(place));
+    poller->table = table;
+    poller->places = places;
+    return CEN_OK;
+}
+
+static void set_timer_locked(cen_poller *poller)
+{
+    ceni_heap_node *first = ceni_heap_first(&poller->due);
+    int64_t moment = first ? first->key : INT64_MAX;
+    if (moment >= poller->timer) return;
+    poller->timer = moment;
+    ceni_ready_at(&poller->ready, moment);
+}
+
+static cen_status arm_locked(cen_poller *poller, cen_watch *watch, int fd, unsigned events)
+{
+    if (fd < 0) return CEN_OK;
+    cen_status status = reach_locked(poller, fd);
+    if (status != CEN_OK) return status;
+    place *here = &poller->table[fd];
+    if (here->watch) return CEN_EXISTS;
+    status = ceni_ready_arm(&poller->ready, fd, events, poller->number + 1);
+    if (status != CEN_OK) return status;
+    here->watch = watch;
+    here->events = events & (CEN_READABLE | CEN_WRITABLE);
+    here->number = ++poller->number;
+    return CEN_OK;
+}
+
+static cen_status watch_locked(cen_poller *poller, cen_watch *watch, int fd, unsigned events, int64_t due)
+{
+    if (watch->watched_) return CEN_MISUSE;
+    cen_status status = ceni_heap_reserve(&poller->due, poller->due.count + 1);
+    if (status == CEN_OK) status = arm_locked(poller, watch, fd, events);
+    if (status != CEN_OK) return status;
+    watch->fd_ = fd;
+    watch->watched_ = 1;
+    poller->watched++;
+    *node_of(watch) = (ceni_heap_node){.key = due};
+    if (due == INT64_MAX) return CEN_OK;
+    (void)ceni_heap_push(&poller->due, node_of(watch)); /* there is room */
+    set_timer_locked(poller);
+    return CEN_OK;
+}
+
+cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd, unsigned events, cen_deadline deadline)
+{
+    bool only_time = fd == -1 && !events;
+    bool something = fd >= 0 && (events & (CEN_READABLE | CEN_WRITABLE));
+    if (!poller || !watch || !watch->ready || (!only_time && !something)) return CEN_INVALID;
+    if (!ceni_fork_is(poller->epoch)) return CEN_FORKED;
+    int64_t due = ceni_deadline_moment(ceni_deadline_or(deadline, CEN_NEVER), ceni_clock_now());
+    lock(poller);
+    cen_status status = watch_locked(poller, watch, fd, events, due);
+    unlock(poller);
+    return status;
+}
+
+/* P1: whoever takes it out is the one who has it. */
+static void take_out_locked(cen_poller *poller, cen_watch *watch)
+{
+    if (watch->fd_ >= 0) poller->table[watch->fd_].watch = NULL;
+    if (ceni_heap_holds(node_of(watch))) ceni_heap_remove(&poller->due, node_of(watch));
+    watch->watched_ = 0;
+    poller->watched--;
+}
+
+bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch)
+{
+    if (!poller || !watch || !ceni_fork_is(poller->epoch)) return false;
+    lock(poller);
+    bool was = watch->watched_;
+    if (was) {
+        take_out_locked(poller, watch);
+        if (watch->fd_ >= 0) ceni_ready_disarm(&poller->ready, watch->fd_);
+    } else if (poller->running == watch && poller->poller != ceni_thread_id()) {
+        uint32_t turn = ceni_load_relaxed(&poller->turns); /* under the lock; carries nothing */
+        unlock(poller);
+        /* What the call did is seen by the lock below; carries nothing. */
+        while (ceni_load_relaxed(&poller->turns) == turn) ceni_futex_wait(&poller->turns, turn, CENI_FOREVER);
+        lock(poller);
+    }
+    unlock(poller);
+    return was;
+}
+
+/* ---- Telling -------------------------------------------------------------------------------------- */
+
+/* Comes and goes with the mutex held. */
+static void tell_locked(cen_poller *poller, cen_watch *watch, unsigned events)
+{
+    take_out_locked(poller, watch);
+    poller->running = watch;
+    poller->told++;
+    unlock(poller);
+    ceni_rank_expect_none("a watch's ready");
+    watch->ready(watch, events);
+    lock(poller);
+    poller->running = NULL;
+    ceni_add_relaxed(&poller->turns, 1u); /* under the lock; carries nothing */
+    ceni_futex_wake(&poller->turns, UINT32_MAX);
+}
+
+static uint32_t tell_ready_locked(cen_poller *poller, const ceni_ready_event *event)
+{
+    place *here = (size_t)event->fd < poller->places ? &poller->table[event->fd] : NULL;
+    if (!here || !here->watch || here->number != event->number) return 0; /* P2 */
+    /* The system tells of the end of a pipe without saying that it can be read, which it can: that it has ended. */
+    tell_locked(poller, here->watch, event->events & CEN_HUNG_UP ? event->events | here->events : event->events);
+    return 1;
+}
+
+/* Those whose deadline had come when it began: one that is watched again in its ready waits for the next turn. */
+static uint32_t tell_due_locked(cen_poller *poller)
+{
+    int64_t now = ceni_clock_now();
+    uint32_t count = 0;
+    size_t most = poller->due.count;
+    for (size_t i = 0; i < most; i++) {
+        ceni_heap_node *first = ceni_heap_first(&poller->due);
+        if (!first || first->key > now) break;
+        cen_watch *watch = watch_of(first);
+        if (watch->fd_ >= 0) ceni_ready_disarm(&poller->ready, watch->fd_);
+        tell_locked(poller, watch, 0);
+        count++;
+    }
+    return count;
+}
+
+/* One turn of whoever polls: what is ready, then what is late. */
+static uint32_t turn(cen_poller *poller, int milliseconds)
+{
+    ceni_ready_event events[CENI_READY_AT_A_TIME];
+    uint32_t count = 0;
+    int ready = ceni_ready_wait(&poller->ready, events, milliseconds);
+    lock(poller);
+    for (int i = 0; i < ready; i++) {
+        if (events[i].kind == CENI_READY_FD) count += tell_ready_locked(poller, &events[i]);
+        else if (events[i].kind == CENI_READY_TIMER) poller->timer = INT64_MAX;
+    }
+    count += tell_due_locked(poller);
+    set_timer_locked(poller);
+    unlock(poller);
+    return count;
+}
+
+static void run(void *argument)
+{
+    cen_poller *poller = argument;
+    lock(poller);
+    poller->poller = ceni_thread_id();
+    while (!poller->ends) {
+        unlock(poller);
+        turn(poller, -1);
+        lock(poller);
+    }
+    unlock(poller);
+}
+
+int cen_poller_fd(const cen_poller *poller)
+{
+    return poller && poller->manual && ceni_fork_is(poller->epoch) ? poller->ready.all : -1;
+}
+
+/* What epoll_wait is told: whole milliseconds, never less than is left. */
+static int milliseconds_until(int64_t moment)
+{
+    if (moment == INT64_MAX) return -1;
+    int64_t left = moment - ceni_clock_now();
+    if (left <= 0) return 0;
+    return left > INT32_MAX / 2 * MS ? INT32_MAX / 2 : (int)((left + MS - 1) / MS);
+}
+
+cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *told)
+{
+    if (told) *told = 0;
+    if (!poller) return CEN_INVALID;
+    if (!ceni_fork_is(poller->epoch)) return CEN_FORKED;
+    int64_t until = ceni_deadline_moment(ceni_deadline_or(deadline, CEN_NEVER), ceni_clock_now());
+    lock(poller);
+    bool refused = !poller->manual || poller->poller != 0;
+    if (!refused) poller->poller = ceni_thread_id();
+    unlock(poller);
+    if (refused) return CEN_MISUSE;
+    uint32_t count;
+    int left;
+    do {
+        left = milliseconds_until(until);
+        count = turn(poller, left);
+    } while (count == 0 && left != 0);
+    lock(poller);
+    poller->poller = 0;
+    unlock(poller);
+    if (told) *told = count;
+    return count ? CEN_OK : CEN_TIMEOUT;
+}
+
+/* ---- Its life ----------------------------------------------------------------------------------------- */
+
+static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+{
+    cen_poller *poller = (cen_poller *)(uintptr_t)object;
+    lock(poller);
+    ceni_reading all[] = {{"watched", poller->watched}, {"deadlines", (int64_t)poller->due.count}, {"told", (int64_t)poller->told}};
+    unlock(poller);
+    size_t count = sizeof all / sizeof all[0];
+    memcpy(readings, all, (room < count ? room : count) * sizeof all[0]);
+    return count;
+}
+
+static void release(cen_poller *poller)
+{
+    ceni_ready_close(&poller->ready);
+    ceni_heap_fini(&poller->due);
+    ceni_free(poller->allocator, poller->table, poller->places * sizeof *poller->table, _Alignof(place));
+    ceni_free(poller->allocator, poller, sizeof *poller, _Alignof(cen_poller));
+}
+
+static cen_status check(const cen_poller_options *o, cen_poller **out, cen_error *error)
+{
+    if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_poller_new: out is NULL");
+    if (o->size != sizeof *o)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_poller_new: options.size is %zu, not %zu; fill options with CEN_POLLER_OPTIONS", o->size,
+                              sizeof *o);
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_poller_new: options.allocator lacks alloc or free");
+    return CEN_OK;
+}
+
+cen_status cen_poller_new(const cen_poller_options *o, cen_poller **out, cen_error *error)
+{
+    static const cen_poller_options usual = CEN_POLLER_OPTIONS(.name = NULL);
+    int code = 0;
+    if (!o) o = &usual;
+    cen_status status = check(o, out, error);
+    if (status != CEN_OK) return status;
+    cen_poller *poller = ceni_alloc(o->allocator, sizeof *poller, _Alignof(cen_poller));
+    if (!poller) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_poller_new: there is no memory for it");
+    poller->epoch = ceni_fork_epoch();
+    poller->allocator = o->allocator;
+    poller->manual = o->manual;
+    poller->timer = INT64_MAX;
+    ceni_heap_init(&poller->due, o->allocator);
+    snprintf(poller->name, sizeof poller->name, "%s", o->name ? o->name : "cenote:poller");
+    status = ceni_ready_open(&poller->ready, &code);
+    if (status == CEN_OK && !o->manual) status = ceni_thread_start(&poller->thread, poller->name, run, poller, &code);
+    if (status != CEN_OK) {
+        release(poller);
+        return ceni_error_set(error, status, code, "cen_poller_new: the system has no descriptor or thread for it (errno %d)",
+                              code);
+    }
+    poller->entry = (ceni_entry){.kind = "poller", .name = poller->name, .snapshot = snapshot, .object = poller};
+    ceni_directory_join(ceni_directory_process(), &poller->entry);
+    *out = poller;
+    return CEN_OK;
+}
+
+cen_status cen_poller_free(cen_poller *poller)
+{
+    if (!poller) return CEN_OK;
+    if (!ceni_fork_is(poller->epoch)) {
+        release(poller);
+        return CEN_OK;
+    }
+    lock(poller);
+    bool inside = poller->poller == ceni_thread_id(), busy = poller->watched > 0 || (poller->manual && poller->poller);
+    if (!inside && !busy) poller->ends = true;
+    unlock(poller);
+    if (inside || busy) return inside ? CEN_MISUSE : CEN_BUSY;
+    ceni_directory_leave(ceni_directory_process(), &poller->entry);
+    if (!poller->manual) {
+        ceni_ready_ring(&poller->ready);
+        ceni_thread_join(&poller->thread);
+    }
+    release(poller);
+    return CEN_OK;
+}
