@@ -13,6 +13,9 @@
 
 static test_entry *first, **last = &first;
 static const char *current = "";
+static FILE *results; /* CENOTE_TEST_LOG, or NULL */
+static int passed, failed;
+static bool around; /* in test_program_begin or test_program_end */
 
 void test_register(test_entry *entry)
 {
@@ -39,6 +42,15 @@ uint64_t test_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+static void note(bool ok, const char *name)
+{
+    printf("%s %s\n", ok ? "ok  " : "FAIL", name);
+    if (results) fprintf(results, "%s %s\n", ok ? "pass" : "fail", name);
+    if (results) fflush(results); /* or the next child would write it again */
+    if (ok) passed++;
+    else failed++;
+}
+
 void test_fail(const char *file, int line, const char *format, ...)
 {
     char text[1024];
@@ -48,8 +60,24 @@ void test_fail(const char *file, int line, const char *format, ...)
     va_end(arguments);
     run_failed(file, line, text);
     printf("     %s:%d: %s\n", file, line, text);
+    if (around) {
+        note(false, current);
+        printf("%d passed, %d failed\n", passed, failed);
+    }
     fflush(stdout);
     _exit(1);
+}
+
+/* Runs what is around the tests here, where they find what it makes. */
+static void run_around(void (*body)(void), const char *name)
+{
+    if (!body) return;
+    around = true;
+    current = name;
+    alarm(120);
+    body();
+    alarm(0);
+    around = false;
 }
 
 static int run_in_child(const test_entry *entry)
@@ -98,18 +126,12 @@ int main(int count, char **arguments)
         return 0;
     }
     const char *path = getenv("CENOTE_TEST_LOG");
-    FILE *log = path ? fopen(path, "a") : NULL;
-    int passed = 0, failed = 0;
-    for (test_entry *entry = first; entry; entry = entry->next) {
-        if (!wanted(entry->name, count - 1, arguments + 1)) continue;
-        bool ok = run_in_child(entry) == 0;
-        printf("%s %s\n", ok ? "ok  " : "FAIL", entry->name);
-        if (log) fprintf(log, "%s %s\n", ok ? "pass" : "fail", entry->name);
-        if (log) fflush(log); /* or the next child would write it again */
-        if (ok) passed++;
-        else failed++;
-    }
-    if (log) fclose(log);
+    results = path ? fopen(path, "a") : NULL;
+    run_around(test_program_begin, "test_program_begin");
+    for (test_entry *entry = first; entry; entry = entry->next)
+        if (wanted(entry->name, count - 1, arguments + 1)) note(run_in_child(entry) == 0, entry->name);
+    run_around(test_program_end, "test_program_end");
+    if (results) fclose(results);
     printf("%d passed, %d failed\n", passed, failed);
     if (passed + failed == 0) fprintf(stderr, "no test has such a name\n");
     return failed || passed == 0;

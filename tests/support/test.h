@@ -13,6 +13,14 @@
  * world library runs each test as the first thread of a controlled world:
  * threads are fibers and time is virtual (tests/support/world.h).
  *
+ * What all tests of a program share, such as a server, is made once:
+ *
+ *     void test_program_begin(void) { ... }    before the first test
+ *     void test_program_end(void) { ... }      after the last
+ *
+ * They run in the program's first process, which the tests are forks of, with
+ * expectations of their own: when one fails, the program has failed.
+ *
  *     prog                 runs all        prog --list   names them
  *     prog NAME...         runs those whose name contains NAME
  *     CENOTE_PLANT=bug     switches a planted bug on
@@ -51,6 +59,10 @@ void test_register(test_entry *entry);
 
 /* A test that makes worlds itself: not run inside one. */
 #define PLAIN_TEST(test_name) TEST_ENTRY_(test_name, 1)
+
+/* A program defines them or does without; not called for --list. */
+__attribute__((weak)) void test_program_begin(void);
+__attribute__((weak)) void test_program_end(void);
 
 /* Reports the failure and ends this test's process; in a world, prints the
  * story of the schedule first. */
