@@ -4,7 +4,8 @@
 #   cenote::urcu        liburcu's bulletproof flavour, beneath libcenote-route
 #   cenote::uv          libuv, beneath libcenote-net
 #   cenote::uv-static   the same as an archive, where the system has one under a name of its own
-# CENOTE_URCU_FOUND and CENOTE_UV_FOUND say what there is. Targets there are always: without the
+#   cenote::beneath-pq and so on: the client library beneath each driver
+# CENOTE_URCU_FOUND, CENOTE_UV_FOUND, CENOTE_PQ_FOUND and so on say what there is. Targets there are always: without the
 # library the linker names it, and whoever links only shared libraries of ours is not disturbed.
 #
 # Libraries are linked by name and not by path, so that a program that is linked with -static gets archives.
@@ -48,3 +49,21 @@ if(CENOTE_UV_STATIC_LIBRARY)
 else()
   cenote_beneath(cenote::uv-static "${CENOTE_UV_LIBRARY}" "${CENOTE_UV_INCLUDE}" uv dl rt)
 endif()
+
+# cenote_client(driver header library [folder]): what is beneath a driver, and CENOTE_DRIVER_FOUND
+function(cenote_client driver header library)
+  string(TOUPPER ${driver} DRIVER)
+  find_path(CENOTE_${DRIVER}_INCLUDE ${header} PATH_SUFFIXES ${ARGN})
+  find_library(CENOTE_${DRIVER}_LIBRARY ${library})
+  mark_as_advanced(CENOTE_${DRIVER}_INCLUDE CENOTE_${DRIVER}_LIBRARY)
+  cenote_beneath(cenote::beneath-${driver} "${CENOTE_${DRIVER}_LIBRARY}" "${CENOTE_${DRIVER}_INCLUDE}" ${library})
+  set(CENOTE_${DRIVER}_FOUND OFF PARENT_SCOPE)
+  if(CENOTE_${DRIVER}_INCLUDE AND CENOTE_${DRIVER}_LIBRARY)
+    set(CENOTE_${DRIVER}_FOUND ON PARENT_SCOPE)
+  endif()
+endfunction()
+cenote_client(pq libpq-fe.h pq postgresql)
+cenote_client(mariadb mysql.h mariadb mariadb)
+cenote_client(sqlite sqlite3.h sqlite3)
+cenote_client(redis hiredis/hiredis.h hiredis)
+cenote_client(curl curl/curl.h curl)

@@ -6,6 +6,7 @@
 #   libcenote          cenote          cenote::cenote  cenote::static
 #   libcenote-route    cenote-route    cenote::route   cenote::route-static
 #   libcenote-net      cenote-net      cenote::net     cenote::net-static
+#   libcenote-pq       cenote-pq       cenote::pq      cenote::pq-static      and so the other drivers
 #
 # pkg-config links the archives with --static. Headers of a library that was left out are not installed: a
 # program that needs it, or asks for it (__has_include), is told when it is compiled and not when it is linked.
@@ -35,6 +36,17 @@ set(pc_requires_private_cenote-net libuv)
 if(CENOTE_UV_STATIC_LIBRARY)
   set(pc_requires_private_cenote-net libuv-static)
 endif()
+
+set(pc_description_cenote-pq "Connections to PostgreSQL for pools of libcenote")
+set(pc_requires_cenote-pq "cenote = ${PROJECT_VERSION}, libpq")
+set(pc_description_cenote-mariadb "Connections to MariaDB and MySQL for pools of libcenote")
+set(pc_requires_cenote-mariadb "cenote = ${PROJECT_VERSION}, libmariadb")
+set(pc_description_cenote-sqlite "Connections to SQLite for pools of libcenote")
+set(pc_requires_cenote-sqlite "cenote = ${PROJECT_VERSION}, sqlite3")
+set(pc_description_cenote-redis "Connections to Redis for pools of libcenote")
+set(pc_requires_cenote-redis "cenote = ${PROJECT_VERSION}, hiredis")
+set(pc_description_cenote-curl "HTTP clients for pools and routers of libcenote")
+set(pc_requires_cenote-curl "cenote-route = ${PROJECT_VERSION}, libcurl")
 
 set(cenote_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cenote)
 foreach(library ${CENOTE_LIBRARIES})
@@ -67,6 +79,6 @@ configure_package_config_file(cmake/cenote-config.cmake.in ${CMAKE_BINARY_DIR}/c
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/cenote-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/cenote-config.cmake ${CMAKE_BINARY_DIR}/cenote-config-version.cmake
         DESTINATION ${cenote_package_dir})
-if(CENOTE_HAS_ROUTE)
+if(CENOTE_HAS_ROUTE OR CENOTE_DRIVER_NAMES)
   install(FILES cmake/beneath.cmake DESTINATION ${cenote_package_dir} RENAME cenote-beneath.cmake)
 endif()

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* The HTTP/2 client: options, beginning and end. */
+#include "curl/http.h"
+
+enum { MOST_LOOPS = 256, MOST_STREAMS = 10000 };
+
+static const char *wrong_field(const cen_http_options *o)
+{
+    if (o->loops > MOST_LOOPS) return "loops";
+    if (o->streams < 0 || o->streams > MOST_STREAMS) return "streams";
+    if (o->backoff_ns < 0) return "backoff_ns";
+    if (o->backoff_max_ns < 0) return "backoff_max_ns";
+    if (o->quiet_ns < CEN_OFF) return "quiet_ns";
+    if (o->reroutes < CEN_OFF) return "reroutes";
+    return NULL;
+}
+
+static int64_t or_default(int64_t value, int64_t otherwise)
+{
+    return value == 0 ? otherwise : value == CEN_OFF ? 0 : value;
+}
+
+static void read_numbers(cen_http *http, const cen_http_options *o)
+{
+    snprintf(http->name, sizeof http->name, "%s", o->name ? o->name : "http");
+    http->process = ceni_curl_process();
+    http->loop_count = o->loops ? o->loops : 2;
+    http->streams = or_default(o->streams, 100);
+    http->reroutes = or_default(o->reroutes, 10);
+    http->backoff = or_default(o->backoff_ns, 100000000);
+    http->backoff_max = or_default(o->backoff_max_ns, INT64_C(10000000000));
+    http->quiet = or_default(o->quiet_ns, INT64_C(10000000000));
+    http->most = o->most ? o->most : (size_t)1 << 20;
+    http->deadline = o->deadline.ns_ ? o->deadline : cen_in_s(30);
+    http->counts.loops = http->loop_count;
+}
+
+static cen_status make_parts(cen_http *http, const cen_http_options *o, cen_error *error)
+{
+    cen_curl_options site = {.size = sizeof site};
+    memcpy(&site, &o->site, o->site.size && o->site.size < sizeof site ? o->site.size : sizeof site);
+    site.version = CEN_CURL_VERSION_2;
+    if (site.warm == CEN_CURL_COLD) site.warm = CEN_CURL_WARM_HEAD;
+    cen_status status = ceni_curl_site_new(&site, &http->site, error);
+    if (status != CEN_OK) return status;
+    cen_router_options router = CEN_ROUTER_OPTIONS(.name = http->name, .strategy = o->strategy, .backlog = o->backlog,
+                                                   .changed = o->changed, .argument = o->argument, .runtime = o->runtime);
+    status = cen_router_new(&router, &http->router, error);
+    if (status != CEN_OK) return status;
+    http->loops = calloc(http->loop_count, sizeof *http->loops);
+    if (!http->loops) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for %s", http->name);
+    for (uint32_t i = 0; status == CEN_OK && i < http->loop_count; i++)
+        status = ceni_http_loop_init(&http->loops[i], http, i, error);
+    return status;
+}
+
+static void free_parts(cen_http *http)
+{
+    if (http->router) cen_router_free(http->router);
+    for (uint32_t i = 0; http->loops && i < http->loop_count; i++) ceni_http_loop_fini(&http->loops[i]);
+    free(http->loops);
+    ceni_curl_site_free(http->site);
+    pthread_cond_destroy(&http->changed);
+    pthread_mutex_destroy(&http->mutex);
+    free(http);
+}
+
+static cen_status start_loops(cen_http *http, cen_error *error)
+{
+    for (uint32_t i = 0; i < http->loop_count; i++) {
+        if (ceni_http_loop_start(&http->loops[i])) continue;
+        while (i > 0) ceni_http_loop_stop(&http->loops[--i]);
+        return ceni_curl_error(error, CEN_SYSTEM, 0, "no thread could be had for %s", http->name);
+    }
+    return CEN_OK;
+}
+
+/* Waits until a connection is there, or all have been tried in vain. */
+static cen_status await_first(cen_http *http, cen_error *error)
+{
+    pthread_mutex_lock(&http->mutex);
+    while (http->up == 0 && http->tried < http->loop_count) pthread_cond_wait(&http->changed, &http->mutex);
+    bool up = http->up > 0;
+    cen_error failure = http->failure;
+    pthread_mutex_unlock(&http->mutex);
+    if (up) return CEN_OK;
+    if (error) *error = failure;
+    return failure.status;
+}
+
+cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_error *error)
+{
+    cen_http_options known = {.size = sizeof known};
+    if (!options || !out) return ceni_curl_error(error, CEN_INVALID, 0, "an HTTP client needs options and somewhere to be put");
+    memcpy(&known, options, options->size && options->size < sizeof known ? options->size : sizeof known);
+    const char *wrong = wrong_field(&known);
+    if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is not allowed", wrong);
+    cen_http *http = calloc(1, sizeof *http);
+    if (!http) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for an HTTP client");
+    read_numbers(http, &known);
+    pthread_mutex_init(&http->mutex, NULL);
+    pthread_cond_init(&http->changed, NULL);
+    cen_status status = make_parts(http, &known, error);
+    if (status == CEN_OK) status = start_loops(http, error);
+    if (status != CEN_OK) {
+        free_parts(http);
+        return status;
+    }
+    if (!known.starts_empty) status = await_first(http, error);
+    if (status == CEN_OK) *out = http;
+    else cen_http_free(http);
+    return status;
+}
+
+/* ---- The end -------------------------------------------------------------------------------------------- */
+
+/* The first who asks closes it. */
+static bool begin_close(cen_http *http)
+{
+    pthread_mutex_lock(&http->mutex);
+    bool first = !http->closing;
+    http->closing = true;
+    pthread_mutex_unlock(&http->mutex);
+    return first;
+}
+
+static uint64_t closed_count(cen_http *http)
+{
+    pthread_mutex_lock(&http->mutex);
+    uint64_t count = http->counts.closed;
+    pthread_mutex_unlock(&http->mutex);
+    return count;
+}
+
+cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report *report)
+{
+    if (!http) return CEN_INVALID;
+    if (http->process != ceni_curl_process()) return CEN_FORKED;
+    if (ceni_http_on_loop(http)) return CEN_MISUSE;
+    if (!begin_close(http)) return CEN_CLOSED;
+    cen_router_report routed = {0};
+    cen_router_close(http->router, deadline.ns_ ? deadline : cen_in_s(5), &routed);
+    for (uint32_t i = 0; i < http->loop_count; i++) ceni_http_loop_stop(&http->loops[i]);
+    pthread_mutex_lock(&http->mutex);
+    while (http->flights > 0) pthread_cond_wait(&http->changed, &http->mutex);
+    http->closed = true;
+    pthread_mutex_unlock(&http->mutex);
+    uint64_t told = closed_count(http);
+    cen_http_report all = {.left = told > routed.waited ? told - routed.waited : 0, .waited = routed.waited};
+    if (report) *report = all;
+    return all.left ? CEN_TIMEOUT : CEN_OK;
+}
+
+cen_status cen_http_free(cen_http *http)
+{
+    if (!http) return CEN_OK;
+    if (http->process != ceni_curl_process()) {
+        for (uint32_t i = 0; i < http->loop_count; i++) ceni_curl_sockets_leave(&http->loops[i].sockets);
+        return CEN_OK; /* the rest is the parent's: its locks may be held, its handles in use */
+    }
+    if (ceni_http_on_loop(http)) return CEN_MISUSE;
+    cen_http_close(http, CEN_NOW, NULL);
+    free_parts(http);
+    return CEN_OK;
+}
+
+/* ---- A look at it ------------------------------------------------------------------------------------------ */
+
+cen_status cen_http_look(cen_http *http, cen_http_stats *out)
+{
+    if (!http || !out) return CEN_INVALID;
+    if (http->process != ceni_curl_process()) return CEN_FORKED;
+    pthread_mutex_lock(&http->mutex);
+    *out = http->counts;
+    out->up = http->up;
+    pthread_mutex_unlock(&http->mutex);
+    return CEN_OK;
+}
+
+cen_router *cen_http_router(cen_http *http)
+{
+    return http ? http->router : NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records of the handles that pools have, found by the handle: its one pointer for strangers, CURLOPT_PRIVATE, is the program's.
+ *
+ * They stand on shelves by the handle's address, each with a mutex that is held for a few steps, so that threads
+ * seldom meet. Around a fork all of them are held: a child finds them whole and free, and may go on.
+ */
+#include "curl/inside.h"
+
+enum { SHELVES = 32 };
+
+static struct shelf {
+    pthread_mutex_t mutex;
+    ceni_curl_record *first;
+    char apart[64]; /* neighbours are not in one another's way */
+} shelves[SHELVES] = {
+#define SHELF {.mutex = PTHREAD_MUTEX_INITIALIZER}
+    SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF,
+    SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF,
+};
+
+static struct shelf *shelf_of(CURL *easy)
+{
+    return &shelves[((uintptr_t)easy * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SHELVES];
+}
+
+void ceni_curl_record_add(ceni_curl_record *record)
+{
+    struct shelf *shelf = shelf_of(record->easy);
+    record->sockets.mutex = &shelf->mutex;
+    record->process = ceni_curl_process();
+    pthread_mutex_lock(&shelf->mutex);
+    record->next = shelf->first;
+    shelf->first = record;
+    pthread_mutex_unlock(&shelf->mutex);
+}
+
+void ceni_curl_record_remove(ceni_curl_record *record)
+{
+    struct shelf *shelf = shelf_of(record->easy);
+    pthread_mutex_lock(&shelf->mutex);
+    ceni_curl_record **link = &shelf->first;
+    while (*link != record) link = &(*link)->next;
+    *link = record->next;
+    pthread_mutex_unlock(&shelf->mutex);
+}
+
+ceni_curl_record *ceni_curl_record_of(CURL *easy)
+{
+    struct shelf *shelf = shelf_of(easy);
+    pthread_mutex_lock(&shelf->mutex);
+    ceni_curl_record *record = shelf->first;
+    while (record && record->easy != easy) record = record->next;
+    pthread_mutex_unlock(&shelf->mutex);
+    return record;
+}
+
+void ceni_curl_records_lock(void)
+{
+    for (int i = 0; i < SHELVES; i++) pthread_mutex_lock(&shelves[i].mutex);
+}
+
+void ceni_curl_records_unlock(void)
+{
+    for (int i = 0; i < SHELVES; i++) pthread_mutex_unlock(&shelves[i].mutex);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pool's max beside what its server has.
+ */
+#include "mariadb/inside.h"
+
+/* From the two numbers, the rest. */
+void ceni_mariadb_budget_tell(const ceni_mariadb_server *server, cen_mariadb_budget_report *report)
+{
+    uint32_t max = report->pool_max ? report->pool_max : server->options.budget_max;
+    report->pool_max = max;
+    report->free = report->max_connections > report->in_use ? report->max_connections - report->in_use : 0;
+    report->fits = max <= 1 + report->free;
+    int length = snprintf(report->text, sizeof report->text, "MariaDB at %.80s allows %u connections; in use: %u, free: %u",
+                          server->address, report->max_connections, report->in_use, report->free);
+    if (length < 0 || (size_t)length >= sizeof report->text) return;
+    char *rest = report->text + length;
+    size_t room = sizeof report->text - (size_t)length;
+    if (max) snprintf(rest, room, "; the pool's max of %u %s.", max, report->fits ? "fits" : "does not fit");
+    else snprintf(rest, room, ".");
+}
+
+cen_status cen_mariadb_budget(MYSQL *mysql, uint32_t max, cen_mariadb_budget_report *out, cen_error *error)
+{
+    ceni_mariadb_connection *connection;
+    if (!out) return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_budget: out is NULL");
+    cen_status status = ceni_mariadb_connection_of(mysql, &connection, error);
+    if (status != CEN_OK) return status;
+    ceni_mariadb_thread();
+    ceni_mariadb_work work;
+    bool changed = connection->changed, autocommit = connection->autocommit;
+    ceni_mariadb_work_init(&work, connection, connection->server->options.test_timeout_ns, "it did not tell of its connections");
+    ceni_mariadb_work_add(&work, CENI_MARIADB_LIMIT);
+    ceni_mariadb_work_add(&work, CENI_MARIADB_USED);
+    ceni_mariadb_work_do(&work, NULL);
+    connection->changed = changed; /* the holder's, not ours to forget */
+    connection->autocommit = autocommit;
+    if (work.status != CEN_OK) {
+        if (error) *error = work.error;
+        return work.status;
+    }
+    work.budget.pool_max = max;
+    ceni_mariadb_budget_tell(connection->server, &work.budget);
+    *out = work.budget;
+    return CEN_OK;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The driver's calls. What they are for is said in driver.h.
+ *
+ * Their argument, after prepare, is the pool's ceni_mariadb_server, and their object a MYSQL with which a
+ * ceni_mariadb_connection begins.
+ */
+#include "mariadb/inside.h"
+
+static cen_status begin(const cen_mariadb_options *options, void **state, cen_error *error)
+{
+    ceni_mariadb_server *server = NULL;
+    ceni_mariadb_thread();
+    cen_status status = ceni_mariadb_server_new(options, &server, error);
+    *state = server;
+    return status;
+}
+
+static cen_status prepare_by_url(void *argument, void **state, cen_error *error)
+{
+    cen_mariadb_options options = CEN_MARIADB_OPTIONS(.url = argument);
+    return begin(&options, state, error);
+}
+
+static cen_status prepare(void *argument, void **state, cen_error *error)
+{
+    return begin(argument, state, error);
+}
+
+static void fini(void *server)
+{
+    ceni_mariadb_server_drop(server);
+}
+
+/* ---- Calls that block -------------------------------------------------------------------- */
+
+static cen_status finish(ceni_mariadb_work *work, cen_error *error)
+{
+    ceni_mariadb_thread();
+    ceni_mariadb_work_do(work, NULL);
+    if (work->status != CEN_OK) *error = work->error;
+    return work->status;
+}
+
+static cen_status open_connection(void *server, void **out, cen_error *error)
+{
+    ceni_mariadb_work work;
+    ceni_mariadb_connection *connection = ceni_mariadb_connection_new(server, error);
+    if (!connection) return CEN_NO_MEMORY;
+    cen_status status = ceni_mariadb_connection_password(connection, error);
+    if (status != CEN_OK) {
+        ceni_mariadb_connection_free(connection, true);
+        return status;
+    }
+    ceni_mariadb_plan_open(&work, connection);
+    status = finish(&work, error);
+    *out = ceni_mariadb_opened(&work);
+    return status;
+}
+
+static void close_connection(void *server, void *object)
+{
+    (void)server;
+    ceni_mariadb_work work;
+    cen_error unheard;
+    ceni_mariadb_regain(object, NULL);
+    ceni_mariadb_plan_close(&work, object);
+    finish(&work, &unheard);
+    ceni_mariadb_connection_free(object, false);
+}
+
+static cen_status test(void *server, void *object, cen_error *error)
+{
+    (void)server;
+    ceni_mariadb_work work;
+    ceni_mariadb_plan_test(&work, object);
+    return finish(&work, error);
+}
+
+static cen_status reset(void *server, void *object, cen_error *error)
+{
+    (void)server;
+    ceni_mariadb_work work;
+    ceni_mariadb_plan_reset(&work, object);
+    return finish(&work, error);
+}
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+/* Something was sent of which no answer has been read: by mysql_send_query, or by a NAME_start that was not led to its end.
+ * Packets are counted from the one that was sent; two commands have no answer. */
+static bool awaits_answer(const MYSQL *mysql)
+{
+    enum { COMMAND = 4 }; /* behind a packet's head */
+    if (mysql->net.pkt_nr != 1 || !mysql->net.buff) return false;
+    return mysql->net.buff[COMMAND] != COM_STMT_CLOSE && mysql->net.buff[COMMAND] != COM_STMT_SEND_LONG_DATA;
+}
+
+/* By what the last call for it failed with, or because an answer was not read: nobody knows how much of it is still to come,
+ * and whoever has half of it in hand would go on reading the next one's. */
+static bool is_broken(const ceni_mariadb_server *server, const MYSQL *mysql)
+{
+    unsigned number = mysql->net.last_errno;
+    if (!mysql->net.pvio || mysql->status != MYSQL_STATUS_READY || (mysql->server_status & SERVER_MORE_RESULTS_EXIST)) return true;
+    if (awaits_answer(mysql)) return true;
+    if (number == CR_SERVER_GONE_ERROR || number == CR_SERVER_LOST || number == CR_SERVER_LOST_EXTENDED ||
+        number == CR_MALFORMED_PACKET || number == CR_COMMANDS_OUT_OF_SYNC || number == ER_SERVER_SHUTDOWN ||
+        number == ER_CONNECTION_KILLED)
+        return true;
+    if (server->user && mysql->user && strcmp(mysql->user, server->user) != 0) return true; /* mysql_change_user */
+    bool is_refused = number == ER_OPTION_PREVENTS_STATEMENT || number == ER_READ_ONLY_MODE;
+    return is_refused && server->options.role == CEN_MARIADB_PRIMARY;
+}
+
+/* A session without a database of its own cannot be led back to that. */
+static bool is_beyond_reset(const ceni_mariadb_server *server, const MYSQL *mysql, unsigned dirt)
+{
+    return server->options.reset == CEN_MARIADB_NO_RESET || ((dirt & CENI_MARIADB_SESSION) && !server->database && mysql->db);
+}
+
+static cen_condition check(void *argument, void *object)
+{
+    const ceni_mariadb_server *server = argument;
+    ceni_mariadb_connection *connection = object;
+    const MYSQL *mysql = &connection->mysql;
+    unsigned dirt = 0;
+    connection->turn++; /* what statements were had are nobody's now */
+    if (is_broken(server, mysql)) return CEN_BROKEN;
+    if (mysql->server_status & SERVER_STATUS_IN_TRANS) dirt |= CENI_MARIADB_TRANSACTION;
+    bool autocommit = (mysql->server_status & SERVER_STATUS_AUTOCOMMIT) != 0;
+    bool is_anew = !connection->sentry->mysql; /* by the holder: since then the server has told of nothing */
+    if (connection->changed || is_anew || autocommit != connection->autocommit) dirt |= CENI_MARIADB_SESSION;
+    connection->dirt = dirt;
+    if (dirt && is_beyond_reset(server, mysql, dirt)) return CEN_BROKEN;
+    return dirt || server->options.reset == CEN_MARIADB_ALWAYS ? CEN_DIRTY : CEN_CLEAN;
+}
+
+/* ---- The driver --------------------------------------------------------------------------------- */
+
+#define COMMON(prepares)                                                                                    \
+    .size = sizeof(cen_driver_calls), .check_only_reads = true, .prepare = (prepares), .fini = fini,        \
+    .check = check, .interrupt = ceni_mariadb_interrupt, .abandon = ceni_mariadb_abandon
+#define BLOCKING .blocks = true, .open = open_connection, .close = close_connection, .test = test, .reset = reset
+
+static const cen_driver_calls calls_by_url = {COMMON(prepare_by_url), BLOCKING}, calls = {COMMON(prepare), BLOCKING};
+
+static const cen_driver_calls calls_over_poller = {
+    COMMON(prepare),
+    .open_start = ceni_mariadb_open_start,
+    .close_start = ceni_mariadb_close_start,
+    .test_start = ceni_mariadb_test_start,
+    .reset_start = ceni_mariadb_reset_start,
+    .cancel = ceni_mariadb_cancel,
+};
+
+cen_driver cen_mariadb(const char *url)
+{
+    return (cen_driver){&calls_by_url, (void *)(uintptr_t)url};
+}
+
+cen_driver cen_mariadb_with(const cen_mariadb_options *options)
+{
+    bool has_poller = options && options->size >= offsetof(cen_mariadb_options, poller) + sizeof options->poller && options->poller;
+    return (cen_driver){has_poller ? &calls_over_poller : &calls, (void *)(uintptr_t)options};
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server that a pool speaks with: options, read and copied.
+ */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "mariadb/inside.h"
+
+enum { DEFAULT_PORT = 3306, DEFAULT_STATEMENTS = 64 };
+#define SECONDS(n) ((n) * INT64_C(1000000000))
+
+static cen_status check(const cen_mariadb_options *o, cen_error *error)
+{
+    const struct {
+        const char *name;
+        int64_t ns;
+    } times[] = {{"connect_timeout_ns", o->connect_timeout_ns}, {"read_timeout_ns", o->read_timeout_ns},
+                 {"write_timeout_ns", o->write_timeout_ns},     {"test_timeout_ns", o->test_timeout_ns},
+                 {"reset_timeout_ns", o->reset_timeout_ns},     {"cancel_timeout_ns", o->cancel_timeout_ns}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (times[i].ns < CEN_OFF)
+            return ceni_mariadb_text(error, CEN_INVALID, "%s: %" PRId64 " is no time", times[i].name, times[i].ns);
+    if (o->statements < CEN_OFF)
+        return ceni_mariadb_text(error, CEN_INVALID, "statements: %" PRId32 " is no number of them", o->statements);
+    if ((unsigned)o->role > CEN_MARIADB_REPLICA) return ceni_mariadb_text(error, CEN_INVALID, "role: %d is none", (int)o->role);
+    if ((unsigned)o->reset > CEN_MARIADB_NO_RESET) return ceni_mariadb_text(error, CEN_INVALID, "reset: %d is none", (int)o->reset);
+    if ((unsigned)o->tls > CEN_MARIADB_TLS_VERIFY) return ceni_mariadb_text(error, CEN_INVALID, "tls: %d is none", (int)o->tls);
+    return CEN_OK;
+}
+
+static void fill_in(cen_mariadb_options *o)
+{
+    if (!o->connect_timeout_ns) o->connect_timeout_ns = SECONDS(5);
+    if (!o->test_timeout_ns) o->test_timeout_ns = SECONDS(2);
+    if (!o->reset_timeout_ns) o->reset_timeout_ns = SECONDS(2);
+    if (!o->cancel_timeout_ns) o->cancel_timeout_ns = SECONDS(2);
+    if (!o->statements) o->statements = DEFAULT_STATEMENTS;
+    if (!o->charset) o->charset = "utf8mb4";
+    bool has_keys = o->tls_ca || o->tls_cert || o->tls_key || o->tls_cipher;
+    if (o->tls == CEN_MARIADB_TLS_DEFAULT && has_keys) o->tls = CEN_MARIADB_TLS_ON;
+}
+
+static bool copy(ceni_mariadb_server *server, const char **text)
+{
+    if (!*text) return true;
+    *text = ceni_mariadb_keep(server, *text, strlen(*text));
+    return *text != NULL;
+}
+
+/* The client library looks names up and shakes hands for TLS without leaving its caller the thread. Newer ones encrypt unless they
+ * are told not to. */
+static bool would_block(const ceni_mariadb_server *server)
+{
+    unsigned char address[16];
+    bool may_encrypt = server->options.tls > CEN_MARIADB_TLS_OFF ||
+                       (server->options.tls == CEN_MARIADB_TLS_DEFAULT && mysql_get_client_version() >= 110400);
+    if (may_encrypt) return true;
+    return !server->socket && inet_pton(AF_INET, server->host, address) != 1 && inet_pton(AF_INET6, server->host, address) != 1;
+}
+
+static void describe(ceni_mariadb_server *server)
+{
+    if (server->socket) snprintf(server->address, sizeof server->address, "%s", server->socket);
+    else
+        snprintf(server->address, sizeof server->address, strchr(server->host, ':') ? "[%.100s]:%u" : "%.100s:%u",
+                 server->host, server->port);
+}
+
+cen_status ceni_mariadb_server_new(const cen_mariadb_options *options, ceni_mariadb_server **out, cen_error *error)
+{
+    if (!options) return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_with: the options are NULL");
+    if (options->size < sizeof options->size) return ceni_mariadb_text(error, CEN_INVALID, "size: %zu is too small", options->size);
+    ceni_mariadb_server *server = calloc(1, sizeof *server);
+    if (!server) return ceni_mariadb_text(error, CEN_NO_MEMORY, "there is no memory for the driver");
+    cen_mariadb_options *o = &server->options;
+    memcpy(o, options, options->size < sizeof *o ? options->size : sizeof *o);
+    atomic_init(&server->users, 1);
+    server->process = getpid();
+    atomic_flag_clear(&server->told_budget);
+    pthread_mutex_init(&server->lock, NULL);
+
+    cen_status status = check(o, error);
+    /* First the program's own texts: what the URL adds is copied already. */
+    if (status == CEN_OK && !(copy(server, &o->setup) && copy(server, &o->charset) && copy(server, &o->tls_ca) &&
+                              copy(server, &o->tls_cert) && copy(server, &o->tls_key) && copy(server, &o->tls_cipher)))
+        status = ceni_mariadb_text(error, CEN_NO_MEMORY, "there is no memory for the options");
+    if (status == CEN_OK)
+        status = o->url ? ceni_mariadb_url(server, o->url, error)
+                        : ceni_mariadb_text(error, CEN_INVALID, "url: there is none");
+    if (status != CEN_OK) {
+        ceni_mariadb_server_drop(server);
+        return status;
+    }
+    o->url = NULL; /* it was the caller's */
+    fill_in(o);
+    if (!server->host && !server->socket) server->host = "localhost";
+    if (!server->port) server->port = DEFAULT_PORT;
+    describe(server);
+    server->starts_with_a_job = would_block(server);
+    *out = server;
+    return CEN_OK;
+}
+
+void ceni_mariadb_server_hold(ceni_mariadb_server *server)
+{
+    atomic_fetch_add(&server->users, 1);
+}
+
+void ceni_mariadb_server_drop(ceni_mariadb_server *server)
+{
+    if (atomic_fetch_sub(&server->users, 1) > 1) return;
+    for (int i = 0; i < server->text_count; i++) {
+        explicit_bzero(server->texts[i], strlen(server->texts[i])); /* one of them is the password */
+        free(server->texts[i]);
+    }
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The prepared statements that a connection keeps, the one used last first.
+ *
+ * A holder may use what it was given until it gives the connection back, so nothing that was had since then leaves the list:
+ * each has the connection's turn, the number of gives, of its last use. Within one lease the list may therefore grow beyond its
+ * bound; the next that prepares something cuts it.
+ *
+ * To close one the server is told, without an answer. After a reset or the end of the session there is nobody to tell: the client
+ * library has let go of them then, and only their memory is left. The same is done by a program that resets the session itself:
+ * such a one is found, by its connection that is NULL, when it is asked for.
+ */
+#include "mariadb/inside.h"
+
+static uint64_t hash_of(const char *sql)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (; *sql; sql++) hash = (hash ^ (unsigned char)*sql) * 1099511628211u;
+    return hash;
+}
+
+static void end(ceni_mariadb_connection *connection, ceni_mariadb_statement *statement)
+{
+    mysql_stmt_close(statement->handle);
+    free(statement);
+    connection->kept--;
+}
+
+void ceni_mariadb_statements_end(ceni_mariadb_connection *connection)
+{
+    while (connection->newest) {
+        ceni_mariadb_statement *statement = connection->newest;
+        connection->newest = statement->next;
+        end(connection, statement);
+    }
+}
+
+/* Cuts the list to its bound, as far as that may be. Not while rows of an answer are on their way. */
+static void trim(ceni_mariadb_connection *connection)
+{
+    int32_t bound = connection->server->options.statements;
+    uint32_t most = bound > 0 ? (uint32_t)bound : 0, place = 0;
+    if (connection->kept <= most || connection->mysql.status != MYSQL_STATUS_READY) return;
+    ceni_mariadb_statement **link = &connection->newest;
+    while (*link) {
+        ceni_mariadb_statement *statement = *link;
+        if (place++ < most || statement->turn == connection->turn) {
+            link = &statement->next;
+            continue;
+        }
+        *link = statement->next;
+        end(connection, statement);
+    }
+}
+
+/* The holder still fetches its rows. */
+static bool is_busy(const ceni_mariadb_connection *connection, const ceni_mariadb_statement *statement)
+{
+    int state = (int)statement->handle->state;
+    return statement->handle->mysql && statement->turn == connection->turn &&
+           state >= MYSQL_STMT_WAITING_USE_OR_STORE && state <= MYSQL_STMT_USER_FETCHING;
+}
+
+/* Takes one out of the list that can be used; those that the session has lost are ended. */
+static ceni_mariadb_statement *pull(ceni_mariadb_connection *connection, const char *sql, uint64_t hash)
+{
+    ceni_mariadb_statement **link = &connection->newest;
+    while (*link) {
+        ceni_mariadb_statement *statement = *link;
+        if (statement->hash != hash || strcmp(statement->sql, sql) != 0 || is_busy(connection, statement)) {
+            link = &statement->next;
+            continue;
+        }
+        *link = statement->next;
+        if (statement->handle->mysql) return statement;
+        end(connection, statement);
+    }
+    return NULL;
+}
+
+/* What another holder has sent ahead for a parameter would be taken for this one's. */
+static bool has_sent_ahead(const MYSQL_STMT *handle)
+{
+    for (unsigned i = 0; handle->params && i < handle->param_count; i++)
+        if (handle->params[i].long_data_used) return true;
+    return false;
+}
+
+/* Another holder's memory is bound to it, and its attributes are set: all of that is forgotten. */
+static void unbind(MYSQL_STMT *handle)
+{
+    const my_bool off = 0;
+    const unsigned long no_cursor = CURSOR_TYPE_NO_CURSOR, rows = 1;
+    const unsigned none = 0;
+    const size_t size = 0;
+    handle->bind_result_done = handle->bind_param_done = 0;
+    mysql_stmt_attr_set(handle, STMT_ATTR_UPDATE_MAX_LENGTH, &off);
+    mysql_stmt_attr_set(handle, STMT_ATTR_CURSOR_TYPE, &no_cursor);
+    mysql_stmt_attr_set(handle, STMT_ATTR_PREFETCH_ROWS, &rows);
+    mysql_stmt_attr_set(handle, STMT_ATTR_ARRAY_SIZE, &none);
+    mysql_stmt_attr_set(handle, STMT_ATTR_ROW_SIZE, &size);
+    mysql_stmt_attr_set(handle, STMT_ATTR_CB_PARAM, NULL);
+    mysql_stmt_attr_set(handle, STMT_ATTR_CB_RESULT, NULL);
+}
+
+static cen_status make(ceni_mariadb_connection *connection, const char *sql, ceni_mariadb_statement **out, cen_error *error)
+{
+    size_t size = strlen(sql) + 1;
+    ceni_mariadb_statement *statement = malloc(sizeof *statement + size);
+    if (!statement) return ceni_mariadb_text(error, CEN_NO_MEMORY, "there is no memory for a statement");
+    *statement = (ceni_mariadb_statement){.hash = hash_of(sql), .handle = mysql_stmt_init(&connection->mysql)};
+    memcpy(statement->sql, sql, size);
+    cen_status status = CEN_OK;
+    if (!statement->handle)
+        status =
+            ceni_mariadb_say_mysql(error, connection->server, &connection->mysql, "there is no memory for a statement");
+    else if (mysql_stmt_prepare(statement->handle, sql, (unsigned long)(size - 1)) != 0)
+        status = ceni_mariadb_say(error, connection->server, CEN_DRIVER, mysql_stmt_errno(statement->handle),
+                                  "a statement could not be prepared", mysql_stmt_error(statement->handle));
+    if (status == CEN_OK) {
+        connection->kept++;
+        *out = statement;
+        return CEN_OK;
+    }
+    if (statement->handle) mysql_stmt_close(statement->handle);
+    free(statement);
+    return status;
+}
+
+cen_status cen_mariadb_prepare(MYSQL *mysql, const char *sql, MYSQL_STMT **out, cen_error *error)
+{
+    ceni_mariadb_connection *connection;
+    if (!sql || !out) return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_prepare: %s is NULL", sql ? "out" : "sql");
+    cen_status status = ceni_mariadb_connection_of(mysql, &connection, error);
+    if (status != CEN_OK) return status;
+    ceni_mariadb_thread();
+    trim(connection);
+    ceni_mariadb_statement *statement = pull(connection, sql, hash_of(sql));
+    if (statement && has_sent_ahead(statement->handle) && statement->turn != connection->turn) {
+        end(connection, statement);
+        statement = NULL;
+    }
+    if (statement) {
+        connection->hits++;
+        mysql_stmt_free_result(statement->handle);
+        if (statement->turn != connection->turn) unbind(statement->handle);
+    } else {
+        connection->misses++;
+        status = make(connection, sql, &statement, error);
+        if (status != CEN_OK) return status;
+    }
+    statement->turn = connection->turn;
+    statement->next = connection->newest;
+    connection->newest = statement;
+    trim(connection);
+    *out = statement->handle;
+    return CEN_OK;
+}
+
+cen_status cen_mariadb_look(MYSQL *mysql, cen_mariadb_cache *out)
+{
+    ceni_mariadb_connection *connection;
+    if (!out) return CEN_INVALID;
+    cen_status status = ceni_mariadb_connection_of(mysql, &connection, NULL);
+    if (status == CEN_OK) *out = (cen_mariadb_cache){connection->kept, connection->hits, connection->misses};
+    return status;
+}

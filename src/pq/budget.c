@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool's max beside what the server has. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pq/inside.h"
+
+/* reserved_connections came with version 16. Sessions of other users have their kind hidden from those without privileges, but not
+ * their database; those of the server itself have none, or a kind that is told. */
+const char ceni_pq_budget_question[] = "select current_setting('max_connections'), "
+                                       "current_setting('superuser_reserved_connections')::int + "
+                                       "coalesce(current_setting('reserved_connections', true), '0')::int, "
+                                       "(select count(*) from pg_stat_activity where datid is not null and "
+                                       "coalesce(backend_type, 'client backend') = 'client backend')";
+
+static uint32_t number(const PGresult *answer, int field)
+{
+    return (uint32_t)strtoul(PQgetvalue(answer, 0, field), NULL, 10);
+}
+
+static void say(cen_pq_budget_report *report, const PGconn *conn)
+{
+    char judgement[100] = "";
+    if (report->pool_max && report->fits)
+        snprintf(judgement, sizeof judgement, "; a pool of %u fits", report->pool_max);
+    else if (report->pool_max)
+        snprintf(judgement, sizeof judgement, "; a pool of %u does not fit, and may fail to open more than %u",
+                 report->pool_max, report->free + 1);
+    snprintf(
+        report->text, sizeof report->text,
+        "PostgreSQL at %.60s:%.10s allows %u connections and reserves %u of them; %u are in use and %u are free%s.",
+        PQhost(conn), PQport(conn), report->max_connections, report->reserved, report->in_use, report->free, judgement);
+}
+
+cen_status ceni_pq_budget_read(const PGconn *conn, const PGresult *answer, uint32_t max, cen_pq_budget_report *out,
+                               cen_error *error)
+{
+    if (!answer || PQntuples(answer) != 1 || PQnfields(answer) != 3)
+        return ceni_pq_say(error, conn, CEN_DRIVER, "", "it did not say how many connections it has", NULL);
+    *out = (cen_pq_budget_report){.pool_max = max,
+                                  .max_connections = number(answer, 0),
+                                  .reserved = number(answer, 1),
+                                  .in_use = number(answer, 2)};
+    uint64_t taken = (uint64_t)out->reserved + out->in_use;
+    out->free = taken < out->max_connections ? (uint32_t)(out->max_connections - taken) : 0;
+    out->fits = max <= out->free + 1;
+    say(out, conn);
+    return CEN_OK;
+}
+
+cen_status cen_pq_budget(PGconn *conn, uint32_t max, cen_pq_budget_report *out, cen_error *error)
+{
+    PGresult *answer = NULL;
+    if (!out)
+        return conn ? ceni_pq_say(error, conn, CEN_INVALID, "", "cen_pq_budget was given no place for the report", NULL)
+                    : CEN_INVALID;
+    cen_status status = cen_pq_run(conn, ceni_pq_budget_question, 0, NULL, &answer, error);
+    if (status == CEN_OK) status = ceni_pq_budget_read(conn, answer, max, out, error);
+    PQclear(answer);
+    return status;
+}

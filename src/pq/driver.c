@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* The driver: its two tables of calls, and those calls that are the same in both. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "pq/inside.h"
+
+static void close_connection(void *state, void *conn)
+{
+    (void)state;
+    ceni_pq_finish(conn);
+}
+
+/* One that is at rest, in a pool that asks for nothing more, is passed by a few steps. PQtransactionStatus says ACTIVE also
+ * if results are left unread, and UNKNOWN if libpq has found the connection broken. */
+static cen_condition look_closely(const ceni_pq_state *state, PGconn *conn, PGTransactionStatusType transaction)
+{
+    const ceni_pq_link *link = ceni_pq_book_find(conn);
+    if (transaction == PQTRANS_UNKNOWN || (link && link->is_broken)) return CEN_BROKEN;
+    if ((!link || link->reports_role) && !ceni_pq_role_fits(conn, state->options.role)) return CEN_BROKEN;
+    bool is_clean = transaction == PQTRANS_IDLE && PQpipelineStatus(conn) == PQ_PIPELINE_OFF;
+    if (!is_clean && state->options.reset == CEN_PQ_NO_RESET) return CEN_BROKEN;
+    if (state->options.reset == CEN_PQ_DISCARD_ALL || PQisnonblocking(conn) != state->is_nonblocking) return CEN_DIRTY;
+    return is_clean ? CEN_CLEAN : CEN_DIRTY;
+}
+
+/* At every give: looks at memory only. */
+static cen_condition check_connection(void *argument, void *conn)
+{
+    const ceni_pq_state *state = argument;
+    PGTransactionStatusType transaction = PQtransactionStatus(conn);
+    if (transaction == PQTRANS_IDLE && state->looks_briefly && state->condemned == 0 &&
+        PQpipelineStatus(conn) == PQ_PIPELINE_OFF && PQisnonblocking(conn) == state->is_nonblocking)
+        return CEN_CLEAN;
+    return look_closely(state, conn, transaction);
+}
+
+static void interrupt_connection(void *argument, void *conn)
+{
+    const ceni_pq_state *state = argument;
+    ceni_pq_link *link = ceni_pq_book_find(conn);
+    if (link) ceni_pq_interrupt(link->stop, state->options.cancel_timeout_ns);
+}
+
+/* In the child of a fork: what libpq says at the end goes to /dev/null, in whose place the parent's socket was. In the same
+ * process a holder has been given up who may still use the connection: then it is cut off and its memory left alone. */
+static void abandon_connection(void *argument, void *conn)
+{
+    (void)argument;
+    ceni_pq_link *link = ceni_pq_book_find(conn);
+    if (!link) return;
+    if (link->process == getpid()) {
+        ceni_pq_cut(link->stop);
+        return;
+    }
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing < 0 || (PQsocket(conn) >= 0 && dup2(nothing, PQsocket(conn)) < 0))
+        return; /* rather leave it than say something */
+    close(nothing);
+    if (link->is_broken) link->state->condemned--;
+    ceni_pq_book_remove(conn);
+    ceni_pq_stop_abandon(link->stop);
+    ceni_pq_statements_fini(&link->statements);
+    free(link);
+    PQfinish(conn);
+}
+
+#define SAME                                                                                        \
+    .size = sizeof(cen_driver_calls), .close = close_connection, .interrupt = interrupt_connection, \
+    .fini = ceni_pq_fini, .check = check_connection, .check_only_reads = true, .abandon = abandon_connection
+#define BLOCKING .blocks = true, .open = ceni_pq_open, .reset = ceni_pq_reset, .test = ceni_pq_test
+
+static const cen_driver_calls uri_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_uri};
+static const cen_driver_calls blocking_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_with};
+/* close is not among what is done later, because it never waits: link.c. */
+static const cen_driver_calls later_calls = {SAME,
+                                             .prepare = ceni_pq_prepare_with,
+                                             .open_start = ceni_pq_open_start,
+                                             .reset_start = ceni_pq_reset_start,
+                                             .test_start = ceni_pq_test_start,
+                                             .cancel = ceni_pq_cancel_call};
+
+cen_driver cen_pq(const char *uri)
+{
+    return (cen_driver){&uri_calls, (void *)(uintptr_t)uri};
+}
+
+cen_driver cen_pq_with(const cen_pq_options *options)
+{
+    bool later =
+        options && options->size >= offsetof(cen_pq_options, poller) + sizeof options->poller && options->poller;
+    return (cen_driver){later ? &later_calls : &blocking_calls, (void *)(uintptr_t)options};
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls that are done later: the steps of work.c, driven by a poller.
+ *
+ * A call belongs to one thread at a time, its owner, who alone touches `work`. Ownership passes through the watch:
+ *
+ *     whoever started it  --watch-->  nobody  --ready-->    the poller's thread, in `ready`
+ *                                             --unwatch-->  the pool's cancel, if its unwatch says true
+ *     whoever finds that a name is to be looked up  --post-->  a helper of the process' own runtime, in `look_up`
+ *
+ * Only an owner watches, under the lock, after it has looked whether the call was cancelled: so a cancel that says so
+ * under the lock and then finds nothing to unwatch knows that the owner of that moment will see it. And an owner ends
+ * the call once, in `finish`; when that says that the call is done, the pool and with it the state may be gone.
+ *
+ * A cancel request to the server (stop.c) may come back long after the call has ended, and the pool, and the poller: so
+ * it touches nothing but the call's own memory, which is counted, and a pipe in it, whose other end is watched instead
+ * of the connection's socket.
+ *
+ * fork: the poller is the parent's, and the lock may have been held: a child's calls are FORKED before anything is touched.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cenote/poller.h>
+
+#include "pq/inside.h"
+
+typedef struct ceni_pq_later {
+    /* the owner's */
+    ceni_pq_work work;
+    cen_watch watch;
+    cen_job job;
+    /* fixed */
+    cen_ticket ticket;
+    ceni_pq_state *state;
+    /* under state->lock */
+    struct ceni_pq_later *next;
+    bool is_cancelled;
+    /* any thread */
+    _Atomic uint32_t refs; /* the call's own, the cancel request's, one of each ceni_pq_cancel_call */
+    _Atomic bool was_sent; /* written before the pipe */
+    int pipe[2];           /* fixed before the request; -1: none */
+} ceni_pq_later;
+
+static void drop(ceni_pq_later *self)
+{
+    if (--self->refs) return;
+    for (int i = 0; i < 2; i++)
+        if (self->pipe[i] >= 0) close(self->pipe[i]);
+    free(self);
+}
+
+static void finish(ceni_pq_later *self)
+{
+    ceni_pq_state *state = self->state;
+    pthread_mutex_lock(&state->lock);
+    ceni_pq_later **link = &state->works;
+    while (*link != self) link = &(*link)->next;
+    *link = self->next;
+    pthread_mutex_unlock(&state->lock);
+    cen_status status = self->work.status;
+    PGconn *opened = self->work.kind == CENI_PQ_OPENING && status == CEN_OK ? self->work.conn : NULL;
+    cen_status told = cen_driver_done(self->ticket, status, opened, status == CEN_OK ? NULL : &self->work.error);
+    if (told != CEN_OK && opened) ceni_pq_finish(opened);
+    drop(self);
+}
+
+/* ---- Cancel requests ------------------------------------------------------------------------------- */
+
+static void heard(void *argument, bool sent)
+{
+    ceni_pq_later *self = argument;
+    self->was_sent = sent;
+    ssize_t written = write(self->pipe[1], "", 1);
+    (void)written; /* an empty pipe has room */
+    drop(self);
+}
+
+static bool send_cancel(ceni_pq_later *self)
+{
+    char byte;
+    if (self->pipe[0] >= 0) {
+        ssize_t got = read(self->pipe[0], &byte, 1); /* of the request before, which was heard */
+        (void)got;
+        self->was_sent = false;
+    } else if (pipe(self->pipe)) {
+        self->pipe[0] = self->pipe[1] = -1;
+        ceni_pq_give_up(&self->work, CEN_SYSTEM, "there is no descriptor left to cancel a query");
+        return false;
+    }
+    for (int i = 0; i < 2; i++) fcntl(self->pipe[i], F_SETFD, FD_CLOEXEC);
+    self->refs++;
+    ceni_pq_cancel(self->work.link->stop, heard, self);
+    return true;
+}
+
+/* ---- The owner --------------------------------------------------------------------------------------- */
+
+/* False: the owner is to go on. */
+static bool watch(ceni_pq_later *self, int wants)
+{
+    bool is_request = wants == CENI_PQ_CANCEL;
+    cen_status status = CEN_OK;
+    pthread_mutex_lock(&self->state->lock);
+    bool is_cancelled = self->is_cancelled;
+    if (!is_cancelled)
+        status = cen_poller_watch(self->state->options.poller, &self->watch,
+                                  is_request ? self->pipe[0] : PQsocket(self->work.conn),
+                                  is_request ? CEN_READABLE : (unsigned)wants, cen_at(self->work.until));
+    pthread_mutex_unlock(&self->state->lock);
+    if (!is_cancelled && status == CEN_OK) return true;
+    if (is_cancelled) ceni_pq_give_up(&self->work, CEN_INTERRUPTED, "the call was given up");
+    else ceni_pq_give_up(&self->work, status, "its socket cannot be watched");
+    return false;
+}
+
+static void look_up(cen_job *job);
+
+static void drive(ceni_pq_later *self, int wants)
+{
+    if (wants == CENI_PQ_LOOKUP) {
+        cen_executor *helpers = cen_runtime_executor(NULL);
+        self->job = (cen_job){.run = look_up};
+        helpers->post(helpers, &self->job);
+        return; /* it is not ours any more */
+    }
+    if (wants == CENI_PQ_CANCEL && !send_cancel(self)) wants = CENI_PQ_DONE;
+    if (wants != CENI_PQ_DONE && watch(self, wants)) return; /* it is not ours any more */
+    finish(self);
+}
+
+/* Neither the poller's thread nor whoever takes may wait for a resolver. A cancel that comes meanwhile is seen afterwards. */
+static void look_up(cen_job *job)
+{
+    ceni_pq_later *self = (ceni_pq_later *)((char *)job - offsetof(ceni_pq_later, job));
+    pthread_mutex_lock(&self->state->lock);
+    bool is_cancelled = self->is_cancelled;
+    pthread_mutex_unlock(&self->state->lock);
+    if (is_cancelled) ceni_pq_give_up(&self->work, CEN_INTERRUPTED, "the call was given up");
+    self->work.may_wait = true;
+    drive(self, is_cancelled ? CENI_PQ_DONE : ceni_pq_go(&self->work));
+}
+
+static void ready(cen_watch *watched, unsigned events)
+{
+    ceni_pq_later *self = watched->argument;
+    self->work.was_sent = self->was_sent;
+    drive(self, events ? ceni_pq_go(&self->work) : ceni_pq_late(&self->work));
+}
+
+/* A cancel may come before its call has begun, or after it has ended, and nobody can tell which: so the last few that were
+ * unknown are remembered. One that is forgotten runs to its own deadline. */
+static bool was_cancelled_locked(const ceni_pq_state *state, uint64_t number)
+{
+    for (size_t i = 0; i < sizeof state->unknown / sizeof *state->unknown; i++)
+        if (state->unknown[i] == number) return true;
+    return false;
+}
+
+static void begin(ceni_pq_state *state, PGconn *conn, ceni_pq_kind kind, cen_ticket ticket)
+{
+    if (state->process != getpid()) {
+        cen_error error = {.status = CEN_FORKED,
+                           .text = "the pool's poller belongs to the process that this one was forked from"};
+        cen_driver_done(ticket, CEN_FORKED, NULL, &error);
+        return;
+    }
+    ceni_pq_later *self = calloc(1, sizeof *self);
+    if (!self) {
+        cen_driver_done(ticket, CEN_NO_MEMORY, NULL, NULL);
+        return;
+    }
+    ceni_pq_work_init(&self->work, state, conn, kind);
+    self->watch = (cen_watch){.ready = ready, .argument = self};
+    self->ticket = ticket;
+    self->state = state;
+    self->refs = 1;
+    self->pipe[0] = self->pipe[1] = -1;
+    pthread_mutex_lock(&state->lock);
+    self->next = state->works;
+    state->works = self;
+    self->is_cancelled = was_cancelled_locked(state, ticket.number);
+    pthread_mutex_unlock(&state->lock);
+    drive(self, ceni_pq_go(&self->work));
+}
+
+void ceni_pq_open_start(void *state, cen_ticket ticket)
+{
+    begin(state, NULL, CENI_PQ_OPENING, ticket);
+}
+
+void ceni_pq_test_start(void *state, void *conn, cen_ticket ticket)
+{
+    begin(state, conn, CENI_PQ_TESTING, ticket);
+}
+
+void ceni_pq_reset_start(void *state, void *conn, cen_ticket ticket)
+{
+    begin(state, conn, CENI_PQ_RESETTING, ticket);
+}
+
+void ceni_pq_cancel_call(void *argument, cen_ticket ticket)
+{
+    ceni_pq_state *state = argument;
+    if (state->process != getpid()) return;
+    pthread_mutex_lock(&state->lock);
+    ceni_pq_later *self = state->works;
+    while (self && self->ticket.number != ticket.number) self = self->next;
+    if (self) {
+        self->is_cancelled = true;
+        self->refs++;
+    } else {
+        state->unknown[state->unknown_count++ % (sizeof state->unknown / sizeof *state->unknown)] = ticket.number;
+    }
+    pthread_mutex_unlock(&state->lock);
+    if (!self) return;
+    if (!cen_poller_unwatch(state->options.poller, &self->watch)) {
+        drop(self);
+        return;
+    }
+    self->refs--;              /* the call's own is ours now */
+    drive(self, CENI_PQ_READ); /* which finds it cancelled */
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pool's copy of its options, and the hosts that its address names.
+ *
+ * libpq goes through several hosts by itself, but not when one is silent and somebody else keeps the time: then it
+ * stays at that one. So each host is tried by itself here, with its share of the time. An address that leaves the
+ * choice among them to libpq, "prefer-standby", is not taken apart.
+ */
+#include <arpa/inet.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pq/inside.h"
+
+enum { STATEMENTS = 64, STATEMENTS_MOST = 4096, HOSTS_MOST = 64 };
+static const int64_t SECOND = 1000000000;
+static const char DEFAULT_PORT[] = "5432"; /* libpq's */
+
+static cen_status refuse(cen_error *error, cen_status status, const char *why)
+{
+    *error = (cen_error){.status = status};
+    snprintf(error->text, sizeof error->text, "%s", why);
+    return status;
+}
+
+static const char *given(const PQconninfoOption *parsed, const char *keyword)
+{
+    for (; parsed && parsed->keyword; parsed++)
+        if (strcmp(parsed->keyword, keyword) == 0) return parsed->val && *parsed->val ? parsed->val : NULL;
+    return NULL;
+}
+
+/* ---- Hosts ---------------------------------------------------------------------------------------- */
+
+static uint32_t count_of(const char *list)
+{
+    uint32_t count = list ? 1 : 0;
+    for (; list && *list; list++) count += *list == ',';
+    return count;
+}
+
+/* The i-th of a list; a list of one is for all. NULL: there is none, or no memory, which *failed tells. */
+static char *part_of(const char *list, uint32_t i, bool *failed)
+{
+    if (!list) return NULL;
+    if (count_of(list) == 1) i = 0;
+    while (i-- > 0) list = strchr(list, ',') + 1;
+    size_t length = strcspn(list, ",");
+    if (length == 0) return NULL;
+    char *part = strndup(list, length);
+    if (!part) *failed = true;
+    return part;
+}
+
+/* One of a list is empty: what libpq takes then cannot be said for one host alone, since an empty value is none. */
+static bool has_gap(const char *list)
+{
+    if (!list) return false;
+    size_t length = strlen(list);
+    return list[0] == ',' || list[length - 1] == ',' || strstr(list, ",,") != NULL;
+}
+
+/* Whether each host can be tried by itself: as many addresses as names, and one port for all or each. */
+static bool can_part(const PQconninfoOption *parsed, uint32_t *count)
+{
+    const char *attributes = given(parsed, "target_session_attrs");
+    uint32_t names = count_of(given(parsed, "host")), addresses = count_of(given(parsed, "hostaddr")),
+             ports = count_of(given(parsed, "port"));
+    *count = names > addresses ? names : addresses;
+    if (*count < 2 || *count > HOSTS_MOST || (names && addresses && names != addresses)) return false;
+    if (has_gap(given(parsed, "host")) || has_gap(given(parsed, "hostaddr"))) return false;
+    return ports <= 1 || ports == *count ? !attributes || strcmp(attributes, "prefer-standby") != 0 : false;
+}
+
+/* Whether one of them is neither an address nor a socket's path. Without any the environment has it, or a file. */
+static bool has_name(const char *hosts, const char *addresses)
+{
+    if (!addresses && !hosts) return true;
+    while (!addresses && *hosts) {
+        char part[100];
+        unsigned char number[sizeof(struct in6_addr)];
+        size_t length = strcspn(hosts, ",");
+        snprintf(part, sizeof part, "%.*s", length < sizeof part ? (int)length : (int)sizeof part, hosts);
+        bool is_path = *part == '/' || *part == '@';
+        if (length && !is_path && !inet_pton(AF_INET, part, number) && !inet_pton(AF_INET6, part, number)) return true;
+        hosts += length + (hosts[length] == ',');
+    }
+    return false;
+}
+
+static cen_status find_hosts(ceni_pq_state *state, const PQconninfoOption *parsed)
+{
+    uint32_t count;
+    bool is_parted = can_part(parsed, &count), failed = false;
+    state->host_count = is_parted ? count : 1;
+    state->hosts = calloc(state->host_count, sizeof *state->hosts);
+    if (!state->hosts) return CEN_NO_MEMORY;
+    state->hosts[0].is_name = has_name(given(parsed, "host"), given(parsed, "hostaddr"));
+    for (uint32_t i = 0; is_parted && i < count; i++) {
+        state->hosts[i] = (ceni_pq_host){.host = part_of(given(parsed, "host"), i, &failed),
+                                         .hostaddr = part_of(given(parsed, "hostaddr"), i, &failed),
+                                         .port = part_of(given(parsed, "port"), i, &failed)};
+        /* "a,b:5433": the first has libpq's own, not the list. */
+        bool is_bare = count_of(given(parsed, "port")) > 1 && !state->hosts[i].port && !failed;
+        if (is_bare) failed = !(state->hosts[i].port = strdup(DEFAULT_PORT));
+        state->hosts[i].is_name = !failed && has_name(state->hosts[i].host, state->hosts[i].hostaddr);
+    }
+    return failed ? CEN_NO_MEMORY : CEN_OK;
+}
+
+/* ---- Options ----------------------------------------------------------------------------------------- */
+
+static int64_t limit(int64_t ns, int64_t other)
+{
+    return ns == 0 ? other : ns < 0 ? INT64_MAX : ns;
+}
+
+static void fill_in(cen_pq_options *options, const PQconninfoOption *parsed)
+{
+    const char *seconds = given(parsed, "connect_timeout");
+    long from_uri = seconds ? strtol(seconds, NULL, 10) : 0;
+    options->connect_timeout_ns =
+        limit(options->connect_timeout_ns, from_uri > 0 && from_uri < 100000 ? from_uri * SECOND : 5 * SECOND);
+    options->test_timeout_ns = limit(options->test_timeout_ns, 2 * SECOND);
+    options->reset_timeout_ns = limit(options->reset_timeout_ns, 2 * SECOND);
+    options->cancel_timeout_ns = limit(options->cancel_timeout_ns, 2 * SECOND);
+    if (options->statements == 0) options->statements = STATEMENTS;
+    if (options->statements < 0) options->statements = 0;
+}
+
+static cen_status examine(const cen_pq_options *options, cen_error *error)
+{
+    if (options->size < sizeof(size_t) || options->size > sizeof *options + 4096)
+        return refuse(error, CEN_INVALID,
+                      "cen_pq_options.size is not the size of any cen_pq_options: use CEN_PQ_OPTIONS.");
+    if ((unsigned)options->role > CEN_PQ_READ_WRITE) return refuse(error, CEN_INVALID, "cen_pq_options.role is none.");
+    if ((unsigned)options->reset > CEN_PQ_NO_RESET) return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
+    if (options->statements > STATEMENTS_MOST)
+        return refuse(error, CEN_INVALID, "cen_pq_options.statements is more than 4096.");
+    return CEN_OK;
+}
+
+/* All are numbers of ports, or empty. */
+static bool are_ports(const char *list)
+{
+    for (; list && *list; list += *list == ',') {
+        size_t length = strcspn(list, ",");
+        unsigned long port = strtoul(list, NULL, 10);
+        if (length && (strspn(list, "0123456789") != length || port < 1 || port > 65535)) return false;
+        list += length;
+    }
+    return true;
+}
+
+/* A password with an @ or a / in it that is not written as %40 or %2F is read by libpq as part of the host, the port or the
+ * database, which errors name. So none of these may look like that. */
+static const char *mistaken(const char *uri, const PQconninfoOption *parsed)
+{
+    bool is_uri = strncmp(uri, "postgres://", 11) == 0 || strncmp(uri, "postgresql://", 13) == 0;
+    const char *host = given(parsed, "host"), *base = given(parsed, "dbname");
+    for (const char *at = is_uri ? host : NULL; at && (at = strchr(at, '@')); at++)
+        if (at > host && at[-1] != ',') return "cen_pq_options.uri has an @ in its host: one of a password must be written %40.";
+    if (!are_ports(given(parsed, "port")))
+        return "cen_pq_options.uri has a port that is no number from 1 to 65535; a / of a password must be written %2F.";
+    if (is_uri && !given(parsed, "user") && base && strchr(base, '@') && strchr(uri, '@'))
+        return "cen_pq_options.uri has an @ in its database and no user: a / of a password must be written %2F.";
+    return NULL;
+}
+
+/* What libpq would find out only when it connects, each time anew. */
+static const char *impossible(const PQconninfoOption *parsed)
+{
+    static const char *const numbers[] = {"connect_timeout",     "keepalives",       "keepalives_idle",
+                                          "keepalives_interval", "keepalives_count", "tcp_user_timeout"};
+    uint32_t names = count_of(given(parsed, "host")), addresses = count_of(given(parsed, "hostaddr")),
+             ports = count_of(given(parsed, "port")), count = names > addresses ? names : addresses;
+    if ((names && addresses && names != addresses) || (count && ports > 1 && ports != count))
+        return "cen_pq_options.uri has not as many addresses or ports as hosts.";
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *value = given(parsed, numbers[i]);
+        char *end = NULL;
+        long number = value ? strtol(value, &end, 10) : 0;
+        bool is_number =
+            !value || (end != value && end[strspn(end, " \t")] == 0 && number >= INT_MIN && number <= INT_MAX);
+        if (!is_number)
+            return "cen_pq_options.uri has a connect_timeout, a tcp_user_timeout or a word of keepalives that is no number.";
+    }
+    return NULL;
+}
+
+/* libpq judges the rest before it looks at the server's address: so it is given one that is none, whatever the uri says, and
+ * complains of that if all else is right. Nothing is looked up, and no connection is made. */
+static cen_status rehearse(const char *uri, cen_error *error)
+{
+    static const char nowhere[] = "*nowhere*";
+    const char *const keywords[] = {"dbname", "host", "hostaddr", "port", "password", NULL};
+    const char *const values[] = {uri, nowhere, nowhere, DEFAULT_PORT, "none", NULL};
+    PGconn *conn = PQconnectStartParams(keywords + !uri, values + !uri, 1); /* what comes later counts */
+    if (!conn) return CEN_NO_MEMORY;
+    const char *words = PQerrorMessage(conn);
+    bool is_right = strstr(words, nowhere) != NULL;
+    cen_status status = is_right ? CEN_OK : ceni_pq_say_unreadable(error, words);
+    PQfinish(conn);
+    return status;
+}
+
+static cen_status copy(ceni_pq_state *state, cen_error *error)
+{
+    cen_pq_options *options = &state->options;
+    PQconninfoOption *parsed = NULL;
+    if (options->uri && *options->uri) {
+        char *words = NULL;
+        parsed = PQconninfoParse(options->uri, &words);
+        if (!parsed) {
+            cen_status status = words ? ceni_pq_say_unreadable(error, words) : CEN_NO_MEMORY;
+            PQfreemem(words);
+            return status;
+        }
+        const char *mistake = mistaken(options->uri, parsed);
+        if (!mistake) mistake = impossible(parsed);
+        if (mistake) {
+            PQconninfoFree(parsed);
+            return refuse(error, CEN_INVALID, mistake);
+        }
+        state->uri = strdup(options->uri);
+    }
+    cen_status judged = rehearse(parsed ? options->uri : NULL, error);
+    if (judged == CEN_INVALID) {
+        PQconninfoFree(parsed);
+        return judged;
+    }
+    if (options->setup && *options->setup) state->setup = strdup(options->setup);
+    cen_status status = judged == CEN_OK ? find_hosts(state, parsed) : judged;
+    if ((parsed && !state->uri) || (options->setup && *options->setup && !state->setup)) status = CEN_NO_MEMORY;
+    fill_in(options, parsed);
+    PQconninfoFree(parsed);
+    state->is_nonblocking = options->poller != NULL;
+    state->looks_briefly = options->role == CEN_PQ_ANY && options->reset != CEN_PQ_DISCARD_ALL;
+    options->uri = state->uri;
+    options->setup = state->setup;
+    return status == CEN_OK ? CEN_OK : refuse(error, status, "There is no memory for the options of cen_pq.");
+}
+
+cen_status ceni_pq_prepare_with(void *argument, void **out, cen_error *error)
+{
+    const cen_pq_options *options = argument;
+    if (!options) return refuse(error, CEN_INVALID, "cen_pq_with was given no options.");
+    ceni_pq_state *state = calloc(1, sizeof *state);
+    if (!state) return refuse(error, CEN_NO_MEMORY, "There is no memory for the options of cen_pq.");
+    memcpy(&state->options, options, options->size < sizeof *options ? options->size : sizeof *options);
+    pthread_mutex_init(&state->lock, NULL);
+    state->process = getpid();
+    cen_status status = examine(&state->options, error);
+    if (status == CEN_OK) status = copy(state, error);
+    if (status == CEN_OK) *out = state;
+    else ceni_pq_fini(state);
+    return status;
+}
+
+cen_status ceni_pq_prepare_uri(void *uri, void **out, cen_error *error)
+{
+    cen_pq_options options = CEN_PQ_OPTIONS(.uri = uri);
+    return ceni_pq_prepare_with(&options, out, error);
+}
+
+void ceni_pq_fini(void *argument)
+{
+    ceni_pq_state *state = argument;
+    for (uint32_t i = 0; state->hosts && i < state->host_count; i++) {
+        free(state->hosts[i].host);
+        free(state->hosts[i].hostaddr);
+        free(state->hosts[i].port);
+    }
+    free(state->hosts);
+    free(state->uri);
+    free(state->setup);
+    pthread_mutex_destroy(&state->lock);
+    free(state);
+}

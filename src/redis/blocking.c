@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The blocking form: objects are redisContext *.
+ *
+ * What the driver itself says goes past hiredis' buffer, by send and poll, so that each of its calls ends by its own deadline
+ * however slowly a server dribbles, and so that a dead connection raises no SIGPIPE, which hiredis' write does.
+ */
+#include "redis/redis.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int64_t due_in(int64_t ns)
+{
+    int64_t now = cen_clock();
+    return ns > INT64_MAX - now ? INT64_MAX : now + ns;
+}
+
+static struct timeval as_time(int64_t ns)
+{
+    return (struct timeval){.tv_sec = ns / 1000000000, .tv_usec = ns % 1000000000 / 1000};
+}
+
+/* Until the descriptor is ready: 0, or errno; ETIMEDOUT at the deadline. */
+static int await(int fd, short events, int64_t due)
+{
+    for (;;) {
+        int64_t ns = due == INT64_MAX ? INT64_MAX : due - cen_clock();
+        if (ns <= 0) return ETIMEDOUT;
+        int ms = ns / 1000000 >= INT_MAX ? INT_MAX : (int)(ns / 1000000) + 1;
+        struct pollfd one = {.fd = fd, .events = events};
+        int count = poll(&one, 1, ms);
+        if (count > 0) return 0;
+        if (count < 0 && errno != EINTR) return errno;
+    }
+}
+
+static int send_all(int fd, const char *bytes, size_t size, int64_t due)
+{
+    while (size > 0) {
+        ssize_t count = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count >= 0) {
+            bytes += count;
+            size -= (size_t)count;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            int code = await(fd, POLLOUT, due);
+            if (code) return code;
+        } else if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+/* What the driver is doing with a connection, and until when. */
+typedef struct dialogue {
+    ceni_redis *pool;
+    redisContext *context;
+    const char *what;
+    int64_t due, limit_ns;
+} dialogue;
+
+/* The next reply, or what went wrong. */
+static cen_status receive(const dialogue *now, redisReply **out, cen_error *error)
+{
+    ceni_redis *pool = now->pool;
+    redisContext *context = now->context;
+    for (;;) {
+        void *reply = NULL;
+        if (redisGetReplyFromReader(context, &reply) != REDIS_OK)
+            return ceni_redis_context_failed(pool, now->what, context, 0, error);
+        *out = reply;
+        if (reply) return CEN_OK;
+        int code = await(context->fd, POLLIN, now->due);
+        if (code == ETIMEDOUT) return ceni_redis_timed_out(pool, now->what, now->limit_ns, error);
+        if (code) return ceni_redis_system(pool, now->what, code, error);
+        if (redisBufferRead(context) != REDIS_OK) return ceni_redis_context_failed(pool, now->what, context, errno, error);
+    }
+}
+
+/* Says all and hears all. CEN_STALE: reset is to be begun again. */
+static cen_status talk_over(const dialogue *now, ceni_redis_talk *talk, cen_error *error)
+{
+    int fd = now->context->fd;
+    for (unsigned i = 0; i < talk->count; i++) {
+        int code = send_all(fd, talk->says[i].bytes, talk->says[i].size, now->due);
+        if (code == ETIMEDOUT) return ceni_redis_timed_out(now->pool, now->what, now->limit_ns, error);
+        if (code) return ceni_redis_last_words(now->pool, now->what, fd, code, error);
+    }
+    for (;;) {
+        redisReply *reply = NULL;
+        cen_status status = receive(now, &reply, error);
+        if (status != CEN_OK) return status;
+        ceni_redis_told told = ceni_redis_talk_hear(ceni_redis_ledger_of(now->context), talk, reply);
+        freeReplyObject(reply);
+        if (told == CENI_REDIS_DONE) return CEN_OK;
+        if (told == CENI_REDIS_AGAIN) return CEN_STALE;
+        if (told == CENI_REDIS_FAILED) {
+            *error = talk->error;
+            return talk->status;
+        }
+    }
+}
+
+/* ---- Open and close ------------------------------------------------------------------------------------ */
+
+static cen_status connect_to(ceni_redis *pool, redisContext **out, cen_error *error)
+{
+    const ceni_redis_url *url = &pool->url;
+    struct timeval time = as_time(pool->connect_ns);
+    bool is_limited = pool->connect_ns != INT64_MAX;
+    redisContext *context;
+    errno = 0;
+    if (url->path) context = is_limited ? redisConnectUnixWithTimeout(url->path, time) : redisConnectUnix(url->path);
+    else context = is_limited ? redisConnectWithTimeout(url->host, url->port, time) : redisConnect(url->host, url->port);
+    int code = errno;
+    if (!context) return ceni_redis_no_memory(pool, error);
+    if (context->err) {
+        cen_status status = ceni_redis_context_failed(pool, "connecting", context, code, error);
+        redisFree(context);
+        return status;
+    }
+    fcntl(context->fd, F_SETFD, FD_CLOEXEC);
+    if (!url->path) redisEnableKeepAlive(context);
+    /* For its holders. The driver's own calls have deadlines instead. */
+    if (pool->command_ns != INT64_MAX) redisSetTimeout(context, as_time(pool->command_ns < 1000 ? 1000 : pool->command_ns));
+    *out = context;
+    return CEN_OK;
+}
+
+cen_status ceni_redis_open(void *state, void **out, cen_error *error)
+{
+    ceni_redis *pool = state;
+    dialogue now = {pool, NULL, "opening a connection", due_in(pool->connect_ns), pool->connect_ns};
+    redisContext *context = NULL;
+    ceni_redis_talk talk;
+    cen_status status = connect_to(pool, &context, error);
+    if (status != CEN_OK) return status;
+    ceni_redis_ledger *ledger = calloc(1, sizeof *ledger);
+    if (!ledger) {
+        redisFree(context);
+        return ceni_redis_no_memory(pool, error);
+    }
+    ceni_redis_ledger_attach(ledger, pool, context);
+    ledger->process = getpid();
+    ledger->is_quiet = true;
+    now.context = context;
+    status = ceni_redis_talk_open(pool, &talk, error);
+    if (status == CEN_OK) {
+        status = talk_over(&now, &talk, error);
+        if (status == CEN_OK) ceni_redis_budget_tell(pool, &talk);
+        ceni_redis_talk_fini(&talk);
+    }
+    ledger->is_quiet = false;
+    *out = context;
+    if (status != CEN_OK) ceni_redis_close(pool, context);
+    return status;
+}
+
+void ceni_redis_close(void *state, void *object)
+{
+    redisContext *context = object;
+    ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
+    (void)state;
+    redisFree(context);
+    if (!ledger) return;
+    ceni_redis_ledger_fini(ledger);
+    free(ledger);
+}
+
+/* The server ends what it does for a client whose connection is gone, be it blocked in BLPOP; so nobody needs to ask it to by
+ * CLIENT KILL from another connection, which might not even be had.
+ * But hiredis' own write on a socket that is shut raises SIGPIPE, and a program that has left that signal as it was would be
+ * ended by it, for a lease that was revoked. There only reading ends, and the server hears of it when the connection is back. */
+void ceni_redis_interrupt(void *state, void *object)
+{
+    ceni_redis_ledger *ledger = ceni_redis_ledger_of(object);
+    struct sigaction now;
+    bool kills = sigaction(SIGPIPE, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL;
+    (void)state;
+    if (ledger) shutdown(ledger->fd, kills ? SHUT_RD : SHUT_RDWR);
+}
+
+/* In a child the descriptor is closed, and the server, which has the parent's, hears nothing. In the same process the holder
+ * may come back to its context at any time: it finds a connection that has ended, and the memory is lost. */
+void ceni_redis_abandon(void *state, void *object)
+{
+    ceni_redis_ledger *ledger = ceni_redis_ledger_of(object);
+    if (ledger && ledger->process == getpid()) shutdown(ledger->fd, SHUT_RDWR);
+    else ceni_redis_close(state, object);
+}
+
+/* ---- Check, reset, test -------------------------------------------------------------------------------- */
+
+cen_condition ceni_redis_check(void *state, void *object)
+{
+    const redisContext *context = object;
+    const ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
+    (void)state;
+    if (!ledger || context->fd != ledger->fd) return CEN_BROKEN; /* the program connected it again */
+    /* Commands that were never sent must not be, now that nobody wants their answers; and part of one may be on its way. */
+    if (ceni_redis_unsent(context) > 0) return CEN_BROKEN;
+    return ceni_redis_ledger_condition(ledger, context);
+}
+
+cen_status ceni_redis_test(void *state, void *object, cen_error *error)
+{
+    ceni_redis *pool = state;
+    redisContext *context = object;
+    ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
+    dialogue now = {pool, context, "a test", due_in(pool->test_ns), pool->test_ns};
+    ceni_redis_talk talk;
+    cen_status status = ceni_redis_talk_test(pool, &talk, error);
+    if (status != CEN_OK) return status;
+    ledger->is_quiet = true;
+    status = talk_over(&now, &talk, error);
+    ledger->is_quiet = false;
+    ceni_redis_talk_fini(&talk);
+    return status;
+}
+
+cen_status ceni_redis_reset(void *state, void *object, cen_error *error)
+{
+    ceni_redis *pool = state;
+    redisContext *context = object;
+    ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
+    dialogue now = {pool, context, "a reset", due_in(pool->reset_ns), pool->reset_ns};
+    cen_status status;
+    ledger->is_quiet = true;
+    for (int tries = 0; tries < 2; tries++) {
+        ceni_redis_talk talk;
+        status = ceni_redis_talk_reset(ledger, &talk, error);
+        if (status != CEN_OK) return status;
+        status = talk_over(&now, &talk, error);
+        ceni_redis_talk_fini(&talk);
+        if (status != CEN_STALE) break;
+    }
+    ledger->is_quiet = false;
+    ceni_redis_ledger_clear(ledger);
+    return status;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* How many connections a server has and may have, beside what a pool may want. */
+#include "redis/redis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The number behind "name:" in the lines of INFO, or -1. */
+static int64_t number_of(const char *text, const char *name)
+{
+    size_t size = strlen(name);
+    while (text) {
+        if (strncmp(text, name, size) == 0 && text[size] == ':') return strtoll(text + size + 1, NULL, 10);
+        text = strchr(text, '\n');
+        if (text) text++;
+    }
+    return -1;
+}
+
+/* Of INFO, which has both since 7.0, or of CONFIG GET, which not every user may ask. */
+void ceni_redis_budget_hear(const redisReply *reply, int64_t *most, int64_t *present)
+{
+    if (reply->type == REDIS_REPLY_STRING) {
+        *present = number_of(reply->str, "connected_clients");
+        if (*most < 0) *most = number_of(reply->str, "maxclients");
+    } else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[1]->type == REDIS_REPLY_STRING) {
+        *most = strtoll(reply->element[1]->str, NULL, 10);
+    }
+}
+
+bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64_t present, cen_redis_budget_report *out)
+{
+    if (most < 0 || present < 0 || most > UINT32_MAX || present > UINT32_MAX) return false;
+    *out = (cen_redis_budget_report){.pool_max = max, .max_clients = (uint32_t)most, .in_use = (uint32_t)present};
+    out->free = present < most ? (uint32_t)(most - present) : 0;
+    out->fits = max <= 1 + (uint64_t)out->free;
+    snprintf(out->text, sizeof out->text, "%s has %u of %u clients, and %u may still come: a pool of %u %s", where, out->in_use,
+             out->max_clients, out->free, max, max == 0 ? "is not known" : out->fits ? "fits" : "does not fit");
+    return true;
+}
+
+bool ceni_redis_budget_is_wanted(ceni_redis *pool)
+{
+    if (!pool->on_budget || pool->process != getpid()) return false; /* in a child the lock may be nobody's */
+    pthread_mutex_lock(&pool->lock);
+    bool is_wanted = !pool->has_told;
+    pthread_mutex_unlock(&pool->lock);
+    return is_wanted;
+}
+
+void ceni_redis_budget_tell(ceni_redis *pool, const ceni_redis_talk *talk)
+{
+    cen_redis_budget_report report;
+    if (!talk->has_budget || !ceni_redis_budget_fill(pool->where, pool->budget_max, talk->most, talk->present, &report)) return;
+    pthread_mutex_lock(&pool->lock);
+    bool has_told = pool->has_told; /* two that were opened at a time have both asked */
+    pool->has_told = true;
+    pthread_mutex_unlock(&pool->lock);
+    if (!has_told) pool->on_budget(pool->argument, &report);
+}
+
+/* ---- On request ---------------------------------------------------------------------------------------- */
+
+static cen_status refused(cen_error *error, cen_status status, const char *where, const char *sentence)
+{
+    if (error) {
+        *error = (cen_error){.status = status};
+        snprintf(error->text, sizeof error->text, "%s: %s", where, sentence);
+    }
+    return status;
+}
+
+static bool ask(redisContext *context, const char *command, int64_t *most, int64_t *present)
+{
+    redisReply *reply = cen_redis_command(context, command);
+    if (!reply) return false;
+    ceni_redis_budget_hear(reply, most, present);
+    freeReplyObject(reply);
+    return true;
+}
+
+cen_status cen_redis_budget(redisContext *context, uint32_t max, cen_redis_budget_report *out, cen_error *error)
+{
+    int64_t most = -1, present = -1;
+    if (!context || !out) return refused(error, CEN_INVALID, "A budget", "it needs a connection and a place to be written to");
+    const ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
+    const char *where = ledger ? ledger->pool->where : "Redis";
+    if (!ask(context, "INFO clients", &most, &present) || (most < 0 && !ask(context, "CONFIG GET maxclients", &most, &present)))
+        return refused(error, CEN_LOST, where, "the connection is lost, and cannot be asked for the server's clients");
+    if (ceni_redis_budget_fill(where, max, most, present, out)) return CEN_OK;
+    return refused(error, CEN_DRIVER, where, "it does not say how many clients it has and may have");
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Driver values, the options, and what is made of them for each pool. */
+#include "redis/redis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Options ------------------------------------------------------------------------------------------- */
+
+static cen_status refused(cen_error *error, const char *sentence)
+{
+    *error = (cen_error){.status = CEN_INVALID};
+    snprintf(error->text, sizeof error->text, "%s", sentence);
+    return CEN_INVALID;
+}
+
+static bool set_time(int64_t option, int64_t ms, int64_t *out)
+{
+    *out = option == 0 ? ms * 1000000 : option == CEN_OFF ? INT64_MAX : option;
+    return option >= 0 || option == CEN_OFF;
+}
+
+/* What a server accepts as a name: printed characters without blanks. */
+static bool is_name(const char *name)
+{
+    for (; *name; name++)
+        if (*name < '!' || *name > '~') return false;
+    return true;
+}
+
+static cen_status read_options(const cen_redis_options *options, ceni_redis *pool, cen_error *error)
+{
+    if ((unsigned)options->role > CEN_REDIS_REPLICA)
+        return refused(error, "The option role of a Redis driver is none of cen_redis_role.");
+    if ((unsigned)options->suspicion > CEN_REDIS_SUSPECT_ALL)
+        return refused(error, "The option suspicion of a Redis driver is none of cen_redis_suspicion.");
+    if (!set_time(options->connect_timeout_ns, 5000, &pool->connect_ns) ||
+        !set_time(options->command_timeout_ns, 30000, &pool->command_ns) ||
+        !set_time(options->test_timeout_ns, 2000, &pool->test_ns) || !set_time(options->reset_timeout_ns, 2000, &pool->reset_ns))
+        return refused(error, "A timeout of a Redis driver is negative and not CEN_OFF.");
+    if (options->name && !is_name(options->name))
+        return refused(error, "The option name of a Redis driver has a blank, or a character that is no printed one of ASCII.");
+    pool->role = options->role;
+    pool->suspicion = options->suspicion;
+    pool->password = options->password;
+    pool->on_budget = options->on_budget;
+    pool->argument = options->argument;
+    pool->budget_max = options->budget_max;
+    pool->poller = options->poller;
+    if (options->name && options->name[0] && !(pool->name = strdup(options->name))) {
+        refused(error, "There is no memory for the options of a Redis driver.");
+        return error->status = CEN_NO_MEMORY;
+    }
+    return ceni_redis_url_parse(options->url ? options->url : "redis://127.0.0.1:6379/0", &pool->url, error);
+}
+
+static void describe(ceni_redis *pool)
+{
+    const ceni_redis_url *url = &pool->url;
+    char address[120];
+    if (url->path) snprintf(address, sizeof address, "%s", url->path);
+    else snprintf(address, sizeof address, strchr(url->host, ':') ? "[%s]:%d" : "%s:%d", url->host, url->port);
+    snprintf(pool->where, sizeof pool->where, "Redis at %s (user %.40s, database %d)", address, url->user ? url->user : "default",
+             url->database);
+}
+
+cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis **out, cen_error *error)
+{
+    cen_redis_options known = {0};
+    if (options->size < sizeof(size_t) || options->size > 65536)
+        return refused(error, "The size of the options of a Redis driver is not set.");
+    memcpy(&known, options, options->size < sizeof known ? options->size : sizeof known);
+    ceni_redis *pool = calloc(1, sizeof *pool);
+    if (!pool) {
+        refused(error, "There is no memory for a Redis driver.");
+        return error->status = CEN_NO_MEMORY;
+    }
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->process = getpid();
+    cen_status status = read_options(&known, pool, error);
+    if (status == CEN_OK) {
+        describe(pool);
+        *out = pool;
+    } else {
+        ceni_redis_fini(pool);
+    }
+    return status;
+}
+
+void ceni_redis_fini(void *state)
+{
+    ceni_redis *pool = state;
+    ceni_redis_url_fini(&pool->url);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->name);
+    free(pool);
+}
+
+/* ---- Driver values ------------------------------------------------------------------------------------- */
+
+static cen_status prepare_with(void *argument, void **state, cen_error *error)
+{
+    ceni_redis *pool = NULL;
+    cen_status status = ceni_redis_prepare(argument, &pool, error);
+    *state = pool;
+    return status;
+}
+
+static cen_status prepare_url(void *argument, void **state, cen_error *error)
+{
+    cen_redis_options options = CEN_REDIS_OPTIONS(.url = argument);
+    return prepare_with(&options, state, error);
+}
+
+#define BLOCKING_CALLS(prepares)                                                                                          \
+    {                                                                                                                     \
+        .size = sizeof(cen_driver_calls), .blocks = true, .prepare = (prepares), .fini = ceni_redis_fini,                 \
+        .open = ceni_redis_open, .close = ceni_redis_close, .interrupt = ceni_redis_interrupt, .check = ceni_redis_check, \
+        .check_only_reads = true, .reset = ceni_redis_reset, .test = ceni_redis_test, .abandon = ceni_redis_abandon,      \
+    }
+
+static const cen_driver_calls blocking_url = BLOCKING_CALLS(prepare_url), blocking_with = BLOCKING_CALLS(prepare_with);
+
+static const cen_driver_calls later_with = {
+    .size = sizeof later_with,
+    .prepare = prepare_with,
+    .fini = ceni_redis_fini,
+    .open_start = ceni_redis_later_open,
+    .test_start = ceni_redis_later_test,
+    .reset_start = ceni_redis_later_reset,
+    .close_start = ceni_redis_later_close,
+    .cancel = ceni_redis_later_cancel,
+    .interrupt = ceni_redis_later_interrupt,
+    .check = ceni_redis_later_check,
+    .abandon = ceni_redis_later_abandon,
+};
+
+cen_driver cen_redis(const char *url)
+{
+    return (cen_driver){&blocking_url, (void *)(uintptr_t)url};
+}
+
+cen_driver cen_redis_with(const cen_redis_options *options)
+{
+    /* The poller is known to those that know of it. */
+    bool is_later = options && options->size >= offsetof(cen_redis_options, poller) + sizeof options->poller && options->poller;
+    static const cen_redis_options none; /* without its size: refused by prepare */
+    return (cen_driver){is_later ? &later_with : &blocking_with, (void *)(uintptr_t)(options ? options : &none)};
+}

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+set(redis_sources
+  src/redis/blocking.c
+  src/redis/budget.c
+  src/redis/command.c
+  src/redis/driver.c
+  src/redis/later.c
+  src/redis/ledger.c
+  src/redis/line.c
+  src/redis/talk.c
+  src/redis/url.c
+  src/redis/words.c
+)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One writer and its readers: two pools over one database.
+ */
+#include <unistd.h>
+
+#include "sqlite/inside.h"
+
+struct cen_sqlite_pool {
+    cen_pool *writer, *readers;
+    sqlite3 *anchor; /* keeps a database in memory alive, which both pools name by its URI */
+    pid_t process;   /* whose the anchor is */
+};
+
+enum { READERS = 4 };
+
+/* What the caller gave, with zeros for what it does not know. */
+static cen_status read_options(const cen_sqlite_pool_options *given, cen_sqlite_pool_options *o, cen_sqlite_options *database,
+                               cen_pool_options *pool, cen_error *error)
+{
+    if (!given) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_pool_new: the options are NULL");
+    if (given->size < sizeof given->size) return ceni_sqlite_say(error, CEN_INVALID, "size: %zu is too small", given->size);
+    memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
+    if (o->database) memcpy(database, o->database, o->database->size < sizeof *database ? o->database->size : sizeof *database);
+    if (o->pool) memcpy(pool, o->pool, o->pool->size < sizeof *pool ? o->pool->size : sizeof *pool);
+    database->size = sizeof *database;
+    pool->size = sizeof *pool;
+    if (o->path) database->path = o->path;
+    if (database->read_only) return ceni_sqlite_say(error, CEN_INVALID, "database.read_only: then there can be no writer");
+    if (o->readers == 0) o->readers = READERS;
+    return CEN_OK;
+}
+
+/* A database in memory of the two pools' own: each driver by itself would have another. */
+static cen_status anchor(cen_sqlite_pool *self, cen_sqlite_options *database, char *name, size_t room, cen_error *error)
+{
+    if (!database->path || strcmp(database->path, ":memory:") != 0) return CEN_OK;
+    snprintf(name, room, "file:/cenote-pool-%p?vfs=memdb", (void *)self);
+    database->path = name;
+    int code = sqlite3_open_v2(name, &self->anchor, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
+    return ceni_sqlite_failed(":memory:", self->anchor, code, error);
+}
+
+static cen_status make(const cen_pool_options *common, const char *name, const char *part, const cen_sqlite_options *database,
+                       uint32_t max, cen_pool **out, cen_error *error)
+{
+    cen_pool_options options = *common;
+    char whole[64];
+    snprintf(whole, sizeof whole, "%.20s-%s", name ? name : "sqlite", part);
+    options.name = whole;
+    options.driver = cen_sqlite_with(database);
+    options.max = max;
+    options.eager = !database->read_only;
+    return cen_pool_new(&options, out, error);
+}
+
+cen_status cen_sqlite_pool_new(const cen_sqlite_pool_options *given, cen_sqlite_pool **out, cen_error *error)
+{
+    cen_sqlite_pool_options o = {0};
+    cen_sqlite_options database = {0};
+    cen_pool_options common = {0};
+    char name[100];
+    if (!out) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_pool_new: out is NULL");
+    cen_status status = read_options(given, &o, &database, &common, error);
+    if (status != CEN_OK) return status;
+    cen_sqlite_pool *self = calloc(1, sizeof *self);
+    if (!self) return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory for the pools");
+    self->process = getpid();
+
+    status = anchor(self, &database, name, sizeof name, error);
+    if (status != CEN_OK) goto undo_self;
+    /* The writer makes the file and its log: readers cannot. */
+    status = make(&common, o.name, "writer", &database, 1, &self->writer, error);
+    if (status != CEN_OK) goto undo_self;
+    database.read_only = true;
+    status = make(&common, o.name, "readers", &database, o.readers, &self->readers, error);
+    if (status != CEN_OK) goto undo_writer;
+    *out = self;
+    return CEN_OK;
+
+undo_writer:
+    cen_pool_free(self->writer);
+undo_self:
+    sqlite3_close(self->anchor);
+    free(self);
+    return status;
+}
+
+cen_pool *cen_sqlite_pool_writer(const cen_sqlite_pool *pool)
+{
+    return pool ? pool->writer : NULL;
+}
+
+cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool)
+{
+    return pool ? pool->readers : NULL;
+}
+
+cen_status cen_sqlite_pool_look(const cen_sqlite_pool *pool, cen_sqlite_pool_stats *out)
+{
+    if (!pool || !out) return CEN_INVALID;
+    cen_status status = cen_pool_look(pool->writer, &out->writer);
+    return status == CEN_OK ? cen_pool_look(pool->readers, &out->readers) : status;
+}
+
+cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline deadline, cen_error *error)
+{
+    cen_error second;
+    if (!pool) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_pool_close: the pool is NULL");
+    deadline = cen_deadline_fix(deadline);
+    cen_status readers = cen_pool_close(pool->readers, deadline, NULL, error);
+    cen_status writer = cen_pool_close(pool->writer, deadline, NULL, &second);
+    if (readers != CEN_OK) return readers;
+    if (writer != CEN_OK && error) *error = second;
+    return writer;
+}
+
+cen_status cen_sqlite_pool_free(cen_sqlite_pool *pool)
+{
+    if (!pool) return CEN_OK;
+    cen_status status = cen_pool_free(pool->readers);
+    if (status != CEN_OK) return status;
+    pool->readers = NULL;
+    status = cen_pool_free(pool->writer);
+    if (status != CEN_OK) return status;
+    if (pool->process == getpid()) sqlite3_close(pool->anchor);
+    free(pool);
+    return CEN_OK;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which connection of ours is behind an sqlite3.
+ *
+ * SQLite keeps nothing for its user beside a connection, so there is one table for the process: sixteen parts by the bits of the
+ * address, each with a lock that is held for some steps and never while anything else is called. A holder's lookups
+ * meet another's one time in sixteen, for some nanoseconds.
+ *
+ * Fork. The handlers hold all parts while the process is copied, so that the child finds them whole. There, what was in them
+ * becomes the list of what the parent had: it is never touched again but to be recognised, and its memory and descriptors stay.
+ *     Why nothing is closed: SQLite's close might roll back, write the log into the file and delete it, on behalf of
+ *     the parent that is still at work; and its mutexes may be held by threads that do not exist here.
+ *     Why that is harmless: SQLite's locks are fcntl's, which belong to a process. The child has none of them, so that the
+ *     copies of the descriptors neither hold up anybody nor, when they are closed at the child's end, take away what the parent
+ *     has. They are closed on exec.
+ *     Why the same file must not be opened anew: SQLite notes for each file which locks the process has, and the notes were
+ *     copied. A connection of the child would believe in the parent's lock on the file and not ask for one; then the parent's
+ *     last connection, which sees no lock of anybody's, deletes the log with all that the child has committed.
+ */
+#include <sys/stat.h>
+
+#include "sqlite/inside.h"
+
+enum { PARTS = 16 };
+
+static struct part {
+    pthread_mutex_t lock;
+    ceni_sqlite_connection *first;
+} parts[PARTS];
+
+/* Taken away from holders that may still use them: there to be recognised by a child, and by a checker for leaks. Under the
+ * lock of the first part. */
+static ceni_sqlite_connection *lost;
+
+/* Written by the child's handler before the child has threads, and only read after that. */
+static ceni_sqlite_connection *inherited;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int refused;
+
+static struct part *part_of(sqlite3 *db)
+{
+    return &parts[((uintptr_t)db >> 6 ^ (uintptr_t)db >> 12) % PARTS];
+}
+
+static void before_fork(void)
+{
+    for (int i = 0; i < PARTS; i++) pthread_mutex_lock(&parts[i].lock);
+}
+
+static void after_fork(void)
+{
+    for (int i = PARTS; i-- > 0;) pthread_mutex_unlock(&parts[i].lock);
+}
+
+static void inherit(ceni_sqlite_connection **list)
+{
+    while (*list) {
+        ceni_sqlite_connection *connection = *list;
+        *list = connection->next;
+        connection->next = inherited;
+        inherited = connection;
+    }
+}
+
+static void in_child(void)
+{
+    for (int i = 0; i < PARTS; i++) inherit(&parts[i].first);
+    inherit(&lost);
+    after_fork();
+}
+
+static void begin(void)
+{
+    for (int i = 0; i < PARTS; i++) pthread_mutex_init(&parts[i].lock, NULL);
+    refused = pthread_atfork(before_fork, after_fork, in_child);
+}
+
+cen_status ceni_sqlite_table_begin(void)
+{
+    pthread_once(&once, begin);
+    return refused ? CEN_NO_MEMORY : CEN_OK;
+}
+
+void ceni_sqlite_table_put(ceni_sqlite_connection *connection)
+{
+    struct part *part = part_of(connection->db);
+    pthread_mutex_lock(&part->lock);
+    connection->next = part->first;
+    part->first = connection;
+    pthread_mutex_unlock(&part->lock);
+}
+
+void ceni_sqlite_table_remove(ceni_sqlite_connection *connection)
+{
+    struct part *part = part_of(connection->db);
+    pthread_mutex_lock(&part->lock);
+    ceni_sqlite_connection **link = &part->first;
+    while (*link && *link != connection) link = &(*link)->next;
+    if (*link) *link = connection->next;
+    pthread_mutex_unlock(&part->lock);
+}
+
+void ceni_sqlite_table_lose(ceni_sqlite_connection *connection)
+{
+    ceni_sqlite_table_remove(connection);
+    pthread_mutex_lock(&parts[0].lock);
+    connection->next = lost;
+    lost = connection;
+    pthread_mutex_unlock(&parts[0].lock);
+}
+
+static ceni_sqlite_connection *find_in(ceni_sqlite_connection *first, const sqlite3 *db)
+{
+    while (first && first->db != db) first = first->next;
+    return first;
+}
+
+ceni_sqlite_connection *ceni_sqlite_table_find(sqlite3 *db)
+{
+    if (ceni_sqlite_table_begin() != CEN_OK) return NULL;
+    struct part *part = part_of(db);
+    pthread_mutex_lock(&part->lock);
+    ceni_sqlite_connection *connection = find_in(part->first, db);
+    pthread_mutex_unlock(&part->lock);
+    return connection;
+}
+
+bool ceni_sqlite_is_inherited(sqlite3 *db)
+{
+    return find_in(inherited, db) != NULL;
+}
+
+bool ceni_sqlite_was_open(const ceni_sqlite_base *base)
+{
+    if (!inherited) return false;
+    struct stat now;
+    bool there = *base->file && stat(base->file, &now) == 0;
+    for (const ceni_sqlite_connection *connection = inherited; connection; connection = connection->next) {
+        if (connection->inode == 0 ? connection->base_number == base->number
+                                   : there && connection->device == now.st_dev && connection->inode == now.st_ino)
+            return true;
+    }
+    return false;
+}
