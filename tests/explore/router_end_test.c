@@ -111,7 +111,7 @@ EXPLORE(a_count_of_very_many_uses_does_not_end_a_member_under_one, 3)
     stripes = 2;
     make_router(1);
     const uint64_t many = (~UINT64_C(0) >> 1) & (~UINT64_C(0) << CEN_USES_SHIFT_);
-    for (int i = 0; i < 2; i++) ceni_store_seq_cst(&members[0]->stripes[i].word, many);
+    for (uint32_t i = 0; i < 2; i++) ceni_store_seq_cst(&ceni_member_stripe(ceni_member_of(members[0]), i)->word, many);
     held[0] = route_now();
     join(start("holder", hold_one, (void *)1));
     expect_equal(cen_member_remove(members[0]), CEN_OK);

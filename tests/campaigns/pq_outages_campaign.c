@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PostgreSQL goes away, falls silent, refuses, is slow, cuts connections off, and comes back, under load. What must hold whatever
+ * happens is in load.h; beyond that each says how soon the pool must answer again, and what the server may see of it.
+ */
+#include <string.h>
+
+#include "campaigns/pq_campaign.h"
+
+static server *postgresql;
+
+void test_program_begin(void)
+{
+    postgresql = server_start(SERVER_POSTGRESQL, (const char *const[]){"max_connections=60", NULL});
+}
+
+void test_program_end(void)
+{
+    server_stop(postgresql);
+}
+
+static load *load_on(cen_pool *pool)
+{
+    load *l = load_start(&(load_plan){.pool = pool, .threads = THREADS, .use = ask_one});
+    load_await_answers(l, 200, 20 * SECOND);
+    return l;
+}
+
+TEST(the_server_is_killed_under_load_and_restarted)
+{
+    cen_pool *pool = pool_at(server_url(postgresql), &(cen_pool_options){.max = CONNECTIONS});
+    load *l = load_on(pool);
+    int64_t slowest = 0;
+    for (int64_t round = 0; round < campaign_time(2, 20); round++) {
+        server_kill(postgresql);
+        campaign_sleep(300 * MS);
+        server_restart(postgresql);
+        int64_t recovery = load_await_answers(l, 100, 20 * SECOND);
+        if (recovery > slowest) slowest = recovery;
+    }
+    load_counts counts = load_stop(l);
+    expect(counts.broken > 0 && counts.refused > 0);
+    expect_equal(connections_at(server_admin_url(postgresql)), 0);
+    load_judge(&counts, "killed by SIGKILL and restarted", slowest, 2 * SECOND);
+}
+
+/* Questions hang then. Who holds for more than half a second is interrupted, and cut off if not even that gets through. */
+TEST(the_network_swallows_everything)
+{
+    fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
+    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.hold_ns = 500 * MS});
+    load *l = load_on(pool);
+    proxy_say(proxy, "blackhole");
+    campaign_sleep(campaign_time(2 * SECOND, 10 * SECOND));
+    load_counts during = load_look(l);
+    proxy_say(proxy, "clear");
+    int64_t recovery = load_await_answers(l, 100, 20 * SECOND);
+    load_counts counts = load_stop(l);
+    expect(during.broken > 0 && during.timeouts + during.refused > 0);
+    expect_equal(connections_at(server_admin_url(postgresql)), 0);
+    load_judge(&counts, "black hole", recovery, 3 * SECOND);
+    proxy_stop(proxy);
+}
+
+/* A thousand wait, and the server sees no storm: as many connects at a time as the pool was told, fewer and fewer, then one
+ * at a time, and after it is back one, two, four. */
+TEST(connections_are_refused_and_a_thousand_wait)
+{
+    int64_t outage = campaign_time(3 * SECOND, 30 * SECOND), longest = 500 * MS;
+    fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
+    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.openers = 2, .breaker_failures = 5});
+    openings *seen = openings_watch(pool);
+    proxy_say(proxy, "refuse");
+    load *l = load_start(&(load_plan){.pool = pool, .threads = 1000, .pause_ns = 50 * MS, .use = ask_one});
+    campaign_sleep(outage);
+    uint64_t tried = openings_failed(seen), accepted = proxy_stat(proxy, "accepted");
+    uint32_t most = openings_most(seen), probes = openings_probes(seen);
+    bool opened = openings_breaker(seen);
+    proxy_say(proxy, "clear");
+    int64_t recovery = load_await_answers(l, 1000, 20 * SECOND);
+    uint64_t came = proxy_stat(proxy, "accepted") - accepted;
+    openings_end(seen);
+    load_counts counts = load_stop(l);
+    /* A wait is random up to `longest` at most, so half of it on average; twice as many attempts as that would be too many. */
+    uint64_t many = 20 + (uint64_t)(2 * outage / (longest / 2));
+    char remark[160];
+    snprintf(remark, sizeof remark, "%llu connects tried, at most %u at a time, %u while the breaker was open; %llu accepted afterwards",
+             (unsigned long long)tried, most, probes, (unsigned long long)came);
+    expect(counts.refused > 0 && strlen(counts.last_text) > 0);
+    expect(opened);
+    expect(most <= 2);
+    expect(probes <= 1);
+    expect(tried <= many);
+    expect(came <= CONNECTIONS);
+    load_judge_saying(&counts, "refused, 1,000 wait", recovery, 2 * SECOND, remark);
+    proxy_stop(proxy);
+}
+
+TEST(the_server_accepts_slowly)
+{
+    fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
+    proxy_say(proxy, "accept-every 300");
+    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.openers = 2});
+    openings *seen = openings_watch(pool);
+    load *l = load_start(&(load_plan){.pool = pool, .threads = THREADS, .use = ask_one});
+    load_await_answers(l, 100, 20 * SECOND);
+    campaign_sleep(campaign_time(SECOND, 10 * SECOND));
+    proxy_say(proxy, "clear");
+    int64_t recovery = load_await_answers(l, 100, 20 * SECOND);
+    uint32_t most = openings_most(seen);
+    openings_end(seen);
+    load_counts counts = load_stop(l);
+    expect(most <= 2);
+    expect(proxy_stat(proxy, "accepted") <= 2 * CONNECTIONS);
+    load_judge(&counts, "slow accept", recovery, SECOND);
+    proxy_stop(proxy);
+}
+
+TEST(half_of_all_connections_are_reset)
+{
+    fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
+    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.openers = 2});
+    load *l = load_on(pool);
+    proxy_say(proxy, "reset 50% after 2000");
+    proxy_say(proxy, "reset");
+    campaign_sleep(campaign_time(2 * SECOND, 20 * SECOND));
+    load_counts during = load_look(l);
+    proxy_say(proxy, "clear");
+    int64_t recovery = load_await_answers(l, 100, 20 * SECOND);
+    load_counts counts = load_stop(l);
+    expect(during.broken > 0);
+    load_judge(&counts, "half of the connections reset", recovery, 2 * SECOND);
+    proxy_stop(proxy);
+}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# The HTTP server of the example, as a process beside the tests. HTTP/2 is part of what is tested.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(libnghttp2 QUIET IMPORTED_TARGET libnghttp2)
+endif()
+if(TARGET PkgConfig::libnghttp2)
+  add_executable(tests-wait_server ${CMAKE_SOURCE_DIR}/examples/wait_server.c ${CMAKE_SOURCE_DIR}/examples/wait_http2.c)
+  target_compile_definitions(tests-wait_server PRIVATE WAIT_HTTP2)
+  target_link_libraries(tests-wait_server PRIVATE cenote-tested PkgConfig::libnghttp2)
+
+  # cenote_curl_test(file): one that starts it
+  function(cenote_curl_test file)
+    cenote_test(${file} REAL ${ARGN} drivers/waits.c)
+    string(REPLACE "/" "-" name ${file})
+    string(REGEX REPLACE "\\.c$" "" name ${name})
+    target_link_libraries(${name} PRIVATE curl-tested)
+    target_compile_definitions(${name} PRIVATE WAIT_SERVER="$<TARGET_FILE:tests-wait_server>")
+    add_dependencies(${name} tests-wait_server)
+    set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+  endfunction()
+  cenote_curl_test(drivers/curl_test.c drivers/conformance.c)
+  cenote_curl_test(drivers/http_test.c)
+  cenote_server_test(drivers/http_nginx_test.c LIBS curl-tested)
+  cenote_server_test(drivers/http_tls_test.c drivers/conformance.c LIBS curl-tested)
+
+  # The demonstration, with the programs as they are.
+  add_executable(tests-wait_client ${CMAKE_SOURCE_DIR}/examples/wait_client.c)
+  target_link_libraries(tests-wait_client PRIVATE curl-tested)
+  cenote_curl_test(drivers/article_test.c)
+  target_compile_definitions(drivers-article_test PRIVATE WAIT_CLIENT="$<TARGET_FILE:tests-wait_client>")
+  add_dependencies(drivers-article_test tests-wait_client)
+elseif(CENOTE_NEED_DRIVERS)
+  message(FATAL_ERROR "the tests of libcenote-curl need nghttp2 (libnghttp2-dev, pkg-config)")
+else()
+  message(STATUS "the tests of libcenote-curl are left out: there is no nghttp2 (libnghttp2-dev, pkg-config)")
+endif()
