@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pool of MariaDB connections: five lines, and then what it does for whoever uses it.
+ *
+ *     CENOTE_SERVER_URL=mariadb://ann:secret@127.0.0.1/shop mariadb_pool
+ *
+ *     what the server has beside what the pool may open, told at the first connection
+ *     four threads that run the same prepared statement, which each connection prepares once
+ *     a transaction that somebody forgets, and a session that somebody changes
+ *     a query that would last a minute, where nobody may hold a connection for longer than half a second
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cenote/cenote.h>
+#include <cenote/mariadb.h>
+
+enum { CONNECTIONS = 3, THREADS = 4, ROUNDS = 100 };
+#define MS INT64_C(1000000)
+
+static atomic_int surprises, answers;
+
+static bool expect_that(bool holds, const char *what)
+{
+    if (!holds) surprises++;
+    if (!holds) printf("  NOT SO: %s\n", what);
+    return holds;
+}
+
+/* ---- Five lines ------------------------------------------------------------------------------------ */
+
+static cen_pool *open_pool(const char *url)
+{
+    cen_pool *pool;
+    cen_error error;
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_mariadb(url), .max = 10);
+    if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
+    return pool;
+}
+
+/* ---- And some more, for a service ------------------------------------------------------------------- */
+
+static void say_budget(void *argument, const cen_mariadb_budget_report *report)
+{
+    (void)argument;
+    printf("  %s\n", report->text);
+}
+
+static cen_pool *open_strict_pool(const char *url)
+{
+    cen_pool *pool;
+    cen_error error;
+    cen_mariadb_options mariadb = CEN_MARIADB_OPTIONS(.url = url, .role = CEN_MARIADB_PRIMARY, .setup = "set time_zone = '+00:00'",
+                                                      .on_budget = say_budget, .budget_max = CONNECTIONS);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_mariadb_with(&mariadb), .max = CONNECTIONS);
+    if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
+    return pool;
+}
+
+/* ---- Threads and statements -------------------------------------------------------------------------- */
+
+/* The square of a number, as the server sees it. */
+static bool ask_square(MYSQL *mysql, int number, int *answer, cen_error *error)
+{
+    MYSQL_STMT *square;
+    if (cen_mariadb_prepare(mysql, "select ? * ?", &square, error) != CEN_OK) return false;
+    MYSQL_BIND in[2] = {{.buffer_type = MYSQL_TYPE_LONG, .buffer = &number}, {.buffer_type = MYSQL_TYPE_LONG, .buffer = &number}};
+    MYSQL_BIND out = {.buffer_type = MYSQL_TYPE_LONG, .buffer = answer};
+    bool good = !mysql_stmt_bind_param(square, in) && !mysql_stmt_execute(square) && !mysql_stmt_bind_result(square, &out) &&
+                !mysql_stmt_store_result(square) && !mysql_stmt_fetch(square);
+    if (!good) snprintf(error->text, sizeof error->text, "%s", mysql_stmt_error(square));
+    mysql_stmt_free_result(square);
+    return good;
+}
+
+static void *work(void *pool)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        cen_error error;
+        int square = -1;
+        CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, &error) {
+            if (expect_that(ask_square(mysql, i, &square, &error), error.text) && expect_that(square == i * i, "i * i")) answers++;
+        } else {
+            expect_that(false, error.text);
+        }
+    }
+    return NULL;
+}
+
+static void work_together(cen_pool *pool)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, pool);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    cen_mariadb_cache cache = {0, 0, 0};
+    CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, NULL) {
+        cen_mariadb_look(mysql, &cache);
+    }
+    printf("  %d threads got %d right answers; one connection prepared %" PRIu64 " statement and used it %" PRIu64
+           " times more.\n",
+           THREADS, (int)answers, cache.misses, cache.hits);
+    expect_that(answers == THREADS * ROUNDS && cache.misses == 1, "every statement was prepared once on each connection");
+}
+
+/* ---- What holders leave behind --------------------------------------------------------------------------- */
+
+static bool run(MYSQL *mysql, const char *sql)
+{
+    cen_error error = {.text = ""};
+    if (mysql_query(mysql, sql) == 0) return true;
+    cen_mariadb_tell(mysql, &error);
+    return expect_that(false, error.text);
+}
+
+static long number(MYSQL *mysql, const char *sql)
+{
+    if (!run(mysql, sql)) return -1;
+    MYSQL_RES *result = mysql_store_result(mysql);
+    MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
+    long n = row && row[0] ? strtol(row[0], NULL, 10) : -1;
+    mysql_free_result(result);
+    return n;
+}
+
+static void leave_things_behind(cen_pool *pool)
+{
+    cen_error error;
+    cen_lease lease;
+    if (!expect_that(cen_pool_take(pool, cen_in_s(20), &lease, &error) == CEN_OK, error.text)) return;
+    unsigned long id = mysql_thread_id(lease.object);
+    run(lease.object, "create temporary table basket (item int)");
+    run(lease.object, "set @customer = 7, time_zone = '+09:00'");
+    run(lease.object, "begin");
+    cen_pool_give(&lease); /* forgotten: all of it */
+    cen_pool_stats s;
+    for (int i = 0; i < 500 && cen_pool_look(pool, &s) == CEN_OK && s.reset == 0;
+         i++) /* a helper does it, and nobody waits for that */
+        nanosleep(&(struct timespec){.tv_nsec = 10 * MS}, NULL);
+    for (int i = 0; i < CONNECTIONS; i++) {
+        CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, &error) {
+            expect_that(number(mysql, "select @customer is null and @@time_zone = '+00:00' and not @@in_transaction") ==
+                            1,
+                        "it is as new");
+        }
+    }
+    cen_pool_look(pool, &s);
+    printf("  Session %lu came back with a transaction, a variable, another time zone and a table: %" PRIu64
+           " reset, none closed.\n",
+           id, s.reset);
+    expect_that(s.reset == 1 && s.closed == 0, "one session was reset");
+}
+
+/* ---- A query that does not end ------------------------------------------------------------------------------ */
+
+static void run_a_long_query(cen_pool *pool)
+{
+    cen_pool_options options;
+    cen_lease lease;
+    cen_error error;
+    cen_pool_options_get(pool, &options);
+    options.hold_ns = 500 * MS;
+    expect_that(cen_pool_options_set(pool, &options, &error) == CEN_OK, error.text);
+    if (!expect_that(cen_pool_take(pool, cen_in_s(20), &lease, &error) == CEN_OK, error.text)) return;
+    int64_t begin = cen_clock();
+    if (mysql_query(lease.object, "select sleep(60)") == 0) mysql_free_result(mysql_store_result(lease.object));
+    cen_status status = cen_mariadb_tell(lease.object, &error);
+    printf("  After %.1f s the query answers %s:\n    %s.\n", (double)(cen_clock() - begin) / 1e9,
+           cen_status_name(status), error.text);
+    expect_that(status == CEN_INTERRUPTED, "the server itself has ended the query");
+    expect_that(cen_pool_give(&lease) == CEN_REVOKED, "the lease was revoked");
+}
+
+int main(void)
+{
+    const char *url = getenv("CENOTE_SERVER_URL");
+    if (!url || (strncmp(url, "mariadb://", 10) != 0 && strncmp(url, "mysql://", 8) != 0)) {
+        puts("This example needs a MariaDB: CENOTE_SERVER_URL=mariadb://user:password@host/database mariadb_pool");
+        return 0;
+    }
+    cen_pool *pool = open_pool(url);
+    if (!pool) return 1;
+    cen_error error;
+    CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, &error) {
+        printf("MariaDB %s.\n", mysql_get_server_info(mysql));
+    } else {
+        expect_that(false, error.text);
+    }
+    cen_pool_close(pool, cen_in_s(5), NULL, NULL);
+    cen_pool_free(pool);
+
+    pool = open_strict_pool(url);
+    if (!pool) return 1;
+    work_together(pool);
+    leave_things_behind(pool);
+    run_a_long_query(pool);
+    cen_status status = cen_pool_close(pool, cen_in_s(10), NULL, &error);
+    expect_that(status == CEN_OK, error.text);
+    cen_pool_free(pool);
+    puts(surprises ? "That is not what was promised." : "All as it should be.");
+    return surprises ? 1 : 0;
+}

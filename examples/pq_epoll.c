@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread, one epoll loop, eight PostgreSQL connections and a thousand queries, none of which waits.
+ *
+ *     CENOTE_SERVER_URL=postgresql://ann:secret@127.0.0.1/shop pq_epoll
+ *
+ *     1,000 asks ▶ [ the pool's line ] ▶ 8 connections ▶ PostgreSQL
+ *         ▲                │                  │ the sockets, in the same epoll
+ *         └── inbox ◀──────┘                  ▼
+ *                                        answers: give, and the next in line is told
+ *
+ * Beside the sockets three descriptors tell the loop all: the poller's, over which the driver connects, tests and resets;
+ * the inbox', that an ask was told how it ended; the manual runtime's, that something is due earlier than the loop thought.
+ * There is no other thread, as the end of it proves.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include <cenote/cenote.h>
+#include <cenote/poller.h>
+#include <cenote/pq.h>
+
+enum { CONNECTIONS = 8, REQUESTS = 1000, EVENTS = 32 };
+#define MS INT64_C(1000000)
+#define PATIENCE (20000 * MS)
+
+typedef struct request {
+    cen_take take; /* first: what the pool tells is the request itself */
+    int number;
+} request;
+
+static request requests[REQUESTS];
+static int epoll, answered, failed, surprises, sessions[CONNECTIONS], session_count;
+static cen_inbox *inbox;
+static cen_poller *poller;
+static cen_runtime *runtime;
+static cen_pool *pool;
+
+static bool expect_that(bool holds, const char *what)
+{
+    if (!holds) surprises++;
+    if (!holds) printf("  NOT SO: %s\n", what);
+    return holds;
+}
+
+/* ---- One query ----------------------------------------------------------------------------------- */
+
+/* Until the socket is readable, or also writable while libpq has something left to send. */
+static void await(request *r, bool unsent)
+{
+    int fd = PQsocket(r->take.lease.object);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT | (unsent ? EPOLLOUT : 0u), .data.ptr = r};
+    if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0) return;
+    expect_that(errno == ENOENT && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0, "the socket can be watched");
+}
+
+static void fail(request *r, const char *what)
+{
+    failed++;
+    expect_that(false, what);
+    cen_pool_give(&r->take.lease); /* the driver sees by itself whether it is broken */
+}
+
+static void note_session(int session)
+{
+    for (int i = 0; i < session_count; i++)
+        if (sessions[i] == session) return;
+    if (expect_that(session_count < CONNECTIONS, "there are no more than eight connections"))
+        sessions[session_count++] = session;
+}
+
+/* It has its connection: sends. */
+static void on_ready(cen_take *take)
+{
+    request *r = (request *)take;
+    char number[20];
+    const char *values[] = {number};
+    if (take->future.status != CEN_OK) {
+        failed++;
+        expect_that(false, cen_status_text(take->future.status));
+        return;
+    }
+    PGconn *conn = take->lease.object;
+    note_session(PQbackendPID(conn));
+    snprintf(number, sizeof number, "%d", r->number);
+    if (!PQsendQueryParams(conn, "select $1::int * 2, pg_sleep(0.001)", 1, NULL, values, NULL, NULL, 0))
+        return fail(r, PQerrorMessage(conn));
+    await(r, PQflush(conn) > 0);
+}
+
+/* Something has come for it, or could be sent. */
+static void on_socket(request *r)
+{
+    PGconn *conn = r->take.lease.object;
+    if (!PQconsumeInput(conn)) return fail(r, PQerrorMessage(conn));
+    int unsent = PQflush(conn);
+    while (!PQisBusy(conn)) {
+        PGresult *result = PQgetResult(conn);
+        if (!result) { /* all is read: to the next in line */
+            answered++;
+            cen_pool_give(&r->take.lease);
+            return;
+        }
+        expect_that(PQresultStatus(result) == PGRES_TUPLES_OK && atoi(PQgetvalue(result, 0, 0)) == 2 * r->number,
+                    "the answer is that of the request");
+        PQclear(result);
+    }
+    await(r, unsent > 0);
+}
+
+/* ---- The loop --------------------------------------------------------------------------------------- */
+
+static bool is_request(const void *pointer)
+{
+    return (const request *)pointer >= requests && (const request *)pointer < requests + REQUESTS;
+}
+
+static void turn(void)
+{
+    struct epoll_event events[EVENTS];
+    int64_t ns = cen_runtime_poll(runtime);
+    while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
+    if (ns < 0 || ns > 1000 * MS) ns = 1000 * MS;
+    int count = epoll_wait(epoll, events, EVENTS, (int)((ns + MS - 1) / MS));
+    for (int i = 0; i < count; i++)
+        if (is_request(events[i].data.ptr)) on_socket(events[i].data.ptr);
+    cen_poller_poll(poller, CEN_NOW, NULL);
+}
+
+static bool watch(int fd, void *what)
+{
+    struct epoll_event readable = {.events = EPOLLIN, .data.ptr = what};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &readable) == 0;
+}
+
+static bool make_all(const char *url, cen_error *error)
+{
+    cen_runtime_options for_runtime = CEN_RUNTIME_OPTIONS(.manual = true);
+    cen_poller_options for_poller = CEN_POLLER_OPTIONS(.manual = true);
+    epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (cen_runtime_new(&for_runtime, &runtime, error) != CEN_OK ||
+        cen_poller_new(&for_poller, &poller, error) != CEN_OK || cen_inbox_new(NULL, &inbox, error) != CEN_OK)
+        return false;
+    cen_pq_options pq = CEN_PQ_OPTIONS(.uri = url, .poller = poller);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "loop", .driver = cen_pq_with(&pq), .runtime = runtime, .max = CONNECTIONS);
+    if (cen_pool_new(&options, &pool, error) != CEN_OK) return false;
+    return expect_that(watch(cen_runtime_fd(runtime), runtime) && watch(cen_poller_fd(poller), poller) &&
+                           watch(cen_inbox_fd(inbox), inbox),
+                       "the loop has all its descriptors");
+}
+
+static int threads(void)
+{
+    char line[100];
+    int count = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "Threads: %d", &count) == 1) break;
+    if (status) fclose(status);
+    return count;
+}
+
+int main(void)
+{
+    cen_error error = {.text = ""};
+    const char *url = getenv("CENOTE_SERVER_URL");
+    if (!url) return puts("Set CENOTE_SERVER_URL to a PostgreSQL: postgresql://user:password@host/database."), 0;
+    if (!make_all(url, &error)) return puts(error.text), 1;
+    int64_t begin = cen_clock();
+    for (int i = 0; i < REQUESTS; i++) {
+        requests[i].number = i;
+        cen_take_init(&requests[i].take, on_ready, cen_inbox_executor(inbox));
+        expect_that(cen_pool_ask(pool, cen_in_s(10), &requests[i].take) == CEN_OK, "the pool hears everyone who asks");
+    }
+    while (answered + failed < REQUESTS && cen_clock() - begin < PATIENCE) turn();
+    double ms = (double)(cen_clock() - begin) / 1e6;
+
+    cen_pool_stats s;
+    cen_pool_look(pool, &s);
+    int count = threads();
+    printf("%d queries of a millisecond over %d connections in %.0f ms, by %d thread; %" PRIu64
+           " connections were opened.\n",
+           answered, session_count, ms, count, s.opened);
+    expect_that(answered == REQUESTS && failed == 0, "every query was answered");
+    expect_that(s.opened <= CONNECTIONS && s.idle == s.opened, "all connections are back");
+    expect_that(count == 1, "there is no other thread");
+    expect_that(cen_pool_close(pool, cen_in_s(5), NULL, &error) == CEN_OK, error.text);
+    cen_pool_free(pool);
+    expect_that(cen_inbox_free(inbox) == CEN_OK && cen_poller_free(poller) == CEN_OK &&
+                    cen_runtime_free(runtime) == CEN_OK,
+                "nothing is left");
+    puts(surprises ? "That is not what was promised." : "Nobody waited but the loop.");
+    return surprises ? 1 : 0;
+}

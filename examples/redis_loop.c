@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread, one poll() loop, four Redis connections and a thousand requests, none of which waits.
+ *
+ *     CENOTE_SERVER_URL=redis://:secret@127.0.0.1/0 redis_loop
+ *
+ *     1,000 asks ▶ [ the pool's line ] ▶ 4 connections ▶ Redis
+ *                                            │ callbacks of hiredis
+ *                                            ▼
+ *                            each asks three questions in a row, then gives: the next in line is told
+ *
+ * The poller connects, tests and resets, and also carries what the requests say: a redisAsyncContext that is lent is attached
+ * to it already. So the loop has two descriptors only: the poller's, and that of the manual runtime, which says that something
+ * is due earlier than the loop thought. Asks are told on the runtime, too. In the middle the server is asked to cut all
+ * connections: whoever had one is told, and asks again.
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cenote/cenote.h>
+#include <cenote/poller.h>
+#include <cenote/redis.h>
+
+enum { CONNECTIONS = 4, REQUESTS = 1000 };
+#define MS INT64_C(1000000)
+#define PATIENCE (20000 * MS)
+
+typedef struct request {
+    cen_take take; /* first: what the pool tells is the request itself */
+    int number, step;
+} request;
+
+static request requests[REQUESTS];
+static int answered, lost, surprises;
+static cen_poller *poller;
+static cen_runtime *runtime;
+static cen_pool *pool;
+
+static bool expect_that(bool holds, const char *what)
+{
+    if (!holds) surprises++;
+    if (!holds) printf("  NOT SO: %s\n", what);
+    return holds;
+}
+
+/* ---- A request: three questions, one after the other -------------------------------------------------- */
+
+static void on_reply(redisAsyncContext *redis, void *answer, void *argument);
+static void ask_for_one(request *r);
+
+static void next_question(redisAsyncContext *redis, request *r)
+{
+    int status;
+    if (r->step == 0) status = cen_redis_async_command(redis, on_reply, r, "SET example:%d %d EX 60", r->number, 2 * r->number);
+    else if (r->step == 1) status = cen_redis_async_command(redis, on_reply, r, "GET example:%d", r->number);
+    else status = cen_redis_async_command(redis, on_reply, r, "DEL example:%d", r->number);
+    if (status != REDIS_OK) on_reply(redis, NULL, r); /* it was lost before */
+}
+
+static void on_reply(redisAsyncContext *redis, void *answer, void *argument)
+{
+    request *r = argument;
+    redisReply *reply = answer;
+    if (!reply) { /* the connection is lost: the driver knows, and closes it */
+        lost++;
+        cen_pool_give(&r->take.lease);
+        ask_for_one(r);
+        return;
+    }
+    expect_that(reply->type != REDIS_REPLY_ERROR, reply->str ? reply->str : "");
+    if (r->step == 1) expect_that(reply->str && strtol(reply->str, NULL, 10) == 2 * r->number, "the answer is that of the request");
+    if (++r->step < 3) {
+        next_question(redis, r);
+        return;
+    }
+    answered++;
+    cen_pool_give(&r->take.lease);
+}
+
+/* It has its connection. */
+static void on_ready(cen_take *take)
+{
+    request *r = (request *)take;
+    if (!expect_that(take->future.status == CEN_OK, cen_status_text(take->future.status))) return;
+    next_question(take->lease.object, r);
+}
+
+static void ask_for_one(request *r)
+{
+    r->step = 0;
+    cen_take_init(&r->take, on_ready, cen_runtime_executor(runtime));
+    expect_that(cen_pool_ask(pool, cen_in_s(10), &r->take) == CEN_OK, "the pool hears everyone who asks");
+}
+
+/* ---- The loop --------------------------------------------------------------------------------------- */
+
+static void turn(void)
+{
+    int64_t ns = cen_runtime_poll(runtime);
+    struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}, {cen_runtime_fd(runtime), POLLIN, 0}};
+    if (ns < 0 || ns > 1000 * MS) ns = 1000 * MS;
+    poll(fds, 2, (int)((ns + MS - 1) / MS));
+    cen_poller_poll(poller, CEN_NOW, NULL);
+}
+
+static bool make_all(const char *url, cen_error *error)
+{
+    cen_runtime_options for_runtime = CEN_RUNTIME_OPTIONS(.manual = true);
+    cen_poller_options for_poller = CEN_POLLER_OPTIONS(.manual = true);
+    if (cen_runtime_new(&for_runtime, &runtime, error) != CEN_OK) return false;
+    if (cen_poller_new(&for_poller, &poller, error) != CEN_OK) return false;
+    cen_redis_options redis = CEN_REDIS_OPTIONS(.url = url, .name = "redis_loop", .poller = poller);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "loop", .driver = cen_redis_with(&redis), .runtime = runtime, .max = CONNECTIONS);
+    return cen_pool_new(&options, &pool, error) == CEN_OK;
+}
+
+/* This one was answered before it was cut, too. */
+static void on_cut(redisAsyncContext *redis, void *answer, void *argument)
+{
+    cen_take *take = argument;
+    (void)redis;
+    (void)answer;
+    cen_pool_discard(&take->lease);
+}
+
+static void cut(cen_take *take)
+{
+    if (take->future.status != CEN_OK) return;
+    cen_redis_async_command(take->lease.object, on_cut, take, "CLIENT KILL TYPE normal SKIPME no");
+}
+
+static void close_all(void)
+{
+    cen_closing closing;
+    cen_closing_init(&closing, NULL, NULL);
+    expect_that(cen_pool_close_then(pool, cen_in_s(5), &closing) == CEN_OK, "the pool can be closed");
+    for (int64_t begin = cen_clock(); !cen_future_is_done(&closing.future) && cen_clock() - begin < PATIENCE;) turn();
+    expect_that(closing.future.status == CEN_OK, "all came back");
+    cen_pool_free(pool);
+    expect_that(cen_poller_free(poller) == CEN_OK && cen_runtime_free(runtime) == CEN_OK, "nothing is left");
+}
+
+int main(void)
+{
+    cen_error error = {.text = ""};
+    const char *url = getenv("CENOTE_SERVER_URL");
+    if (!url) return puts("Set CENOTE_SERVER_URL to a Redis: redis://user:password@host/database."), 0;
+    if (!make_all(url, &error)) return puts(error.text), 1;
+    int64_t begin = cen_clock();
+    static cen_take cutter;
+    for (int i = 0; i < REQUESTS; i++) {
+        requests[i].number = i;
+        ask_for_one(&requests[i]);
+        if (i != REQUESTS / 2) continue;
+        cen_take_init(&cutter, cut, cen_runtime_executor(runtime));
+        cen_pool_ask(pool, cen_in_s(10), &cutter);
+    }
+    while (answered < REQUESTS && cen_clock() - begin < PATIENCE) turn();
+
+    cen_pool_stats s;
+    cen_pool_look(pool, &s);
+    printf("%d requests of three questions over %d connections in %.0f ms; %d were told that theirs was lost; %" PRIu64
+           " were opened.\n", answered, CONNECTIONS, (double)(cen_clock() - begin) / 1e6, lost, s.opened);
+    expect_that(answered == REQUESTS, "every request was answered");
+    expect_that(lost >= 1 && s.opened > CONNECTIONS, "those that were cut were opened again");
+    close_all();
+    puts(surprises ? "That is not what was promised." : "Nobody waited but the loop.");
+    return surprises ? 1 : 0;
+}
