@@ -5,6 +5,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 ROUTE ?= ON
+DRIVERS ?= ON
 STRESS_SECONDS ?= 60
 STRESS_REQUESTS ?= 1000000
 MODEL_STEPS ?= 10000000
@@ -12,7 +13,7 @@ FUZZ_SECONDS ?= 60
 VERIFY ?= quick
 EXPLORE ?= deep
 
-.PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew bench-route explore weaken verify stress fuzz coverage install clean
+.PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-outage explore weaken verify stress stress-faults fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
@@ -25,13 +26,16 @@ help:
 	@echo 'make bench-async   asking without waiting, beside other designs and peers'
 	@echo 'make bench-crew    the crew beside other task pools'
 	@echo 'make bench-route   picking one of many, and many requests on one connection, beside peers and floors'
+	@echo 'make bench-drivers pooling PostgreSQL and Redis beside no pool, PgBouncer, redis-benchmark and a loop by hand'
+	@echo 'make bench-outage  what a program sees of an outage through a mutex pool, apr_reslist and cenote; two minutes'
 	@echo 'make explore       the controlled scheduler, deeper than check goes; EXPLORE=$(EXPLORE), or full: to the bounds that the tests name'
 	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
 	@echo 'make verify        the model of the hand-off protocol, by Spin; VERIFY=$(VERIFY), or deep'
 	@echo 'make stress        random load on real threads, and MODEL_STEPS=$(MODEL_STEPS) against a model; STRESS_SECONDS=$(STRESS_SECONDS), STRESS_REQUESTS=$(STRESS_REQUESTS) on connections'
+	@echo 'make stress-faults servers that are killed, silent, full, demoted, in their long form: some minutes; prints a table'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
-	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE), or OFF: libcenote alone'
+	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE) and DRIVERS=$(DRIVERS), or OFF: without them'
 	@echo 'make clean         remove build/'
 
 demo:
@@ -51,7 +55,7 @@ lint:
 	@tools/install-packages lint
 	@tools/lint
 
-bench: bench-queue bench-pool bench-async bench-crew bench-route
+bench: bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-outage
 
 bench-queue:
 	@tools/install-packages bench
@@ -73,6 +77,14 @@ bench-route:
 	@tools/install-packages bench
 	bench/route/run
 
+bench-drivers:
+	@tools/install-packages bench
+	bench/drivers/run
+
+bench-outage:
+	@tools/install-packages bench
+	bench/outage/run
+
 explore:
 	@tools/install-packages check
 	@tools/build explore
@@ -92,6 +104,11 @@ stress:
 	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) CENOTE_STRESS_REQUESTS=$(STRESS_REQUESTS) tools/run-tests --show --match '^stress-' build/explore
 	CENOTE_MODEL_STEPS=$(MODEL_STEPS) tools/run-tests --show --match '^model-pool_life' build/explore
 
+stress-faults:
+	@tools/install-packages check
+	@tools/build dev
+	@tools/stress-faults
+
 fuzz:
 	@tools/install-packages fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
@@ -101,8 +118,8 @@ coverage:
 	@tools/coverage
 
 install:
-	@tools/install-packages $(if $(filter OFF,$(ROUTE)),core,build)
-	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)'
+	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers)
+	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(DRIVERS)'
 	DESTDIR='$(DESTDIR)' cmake --install build/release
 
 clean:

@@ -327,6 +327,45 @@ def build_route(wanted=None):
     return {name: ways[name]() for name in wanted or ways}
 
 
+def build_with_server():
+    """The tests' own way to start servers."""
+    target, tests = out("with-server"), os.path.join(ROOT, "tests")
+    sources = [os.path.join(tests, "servers", "with_server.c"), os.path.join(tests, "support", "servers.c"),
+               *sorted(glob.glob(os.path.join(tests, "support", "servers", "*.c")))]
+    if not fresh(target, sources):
+        places = ["-I" + tests, '-DSERVERS_TEMPLATES="%s"' % out("server-templates")]
+        call(["gcc", *C_FLAGS, *places, *sources, "-o", target])
+    return target
+
+
+def build_drivers():
+    """The programs of the benchmark of the drivers by name."""
+    os.makedirs(OUT, exist_ok=True)
+    library = build_library("cenote-pq", "cenote-redis")
+    postgresql, hiredis, rules = package_flags("libpq"), package_flags("hiredis"), bench("drivers", "queries.c")
+    return {
+        "pq": build_user("drivers-pq", bench("drivers", "pq.c"), None, [rules, *library, *postgresql]),
+        "loop": build_user("drivers-loop", bench("drivers", "loop.c"), None, [*library, *postgresql]),
+        "redis": build_user("drivers-redis", bench("drivers", "redis.c"), None, [rules, *library, *hiredis]),
+        "with-server": build_with_server(),
+        "pingpong": build_probe(),
+    }
+
+
+def build_outage():
+    """The program of the outage, with all pools in it, and what stands between it and the server."""
+    os.makedirs(OUT, exist_ok=True)
+    library = build_library("cenote-pq")
+    call(["cmake", "--build", folder_of_cenote(), "--target", "cenote-faultproxy"], cwd=ROOT)
+    sources = [bench("outage", name + ".c") for name in ("mutex", "apr", "cenote")]
+    flags = [*sources, *library, *package_flags("libpq", "apr-util-1", "apr-1")]
+    return {
+        "outage": build_user("outage", bench("outage", "main.c"), None, flags),
+        "faultproxy": os.path.join(folder_of_cenote(), "cenote-faultproxy"),
+        "with-server": build_with_server(),
+    }
+
+
 if __name__ == "__main__":  # build.py [async|crew|route] NAME...: single programs of a benchmark, else the pool's, to try by hand
     names = sys.argv[1:]
     others = {"async": build_async, "crew": build_crew, "route": build_route}
