@@ -1,52 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Each allocation of the driver fails once: whoever waits is told, nothing is lost, and the next try works. */
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include <cenote/poller.h>
 
+#include "drivers/failing_memory.h"
 #include "drivers/pq_place.h"
-
-/* The linker puts these in place of what the driver, the pool and this program call; libpq is a library of its own. */
-void *__real_calloc(size_t count, size_t size);
-void *__real_malloc(size_t size);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t size);
-
-static atomic_int left; /* the allocation that fails; 0: none */
-static atomic_bool was_hit;
-
-static bool has_failed(void)
-{
-    int now = left;
-    while (now > 0 && !atomic_compare_exchange_weak(&left, &now, now - 1)) continue;
-    if (now == 1) was_hit = true;
-    return now == 1;
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return has_failed() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return has_failed() ? NULL : __real_malloc(size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return has_failed() ? NULL : __real_strdup(text);
-}
-
-char *__wrap_strndup(const char *text, size_t size)
-{
-    return has_failed() ? NULL : __real_strndup(text, size);
-}
 
 /* ---- One life of a pool --------------------------------------------------------------------------- */
 
