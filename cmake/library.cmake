@@ -6,7 +6,7 @@
 #   cenote-world      the fake seam and watched atomics: virtual time and the
 #                     controlled scheduler over the same sources
 
-set(rooms base port record sync runtime pool actor crew lanes poller rcu registry supervisor router wire net)
+set(rooms base port record watch sync runtime pool actor crew lanes poller rcu registry supervisor router wire net)
 set(cenote_sources)
 set(route_sources)
 set(rcu_real_sources)
@@ -41,6 +41,19 @@ else()
   list(APPEND port_common_sources ${port_no_unwind_sources})
 endif()
 
+# Probes for tracers (src/base/probe.h): quietly none where the header is missing.
+include(CheckIncludeFile)
+set(CENOTE_HAS_PROBES OFF)
+if(CENOTE_PROBES)
+  check_include_file(sys/sdt.h CENOTE_HAS_SDT)
+  set(CENOTE_HAS_PROBES ${CENOTE_HAS_SDT})
+endif()
+function(cenote_with_probes target)
+  if(CENOTE_HAS_PROBES)
+    target_compile_definitions(${target} PRIVATE CENI_PROBES)
+  endif()
+endfunction()
+
 # Without what they stand on the other two are left out, unless they are needed.
 include(${CMAKE_SOURCE_DIR}/cmake/beneath.cmake)
 set(CENOTE_HAS_ROUTE OFF)
@@ -68,6 +81,7 @@ function(cenote_library name map)
   add_library(${name}-objects OBJECT ${ARGN})
   target_include_directories(${name}-objects PRIVATE include src)
   target_compile_definitions(${name}-objects PRIVATE _GNU_SOURCE)
+  cenote_with_probes(${name}-objects)
   target_compile_options(${name}-objects PRIVATE -include ${CMAKE_SOURCE_DIR}/src/base/banned.h)
   # Our own calls of our own functions need no detour for somebody to interpose.
   target_compile_options(${name}-objects PRIVATE -fno-semantic-interposition)
@@ -134,6 +148,7 @@ if(CENOTE_TESTS OR CENOTE_FUZZ)
   cenote_test_library(cenote-world ${cenote_sources} ${port_fake_sources} ${route_sources} ${rcu_fake_sources} ${wire_sources})
   target_compile_definitions(cenote-world PUBLIC CENI_WATCHED)
   foreach(library cenote-tested cenote-portable)
+    cenote_with_probes(${library})
     if(CENOTE_HAS_ROUTE)
       target_link_libraries(${library} PUBLIC cenote::urcu)
     endif()

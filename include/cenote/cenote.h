@@ -10,10 +10,12 @@
 #include <cenote/crew.h>
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
+#include <cenote/durations.h>
 #include <cenote/executor.h>
 #include <cenote/future.h>
 #include <cenote/inbox.h>
 #include <cenote/lanes.h>
+#include <cenote/news.h>
 #include <cenote/pool.h>
 #include <cenote/poller.h>
 #include <cenote/queue.h>
@@ -21,5 +23,6 @@
 #include <cenote/status.h>
 #include <cenote/timer.h>
 #include <cenote/version.h>
+#include <cenote/watch.h>
 
 #endif

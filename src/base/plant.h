@@ -84,6 +84,12 @@
     X(mark_lost_when_lent, "an object that was marked while it was opened is lent without its mark") \
     X(listener_not_awaited, "a listener is removed while an event is on its way to it, which is then delivered") \
     X(lost_events_uncounted, "events that find the queue full are not counted") \
+    X(use_of_the_lease_before, "a lease that nobody had is counted with the time of the one before it") \
+    X(use_counted_by_nobody, "a lease that is discarded is not among the times of use") \
+    X(sampled_every_64th, "every 64th lease of a slot is timed, and what a program does 64 times in turn is met once") \
+    X(sampled_give_forgets_the_line, "a give whose time is taken does not look for those who wait") \
+    X(waiters_in_order_of_class, "who waits is sketched class by class, whoever is served first") \
+    X(news_only_if_heard, "an event is told the news only if somebody listens to the pool") \
     X(older_lease_blamed, "a text says of a holder how long the one before it held the object") \
     X(held_counted_later, "the counts of a text were read one after the other") \
     X(detached_taken_back, "what was detached is taken back when its thread ends") \
@@ -145,6 +151,11 @@
     X(lanes_lose_what_the_crew_refuses, "a task that the crew refused keeps its place in a lane") \
     X(lanes_count_suspended_as_running, "a task that waits for a future counts as running") \
     X(lanes_trust_an_old_average, "a task is refused by an old average although a worker is free") \
+    X(lanes_leave_after_their_crews, "lanes can be told to resize a crew that is gone") \
+    X(lanes_tell_every_refusal, "a thousand refusals are a thousand news") \
+    X(router_tells_every_refusal, "a router that has no member with room fills the news") \
+    X(crew_shows_the_age_of_the_step_before, "a step seems to run since the one before it did") \
+    X(supervisor_tells_its_listener_only, "what happens to children is in the news only if there is a listener") \
     X(late_estimate_refuses_all, "a take that finds nobody in line is refused by what is left of an old average") \
     X(deque_takes_twice, "two take one job out of a cell") \
     X(injector_overwrites, "a cell that somebody has not emptied yet is filled again") \
@@ -261,7 +272,16 @@
     X(net_first_address_has_all_time, "an address from which nothing comes back uses up the time of the others") \
     X(net_tries_one_address, "an address that refuses is the last that is tried") \
     X(wire_takes_the_role_along, "a reader whose deadline comes does not let go of its role") \
-    X(wire_sleeps_on_output, "a thread that reads goes to sleep beside output that nobody writes")
+    X(wire_sleeps_on_output, "a thread that reads goes to sleep beside output that nobody writes") \
+    X(news_stays_behind, "news goes on being written into the ring that was left") \
+    X(news_awaits_what_stayed, "an event that is unfinished when the ring moves is awaited in the new one for ever") \
+    X(news_wakes_nobody, "who writes news does not look for one who sleeps") \
+    X(news_sleeps_without_look, "who waits for news lies down without a last look") \
+    X(news_end_forgets_the_rest, "a listener that is ended is not told what there was before") \
+    X(news_of_the_parent, "a forked child finds the news of its parent") \
+    X(news_of_file_believes_all, "a place of a dump is shown although it is not its event's") \
+    X(news_of_file_looks_once, "an event that changes while the file is read is shown") \
+    X(thing_tell_any_verb, "a thing is told a verb that it does not have")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

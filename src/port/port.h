@@ -32,6 +32,9 @@ CENI_SPI_BEGIN
 
 int64_t ceni_clock_now(void);
 
+/* Nanoseconds since 1970, for people: this clock may be set. */
+int64_t ceni_clock_wall(void);
+
 /* Returns at `moment` or later. */
 void ceni_sleep_until(int64_t moment);
 
@@ -112,6 +115,18 @@ uint64_t ceni_random(void);
 /* The return addresses of the calls that led here, innermost first, from `from`
  * on, or all if that is none of them; returns how many. Allocates nothing. */
 unsigned ceni_backtrace(void **frames, unsigned most, const void *from);
+
+/* What is at an address of the code, for a person: "function+0x12 (program)", "program+0x1234", or the address. */
+enum { CENI_SYMBOL_ROOM = 224 };
+void ceni_symbol(const void *address, char text[CENI_SYMBOL_ROOM]);
+
+/* The name that the system shows of the thread with that ceni_thread_id, now; false if it is not known, as that of one
+ * that has ended. */
+enum { CENI_THREAD_NAME_ROOM = 32 };
+bool ceni_thread_name(uint64_t id, char name[CENI_THREAD_NAME_ROOM]);
+
+/* The calling thread has just got that number. Only for ceni_thread_id. */
+void ceni_thread_remember(uint64_t id);
 
 /* ---- What the rooms above remember per thread ---------------------------- */
 
@@ -233,6 +248,34 @@ void ceni_bell_fini(ceni_bell *bell);
 void ceni_bell_ring(const ceni_bell *bell);
 /* Makes it unreadable again, however often it was rung. */
 void ceni_bell_silence(const ceni_bell *bell);
+
+/* ---- Files ------------------------------------------------------------------
+ * Errors: SYSTEM, with errno's value in *code. */
+
+/* A new file of that size under a name that nobody looks for yet: "PATH.number". All zero, all of it on disk, mapped, and
+ * shared with whoever maps or reads it; not with a forked child. */
+typedef struct ceni_shared_file {
+    void *memory;
+    size_t size;
+    char path[4096];
+} ceni_shared_file;
+
+cen_status ceni_shared_file_make(ceni_shared_file *file, const char *path, size_t size, int *code);
+
+/* Gives it the name that it is for. What has that name gets `old`, and what had that is gone. */
+cen_status ceni_shared_file_name(ceni_shared_file *file, const char *path, const char *old, int *code);
+
+/* Undoes make, before it has its name. */
+void ceni_shared_file_discard(ceni_shared_file *file);
+
+/* Whether there is something of that name that is no regular file. */
+bool ceni_file_is_special(const char *path);
+
+/* Opens a regular file to be read; EINVAL if it is something else. */
+cen_status ceni_file_open(int *file, const char *path, int *code);
+/* Reads up to `size` bytes from there on; *read is less only at the end of the file. */
+cen_status ceni_file_read(int file, uint64_t at, void *bytes, size_t size, size_t *read, int *code);
+void ceni_file_close(int file);
 
 CENI_SPI_END
 

@@ -4,14 +4,18 @@ list(APPEND cenote_sources
   src/port/rank.c)
 list(APPEND port_common_sources
   src/port/posix/clock.c
+  src/port/posix/symbol.c
+  src/port/posix/file.c
   src/port/posix/thread.c
   src/port/posix/thread_exit.c
   src/port/posix/fork.c)
 list(APPEND port_linux_sources
   src/port/linux/futex.c
+  src/port/linux/names.c
   src/port/linux/bell.c)
 list(APPEND port_portable_sources
   src/port/posix/futex.c
+  src/port/posix/names.c
   src/port/posix/bell.c)
 list(APPEND port_fake_sources
   src/port/fake/arena.c

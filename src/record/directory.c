@@ -10,6 +10,9 @@
  *     - a walk that is at the leaving entry is waited for, if it is another
  *       thread's; if it is the caller's own, it is told to forget the entry,
  *       whose memory may be gone when the visitor returns.
+ * A visitor is called with cancellation held: a thread that ended in there would leave
+ * its visit, on a stack that is gone, for leave to wait for. In a child that a visitor
+ * has forked its walk ends when it returns: the rest of it is the parent's.
  *
  * The naive version holds the lock while it visits. A snapshot function that
  * takes its object's lock then fixes the order "directory before object", and
@@ -20,13 +23,10 @@
  * I2  visit.next is in the list, or NULL.
  * I3  visit.entry is an entry whose leave has not returned, or NULL.
  *
- * Order table
- * tag  site  | operation     | order   | pairs with | carries | breaks if weakened
- * [D1] process | load of ready   | acquire | [D2]     | the fresh lists | a thread joins into a directory half made
- * [D2] process | store of ready  | release | [D1]     | the fresh lists | as [D1]
- * All else is ordered by the lock. `turns` is a futex word that is written
- * under the lock and is relaxed: the futex compares it as one step with going
- * to sleep, and the sleeper takes the lock before it believes anything.
+ * Everything is ordered by the lock, and the making of a process' directory by
+ * owned.h. `turns` is a futex word that is written under the lock and is relaxed:
+ * the futex compares it as one step with going to sleep, and the sleeper takes the
+ * lock before it believes anything.
  */
 #include "record/directory.h"
 
@@ -35,6 +35,7 @@
 #include "base/atomic.h"
 #include "base/statics.h"
 #include "port/port.h"
+#include "record/owned.h"
 
 typedef struct visit {
     /* under the directory's lock */
@@ -43,6 +44,7 @@ typedef struct visit {
     ceni_entry *next;  /* to be visited after it */
     /* fixed */
     uint64_t thread;
+    uint64_t epoch; /* of the process that walks */
 } visit;
 
 void ceni_directory_init(ceni_directory *directory)
@@ -54,31 +56,22 @@ void ceni_directory_init(ceni_directory *directory)
 
 /* ---- The directories of the process --------------------------------------
  * Each is made by the first who asks, and made anew by the first who asks in a
- * forked child, where the parent's may be locked by a thread that does not
- * exist. The claim names the process too: a child that is forked in the
- * middle of it does not wait for a thread that it does not have. */
+ * forked child. */
 
 typedef struct owned_directory {
     ceni_directory directory;
-    _Atomic uint64_t claimed_by; /* the epoch of the process whose directory it is to be */
-    _Atomic uint64_t ready_for;  /* and of the one whose it is */
+    ceni_owned owned;
 } owned_directory;
 
 static CENI_STATIC owned_directory live, freed;
 
-static ceni_directory *ready(owned_directory *owned)
+static ceni_directory *ready(owned_directory *d)
 {
-    uint64_t epoch = ceni_fork_epoch();
-    while (ceni_load_acquire(&owned->ready_for) != epoch) { /* [D1] */
-        uint64_t claim = ceni_load_relaxed(&owned->claimed_by); /* carries nothing */
-        if (claim == epoch) {
-            ceni_thread_yield();
-        } else if (ceni_cas_relaxed(&owned->claimed_by, &claim, epoch)) { /* carries nothing: decides who */
-            ceni_directory_init(&owned->directory);
-            ceni_store_release(&owned->ready_for, epoch); /* [D2] */
-        }
+    if (ceni_owned_begin(&d->owned)) {
+        ceni_directory_init(&d->directory);
+        ceni_owned_ready(&d->owned);
     }
-    return &owned->directory;
+    return &d->directory;
 }
 
 ceni_directory *ceni_directory_process(void)
@@ -96,7 +89,7 @@ ceni_directory *ceni_directory_freed(void)
 void ceni_directory_join(ceni_directory *directory, ceni_entry *entry)
 {
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
-    entry->number = ++directory->joined;
+    ceni_setting_put(&entry->number, ++directory->joined); /* something of it may be telling news already */
     entry->epoch = ceni_fork_epoch();
     ceni_list_push_back(&directory->entries, &entry->link);
     directory->count++;
@@ -152,27 +145,33 @@ void ceni_directory_leave(ceni_directory *directory, ceni_entry *entry)
 
 /* ---- Walking ------------------------------------------------------------- */
 
-/* Visits v->next with the lock dropped and tells those who wait to leave. */
-static void visit_one_locked(ceni_directory *directory, visit *v, void (*call)(void *, ceni_entry *), void *argument)
+/* Visits v->next with the lock dropped and tells those who wait to leave. False: this is a child that was forked meanwhile,
+ * and has neither the lock nor the directory. */
+static bool visit_one_locked(ceni_directory *directory, visit *v, void (*call)(void *, ceni_entry *), void *argument)
 {
     ceni_entry *entry = v->entry = v->next;
     v->next = entry_after(directory, &entry->link);
     ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
     ceni_rank_expect_none("a visitor of the directory");
+    int held = ceni_cancel_hold();
     call(argument, entry);
+    ceni_cancel_release(held);
+    if (v->epoch != ceni_fork_epoch()) return false;
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
     v->entry = NULL;
-    if (directory->leavers == 0) return;
+    if (directory->leavers == 0) return true;
     ceni_add_relaxed(&directory->turns, 1); /* carries nothing */
     ceni_futex_wake(&directory->turns, UINT32_MAX);
+    return true;
 }
 
 void ceni_directory_each(ceni_directory *directory, void (*visitor)(void *argument, ceni_entry *entry), void *argument)
 {
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
-    visit v = {.next = entry_after(directory, &directory->entries), .thread = ceni_thread_id()};
+    visit v = {.next = entry_after(directory, &directory->entries), .thread = ceni_thread_id(), .epoch = ceni_fork_epoch()};
     ceni_list_push_back(&directory->visits, &v.link);
-    while (v.next) visit_one_locked(directory, &v, visitor, argument);
+    while (v.next)
+        if (!visit_one_locked(directory, &v, visitor, argument)) return;
     ceni_list_remove(&v.link);
     ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
 }

@@ -29,27 +29,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cenote/watch.h>
+
 #include "base/list.h"
 #include "base/spi.h"
 #include "port/mutex.h"
 
 CENI_SPI_BEGIN
 
-/* One number of a thing. */
-typedef struct ceni_reading {
-    const char *name; /* outlives the process' use of it: a string literal */
-    int64_t value;
-} ceni_reading;
+/* What a thing may tell of itself beyond its numbers, as include/cenote/watch.h says; each may be NULL. A table of
+ * the room's, constant. Called while the entry is visited, with no lock held, by several threads at a time. */
+typedef struct ceni_thing_calls {
+    bool (*durations)(const void *object, size_t index, cen_timing *timing, cen_durations *out);
+    void (*sketch)(const void *object, const cen_sketch *sketch, size_t most);
+    const char *const *verbs; /* up to a NULL */
+    cen_status (*tell)(void *object, const char *verb, int64_t value, cen_error *error); /* only verbs of the list */
+    const char *(*system)(const void *object);
+} ceni_thing_calls;
 
 typedef struct ceni_entry {
     /* set by the owner before it joins, and unchanged until it has left */
     const char *kind; /* "queue", "pool" */
     const char *name;
     /* Writes up to `room` readings and returns how many the object has. */
-    size_t (*snapshot)(const void *object, ceni_reading *readings, size_t room);
+    size_t (*snapshot)(const void *object, cen_reading *readings, size_t room);
     const void *object;
+    const ceni_thing_calls *calls; /* NULL: it has nothing but readings */
     /* set by join */
-    uint64_t number; /* no two entries of a process have or had the same */
+    _Atomic uint64_t number; /* no two entries of a process have or had the same; 0 in news that is told before */
     uint64_t epoch;  /* of the process that joined it */
     /* under the directory's lock */
     ceni_list link;

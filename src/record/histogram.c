@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log-linear histogram.
- *
- * Row 0 has one bucket for each of the numbers 0 to 31. Row r, from 1 on, is
- * the numbers from 2^(r+4) up to 2^(r+5), in 32 buckets of 2^(r-1) numbers
- * each: the five bits after the leading one choose the bucket.
- *
- *     value   1 b b b b b x x x ... x        32 * row + bbbbb
- *               +-------+ the bucket in the row
- *
- * A bucket that begins at L is at most L/32 wide, so its middle is wrong by at
- * most 1/64 of any value in it. Rows 0 and 1 have buckets of one number.
+ * A histogram that any thread may write: the buckets of durations.c, each an atomic word.
  *
  * Invariants
  * I1  A record adds one to exactly one bucket. The count is the sum of the
@@ -46,30 +36,9 @@
 
 #include "base/atomic.h"
 
-enum { FINE_BITS = CENI_HISTOGRAM_FINE_BITS, FINE = CENI_HISTOGRAM_FINE, BUCKETS = CENI_HISTOGRAM_BUCKETS };
+enum { BUCKETS = CEN_DURATIONS_BUCKETS };
 
 #define TOP_BIT (UINT64_C(1) << 63)
-
-/* ---- Buckets ------------------------------------------------------------- */
-
-unsigned ceni_histogram_bucket(int64_t value)
-{
-    if (value < FINE) return (unsigned)value;
-    unsigned power = 63u - (unsigned)__builtin_clzll((uint64_t)value);
-    unsigned row = power - FINE_BITS + 1;
-    return row * FINE + ((unsigned)(value >> (power - FINE_BITS)) & (FINE - 1));
-}
-
-int64_t ceni_histogram_lowest(unsigned bucket)
-{
-    unsigned row = bucket / FINE, fine = bucket % FINE;
-    return row == 0 ? (int64_t)fine : (int64_t)(FINE + fine) << (row - 1);
-}
-
-int64_t ceni_histogram_highest(unsigned bucket)
-{
-    return bucket + 1 < BUCKETS ? ceni_histogram_lowest(bucket + 1) - 1 : INT64_MAX;
-}
 
 /* ---- Recording ----------------------------------------------------------- */
 
@@ -95,7 +64,7 @@ static void widen(_Atomic int64_t *limit, int64_t value, bool upwards)
 void ceni_histogram_record(ceni_histogram *histogram, int64_t value)
 {
     if (value < 0) value = 0;
-    ceni_add_relaxed(&histogram->buckets[ceni_histogram_bucket(value)], 1); /* carries nothing */
+    ceni_add_relaxed(&histogram->buckets[cen_durations_bucket(value)], 1); /* carries nothing */
     add_to_sum(histogram, (uint64_t)value);
     widen(&histogram->smallest, value, false);
     widen(&histogram->largest, value, true);
@@ -116,19 +85,19 @@ void ceni_histogram_reset(ceni_histogram *histogram)
 /* Sets the limits of a snapshot that was copied in the middle of a record to
  * what its buckets allow: a first record may be in a bucket and not yet in the
  * limits. */
-static void mend_limits(ceni_snapshot *snapshot)
+static void mend_limits(cen_durations *snapshot)
 {
     unsigned first = 0, last = BUCKETS - 1;
     while (!snapshot->buckets[first]) first++;
     while (!snapshot->buckets[last]) last--;
-    if (snapshot->smallest > ceni_histogram_highest(first)) snapshot->smallest = ceni_histogram_highest(first);
-    if (snapshot->largest < ceni_histogram_lowest(last)) snapshot->largest = ceni_histogram_lowest(last);
+    if (snapshot->smallest > cen_durations_highest(first)) snapshot->smallest = cen_durations_highest(first);
+    if (snapshot->largest < cen_durations_lowest(last)) snapshot->largest = cen_durations_lowest(last);
 }
 
 /* All loads are relaxed: each number stands for itself. */
-void ceni_histogram_snapshot(const ceni_histogram *histogram, ceni_snapshot *out)
+void ceni_histogram_snapshot(const ceni_histogram *histogram, cen_durations *out)
 {
-    ceni_snapshot_init(out);
+    *out = (cen_durations){0};
     for (unsigned i = 0; i < BUCKETS; i++) {
         out->buckets[i] = ceni_load_relaxed(&histogram->buckets[i]);
         out->count += out->buckets[i];
@@ -140,43 +109,4 @@ void ceni_histogram_snapshot(const ceni_histogram *histogram, ceni_snapshot *out
     out->smallest = ceni_load_relaxed(&histogram->smallest);
     out->largest = ceni_load_relaxed(&histogram->largest);
     mend_limits(out);
-}
-
-void ceni_snapshot_init(ceni_snapshot *snapshot)
-{
-    *snapshot = (ceni_snapshot){0};
-}
-
-void ceni_snapshot_merge(ceni_snapshot *snapshot, const ceni_snapshot *other)
-{
-    if (other->count == 0) return;
-    bool first = snapshot->count == 0;
-    if (first || other->smallest < snapshot->smallest) snapshot->smallest = other->smallest;
-    if (first || other->largest > snapshot->largest) snapshot->largest = other->largest;
-    snapshot->sum = snapshot->sum > INT64_MAX - other->sum ? INT64_MAX : snapshot->sum + other->sum;
-    snapshot->count += other->count;
-    for (unsigned i = 0; i < BUCKETS; i++) snapshot->buckets[i] += other->buckets[i];
-}
-
-/* The number, from 1, of the record that is asked for in the sorted order:
- * count * per_million / 1000000, rounded up, in steps that cannot overflow. */
-static uint64_t rank_of(uint64_t count, uint32_t per_million)
-{
-    uint64_t whole = count / 1000000 * per_million;
-    uint64_t rest = (count % 1000000 * per_million + 999999) / 1000000;
-    return whole + rest;
-}
-
-int64_t ceni_snapshot_percentile(const ceni_snapshot *snapshot, uint32_t per_million)
-{
-    if (per_million == 0) return snapshot->smallest;
-    if (per_million >= 1000000) return snapshot->largest;
-    if (snapshot->count == 0) return 0;
-    uint64_t rank = rank_of(snapshot->count, per_million), passed = 0;
-    unsigned bucket = 0;
-    while ((passed += snapshot->buckets[bucket]) < rank) bucket++;
-    int64_t low = ceni_histogram_lowest(bucket), high = ceni_histogram_highest(bucket);
-    int64_t middle = low + (high - low) / 2;
-    if (middle < snapshot->smallest) return snapshot->smallest;
-    return middle > snapshot->largest ? snapshot->largest : middle;
 }

@@ -2,7 +2,7 @@
 /*
  * The event ring.
  *
- *     | header: magic sizes | next  dropped | place 0 | place 1 | ... |
+ *     | header: magic sizes tag | next  dropped | place 0 | place 1 | ... |
  *
  * An event's number n comes from one add to `next`; its place is n modulo the
  * number of places. A place's sequence tells what is in it:
@@ -42,16 +42,36 @@
  * meanwhile. A read goes on past events that were overwritten under its hands,
  * and so makes headway with every step.
  *
+ * Moving. The highest bit of `next` says that the ring was left. It is in the word
+ * that hands out the numbers, so one add tells a writer both its number and which
+ * ring is its event's: all below the number that leave found are in this one, all
+ * others in the next, and none is lost between them. The naive version exchanges a
+ * pointer to the ring: a writer that has loaded the old one may come with any
+ * number at any time after, and nobody knows which to wait for. Whoever moves then
+ * copies what is whole, and notes as lost in the new ring what is not, so that
+ * no reader awaits what its writer will finish in the old one.
+ *
+ * Looks before a sleep. A reader that finds nothing may go to sleep, and a writer
+ * that has written may look whether somebody sleeps (news.c). Each writes and then
+ * looks at what the other writes, so one of the two sees the other only if all of
+ * these are in the one order of seq_cst: [E3], [E7] and [E8] here, the reader's
+ * [E4], [E9] and [E10], and there the sleeper's word.
+ *
  * Linearisation points: a write at [E3], a read at its second look [E6].
  *
  * Order table
  * tag  site      | operation           | order   | pairs with | carries                          | breaks if weakened
  * [E1] claim     | cas sequence to odd | acquire | [E3]       | the words of the place's last writer | two writers' words may end up in either order
- * [E2] put       | store of a word     | release | [E5]       | that the sequence is odd         | a reader believes a mixture of two events
- * [E3] write     | store of sequence   | release | [E1], [E4] | the words                        | a reader or the next writer sees words not yet there
- * [E4] copy      | load of sequence    | acquire | [E3]       | the words                        | a reader copies words older than the sequence
- * [E5] get       | load of a word      | acquire | [E2]       | that the sequence is odd         | as [E2]
+ * [E2] store     | store of a word     | release | [E5]       | that the sequence is odd         | a reader believes a mixture of two events
+ * [E3] put       | store of sequence   | seq_cst | [E1], [E4] | the words; that there is an event | a reader or the next writer sees words not yet there; one sleeps beside the event
+ * [E4] copy      | load of sequence    | seq_cst | [E3]       | the words; that there is an event | a reader copies words older than the sequence; as [E3]
+ * [E5] load      | load of a word      | acquire | [E2]       | that the sequence is odd         | as [E2]
  * [E6] copy      | second load         | relaxed | [E2] by [E5] | nothing further                | (is relaxed)
+ * [E7] number    | add to next         | seq_cst | [E9], [E11] | that there is an event; what was made before leave | one sleeps beside the event; a writer finds no other ring
+ * [E8] note_lost | cas of lost         | seq_cst | [E10]      | that the event will not come     | one sleeps, waiting for it, beside those after it
+ * [E9] begun     | load of next        | seq_cst | [E7], [E11] | that there is an event; what was made before leave | as [E7]
+ * [E10] is_lost  | load of lost        | seq_cst | [E8]       | that the event will not come     | as [E8]
+ * [E11] leave    | or of next          | seq_cst | [E7], [E9] | the other ring                   | a writer or a reader finds no other ring
  * All else is relaxed and carries nothing.
  */
 #include "record/ring.h"
@@ -61,21 +81,38 @@
 #include "base/alloc.h"
 #include "base/atomic.h"
 #include "base/plant.h"
+#include "port/port.h"
 
-#define MAGIC UINT64_C(0x474E4952454E4543) /* "CENERING" where the low byte comes first */
+#define LEFT (UINT64_C(1) << 63) /* of `next` */
 
-enum { VERSION = 1, TEXT_WORDS = CENI_EVENT_TEXT / 8 };
+/* The sizes of the texts, in words: what, kind, name, text. */
+#define WORDS_OF(field) (sizeof(((ceni_event *)0)->field) / 8)
+
+enum {
+    VERSION = 2,
+    WHAT_WORDS = WORDS_OF(what),
+    KIND_WORDS = WORDS_OF(kind),
+    NAME_WORDS = WORDS_OF(name),
+    TEXT_WORDS = WORDS_OF(text),
+};
+
+/* How often one who copies looks again at an event that is being written. */
+#ifdef CENI_WATCHED
+enum { PATIENCE = 1 };
+#else
+enum { PATIENCE = 200 };
+#endif
 
 /* Fixed by the version: a dump is read by these offsets. */
 typedef struct place {
     _Atomic uint64_t sequence;
     _Atomic uint64_t lost; /* one more than the highest number of an event dropped here */
-    _Atomic uint64_t time;
-    _Atomic uint64_t kind; /* and from bit 32 up the length of the text */
-    _Atomic uint64_t first, second;
-    _Atomic uint64_t text[TEXT_WORDS];
+    _Atomic uint64_t time, thing, value;
+    _Atomic uint64_t shape; /* from the lowest byte: the level; the lengths of what, kind and name; and in two of text */
+    _Atomic uint64_t what[WHAT_WORDS], kind[KIND_WORDS], name[NAME_WORDS], text[TEXT_WORDS];
 } place;
-_Static_assert(sizeof(place) == 128, "a place is a whole number of lines");
+_Static_assert(sizeof(place) == CENI_RING_PLACE && CENI_RING_PLACE % 64 == 0, "a place is a whole number of lines");
+_Static_assert(sizeof(((ceni_event *)0)->name) <= 256, "a length is a byte");
 
 struct ceni_ring {
     /* fixed by init */
@@ -84,13 +121,15 @@ struct ceni_ring {
     uint32_t header_size; /* from the magic to the first place */
     uint32_t place_size;
     uint32_t places; /* a power of two */
-    uint32_t text_size;
+    uint32_t stream;
     uint32_t reserved;
+    uint64_t process;
     /* any thread, atomically; away from what all only read */
-    _Alignas(CENI_LINE) _Atomic uint64_t next;
+    _Alignas(CENI_LINE) _Atomic uint64_t next; /* and whether the ring was left */
     _Atomic uint64_t dropped;
     _Alignas(CENI_LINE) place at[];
 };
+_Static_assert(offsetof(struct ceni_ring, at) == CENI_RING_HEADER, "what is before the places");
 
 /* ---- Making one ---------------------------------------------------------- */
 
@@ -103,20 +142,26 @@ static uint32_t rounded(uint32_t places)
 
 size_t ceni_ring_size(uint32_t places)
 {
-    return offsetof(ceni_ring, at) + rounded(places) * sizeof(place);
+    return CENI_RING_BYTES(rounded(places));
+}
+
+ceni_ring *ceni_ring_init_zeroed(void *memory, uint32_t places, ceni_ring_tag tag)
+{
+    ceni_ring *ring = memory;
+    ring->version = VERSION;
+    ring->header_size = CENI_RING_HEADER;
+    ring->place_size = CENI_RING_PLACE;
+    ring->places = rounded(places);
+    ring->stream = tag.stream;
+    ring->process = tag.process;
+    ring->magic = CENI_RING_MAGIC; /* last: memory with a magic word has the rest */
+    return ring;
 }
 
 ceni_ring *ceni_ring_init(void *memory, uint32_t places)
 {
     memset(memory, 0, ceni_ring_size(places));
-    ceni_ring *ring = memory;
-    ring->version = VERSION;
-    ring->header_size = offsetof(ceni_ring, at);
-    ring->place_size = sizeof(place);
-    ring->places = rounded(places);
-    ring->text_size = CENI_EVENT_TEXT;
-    ring->magic = MAGIC; /* last: memory with a magic word has the rest */
-    return ring;
+    return ceni_ring_init_zeroed(memory, places, (ceni_ring_tag){0});
 }
 
 ceni_ring *ceni_ring_new(uint32_t places, const cen_allocator *allocator)
@@ -130,21 +175,27 @@ void ceni_ring_free(ceni_ring *ring, const cen_allocator *allocator)
     if (ring) ceni_free(allocator, ring, ceni_ring_size(ring->places), CENI_LINE);
 }
 
-const ceni_ring *ceni_ring_find(const void *memory, size_t size)
+void ceni_ring_wipe(void *memory, uint32_t places)
 {
-    if ((uintptr_t)memory % CENI_LINE != 0 || size < sizeof(ceni_ring)) return NULL;
-    const ceni_ring *ring = memory;
-    if (ring->magic != MAGIC || ring->version != VERSION) return NULL;
-    if (ring->header_size != offsetof(ceni_ring, at) || ring->place_size != sizeof(place)) return NULL;
-    if (ring->text_size != CENI_EVENT_TEXT || ring->places != rounded(ring->places)) return NULL;
-    return size >= ceni_ring_size(ring->places) ? ring : NULL;
+    uint64_t used = ceni_ring_begun(memory);
+    if (used > rounded(places)) used = rounded(places);
+    memset(memory, 0, CENI_RING_BYTES(used));
 }
 
 /* ---- Writing ------------------------------------------------------------- */
 
-static void put(_Atomic uint64_t *word, uint64_t value)
+static void store(_Atomic uint64_t *word, uint64_t value)
 {
     ceni_store_release(word, value); /* [E2] */
+}
+
+static void store_text(_Atomic uint64_t *words, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, text + at, length - at < 8 ? length - at : 8);
+        store(&words[at / 8], word);
+    }
 }
 
 /* Makes the place this event's, if it belongs to nobody and to nothing newer. */
@@ -157,14 +208,16 @@ static bool claim(place *p, uint64_t number)
 
 static void fill(place *p, const ceni_event *event)
 {
-    uint64_t text[TEXT_WORDS] = {0};
-    size_t length = strnlen(event->text, CENI_EVENT_TEXT - 1);
-    memcpy(text, event->text, length);
-    put(&p->time, (uint64_t)event->time);
-    put(&p->kind, event->kind | (uint64_t)length << 32);
-    put(&p->first, event->first);
-    put(&p->second, event->second);
-    for (size_t i = 0; i * 8 < length; i++) put(&p->text[i], text[i]);
+    size_t what = strnlen(event->what, sizeof event->what - 1), kind = strnlen(event->kind, sizeof event->kind - 1);
+    size_t name = strnlen(event->name, sizeof event->name - 1), text = strnlen(event->text, sizeof event->text - 1);
+    store(&p->time, (uint64_t)event->time_ns);
+    store(&p->thing, event->thing);
+    store(&p->value, (uint64_t)event->value);
+    store(&p->shape, (uint8_t)event->level | what << 8 | kind << 16 | name << 24 | text << 32);
+    store_text(p->what, event->what, what);
+    store_text(p->kind, event->kind, kind);
+    store_text(p->name, event->name, name);
+    store_text(p->text, event->text, text);
 }
 
 /* Tells readers not to expect the event. `lost` only grows, or a reader would
@@ -172,27 +225,45 @@ static void fill(place *p, const ceni_event *event)
 static void note_lost(place *p, uint64_t number)
 {
     uint64_t seen = ceni_load_relaxed(&p->lost); /* carries nothing */
-    while (seen <= number && !ceni_cas_relaxed(&p->lost, &seen, number + 1)) /* carries nothing */
+    while (seen <= number && !ceni_cas_seq_cst(&p->lost, &seen, number + 1)) /* [E8] */
         continue;
 }
 
-bool ceni_ring_write(ceni_ring *ring, const ceni_event *event)
+static place *place_of(ceni_ring *ring, uint64_t number)
 {
-    uint64_t number = ceni_add_relaxed(&ring->next, 1); /* carries nothing */
-    place *p = &ring->at[number & (ring->places - 1)];
+    return &ring->at[number & (ring->places - 1)];
+}
+
+uint64_t ceni_ring_number(ceni_ring *ring, bool *left)
+{
+    uint64_t next = ceni_add_seq_cst(&ring->next, 1); /* [E7] */
+    *left = next & LEFT;
+    return next & ~LEFT;
+}
+
+bool ceni_ring_put(ceni_ring *ring, uint64_t number, const ceni_event *event)
+{
+    place *p = place_of(ring, number);
     if (!claim(p, number)) {
         ceni_add_relaxed(&ring->dropped, 1); /* carries nothing */
         note_lost(p, number);
         return false;
     }
     fill(p, event);
-    ceni_store_release(&p->sequence, 2 * number + 2); /* [E3] */
+    ceni_store_seq_cst(&p->sequence, 2 * number + 2); /* [E3] */
     return true;
+}
+
+bool ceni_ring_write(ceni_ring *ring, const ceni_event *event)
+{
+    bool left;
+    uint64_t number = ceni_ring_number(ring, &left);
+    return ceni_ring_put(ring, number, event);
 }
 
 uint64_t ceni_ring_begun(const ceni_ring *ring)
 {
-    return ceni_load_relaxed(&ring->next); /* carries nothing */
+    return ceni_load_seq_cst(&ring->next) & ~LEFT; /* [E9] */
 }
 
 uint64_t ceni_ring_dropped(const ceni_ring *ring)
@@ -204,34 +275,49 @@ uint64_t ceni_ring_dropped(const ceni_ring *ring)
 
 typedef enum found { WHOLE, UNFINISHED, GONE } found;
 
-static uint64_t get(const _Atomic uint64_t *word)
+static uint64_t load(const _Atomic uint64_t *word)
 {
     return ceni_load_acquire(word); /* [E5] */
+}
+
+/* `out` is all zero; a length that is too large is of a damaged dump. */
+static void load_text(const _Atomic uint64_t *words, uint64_t length, char *out, size_t size)
+{
+    if (length >= size) length = size - 1;
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t word = load(&words[at / 8]);
+        memcpy(out + at, &word, length - at < 8 ? length - at : 8);
+    }
 }
 
 /* Copies event `number` out of its place, if that is what the place holds from
  * the first look to the second. */
 static found copy(const place *p, uint64_t number, ceni_event *out)
 {
-    uint64_t before = ceni_load_acquire(&p->sequence); /* [E4] */
+    uint64_t before = ceni_load_seq_cst(&p->sequence); /* [E4] */
     if (before != 2 * number + 2) return before < 2 * number + 2 ? UNFINISHED : GONE;
-    ceni_event event = {.time = (int64_t)get(&p->time), .first = get(&p->first), .second = get(&p->second)};
-    uint64_t kind = get(&p->kind), text[TEXT_WORDS] = {0};
-    size_t length = kind >> 32;
-    if (length >= CENI_EVENT_TEXT) length = CENI_EVENT_TEXT - 1; /* only in a damaged dump */
-    for (size_t i = 0; i * 8 < length; i++) text[i] = get(&p->text[i]);
+    ceni_event event = {.number = number, .time_ns = (int64_t)load(&p->time), .thing = load(&p->thing),
+                        .value = (int64_t)load(&p->value)};
+    uint64_t shape = load(&p->shape);
+    event.level = (cen_level)(shape & 0xFF);
+    load_text(p->what, shape >> 8 & 0xFF, event.what, sizeof event.what);
+    load_text(p->kind, shape >> 16 & 0xFF, event.kind, sizeof event.kind);
+    load_text(p->name, shape >> 24 & 0xFF, event.name, sizeof event.name);
+    load_text(p->text, shape >> 32 & 0xFFFF, event.text, sizeof event.text);
     /* A writer one of whose words was copied has by now shown its claim. */
     if (!ceni_planted(reader_looks_once) && ceni_load_relaxed(&p->sequence) != before) return GONE; /* [E6] */
-    event.kind = (uint32_t)kind;
-    memcpy(event.text, text, length);
     *out = event;
     return WHOLE;
 }
 
-/* Moves the cursor past what is overwritten by now; false at the end. */
-static bool catch_up(const ceni_ring *ring, ceni_cursor *cursor)
+static bool is_lost(const place *p, uint64_t number)
 {
-    uint64_t begun = ceni_ring_begun(ring);
+    return ceni_load_seq_cst(&p->lost) > number; /* [E10] */
+}
+
+/* Moves the cursor past what is overwritten by now; false at the end. */
+static bool catch_up(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor)
+{
     if (cursor->next >= begun) return false;
     if (begun - cursor->next > ring->places) {
         cursor->missed += begun - ring->places - cursor->next;
@@ -246,25 +332,101 @@ static void pass(ceni_cursor *cursor)
     cursor->missed++;
 }
 
-cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, ceni_event *out)
+cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor, ceni_event *out)
 {
-    while (catch_up(ring, cursor)) {
+    while (catch_up(ring, begun, cursor)) {
         const place *p = &ring->at[cursor->next & (ring->places - 1)];
         found what = copy(p, cursor->next, out);
         if (what == WHOLE) {
             cursor->next++;
             return CEN_OK;
         }
-        bool lost = ceni_load_relaxed(&p->lost) > cursor->next; /* carries nothing */
-        if (what == UNFINISHED && !lost) return CEN_EMPTY;
+        if (what == UNFINISHED && !is_lost(p, cursor->next)) return CEN_EMPTY;
         pass(cursor);
     }
     return CEN_EMPTY;
 }
 
+cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, ceni_event *out)
+{
+    return ceni_ring_read_up_to(ring, ceni_ring_begun(ring), cursor, out);
+}
+
 bool ceni_ring_skip(const ceni_ring *ring, ceni_cursor *cursor)
 {
-    if (!catch_up(ring, cursor)) return false;
+    if (!catch_up(ring, ceni_ring_begun(ring), cursor)) return false;
     pass(cursor);
     return true;
+}
+
+/* ---- Moving --------------------------------------------------------------- */
+
+uint64_t ceni_ring_leave(ceni_ring *ring)
+{
+    return ceni_or_seq_cst(&ring->next, LEFT); /* [E11] */
+}
+
+bool ceni_ring_is_left(const ceni_ring *ring)
+{
+    return ceni_load_seq_cst(&ring->next) & LEFT; /* [E9] */
+}
+
+/* A writer that is in the middle of an event will be through in no time, unless it is just not running. */
+static found copy_patiently(const place *p, uint64_t number, ceni_event *out)
+{
+    found what = copy(p, number, out);
+    for (int looks = 0; what == UNFINISHED && looks < PATIENCE && !is_lost(p, number); looks++) {
+        ceni_thread_yield();
+        what = copy(p, number, out);
+    }
+    return what;
+}
+
+void ceni_ring_copy(const ceni_ring *from, uint64_t before, ceni_ring *to)
+{
+    uint64_t first = before > from->places ? before - from->places : 0;
+    for (uint64_t number = first; number < before; number++) {
+        ceni_event event;
+        if (copy_patiently(&from->at[number & (from->places - 1)], number, &event) == WHOLE) ceni_ring_put(to, number, &event);
+        else if (!ceni_planted(news_awaits_what_stayed)) note_lost(place_of(to, number), number);
+    }
+}
+
+/* ---- Dumps ---------------------------------------------------------------- */
+
+size_t ceni_ring_told_size(const void *bytes, size_t size)
+{
+    ceni_ring ring;
+    if (size < sizeof ring) return 0;
+    memcpy(&ring, bytes, sizeof ring);
+    if (ring.magic != CENI_RING_MAGIC || ring.version != VERSION) return 0;
+    if (ring.header_size != CENI_RING_HEADER || ring.place_size != CENI_RING_PLACE) return 0;
+    return ring.places == rounded(ring.places) ? CENI_RING_BYTES(ring.places) : 0;
+}
+
+const ceni_ring *ceni_ring_find(const void *memory, size_t size)
+{
+    size_t told = ceni_ring_told_size(memory, size);
+    return told && told <= size && (uintptr_t)memory % CENI_LINE == 0 ? memory : NULL;
+}
+
+uint32_t ceni_ring_places(const ceni_ring *ring)
+{
+    return ring->places;
+}
+
+ceni_ring_tag ceni_ring_tag_of(const ceni_ring *ring)
+{
+    return (ceni_ring_tag){.process = ring->process, .stream = ring->stream};
+}
+
+bool ceni_ring_look(const ceni_ring *ring, uint32_t at, ceni_event *out)
+{
+    const place *p = &ring->at[at];
+    uint64_t sequence = ceni_load_relaxed(&p->sequence); /* carries nothing: copy looks again */
+    if (sequence == 0 || sequence % 2 != 0) return false;
+    uint64_t number = sequence / 2 - 1;
+    bool belongs = (number & (ring->places - 1)) == at || ceni_planted(news_of_file_believes_all);
+    if (!belongs || copy(p, number, out) != WHOLE) return false;
+    return out->level >= CEN_LEVEL_TRACE && out->level <= CEN_LEVEL_ERROR;
 }

@@ -8,16 +8,20 @@
  * away and disturb nobody.
  *
  *     ceni_ring *ring = ceni_ring_new(1024, NULL);
- *     ceni_event e = {.time = now, .kind = OPENED, .first = slot};
+ *     ceni_event e = {.time_ns = now, .level = CEN_LEVEL_NOTICE, .what = "paused"};
  *     ceni_ring_write(ring, &e);
  *
  *     ceni_cursor at = {0};
  *     while (ceni_ring_read(ring, &at, &e) == CEN_OK) show(&e);
  *
  * The ring is one piece of memory without pointers, which begins with a magic
- * word, a version and all sizes. A debugger, a core file or a mapped file is
- * thus enough to read the events of a process that is gone: ceni_ring_find
- * recognises such memory.
+ * word, a version and all sizes, and an event in it has all of its texts with
+ * it. A debugger, a core file or a mapped file is thus enough to read the events
+ * of a process that is gone: ceni_ring_find recognises such memory.
+ *
+ * It can move, once, while others write: from one moment on its events go to
+ * another ring, and not one is in neither. News do so when they are kept in a
+ * file (news.c).
  *
  * Threads: write and read from any thread at any time; a cursor belongs to one
  * reader.
@@ -30,16 +34,11 @@
 #include <stdint.h>
 
 #include <cenote/allocator.h>
+#include <cenote/news.h>
 #include <cenote/status.h>
 
-enum { CENI_EVENT_TEXT = 80 };
-
-typedef struct ceni_event {
-    int64_t time;  /* the writer's clock */
-    uint32_t kind; /* the writers' numbering */
-    uint64_t first, second;
-    char text[CENI_EVENT_TEXT]; /* ends with a zero; what is longer is cut */
-} ceni_event;
+/* An event's number is written by who reads it. */
+typedef cen_news ceni_event;
 
 typedef struct ceni_ring ceni_ring;
 
@@ -51,21 +50,38 @@ typedef struct ceni_cursor {
 
 /* ---- Making one ---------------------------------------------------------- */
 
+/* What the memory of a ring begins with: "CENERING" where the low byte comes first. */
+#define CENI_RING_MAGIC UINT64_C(0x474E4952454E4543)
+
+/* Fixed by the version. */
+enum { CENI_RING_HEADER = 256, CENI_RING_PLACE = 448 };
+
+/* What a ring of `places`, a power of two, needs, as a constant. */
+#define CENI_RING_BYTES(places) (CENI_RING_HEADER + (size_t)(places) * CENI_RING_PLACE)
+
 /* The bytes that a ring with room for `places` events needs; rounded up to a power of two, at least 2. */
 size_t ceni_ring_size(uint32_t places);
+
+/* Whose it is, for one who finds several rings in a dump. */
+typedef struct ceni_ring_tag {
+    uint64_t process; /* the same in all rings of one process, and hardly in others */
+    uint32_t stream;  /* which of them it is */
+} ceni_ring_tag;
 
 /* Makes a ring in the caller's memory of ceni_ring_size(places) bytes, aligned
  * to CENI_LINE: in a mapped file, say. It needs no end. */
 ceni_ring *ceni_ring_init(void *memory, uint32_t places);
 
+/* The same where all is zero, and touches no place. */
+ceni_ring *ceni_ring_init_zeroed(void *memory, uint32_t places, ceni_ring_tag tag);
+
 /* The same in memory of its own; NULL when there is none. */
 ceni_ring *ceni_ring_new(uint32_t places, const cen_allocator *allocator);
 void ceni_ring_free(ceni_ring *ring, const cen_allocator *allocator);
 
-/* The ring that `size` bytes of memory hold, aligned to CENI_LINE: the live one or
- * a copy of its bytes. NULL if they are not a whole ring of this version. Such a
- * ring may be read; writing it is only for the live one. */
-const ceni_ring *ceni_ring_find(const void *memory, size_t size);
+/* Makes what a ring of so many places left in its memory all zero, and touches no place that it had not used.
+ * While nobody else uses it. */
+void ceni_ring_wipe(void *memory, uint32_t places);
 
 /* ---- Writing ------------------------------------------------------------- */
 
@@ -74,9 +90,25 @@ const ceni_ring *ceni_ring_find(const void *memory, size_t size);
  * has the place. Drops are counted. */
 bool ceni_ring_write(ceni_ring *ring, const ceni_event *event);
 
+/* The same in two steps: a number for an event, and the event into its place. *left: the ring has been left before, and the
+ * event belongs into the ring that it went to. */
+uint64_t ceni_ring_number(ceni_ring *ring, bool *left);
+bool ceni_ring_put(ceni_ring *ring, uint64_t number, const ceni_event *event);
+
 /* Events that writers have begun, and of these the dropped ones. */
 uint64_t ceni_ring_begun(const ceni_ring *ring);
 uint64_t ceni_ring_dropped(const ceni_ring *ring);
+
+/* ---- Moving --------------------------------------------------------------- */
+
+/* Leaves the ring: numbers go on from it, but each that is handed out from now on is said to be left. Once. Returns how many were
+ * handed out before. */
+uint64_t ceni_ring_leave(ceni_ring *ring);
+bool ceni_ring_is_left(const ceni_ring *ring);
+
+/* Copies what was written before into the other ring, of as many places. An event whose writer does not come to its end
+ * soon is counted as dropped there. When it returns no number below `before` is awaited in the other. */
+void ceni_ring_copy(const ceni_ring *from, uint64_t before, ceni_ring *to);
 
 /* ---- Reading ------------------------------------------------------------- */
 
@@ -86,8 +118,27 @@ uint64_t ceni_ring_dropped(const ceni_ring *ring);
  * again later, or, if its writer is dead, skip. */
 cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, ceni_event *out);
 
+/* The same of a ring whose numbers come from elsewhere: so many were handed out. */
+cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor, ceni_event *out);
+
 /* Passes over one event that is still being written, counting it as missed.
  * False if there is no further event at all: the end of a dump. */
 bool ceni_ring_skip(const ceni_ring *ring, ceni_cursor *cursor);
+
+/* ---- Dumps ---------------------------------------------------------------- */
+
+/* The ring that `size` bytes of memory hold, aligned to CENI_LINE: the live one or
+ * a copy of its bytes. NULL if they are not a whole ring of this version. Such a
+ * ring may be read; writing it is only for the live one. */
+const ceni_ring *ceni_ring_find(const void *memory, size_t size);
+
+/* How many bytes the ring has that begins with these, at least CENI_RING_HEADER of them at any address; 0 if none does. */
+size_t ceni_ring_told_size(const void *bytes, size_t size);
+
+uint32_t ceni_ring_places(const ceni_ring *ring);
+ceni_ring_tag ceni_ring_tag_of(const ceni_ring *ring);
+
+/* Copies out what is in a place, whatever its number. False: nothing whole is. The rest of the ring may be damaged. */
+bool ceni_ring_look(const ceni_ring *ring, uint32_t place, ceni_event *out);
 
 #endif

@@ -1,6 +1,7 @@
 list(APPEND cenote_sources
   src/record/counter.c
   src/record/directory.c
+  src/record/durations.c
   src/record/histogram.c
-  src/record/ring.c
-  src/record/spread.c)
+  src/record/news.c
+  src/record/ring.c)

@@ -20,6 +20,12 @@ int64_t ceni_clock_now(void)
     return the_world.clock;
 }
 
+/* Moves with the other clock. Nobody's next step depends on it: no point. */
+int64_t ceni_clock_wall(void)
+{
+    return INT64_C(1700000000000000000) + (the_world.running ? the_world.clock : 0);
+}
+
 static ceni_woken park(const volatile void *address, int64_t moment)
 {
     world_thread *self = the_world.current;
@@ -213,6 +219,18 @@ unsigned ceni_backtrace(void **frames, unsigned most, const void *from)
     return count;
 }
 
+void ceni_symbol(const void *address, char text[CENI_SYMBOL_ROOM])
+{
+    uint64_t at = (uint64_t)(uintptr_t)address;
+    snprintf(text, CENI_SYMBOL_ROOM, "call_%llu+0x0 (thread %llu)", (unsigned long long)(at & 0xff), (unsigned long long)(at >> 8));
+}
+
+bool ceni_thread_name(uint64_t id, char name[CENI_THREAD_NAME_ROOM])
+{
+    snprintf(name, CENI_THREAD_NAME_ROOM, "fiber %llu", (unsigned long long)id);
+    return true;
+}
+
 cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void))
 {
     if (ceni_fault(CENI_FAULT_KEY) || the_world.no_hooks) return CEN_SYSTEM;
@@ -261,4 +279,52 @@ void ceni_bell_silence(const ceni_bell *bell)
     (void)bell;
     world_point();
     memory_step('G');
+}
+
+/* ---- Files: a world has none ------------------------------------------------------------ */
+
+static cen_status no_files(int *code)
+{
+    if (code) *code = ENOSYS;
+    return CEN_SYSTEM;
+}
+
+cen_status ceni_shared_file_make(ceni_shared_file *file, const char *path, size_t size, int *code)
+{
+    (void)file, (void)path, (void)size;
+    return no_files(code);
+}
+
+cen_status ceni_shared_file_name(ceni_shared_file *file, const char *path, const char *old, int *code)
+{
+    (void)file, (void)path, (void)old;
+    return no_files(code);
+}
+
+void ceni_shared_file_discard(ceni_shared_file *file)
+{
+    (void)file;
+}
+
+bool ceni_file_is_special(const char *path)
+{
+    (void)path;
+    return false;
+}
+
+cen_status ceni_file_open(int *file, const char *path, int *code)
+{
+    (void)file, (void)path;
+    return no_files(code);
+}
+
+cen_status ceni_file_read(int file, uint64_t at, void *bytes, size_t size, size_t *read, int *code)
+{
+    (void)file, (void)at, (void)bytes, (void)size, (void)read;
+    return no_files(code);
+}
+
+void ceni_file_close(int file)
+{
+    (void)file;
 }

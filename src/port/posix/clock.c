@@ -13,6 +13,13 @@ int64_t ceni_clock_now(void)
     return moment > 0 ? moment : 1; /* 0 and below have other meanings in a deadline */
 }
 
+int64_t ceni_clock_wall(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * CENI_NS_PER_S + now.tv_nsec;
+}
+
 void ceni_sleep_until(int64_t moment)
 {
     struct timespec until = ceni_moment_timespec(moment);

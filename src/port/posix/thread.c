@@ -229,6 +229,7 @@ uint64_t ceni_thread_id(void)
     if (ceni_own.id) return ceni_own.id;
     uint64_t id = ceni_add_relaxed(&last_id, 1) + 1; /* a number only; carries nothing */
     ceni_own.id = id & ((UINT64_C(1) << CENI_THREAD_ID_BITS) - 1);
+    ceni_thread_remember(ceni_own.id);
     return ceni_own.id;
 }
 

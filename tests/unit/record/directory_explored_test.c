@@ -7,7 +7,7 @@
 
 static ceni_directory directory;
 
-static size_t no_readings(const void *object, ceni_reading *readings, size_t room)
+static size_t no_readings(const void *object, cen_reading *readings, size_t room)
 {
     (void)readings;
     (void)room;

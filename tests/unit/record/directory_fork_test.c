@@ -6,7 +6,7 @@
 #include "record/directory.h"
 #include "support/test.h"
 
-static size_t no_readings(const void *object, ceni_reading *readings, size_t room)
+static size_t no_readings(const void *object, cen_reading *readings, size_t room)
 {
     (void)object;
     (void)readings;
@@ -59,4 +59,50 @@ TEST(a_child_forked_while_the_directory_was_locked_does_not_hang)
     ceni_directory_join(ceni_directory_process(), &entry);
     fork_and_expect_success(&entry, true);
     ceni_directory_leave(ceni_directory_process(), &entry);
+}
+
+/* ---- Forked by a visitor ----------------------------------------------------- */
+
+typedef struct forking_walk {
+    unsigned visits;
+    pid_t child; /* 0 in the child */
+} forking_walk;
+
+static void fork_at_the_first(void *argument, ceni_entry *entry)
+{
+    forking_walk *walk = argument;
+    (void)entry;
+    if (walk->visits++ > 0) return;
+    walk->child = fork();
+    if (walk->child == 0) alarm(10);
+}
+
+static void count_visit(void *argument, ceni_entry *entry)
+{
+    (void)entry;
+    ++*(unsigned *)argument;
+}
+
+TEST(a_child_that_a_visitor_forks_ends_its_walk_and_has_a_directory_of_its_own)
+{
+    ceni_entry one = {.kind = "queue", .name = "one", .snapshot = no_readings};
+    ceni_entry two = {.kind = "queue", .name = "two", .snapshot = no_readings};
+    ceni_directory *directory = ceni_directory_process();
+    ceni_directory_join(directory, &one);
+    ceni_directory_join(directory, &two);
+    forking_walk walk = {.visits = 0};
+    ceni_directory_each(directory, fork_at_the_first, &walk);
+    if (walk.child == 0) {
+        unsigned visits = 0;
+        expect_equal(walk.visits, 1); /* the other is the parent's */
+        ceni_directory_each(ceni_directory_process(), count_visit, &visits);
+        expect_equal(visits, 0);
+        child(&one);
+    }
+    int status;
+    expect(waitpid(walk.child, &status, 0) == walk.child);
+    expect_equal(status, 0);
+    expect_equal(walk.visits, 2);
+    ceni_directory_leave(directory, &one);
+    ceni_directory_leave(directory, &two);
 }

@@ -10,9 +10,9 @@ static ceni_directory directory;
 enum { ENTRIES = 5 };
 static ceni_entry entries[ENTRIES];
 
-static size_t read_object(const void *object, ceni_reading *readings, size_t room)
+static size_t read_object(const void *object, cen_reading *readings, size_t room)
 {
-    if (room > 0) readings[0] = (ceni_reading){"length", *(const int *)object};
+    if (room > 0) readings[0] = (cen_reading){"length", *(const int *)object, CEN_GAUGE};
     return 1;
 }
 
@@ -23,7 +23,7 @@ static void begin(void)
     static const char *const names[ENTRIES] = {"a", "b", "c", "d", "e"};
     ceni_directory_init(&directory);
     for (int i = 0; i < ENTRIES; i++) {
-        entries[i] = (ceni_entry){"queue", names[i], read_object, &lengths[i], 0, 0, {NULL, NULL}};
+        entries[i] = (ceni_entry){"queue", names[i], read_object, &lengths[i], NULL, 0, 0, {NULL, NULL}};
         ceni_directory_join(&directory, &entries[i]);
     }
 }
@@ -61,7 +61,7 @@ TEST(a_walk_visits_every_entry_once_oldest_first)
 static void read_entry(void *argument, ceni_entry *entry)
 {
     int64_t *sum = argument;
-    ceni_reading reading;
+    cen_reading reading;
     expect_equal(entry->snapshot(entry->object, &reading, 1), 1);
     expect_text(reading.name, "length");
     expect_text(entry->kind, "queue");
@@ -193,7 +193,7 @@ static void come_and_go(void *argument)
     (void)argument;
     for (int i = 0; i < ROUNDS; i++) {
         int length = 1;
-        ceni_entry entry = {"queue", "x", read_object, &length, 0, 0, {NULL, NULL}};
+        ceni_entry entry = {"queue", "x", read_object, &length, NULL, 0, 0, {NULL, NULL}};
         ceni_directory_join(&directory, &entry);
         ceni_thread_yield(); /* lets a walk find it */
         ceni_directory_leave(&directory, &entry);
@@ -231,7 +231,7 @@ TEST(the_process_has_one_directory)
 {
     ceni_directory *process = ceni_directory_process();
     expect(process == ceni_directory_process());
-    ceni_entry entry = {"queue", "q", read_object, &lengths[0], 0, 0, {NULL, NULL}};
+    ceni_entry entry = {"queue", "q", read_object, &lengths[0], NULL, 0, 0, {NULL, NULL}};
     ceni_directory_join(process, &entry);
     expect_equal(ceni_directory_count(ceni_directory_process()), 1);
     ceni_directory_leave(process, &entry);

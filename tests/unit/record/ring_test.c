@@ -6,9 +6,9 @@
 #include "port/port.h"
 #include "support/test.h"
 
-/* The layout of version 1, written down once more: what a tool that reads a
+/* The layout of version 2, written down once more: what a tool that reads a
  * dump relies on. */
-enum { HEADER_BYTES = 256, PLACE_BYTES = 128 };
+enum { HEADER_BYTES = 256, PLACE_BYTES = 448 };
 
 static ceni_ring *ring;
 
@@ -21,17 +21,23 @@ static void begin(uint32_t places)
 /* An event all of whose parts follow from one number. */
 static ceni_event event_of(uint64_t n)
 {
-    ceni_event event = {.time = (int64_t)n, .kind = (uint32_t)n, .first = n * 3, .second = ~n};
-    snprintf(event.text, sizeof event.text, "%0*" PRIu64, (int)(n % 70) + 1, n);
+    ceni_event event = {.time_ns = (int64_t)n, .level = (cen_level)(n % 5 + 1), .thing = n * 3, .value = (int64_t)~n};
+    snprintf(event.what, sizeof event.what, "%0*" PRIu64, (int)(n % 22) + 1, n);
+    snprintf(event.kind, sizeof event.kind, "%0*" PRIu64, (int)(n % 13) + 1, n);
+    snprintf(event.name, sizeof event.name, "%0*" PRIu64, (int)(n % 30) + 1, n);
+    snprintf(event.text, sizeof event.text, "%0*" PRIu64, (int)(n % 320) + 1, n);
     return event;
 }
 
 static void expect_whole(const ceni_event *event)
 {
-    ceni_event right = event_of((uint64_t)event->time);
-    expect_equal(event->kind, right.kind);
-    expect_equal(event->first, right.first);
-    expect_equal(event->second, right.second);
+    ceni_event right = event_of((uint64_t)event->time_ns);
+    expect_equal(event->level, right.level);
+    expect_equal(event->thing, right.thing);
+    expect_equal(event->value, right.value);
+    expect_text(event->what, right.what);
+    expect_text(event->kind, right.kind);
+    expect_text(event->name, right.name);
     expect_text(event->text, right.text);
 }
 
@@ -49,11 +55,11 @@ TEST(events_are_read_as_they_were_written_and_in_order)
     ceni_event event;
     for (int64_t n = 0; n < 8; n++) {
         expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
-        expect_equal(event.time, n);
+        expect_equal(event.time_ns, n);
         expect_whole(&event);
     }
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_EMPTY);
-    expect_equal(event.time, 7); /* written only on OK */
+    expect_equal(event.time_ns, 7); /* written only on OK */
     expect_equal(cursor.missed, 0);
     ceni_ring_free(ring, NULL);
 }
@@ -66,7 +72,7 @@ TEST(the_newest_overwrite_the_oldest_and_the_reader_learns_how_many_it_missed)
     for (uint64_t n = 0; n < 11; n++) write_number(n);
     for (int64_t n = 7; n < 11; n++) {
         expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
-        expect_equal(event.time, n);
+        expect_equal(event.time_ns, n);
         expect_whole(&event);
     }
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_EMPTY);
@@ -79,20 +85,32 @@ TEST(the_newest_overwrite_the_oldest_and_the_reader_learns_how_many_it_missed)
 TEST(a_longer_text_is_cut_and_a_shorter_one_shows_nothing_of_its_forerunner)
 {
     begin(2);
-    ceni_event longest = {.kind = 1}, shortest = {.kind = 2, .text = "ab"}, none = {.kind = 3}, read;
+    ceni_event longest = {.thing = 1}, none = {.thing = 3}, read;
+    ceni_event shortest = {.thing = 2, .what = "w", .kind = "k", .name = "n", .text = "ab"};
+    memset(longest.what, 'x', sizeof longest.what);
+    memset(longest.kind, 'x', sizeof longest.kind);
+    memset(longest.name, 'x', sizeof longest.name);
     memset(longest.text, 'x', sizeof longest.text);
     ceni_cursor cursor = {0};
     ceni_ring_write(ring, &longest);
     ceni_ring_write(ring, &longest);
     expect_equal(ceni_ring_read(ring, &cursor, &read), CEN_OK);
-    expect_equal(strlen(read.text), CENI_EVENT_TEXT - 1);
+    expect_equal(strlen(read.what), sizeof read.what - 1);
+    expect_equal(strlen(read.kind), sizeof read.kind - 1);
+    expect_equal(strlen(read.name), sizeof read.name - 1);
+    expect_equal(strlen(read.text), sizeof read.text - 1);
     ceni_ring_write(ring, &shortest);
     ceni_ring_write(ring, &none);
     cursor.next = 2;
     expect_equal(ceni_ring_read(ring, &cursor, &read), CEN_OK);
+    expect_text(read.what, "w");
+    expect_text(read.kind, "k");
+    expect_text(read.name, "n");
     expect_text(read.text, "ab");
     expect_equal(ceni_ring_read(ring, &cursor, &read), CEN_OK);
     expect_text(read.text, "");
+    expect_text(read.what, "");
+    expect_text(read.name, "");
     ceni_ring_free(ring, NULL);
 }
 
@@ -134,7 +152,7 @@ TEST(an_unfinished_event_is_waited_for_until_it_is_skipped)
     expect(ceni_ring_skip(ring, &cursor));
     expect_equal(cursor.missed, 1);
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
-    expect_equal(event.time, 2);
+    expect_equal(event.time_ns, 2);
     expect(!ceni_ring_skip(ring, &cursor));
     ceni_ring_free(ring, NULL);
 }
@@ -154,7 +172,7 @@ TEST(a_place_whose_writer_stopped_drops_events_and_nobody_waits)
     for (int64_t n = 8; n < 12; n++) {
         if (n == 9) continue;
         expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
-        expect_equal(event.time, n);
+        expect_equal(event.time_ns, n);
     }
     expect_equal(cursor.missed, 9); /* eight overwritten or dropped, and the ninth */
     ceni_ring_free(ring, NULL);
@@ -214,7 +232,7 @@ TEST(a_copy_of_the_memory_can_be_read_after_the_ring_is_gone)
         }
     } while (ceni_ring_skip(dumped, &cursor));
     expect_equal(found, 7);
-    expect_equal(event.time, 12);
+    expect_equal(event.time_ns, 12);
     expect_equal(cursor.missed, 6);
 }
 
@@ -227,11 +245,88 @@ TEST(memory_that_is_no_whole_ring_is_not_found)
     expect(ceni_ring_find(dump, size - 1) == NULL);
     expect(ceni_ring_find(dump, 8) == NULL);
     expect(ceni_ring_find(dump + 8, size) == NULL);
-    for (size_t byte = 0; byte < 28; byte++) { /* magic, version and sizes */
+    for (size_t byte = 0; byte < 24; byte++) { /* magic, version and sizes */
         dump[byte] ^= 0x81;
         expect(ceni_ring_find(dump, sizeof dump) == NULL);
         dump[byte] ^= 0x81;
     }
+}
+
+TEST(a_place_is_looked_at_without_trusting_the_rest)
+{
+    begin(4);
+    for (uint64_t n = 0; n < 6; n++) write_number(n);
+    ceni_event event;
+    expect(ceni_ring_look(ring, 1, &event));
+    expect_equal(event.number, 5);
+    expect_whole(&event);
+    ceni_store_relaxed(sequence(1), 2 * 5 + 1); /* its writer died */
+    expect(!ceni_ring_look(ring, 1, &event));
+    ceni_store_relaxed(sequence(1), 2 * 6 + 2); /* an event of another place */
+    expect(!ceni_ring_look(ring, 1, &event));
+    ceni_store_relaxed(sequence(1), 0);
+    expect(!ceni_ring_look(ring, 1, &event));
+    expect(ceni_ring_look(ring, 2, &event));
+    _Atomic uint64_t *shape = sequence(2) + 5;
+    ceni_store_relaxed(shape, UINT64_C(0xFFFFFFFFFFFFFF00) | 2); /* lengths beyond all bounds */
+    expect(ceni_ring_look(ring, 2, &event));
+    expect_equal(strnlen(event.text, sizeof event.text) < sizeof event.text, 1);
+    ceni_store_relaxed(shape, 77); /* no level */
+    expect(!ceni_ring_look(ring, 2, &event));
+    ceni_ring_free(ring, NULL);
+}
+
+/* ---- Moving -------------------------------------------------------------- */
+
+TEST(a_ring_that_moves_takes_along_what_is_whole_and_counts_what_is_not)
+{
+    begin(4);
+    ceni_ring *other = ceni_ring_new(4, NULL);
+    expect(other != NULL);
+    for (uint64_t n = 0; n < 6; n++) write_number(n);
+    ceni_store_relaxed(sequence(0), 2 * 4 + 1); /* event 4 is being written */
+    expect(!ceni_ring_is_left(ring));
+    expect_equal(ceni_ring_leave(ring), 6);
+    expect(ceni_ring_is_left(ring));
+    ceni_ring_copy(ring, 6, other);
+    bool left;
+    expect_equal(ceni_ring_number(ring, &left), 6);
+    expect(left);
+    ceni_event event = event_of(6);
+    expect(ceni_ring_put(other, 6, &event));
+    expect_equal(ceni_ring_begun(ring), 7);
+    ceni_cursor cursor = {0};
+    for (int64_t n = 3; n < 7; n++) {
+        if (n == 4) continue;
+        expect_equal(ceni_ring_read_up_to(other, 7, &cursor, &event), CEN_OK);
+        expect_equal(event.number, n);
+        expect_whole(&event);
+    }
+    expect_equal(ceni_ring_read_up_to(other, 7, &cursor, &event), CEN_EMPTY);
+    expect_equal(cursor.next, 7);
+    expect_equal(cursor.missed, 4); /* three were overwritten, and the one that was being written */
+    ceni_ring_free(ring, NULL);
+    ceni_ring_free(other, NULL);
+}
+
+TEST(what_a_ring_has_used_can_be_wiped)
+{
+    begin(8);
+    for (uint64_t n = 0; n < 3; n++) write_number(n);
+    ceni_ring_leave(ring);
+    ceni_ring_wipe(ring, 8);
+    const unsigned char *bytes = (const unsigned char *)ring;
+    for (size_t i = 0; i < ceni_ring_size(8); i++) expect_equal(bytes[i], 0);
+    ceni_ring *made = ceni_ring_init_zeroed(ring, 8, (ceni_ring_tag){.process = 77, .stream = 1});
+    expect_equal(ceni_ring_tag_of(made).process, 77);
+    expect_equal(ceni_ring_tag_of(made).stream, 1);
+    expect_equal(ceni_ring_begun(made), 0);
+    expect(!ceni_ring_is_left(made));
+    for (uint64_t n = 0; n < 20; n++) write_number(n); /* round and round */
+    ceni_ring_wipe(ring, 8);
+    for (size_t i = 0; i < ceni_ring_size(8); i++) expect_equal(bytes[i], 0);
+    ceni_ring_init(ring, 8);
+    ceni_ring_free(ring, NULL);
 }
 
 /* ---- Threads ------------------------------------------------------------- */

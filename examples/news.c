@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The news of a process as lines of a log: a pool that is too small, a server that
+ * goes away, and a word of the program's own. The same news is in a file that would
+ * outlive a crash, and is read from there at the end. docs/news.md is the page.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cenote/cenote.h>
+#include <cenote/news.h>
+
+static atomic_int server_is_down, connections, logged, timeouts, kept;
+
+static cen_status open_connection(void *argument, void **out, cen_error *error)
+{
+    (void)argument;
+    if (server_is_down) {
+        error->code = 111;
+        snprintf(error->text, sizeof error->text, "connection refused");
+        return CEN_SYSTEM;
+    }
+    *out = (void *)(intptr_t)++connections;
+    return CEN_OK;
+}
+
+static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connection};
+
+static void print(FILE *to, const cen_news *news)
+{
+    char when[16];
+    struct tm parts;
+    time_t seconds = (time_t)(news->time_ns / 1000000000);
+    gmtime_r(&seconds, &parts);
+    strftime(when, sizeof when, "%H:%M:%S", &parts);
+    fprintf(to, "%s.%03d %-7s %-11s %s\n", when, (int)(news->time_ns / 1000000 % 1000), cen_level_name(news->level), news->what,
+            news->text);
+}
+
+/* The log: called on a thread of its own, one news at a time. */
+static void log_it(void *argument, const cen_news *news, uint64_t missed)
+{
+    if (missed) fprintf(argument, "... %llu more\n", (unsigned long long)missed);
+    print(argument, news);
+    if (strcmp(news->what, "timed_out") == 0 && news->level == CEN_LEVEL_WARNING) timeouts++;
+    logged++;
+}
+
+static void count_it(void *argument, const cen_news *news)
+{
+    (void)argument, (void)news;
+    kept++;
+}
+
+/* Two objects, three who want one: the third waits in vain. */
+static void use_the_pool(cen_pool *pool)
+{
+    cen_error error;
+    cen_lease leases[2], third;
+    for (int i = 0; i < 2; i++)
+        if (cen_pool_take(pool, cen_in_ms(1000), &leases[i], &error) != CEN_OK) abort();
+    if (cen_pool_take(pool, cen_in_ms(20), &third, &error) != CEN_TIMEOUT) abort();
+    cen_pool_give(&leases[0]);
+    server_is_down = 1;
+    cen_pool_discard(&leases[1]); /* it broke, and there will be no other */
+    cen_pool_pause(pool, NULL);
+    cen_pool_resume(pool, NULL);
+}
+
+int main(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/cenote-news-%ld", (long)getpid());
+    cen_error error;
+    if (cen_news_keep(path, &error) != CEN_OK || cen_news_listen(CEN_LEVEL_DETAIL, log_it, stderr, &error) != CEN_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    cen_news_tell(CEN_LEVEL_NOTICE, "started", "The service has started.");
+    cen_pool *pool;
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = 2);
+    if (cen_pool_new(&options, &pool, &error) != CEN_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    use_the_pool(pool);
+    cen_pool_free(pool);
+    cen_news_tell(CEN_LEVEL_NOTICE, "stopped", "The service has stopped.");
+
+    /* Ends the log: what there is has been logged when it returns. */
+    cen_news_listen(CEN_LEVEL_DETAIL, NULL, NULL, NULL);
+    /* As `cenote news FILE` does, in another process, after a crash. */
+    cen_status status = cen_news_of_file(path, count_it, NULL, &error);
+    unlink(path);
+    printf("%d news logged, %d in the file\n", (int)logged, (int)kept);
+    return status == CEN_OK && timeouts == 1 && kept == logged ? 0 : 1;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process' news: two rings in static memory, which is touched as it is used.
+ *
+ *     life    what matters, of all levels but TRACE
+ *     trace   takes and gives of pools that ask for exact times; so many that they would push the rest out
+ *
+ * Both may move into a mapped file (ring.c says why nothing is lost then). The
+ * numbers go on from the first ones, whose `next` also says whether they were left.
+ * `moved` is written before that and read after it, so it needs no order of its own.
+ *
+ * In a forked child the rings hold what the parent wrote, and a place in which a
+ * thread was writing that does not exist: the first who comes wipes what was used
+ * and begins with the static memory. What the parent has in a file is not touched.
+ *
+ * Sleeping. `asleep` is what the one who waits for news sleeps on:
+ *
+ *     AWAKE --lie_down--> FOR_LIFE or FOR_ALL --who writes, or wakes--> AWAKE, and a wake
+ *
+ * The sleeper stores the word and then looks at the rings; a writer writes its event
+ * and then looks at the word. With both pairs in the one order of seq_cst, one sees
+ * the other: the sleeper finds the event, or the writer the sleeper. In between a
+ * writer costs one load more than without.
+ *
+ * Order table
+ * tag  site     | operation          | order   | pairs with | carries                     | breaks if weakened
+ * [N1] lie_down | store of asleep    | seq_cst | [N2]; [E4], [E9] and [E10] in ring.c | that somebody is about to sleep | it sleeps beside news
+ * [N2] wake     | load of asleep     | seq_cst | [N1]; [E3], [E7] and [E8] in ring.c  | that somebody is about to sleep | as [N1]
+ * All else is relaxed and carries nothing: asleep is compared by the futex itself.
+ *
+ * Tested by tests/unit/record/news_test.c, tests/explore/news_test.c.
+ */
+#include "record/news.h"
+
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/plant.h"
+#include "base/probe.h"
+#include "base/statics.h"
+#include "port/port.h"
+#include "record/owned.h"
+
+/* In a world each schedule begins with the static memory that the first one found: a copy of it all. */
+#ifdef CENI_WATCHED
+enum { LIFE_PLACES = 4, TRACE_PLACES = 2, ALIGNMENT = CENI_LINE };
+#else
+enum { LIFE_PLACES = 2048, TRACE_PLACES = 1024, ALIGNMENT = 4096 }; /* a page: so they lie in one piece in a core file */
+#endif
+
+enum { AWAKE = 0, FOR_LIFE = 1, FOR_ALL = 2 };
+
+static const uint32_t places[CENI_STREAMS] = {LIFE_PLACES, TRACE_PLACES};
+
+typedef struct memory {
+    _Alignas(CENI_LINE) unsigned char life[CENI_RING_BYTES(LIFE_PLACES)];
+    _Alignas(CENI_LINE) unsigned char trace[CENI_RING_BYTES(TRACE_PLACES)];
+} memory;
+
+static CENI_STATIC _Alignas(ALIGNMENT) memory first;
+
+static CENI_STATIC struct {
+    ceni_owned owned;
+    memory *moved;           /* where the rings are, if the first were left; changed before that */
+    _Atomic uint32_t asleep; /* any thread, atomically; a futex */
+} news;
+
+static ceni_ring *ring_in(memory *where, ceni_stream stream)
+{
+    return (ceni_ring *)(void *)(stream == CENI_LIFE ? where->life : where->trace);
+}
+
+static ceni_ring_tag tag_of(uint64_t process, ceni_stream stream)
+{
+    return (ceni_ring_tag){.process = process, .stream = (uint32_t)stream};
+}
+
+/* ---- The process' own ------------------------------------------------------- */
+
+static void begin(void)
+{
+    uint64_t process = (uint64_t)ceni_clock_wall() ^ ceni_fork_epoch() << 48;
+    for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) {
+        if (!ceni_planted(news_of_the_parent)) ceni_ring_wipe(ring_in(&first, stream), places[stream]);
+        ceni_ring_init_zeroed(ring_in(&first, stream), places[stream], tag_of(process, stream));
+    }
+    news.moved = NULL;
+    ceni_store_relaxed(&news.asleep, AWAKE); /* carries nothing */
+}
+
+static ceni_ring *first_ring(ceni_stream stream)
+{
+    if (ceni_owned_begin(&news.owned)) {
+        begin();
+        ceni_owned_ready(&news.owned);
+    }
+    return ring_in(&first, stream);
+}
+
+/* ---- Writing ----------------------------------------------------------------- */
+
+/* Cuts between two characters: bytes that begin with the bits 10 go on with one. */
+static void copy_text(char *to, size_t size, const char *from)
+{
+    size_t length = from ? strnlen(from, size) : 0;
+    if (length == size) {
+        length--;
+        while (length > 0 && ((unsigned char)from[length] & 0xC0) == 0x80) length--;
+    }
+    if (length) memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+static void write_event(ceni_stream stream, const ceni_event *event)
+{
+    ceni_ring *ring = first_ring(stream);
+    bool left;
+    uint64_t number = ceni_ring_number(ring, &left);
+    if (left && !ceni_planted(news_stays_behind)) ring = ring_in(news.moved, stream);
+    ceni_ring_put(ring, number, event);
+    if (!ceni_planted(news_wakes_nobody)) ceni_news_wake(stream);
+}
+
+#ifdef CENI_WATCHED
+static CENI_STATIC bool switched_on;
+
+void ceni_news_switch_on(void)
+{
+    switched_on = true;
+}
+#else
+enum { switched_on = true };
+#endif
+
+void ceni_news(cen_level level, const char *what, const ceni_entry *of, int64_t value, const char *text)
+{
+    const char *name = of && of->name ? of->name : "";
+    if (!what) what = "";
+    CENI_PROBE4(news, (int)level, what, name, value);
+    if (!switched_on) return;
+    if (level < CEN_LEVEL_TRACE) level = CEN_LEVEL_TRACE;
+    if (level > CEN_LEVEL_ERROR) level = CEN_LEVEL_ERROR;
+    ceni_event event;
+    event.time_ns = ceni_clock_wall();
+    event.level = level;
+    event.thing = of ? ceni_setting(&of->number) : 0; /* it may just be joining the directory */
+    event.value = value;
+    copy_text(event.what, sizeof event.what, what);
+    copy_text(event.kind, sizeof event.kind, of ? of->kind : NULL);
+    copy_text(event.name, sizeof event.name, name);
+    copy_text(event.text, sizeof event.text, text);
+    write_event(level == CEN_LEVEL_TRACE ? CENI_TRACE : CENI_LIFE, &event);
+}
+
+/* ---- Reading ------------------------------------------------------------------- */
+
+uint64_t ceni_news_begun(ceni_stream stream)
+{
+    return ceni_ring_begun(first_ring(stream));
+}
+
+cen_status ceni_news_take(ceni_stream stream, ceni_cursor *cursor, cen_news *out)
+{
+    ceni_ring *ring = first_ring(stream);
+    uint64_t begun = ceni_ring_begun(ring);
+    if (cursor->next > begun) *cursor = (ceni_cursor){0};
+    if (ceni_ring_is_left(ring)) ring = ring_in(news.moved, stream);
+    return ceni_ring_read_up_to(ring, begun, cursor, out);
+}
+
+/* ---- Moving --------------------------------------------------------------------- */
+
+size_t ceni_news_size(void)
+{
+    return sizeof(memory);
+}
+
+void ceni_news_lay(void *where)
+{
+    for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) {
+        uint64_t process = ceni_ring_tag_of(first_ring(stream)).process;
+        ceni_ring_init_zeroed(ring_in(where, stream), places[stream], tag_of(process, stream));
+    }
+}
+
+void ceni_news_move(void *where)
+{
+    news.moved = where;
+    for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) {
+        ceni_ring *ring = first_ring(stream);
+        uint64_t before = ceni_ring_leave(ring);
+        ceni_ring_copy(ring, before, ring_in(where, stream));
+    }
+    ceni_news_wake(CENI_LIFE); /* who found a place empty that is filled now */
+    ceni_news_wake(CENI_TRACE);
+}
+
+/* ---- Sleeping ---------------------------------------------------------------------- */
+
+void ceni_news_lie_down(bool for_traces)
+{
+    ceni_store_seq_cst(&news.asleep, for_traces ? (uint32_t)FOR_ALL : (uint32_t)FOR_LIFE); /* [N1] */
+}
+
+void ceni_news_get_up(void)
+{
+    ceni_store_relaxed(&news.asleep, AWAKE); /* carries nothing */
+}
+
+void ceni_news_sleep(void)
+{
+    uint32_t word = ceni_load_relaxed(&news.asleep); /* carries nothing: the futex compares */
+    if (word != AWAKE) ceni_futex_wait(&news.asleep, word, CENI_FOREVER);
+    ceni_news_get_up();
+}
+
+void ceni_news_wake(ceni_stream stream)
+{
+    uint32_t word = ceni_load_seq_cst(&news.asleep); /* [N2] */
+    if (word == AWAKE || (stream == CENI_TRACE && word == FOR_LIFE)) return;
+    if (ceni_cas_relaxed(&news.asleep, &word, AWAKE)) ceni_futex_wake(&news.asleep, 1); /* carries nothing: decides who wakes */
+}

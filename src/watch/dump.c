@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * News of a process that is gone.
+ *
+ * The bytes are searched for the word that a ring begins with, wherever it stands: a
+ * core file has the process' memory in pieces, and those who write core files do
+ * not agree where a piece may begin. What follows must then make sense as a ring.
+ *
+ * The bytes may be anybody's. So nothing in them is used as an address or an index; sizes are
+ * compared with what a ring may have at most; a place tells of an event only if the
+ * number that it says is one of that place's; how much memory is needed is bounded.
+ * `next` is not looked at: a ring that moved does not have it.
+ *
+ * The process may be alive, and its file change while it is read. A ring is read twice:
+ * what has the same sequence in the first and in the second copy did not change while the
+ * first was made.
+ *
+ * A process that has its rings in a file has left others in its memory, with the same numbers,
+ * and one core file may have both: events are told apart by process, stream and number.
+ * Within a stream numbers give the order, among several the time.
+ */
+#include "watch/dump.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/atomic.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "port/port.h"
+#include "record/ring.h"
+
+enum {
+    BLOCK = 1 << 20,           /* bytes that are searched at a time */
+    PLACES_MOST = 1 << 16,     /* of a ring that is believed */
+    EVENTS_MOST = 1 << 18,     /* that are shown of a file; what is beyond belongs to no process of ours */
+    RINGS_MOST = 256,          /* that are read */
+    STREAMS_MOST = 64,
+};
+
+typedef struct found_event {
+    cen_news news;
+    ceni_ring_tag tag;
+} found_event;
+
+typedef struct search {
+    const ceni_dump *dump;
+    unsigned char *block;       /* BLOCK bytes */
+    unsigned char *ring, *again; /* of the largest ring so far, ring_size bytes each */
+    size_t ring_size;
+    found_event *events;
+    size_t count, room;
+    unsigned rings;
+    bool found; /* a ring, if only an empty one */
+} search;
+
+/* ---- Collecting -------------------------------------------------------------- */
+
+static bool make_room_for_ring(search *s, size_t size)
+{
+    if (size <= s->ring_size) return true;
+    ceni_free(NULL, s->ring, s->ring_size, CENI_LINE);
+    ceni_free(NULL, s->again, s->ring_size, CENI_LINE);
+    s->ring = ceni_alloc(NULL, size, CENI_LINE);
+    s->again = ceni_alloc(NULL, size, CENI_LINE);
+    s->ring_size = size;
+    return s->ring && s->again;
+}
+
+static bool make_room_for_events(search *s, size_t more)
+{
+    if (s->room - s->count >= more) return true;
+    size_t room = 2 * s->room > s->count + more ? 2 * s->room : s->count + more;
+    found_event *events = ceni_alloc(NULL, room * sizeof *events, _Alignof(found_event));
+    if (!events) return false;
+    if (s->count) memcpy(events, s->events, s->count * sizeof *events);
+    ceni_free(NULL, s->events, s->room * sizeof *events, _Alignof(found_event));
+    s->events = events;
+    s->room = room;
+    return true;
+}
+
+/* Adds what is whole in both copies of a ring. */
+static void collect(search *s, const ceni_ring *ring, const ceni_ring *again)
+{
+    ceni_ring_tag tag = ceni_ring_tag_of(ring);
+    for (uint32_t place = 0; place < ceni_ring_places(ring) && s->count < EVENTS_MOST; place++) {
+        cen_news later;
+        found_event *event = &s->events[s->count];
+        if (!ceni_ring_look(ring, place, &event->news)) continue;
+        bool same = ceni_ring_look(again, place, &later) && later.number == event->news.number;
+        if (!same && !ceni_planted(news_of_file_looks_once)) continue;
+        event->tag = tag;
+        s->count++;
+    }
+}
+
+/* Reads a copy of the ring. What is beyond the last whole place of a file that was cut short is as if nothing had been written
+ * there. */
+static cen_status read_copy(search *s, uint64_t at, unsigned char *copy, size_t size)
+{
+    size_t done = 0;
+    cen_status status = s->dump->read(s->dump->argument, at, copy, size, &done);
+    if (done < size) done = done < CENI_RING_HEADER ? 0 : done - (done - CENI_RING_HEADER) % CENI_RING_PLACE;
+    if (status == CEN_OK) memset(copy + done, 0, size - done);
+    return status;
+}
+
+/* Reads the ring at that place of the file, and adds what is in it. */
+static cen_status read_ring(search *s, uint64_t at, size_t size)
+{
+    if (!make_room_for_ring(s, size) || !make_room_for_events(s, (size - CENI_RING_HEADER) / CENI_RING_PLACE)) return CEN_NO_MEMORY;
+    cen_status status = read_copy(s, at, s->ring, size);
+    if (status == CEN_OK) status = read_copy(s, at, s->again, size);
+    if (status != CEN_OK) return status;
+    const ceni_ring *ring = ceni_ring_find(s->ring, size), *again = ceni_ring_find(s->again, size);
+    if (!ring || !again || ceni_ring_size(ceni_ring_places(ring)) != size || ceni_ring_size(ceni_ring_places(again)) != size)
+        return CEN_OK; /* it changed meanwhile */
+    s->found = true;
+    collect(s, ring, again);
+    return CEN_OK;
+}
+
+/* ---- Searching ----------------------------------------------------------------- */
+
+/* Looks at each place of the block where a ring may begin; `size` is what is left of the file if it is less than a block. */
+static cen_status search_block(search *s, uint64_t at, size_t size)
+{
+    const uint64_t magic = CENI_RING_MAGIC;
+    const unsigned char *from = s->block, *end = s->block + size;
+    for (const unsigned char *hit; (hit = memmem(from, (size_t)(end - from), &magic, sizeof magic)); from = hit + 1) {
+        size_t told = ceni_ring_told_size(hit, (size_t)(end - hit));
+        if (told == 0 || told > CENI_RING_BYTES(PLACES_MOST)) continue;
+        if (s->rings == RINGS_MOST || s->count == EVENTS_MOST) return CEN_OK;
+        s->rings++;
+        cen_status status = read_ring(s, at + (uint64_t)(hit - s->block), told);
+        if (status != CEN_OK) return status;
+    }
+    return CEN_OK;
+}
+
+/* Blocks overlap by a header, so that none is cut in two. */
+static cen_status search_all(search *s)
+{
+    for (uint64_t at = 0;; at += BLOCK - CENI_RING_HEADER) {
+        size_t size;
+        cen_status status = s->dump->read(s->dump->argument, at, s->block, BLOCK, &size);
+        if (status == CEN_OK) status = search_block(s, at, size);
+        if (status != CEN_OK || size < BLOCK) return status;
+    }
+}
+
+/* ---- Showing --------------------------------------------------------------------- */
+
+static int compare_tags(const ceni_ring_tag *a, const ceni_ring_tag *b)
+{
+    if (a->process != b->process) return a->process < b->process ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static int compare_events(const void *left, const void *right)
+{
+    const found_event *a = left, *b = right;
+    int tags = compare_tags(&a->tag, &b->tag);
+    return tags ? tags : (a->news.number > b->news.number) - (a->news.number < b->news.number);
+}
+
+/* Sorts by process, stream and number; keeps one of each. */
+static void sort(search *s)
+{
+    if (s->count == 0) return;
+    qsort(s->events, s->count, sizeof *s->events, compare_events);
+    size_t kept = 1;
+    for (size_t i = 1; i < s->count; i++)
+        if (compare_events(&s->events[kept - 1], &s->events[i]) != 0) s->events[kept++] = s->events[i];
+    s->count = kept;
+}
+
+typedef struct run {
+    const found_event *next, *end;
+} run;
+
+static size_t find_runs(const search *s, run runs[STREAMS_MOST])
+{
+    size_t count = 0;
+    for (const found_event *event = s->events, *end = event + s->count; event < end; event++) {
+        bool first = event == s->events || compare_tags(&event[-1].tag, &event->tag) != 0;
+        if (first && count == STREAMS_MOST) break;
+        if (first) runs[count++].next = event;
+        runs[count - 1].end = event + 1;
+    }
+    return count;
+}
+
+/* Of all streams the earliest, one after the other. */
+static void show_all(const search *s, void (*show)(void *argument, const cen_news *news), void *argument)
+{
+    run runs[STREAMS_MOST];
+    size_t count = find_runs(s, runs);
+    for (;;) {
+        run *earliest = NULL;
+        for (run *r = runs; r < runs + count; r++)
+            if (r->next < r->end && (!earliest || r->next->news.time_ns < earliest->next->news.time_ns)) earliest = r;
+        if (!earliest) return;
+        show(argument, &earliest->next++->news);
+    }
+}
+
+cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, const cen_news *news), void *argument)
+{
+    search s = {.dump = dump, .block = ceni_alloc(NULL, BLOCK, CENI_LINE)};
+    cen_status status = s.block ? search_all(&s) : CEN_NO_MEMORY;
+    if (status == CEN_OK && !s.found) status = CEN_ABSENT;
+    if (status == CEN_OK) {
+        sort(&s);
+        show_all(&s, show, argument);
+    }
+    ceni_free(NULL, s.events, s.room * sizeof *s.events, _Alignof(found_event));
+    ceni_free(NULL, s.ring, s.ring_size, CENI_LINE);
+    ceni_free(NULL, s.again, s.ring_size, CENI_LINE);
+    ceni_free(NULL, s.block, BLOCK, CENI_LINE);
+    return status;
+}
+
+/* ---- Of a file --------------------------------------------------------------------- */
+
+typedef struct file_source {
+    int file, code;
+} file_source;
+
+static cen_status read_file(void *argument, uint64_t at, void *bytes, size_t size, size_t *done)
+{
+    file_source *source = argument;
+    return ceni_file_read(source->file, at, bytes, size, done, &source->code);
+}
+
+static cen_status unreadable(cen_error *error, const char *path, int code)
+{
+    errno = code;
+    return ceni_error_set(error, CEN_SYSTEM, code, "cen_news_of_file: %s cannot be read: %m", path);
+}
+
+cen_status cen_news_of_file(const char *path, void (*show)(void *argument, const cen_news *news), void *argument,
+                            cen_error *error)
+{
+    if (!path || !show) return ceni_error_set(error, CEN_INVALID, 0, "cen_news_of_file: the path or the function is NULL");
+    file_source source = {0};
+    if (ceni_file_open(&source.file, path, &source.code) != CEN_OK) return unreadable(error, path, source.code);
+    ceni_dump dump = {.argument = &source, .read = read_file};
+    cen_status status = ceni_dump_show(&dump, show, argument);
+    ceni_file_close(source.file);
+    if (status == CEN_SYSTEM) return unreadable(error, path, source.code);
+    if (status == CEN_ABSENT)
+        return ceni_error_set(error, status, 0, "cen_news_of_file: there is no news in %s: it is no file of news, and no core "
+                                                "file of a process with cenote", path);
+    if (status == CEN_NO_MEMORY) return ceni_error_set(error, status, 0, "cen_news_of_file: no memory for the news in %s", path);
+    return status;
+}

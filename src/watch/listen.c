@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The listener: a thread that reads the news and calls the program.
+ *
+ *     HELD --the former has returned--> TELLING --another, or none, is to follow--> ENDING, and it is joined
+ *
+ * There are two tellers, used in turn: the next one's thread is started, and held,
+ * before the former is ended, so that a thread that cannot be had changes nothing.
+ * One is TELLING at a time; so is at most one asleep, which is what news.c asks for.
+ *
+ * A teller that is ENDING first tells what was written before it was asked to end,
+ * since a log whose last lines are missing is missed most. It does not wait for
+ * writers that are in the middle of an event for longer than a few looks.
+ *
+ * The lock is held by whoever replaces, from the first step to the last, and never by
+ * a teller: a listener may do anything but replace itself, which is noticed by
+ * the thread's number.
+ *
+ * Fork: a child has no teller; the parent's thread, and whoever held the lock, are not there. A listener that forks
+ * and returns in the child, too, returns from the thread there: the teller's memory may be another's by then.
+ *
+ * Order table
+ * tag  site   | operation         | order   | pairs with | carries                     | breaks if weakened
+ * [L1] turn   | store of state    | seq_cst | [L2]       | `until`; that it is to end  | the teller ends too early, or sleeps and is not woken
+ * [L2] ending | load of state     | seq_cst | [L1]; [N1] in news.c | `until`; that it is to end | as [L1]
+ * The sleeper's look at `state` after it has lain down is one of those that news.c speaks of.
+ * What a teller begins with is carried by the start of its thread; `teller` is compared with one's own number.
+ *
+ * Tested by tests/unit/watch/listen_test.c, tests/explore/news_test.c.
+ */
+#include <errno.h>
+
+#include <cenote/news.h>
+
+#include "base/atomic.h"
+#include "base/error.h"
+#include "base/plant.h"
+#include "base/statics.h"
+#include "port/mutex.h"
+#include "port/port.h"
+#include "record/owned.h"
+#include "watch/stream.h"
+
+enum { HELD, TELLING, ENDING };
+
+#ifdef CENI_WATCHED
+enum { PATIENCE = 1 };
+#else
+enum { PATIENCE = 100 }; /* looks at an event that is being written, at the end */
+#endif
+
+typedef struct teller {
+    /* fixed before its thread starts */
+    void (*listener)(void *argument, const cen_news *news, uint64_t missed);
+    void *argument;
+    cen_level least;
+    /* the thread's own */
+    ceni_cursor at[CENI_STREAMS];
+    uint64_t told_missed; /* of those that were missed */
+    /* written before ENDING */
+    uint64_t until[CENI_STREAMS];
+    /* any thread, atomically; a futex */
+    _Atomic uint32_t state;
+    /* whoever has the lock */
+    ceni_thread thread;
+} teller;
+
+static CENI_STATIC struct {
+    ceni_owned owned;
+    ceni_mutex lock; /* rank NEWS */
+    /* under the lock */
+    teller tellers[2];
+    teller *now;
+    /* any thread, atomically */
+    _Atomic uint64_t telling; /* the number of the thread that calls the listener */
+} listening;
+
+/* ---- The teller's thread -------------------------------------------------------- */
+
+static bool ending(teller *t)
+{
+    return ceni_load_seq_cst(&t->state) == ENDING; /* [L2] */
+}
+
+/* False: this is a child that the listener has forked, and no teller. */
+static bool tell(teller *t, const cen_news *news)
+{
+    if (news->level < t->least) return true;
+    uint64_t missed = t->at[CENI_LIFE].missed + t->at[CENI_TRACE].missed, epoch = ceni_fork_epoch();
+    ceni_rank_expect_none("the listener of news");
+    t->listener(t->argument, news, missed - t->told_missed);
+    if (ceni_fork_epoch() != epoch) return false;
+    t->told_missed = missed;
+    return true;
+}
+
+static bool traces(const teller *t)
+{
+    return t->least <= CEN_LEVEL_TRACE;
+}
+
+/* Tells until it is to end. False: as tell. */
+static bool tell_all(teller *t)
+{
+    cen_news news;
+    while (!ending(t)) {
+        bool found = ceni_news_next(t->at, traces(t), &news);
+        if (!found) {
+            ceni_news_lie_down(traces(t));
+            /* Who writes from here on sees the sleeper; what was written before is seen now. */
+            found = !ceni_planted(news_sleeps_without_look) && ceni_news_next(t->at, traces(t), &news);
+            if (found || ending(t)) ceni_news_get_up();
+            else ceni_news_sleep();
+        }
+        if (found && !tell(t, &news)) return false;
+    }
+    return true;
+}
+
+static bool behind(const teller *t, ceni_stream stream)
+{
+    return t->at[stream].next < t->until[stream];
+}
+
+/* Gives up the events, one in each ring, that are still being written. */
+static void pass_over(teller *t)
+{
+    for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++)
+        if (behind(t, stream)) t->at[stream].next++, t->at[stream].missed++;
+}
+
+/* Tells what there was when it was asked to end, and maybe a little of what has come since. */
+static void tell_the_rest(teller *t)
+{
+    cen_news news;
+    int looks = 0;
+    if (!traces(t)) t->until[CENI_TRACE] = 0;
+    while (behind(t, CENI_LIFE) || behind(t, CENI_TRACE)) {
+        if (ceni_news_next(t->at, traces(t), &news)) {
+            if (!tell(t, &news)) return;
+            looks = 0;
+        } else if (looks++ < PATIENCE) {
+            ceni_thread_yield();
+        } else {
+            pass_over(t);
+        }
+    }
+}
+
+static void run_teller(void *argument)
+{
+    teller *t = argument;
+    while (ceni_load_seq_cst(&t->state) == HELD) /* [L2] */
+        ceni_futex_wait(&t->state, HELD, CENI_FOREVER);
+    ceni_store_relaxed(&listening.telling, ceni_thread_id()); /* carries nothing: for this thread to recognise itself */
+    int cancel = ceni_cancel_hold();
+    if (tell_all(t) && !ceni_planted(news_end_forgets_the_rest)) tell_the_rest(t);
+    ceni_cancel_release(cancel);
+}
+
+/* ---- Replacing it ------------------------------------------------------------------ */
+
+static void turn(teller *t, uint32_t state)
+{
+    ceni_store_seq_cst(&t->state, state); /* [L1] */
+    ceni_futex_wake(&t->state, 1);
+    ceni_news_wake(CENI_LIFE);
+}
+
+static void end_locked(teller *t)
+{
+    for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) t->until[stream] = ceni_news_begun(stream);
+    turn(t, ENDING);
+    ceni_thread_join(&t->thread);
+}
+
+/* Makes `next` the one that tells, or nobody. */
+static cen_status replace_locked(teller *next, int *code)
+{
+    if (next && ceni_thread_start(&next->thread, "cen-news", run_teller, next, code) != CEN_OK) return CEN_SYSTEM;
+    if (listening.now) end_locked(listening.now);
+    ceni_store_relaxed(&listening.telling, 0); /* carries nothing: nobody calls, until the next one is let go */
+    listening.now = next;
+    if (next) turn(next, TELLING);
+    return CEN_OK;
+}
+
+static teller *other_locked(void)
+{
+    return &listening.tellers[listening.now == &listening.tellers[0]];
+}
+
+static void fresh(void)
+{
+    if (!ceni_owned_begin(&listening.owned)) return;
+    listening.lock = (ceni_mutex){0};
+    listening.now = NULL;
+    ceni_store_relaxed(&listening.telling, 0); /* carries nothing */
+    ceni_owned_ready(&listening.owned);
+}
+
+cen_status cen_news_listen(cen_level least, void (*listener)(void *argument, const cen_news *news, uint64_t missed),
+                           void *argument, cen_error *error)
+{
+    if (listener && (least < CEN_LEVEL_TRACE || least > CEN_LEVEL_ERROR))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_news_listen: there is no level %d", (int)least);
+    fresh();
+    if (ceni_load_relaxed(&listening.telling) == ceni_thread_id()) /* carries nothing */
+        return ceni_error_set(error, CEN_MISUSE, 0, "cen_news_listen: the listener itself cannot end or replace itself");
+    int code = 0;
+    ceni_mutex_lock(&listening.lock, CENI_RANK_NEWS);
+    teller *next = NULL;
+    if (listener) {
+        next = other_locked();
+        *next = (teller){.listener = listener, .argument = argument, .least = least};
+        for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) next->at[stream].next = ceni_news_begun(stream);
+    }
+    cen_status status = replace_locked(next, &code);
+    ceni_mutex_unlock(&listening.lock, CENI_RANK_NEWS);
+    if (status == CEN_OK) return CEN_OK;
+    errno = code;
+    return ceni_error_set(error, status, code, "cen_news_listen: no thread for the listener could be started: %m");
+}
