@@ -138,6 +138,11 @@ typedef struct cen_driver_calls {
     /* check does nothing but read memory: it calls nothing of cenote, is no cancellation point, and returns. Then a give
      * calls it without further ado, which is several times quicker. */
     bool check_only_reads;
+
+    /* What its objects speak with, in the words of OpenTelemetry's db.system.name: "postgresql", "mariadb", "sqlite",
+     * "redis"; or "http". NULL: nothing that has such a name. A text that lives as long as the calls; whoever watches
+     * the pool is told it. */
+    const char *system;
 } cen_driver_calls;
 
 typedef struct cen_driver {

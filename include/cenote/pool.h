@@ -120,9 +120,10 @@ typedef struct cen_pool_options {
      * running, in nanoseconds; default 1 ms. CEN_OFF: nobody is ever
      * overtaken, which costs a switch of threads at every give. */
     int64_t overtake_ns;
-    /* Every take reads the clock, so that holders are listed with the exact
-     * time; about 25 ns a take. Default: at least how long, by whoever looked
-     * first: cen_pool_holders, cen_pool_explain, the text of a take that failed, the housekeeper's rounds. */
+    /* Every take and every give reads the clock: holders are listed with the exact time, and the times of use
+     * have every lease. Some 50 ns a pair. Default: one lease in 64 is timed, at 1 to 2 ns a pair on average; of the
+     * others it is known at least how long, by whoever looked first: cen_pool_holders, cen_pool_explain, the text of
+     * a take that failed, the housekeeper's rounds. A change begins the times of use anew. */
     bool exact_times;
     const cen_allocator *allocator; /* default malloc; fixed */
     cen_runtime *runtime;           /* keeps time and runs what blocks; default the process' own; fixed */
@@ -171,6 +172,9 @@ typedef struct cen_pool_options {
     int64_t shed_target_ns;   /* if whoever is served next has waited for so long or longer ... ; default CEN_OFF */
     int64_t shed_interval_ns; /* ... during all of this time, some who wait are told OVERLOAD; default 100 ms */
     bool refuse_late;         /* a take that would most likely be served after its deadline is told OVERLOAD at once */
+
+    /* Every take and every give is in the news, too (cenote/news.h, level TRACE): some 90 ns each. Implies exact_times. */
+    bool trace_takes;
 } cen_pool_options;
 
 /* Of a cen_priority: who is served first of those who wait. Each class keeps its order, and none starves: one is passed
@@ -213,8 +217,8 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  * this call began is awaited too. Those who wait are served in the order they
  * came, within the bound of options.overtake_ns. An object that came before
  * the deadline is yours even if the deadline has passed since.
- * With an idle object and nobody waiting: some ten steps, no clock, no lock
- * (CEN_ORDER_WARM).
+ * With an idle object and nobody waiting: some ten steps, no lock, and no clock but for
+ * one lease in 64, whose time is taken (CEN_ORDER_WARM).
  * Errors: TIMEOUT, CLOSED, FORKED, what the driver's open answered, INVALID
  * (NULL), FULL (options.max_waiters wait), OVERLOAD (options.shed_target_ns,
  * options.refuse_late), INTERRUPTED, MISUSE (it would have
@@ -439,7 +443,8 @@ typedef struct cen_event {
  * What happens until the pool is closed is told even afterwards, at the latest
  * by cen_pool_free, on its own thread: when that returns the listener has, too.
  * Texts longer than those of a cen_error are cut.
- * Without a listener LEAK events are printed to stderr as "LEAK-DETECTED" lines.
+ * Without a listener LEAK events are printed to stderr as "LEAK-DETECTED" lines. All events
+ * are in the news of the process, too (cenote/news.h), whether anybody listens here or not.
  * Errors: CLOSED (not if listener is NULL), FORKED, INVALID, NO_MEMORY, MISUSE. */
 CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event), void *argument,
                                    cen_error *error);
@@ -448,6 +453,12 @@ CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argume
 CEN_API const char *cen_event_name(cen_event_kind kind);
 
 /* ---- Look ---------------------------------------------------------------------- */
+
+/* A pool is also a thing of cenote/watch.h. Its readings are the numbers below, with min_idle, and max_idle and
+ * max_waiters if they are on. Its durations: "wait", of all takes that had to wait, failures too, `instant` being the
+ * leases that did not; "use", from the beginning of a lease to its end, however it ended, of one in 64 or of all (exact_times), a
+ * revoked one when it comes back or is given up; "create", of all openings that succeeded. Waits are on the system's clock, the
+ * other two on the runtime's. Its verbs: pause, resume, resize, reload, evict (cen_pool_reap of all that is idle), test. */
 
 /* Whether objects may be opened. Open: not now, it failed too often; probing: one at a time. */
 typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER_PROBING } cen_breaker;
@@ -501,8 +512,9 @@ typedef struct cen_holding {
     uint64_t generation; /* of the lease; of the last one if it is idle */
     uint64_t owner;      /* the holder's cen_owner_number; 0 if idle, or taken this very instant */
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
-    int64_t held_ns;     /* at least so long; exactly with options.exact_times */
+    int64_t held_ns;     /* at least so long, or ... */
     bool is_detached;
+    bool is_exact;       /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
     uint32_t trace_count;      /* with options.backtraces: ... */
     void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
 } cen_holding;

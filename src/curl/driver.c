@@ -181,7 +181,8 @@ static void fini(void *argument)
     static const cen_driver_calls name = {.size = sizeof name, .blocks = true, .prepare = how, .fini = fini,     \
                                           .open = open_handle, .close = close_handle, .check = check_handle,     \
                                           .reset = reset_handle, .test = test_handle,                            \
-                                          .interrupt = interrupt_handle, .abandon = abandon_handle}
+                                          .interrupt = interrupt_handle, .abandon = abandon_handle,              \
+                                          .system = "http"}
 CALLS(calls_url, prepare_url);
 CALLS(calls_with, prepare_with);
 

@@ -96,7 +96,7 @@ static void explain(cen_take *take, cen_pool *pool, cen_status status)
     bool refused = is_refused(&mine->waiter);
     ceni_verdict verdict = {.status = refused ? CEN_DRIVER : status, .rule = take->rule, .retry_after_ns = take->retry_after_ns};
     if (status == CEN_CLOSED && !refused) ceni_pool_is_closed(pool->name, error); /* or it is the driver that said so */
-    else ceni_explain_refusal(pool, verdict, ceni_pool_now(pool) - mine->began, 0, error);
+    else ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - mine->began, 0, error);
     if (refused) error->code = take->future.code; /* another opening may have failed meanwhile */
     else take->future.code = error->code;
     error->status = status;
@@ -156,7 +156,7 @@ static cen_status refuse_explained(cen_take *take, cen_pool *pool, ceni_verdict 
     if (!error && verdict.status == CEN_DRIVER) error = &unseen;
     take->rule = verdict.rule;
     take->retry_after_ns = verdict.retry_after_ns;
-    cen_status status = ceni_explain_refusal(pool, verdict, 0, 0, error);
+    cen_status status = ceni_tell_refusal(pool, verdict, 0, 0, error);
     if (error) take->future.code = error->code;
     return refuse(take, status);
 }
@@ -168,6 +168,7 @@ static void lend(cen_pool *pool, const ceni_grant *grant, cen_take *take, const 
     if (!own->armed) ceni_owner_arm();
     if (ceni_planted(asked_lease_attached)) ceni_held_counts(own);
     ceni_slot_note(pool, grant->slot, grant->generation, owner_of_asked(), where);
+    ceni_tell_taken(pool, grant->index, where);
     ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
     ceni_lease_fill(pool, grant->slot, grant->generation, &take->lease);
 }
@@ -206,7 +207,8 @@ static cen_status join(cen_pool *pool, cen_take *take, int64_t moment, const cha
     asking *mine = inside(take);
     *mine = (asking){.line = pool->line, .epoch = ceni_fork_epoch(), .began = ceni_pool_now(pool)};
     mine->waiter = (ceni_pool_waiter){.pending = true, .owner = owner_of_asked(), .where = where,
-                                      .priority = (uint8_t)take->priority, .deliver = deliver, .error = take->future.error};
+                                      .priority = (uint8_t)take->priority, .deliver = deliver, .error = take->future.error,
+                                      .moment = moment};
     ceni_timer_init(&mine->waiter.timer);
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
@@ -232,6 +234,10 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *ta
     cen_status status = ceni_pool_check(pool, "cen_pool_ask", take->future.error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an ask", take->future.error);
+    if (ceni_take_sampled(pool, CENI_OWNER_DETACHED, &take->lease, where)) {
+        ceni_future_complete_fresh(&take->future);
+        return CEN_OK;
+    }
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [Y1] carries nothing */
     if (ctl & CENI_CTL_CLOSED) return refuse_closed(take, pool);
     if (!(ctl & CENI_CTL_FIRST) && lend_now(pool, take, where, from)) return CEN_OK;

@@ -86,6 +86,7 @@ bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
     interrupt(pool, slot);
     if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_REVOKED)) return true;
     ceni_slot_move(slot, generation, CENI_RETURNED, CENI_CLOSING); /* it came back meanwhile */
+    ceni_use_ends(pool, slot, generation);
     ceni_revoked_is_back(pool);
     ceni_place_end(pool, index, "it had been taken away from its holder, who has brought it back");
     return true;

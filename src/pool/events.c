@@ -2,7 +2,8 @@
 /*
  * Events: what happens to a pool, told to one who listens.
  *
- *     tell ──nobody listens──▶ nothing, or a LEAK-DETECTED line
+ *     tell ──always──▶ the news of the process (tell.c)
+ *       ├──nobody listens──▶ nothing more, or a LEAK-DETECTED line
  *       └──▶ queue, of 256 ──▶ errand, with a hand on the pool ──▶ listener
  *             └──full──▶ lost, and counted
  *
@@ -245,7 +246,7 @@ void ceni_event_tell(cen_pool *pool, cen_event event, const char *format, ...)
 {
     ceni_listening *l = listening_of(pool);
     bool heard = l && ceni_load_relaxed(&l->heard); /* asked again under the lock; carries nothing */
-    if (!heard && event.kind != CEN_EVENT_LEAK) return;
+    if (!heard && !ceni_pool_tells && event.kind != CEN_EVENT_LEAK) return;
     told new = {.event = event};
     new.event.pool = pool->name;
     new.event.time = ceni_pool_now(pool);
@@ -253,6 +254,7 @@ void ceni_event_tell(cen_pool *pool, cen_event event, const char *format, ...)
     va_start(arguments, format);
     compose(pool, &new, format, arguments);
     va_end(arguments);
+    if (ceni_pool_tells && (heard || !ceni_planted(news_only_if_heard))) ceni_tell_event(pool, &event, new.text);
     if (heard) heard = queue(pool, l, &new);
     if (!heard && event.kind == CEN_EVENT_LEAK) print(&new);
 }

@@ -12,7 +12,7 @@
 #include "pool/own.h"
 #include "pool/slot.h"
 #include "record/directory.h"
-#include "record/spread.h"
+#include "record/histogram.h"
 #include "runtime/runtime.h"
 
 /* Slots that were made together, in one piece of memory with this. They never move. */
@@ -65,6 +65,7 @@ typedef struct ceni_outcome {
     const cen_error *said;  /* what else the driver said */
     bool unwanted;          /* nobody wants the object: it came too late */
     bool for_minimum;       /* it was opened though nobody waited for it */
+    int64_t began;          /* an opening, on the pool's clock; 0: its slot says when */
 } ceni_outcome;
 
 /* How quickly those in line are served, on the pool's clock. */
@@ -72,6 +73,14 @@ typedef struct ceni_pace {
     int64_t from;    /* of whoever waits: when the last was served, or the first came */
     int64_t between; /* two servings while somebody waits, on average, the latest counting most; 0: not known yet */
 } ceni_pace;
+
+/* How long things took, of all of them or of some. */
+typedef struct ceni_times {
+    ceni_histogram use;    /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times */
+    cen_durations wait;    /* under the pool's lock: takes that had to wait, however that ended */
+    cen_durations create;  /* likewise: openings that succeeded */
+    uint64_t instant;      /* likewise: takes that did not wait, the most that anybody was told */
+} ceni_times;
 
 /* Who listens to a pool, and what it is still to be told. */
 typedef struct ceni_listening ceni_listening;
@@ -102,6 +111,7 @@ struct cen_pool {
     char name[CENI_POOL_NAME];
     ceni_entry entry;
     ceni_entry freed_entry; /* while something of the freed pool is out */
+    ceni_times *times; /* how long things took; in memory of its own */
     ceni_chunk *former; /* slots of before a fork: kept, so that their leases are told from others */
     _Atomic uint64_t renewer; /* the epoch of the process one of whose threads makes it anew; 0: none */
     /* any thread reads; written under the lock; all from here on is made anew after a fork */
@@ -113,7 +123,7 @@ struct cen_pool {
     /* settings that are read off the lock, each by itself */
     _Atomic bool exact_order; /* LIFO or FIFO: idle slots are in `idle` */
     _Atomic bool exact_times;
-    _Atomic int64_t exact_since; /* leases begun earlier have no exact time */
+    _Atomic bool trace_takes;
     _Atomic bool strict; /* nobody is overtaken */
     _Atomic bool by_line; /* that, or the pool is paused: nothing is taken past the line */
     _Atomic int64_t overtake_ns;
@@ -159,9 +169,11 @@ struct cen_pool {
     ceni_list idle; /* exact orders: slots, the next to be lent first */
     bool reordered; /* the order was changed since the pool was made */
     ceni_pool_tally tally;
-    ceni_spread waits; /* how long, of all that ended */
     ceni_pace pace;
+    int64_t wait_told_at; /* when the last that waited was told the news */
     /* any thread, atomically */
+    _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
+    _Atomic uint64_t refusals;       /* takes that were since then */
     ceni_mutex looking; /* one cen_pool_look at a time */
 };
 
@@ -702,6 +714,58 @@ static inline bool ceni_pool_has(const _Atomic bool *setting)
 {
     return ceni_setting((_Atomic bool *)(uintptr_t)setting);
 }
+
+/* ---- times.c: how long things took ----------------------------------------------------- */
+
+/* The pool's record, made with it; NULL without memory. The second: made anew in the child of a fork. */
+ceni_times *ceni_times_make(const cen_allocator *allocator);
+void ceni_times_renew(ceni_times *times);
+void ceni_times_free(ceni_times *times, const cen_allocator *allocator);
+
+/* Whether it is noted when a lease begins, and taken how long it was when it ends. */
+static inline bool ceni_use_is_timed(const cen_pool *pool, uint64_t generation)
+{
+    return ceni_pool_has(&pool->exact_times) || ceni_word_is_sampled(ceni_word(generation, CENI_HELD | CENI_LISTED));
+}
+
+/* The lease has ended, in whatever way, and its slot is the caller's: how long it was is noted, if it is one of those. */
+void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation);
+
+/* Others are counted from now on: what was counted so far is forgotten. */
+void ceni_use_begins_anew(cen_pool *pool);
+
+/* As cen_thing_durations; the pool is an object of the directory. */
+bool ceni_times_durations(const void *object, size_t index, cen_timing *timing, cen_durations *out);
+
+/* ---- tell.c: what the news of the process hear ------------------------------------------ */
+
+/* Whether anything is told at all. */
+#ifdef CENI_WATCHED
+extern bool ceni_pool_tells; /* false, unless a test asks for it */
+#else
+#define ceni_pool_tells true
+#endif
+
+void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *text);
+
+/* A waiter is served; one that asked has waited for all of its time. */
+void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
+void ceni_tell_expired_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
+
+/* As ceni_explain_refusal, and tells it. */
+cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);
+
+/* A lease begins; one has ended, after so long. */
+void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where);
+void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where);
+
+/* ---- thing.c, sketch.c: the pool as those see it who watch ------------------------------ */
+
+/* Fills in its entry in the directory, which it has not joined. */
+void ceni_pool_describe(cen_pool *pool);
+
+/* As cen_thing_sketch. */
+void ceni_pool_sketch(const void *object, const cen_sketch *sketch, size_t most);
 
 /* Retires a slot that was just made idle in a pool that is closed or has too
  * many; false if it is not to be retired, or not idle any more. */

@@ -208,6 +208,7 @@ static void reclaim(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     if (!ceni_slot_revoke(pool, index, generation)) return;
     if (!ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_REVOKED, CENI_CLOSING)) return; /* it came back meanwhile */
+    ceni_use_ends(pool, ceni_slot_at(pool, index), generation);
     ceni_revoked_is_back(pool);
     ceni_line_lock(pool->line);
     pool->tally.reclaimed++;

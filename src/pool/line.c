@@ -172,7 +172,9 @@ void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_cal
 
 void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
 {
-    ceni_spread_record(&pool->waits, ceni_clock_now() - waiter->since);
+    int64_t now = ceni_clock_now();
+    cen_durations_record(&pool->times->wait, now - waiter->since);
+    if (state == CENI_WAIT_EXPIRED) ceni_tell_expired_locked(pool, waiter, now);
     remove_locked(pool, waiter, call);
     if (state == CENI_WAIT_REFUSED) refuse(waiter, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
     if (state == CENI_WAIT_SHED) refuse(waiter, CEN_RULE_SHED, pool->options.shed_interval_ns);
@@ -191,11 +193,14 @@ static void grant_first_locked(cen_pool *pool, const ceni_grant *grant, ceni_cal
     ceni_pool_waiter *waiter = ceni_line_first_locked(line);
     int64_t now = ceni_clock_now();
     ceni_store_relaxed(&line->handed_at, now); /* for a clock; carries nothing */
-    ceni_spread_record(&pool->waits, now - waiter->since);
+    cen_durations_record(&pool->times->wait, now - waiter->since);
     pool->tally.served++;
+    ceni_tell_waited_locked(pool, waiter, now);
     ceni_pace_served_locked(pool, now);
     remove_locked(pool, waiter, call);
-    if (grant->slot) ceni_slot_note(pool, grant->slot, grant->generation, waiter->owner, waiter->where);
+    /* What has to be tested first becomes a lease when it has passed: whoever tests it notes it. */
+    if (grant->slot && !grant->stale) ceni_slot_note(pool, grant->slot, grant->generation, waiter->owner, waiter->where);
+    if (waiter->pending) ceni_tell_taken(pool, grant->index, waiter->where);
     waiter->slot = grant->slot;
     waiter->generation = grant->generation;
     waiter->index = grant->index;
@@ -458,8 +463,9 @@ static bool leave_locked(ceni_line *line, ceni_pool_waiter *waiter, uint64_t *co
     if (in_line) {
         int64_t now = ceni_clock_now();
         bool first = ceni_line_first_locked(line) == waiter, served = count == &pool->tally.served;
-        ceni_spread_record(&pool->waits, now - waiter->since);
+        cen_durations_record(&pool->times->wait, now - waiter->since);
         ++*(count ? count : &pool->tally.failed);
+        if (served) ceni_tell_waited_locked(pool, waiter, now);
         if (served) ceni_pace_served_locked(pool, now);
         if (served) ceni_shedding_served_locked(pool, waiter, now, &call);
         remove_locked(pool, waiter, &call);
@@ -490,7 +496,7 @@ bool ceni_line_interrupt(cen_pool *pool, uint64_t owner)
     ceni_pool_waiter *found = ceni_turn_of_thread_locked(line, owner);
     if (found) {
         bool first = ceni_line_first_locked(line) == found;
-        ceni_spread_record(&pool->waits, ceni_clock_now() - found->since);
+        cen_durations_record(&pool->times->wait, ceni_clock_now() - found->since);
         pool->tally.failed++;
         remove_locked(pool, found, &call);
         tell(found, CENI_WAIT_INTERRUPTED, &call);

@@ -63,6 +63,7 @@ typedef struct ceni_pool_waiter {
     uint8_t priority; /* a cen_priority */
     uint64_t owner; /* who is to hold what is granted */
     const char *where;
+    int64_t moment; /* its deadline on the pool's clock, for whoever watches; CENI_FOREVER: none */
     void (*deliver)(struct ceni_pool_waiter *waiter, cen_status status); /* pending: called once, no lock held */
     cen_error *error; /* pending: where a failure is to be told in full; NULL: nowhere */
     /* under the lock */
@@ -207,6 +208,10 @@ int64_t ceni_turn_oldest_locked(const ceni_line *line);
 
 /* One that waits in a thread of that number; NULL if there is none. Looks at all. */
 ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner);
+
+/* Calls `visit` for those who wait, in the order in which they would be served if nobody came or went, up to `most`. */
+void ceni_turn_walk_locked(const ceni_line *line, size_t most, void (*visit)(void *argument, const ceni_pool_waiter *waiter),
+                           void *argument);
 
 /* About how many would be served before one that came at that moment of the pool's clock. */
 uint32_t ceni_turn_ahead_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t came);

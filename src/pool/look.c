@@ -102,10 +102,10 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .breaker = pool->gate.breaker, .open_failures = pool->gate.failures, .is_paused = pool->paused,
         .waited = t->waited, .served = t->served, .timed_out = t->timed_out, .sent_away = t->sent_away, .failed = t->failed,
         .shed = t->shed, .is_shedding = ceni_shedding_is_active_locked(pool),
-        .wait_p50_ns = ceni_spread_percentile(&pool->waits, 500000),
-        .wait_p99_ns = ceni_spread_percentile(&pool->waits, 990000),
-        .wait_longest_ns = pool->waits.largest,
-        .wait_total_ns = pool->waits.sum,
+        .wait_p50_ns = cen_durations_percentile(&pool->times->wait, 500000),
+        .wait_p99_ns = cen_durations_percentile(&pool->times->wait, 990000),
+        .wait_longest_ns = pool->times->wait.largest,
+        .wait_total_ns = pool->times->wait.sum,
     };
     int64_t since = ceni_turn_oldest_locked(pool->line);
     const ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL};
@@ -156,23 +156,25 @@ cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out)
 
 /* ---- Objects and holders --------------------------------------------------------------------- */
 
-/* Since when exactly the lease that the word tells is held, if that is known: its note is that lease's, after which
- * `since` cannot be an earlier one's, and the lease began when times were already exact. */
+/* Since when exactly the lease that the word tells is held, if that is known: its note is that lease's and says so, and
+ * was written after `since`. Most are known with exact_times only: then the note need not be asked. */
 static bool is_exact(const cen_pool *pool, ceni_slot *slot, uint64_t word, int64_t *since)
 {
-    if (!ceni_pool_has(&pool->exact_times) || ceni_word_state(word) != CENI_HELD) return false;
-    bool noted = ceni_slot_owner(ceni_load_acquire(&slot->note), ceni_word_generation(word)) != 0; /* [V2] */
-    *since = ceni_load_acquire(&slot->since);                                                      /* [V2] */
-    return noted && *since >= ceni_setting(&((cen_pool *)(uintptr_t)pool)->exact_since);
+    uint64_t generation = ceni_word_generation(word);
+    if (!ceni_use_is_timed(pool, generation) || ceni_word_state(word) != CENI_HELD) return false;
+    bool timed = ceni_slot_is_timed(ceni_load_acquire(&slot->note), generation); /* [V2] */
+    *since = ceni_load_acquire(&slot->since);                                    /* [V2] */
+    return timed;
 }
 
-/* At least how long the lease has been held; 0 if nobody has met it. */
-static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t word)
+/* At least how long the lease has been held, or exactly so; 0 if nobody has met it. */
+static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t word, bool *exact)
 {
     int64_t from;
     bool revoked = ceni_word_state(word) == CENI_REVOKING || ceni_word_state(word) == CENI_REVOKED;
     if (revoked) word = ceni_word(ceni_word_generation(word), CENI_HELD); /* the same lease, and still out */
-    if (!is_exact(pool, slot, word, &from)) {
+    *exact = is_exact(pool, slot, word, &from);
+    if (!*exact) {
         bool met = ceni_load_acquire(&slot->met) == word; /* [V4] */
         from = ceni_load_acquire(&slot->met_at);          /* [V4] */
         if (!met || ceni_load_acquire(&slot->met) != word) return 0; /* [V4] */
@@ -199,7 +201,7 @@ static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, ce
     out->owner = owner & ~CENI_OWNER_DETACHED;
     out->is_detached = owner & CENI_OWNER_DETACHED;
     out->where = where;
-    out->held_ns = age_of(pool, slot, word);
+    out->held_ns = age_of(pool, slot, word, &out->is_exact);
     ceni_trace_read((cen_pool *)(uintptr_t)pool, out->index, out);
     return true;
 }
@@ -251,7 +253,8 @@ int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word)
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     meet(pool, slot, word);
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
-    return age_of(pool, slot, word);
+    bool exact;
+    return age_of(pool, slot, word, &exact);
 }
 
 cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, size_t *out)

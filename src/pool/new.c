@@ -16,20 +16,6 @@
 #include "port/deadline.h"
 #include "port/port.h"
 
-static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
-{
-    cen_pool_stats s;
-    if (cen_pool_look((cen_pool *)(uintptr_t)object, &s) != CEN_OK) return 0;
-    const ceni_reading all[] = {
-        {"max", s.max},         {"idle", s.idle},       {"held", (int64_t)s.held + s.moving}, {"opening", s.opening},
-        {"closing", s.closing}, {"revoked", s.revoked}, {"waiting", s.waiting},               {"closed", s.is_closed},
-        {"resetting", s.resetting}, {"testing", s.testing}, {"paused", s.is_paused},          {"breaker", (int64_t)s.breaker},
-    };
-    size_t count = sizeof all / sizeof all[0];
-    memcpy(readings, all, (room < count ? room : count) * sizeof all[0]);
-    return count;
-}
-
 uint64_t ceni_pool_number(void)
 {
     static CENI_STATIC _Atomic uint64_t last_id;
@@ -55,6 +41,7 @@ static void configure(cen_pool *pool, const cen_pool_options *o, const cen_drive
     snprintf(pool->name, sizeof pool->name, "%s", o->name);
     pool->options = *o;
     pool->options.name = pool->name;
+    ceni_pool_describe(pool); /* for what is told of it before it is in the directory */
 }
 
 void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
@@ -163,7 +150,6 @@ void ceni_pool_set_up(cen_pool *pool)
 
 void ceni_pool_enlist(cen_pool *pool)
 {
-    pool->entry = (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = snapshot, .object = pool};
     ceni_directory_join(ceni_directory_process(), &pool->entry);
     ceni_owner_publish(&ceni_owner_of_pools);
 }
@@ -212,8 +198,10 @@ cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_err
     ceni_chunk *chunk = ceni_chunk_make(o.allocator, 0, o.max, o.backtraces);
     if (!chunk) goto undo_runtime;
     ceni_pool_furnish(pool, ceni_pool_number(), chunk);
+    pool->times = ceni_times_make(o.allocator);
+    if (!pool->times) goto undo_slots;
     pool->line = ceni_line_lend(pool, pool->id);
-    if (!pool->line) goto undo_slots;
+    if (!pool->line) goto undo_times;
     status = start(pool, error);
     if (status != CEN_OK) {
         undo(pool);
@@ -223,6 +211,8 @@ cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_err
     *out = pool;
     return CEN_OK;
 
+undo_times:
+    ceni_times_free(pool->times, o.allocator);
 undo_slots:
     ceni_chunk_free(chunk, o.allocator);
 undo_runtime:

@@ -38,8 +38,8 @@
  *     that has it as the current one, before anybody has the lease; and counted off once, by whoever ends or detaches
  *     it, if that is its owner.
  *
- * A note has 16 bits of the generation. An older one is taken for that of a lease
- * only if 65536 leases in a row wrote none, as only those do that are found
+ * A note has 15 bits of the generation. An older one is taken for that of a lease
+ * only if 32768 leases in a row wrote none, as only those do that are found
  * unfit or superfluous before they are lent.
  *
  * Order table
@@ -118,8 +118,10 @@ static bool seize(cen_pool *pool, ceni_slot *slot, uint64_t owner, uint64_t gene
     bool ends = owned && !kept && ceni_slot_move(slot, generation, CENI_HELD, CENI_CLOSING);
     if (ends) ceni_place_leaves_locked(pool);
     if (ends) *policy = CEN_OWNER_CLOSE;
-    if (kept && *policy == CEN_OWNER_TEST)
-        ceni_store_release(&slot->note, ceni_slot_note_of(owner | OWNER_ENDED, generation)); /* [W3] */
+    if (kept && *policy == CEN_OWNER_TEST) {
+        uint64_t timed = (ceni_setting(&slot->note) ^ generation) & CENI_NOTE_TIMED; /* stays as it is */
+        ceni_store_release(&slot->note, ceni_slot_note_of(owner | OWNER_ENDED, generation) ^ timed); /* [W3] */
+    }
     ceni_line_unlock(pool->line);
     return kept || ends;
 }
@@ -148,6 +150,7 @@ static void take_back(cen_pool *pool, uint32_t index, uint64_t owner)
         if (is_owned(slot, owner, &generation)) ceni_slot_take_back(pool, index, generation);
         return;
     }
+    ceni_use_ends(pool, slot, generation);
     tell(pool, &was, policy);
     const char *why = owner & CENI_OWNER_TASK ? "the task that held it has ended" : "the thread that held it has ended";
     if (policy == CEN_OWNER_CLOSE) ceni_place_end(pool, index, why);
@@ -177,8 +180,9 @@ static bool has_any(cen_pool *pool, uint64_t owner, uint32_t *index)
 static void visit(void *argument, ceni_entry *entry)
 {
     search *s = argument;
-    if (s->pool || entry->number <= s->after) return;
-    s->after = entry->number;
+    uint64_t number = ceni_load_relaxed(&entry->number); /* carries nothing */
+    if (s->pool || number <= s->after) return;
+    s->after = number;
     cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;
     if (strcmp(entry->kind, "pool") != 0 || !has_any(pool, s->owner, &s->index)) return;
     ceni_line_lock(pool->line);

@@ -26,6 +26,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
+#include "base/probe.h"
 #include "pool/inside.h"
 #include "port/port.h"
 #include "sync/future.h"
@@ -139,7 +140,9 @@ cen_status ceni_place_call_open(cen_pool *pool, void **object, cen_error *error)
     *error = (cen_error){.status = CEN_OK};
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
+    CENI_PROBE1(open_begin, pool->name);
     cen_status status = pool->calls.open(pool->driver.argument, object, error);
+    CENI_PROBE2(open_end, pool->name, (int)status);
     ceni_callout_end(&callout);
     return status;
 }
@@ -155,6 +158,8 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
 {
     cen_error failure;
     ceni_slot *slot = ceni_slot_at(pool, index);
+    int64_t began = how->began ? how->began : ceni_setting(&slot->opened_at); /* the caller's own, before it is another moment */
+    int64_t took = how->status == CEN_OK ? ceni_pool_now(pool) - began : 0;
     if (how->status == CEN_OK) {
         ceni_opening_done(pool, slot);
         ceni_store_release(&slot->object, how->object); /* [O3] */
@@ -162,6 +167,7 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
         open_failed(pool, how->status, how->said, &failure);
     }
     ceni_line_lock(pool->line);
+    if (how->status == CEN_OK) cen_durations_record(&pool->times->create, took);
     ceni_opening_news news = ceni_opening_ended_locked(pool, index, how, &failure);
     ceni_line_unlock(pool->line);
     if (how->status != CEN_OK && error) *error = failure;
@@ -171,7 +177,7 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
 cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
 {
     cen_error said;
-    ceni_outcome how = {.said = &said};
+    ceni_outcome how = {.said = &said, .began = ceni_pool_now(pool)};
     how.status = ceni_place_call_open(pool, &how.object, &said);
     ceni_place_note_opened(pool, index, &how, error);
     return how.status;
@@ -330,6 +336,7 @@ bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ce
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!ceni_slot_move(slot, generation, from, CENI_CLOSING)) return false;
+    if (from == CENI_HELD) ceni_use_ends(pool, slot, generation);
     cen_future *giving = ceni_giving_claim(slot, generation);
     if (giving) ceni_giving_fail(giving, pool->name, why);
     ceni_line_lock(pool->line);
@@ -371,6 +378,7 @@ void ceni_pool_release_memory(cen_pool *pool)
 {
     ceni_event_end(pool);
     ceni_patience_end(pool);
+    ceni_times_free(pool->times, pool->allocator);
     ceni_renew_forget(pool);
     for (uint32_t i = ceni_chunk_count(pool); i > 0; i--)
         ceni_chunk_free(pool->chunks[i - 1], pool->allocator);

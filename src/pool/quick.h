@@ -31,27 +31,43 @@ static inline void ceni_lease_fill(cen_pool *pool, ceni_slot *slot, uint64_t gen
 
 /* The slot this thread had last, if it is idle. Calls nothing, so that it needs
  * no stack, and guesses the slot's word, so that it need not wait for it: if
- * nobody else had the slot since, its generation is that of the last lease. `detached`: 0, or CENI_OWNER_DETACHED. */
-static inline bool ceni_take_quickly(cen_pool *pool, uint64_t detached, cen_lease *out, const char *where)
+ * nobody else had the slot since, its generation is that of the last lease. `detached`: 0, or CENI_OWNER_DETACHED.
+ * `sampled`: takes only leases whose time is taken, else only others; a constant, or it costs something. */
+__attribute__((always_inline)) static inline bool ceni_take_hinted(cen_pool *pool, uint64_t detached, bool sampled,
+                                                                   cen_lease *out, const char *where)
 {
     if (!ceni_fork_is(ceni_setting(&pool->epoch))) return false;
     ceni_pool_own *own = ceni_pool_own_get();
     size_t at = ceni_setting(&pool->hint_at);
     uint64_t offset = own->hints[at] - pool->first_note; /* huge if the hint is for another pool */
+    uint64_t last = own->hints[at + 1];
     if (offset >= ceni_setting(&pool->quick_take)) return false;
     if (own->current.note <= CENI_OWNER_NO_NUMBER) return false;
+    if (__builtin_expect(ceni_word_next_is_sampled(last), 0) != sampled) return false;
     if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST)) return false; /* [Q1] carries nothing */
     ceni_slot *slot = (ceni_slot *)(void *)((char *)pool->base + offset);
-    uint64_t last = own->hints[at + 1], idle = last - (CENI_HELD - CENI_IDLE);
-    uint64_t held = last + ceni_word(!ceni_planted(generation_stays), 0);
+    uint64_t idle = last - (CENI_HELD - CENI_IDLE), held = last + ceni_word(!ceni_planted(generation_stays), 0);
     if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [Q2] */
     at = ceni_setting(&pool->hint_at); /* again: what is kept across the swap costs more */
     own->hints[at + 1] = held;
     uint64_t begun = ceni_word_generation(held);
     if (!detached && !ceni_planted(balance_forgets_a_take)) ceni_held_counts(own);
-    ceni_note_lease(slot, own->current.note | ceni_slot_note_of(detached, begun), where);
+    if (sampled) ceni_slot_note(pool, slot, begun, own->current.note >> CENI_NOTE_BITS | detached, where);
+    else ceni_note_lease(slot, own->current.note | ceni_slot_note_of(detached, begun), where);
     ceni_lease_fill(pool, slot, begun, out);
     return true;
+}
+
+__attribute__((always_inline)) static inline bool ceni_take_quickly(cen_pool *pool, uint64_t detached, cen_lease *out,
+                                                                    const char *where)
+{
+    return ceni_take_hinted(pool, detached, false, out, where);
+}
+
+/* The same for a lease whose time is taken: what the quick path has left to others. */
+static inline bool ceni_take_sampled(cen_pool *pool, uint64_t detached, cen_lease *out, const char *where)
+{
+    return ceni_take_hinted(pool, detached, true, out, where);
 }
 
 #endif

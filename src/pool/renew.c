@@ -110,6 +110,8 @@ static void rebuild(cen_pool *pool, const parts *with)
     pool->options.runtime = NULL; /* the process' own, whatever the parent had */
     ceni_store_relaxed(&pool->runtime, with->runtime); /* likewise; carries nothing */
     pool->line = with->line;
+    ceni_times_renew(pool->times);
+    ceni_pool_describe(pool);
     ceni_pool_furnish(pool, with->id, with->chunk);
     ceni_pool_set_up(pool);
     ceni_pool_enlist(pool);

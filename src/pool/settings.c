@@ -130,6 +130,7 @@ static void fill(report *r, cen_pool_options *o, const cen_driver_calls *calls)
     fill_holders(r, o);
     fill_overload(r, o);
     if (!o->name) o->name = "pool";
+    o->exact_times = o->exact_times || o->trace_takes;
 }
 
 static cen_status refuse(const char *call, cen_error *error, const char *what)
@@ -189,14 +190,14 @@ void ceni_settings_apply_locked(cen_pool *pool)
 {
     const cen_pool_options *o = &pool->options;
     bool exact = o->order != CEN_ORDER_WARM;
-    bool gives = !exact && o->max_uses == CEN_OFF, checks = pool->calls.check;
+    bool gives = !exact && !o->exact_times && o->max_uses == CEN_OFF, checks = pool->calls.check;
     bool takes = !exact && !o->exact_times && !o->backtraces;
     ceni_setting_put(&pool->exact_order, exact);
     ceni_setting_put(&pool->quick_give, gives && !checks ? pool->base_count : 0);
     ceni_setting_put(&pool->quick_check, gives && checks && pool->calls.check_only_reads ? pool->base_count : 0);
     ceni_setting_put(&pool->quick_take, takes ? pool->base_count << CENI_SLOT_SHIFT : 0);
-    if (o->exact_times && !ceni_pool_has(&pool->exact_times)) ceni_setting_put(&pool->exact_since, ceni_pool_now(pool));
     ceni_setting_put(&pool->exact_times, o->exact_times);
+    ceni_setting_put(&pool->trace_takes, o->trace_takes);
     ceni_setting_put(&pool->strict, o->overtake_ns == CEN_OFF);
     ceni_setting_put(&pool->by_line, pool->paused || o->overtake_ns == CEN_OFF);
     ceni_setting_put(&pool->overtake_ns, o->overtake_ns);
@@ -232,6 +233,7 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
     ceni_line *line = pool->line;
     uint32_t max = pool->options.max;
     bool eager = pool->options.eager, reorders = pool->options.order != o->order;
+    if (pool->options.exact_times != o->exact_times) ceni_use_begins_anew(pool);
     pool->options = *o;
     pool->options.name = pool->name;
     pool->options.max = max;

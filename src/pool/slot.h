@@ -41,6 +41,7 @@
 
 #include "base/atomic.h"
 #include "base/list.h"
+#include "base/plant.h"
 #include "sync/owner.h"
 
 typedef enum ceni_slot_state {
@@ -65,7 +66,7 @@ typedef struct ceni_slot {
     _Atomic(void *) object;     /* written by the slot's only owner */
     _Atomic uint64_t note;      /* who took it, and the low bits of the generation; written last of the three */
     _Atomic(const char *) where;
-    _Atomic int64_t since;      /* when, with exact_times */
+    _Atomic int64_t since;      /* when, if the note says that this was written for its lease */
     _Atomic uint64_t met;       /* the word, less its flags, that one who looks met last ... */
     _Atomic int64_t met_at;     /* ... and when it first did */
     /* the thread that entered the slot's lease as a scope */
@@ -103,8 +104,10 @@ static inline ceni_slot_state ceni_word_state(uint64_t word)
 }
 
 /* The note of a lease. Before a taker has written its note, the slot still has
- * that of the lease before, whose generation differs by one: few bits tell. */
-enum { CENI_NOTE_BITS = CENI_OWNER_SHIFT };
+ * that of the lease before, whose generation differs by one: few bits tell. The
+ * highest of those that are the generation's is turned round in the note of a
+ * lease for which `since` was written, so that the others' notes cost no more. */
+enum { CENI_NOTE_BITS = CENI_OWNER_SHIFT, CENI_NOTE_TIMED = 1 << (CENI_NOTE_BITS - 1) };
 
 static inline uint64_t ceni_slot_note_of(uint64_t owner, uint64_t generation)
 {
@@ -117,8 +120,33 @@ static inline uint64_t ceni_slot_note_of(uint64_t owner, uint64_t generation)
 /* The owner in a note of that generation's lease; 0 if it is another's. */
 static inline uint64_t ceni_slot_owner(uint64_t note, uint64_t generation)
 {
-    uint64_t owner = note >> CENI_NOTE_BITS;
-    return ceni_slot_note_of(owner, generation) == note ? owner : 0;
+    return ((note ^ generation) & (CENI_NOTE_TIMED - 1)) == 0 ? note >> CENI_NOTE_BITS : 0;
+}
+
+/* Whether the slot's `since` is that generation's. */
+static inline bool ceni_slot_is_timed(uint64_t note, uint64_t generation)
+{
+    return ((note ^ generation) & CENI_NOTE_TIMED) && ceni_slot_owner(note, generation);
+}
+
+/* Whether the lease with that word, HELD and LISTED, is one whose times are taken: one in CENI_SAMPLED_ONE_IN. The word is
+ * at hand in a take as well as in a give. Multiplied by a golden fraction the generations are spread evenly, and with no
+ * period: of whatever a program does in turn with a slot, every part is met as often as the others. */
+enum { CENI_SAMPLED_ONE_IN = 64 };
+#define CENI_SAMPLED_BELOW (UINT32_MAX / CENI_SAMPLED_ONE_IN + 1)
+#define CENI_GOLDEN UINT32_C(0x9e3779) /* of the 24 bits above the state, which are the generation's */
+
+static inline bool ceni_word_is_sampled(uint64_t word)
+{
+    if (ceni_planted(sampled_every_64th)) return (word >> 8) % CENI_SAMPLED_ONE_IN == 0;
+    return (uint32_t)word * CENI_GOLDEN < CENI_SAMPLED_BELOW;
+}
+
+/* The same of the next generation's word; written so that neither word is needed beside the other. */
+static inline bool ceni_word_next_is_sampled(uint64_t word)
+{
+    if (ceni_planted(sampled_every_64th)) return ceni_word_is_sampled(word + 256);
+    return (uint32_t)word * CENI_GOLDEN + (CENI_GOLDEN << 8) < CENI_SAMPLED_BELOW;
 }
 
 /* In `told` of a slot that is opening: that it takes too long; that no helper is opening it, or none any more, although

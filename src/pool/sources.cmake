@@ -1,6 +1,10 @@
 list(APPEND cenote_sources
   src/pool/ask.c
   src/pool/outcome.c
+  src/pool/sketch.c
+  src/pool/tell.c
+  src/pool/thing.c
+  src/pool/times.c
   src/pool/patience.c
   src/pool/admission.c
   src/pool/close.c

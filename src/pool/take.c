@@ -38,8 +38,9 @@ enum { FEW = 64 }; /* slots that may be looked at in every wait */
 
 void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where)
 {
-    if (ceni_pool_has(&pool->exact_times)) ceni_store_release(&slot->since, ceni_pool_now(pool)); /* [T5] */
-    ceni_note_lease(slot, ceni_slot_note_of(owner, generation), where);
+    bool timed = ceni_use_is_timed(pool, generation);
+    if (timed) ceni_store_release(&slot->since, ceni_pool_now(pool)); /* [T5] */
+    ceni_note_lease(slot, ceni_slot_note_of(owner, generation) ^ (timed ? CENI_NOTE_TIMED : 0), where);
 }
 
 /* ---- Take ------------------------------------------------------------------------------ */
@@ -111,6 +112,7 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const c
     if (!own->armed) ceni_owner_arm();
     ceni_held_counts(own);
     ceni_slot_note(pool, grant->slot, grant->generation, ceni_owner_number(), where);
+    ceni_tell_taken(pool, grant->index, where);
     ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
     ceni_lease_fill(pool, grant->slot, grant->generation, out);
     return CEN_OK;
@@ -127,7 +129,7 @@ static cen_status wait_for(cen_pool *pool, cen_priority priority, int64_t moment
     ceni_verdict verdict = ceni_pool_wait(pool, priority, moment, where, &grant);
     if (verdict.status == CEN_OK) return finish(pool, &grant, true, where, out, error);
     if (verdict.status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
-    return ceni_explain_refusal(pool, verdict, ceni_pool_now(pool) - began, ceni_owner_known(), error);
+    return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - began, ceni_owner_known(), error);
 }
 
 /* An owner that holds everything would wait for itself. */
@@ -209,8 +211,9 @@ __attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_dead
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
     if ((unsigned)priority > ONLY_TRY)
         return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none", (unsigned)priority);
-    /* All that a quick take may lack is the owner's number: it is a task's first. */
+    /* All that a quick take may lack is the owner's number: it is a task's first; or it is one whose time is taken. */
     if (!ceni_owner_known() && ceni_owner_assign() && ceni_take_quickly(pool, 0, out, where)) return CEN_OK;
+    if (ceni_take_sampled(pool, 0, out, where)) return CEN_OK;
     status = take_until(pool, priority, deadline, out, error, where);
     if (status == CEN_OK) ceni_trace_note(pool, out, __builtin_return_address(0));
     return status;
@@ -276,6 +279,7 @@ bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation)
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_RETURNED)) return true;
     if (!ceni_slot_move(slot, generation, CENI_REVOKED, CENI_CLOSING)) return false;
+    ceni_use_ends(pool, slot, generation);
     ceni_revoked_is_back(pool);
     ceni_place_end(pool, index, "it had been taken away from its holder, who has brought it back");
     return true;
@@ -298,16 +302,20 @@ static bool is_used_up(cen_pool *pool, ceni_slot *slot, uint64_t generation)
     return most != CEN_OFF && generation - first >= (uint64_t)most + (ceni_planted(one_use_too_many) ? 1 : 0);
 }
 
-/* The end of a lease of a pool whose driver looks at what comes back. The slot
- * is RESETTING first, so that one lease is checked once. */
+/* The end of a lease of a pool whose driver looks at what comes back, or of one
+ * whose time is taken. The slot is RESETTING first, so that one lease is checked
+ * once, and timed while the pool cannot be gone. */
 static bool give_checked(cen_pool *pool, uint32_t index, uint64_t generation, cen_future *giving, bool *kept)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (is_used_up(pool, slot, generation))
         return ceni_place_end_from(pool, index, generation, CENI_HELD, "it was used often enough");
-    if (!pool->calls.check) return ceni_place_return(pool, index, generation, CENI_HELD);
+    bool timed = ceni_use_is_timed(pool, generation);
+    if (!pool->calls.check && !timed) return ceni_place_return(pool, index, generation, CENI_HELD);
     if (!ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING))
         return ceni_place_return(pool, index, generation, CENI_HELD); /* marked, or not held */
+    if (timed) ceni_use_ends(pool, slot, generation);
+    if (!pool->calls.check) return ceni_place_return(pool, index, generation, CENI_RESETTING);
     if (giving) {
         slot->scope_generation = ~generation;
         slot->giving = giving;
@@ -358,23 +366,23 @@ __attribute__((noinline)) static cen_status give_checked_slowly(cen_pool *pool, 
     return CEN_OK;
 }
 
-/* The quick path of a pool whose driver looks at what comes back, and only reads. The slot is RESETTING meanwhile, as
- * with any other driver: one lease is checked once, and nobody else closes what is being looked at. */
-__attribute__((noinline)) static cen_status give_with_a_look(cen_lease *lease, uint64_t index)
+/* Gives what the driver looks at, or whose time is taken, or both. The slot is RESETTING meanwhile, as with any other
+ * driver: one lease is checked once, nobody else closes what is being looked at, and the pool cannot be gone. `sampled` and
+ * `looks` are constants, or the second is where the first is true and it matters less. */
+__attribute__((always_inline)) static inline cen_status give_by_reset(cen_lease *lease, uint64_t held, bool sampled, bool looks)
 {
     cen_pool *pool = lease->pool;
     ceni_slot *slot = lease->slot;
-    if (__builtin_expect(index >= ceni_setting(&pool->quick_check), 0)) return give_slowly(lease);
-    uint64_t held = ceni_word(lease->generation, CENI_HELD | CENI_LISTED);
     uint64_t resetting = held + (CENI_RESETTING - CENI_HELD);
-    if (ceni_planted(look_before_it_is_alone)) pool->calls.check(pool->driver.argument, lease->object);
+    if (looks && ceni_planted(look_before_it_is_alone)) pool->calls.check(pool->driver.argument, lease->object);
     lease->pool = NULL;
     if (!ceni_cas_seq_cst(&slot->word, &held, resetting)) { /* [T7] */
         lease->pool = pool;
         return give_slowly(lease);
     }
+    if (sampled) ceni_use_ends(pool, slot, ceni_word_generation(resetting));
     void *object = ceni_load_relaxed(&slot->object); /* the caller's own; carries nothing */
-    cen_condition condition = pool->calls.check(pool->driver.argument, object);
+    cen_condition condition = looks ? pool->calls.check(pool->driver.argument, object) : CEN_CLEAN;
     if (__builtin_expect(condition != CEN_CLEAN, 0)) return give_checked_slowly(pool, slot, resetting, condition);
     /* What follows was not read earlier, so that less is kept across the call. */
     uint64_t id = pool->id, word = resetting, note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
@@ -382,7 +390,23 @@ __attribute__((noinline)) static cen_status give_with_a_look(cen_lease *lease, u
     uint64_t at = (uint64_t)((char *)slot - (char *)pool->base) >> CENI_SLOT_SHIFT;
     if (!ceni_cas_seq_cst(&slot->word, &word, resetting - (CENI_RESETTING - CENI_IDLE))) /* [T3] */
         return give_checked_slowly(pool, slot, resetting, CEN_CLEAN);
+    if (sampled && ceni_planted(sampled_give_forgets_the_line)) return CEN_OK;
     return given(line, id, at, resetting, note);
+}
+
+/* The quick path of a pool whose driver looks at what comes back, and only reads. */
+__attribute__((noinline)) static cen_status give_with_a_look(cen_lease *lease, uint64_t index, uint64_t held)
+{
+    if (__builtin_expect(index >= ceni_setting(&lease->pool->quick_check), 0)) return give_slowly(lease);
+    return give_by_reset(lease, held, false, true);
+}
+
+/* One lease in CENI_SAMPLED_ONE_IN (times.c). */
+__attribute__((noinline)) static cen_status give_sampled(cen_lease *lease, uint64_t index, uint64_t held)
+{
+    bool looks = index < ceni_setting(&lease->pool->quick_check);
+    if (!looks && index >= ceni_setting(&lease->pool->quick_give)) return give_slowly(lease);
+    return give_by_reset(lease, held, true, looks);
 }
 
 cen_status cen_pool_give(cen_lease *lease)
@@ -396,9 +420,10 @@ cen_status cen_pool_give(cen_lease *lease)
     uint64_t index = (uint64_t)offset / sizeof *slot | (uint64_t)offset << (64 - CENI_SLOT_SHIFT);
     uint64_t id = pool->id;
     uint32_t quick = ceni_setting(&pool->quick_give);
-    if (__builtin_expect(index >= quick, 0)) return give_with_a_look(lease, index);
-    ceni_line *line = pool->line;
     uint64_t held = ceni_word(lease->generation, CENI_HELD | CENI_LISTED);
+    if (__builtin_expect(ceni_word_is_sampled(held), 0)) return give_sampled(lease, index, held);
+    if (__builtin_expect(index >= quick, 0)) return give_with_a_look(lease, index, held);
+    ceni_line *line = pool->line;
     uint64_t note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
     lease->pool = NULL; /* now: it may lie in the object */
     if (!ceni_cas_seq_cst(&slot->word, &held, held - (CENI_HELD - CENI_IDLE))) { /* [T3] */
@@ -422,6 +447,7 @@ cen_status cen_pool_discard(cen_lease *lease)
     if (!ours) status = give_revoked(pool, index, lease);
     if (status != CEN_STALE) ceni_held_ends(ceni_pool_own_get(), note);
     if (!ours) return status;
+    if (!ceni_planted(use_counted_by_nobody)) ceni_use_ends(pool, ceni_slot_at(pool, index), lease->generation);
     ceni_line_lock(pool->line);
     pool->tally.discarded++;
     ceni_place_leaves_locked(pool);

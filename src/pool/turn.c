@@ -31,9 +31,9 @@ static unsigned class_of(const ceni_pool_waiter *waiter)
     return classes[waiter->priority];
 }
 
-static ceni_pool_waiter *entry(ceni_list *link)
+static ceni_pool_waiter *entry(const ceni_list *link)
 {
-    return CENI_LIST_ENTRY(link, ceni_pool_waiter, link);
+    return CENI_LIST_ENTRY((ceni_list *)(uintptr_t)link, ceni_pool_waiter, link);
 }
 
 static ceni_pool_waiter *head_of(const ceni_line *line, unsigned class)
@@ -105,6 +105,26 @@ ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner)
             if (entry(link)->owner == owner && !entry(link)->pending) return entry(link);
     }
     return NULL;
+}
+
+/* Each class is in the order of its keys, so they are merged as the first of all is found. */
+void ceni_turn_walk_locked(const ceni_line *line, size_t most, void (*visit)(void *argument, const ceni_pool_waiter *waiter),
+                           void *argument)
+{
+    const ceni_list *at[CENI_CLASSES];
+    for (unsigned class = 0; class < CENI_CLASSES; class++) at[class] = line->classes[class].waiters.next;
+    for (; most > 0; most--) {
+        unsigned next = CENI_CLASSES;
+        for (unsigned class = CENI_CLASSES; class-- > 0;) {
+            if (at[class] == &line->classes[class].waiters) continue;
+            bool sooner = next < CENI_CLASSES && entry(at[class])->key < entry(at[next])->key;
+            if (next == CENI_CLASSES || (sooner && !ceni_planted(waiters_in_order_of_class))) next = class;
+        }
+        if (next == CENI_CLASSES) return;
+        const ceni_pool_waiter *waiter = entry(at[next]);
+        at[next] = at[next]->next;
+        visit(argument, waiter);
+    }
 }
 
 /* How many of a lower class have waited for so long that they come first all the same. Between the first and the last

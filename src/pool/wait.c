@@ -23,6 +23,7 @@
  * [J2] park, wake up | cas of the state  | acq_rel | L3 in line.c | the grant; that a wake is needed | a teller sees AWAKE and wakes nobody
  */
 #include "base/plant.h"
+#include "base/probe.h"
 #include "pool/inside.h"
 #include "port/port.h"
 
@@ -230,10 +231,12 @@ static ceni_verdict join(cen_pool *pool, ceni_pool_waiter *waiter, int64_t momen
 ceni_verdict ceni_pool_wait(cen_pool *pool, cen_priority priority, int64_t moment, const char *where, ceni_grant *out)
 {
     ceni_pool_own_get()->countdown = 0; /* whoever waits holds for longer than it did */
-    ceni_pool_waiter waiter = {.owner = ceni_owner_number(), .where = where, .priority = (uint8_t)priority};
+    ceni_pool_waiter waiter = {.owner = ceni_owner_number(), .where = where, .priority = (uint8_t)priority,
+                               .moment = moment};
     bool first = false, look = false;
     ceni_verdict verdict = join(pool, &waiter, moment, &first, &look);
     if (verdict.status != CEN_OK) return verdict;
+    CENI_PROBE2(wait, pool->name, where);
     if (look && ceni_pool_find(pool, CENI_NO_INDEX, out)) return settle_found(pool, &waiter, out);
     for (;;) {
         if (first && look_as_first(pool, &waiter, moment, out)) return settle_found(pool, &waiter, out);

@@ -68,7 +68,8 @@ static void abandon_connection(void *argument, void *conn)
 
 #define SAME                                                                                        \
     .size = sizeof(cen_driver_calls), .close = close_connection, .interrupt = interrupt_connection, \
-    .fini = ceni_pq_fini, .check = check_connection, .check_only_reads = true, .abandon = abandon_connection
+    .fini = ceni_pq_fini, .check = check_connection, .check_only_reads = true,                      \
+    .abandon = abandon_connection, .system = "postgresql"
 #define BLOCKING .blocks = true, .open = ceni_pq_open, .reset = ceni_pq_reset, .test = ceni_pq_test
 
 static const cen_driver_calls uri_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_uri};

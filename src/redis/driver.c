@@ -119,12 +119,14 @@ static cen_status prepare_url(void *argument, void **state, cen_error *error)
         .size = sizeof(cen_driver_calls), .blocks = true, .prepare = (prepares), .fini = ceni_redis_fini,                 \
         .open = ceni_redis_open, .close = ceni_redis_close, .interrupt = ceni_redis_interrupt, .check = ceni_redis_check, \
         .check_only_reads = true, .reset = ceni_redis_reset, .test = ceni_redis_test, .abandon = ceni_redis_abandon,      \
+        .system = "redis",                                                                                                \
     }
 
 static const cen_driver_calls blocking_url = BLOCKING_CALLS(prepare_url), blocking_with = BLOCKING_CALLS(prepare_with);
 
 static const cen_driver_calls later_with = {
     .size = sizeof later_with,
+    .system = "redis",
     .prepare = prepare_with,
     .fini = ceni_redis_fini,
     .open_start = ceni_redis_later_open,

@@ -199,6 +199,7 @@ static void abandon(void *argument, void *db)
         .size = sizeof(cen_driver_calls), .blocks = true, .check_only_reads = true,                 \
         .prepare = (prepares), .fini = fini, .open = open_connection, .close = close_connection,    \
         .check = check, .reset = reset, .test = test, .interrupt = interrupt, .abandon = abandon,   \
+        .system = "sqlite",                                                                         \
     }
 static const cen_driver_calls calls_by_path = CALLS(prepare_by_path), calls = CALLS(prepare);
 

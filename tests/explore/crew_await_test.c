@@ -86,7 +86,7 @@ EXPLORE(a_worker_that_is_told_while_it_is_called_forgets_neither, 1)
 }
 
 /* The crew is gone as soon as the step has gone on, told or too late. */
-EXPLORE(who_tells_a_step_that_awaits_does_not_touch_its_crew_afterwards, 2)
+EXPLORE(who_tells_a_step_that_awaits_does_not_touch_its_crew_afterwards, 3)
 {
     make_crew(.workers = 1, .max = 1);
     ceni_world_settle();

@@ -6,6 +6,8 @@
  */
 #include "unit/lanes/hand_lanes.h"
 
+#include <cenote/watch.h>
+
 #include "lanes/ledger.h"
 
 static _Atomic uint32_t answers[TASKS];
@@ -229,6 +231,30 @@ EXPLORE(D_a_task_that_its_crew_refuses_leaves_no_place_behind, 4)
     expect_equal(answer(1), CEN_CLOSED);
     expect_empty();
     finish();
+}
+
+/* ---- Somebody watches ------------------------------------------------------------------------------------ */
+
+static void resize_what_is_there(void *argument, cen_thing *thing)
+{
+    (void)argument;
+    if (strcmp(cen_thing_kind(thing), "lanes") == 0) expect_equal(cen_thing_tell(thing, "resize_high", 3, NULL), CEN_OK);
+}
+
+static void watch_all(void *unused)
+{
+    (void)unused;
+    cen_things_each(resize_what_is_there, NULL);
+}
+
+EXPLORE(who_resizes_lanes_that_are_being_freed_has_done_so_before_or_does_not_find_them, 3)
+{
+    make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 1, .without_times = true);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NEVER, NULL), CEN_OK);
+    ceni_thread other = start("other", watch_all, NULL);
+    expect_equal(cen_lanes_free(lanes), CEN_OK);
+    join(other);
+    expect_equal(ceni_world_bytes(), 0);
 }
 
 /* ---- A child ------------------------------------------------------------------------------------------- */

@@ -127,7 +127,7 @@ static inline void give_one(cen_lease lease)
 
 static inline void expect_equations(const cen_pool_stats *s)
 {
-    expect_equal(s->idle + s->held + s->moving + s->revoked + s->opening + s->closing + s->vacant, s->places);
+    expect_equal(s->idle + s->held + s->moving + s->revoked + s->opening + s->resetting + s->testing + s->closing + s->vacant, s->places);
     expect(s->places >= s->max);
     expect(s->held + s->revoked <= s->taken - s->ended);
     expect(s->taken - s->ended <= s->held + s->revoked + s->moving);

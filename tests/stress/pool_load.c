@@ -253,7 +253,7 @@ void stock_check(const stock *s)
 void check_equations(const cen_pool_stats *s)
 {
     uint64_t out = (uint64_t)s->held + s->revoked, there = s->places - s->vacant;
-    expect_equal(s->idle + s->held + s->moving + s->revoked + s->opening + s->closing + s->vacant, s->places);
+    expect_equal(s->idle + s->held + s->moving + s->revoked + s->opening + s->resetting + s->testing + s->closing + s->vacant, s->places);
     expect(s->places >= s->max);
     expect(s->taken - s->ended >= out && s->taken - s->ended <= out + s->moving);
     if (s->moving + s->opening + s->closing == 0) expect_equal(s->opened + s->adopted - s->closed, there);

@@ -321,7 +321,7 @@ static void expect_equations(void)
 {
     cen_pool_stats s;
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
-    expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.closing + s.vacant, s.places);
+    expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.closing + s.vacant, s.places);
     expect(s.places >= s.max);
     expect(s.held + s.revoked <= s.taken - s.ended && s.taken - s.ended <= s.held + s.revoked + s.moving);
     if (s.moving + s.opening + s.closing == 0) expect_equal(s.opened + s.adopted - s.closed, s.places - s.vacant);

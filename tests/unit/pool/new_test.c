@@ -291,7 +291,7 @@ typedef struct sighting {
     int64_t max, idle, held;
 } sighting;
 
-static int64_t reading(const ceni_reading *readings, size_t count, const char *name)
+static int64_t reading(const cen_reading *readings, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(readings[i].name, name) == 0) return readings[i].value;
@@ -301,10 +301,10 @@ static int64_t reading(const ceni_reading *readings, size_t count, const char *n
 static void look_at(void *argument, ceni_entry *entry)
 {
     sighting *seen = argument;
-    ceni_reading readings[16];
+    cen_reading readings[CEN_READINGS_MOST];
     if (strcmp(entry->kind, "pool") != 0 || strcmp(entry->name, "seen") != 0) return;
-    size_t count = entry->snapshot(entry->object, readings, 16);
-    expect(count > 0 && count <= 16);
+    size_t count = entry->snapshot(entry->object, readings, CEN_READINGS_MOST);
+    expect(count > 0 && count <= CEN_READINGS_MOST);
     seen->max = reading(readings, count, "max");
     seen->idle = reading(readings, count, "idle");
     seen->held = reading(readings, count, "held");

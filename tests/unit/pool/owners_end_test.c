@@ -364,8 +364,8 @@ TEST(a_process_ends_with_its_code_while_threads_hold_objects)
 static void *end_process_when_all_is_back(void *unused)
 {
     (void)unused;
-    while (expect_sound(pool).held > 0) ceni_thread_yield();
-    _exit(shop.closed == 1 ? 7 : 1);
+    while (expect_sound(pool).closed == 0) ceni_thread_yield(); /* it is no longer held before it has been closed */
+    _exit(shop.closed == 1 && expect_sound(pool).held == 0 ? 7 : 1);
 }
 
 TEST(L13_a_main_thread_that_exits_alone_gives_up_what_it_holds)

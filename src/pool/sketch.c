@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All of a pool, for a page or a document: its settings, why a take would wait
+ * now, who holds what since when, and who waits for it.
+ *
+ * What the sketch's functions are is the program's affair: they may be slow, and
+ * may use this very pool. So everything is copied out first, holders without any lock
+ * and those who wait under the pool's lock, at most MOST_ITEMS of them, and then
+ * written with no lock held (L9). What is shown of holders and of those who wait is of two
+ * moments; each line was true at one of them.
+ *
+ * Holders are read twice: once for who is the oldest, and once more, when it is
+ * their turn to be written. Who has given back meanwhile is left out.
+ */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+enum {
+    MOST_ITEMS = 4096, /* of a list, however many are asked for */
+    MOST_WORDS = 8192, /* letters of an explanation */
+    OWNER_ROOM = 32,
+};
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* "thread 3", "task 12"; NULL: it is not known. */
+static const char *say_owner(uint64_t owner, char text[OWNER_ROOM])
+{
+    owner &= ~CENI_OWNER_DETACHED;
+    if (!owner) return NULL;
+    snprintf(text, OWNER_ROOM, "%s %llu", ceni_owner_word(owner), ceni_owner_figure(owner));
+    return text;
+}
+
+/* ---- The pool itself --------------------------------------------------------------------- */
+
+static void limit(const cen_sketch *s, const char *name, int64_t value)
+{
+    if (value != CEN_OFF) s->number(s->argument, name, value);
+}
+
+static void sketch_settings(const cen_sketch *s, const cen_pool *pool, const cen_pool_options *o)
+{
+    static const char *const orders[] = {[CEN_ORDER_WARM] = "warm", [CEN_ORDER_LIFO] = "lifo", [CEN_ORDER_FIFO] = "fifo"};
+    s->text(s->argument, "driver", pool->calls.system);
+    s->text(s->argument, "order", orders[o->order]);
+    s->number(s->argument, "max", o->max);
+    s->number(s->argument, "min_idle", o->min_idle);
+    limit(s, "max_idle", o->max_idle);
+    limit(s, "max_waiters", o->max_waiters);
+    limit(s, "idle_ns", o->idle_ns);
+    limit(s, "life_ns", o->life_ns);
+    limit(s, "max_uses", o->max_uses);
+    limit(s, "trust_ns", o->trust_ns);
+    limit(s, "leak_ns", o->leak_ns);
+    limit(s, "hold_ns", o->hold_ns);
+    limit(s, "overtake_ns", o->overtake_ns);
+    limit(s, "shed_target_ns", o->shed_target_ns);
+    s->truth(s->argument, "refuse_late", o->refuse_late);
+    s->truth(s->argument, "exact_times", o->exact_times);
+    s->truth(s->argument, "trace_takes", o->trace_takes);
+    s->truth(s->argument, "backtraces", o->backtraces);
+}
+
+static void sketch_explanation(const cen_sketch *s, cen_pool *pool)
+{
+    char *words = ceni_alloc(NULL, MOST_WORDS, 1);
+    if (words) cen_pool_explain(pool, words, MOST_WORDS);
+    s->text(s->argument, "explanation", words);
+    ceni_free(NULL, words, MOST_WORDS, 1);
+}
+
+static void sketch_state(const cen_sketch *s, cen_pool *pool)
+{
+    static const char *const breakers[] = {
+        [CEN_BREAKER_CLOSED] = "closed", [CEN_BREAKER_OPEN] = "open", [CEN_BREAKER_PROBING] = "probing"};
+    int64_t now = ceni_pool_now(pool);
+    ceni_line_lock(pool->line);
+    cen_error last = pool->gate.last;
+    int64_t failed_at = pool->gate.failed_at;
+    cen_breaker breaker = pool->gate.breaker;
+    bool paused = pool->paused, closed = pool->closed;
+    ceni_line_unlock(pool->line);
+    s->text(s->argument, "breaker", breakers[breaker]);
+    s->truth(s->argument, "paused", paused);
+    s->truth(s->argument, "closed", closed);
+    bool failed = last.status != CEN_OK;
+    s->text(s->argument, "last_error", failed ? last.text : NULL);
+    if (!failed) return;
+    s->number(s->argument, "last_error_code", last.code);
+    s->number(s->argument, "last_error_ago_ns", now > failed_at ? now - failed_at : 0);
+}
+
+/* ---- Holders -------------------------------------------------------------------------------- */
+
+/* One that was met, and how old it was then. */
+typedef struct held {
+    int64_t age;
+    uint32_t index;
+} held;
+
+static int by_age(const void *a, const void *b)
+{
+    const held *one = a, *other = b;
+    if (one->age != other->age) return one->age > other->age ? -1 : 1;
+    return one->index < other->index ? -1 : one->index > other->index;
+}
+
+static bool is_held(cen_pool *pool, uint32_t index, cen_holding *out)
+{
+    return ceni_slot_holding(pool, index, out) && out->state != CEN_SLOT_IDLE;
+}
+
+static void sketch_trace(const cen_sketch *s, const cen_holding *h)
+{
+    s->list(s->argument, "trace");
+    for (uint32_t i = 0; i < h->trace_count; i++) {
+        char at[CENI_SYMBOL_ROOM];
+        ceni_symbol(h->trace[i], at);
+        s->item(s->argument);
+        s->text(s->argument, "at", at);
+        s->end(s->argument);
+    }
+    s->end(s->argument);
+}
+
+static void sketch_holder(const cen_sketch *s, const cen_holding *h)
+{
+    char owner[OWNER_ROOM], object[OWNER_ROOM], name[CENI_THREAD_NAME_ROOM];
+    snprintf(object, sizeof object, "0x%llx", (unsigned long long)(uintptr_t)h->object);
+    s->item(s->argument);
+    s->number(s->argument, "index", h->index);
+    s->text(s->argument, "object", object);
+    s->text(s->argument, "owner", say_owner(h->owner, owner));
+    if (!cen_owner_is_task(h->owner) && ceni_thread_name(h->owner, name)) s->text(s->argument, "thread_name", name);
+    s->text(s->argument, "where", h->where);
+    s->number(s->argument, "held_ns", h->held_ns);
+    s->truth(s->argument, "exact", h->is_exact);
+    s->truth(s->argument, "detached", h->is_detached);
+    s->truth(s->argument, "revoked", h->state == CEN_SLOT_REVOKED);
+    if (h->trace_count > 0) sketch_trace(s, h);
+    s->end(s->argument);
+}
+
+/* All who hold something, with their ages; also notes, for later, that they were met. */
+static size_t meet_holders(cen_pool *pool, held *all, uint32_t places)
+{
+    size_t count = 0;
+    for (uint32_t index = 0; index < places; index++) {
+        cen_holding h;
+        if (!is_held(pool, index, &h)) continue;
+        ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
+        all[count++] = (held){.age = h.held_ns, .index = index};
+    }
+    return count;
+}
+
+static void sketch_holders(const cen_sketch *s, cen_pool *pool, size_t most)
+{
+    uint32_t places = ceni_place_count(pool);
+    held *all = ceni_alloc(NULL, places * sizeof *all, _Alignof(held));
+    size_t count = all ? meet_holders(pool, all, places) : 0, shown = lesser(lesser(most, MOST_ITEMS), count);
+    if (all) qsort(all, count, sizeof *all, by_age);
+    s->list(s->argument, "holders");
+    for (size_t i = 0; i < shown; i++) {
+        cen_holding h;
+        if (is_held(pool, all[i].index, &h)) sketch_holder(s, &h);
+    }
+    s->end(s->argument);
+    if (count > shown) s->number(s->argument, "holders_more", (int64_t)(count - shown));
+    ceni_free(NULL, all, places * sizeof *all, _Alignof(held));
+}
+
+/* ---- Who waits -------------------------------------------------------------------------------- */
+
+/* What is shown of one, copied under the lock; `where` lives as long as the pool. */
+typedef struct waiting {
+    uint64_t owner;
+    const char *where;
+    int64_t since, moment;
+    uint8_t priority;
+    bool pending;
+} waiting;
+
+typedef struct line_copy {
+    waiting *waiters;
+    size_t count;
+} line_copy;
+
+static void copy_waiter(void *argument, const ceni_pool_waiter *w)
+{
+    line_copy *copy = argument;
+    copy->waiters[copy->count++] = (waiting){.owner = w->owner, .where = w->where, .since = w->since, .moment = w->moment,
+                                             .priority = w->priority, .pending = w->pending};
+}
+
+static void sketch_waiter(const cen_sketch *s, const waiting *w, int64_t now, int64_t pool_now)
+{
+    static const char *const priorities[] = {
+        [CEN_PRIORITY_NORMAL] = "normal", [CEN_PRIORITY_HIGH] = "high", [CEN_PRIORITY_LOW] = "low"};
+    char owner[OWNER_ROOM], name[CENI_THREAD_NAME_ROOM];
+    uint64_t whose = w->owner & ~CENI_OWNER_DETACHED;
+    s->item(s->argument);
+    s->text(s->argument, "kind", w->pending ? "future" : "thread");
+    s->text(s->argument, "owner", say_owner(whose, owner));
+    if (!cen_owner_is_task(whose) && ceni_thread_name(whose, name)) s->text(s->argument, "thread_name", name);
+    s->text(s->argument, "where", w->where);
+    s->text(s->argument, "priority", priorities[w->priority]);
+    s->number(s->argument, "waited_ns", now > w->since ? now - w->since : 0);
+    if (w->moment != CENI_FOREVER) s->number(s->argument, "deadline_in_ns", w->moment > pool_now ? w->moment - pool_now : 0);
+    s->end(s->argument);
+}
+
+/* Memory is had before the lock, for as many as wait then; who comes meanwhile is only counted. */
+static void sketch_waiters(const cen_sketch *s, cen_pool *pool, size_t most)
+{
+    cen_pool_stats stats;
+    size_t room = cen_pool_look(pool, &stats) == CEN_OK ? lesser(lesser(most, MOST_ITEMS), stats.waiting) : 0;
+    line_copy copy = {.waiters = room ? ceni_alloc(NULL, room * sizeof(waiting), _Alignof(waiting)) : NULL};
+    ceni_line_lock(pool->line);
+    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
+    if (copy.waiters) ceni_turn_walk_locked(pool->line, room, copy_waiter, &copy);
+    ceni_line_unlock(pool->line);
+    int64_t now = ceni_clock_now(), pool_now = ceni_pool_now(pool);
+    s->list(s->argument, "waiters");
+    for (size_t i = 0; i < copy.count; i++) sketch_waiter(s, &copy.waiters[i], now, pool_now);
+    s->end(s->argument);
+    size_t all = (size_t)(ctl / CENI_CTL_ONE);
+    if (all > copy.count) s->number(s->argument, "waiters_more", (int64_t)(all - copy.count));
+    ceni_free(NULL, copy.waiters, room * sizeof(waiting), _Alignof(waiting));
+}
+
+void ceni_pool_sketch(const void *object, const cen_sketch *sketch, size_t most)
+{
+    cen_pool *pool = (cen_pool *)(uintptr_t)object;
+    cen_pool_options o;
+    if (cen_pool_options_get(pool, &o) != CEN_OK) return;
+    sketch_settings(sketch, pool, &o);
+    sketch_explanation(sketch, pool);
+    sketch_state(sketch, pool);
+    sketch_holders(sketch, pool, most);
+    sketch_waiters(sketch, pool, most);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the news of the process hear of a pool (include/cenote/news.h), whether
+ * anybody listens to the pool itself or not.
+ *
+ *     every event of the pool      by its name; value: how long it was held, or the slot's index, or 0
+ *     waited                       a take that was served; value: for how long. Only from 1 ms on, and one in 10 ms at most
+ *     timed_out                    value: after how long; the text is that of its error, which says why
+ *     refused                      by a rule: max_waiters, shedding, refuse_late, the breaker; the text is that of the
+ *                                  error. One in 100 ms at most; value: how many there were since the last one told
+ *     interrupted                  value: after how long
+ *     taken, given                 with trace_takes only, at the level TRACE; value: the slot's index; for how long
+ *
+ * Takes that fail because they do not want to wait are told nobody: a program may
+ * try a thousand times a second. What could come as often has a limit, so that an
+ * overload does not push out of the ring what led to it.
+ *
+ * Nothing here is on the way of a take or a give that meets nobody. News are
+ * written without a lock and never wait, so they may be told under the pool's.
+ * In a world nothing is told unless a test asks for it.
+ */
+#include <stdio.h>
+
+#include "base/probe.h"
+#include "pool/inside.h"
+#include "port/port.h"
+#include "record/news.h"
+
+#ifdef CENI_WATCHED
+bool ceni_pool_tells;
+#endif
+
+enum {
+    LONG_WAIT_NS = 1000000,
+    WAITS_APART_NS = 10000000,
+    REFUSALS_APART_NS = 100000000,
+};
+
+/* ---- Events ---------------------------------------------------------------------------- */
+
+static cen_level level_of(cen_event_kind kind)
+{
+    switch (kind) {
+    case CEN_EVENT_OPENED:
+    case CEN_EVENT_CLOSED:
+    case CEN_EVENT_BREAKER_PROBES: return CEN_LEVEL_DETAIL;
+    case CEN_EVENT_BREAKER_CLOSED:
+    case CEN_EVENT_PAUSED:
+    case CEN_EVENT_RESUMED:
+    case CEN_EVENT_RELOADED:
+    case CEN_EVENT_POOL_CLOSED: return CEN_LEVEL_NOTICE;
+    case CEN_EVENT_BREAKER_OPENED: return CEN_LEVEL_ERROR;
+    default: return CEN_LEVEL_WARNING;
+    }
+}
+
+void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *text)
+{
+    int64_t value = event->index == CEN_NO_SLOT ? 0 : event->index;
+    bool held = event->kind == CEN_EVENT_LEAK || event->kind == CEN_EVENT_REVOKED || event->kind == CEN_EVENT_OWNER_ENDED;
+    ceni_news(level_of(event->kind), cen_event_name(event->kind), &pool->entry, held ? event->held_ns : value, text);
+}
+
+/* ---- Takes that waited ------------------------------------------------------------------- */
+
+/* "a take at orders.c:12" */
+static void say_take(char *text, size_t room, const cen_pool *pool, const ceni_pool_waiter *waiter, const char *what, int64_t ns)
+{
+    snprintf(text, room, "pool \"%s\": %s%s%.80s %s for %lld us", pool->name, waiter->pending ? "an ask" : "a take",
+             waiter->where ? " at " : "", waiter->where ? waiter->where : "", what, (long long)(ns / 1000));
+}
+
+void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
+{
+    int64_t waited = now - waiter->since;
+    CENI_PROBE3(served, pool->name, waited, waiter->where);
+    if (!ceni_pool_tells || waited < LONG_WAIT_NS || now - pool->wait_told_at < WAITS_APART_NS) return;
+    pool->wait_told_at = now;
+    char text[sizeof((cen_news *)NULL)->text];
+    say_take(text, sizeof text, pool, waiter, "waited, and was served,", waited);
+    ceni_news(CEN_LEVEL_DETAIL, "waited", &pool->entry, waited, text);
+}
+
+/* One that asked, and wants no text: there will be no other. */
+void ceni_tell_expired_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
+{
+    if (!ceni_pool_tells || waiter->error) return;
+    char text[sizeof((cen_news *)NULL)->text];
+    say_take(text, sizeof text, pool, waiter, "got no object in its time, and waited", now - waiter->since);
+    ceni_news(CEN_LEVEL_WARNING, "timed_out", &pool->entry, now - waiter->since, text);
+}
+
+/* How many refusals are to be told now; 0: none, because one was a moment ago. */
+static uint64_t refusals_due(cen_pool *pool)
+{
+    int64_t now = ceni_clock_now(), last = ceni_load_relaxed(&pool->refusal_told_at); /* a guess for the cas; carries nothing */
+    ceni_add_relaxed(&pool->refusals, 1); /* a number; carries nothing */
+    if (last && now - last < REFUSALS_APART_NS) return 0;
+    if (!ceni_cas_relaxed(&pool->refusal_told_at, &last, now)) return 0; /* another tells; carries nothing */
+    /* One who was held up here meets the next who tells: each refusal is taken out by one of them. */
+    uint64_t count = ceni_load_relaxed(&pool->refusals); /* a guess for the cas; carries nothing */
+    while (!ceni_cas_relaxed(&pool->refusals, &count, 0)) continue; /* carries nothing */
+    return count;
+}
+
+cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error)
+{
+    bool late = verdict.status == CEN_TIMEOUT && waited_ns > 0, interrupted = verdict.status == CEN_INTERRUPTED;
+    bool told = ceni_pool_tells && (late || interrupted);
+    CENI_PROBE3(refused, pool->name, (int)verdict.status, waited_ns);
+    uint64_t refusals = ceni_pool_tells && verdict.rule != CEN_RULE_NONE ? refusals_due(pool) : 0;
+    cen_error unread;
+    if ((told || refusals) && !error) error = &unread;
+    cen_status status = ceni_explain_refusal(pool, verdict, waited_ns, owner, error);
+    if (told && late) ceni_news(CEN_LEVEL_WARNING, "timed_out", &pool->entry, waited_ns, error->text);
+    if (told && interrupted) ceni_news(CEN_LEVEL_DETAIL, "interrupted", &pool->entry, waited_ns, error->text);
+    if (refusals) ceni_news(CEN_LEVEL_WARNING, "refused", &pool->entry, (int64_t)refusals, error->text);
+    return status;
+}
+
+/* ---- Every take and give ------------------------------------------------------------------- */
+
+void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where)
+{
+    if (ceni_pool_tells && ceni_pool_has(&pool->trace_takes))
+        ceni_news(CEN_LEVEL_TRACE, "taken", &pool->entry, index, where);
+}
+
+void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where)
+{
+    if (ceni_pool_tells && ceni_pool_has(&pool->trace_takes))
+        ceni_news(CEN_LEVEL_TRACE, "given", &pool->entry, held_ns, where);
+}

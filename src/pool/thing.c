@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pool as a thing of include/cenote/watch.h: its readings, the verbs it obeys.
+ * times.c has its durations, sketch.c its sketch.
+ *
+ * The readings are those of one cen_pool_look, so they satisfy the same equations
+ * (L19). Three settings are there besides, as gauges, if they are on: what is idle
+ * and who waits is judged by them.
+ *
+ * `served` and `failed` are gauges although they count: one who was handed a place
+ * to open an object in counts as served, and as failed from when that fails. A
+ * counter that falls would be taken for one that began anew.
+ */
+#include "base/error.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+/* ---- Readings --------------------------------------------------------------------------- */
+
+/* What is written beyond the room is only counted. */
+typedef struct list {
+    cen_reading *readings;
+    size_t room, count;
+} list;
+
+static void add(list *l, const char *name, int64_t value, cen_reading_kind kind)
+{
+    if (l->count < l->room) l->readings[l->count] = (cen_reading){name, value, kind};
+    l->count++;
+}
+
+static void gauge(list *l, const char *name, int64_t value)
+{
+    add(l, name, value, CEN_GAUGE);
+}
+
+static void count(list *l, const char *name, uint64_t value)
+{
+    add(l, name, (int64_t)value, CEN_COUNTER);
+}
+
+static void add_objects(list *l, const cen_pool_stats *s)
+{
+    gauge(l, "max", s->max);
+    gauge(l, "places", s->places);
+    gauge(l, "idle", s->idle);
+    gauge(l, "held", s->held);
+    gauge(l, "moving", s->moving);
+    gauge(l, "revoked", s->revoked);
+    gauge(l, "opening", s->opening);
+    gauge(l, "resetting", s->resetting);
+    gauge(l, "testing", s->testing);
+    gauge(l, "closing", s->closing);
+    gauge(l, "vacant", s->vacant);
+    count(l, "opened", s->opened);
+    count(l, "open_failed", s->open_failed);
+    count(l, "adopted", s->adopted);
+    count(l, "closed", s->closed);
+    count(l, "expired", s->expired);
+    count(l, "tested", s->tested);
+    count(l, "test_failed", s->test_failed);
+    count(l, "reset", s->reset);
+    count(l, "reset_failed", s->reset_failed);
+}
+
+static void add_leases(list *l, const cen_pool_stats *s)
+{
+    count(l, "taken", s->taken);
+    count(l, "ended", s->ended);
+    count(l, "discarded", s->discarded);
+    count(l, "leaked", s->leaked);
+    count(l, "reclaimed", s->reclaimed);
+}
+
+static void add_waits(list *l, const cen_pool_stats *s)
+{
+    gauge(l, "waiting", s->waiting);
+    count(l, "waited", s->waited);
+    gauge(l, "served", (int64_t)s->served);
+    count(l, "timed_out", s->timed_out);
+    count(l, "sent_away", s->sent_away);
+    gauge(l, "failed", (int64_t)s->failed);
+    count(l, "shed", s->shed);
+    count(l, "refused", s->refused);
+    count(l, "refused_late", s->refused_late);
+    gauge(l, "wait_p50_ns", s->wait_p50_ns);
+    gauge(l, "wait_p99_ns", s->wait_p99_ns);
+    gauge(l, "wait_longest_ns", s->wait_longest_ns);
+    count(l, "wait_total_ns", (uint64_t)s->wait_total_ns);
+    gauge(l, "oldest_wait_ns", s->oldest_wait_ns);
+    gauge(l, "estimated_wait_ns", s->estimated_wait_ns);
+}
+
+static void add_state(list *l, const cen_pool_stats *s)
+{
+    gauge(l, "breaker", (int64_t)s->breaker);
+    gauge(l, "open_failures", s->open_failures);
+    gauge(l, "next_open_ns", s->next_open_ns);
+    gauge(l, "is_closed", s->is_closed);
+    gauge(l, "paused", s->is_paused);
+    gauge(l, "shedding", s->is_shedding);
+}
+
+static void add_settings(list *l, const cen_pool_options *o)
+{
+    gauge(l, "min_idle", o->min_idle);
+    if (o->max_idle != CEN_OFF) gauge(l, "max_idle", o->max_idle);
+    if (o->max_waiters != CEN_OFF) gauge(l, "max_waiters", o->max_waiters);
+}
+
+static size_t readings_of(const void *object, cen_reading *readings, size_t room)
+{
+    cen_pool *pool = (cen_pool *)(uintptr_t)object;
+    cen_pool_stats s;
+    cen_pool_options o;
+    if (cen_pool_look(pool, &s) != CEN_OK || cen_pool_options_get(pool, &o) != CEN_OK) return 0;
+    list l = {.readings = readings, .room = room};
+    add_objects(&l, &s);
+    add_leases(&l, &s);
+    add_waits(&l, &s);
+    add_state(&l, &s);
+    add_settings(&l, &o);
+    return l.count;
+}
+
+/* ---- Verbs --------------------------------------------------------------------------------- */
+
+static cen_status resize(cen_pool *pool, int64_t max, cen_error *error)
+{
+    if (max >= 1 && max <= CEN_POOL_MOST) return cen_pool_resize(pool, (uint32_t)max, error);
+    return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\" cannot have %lld objects at most: 1 to %d can be", pool->name,
+                          (long long)max, CEN_POOL_MOST);
+}
+
+static const char *const verbs[] = {"pause", "resume", "resize", "reload", "evict", "test", NULL};
+
+static cen_status tell(void *object, const char *verb, int64_t value, cen_error *error)
+{
+    cen_pool *pool = object;
+    if (strcmp(verb, "pause") == 0) return cen_pool_pause(pool, error);
+    if (strcmp(verb, "resume") == 0) return cen_pool_resume(pool, error);
+    if (strcmp(verb, "resize") == 0) return resize(pool, value, error);
+    if (strcmp(verb, "reload") == 0) return cen_pool_reload(pool, value, error);
+    if (strcmp(verb, "evict") == 0) return cen_pool_reap(pool, 0, NULL, error);
+    return cen_pool_test_now(pool, error);
+}
+
+/* ---- The entry ------------------------------------------------------------------------------ */
+
+static const char *system_of(const void *object)
+{
+    return ((const cen_pool *)object)->calls.system;
+}
+
+static const ceni_thing_calls calls = {
+    .durations = ceni_times_durations, .sketch = ceni_pool_sketch, .verbs = verbs, .tell = tell, .system = system_of};
+
+void ceni_pool_describe(cen_pool *pool)
+{
+    pool->entry = (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = readings_of, .object = pool, .calls = &calls};
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long things took: leases, waits, openings.
+ *
+ * Waits and openings are counted all, under the lock that their end takes anyway.
+ * A take and a give that meet nobody have no lock, and reading two clocks would
+ * cost them several times what they cost (L17), so of leases only some are timed:
+ *
+ *     the word of a lease, HELD with its generation ▶ sampled, or not: one in 64
+ *     take: sampled ▶ the slow way ▶ `since` and the note, which says so
+ *     give: sampled ▶ the slow way ▶ HELD ▶ RESETTING ▶ counted ▶ IDLE
+ *
+ * Whether a lease is one of them follows from its generation alone, which a take
+ * and a give have in a register: one that is not costs three instructions each,
+ * and no memory. The naive version counts down in the thread, or draws a number,
+ * and has to tell the give, which may come from another thread, by a word of
+ * shared memory that every take would write. One that takes every 64th generation meets
+ * always the same part of a program that does 64 things in turn (slot.h).
+ *
+ * With exact_times all go the slow way, and all are timed.
+ *
+ * Invariants
+ *  M1 A lease is counted once at most: by whoever moves its slot out of HELD, or,
+ *     if it was revoked, out of REVOKED or RETURNED; and while the slot is that
+ *     one's: in a pool with a slot that is neither EMPTY nor IDLE nothing is given back to the
+ *     system, so its record is there.
+ *  M2 `since` is that of the lease if the note is the lease's and says TIMED: the
+ *     note is written after it [T5 in take.c].
+ *  M3 With exact_times all the while, the times of use are as many as the leases
+ *     that have ended, less those that nobody had: an object that was found
+ *     unfit or superfluous before it was lent.
+ *
+ * Order table
+ * [M1] ends | load of the note | acquire | T5 in take.c | since, written by who took it | the time of the lease before is counted
+ *
+ * Tested by tests/unit/pool/times_test.c, times_real_test.c, tests/explore/pool_times_test.c, tools/check-quick-path.
+ */
+#include "base/alloc.h"
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+ceni_times *ceni_times_make(const cen_allocator *allocator)
+{
+    ceni_times *times = ceni_alloc(allocator, sizeof *times, CENI_LINE);
+    if (times) ceni_times_renew(times);
+    return times;
+}
+
+/* Nobody else has it. The histogram's memory is zero but for this. */
+void ceni_times_renew(ceni_times *times)
+{
+    memset(times, 0, sizeof *times);
+    times->use.smallest = INT64_MAX;
+    times->use.largest = -1;
+}
+
+void ceni_times_free(ceni_times *times, const cen_allocator *allocator)
+{
+    ceni_free(allocator, times, sizeof *times, CENI_LINE);
+}
+
+/* ---- Use ------------------------------------------------------------------------------- */
+
+void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
+{
+    if (!ceni_use_is_timed(pool, generation)) return;
+    uint64_t note = ceni_load_acquire(&slot->note); /* [M1] */
+    if (!ceni_slot_is_timed(note, generation) && !ceni_planted(use_of_the_lease_before)) return;
+    int64_t held = ceni_pool_now(pool) - ceni_load_relaxed(&slot->since); /* came with the note; carries nothing */
+    ceni_histogram_record(&pool->times->use, held);
+    ceni_tell_given(pool, held, ceni_setting(&slot->where));
+}
+
+/* As settings are put: a change of settings is no point where another thread may come. Records in progress may be
+ * forgotten in part, as histogram.h says. */
+void ceni_use_begins_anew(cen_pool *pool)
+{
+    ceni_histogram *use = &pool->times->use;
+    for (unsigned i = 0; i < CEN_DURATIONS_BUCKETS; i++) ceni_setting_put(&use->buckets[i], 0);
+    ceni_setting_put(&use->sum, 0);
+    ceni_setting_put(&use->overflowed, false);
+    ceni_setting_put(&use->smallest, INT64_MAX);
+    ceni_setting_put(&use->largest, -1);
+}
+
+/* ---- For whoever asks ------------------------------------------------------------------- */
+
+static void copy(cen_pool *pool, const cen_durations *from, cen_durations *out)
+{
+    ceni_line_lock(pool->line);
+    *out = *from;
+    ceni_line_unlock(pool->line);
+}
+
+/* Takes that got an object without waiting: all that got one, but those who were served in line. One who was served with a
+ * place to open in has no object yet, so that the difference is too small until he has it. It is told as a part of a
+ * histogram, and whoever reads one takes a number that falls for a thing that began anew: so it never falls. */
+static uint64_t instant_takes(cen_pool *pool)
+{
+    cen_pool_stats s;
+    if (cen_pool_look(pool, &s) != CEN_OK) return 0;
+    ceni_line_lock(pool->line);
+    if (s.taken > s.served + pool->times->instant) pool->times->instant = s.taken - s.served;
+    uint64_t instant = pool->times->instant;
+    ceni_line_unlock(pool->line);
+    return instant;
+}
+
+bool ceni_times_durations(const void *object, size_t index, cen_timing *timing, cen_durations *out)
+{
+    cen_pool *pool = (cen_pool *)(uintptr_t)object;
+    if (index > 2 || ceni_pool_check(pool, "cen_thing_durations", NULL) != CEN_OK) return false;
+    *timing = (cen_timing){.one_in = 1};
+    if (index == 0) {
+        timing->name = "wait";
+        copy(pool, &pool->times->wait, out);
+        timing->instant = instant_takes(pool);
+    } else if (index == 1) {
+        timing->name = "use";
+        timing->one_in = ceni_pool_has(&pool->exact_times) ? 1 : CENI_SAMPLED_ONE_IN;
+        ceni_histogram_snapshot(&pool->times->use, out);
+    } else {
+        timing->name = "create";
+        copy(pool, &pool->times->create, out);
+    }
+    return true;
+}

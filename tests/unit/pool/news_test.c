@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* What the news of the process hear of a pool, in virtual time. */
+#include <cenote/ask.h>
+#include <cenote/news.h>
+
+#include "pool/inside.h"
+#include "record/news.h"
+#include "unit/pool/scripted.h"
+#include "unit/pool/watchers.h"
+
+/* The world's rings have room for four news, and for two traces: what is to be seen is read at once. */
+static cen_cursor at;
+
+static void begin_news(void)
+{
+    ceni_news_switch_on();
+    ceni_pool_tells = true;
+    at = (cen_cursor){.next = 0};
+    cen_news passed;
+    while (cen_news_read(&at, &passed) == CEN_OK) continue;
+}
+
+static void end_news(void)
+{
+    ceni_pool_tells = false;
+}
+
+static void note_number(void *argument, cen_thing *it)
+{
+    *(uint64_t *)argument = cen_thing_number(it);
+}
+
+/* The next news of that pool. */
+static cen_news expect_news(cen_pool *pool, const char *what, cen_level level, int64_t value)
+{
+    cen_news news = {.what = "nothing"};
+    uint64_t number = 0;
+    cen_news_read(&at, &news);
+    expect_text(news.what, what);
+    expect_equal(news.level, level);
+    expect_equal(news.value, value);
+    expect_text(news.kind, "pool");
+    expect_text(news.name, cen_pool_name(pool));
+    visit_pool(pool, note_number, &number);
+    expect_equal(news.thing, number);
+    return news;
+}
+
+static void expect_no_news(void)
+{
+    cen_news news = {.what = "nothing"};
+    expect_equal(cen_news_read(&at, &news), CEN_EMPTY);
+    expect_text(news.what, "nothing");
+}
+
+static void expect_words(const cen_news *news, const char *words)
+{
+    if (!strstr(news->text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", news->text, words);
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+TEST(every_event_of_a_pool_is_in_the_news_though_nobody_listens)
+{
+    begin_news();
+    workshop shop = {.fail_from = 2, .fail_to = 2, .failure_text = "connection refused"};
+    cen_pool *pool = make_pool(.name = "told", .max = 2, .driver = driver_of(&shop));
+    cen_lease lease = take_now(pool), other;
+    cen_news news = expect_news(pool, "opened", CEN_LEVEL_DETAIL, 0);
+    expect_words(&news, "pool \"told\": object 0 was opened");
+    expect_equal(cen_pool_try_take(pool, &other, NULL), CEN_DRIVER);
+    news = expect_news(pool, "open_failed", CEN_LEVEL_WARNING, 1);
+    expect_words(&news, "connection refused");
+    expect_equal(cen_pool_discard(&lease), CEN_OK);
+    news = expect_news(pool, "closed", CEN_LEVEL_DETAIL, 0);
+    expect_words(&news, "its holder discarded it");
+    expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
+    expect_news(pool, "paused", CEN_LEVEL_NOTICE, 0);
+    expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
+    expect_news(pool, "resumed", CEN_LEVEL_NOTICE, 0);
+    expect_equal(cen_pool_reload(pool, 0, NULL), CEN_OK);
+    expect_news(pool, "reloaded", CEN_LEVEL_NOTICE, 0);
+    expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_OK);
+    expect_news(pool, "pool_closed", CEN_LEVEL_NOTICE, 0);
+    expect_no_news();
+    free_pool(pool);
+    end_news();
+}
+
+TEST(what_is_opened_before_the_pool_is_there_bears_its_name_and_no_number)
+{
+    begin_news();
+    workshop shop = {0};
+    cen_pool *pool = make_pool(.name = "eager", .max = 1, .driver = driver_of(&shop), .eager = true);
+    cen_news news;
+    expect_equal(cen_news_read(&at, &news), CEN_OK);
+    expect_text(news.what, "opened");
+    expect_text(news.name, "eager");
+    expect_equal(news.thing, 0);
+    free_pool(pool);
+    end_news();
+}
+
+static void ignore(void *unused, const cen_event *event)
+{
+    (void)unused, (void)event;
+}
+
+TEST(a_leak_is_in_the_news_with_how_long_it_was_held_and_the_breaker_as_an_error)
+{
+    static script s;
+    s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 2, .fail_to = 9}};
+    begin_news();
+    cen_pool *pool = begin_life(&s, 0, .name = "leaks", .max = 3, .leak_ns = SECOND, .exact_times = false,
+                                .backoff_least_ns = 1000 * SECOND, .backoff_most_ns = 1000 * SECOND, .breaker_failures = 1);
+    cen_lease lease = take_now(pool), other;
+    cen_holding holding;
+    size_t count;
+    expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
+    expect_news(pool, "opened", CEN_LEVEL_DETAIL, 0);
+    expect_equal(cen_pool_listen(pool, ignore, NULL, NULL), CEN_OK); /* or it is printed, too */
+    pass(2 * SECOND);
+    cen_news news;
+    expect_equal(cen_news_read(&at, &news), CEN_OK);
+    expect_text(news.what, "leak");
+    expect(news.level == CEN_LEVEL_WARNING && news.value >= SECOND);
+    expect_equal(cen_pool_try_take(pool, &other, NULL), CEN_DRIVER);
+    expect_news(pool, "open_failed", CEN_LEVEL_WARNING, 1);
+    expect_news(pool, "breaker_opened", CEN_LEVEL_ERROR, 0);
+    give_back(&lease);
+    end_life(&s, pool);
+    end_news();
+}
+
+/* ---- Takes --------------------------------------------------------------------------------------- */
+
+TEST(a_take_that_times_out_is_told_with_its_cause_though_it_wants_no_text)
+{
+    begin_news();
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
+    cen_lease held = take_now(pool), none;
+    expect_equal(cen_pool_take(pool, cen_in_s(3), &none, NULL), CEN_TIMEOUT);
+    expect_news(pool, "self_wait", CEN_LEVEL_WARNING, 0);
+    cen_news news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 3 * SECOND);
+    expect_words(&news, "pool \"late\": no object after 3000 ms. Self-wait:");
+    expect_equal(cen_pool_take(pool, CEN_NOW, &none, NULL), CEN_TIMEOUT); /* it did not want to wait */
+    expect_equal(cen_pool_try_take(pool, &none, NULL), CEN_EMPTY);
+    expect_no_news();
+    give_back(&held);
+    free_pool(pool);
+    end_news();
+}
+
+static void ask_for(cen_pool *pool, cen_take *take, cen_error *error)
+{
+    cen_take_init(take, NULL, NULL);
+    take->future.error = error;
+    expect_equal(cen_pool_ask_at(pool, cen_in_s(2), take, "ask.c:5"), CEN_OK);
+    pass(2 * SECOND);
+    expect_equal(take->future.status, CEN_TIMEOUT);
+}
+
+TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
+{
+    begin_news();
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
+    cen_lease held = take_now(pool);
+    cen_take asked;
+    cen_error error;
+    ask_for(pool, &asked, NULL);
+    cen_news news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
+    expect_words(&news, "an ask at ask.c:5 got no object in its time");
+    ask_for(pool, &asked, &error);
+    news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
+    expect_words(&news, "no object after 2000 ms. Backlog:");
+    expect_no_news();
+    give_back(&held);
+    free_pool(pool);
+    end_news();
+}
+
+TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
+{
+    begin_news();
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waits", .max = 1), 1);
+    const int64_t waits[] = {MS - 1, 5 * MS, 5 * MS, 7 * MS};
+    for (int i = 0; i < 4; i++) {
+        cen_lease held = take_now(pool);
+        taker one;
+        begin_take(&one, pool, CEN_NEVER);
+        ceni_world_advance(waits[i]);
+        give_back(&held);
+        expect_taken(&one, 1);
+        give_back(&one.lease);
+        if (i == 1) {
+            cen_news news = expect_news(pool, "waited", CEN_LEVEL_DETAIL, 5 * MS);
+            expect_words(&news, "a take at ");
+        }
+        if (i == 3) expect_news(pool, "waited", CEN_LEVEL_DETAIL, 7 * MS); /* 12 ms after the last that was told */
+        else expect_no_news();
+    }
+    free_pool(pool);
+    end_news();
+}
+
+TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
+{
+    begin_news();
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "full", .max = 1, .max_waiters = 1), 1);
+    taker holder, first;
+    cen_lease none;
+    begin_take(&holder, pool, CEN_NEVER);
+    expect_taken(&holder, 1);
+    begin_take(&first, pool, CEN_NEVER);
+    for (int i = 0; i < 5; i++) expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_FULL);
+    cen_news news = expect_news(pool, "refused", CEN_LEVEL_WARNING, 1);
+    expect_words(&news, "(max_waiters)");
+    expect_no_news();
+    ceni_world_advance(100 * MS);
+    expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_FULL);
+    expect_news(pool, "refused", CEN_LEVEL_WARNING, 5);
+    expect_no_news();
+    give_back(&holder.lease);
+    expect_taken(&first, 1);
+    give_back(&first.lease);
+    while (cen_news_read(&at, &news) == CEN_OK) continue;
+    free_pool(pool);
+    end_news();
+}
+
+/* ---- Every pair ------------------------------------------------------------------------------------- */
+
+TEST(with_trace_takes_every_take_and_give_is_traced_and_otherwise_none)
+{
+    for (int traced = 0; traced < 2; traced++) {
+        begin_news();
+        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "pairs", .max = 1, .exact_times = !traced, .trace_takes = traced), 1);
+        for (int i = 0; i < 70; i++) {
+            cen_lease lease;
+            expect_equal(cen_pool_take_at(pool, CEN_NOW, &lease, NULL, "pairs.c:7"), CEN_OK);
+            ceni_world_advance(9);
+            give_back(&lease);
+            if (traced) {
+                cen_news news = expect_news(pool, "taken", CEN_LEVEL_TRACE, 0);
+                expect_text(news.text, "pairs.c:7");
+                expect_news(pool, "given", CEN_LEVEL_TRACE, 9);
+            }
+            expect_no_news();
+        }
+        free_pool(pool);
+        end_news();
+    }
+}

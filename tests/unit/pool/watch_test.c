@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* A pool as a thing that is watched: readings, the sketch, verbs, the system its objects belong to. */
+#include <cenote/ask.h>
+
+#include "unit/pool/scripted.h"
+#include "unit/pool/watchers.h"
+
+/* ---- Readings ----------------------------------------------------------------------------- */
+
+static void expect_equations(const readings *r)
+{
+    static const char *const states[] = {"idle", "held", "moving", "revoked", "opening", "resetting", "testing", "closing", "vacant"};
+    int64_t there = 0;
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) there += reading(r, states[i]);
+    int64_t places = reading(r, "places"), out = reading(r, "held") + reading(r, "revoked");
+    int64_t difference = reading(r, "taken") - reading(r, "ended");
+    expect_equal(there, places);
+    expect(places >= reading(r, "max"));
+    expect(out <= difference && difference <= out + reading(r, "moving"));
+    if (reading(r, "moving") + reading(r, "opening") + reading(r, "closing") == 0)
+        expect_equal(reading(r, "opened") + reading(r, "adopted") - reading(r, "closed"), places - reading(r, "vacant"));
+    expect_equal(reading(r, "waited"), reading(r, "served") + reading(r, "timed_out") + reading(r, "sent_away") +
+                                           reading(r, "failed") + reading(r, "shed") + reading(r, "waiting"));
+}
+
+/* No counter has fallen since. */
+static void expect_risen(const readings *before, const readings *now)
+{
+    for (size_t i = 0; i < now->count; i++) {
+        const cen_reading *was = find_reading(before, now->all[i].name);
+        if (was && was->kind == CEN_COUNTER && now->all[i].value < was->value)
+            test_fail(__FILE__, __LINE__, "%s has fallen", was->name);
+    }
+}
+
+TEST(L19_the_readings_satisfy_the_equations_through_a_life_and_counters_never_fall)
+{
+    static script s;
+    s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 3, .fail_to = 4}};
+    cen_pool *pool = begin_life(&s, HAS_TEST, .name = "life", .max = 3, .backoff_least_ns = CEN_OFF);
+    readings before = readings_of(pool);
+    cen_lease out[3] = {{0}};
+    taker late;
+    for (unsigned step = 0; step < 300; step++) {
+        cen_lease *one = &out[step % 3];
+        unsigned choice = step * 7919 % 11;
+        if (!one->pool) (void)cen_pool_try_take(pool, one, NULL);
+        else if (choice < 4) (void)cen_pool_give(one);
+        else if (choice < 6) (void)cen_pool_discard(one);
+        else if (choice == 6) expect_equal(cen_pool_reload(pool, 0, NULL), CEN_OK);
+        else if (choice == 7) expect_equal(cen_pool_resize(pool, 2 + step % 4, NULL), CEN_OK);
+        else if (choice == 8) expect_equal(cen_pool_reap(pool, 0, NULL, NULL), CEN_OK);
+        if (step % 50 == 49) {
+            begin_take(&late, pool, cen_in_ns(10));
+            ceni_world_advance(20);
+            ceni_world_settle();
+            expect(late.returned);
+            join(late.thread);
+            if (late.status == CEN_OK) give_back(&late.lease);
+        }
+        readings now = readings_of(pool);
+        expect_equations(&now);
+        expect_risen(&before, &now);
+        before = now;
+    }
+    for (int i = 0; i < 3; i++)
+        if (out[i].pool) (void)cen_pool_give(&out[i]);
+    end_life(&s, pool);
+}
+
+TEST(the_readings_are_what_a_look_shows_with_one_name_each)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "read", .max = 5, .max_idle = 4, .min_idle = 0), 3);
+    cen_lease lease = take_now(pool);
+    cen_pool_stats s = expect_sound(pool);
+    readings r = readings_of(pool);
+    for (size_t i = 0; i < r.count; i++)
+        for (size_t j = 0; j < i; j++) expect(strcmp(r.all[i].name, r.all[j].name) != 0);
+    expect(reading(&r, "max") == 5 && reading(&r, "idle") == s.idle && reading(&r, "held") == 1 && reading(&r, "adopted") == 3);
+    expect(reading(&r, "taken") == 1 && reading(&r, "paused") == 0 && reading(&r, "breaker") == 0 && reading(&r, "is_closed") == 0);
+    expect(reading(&r, "max_idle") == 4 && reading(&r, "min_idle") == 0);
+    expect(find_reading(&r, "max_waiters") == NULL);
+    expect_equal(find_reading(&r, "taken")->kind, CEN_COUNTER);
+    expect_equal(find_reading(&r, "timed_out")->kind, CEN_COUNTER);
+    expect_equal(find_reading(&r, "idle")->kind, CEN_GAUGE);
+    give_back(&lease);
+    free_pool(pool);
+    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "read", .max = 5), 3);
+    r = readings_of(pool);
+    expect(find_reading(&r, "max_idle") == NULL);
+    expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
+    r = readings_of(pool);
+    expect_equal(reading(&r, "paused"), 1);
+    free_pool(pool);
+}
+
+/* Whoever has little room gets the first of them, and the number of all. */
+static void read_two(void *argument, cen_thing *it)
+{
+    cen_reading *two = argument;
+    size_t count = cen_thing_readings(it, two, 2);
+    expect(count > 40 && count <= CEN_READINGS_MOST);
+    expect(cen_thing_readings(it, NULL, 0) == count);
+}
+
+TEST(readings_beyond_the_room_are_counted_and_not_written)
+{
+    cen_pool *pool = make_pool(.name = "little", .max = 1);
+    cen_reading two[3] = {{"", 0, CEN_GAUGE}, {"", 0, CEN_GAUGE}, {"kept", 7, CEN_GAUGE}};
+    visit_pool(pool, read_two, two);
+    expect_text(two[0].name, "max");
+    expect_text(two[2].name, "kept");
+    free_pool(pool);
+}
+
+/* ---- The sketch ------------------------------------------------------------------------------ */
+
+static drawing d;
+
+TEST(the_sketch_has_the_settings_the_state_and_why_a_take_would_wait)
+{
+    d = (drawing){.most = 0};
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "drawn", .max = 2, .leak_ns = 60 * SECOND), 2);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "max=2 min_idle=0 ");
+    expect_drawn(&d, "leak_ns=60000000000 ");
+    expect_not_drawn(&d, "max_idle=");
+    expect_not_drawn(&d, "idle_ns=");
+    expect_drawn(&d, "exact_times=false trace_takes=false backtraces=false ");
+    expect_drawn(&d, "explanation=\"pool \"drawn\": a take finds an object, or makes one.");
+    expect_drawn(&d, "breaker=\"closed\" paused=false closed=false last_error=null [holders ] [waiters ] ");
+    expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "paused=true");
+    free_pool(pool);
+}
+
+TEST(the_sketch_has_the_last_error_and_how_long_ago_it_was)
+{
+    static script s;
+    s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .code = 111, .text = "connection refused"}};
+    cen_pool *pool = begin_life(&s, 0, .name = "drawn", .max = 2, .backoff_least_ns = SECOND, .breaker_failures = 1);
+    cen_lease lease;
+    expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_DRIVER);
+    ceni_world_advance(7);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "breaker=\"open\"");
+    expect_drawn(&d, "connection refused\" last_error_code=111 last_error_ago_ns=7 ");
+    end_life(&s, pool);
+}
+
+TEST(holders_are_sketched_oldest_first_and_those_beyond_most_are_counted)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "held", .max = 4, .exact_times = true), 4);
+    cen_lease first = take_now(pool), second, third;
+    ceni_world_advance(5);
+    expect_equal(cen_pool_take_at(pool, CEN_NOW, &second, NULL, "orders.c:12 buy"), CEN_OK);
+    ceni_world_advance(5);
+    give_back(&first);
+    expect_equal(cen_pool_take_at(pool, CEN_NOW, &third, NULL, NULL), CEN_OK); /* in the first one's slot, and younger */
+    expect_equal(cen_pool_detach(&third), CEN_OK);
+    ceni_world_advance(5);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "[holders {index=1 object=\"0x2\" owner=\"thread 1\" thread_name=\"fiber 1\" where=\"orders.c:12 buy\" held_ns=10 "
+                     "exact=true detached=false revoked=false } {index=0 object=\"0x1\" owner=\"thread 1\" ");
+    expect_drawn(&d, "where=null held_ns=5 exact=true detached=true revoked=false } ] ");
+    expect_not_drawn(&d, "holders_more");
+    draw_pool(pool, &d, 1);
+    expect_drawn(&d, "revoked=false } ] holders_more=1 ");
+    give_back(&second);
+    give_back(&third);
+    free_pool(pool);
+}
+
+TEST(without_exact_times_a_holders_age_begins_with_the_first_sketch)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "held", .max = 1), 1);
+    cen_lease lease = take_now(pool);
+    ceni_world_advance(SECOND);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "held_ns=0 exact=false");
+    ceni_world_advance(9);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "held_ns=9 exact=false");
+    expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "revoked=true");
+    expect_equal(cen_pool_give(&lease), CEN_REVOKED);
+    free_pool(pool);
+}
+
+TEST(with_backtraces_a_holder_is_sketched_with_the_calls_that_led_there)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "traced", .max = 1, .backtraces = true), 1);
+    cen_lease lease = take_now(pool);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "[trace {at=\"call_1+0x0 (thread 1)\" } {at=\"call_2+0x0 (thread 1)\" } ");
+    give_back(&lease);
+    free_pool(pool);
+}
+
+typedef struct asker {
+    cen_pool *pool;
+    cen_priority priority;
+    cen_deadline deadline;
+    const char *where;
+    cen_lease lease;
+    cen_status status;
+} asker;
+
+static void wait_with_priority(void *argument)
+{
+    asker *a = argument;
+    a->status = cen_pool_take_as_at(a->pool, a->priority, a->deadline, &a->lease, NULL, a->where);
+    if (a->status == CEN_OK) give_back(&a->lease);
+}
+
+TEST(those_who_wait_are_sketched_in_the_order_of_service)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waited", .max = 1, .aging_ns = SECOND), 1);
+    cen_lease held = take_now(pool);
+    asker low = {pool, CEN_PRIORITY_LOW, CEN_NEVER, "low.c:1", {0}, CEN_OK};
+    asker high = {pool, CEN_PRIORITY_HIGH, cen_in_ns(1000), "high.c:3", {0}, CEN_OK};
+    ceni_thread first = start("low", wait_with_priority, &low);
+    ceni_world_settle();
+    ceni_world_advance(10);
+    cen_take asked;
+    cen_take_init(&asked, NULL, NULL);
+    expect_equal(cen_pool_ask_at(pool, cen_in_ns(500), &asked, "ask.c:2"), CEN_OK);
+    ceni_world_advance(10);
+    ceni_thread last = start("high", wait_with_priority, &high);
+    ceni_world_settle();
+    ceni_world_advance(10);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "[waiters {kind=\"thread\" owner=\"thread 4\" thread_name=\"fiber 4\" where=\"high.c:3\" priority=\"high\" waited_ns=10 "
+                     "deadline_in_ns=990 } {kind=\"future\" owner=\"thread 1\" thread_name=\"fiber 1\" where=\"ask.c:2\" priority=\"normal\" "
+                     "waited_ns=20 deadline_in_ns=480 } {kind=\"thread\" owner=\"thread 2\" thread_name=\"fiber 2\" where=\"low.c:1\" "
+                     "priority=\"low\" waited_ns=30 } ] ");
+    expect_not_drawn(&d, "waiters_more");
+    draw_pool(pool, &d, 2);
+    expect_drawn(&d, "deadline_in_ns=480 } ] waiters_more=1 ");
+    draw_pool(pool, &d, 0);
+    expect_drawn(&d, "[holders ] holders_more=1 [waiters ] waiters_more=3 ");
+    expect(cen_pool_cancel(&asked));
+    give_back(&held);
+    join(first);
+    join(last);
+    expect(low.status == CEN_OK && high.status == CEN_OK);
+    free_pool(pool);
+}
+
+/* Whoever draws may use the pool itself, and holds no lock of it. */
+static void use_the_pool(drawing *drawn)
+{
+    cen_pool *pool = drawn->argument;
+    ceni_rank_expect_none("a function of a sketch");
+    cen_lease lease = take_now(pool);
+    give_back(&lease);
+    cen_pool_stats s;
+    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+}
+
+TEST(L9_no_lock_is_held_while_a_sketch_is_drawn)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "busy", .max = 2), 2);
+    cen_lease held = take_now(pool);
+    d = (drawing){.inside = use_the_pool, .argument = pool};
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "[holders {index=0 ");
+    d = (drawing){.inside = NULL};
+    give_back(&held);
+    free_pool(pool);
+}
+
+/* ---- Verbs -------------------------------------------------------------------------------------- */
+
+typedef struct order {
+    const char *verb;
+    int64_t value;
+    cen_status status;
+    cen_error error;
+} order;
+
+static void tell_thing(void *argument, cen_thing *it)
+{
+    order *o = argument;
+    o->status = cen_thing_tell(it, o->verb, o->value, &o->error);
+}
+
+static cen_error told; /* what the last one was answered */
+
+static cen_status tell_pool(cen_pool *pool, const char *verb, int64_t value)
+{
+    order o = {.verb = verb, .value = value};
+    visit_pool(pool, tell_thing, &o);
+    told = o.error;
+    return o.status;
+}
+
+static void list_verbs(void *argument, cen_thing *it)
+{
+    char *text = argument;
+    for (size_t i = 0; cen_thing_verb(it, i); i++) snprintf(text + strlen(text), 16, "%s ", cen_thing_verb(it, i));
+}
+
+TEST(a_pool_obeys_its_verbs)
+{
+    static script s;
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, HAS_TEST, .name = "told", .max = 3, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
+    char verbs[200] = "";
+    visit_pool(pool, list_verbs, verbs);
+    expect_text(verbs, "pause resume resize reload evict test ");
+    warm_up(pool, 2);
+    expect_equal(tell_pool(pool, "pause", 0), CEN_OK);
+    expect(look(pool).is_paused);
+    expect_equal(tell_pool(pool, "resume", 0), CEN_OK);
+    expect(!look(pool).is_paused);
+    expect_equal(tell_pool(pool, "resize", 7), CEN_OK);
+    expect_equal(cen_pool_max(pool), 7);
+    expect_equal(tell_pool(pool, "test", 0), CEN_OK);
+    ceni_world_advance(SECOND);
+    expect_equal(look(pool).tested, 2);
+    expect_equal(tell_pool(pool, "evict", 0), CEN_OK);
+    expect(look(pool).idle == 0 && look(pool).closed == 2);
+    warm_up(pool, 1);
+    expect_equal(tell_pool(pool, "reload", 0), CEN_OK);
+    expect_equal(look(pool).closed, 3);
+    warm_up(pool, 1);
+    expect_equal(tell_pool(pool, "reload", SECOND), CEN_OK);
+    expect_equal(look(pool).closed, 3);
+    ceni_world_advance(5 * SECOND);
+    expect_equal(look(pool).closed, 4);
+    end_life(&s, pool);
+}
+
+TEST(a_pool_refuses_what_it_cannot_do_and_changes_nothing)
+{
+    cen_pool *pool = make_pool(.name = "told", .max = 3);
+    const int64_t bad[] = {0, -1, CEN_POOL_MOST + 1, INT64_MAX, INT64_MIN, INT64_C(4294967297)};
+    for (int i = 0; i < 6; i++) {
+        expect_equal(tell_pool(pool, "resize", bad[i]), CEN_INVALID);
+        expect_error(&told, CEN_INVALID, "pool \"told\" cannot have ");
+    }
+    expect_equal(cen_pool_max(pool), 3);
+    expect_equal(tell_pool(pool, "reload", -1), CEN_INVALID);
+    expect_equal(tell_pool(pool, "explode", 0), CEN_ABSENT);
+    expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_OK);
+    const char *const all[] = {"pause", "resume", "resize", "reload", "evict", "test"};
+    for (int i = 0; i < 6; i++) {
+        expect_equal(tell_pool(pool, all[i], 5), CEN_CLOSED);
+        expect_error(&told, CEN_CLOSED, "has been closed");
+    }
+    free_pool(pool);
+}
+
+/* ---- The system ------------------------------------------------------------------------------------ */
+
+static void read_system(void *argument, cen_thing *it)
+{
+    *(const char **)argument = cen_thing_system(it);
+}
+
+static const char *system_of(cen_pool *pool)
+{
+    const char *system = "unread";
+    visit_pool(pool, read_system, &system);
+    return system;
+}
+
+TEST(the_system_is_what_the_driver_says_and_none_of_a_driver_that_does_not_know_it)
+{
+    static cen_driver_calls calls;
+    calls = (cen_driver_calls){.size = sizeof calls, .open = workshop_open, .system = "redis"};
+    workshop shop = {0};
+    cen_pool *pool = make_pool(.name = "named", .driver = {&calls, &shop});
+    expect_text(system_of(pool), "redis");
+    draw_pool(pool, &d, 1);
+    expect_drawn(&d, "driver=\"redis\"");
+    free_pool(pool);
+    calls.size = offsetof(cen_driver_calls, system); /* as it was before */
+    pool = make_pool(.name = "named", .driver = {&calls, &shop});
+    expect(system_of(pool) == NULL);
+    draw_pool(pool, &d, 1);
+    expect_drawn(&d, "driver=null");
+    free_pool(pool);
+    pool = make_pool(.name = "named", .max = 1);
+    expect(system_of(pool) == NULL);
+    free_pool(pool);
+}
