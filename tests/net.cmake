@@ -5,6 +5,7 @@ cenote_test(unit/net/socket_test.c REAL)
 cenote_test(unit/net/server_test.c REAL)
 cenote_test(unit/net/open_test.c REAL)
 cenote_test(unit/net/mux_test.c REAL)
+cenote_test(unit/net/sketch_test.c REAL)
 cenote_test(unit/net/end_test.c REAL)
 cenote_test(unit/net/fork_test.c REAL)
 

@@ -61,7 +61,7 @@ typedef struct cen_actor cen_actor;
 
 /* The first member of the program's own struct. */
 typedef struct cen_message {
-    const char *name; /* what the watchdog calls it; not copied; NULL: "a message" */
+    const char *name; /* what the watchdog calls it; a literal, or as long-lived as the actor; NULL: "a message" */
     /* cenote's */
     cen_job job_;
     cen_actor *actor_;

@@ -127,6 +127,7 @@ cen_job *ceni_later_take_all_locked(cen_actor *actor);
 void ceni_watch_begin(cen_actor *actor, const char *name);
 void ceni_watch_end(cen_actor *actor);
 void ceni_watch_due(ceni_alarm *alarm);
+bool ceni_watch_look(cen_actor *actor, const char **doing, int64_t *ns); /* what is being handled, and for how long */
 bool ceni_watch_fini(cen_actor *actor); /* false: from within its own report */
 
 #endif

@@ -39,19 +39,41 @@ static uint64_t read_count(const _Atomic uint64_t *counter)
     return ceni_load_relaxed((_Atomic uint64_t *)(uintptr_t)counter); /* a number; carries nothing */
 }
 
-static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
     const cen_actor *actor = object;
-    const ceni_reading all[] = {
-        {"queued", (int64_t)count_in(read_count(&actor->gate))},
-        {"handled", (int64_t)read_count(&actor->handled)},
-        {"dropped", (int64_t)read_count(&actor->dropped_count)},
-        {"slow", (int64_t)read_count(&actor->slow_count)},
+    const cen_reading all[] = {
+        {"queued", (int64_t)count_in(read_count(&actor->gate)), CEN_GAUGE},
+        {"handled", (int64_t)read_count(&actor->handled), CEN_COUNTER},
+        {"dropped", (int64_t)read_count(&actor->dropped_count), CEN_COUNTER},
+        {"slow", (int64_t)read_count(&actor->slow_count), CEN_COUNTER},
+        {"running", ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running), CEN_GAUGE}, /* likewise; carries nothing */
     };
     size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
     return count;
 }
+
+static void sketch_actor(const void *object, const cen_sketch *sketch, size_t most)
+{
+    cen_actor *actor = (cen_actor *)(uintptr_t)object;
+    void *to = sketch->argument;
+    cen_actor_stats stats;
+    const char *doing = NULL;
+    int64_t ns = 0;
+    (void)most; /* it has no lists */
+    if (cen_actor_look(actor, &stats) != CEN_OK) return;
+    if (actor->capacity < CENI_GATE_COUNT) sketch->number(to, "capacity", (int64_t)actor->capacity);
+    sketch->number(to, "batch", actor->batch);
+    if (actor->slow_ns > 0) sketch->number(to, "slow_ns", actor->slow_ns);
+    sketch->text(to, "state", stats.is_running ? "running" : stats.is_stopped ? "stopped" : "idle");
+    sketch->truth(to, "stopped", stats.is_stopped);
+    if (!ceni_watch_look(actor, &doing, &ns)) return;
+    sketch->text(to, "message", doing);
+    sketch->number(to, "handled_for_ns", ns);
+}
+
+static const ceni_thing_calls calls = {.sketch = sketch_actor};
 
 static void fill(cen_actor *actor, const cen_actor_options *o)
 {
@@ -67,7 +89,8 @@ static void fill(cen_actor *actor, const cen_actor_options *o)
     actor->slow_ns = o->slow_ns;
     actor->allocator = o->allocator;
     snprintf(actor->name, sizeof actor->name, "%s", o->name ? o->name : "actor");
-    actor->entry = (ceni_entry){.kind = "actor", .name = actor->name, .snapshot = snapshot, .object = actor};
+    actor->entry =
+        (ceni_entry){.kind = "actor", .name = actor->name, .snapshot = snapshot, .object = actor, .calls = &calls};
     actor->stop.run = ceni_actor_note_stop;
     ceni_list_init(&actor->later);
     ceni_alarm_init(&actor->watchdog, ceni_watch_due);

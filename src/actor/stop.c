@@ -26,6 +26,7 @@
 #include "actor/inside.h"
 #include "base/alloc.h"
 #include "base/plant.h"
+#include "record/news.h"
 #include "sync/future.h"
 
 #include <stddef.h>
@@ -84,6 +85,8 @@ cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *future)
     cen_job *later = first ? ceni_later_take_all_locked(actor) : NULL;
     ceni_actor_unlock(actor);
     if (!first) return status;
+    const char *drains = "It handles what was sent, and then no more.", *drops = "It drops what was sent and is not being handled.";
+    ceni_news(CEN_LEVEL_DETAIL, "stopped", &actor->entry, 0, how == CEN_STOP_DROP ? drops : drains);
     /* Each is counted: it is not over before the last is there, and the stop. */
     for (cen_job *next; later; later = next) {
         next = later->next;

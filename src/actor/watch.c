@@ -27,7 +27,7 @@
  * Order table
  * [W1] begin      | store of watch    | seq_cst | W3 W4 W6 | began and doing; that it is there, before the look at armed | nobody watches it
  * [W2] begin, lie down | load of armed, cas of armed | seq_cst | W5 | that somebody watches | nobody does, or two set the alarm
- * [W3] alarm      | load of watch     | seq_cst | W1 W5 | began and doing; what has begun before it lay down | as W1
+ * [W3] alarm, look | load of watch    | seq_cst | W1 W5 | began and doing; what has begun before it lay down | as W1
  * [W4] report     | cas of watch      | acq_rel | W1 W7 | began and doing have been read | the text names the next message
  * [W5] lie down, free | store of armed | seq_cst | W2 W3 | that nobody watches, before the look at watch | as W1
  * [W6] end        | exchange of watch | acq_rel | W4 | whether it was reported | it is reported twice
@@ -38,6 +38,7 @@
  */
 #include "actor/inside.h"
 #include "base/plant.h"
+#include "record/news.h"
 #include "sync/backoff.h"
 
 #include <stddef.h>
@@ -63,6 +64,7 @@ static void report(cen_actor *actor, const char *message, int64_t ns, const char
     snprintf(text, sizeof text, "actor \"%s\" %s handling %s for %lld.%03lld s, longer than %lld.%03lld s", actor->name, is,
              message, (long long)(ns / 1000000000), (long long)(ns / 1000000 % 1000),
              (long long)(actor->slow_ns / 1000000000), (long long)(actor->slow_ns / 1000000 % 1000));
+    ceni_news(CEN_LEVEL_WARNING, "message_slow", &actor->entry, ns, text);
     ceni_rank_expect_none("`slow` of an actor");
     if (actor->slow) actor->slow(actor->argument, text, message, ns);
     else fprintf(stderr, "cenote: %s\n", text);
@@ -112,6 +114,19 @@ static bool look(cen_actor *actor)
     if (ceni_cas_acq_rel(&actor->watch, &watch, (watch & ~(uint64_t)KIND) | REPORTED)) /* [W4] */
         report(actor, doing, now - began, "has been");
     return false;
+}
+
+bool ceni_watch_look(cen_actor *actor, const char **doing, int64_t *ns)
+{
+    uint64_t watch = ceni_load_seq_cst(&actor->watch); /* [W3] */
+    if ((watch & KIND) == NOTHING) return false;
+    /* Of the same, if the next look says so (W2), or just possibly of the one after it, whose name stays as well. */
+    int64_t began = ceni_load_relaxed(&actor->began);    /* carries nothing */
+    const char *name = ceni_load_relaxed(&actor->doing); /* likewise; carries nothing */
+    bool same = (ceni_load_seq_cst(&actor->watch) | KIND) == (watch | KIND); /* [W3] */
+    *doing = name;
+    *ns = now_of(actor) - began;
+    return same;
 }
 
 /* True: nobody watches any more. False: something has begun, and it is this one's to watch. */

@@ -14,7 +14,7 @@
  *
  * Order table
  * [W2] begin, end of a step | store of watch | release | W3 | the name that belongs to it | the step before is blamed by name
- * [W3] watchdog             | load of watch  | acquire | W2 | likewise | likewise
+ * [W3] watchdog, look       | load of watch  | acquire | W2 | likewise | likewise
  *
  * Tested by tests/unit/crew/tick_test.c, tests/unit/crew/watch_test.c.
  */
@@ -22,6 +22,7 @@
 
 #include "base/plant.h"
 #include "crew/inside.h"
+#include "record/news.h"
 
 void ceni_step_begins(ceni_worker *worker, const cen_task *task)
 {
@@ -34,6 +35,16 @@ void ceni_step_ends(ceni_worker *worker)
     ceni_store_release(&worker->watch, ceni_load_relaxed(&worker->watch) + 1); /* [W2]; likewise carries nothing */
 }
 
+uint64_t ceni_step_look(ceni_worker *worker, const char **name)
+{
+    uint64_t seen = ceni_load_acquire(&worker->watch); /* [W3] */
+    if (!(seen & 1)) return 0;
+    const char *named = ceni_load_relaxed(&worker->watch_name); /* W3 has brought it; carries nothing */
+    if (ceni_load_acquire(&worker->watch) != seen) return 0; /* [W3]: it has ended just now, and the name may be another's */
+    *name = named ? named : "a task";
+    return seen;
+}
+
 /* ---- The watchdog --------------------------------------------------------------------------- */
 
 static void report(ceni_core *core, const ceni_worker *worker, const char *task, int64_t ns)
@@ -42,6 +53,7 @@ static void report(ceni_core *core, const ceni_worker *worker, const char *task,
     char text[256];
     snprintf(text, sizeof text, "a step of %s has been running on thread \"%s\" of crew \"%s\" for more than %lld us", task,
              worker->name, core->crew->name, (long long)(ns / 1000));
+    ceni_news(CEN_LEVEL_WARNING, "step_slow", &core->crew->entry, ns, text);
     if (options->slow) options->slow(options->argument, text, task, worker->name, ns);
     else fprintf(stderr, "cenote: %s\n", text);
 }

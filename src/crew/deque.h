@@ -144,6 +144,15 @@ static inline bool ceni_deque_has_any(ceni_deque *deque)
     return false;
 }
 
+/* How many there are, for whoever looks. */
+static inline uint32_t ceni_deque_count(ceni_deque *deque)
+{
+    uint32_t head, span = ceni_deque_span(deque, &head), count = 0;
+    for (uint32_t i = 0; i < span; i++)
+        if (ceni_load_relaxed(ceni_deque_cell(deque, head + i))) count++; /* a look; carries nothing */
+    return count;
+}
+
 /* Takes up to half of what is there, at most `most`, oldest first. Returns how many. */
 static inline uint32_t ceni_deque_steal(ceni_deque *deque, cen_job **out, uint32_t most)
 {

@@ -114,6 +114,9 @@ typedef struct ceni_worker {
     uint32_t stopping; /* of its tasks, those within a stop and below */
     bool is_leaving;
     bool is_used;      /* a thread is behind it, or is being started */
+    bool is_blocked;   /* it is counted in `blocked` */
+    uint64_t seen;     /* `watch` when somebody looked last ... */
+    int64_t seen_since; /* ... and when that was first seen, on the runtime's clock */
 
     _Alignas(CENI_LINE) _Atomic uint32_t word; /* any thread, atomically */
 } ceni_worker;
@@ -313,6 +316,7 @@ bool ceni_await_help_one(ceni_worker *worker); /* true: it has run something */
 /* clock.c */
 void ceni_step_begins(ceni_worker *worker, const cen_task *task);
 void ceni_step_ends(ceni_worker *worker);
+uint64_t ceni_step_look(ceni_worker *worker, const char **name); /* which one runs, and its task's name; 0: none */
 void ceni_clocks_start(ceni_core *core);
 void ceni_clocks_stop(ceni_core *core); /* once it is over */
 
@@ -326,6 +330,9 @@ void ceni_core_discard(ceni_core *core);     /* the memory */
 void ceni_crew_release(cen_crew *crew);      /* all of it, when nobody is left */
 
 /* look.c */
-size_t ceni_crew_snapshot(const void *object, ceni_reading *readings, size_t room);
+size_t ceni_crew_snapshot(const void *object, cen_reading *readings, size_t room);
+
+/* sketch.c */
+extern const ceni_thing_calls ceni_crew_calls, ceni_crew_calls_without_verbs;
 
 #endif

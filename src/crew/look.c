@@ -54,16 +54,24 @@ cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
     return CEN_OK;
 }
 
-size_t ceni_crew_snapshot(const void *object, ceni_reading *readings, size_t room)
+size_t ceni_crew_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_crew_stats s;
     if (cen_crew_look((cen_crew *)(uintptr_t)object, &s) != CEN_OK) return 0;
-    const ceni_reading all[] = {
-        {"submitted", (int64_t)s.submitted}, {"finished", (int64_t)s.finished}, {"queued", (int64_t)s.queued},
-        {"running", (int64_t)s.running},     {"waiting", (int64_t)s.waiting},   {"steps", (int64_t)s.steps},
-        {"stolen", (int64_t)s.stolen},       {"slow", (int64_t)s.slow},         {"lost", (int64_t)s.lost},
-        {"workers", s.workers},              {"threads", s.threads},            {"idle", s.idle},
-        {"blocked", s.blocked},
+    const cen_reading all[] = {
+        {"submitted", (int64_t)s.submitted, CEN_COUNTER},
+        {"finished", (int64_t)s.finished, CEN_COUNTER},
+        {"queued", (int64_t)s.queued, CEN_GAUGE},
+        {"running", (int64_t)s.running, CEN_GAUGE},
+        {"waiting", (int64_t)s.waiting, CEN_GAUGE},
+        {"steps", (int64_t)s.steps, CEN_COUNTER},
+        {"stolen", (int64_t)s.stolen, CEN_COUNTER},
+        {"slow", (int64_t)s.slow, CEN_COUNTER},
+        {"lost", (int64_t)s.lost, CEN_COUNTER},
+        {"workers", s.workers, CEN_GAUGE},
+        {"threads", s.threads, CEN_GAUGE},
+        {"idle", s.idle, CEN_GAUGE},
+        {"blocked", s.blocked, CEN_GAUGE},
     };
     size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];

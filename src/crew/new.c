@@ -222,7 +222,11 @@ static cen_status make_crew(const cen_crew_options *o, cen_crew **out)
         memcpy(crew->cpus, o->cpus, o->cpu_count * sizeof *crew->cpus);
     }
     snprintf(crew->name, sizeof crew->name, "%s", o->name ? o->name : "crew");
-    crew->entry = (ceni_entry){.kind = "crew", .name = crew->name, .snapshot = ceni_crew_snapshot, .object = crew};
+    crew->entry = (ceni_entry){.kind = "crew",
+                               .name = crew->name,
+                               .snapshot = ceni_crew_snapshot,
+                               .object = crew,
+                               .calls = o->without_verbs ? &ceni_crew_calls_without_verbs : &ceni_crew_calls};
     *out = crew;
     return CEN_OK;
 }

@@ -26,10 +26,13 @@
  *
  * Tested by tests/unit/crew/stop_test.c, tests/explore/crew_stop_test.c.
  */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "crew/inside.h"
 #include "port/deadline.h"
+#include "record/news.h"
 #include "sync/backoff.h"
 
 enum { DEFAULT_PATIENCE_S = 30, LOOK_AGAIN_NS = 1000000 };
@@ -108,6 +111,14 @@ static void drop_queued(ceni_core *core)
 
 /* ---- Stopping --------------------------------------------------------------------------------- */
 
+static void tell_stop(const cen_crew *crew, cen_stop how)
+{
+    char text[128];
+    snprintf(text, sizeof text, "crew \"%s\" is being stopped, and %s", crew->name,
+             how == CEN_STOP_DROP ? "drops what has not begun" : "runs what it has to its end");
+    ceni_news(CEN_LEVEL_NOTICE, "stopped", &crew->entry, 0, text);
+}
+
 static void shut(ceni_core *core, cen_stop how)
 {
     ceni_core_lock(core);
@@ -117,6 +128,7 @@ static void shut(ceni_core *core, cen_stop how)
     if (!drops) ceni_setting_put(&core->closing, (uint32_t)how);
     ceni_core_unlock(core);
     ceni_injector_shut(&core->injector, how == CEN_STOP_DROP ? CENI_SHUT_TASKS : CENI_SHUT_OUTSIDE);
+    if (first) tell_stop(core->crew, how);
     if (how == CEN_STOP_DROP) drop_queued(core);
 }
 

@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "crew/inside.h"
+#include "record/news.h"
 
 void ceni_turn_locked(ceni_core *core)
 {
@@ -82,6 +83,7 @@ static void unclaim_locked(ceni_core *core, ceni_worker *worker)
 
 static void note_failure_locked(ceni_core *core, const cen_error *error)
 {
+    ceni_news(CEN_LEVEL_WARNING, "worker_failed", &core->crew->entry, error->code, error->text);
     if (core->start_error.status == CEN_OK) core->start_error = *error;
     core->starts_barred = true;
 }
@@ -207,6 +209,13 @@ static void depart(ceni_worker *worker, bool is_lost)
     if (must_join) ceni_thread_join(&before);
 }
 
+static void tell_lost(const ceni_worker *worker)
+{
+    char text[CEN_ERROR_TEXT_SIZE];
+    snprintf(text, sizeof text, "a task has ended thread \"%s\" of crew \"%s\"", worker->name, worker->core->crew->name);
+    ceni_news(CEN_LEVEL_WARNING, "worker_lost", &worker->core->crew->entry, worker->number, text);
+}
+
 /* In the middle of a task, which has called pthread_exit or was cancelled. */
 static void lost(void *argument)
 {
@@ -223,6 +232,7 @@ static void lost(void *argument)
     core->active--;
     ceni_update_locked(core, 0);
     ceni_core_unlock(core);
+    tell_lost(worker);
     depart(worker, !ceni_planted(crew_loses_its_worker));
 }
 
@@ -251,6 +261,13 @@ void ceni_worker_main(void *argument)
 
 /* ---- More and fewer ----------------------------------------------------------------------------- */
 
+static void tell_resized(const cen_crew *crew, uint32_t before, uint32_t workers)
+{
+    char text[128];
+    snprintf(text, sizeof text, "crew \"%s\" has %u workers from now on, after %u", crew->name, workers, before);
+    ceni_news(CEN_LEVEL_NOTICE, "resized", &crew->entry, workers, text);
+}
+
 cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
 {
     if (!crew || workers == 0 || workers > crew->options.max) return CEN_INVALID;
@@ -258,6 +275,7 @@ cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
     ceni_core *core = ceni_crew_core(crew, &status);
     if (!core) return status;
     ceni_core_lock(core);
+    uint32_t before = core->target;
     bool closed = ceni_load_relaxed(&core->closing) != 0; /* written under the mutex; carries nothing */
     if (!closed) {
         uint32_t fewer = workers < core->target ? core->target - workers : 0, more = workers - core->target + fewer;
@@ -271,6 +289,7 @@ cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
     ceni_core_unlock(core);
     if (closed) return CEN_CLOSED;
     if (ceni_work_is_visible(core)) ceni_call_one(core);
+    tell_resized(crew, before, workers);
     return CEN_OK;
 }
 
@@ -281,6 +300,7 @@ static void open_section(ceni_worker *worker)
     ceni_core *core = worker->core;
     ceni_core_lock(core);
     core->blocked++;
+    worker->is_blocked = true;
     core->active--;
     core->starts_barred = false;
     ceni_update_locked(core, 0);
@@ -293,6 +313,7 @@ static void close_section(ceni_worker *worker)
     ceni_core *core = worker->core;
     ceni_core_lock(core);
     core->blocked--;
+    worker->is_blocked = false;
     core->active++;
     ceni_update_locked(core, 0);
     ceni_core_unlock(core);

@@ -56,6 +56,7 @@ typedef struct ceni_lane {
     /* likewise, see pace.c; moments are 0 if there was none */
     _Atomic int64_t step, run, between; /* averages: of a step, of all steps of a task, from one end to the next */
     _Atomic int64_t ended, progress;    /* when a task ended last; when one ended or began a step */
+    _Atomic int64_t refusal_told;       /* when it was last told that tasks are refused */
 
     /* any thread, atomically: numbers for whoever looks */
     _Alignas(CENI_LINE) _Atomic uint64_t counts[CENI_LANE_COUNTS];
@@ -115,6 +116,10 @@ void ceni_pace_ended(ceni_lane *lane, int64_t now, int64_t run_ns, bool begun, b
 int64_t ceni_pace_wait(const ceni_lane *lane, int64_t now);     /* until a task that is submitted now begins */
 int64_t ceni_pace_next_end(const ceni_lane *lane, int64_t now); /* until a place is free */
 int64_t ceni_pace_next_end_of_all(const cen_lanes *lanes, int64_t now);
+
+/* sketch.c */
+size_t ceni_lanes_snapshot(const void *object, cen_reading *readings, size_t room);
+extern const ceni_thing_calls ceni_lanes_calls;
 
 /* settings.c: what a limit means in numbers. */
 uint32_t ceni_lane_limit_of(int64_t max_tasks, uint32_t workers);

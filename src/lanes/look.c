@@ -46,17 +46,17 @@ cen_status cen_lanes_look(cen_lanes *lanes, cen_lanes_stats *out)
     return CEN_OK;
 }
 
-static void summarise(const ceni_histogram *histogram, ceni_snapshot *room, cen_times *out)
+static void summarise(const ceni_histogram *histogram, cen_durations *room, cen_times *out)
 {
     ceni_histogram_snapshot(histogram, room);
     *out = (cen_times){
         .count = room->count,
         .sum_ns = room->sum,
         .shortest_ns = room->smallest,
-        .p50_ns = ceni_snapshot_percentile(room, 500000),
-        .p90_ns = ceni_snapshot_percentile(room, 900000),
-        .p99_ns = ceni_snapshot_percentile(room, 990000),
-        .p999_ns = ceni_snapshot_percentile(room, 999000),
+        .p50_ns = cen_durations_percentile(room, 500000),
+        .p90_ns = cen_durations_percentile(room, 900000),
+        .p99_ns = cen_durations_percentile(room, 990000),
+        .p999_ns = cen_durations_percentile(room, 999000),
         .longest_ns = room->largest,
     };
 }
@@ -69,11 +69,11 @@ cen_status cen_lanes_times(cen_lanes *lanes, cen_priority priority, cen_lane_tim
     const ceni_lane *lane = ceni_lanes_route(lanes, priority);
     if (!lane) return CEN_INVALID;
     if (!lane->clocks) return CEN_EMPTY;
-    ceni_snapshot *room = ceni_alloc(lanes->allocator, sizeof *room, _Alignof(ceni_snapshot));
+    cen_durations *room = ceni_alloc(lanes->allocator, sizeof *room, _Alignof(cen_durations));
     if (!room) return CEN_NO_MEMORY;
     summarise(&lane->clocks->wait, room, &out->wait);
     summarise(&lane->clocks->run, room, &out->run);
     summarise(&lane->clocks->total, room, &out->total);
-    ceni_free(lanes->allocator, room, sizeof *room, _Alignof(ceni_snapshot));
+    ceni_free(lanes->allocator, room, sizeof *room, _Alignof(cen_durations));
     return CEN_OK;
 }

@@ -105,6 +105,7 @@ static cen_status make_crew(ceni_lane *lane, const cen_lane_options *o, cen_erro
     lane->observer = crew.observer;
     crew.observer = ceni_lane_observer(lane);
     crew.runtime = lanes->runtime;
+    crew.without_verbs = true; /* the lanes have them, and know of it */
     crew.allocator = lanes->allocator;
     crew.on_fork = lanes->on_fork;
     cen_error why = {.text = ""};
@@ -154,36 +155,8 @@ static void open_ledger(cen_lanes *lanes, const cen_lanes_options *o)
     ceni_ledger_init(&lanes->ledger, limits);
 }
 
-static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
-{
-    cen_lanes_stats stats;
-    if (cen_lanes_look((cen_lanes *)(uintptr_t)object, &stats) != CEN_OK) return 0;
-    const cen_lane_stats *lane = stats.lane;
-    enum { H = CEN_PRIORITY_HIGH, N = CEN_PRIORITY_NORMAL, L = CEN_PRIORITY_LOW };
-    const ceni_reading all[] = {
-        {"admitted", (int64_t)stats.admitted},
-        {"max_total", (int64_t)stats.max},
-        {"high_queued", (int64_t)lane[H].queued},
-        {"high_running", (int64_t)lane[H].running},
-        {"high_suspended", (int64_t)lane[H].suspended},
-        {"high_refused", (int64_t)(lane[H].refused_full + lane[H].refused_total + lane[H].refused_late)},
-        {"normal_queued", (int64_t)lane[N].queued},
-        {"normal_running", (int64_t)lane[N].running},
-        {"normal_suspended", (int64_t)lane[N].suspended},
-        {"normal_refused", (int64_t)(lane[N].refused_full + lane[N].refused_total + lane[N].refused_late)},
-        {"low_queued", (int64_t)lane[L].queued},
-        {"low_running", (int64_t)lane[L].running},
-        {"low_suspended", (int64_t)lane[L].suspended},
-        {"low_refused", (int64_t)(lane[L].refused_full + lane[L].refused_total + lane[L].refused_late)},
-    };
-    size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
-    return count;
-}
-
 void ceni_lanes_release(cen_lanes *lanes)
 {
-    ceni_directory_leave(ceni_directory_process(), &lanes->entry);
     for (unsigned i = 0; i < CEN_LANES; i++)
         ceni_free(lanes->allocator, lanes->lane[i].clocks, sizeof(ceni_lane_clocks), _Alignof(ceni_lane_clocks));
     ceni_free(lanes->allocator, lanes, sizeof *lanes, _Alignof(cen_lanes));
@@ -211,7 +184,11 @@ cen_status cen_lanes_new(const cen_lanes_options *o, cen_lanes **out, cen_error 
     for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) status = make_lane(lanes, i, lane_options(o, i), error);
     if (status != CEN_OK) goto undo_lanes;
     open_ledger(lanes, o);
-    lanes->entry = (ceni_entry){.kind = "lanes", .name = lanes->name, .snapshot = snapshot, .object = lanes};
+    lanes->entry = (ceni_entry){.kind = "lanes",
+                                .name = lanes->name,
+                                .snapshot = ceni_lanes_snapshot,
+                                .object = lanes,
+                                .calls = &ceni_lanes_calls};
     ceni_directory_join(ceni_directory_process(), &lanes->entry);
     *out = lanes;
     return CEN_OK;

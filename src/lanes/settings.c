@@ -7,7 +7,10 @@
  * come at once for one lane, the limit follows the one that was noted last, and the
  * crew the one that it was told last.
  */
+#include <stdio.h>
+
 #include "lanes/inside.h"
+#include "record/news.h"
 
 enum { DEFAULT_FOR_EACH_WORKER = 2000 };
 
@@ -22,6 +25,13 @@ uint32_t ceni_lanes_limit_of(int64_t max_total)
     return max_total == 0 || max_total == CEN_OFF ? CEN_LANES * CEN_LANES_MOST : (uint32_t)max_total;
 }
 
+static void tell_limit(const cen_lanes *lanes, const char *lane, uint32_t limit)
+{
+    char text[128];
+    snprintf(text, sizeof text, "lanes \"%s\" admit %u tasks of %s from now on", lanes->name, limit, lane);
+    ceni_news(CEN_LEVEL_NOTICE, "limited", &lanes->entry, limit, text);
+}
+
 cen_status cen_lanes_limit(cen_lanes *lanes, cen_priority priority, int64_t max_tasks)
 {
     if (!lanes || max_tasks < CEN_OFF || max_tasks > CEN_LANES_MOST) return CEN_INVALID;
@@ -31,8 +41,10 @@ cen_status cen_lanes_limit(cen_lanes *lanes, cen_priority priority, int64_t max_
     if (!lane) return CEN_INVALID;
     ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
     lane->limit_is_default = max_tasks == 0;
-    ceni_ledger_limit(&lanes->ledger, lane->index, ceni_lane_limit_of(max_tasks, ceni_setting(&lane->workers)));
+    uint32_t limit = ceni_lane_limit_of(max_tasks, ceni_setting(&lane->workers));
+    ceni_ledger_limit(&lanes->ledger, lane->index, limit);
     ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
+    tell_limit(lanes, ceni_lane_names[lane->index], limit);
     return CEN_OK;
 }
 
@@ -44,6 +56,7 @@ cen_status cen_lanes_limit_total(cen_lanes *lanes, int64_t max_total)
     ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
     ceni_ledger_limit(&lanes->ledger, CENI_LEDGER_TOTAL, ceni_lanes_limit_of(max_total));
     ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
+    tell_limit(lanes, "all kinds", ceni_lanes_limit_of(max_total));
     return CEN_OK;
 }
 

@@ -9,6 +9,7 @@
  *
  * A submit that passed the mark before it was there is the crew's to decide: it is run, dropped, or answered CLOSED.
  */
+#include "base/plant.h"
 #include "lanes/inside.h"
 
 static void add(cen_crew_report *sum, const cen_crew_report *one)
@@ -108,10 +109,15 @@ cen_status cen_lanes_free(cen_lanes *lanes)
 {
     if (!lanes) return CEN_OK;
     cen_status status = can_be_freed(lanes);
+    if (status != CEN_OK) return status;
+    /* Before the crews: whoever watches may be about to resize one. */
+    if (!ceni_planted(lanes_leave_after_their_crews)) ceni_directory_leave(ceni_directory_process(), &lanes->entry);
     for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) {
         status = cen_crew_free(lanes->lane[i].crew);
         if (status == CEN_OK) lanes->lane[i].crew = NULL;
     }
+    if (ceni_planted(lanes_leave_after_their_crews)) ceni_directory_leave(ceni_directory_process(), &lanes->entry);
     if (status == CEN_OK) ceni_lanes_release(lanes);
+    else ceni_directory_join(ceni_directory_process(), &lanes->entry);
     return status;
 }

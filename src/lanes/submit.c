@@ -19,6 +19,9 @@
 #include "base/plant.h"
 #include "lanes/inside.h"
 #include "port/deadline.h"
+#include "record/news.h"
+
+static const int64_t REFUSALS_APART_NS = 1000000000;
 
 const char *const ceni_lane_names[CEN_LANES] = {
     [CEN_PRIORITY_NORMAL] = "normal", [CEN_PRIORITY_HIGH] = "high", [CEN_PRIORITY_LOW] = "low"};
@@ -70,11 +73,23 @@ static bool is_closed(const ceni_lane *lane)
     return how == CEN_STOP_DROP || (how == CEN_STOP_DRAIN && cen_crew_current() != lane->crew);
 }
 
-static cen_status refuse(ceni_lane *lane, const refusal *why, cen_error *error)
+/* Told with the first, and then with one in a second at most, however many there are; two that come at once may both tell. */
+static void tell_refusal(ceni_lane *lane, const refusal *why, int64_t now)
+{
+    int64_t before = ceni_setting(&lane->refusal_told);
+    if (before && now - before < REFUSALS_APART_NS && !ceni_planted(lanes_tell_every_refusal)) return;
+    ceni_setting_put(&lane->refusal_told, now);
+    cen_error error = {.text = ""};
+    explain(lane, why, &error);
+    ceni_news(CEN_LEVEL_WARNING, "refused", &lane->lanes->entry, (int64_t)why->current, error.text);
+}
+
+static cen_status refuse(ceni_lane *lane, const refusal *why, int64_t now, cen_error *error)
 {
     ceni_lane_tally(lane, why->rule == CEN_RULE_DEADLINE    ? CENI_LANE_REFUSED_LATE
                           : why->rule == CEN_RULE_MAX_TASKS ? CENI_LANE_REFUSED_FULL
                                                             : CENI_LANE_REFUSED_TOTAL);
+    tell_refusal(lane, why, now ? now : ceni_lanes_now(lane->lanes));
     if (error) explain(lane, why, error);
     return why->status;
 }
@@ -92,11 +107,11 @@ static cen_status admit(ceni_lane *lane, cen_deadline deadline, int64_t now, cen
 {
     int64_t late = lateness(lane, deadline, now);
     if (late > 0)
-        return refuse(lane, &(refusal){.status = CEN_OVERLOAD, .rule = CEN_RULE_DEADLINE, .retry_after_ns = late}, error);
+        return refuse(lane, &(refusal){.status = CEN_OVERLOAD, .rule = CEN_RULE_DEADLINE, .retry_after_ns = late}, now, error);
     ceni_ledger_refusal full;
     if (ceni_ledger_take(&lane->lanes->ledger, lane->index, &full)) return CEN_OK;
     int64_t retry = full.rule == CEN_RULE_MAX_TASKS ? ceni_pace_next_end(lane, now) : ceni_pace_next_end_of_all(lane->lanes, now);
-    return refuse(lane, &(refusal){CEN_FULL, full.rule, full.current, full.max, retry}, error);
+    return refuse(lane, &(refusal){CEN_FULL, full.rule, full.current, full.max, retry}, now, error);
 }
 
 /* ---- Submitting --------------------------------------------------------------------------------- */

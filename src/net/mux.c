@@ -126,27 +126,56 @@ cen_status cen_mux_look(cen_mux *mux, cen_mux_stats *out)
     return CEN_OK;
 }
 
-static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_mux_stats now;
     if (cen_mux_look((cen_mux *)(uintptr_t)object, &now) != CEN_OK) return 0;
-    const ceni_reading all[] = {
-        {"state", now.state},
-        {"in_flight", now.in_flight},
-        {"waiting", now.waiting},
-        {"sent", (int64_t)now.sent},
-        {"replied", (int64_t)now.replied},
-        {"timed_out", (int64_t)now.timed_out},
-        {"cancelled", (int64_t)now.cancelled},
-        {"failed", (int64_t)now.failed},
-        {"late", (int64_t)now.late},
-        {"bytes_out", (int64_t)now.bytes_out},
-        {"bytes_in", (int64_t)now.bytes_in},
+    const cen_reading all[] = {
+        {"state", now.state, CEN_GAUGE},
+        {"in_flight", now.in_flight, CEN_GAUGE},
+        {"waiting", now.waiting, CEN_GAUGE},
+        {"sent", (int64_t)now.sent, CEN_COUNTER},
+        {"replied", (int64_t)now.replied, CEN_COUNTER},
+        {"timed_out", (int64_t)now.timed_out, CEN_COUNTER},
+        {"cancelled", (int64_t)now.cancelled, CEN_COUNTER},
+        {"failed", (int64_t)now.failed, CEN_COUNTER},
+        {"late", (int64_t)now.late, CEN_COUNTER},
+        {"bytes_out", (int64_t)now.bytes_out, CEN_COUNTER},
+        {"bytes_in", (int64_t)now.bytes_in, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
     return count;
 }
+
+static const char *state_name(cen_mux_state state)
+{
+    return state == CEN_MUX_OPENING ? "opening" : state == CEN_MUX_OPEN ? "open" : state == CEN_MUX_CLOSING ? "closing" : "ended";
+}
+
+static void sketch_mux(const void *object, const cen_sketch *sketch, size_t most)
+{
+    cen_mux *mux = (cen_mux *)(uintptr_t)object;
+    void *to = sketch->argument;
+    cen_mux_stats now;
+    cen_error cause = {.text = ""};
+    (void)most; /* it has no lists: there may be a million requests */
+    if (cen_mux_look(mux, &now) != CEN_OK) return;
+    bool ended = cen_mux_cause(mux, &cause);
+    sketch->text(to, "address", mux->address.text);
+    sketch->text(to, "state", state_name(now.state));
+    sketch->text(to, "codec", mux->settings.codec.calls ? mux->settings.codec.calls->name : cen_codec_binary().calls->name);
+    sketch->number(to, "in_flight", now.in_flight);
+    sketch->number(to, "waiting", now.waiting);
+    sketch->number(to, "output", (int64_t)now.output);
+    sketch->number(to, "writes", (int64_t)now.writes);
+    sketch->number(to, "reads", (int64_t)now.reads);
+    sketch->number(to, "own_reads", (int64_t)now.own_reads);
+    sketch->number(to, "wakes", (int64_t)now.wakes);
+    if (ended && cause.status != CEN_CLOSED) sketch->text(to, "last_error", cause.text);
+}
+
+static const ceni_thing_calls calls = {.sketch = sketch_mux};
 
 bool cen_mux_cause(cen_mux *mux, cen_error *out)
 {
@@ -191,7 +220,7 @@ static void fill(cen_mux *mux, const cen_mux_options *o)
     if (o->name) snprintf(mux->label, sizeof mux->label, "%s (%s)", mux->name, mux->address.text);
     else snprintf(mux->label, sizeof mux->label, "%s", mux->address.text);
     fill_settings(mux, o);
-    mux->entry = (ceni_entry){.kind = "mux", .name = mux->name, .snapshot = snapshot, .object = mux};
+    mux->entry = (ceni_entry){.kind = "mux", .name = mux->name, .snapshot = snapshot, .object = mux, .calls = &calls};
     ceni_loop_call_init(&mux->begin, ceni_mux_open_begin);
     ceni_loop_call_init(&mux->found, ceni_mux_open_found);
     ceni_loop_call_init(&mux->wake, ceni_mux_wake);

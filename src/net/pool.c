@@ -20,6 +20,7 @@
 #include "net/pool.h"
 #include "port/deadline.h"
 #include "port/port.h"
+#include "record/news.h"
 
 enum { DEFAULT_CONNECTIONS = 8, DEFAULT_REROUTES = 2, NUMBERED = 24 };
 static const int64_t default_drain_ns = INT64_C(5000000000), default_close_ns = INT64_C(5000000000);
@@ -41,8 +42,28 @@ void ceni_mux_pool_await_locked(cen_mux_pool *pool)
     ceni_mux_pool_lock(pool);
 }
 
+static void write_news(const cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line, const cen_error *error)
+{
+    static const struct {
+        const char *what, *is;
+    } words[] = {
+        [CEN_MUX_POOL_UP] = {"connection_up", "is up"},
+        [CEN_MUX_POOL_DOWN] = {"connection_down", "is down"},
+        [CEN_MUX_POOL_FAILED] = {"connection_failed", "could not be made"},
+        [CEN_MUX_POOL_GAVE_UP] = {"gave_up", "gave up"},
+    };
+    char text[CEN_ERROR_TEXT_SIZE];
+    cen_level level = kind == CEN_MUX_POOL_GAVE_UP ? CEN_LEVEL_ERROR : error ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL;
+    if (line)
+        snprintf(text, sizeof text, "connection %.60s to %.100s of pool %s %s%s%.200s", line->name, line->address, pool->name,
+                 words[kind].is, error ? ": " : "", error ? error->text : "");
+    else snprintf(text, sizeof text, "pool %s %s%s%.200s", pool->name, words[kind].is, error ? ": " : "", error ? error->text : "");
+    ceni_news(level, words[kind].what, &pool->entry, error ? error->code : 0, text);
+}
+
 void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line, const cen_error *error)
 {
+    write_news(pool, kind, line, error);
     if (!pool->listener) return;
     const cen_mux_pool_event event = {.kind = kind,
                                       .pool = pool,
@@ -139,7 +160,11 @@ static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
     pool->listener = o->listener;
     pool->argument = o->argument;
     snprintf(pool->name, sizeof pool->name, "%s", o->name ? o->name : "mux pool");
-    pool->entry = (ceni_entry){.kind = "mux_pool", .name = pool->name, .snapshot = ceni_mux_pool_snapshot, .object = pool};
+    pool->entry = (ceni_entry){.kind = "mux_pool",
+                               .name = pool->name,
+                               .snapshot = ceni_mux_pool_snapshot,
+                               .object = pool,
+                               .calls = &ceni_mux_pool_calls};
     ceni_list_init(&pool->all);
 }
 
@@ -226,6 +251,7 @@ static cen_status make_router(cen_mux_pool *pool, const cen_mux_pool_options *o,
 /* Frees what there is of it: nothing is in the tree any more. */
 static void release(cen_mux_pool *pool)
 {
+    ceni_directory_leave(ceni_directory_process(), &pool->entry);
     cen_supervisor_free(pool->root);
     cen_supervisor_free(pool->connections);
     cen_router_free(pool->router);
@@ -294,7 +320,11 @@ cen_status cen_mux_pool_new(const cen_mux_pool_options *o, cen_mux_pool **out, c
     cen_mux_pool *pool = ceni_alloc(o->allocator, sizeof *pool, _Alignof(cen_mux_pool));
     if (!pool) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: there is no memory for it");
     status = prepare(pool, o, error);
-    if (status == CEN_OK) status = make_root(pool, o, error);
+    if (status == CEN_OK) {
+        /* Before any connection is: what becomes of it is told with the pool's number. */
+        ceni_directory_join(ceni_directory_process(), &pool->entry);
+        status = make_root(pool, o, error);
+    }
     if (status == CEN_OK && o->at_start == CEN_AT_START_NEED_ONE) {
         status = await_one(pool, error);
         if (status != CEN_OK) stop_tree(pool);
@@ -303,7 +333,6 @@ cen_status cen_mux_pool_new(const cen_mux_pool_options *o, cen_mux_pool **out, c
         release(pool);
         return status;
     }
-    ceni_directory_join(ceni_directory_process(), &pool->entry);
     *out = pool;
     return CEN_OK;
 }
@@ -335,7 +364,6 @@ cen_status cen_mux_pool_free(cen_mux_pool *pool)
     if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
     cen_status status = cen_mux_pool_close(pool, CEN_NOW, NULL);
     if (status == CEN_MISUSE) return status;
-    ceni_directory_leave(ceni_directory_process(), &pool->entry);
     release(pool);
     return CEN_OK;
 }

@@ -72,31 +72,31 @@ cen_status cen_mux_pool_look(cen_mux_pool *pool, cen_mux_pool_stats *out)
     return CEN_OK;
 }
 
-size_t ceni_mux_pool_snapshot(const void *object, ceni_reading *readings, size_t room)
+size_t ceni_mux_pool_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_mux_pool_stats s;
     if (cen_mux_pool_look((cen_mux_pool *)(uintptr_t)object, &s) != CEN_OK) return 0;
-    const ceni_reading all[] = {
-        {"connections", s.connections},
-        {"up", s.up},
-        {"connecting", s.connecting},
-        {"down", s.down},
-        {"opened", (int64_t)s.opened},
-        {"lost", (int64_t)s.lost},
-        {"failed_opens", (int64_t)s.failed_opens},
-        {"restarts", (int64_t)s.restarts},
-        {"registry_starts", (int64_t)s.registry_starts},
-        {"waiting", s.waiting},
-        {"in_flight", (int64_t)s.in_flight},
-        {"answered", (int64_t)s.answered},
-        {"lost_requests", (int64_t)s.lost_requests},
-        {"timed_out", (int64_t)s.timed_out},
-        {"refused", (int64_t)s.refused},
-        {"cancelled", (int64_t)s.cancelled},
-        {"closed", (int64_t)s.closed},
-        {"failed", (int64_t)s.failed},
-        {"rerouted", (int64_t)s.rerouted},
-        {"stale", (int64_t)s.stale},
+    const cen_reading all[] = {
+        {"connections", s.connections, CEN_GAUGE},
+        {"up", s.up, CEN_GAUGE},
+        {"connecting", s.connecting, CEN_GAUGE},
+        {"down", s.down, CEN_GAUGE},
+        {"opened", (int64_t)s.opened, CEN_COUNTER},
+        {"lost", (int64_t)s.lost, CEN_COUNTER},
+        {"failed_opens", (int64_t)s.failed_opens, CEN_COUNTER},
+        {"restarts", (int64_t)s.restarts, CEN_COUNTER},
+        {"registry_starts", (int64_t)s.registry_starts, CEN_COUNTER},
+        {"waiting", s.waiting, CEN_GAUGE},
+        {"in_flight", (int64_t)s.in_flight, CEN_GAUGE},
+        {"answered", (int64_t)s.answered, CEN_COUNTER},
+        {"lost_requests", (int64_t)s.lost_requests, CEN_COUNTER},
+        {"timed_out", (int64_t)s.timed_out, CEN_COUNTER},
+        {"refused", (int64_t)s.refused, CEN_COUNTER},
+        {"cancelled", (int64_t)s.cancelled, CEN_COUNTER},
+        {"closed", (int64_t)s.closed, CEN_COUNTER},
+        {"failed", (int64_t)s.failed, CEN_COUNTER},
+        {"rerouted", (int64_t)s.rerouted, CEN_COUNTER},
+        {"stale", (int64_t)s.stale, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
@@ -133,21 +133,34 @@ __attribute__((format(printf, 2, 3))) static void write_text(page *self, const c
     if (length > 0) write_bytes(self, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-/* One line, by a copy: no lock is held while it is written. */
-static void write_line(page *self, ceni_mux_line *line)
+/* A line by a copy: no lock is held while it is shown. */
+typedef struct row {
+    const char *state;
+    bool is_open;
+    cen_mux_stats stats; /* of its connection, if it is open */
+    cen_error error;
+} row;
+
+static void copy_line(ceni_mux_line *line, row *out)
 {
     cen_mux_pool *pool = line->pool;
-    cen_mux_stats stats = {.in_flight = 0};
+    *out = (row){.is_open = false};
     ceni_mux_pool_lock(pool);
     ceni_mux_link *link = line->link;
-    const char *state = !link ? "down" : link->state == CENI_LINK_OPEN ? "up" : "connecting";
-    bool is_open = link && link->state == CENI_LINK_OPEN;
-    if (is_open) cen_mux_look(link->mux, &stats); /* its lock comes after the pool's */
-    cen_error error = line->error;
+    out->state = !link ? "down" : link->state == CENI_LINK_OPEN ? "up" : "connecting";
+    out->is_open = link && link->state == CENI_LINK_OPEN;
+    if (out->is_open) cen_mux_look(link->mux, &out->stats); /* its lock comes after the pool's */
+    out->error = line->error;
     ceni_mux_pool_unlock(pool);
-    write_text(self, "  %s to %s: %s", line->name, line->address, state);
-    if (is_open) write_text(self, ", %u in flight, %llu sent", stats.in_flight, (unsigned long long)stats.sent);
-    if (error.status != CEN_OK) write_text(self, "; last: %s", error.text);
+}
+
+static void write_line(page *self, ceni_mux_line *line)
+{
+    row now;
+    copy_line(line, &now);
+    write_text(self, "  %s to %s: %s", line->name, line->address, now.state);
+    if (now.is_open) write_text(self, ", %u in flight, %llu sent", now.stats.in_flight, (unsigned long long)now.stats.sent);
+    if (now.error.status != CEN_OK) write_text(self, "; last: %s", now.error.text);
     write_text(self, "\n");
 }
 
@@ -164,6 +177,49 @@ size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room)
     for (uint32_t i = 0; i < pool->count; i++) write_line(&self, &pool->lines[i]);
     return self.length;
 }
+
+/* ---- For whoever watches ------------------------------------------------------------------------------------ */
+
+static void draw_line(const cen_sketch *sketch, ceni_mux_line *line)
+{
+    void *to = sketch->argument;
+    row now;
+    copy_line(line, &now);
+    sketch->item(to);
+    sketch->text(to, "name", line->name);
+    sketch->text(to, "address", line->address);
+    sketch->text(to, "state", now.state);
+    if (now.is_open) {
+        sketch->number(to, "in_flight", now.stats.in_flight);
+        sketch->number(to, "waiting", now.stats.waiting);
+        sketch->number(to, "sent", (int64_t)now.stats.sent);
+        sketch->number(to, "replied", (int64_t)now.stats.replied);
+    }
+    if (now.error.status != CEN_OK) sketch->text(to, "last_error", now.error.text);
+    sketch->end(to);
+}
+
+static void sketch_pool(const void *object, const cen_sketch *sketch, size_t most)
+{
+    cen_mux_pool *pool = (cen_mux_pool *)(uintptr_t)object;
+    void *to = sketch->argument;
+    size_t count = pool->count < most ? pool->count : most;
+    ceni_mux_pool_lock(pool);
+    bool gave_up = pool->gave_up;
+    cen_error last = pool->last;
+    ceni_mux_pool_unlock(pool);
+    sketch->truth(to, "closed", ceni_setting(&pool->is_closed) != 0);
+    sketch->truth(to, "gave_up", gave_up);
+    sketch->number(to, "reroutes", pool->reroutes);
+    sketch->number(to, "drain_ns", pool->drain_ns);
+    if (last.status != CEN_OK) sketch->text(to, "last_error", last.text);
+    sketch->list(to, "connections");
+    for (size_t i = 0; i < count; i++) draw_line(sketch, &pool->lines[i]);
+    sketch->end(to);
+    if (pool->count > count) sketch->number(to, "connections_more", (int64_t)(pool->count - count));
+}
+
+const ceni_thing_calls ceni_mux_pool_calls = {.sketch = sketch_pool};
 
 /* ---- Its parts -------------------------------------------------------------------------------------------- */
 

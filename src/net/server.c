@@ -30,6 +30,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "record/news.h"
 
 static const int64_t second_ns = INT64_C(1000000000);
 enum { BACKLOG = 1024, ACCEPTS_AT_A_TIME = 64, PAUSE_MS = 50, DEFAULT_CLIENTS = 1000, DEFAULT_SIZE = 1 << 20 };
@@ -51,6 +52,17 @@ static void rest_a_little(cen_mux_server *server)
     uv_timer_start(&server->pause, resume, PAUSE_MS, 0);
 }
 
+/* With the first, and then once a second at most. */
+static void tell_refusal(cen_mux_server *server)
+{
+    char text[128];
+    int64_t now = ceni_clock_now();
+    if (server->refusal_told && now - server->refusal_told < second_ns) return;
+    server->refusal_told = now;
+    snprintf(text, sizeof text, "server %s has %u clients, and takes no more in", server->name, (unsigned)server->max_clients);
+    ceni_news(CEN_LEVEL_WARNING, "refused", &server->entry, (int64_t)server->max_clients, text);
+}
+
 static void take_one(cen_mux_server *server, int fd)
 {
     ceni_served(server, CENI_SERVED_ACCEPTED, 1);
@@ -61,6 +73,7 @@ static void take_one(cen_mux_server *server, int fd)
     }
     ceni_served(server, CENI_SERVED_REFUSED, 1);
     ceni_socket_close(fd);
+    tell_refusal(server);
 }
 
 /* Whether it went wrong with the one that would have been taken in, and the next may do better. Linux reports what has already
@@ -159,18 +172,39 @@ cen_status cen_mux_server_look(const cen_mux_server *server, cen_mux_server_stat
     return CEN_OK;
 }
 
-static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_mux_server_stats now;
     if (cen_mux_server_look(object, &now) != CEN_OK) return 0;
-    const ceni_reading all[] = {
-        {"clients", (int64_t)now.clients}, {"accepted", (int64_t)now.accepted}, {"refused", (int64_t)now.refused},
-        {"calls", (int64_t)now.calls},     {"replies", (int64_t)now.replies},   {"broken", (int64_t)now.broken},
+    const cen_reading all[] = {
+        {"clients", (int64_t)now.clients, CEN_GAUGE},
+        {"accepted", (int64_t)now.accepted, CEN_COUNTER},
+        {"refused", (int64_t)now.refused, CEN_COUNTER},
+        {"calls", (int64_t)now.calls, CEN_COUNTER},
+        {"replies", (int64_t)now.replies, CEN_COUNTER},
+        {"broken", (int64_t)now.broken, CEN_COUNTER},
+        {"received_bytes", (int64_t)now.received_bytes, CEN_COUNTER},
+        {"sent_bytes", (int64_t)now.sent_bytes, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
     return count;
 }
+
+static void sketch_server(const void *object, const cen_sketch *sketch, size_t most)
+{
+    const cen_mux_server *server = object;
+    void *to = sketch->argument;
+    (void)most; /* it has no lists: clients are the loop's thread's */
+    sketch->text(to, "address", server->address);
+    sketch->text(to, "codec", server->codec.calls->name);
+    sketch->number(to, "max_clients", (int64_t)server->max_clients);
+    sketch->number(to, "max_payload", (int64_t)server->max_payload);
+    sketch->number(to, "max_output", (int64_t)server->max_output);
+    if (server->keepalive_ns > 0) sketch->number(to, "keepalive_ns", server->keepalive_ns);
+}
+
+static const ceni_thing_calls calls = {.sketch = sketch_server};
 
 /* ---- Start and stop ------------------------------------------------------------------------------------ */
 
@@ -209,7 +243,8 @@ static void fill(cen_mux_server *server, const cen_mux_server_options *o)
     server->max_output = o->max_output ? o->max_output : DEFAULT_SIZE;
     server->keepalive_ns = o->keepalive_ns == CEN_OFF ? 0 : o->keepalive_ns ? o->keepalive_ns : CENI_KEEP_ALIVE_S * second_ns;
     snprintf(server->name, sizeof server->name, "%s", o->name ? o->name : "server");
-    server->entry = (ceni_entry){.kind = "mux_server", .name = server->name, .snapshot = snapshot, .object = server};
+    server->entry = (ceni_entry){
+        .kind = "mux_server", .name = server->name, .snapshot = snapshot, .object = server, .calls = &calls};
     ceni_list_init(&server->clients);
     ceni_store_relaxed(&server->hands, 1u); /* nobody knows it yet; carries nothing */
 }
@@ -245,6 +280,13 @@ static void unlink_path(const cen_mux_server *server)
     if (path->sun_family == AF_UNIX) unlink(path->sun_path);
 }
 
+static void tell_life(const cen_mux_server *server, const char *what, const char *is)
+{
+    char text[CENI_SERVER_NAME + CENI_ADDRESS_TEXT + 40];
+    snprintf(text, sizeof text, "server %s %s %s", server->name, is, server->address);
+    ceni_news(CEN_LEVEL_NOTICE, what, &server->entry, 0, text);
+}
+
 cen_status cen_mux_server_start(const cen_mux_server_options *o, cen_mux_server **out, cen_error *error)
 {
     if (!out) return refuse(error, "out is NULL");
@@ -258,6 +300,7 @@ cen_status cen_mux_server_start(const cen_mux_server_options *o, cen_mux_server 
     ceni_loop_do(server->loop, begin, server);
     if (server->uv_error != 0) goto undo_loop;
     ceni_directory_join(ceni_directory_process(), &server->entry);
+    tell_life(server, "listening", "listens at");
     *out = server;
     return CEN_OK;
 
@@ -291,6 +334,7 @@ void cen_mux_server_stop(cen_mux_server *server)
         if (server->fd >= 0) ceni_socket_close(server->fd);
         return;
     }
+    tell_life(server, "stopped", "listens no more at");
     ceni_directory_leave(ceni_directory_process(), &server->entry);
     unlink_path(server);
     if (ceni_loop_is_inside(server->loop)) {

@@ -60,6 +60,7 @@ struct cen_mux_server {
     unsigned handles;   /* of libuv's that are open: these two, and each client's */
     uint64_t numbers;   /* of clients, ever */
     ceni_list clients;
+    int64_t refusal_told; /* when it was last told that clients are refused; 0: never */
     int uv_error;       /* why it could not begin */
     bool stopping;
     bool awaited;       /* a thread waits for `over`, and does the rest */

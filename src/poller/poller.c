@@ -299,16 +299,75 @@ cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *
 
 /* ---- Its life ----------------------------------------------------------------------------------------- */
 
-static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_poller *poller = (cen_poller *)(uintptr_t)object;
     lock(poller);
-    ceni_reading all[] = {{"watched", poller->watched}, {"deadlines", (int64_t)poller->due.count}, {"told", (int64_t)poller->told}};
+    cen_reading all[] = {
+        {"watched", poller->watched, CEN_GAUGE},
+        {"deadlines", (int64_t)poller->due.count, CEN_GAUGE},
+        {"told", (int64_t)poller->told, CEN_COUNTER},
+    };
     unlock(poller);
     size_t count = sizeof all / sizeof all[0];
-    memcpy(readings, all, (room < count ? room : count) * sizeof all[0]);
+    for (size_t i = 0; i < room && i < count; i++) readings[i] = all[i];
     return count;
 }
+
+/* A copy of one that waits for a descriptor, so that no lock is held while it is shown. */
+typedef struct row {
+    int fd;
+    unsigned events;
+    int64_t due; /* INT64_MAX: no deadline */
+} row;
+
+static size_t copy_locked(const cen_poller *poller, row *rows, size_t room)
+{
+    size_t count = 0;
+    for (size_t fd = 0; fd < poller->places && count < room; fd++) {
+        const place *here = &poller->table[fd];
+        if (here->watch) rows[count++] = (row){(int)fd, here->events, node_of(here->watch)->key};
+    }
+    return count;
+}
+
+static void write_row(const cen_sketch *sketch, const row *self, int64_t now)
+{
+    static const char *const events[] = {"nothing", "readable", "writable", "readable or writable"};
+    void *to = sketch->argument;
+    sketch->item(to);
+    sketch->number(to, "fd", self->fd);
+    sketch->text(to, "for", events[(self->events & CEN_READABLE ? 1 : 0) + (self->events & CEN_WRITABLE ? 2 : 0)]);
+    if (self->due != INT64_MAX) sketch->number(to, "deadline_in_ns", self->due - now);
+    sketch->end(to);
+}
+
+static void sketch_poller(const void *object, const cen_sketch *sketch, size_t most)
+{
+    cen_poller *poller = (cen_poller *)(uintptr_t)object;
+    void *to = sketch->argument;
+    lock(poller);
+    size_t watched = poller->watched;
+    unlock(poller);
+    size_t room = watched < most ? watched : most, count = 0, bytes = room * sizeof(row);
+    row *rows = room > 0 ? ceni_alloc(poller->allocator, bytes, _Alignof(row)) : NULL;
+    lock(poller);
+    if (rows) count = copy_locked(poller, rows, room);
+    watched = poller->watched;
+    size_t timers = watched;
+    for (size_t fd = 0; fd < poller->places; fd++) timers -= poller->table[fd].watch != NULL;
+    unlock(poller);
+    int64_t now = ceni_clock_now();
+    sketch->truth(to, "manual", poller->manual);
+    sketch->number(to, "timers", (int64_t)timers);
+    sketch->list(to, "watches");
+    for (size_t i = 0; i < count; i++) write_row(sketch, &rows[i], now);
+    sketch->end(to);
+    if (watched - timers > count) sketch->number(to, "watches_more", (int64_t)(watched - timers - count));
+    if (rows) ceni_free(poller->allocator, rows, bytes, _Alignof(row));
+}
+
+static const ceni_thing_calls calls = {.sketch = sketch_poller};
 
 static void release(cen_poller *poller)
 {
@@ -352,7 +411,8 @@ cen_status cen_poller_new(const cen_poller_options *o, cen_poller **out, cen_err
         return ceni_error_set(error, status, code, "cen_poller_new: the system has no descriptor or thread for it (errno %d)",
                               code);
     }
-    poller->entry = (ceni_entry){.kind = "poller", .name = poller->name, .snapshot = snapshot, .object = poller};
+    poller->entry =
+        (ceni_entry){.kind = "poller", .name = poller->name, .snapshot = snapshot, .object = poller, .calls = &calls};
     ceni_directory_join(ceni_directory_process(), &poller->entry);
     *out = poller;
     return CEN_OK;

@@ -41,27 +41,6 @@ static cen_status check_options(const cen_registry_options *o, cen_error *error)
     return CEN_OK;
 }
 
-static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
-{
-    cen_registry_stats stats;
-    if (cen_registry_look((cen_registry *)(uintptr_t)object, &stats) != CEN_OK) return 0;
-    const ceni_reading all[] = {
-        {"keys", (int64_t)stats.keys},
-        {"entries", (int64_t)stats.entries},
-        {"registered", (int64_t)stats.registered},
-        {"removed", (int64_t)stats.removed},
-        {"owner_ended", (int64_t)stats.owner_ended},
-        {"updated", (int64_t)stats.updated},
-        {"refused", (int64_t)stats.refused},
-        {"listeners", (int64_t)stats.listeners},
-        {"untold", (int64_t)stats.untold},
-        {"buckets", (int64_t)stats.buckets},
-    };
-    size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
-    return count;
-}
-
 static void fill(cen_registry *registry, const cen_registry_options *o)
 {
     registry->epoch = ceni_fork_epoch();
@@ -72,7 +51,11 @@ static void fill(cen_registry *registry, const cen_registry_options *o)
     registry->argument = o->argument;
     snprintf(registry->name, sizeof registry->name, "%s", o->name ? o->name : "registry");
     ceni_list_init(&registry->listenings);
-    registry->entry = (ceni_entry){.kind = "registry", .name = registry->name, .snapshot = snapshot, .object = registry};
+    registry->entry = (ceni_entry){.kind = "registry",
+                                   .name = registry->name,
+                                   .snapshot = ceni_registry_snapshot,
+                                   .object = registry,
+                                   .calls = &ceni_registry_calls};
 }
 
 static void give_back(cen_registry *registry)

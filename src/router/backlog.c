@@ -157,6 +157,8 @@ static cen_status refuse_locked(cen_router *router, cen_deadline deadline, cen_e
     uint32_t waiting = ceni_setting(&router->waiting);
     if (waiting < router->backlog_max) return CEN_OK;
     router->refused++;
+    ceni_router_complain_locked(router, &router->refusal_told, "refused", waiting,
+                                "has as many waiting as may be, and refuses more");
     describe_locked(router, error, CEN_FULL, -1);
     if (error) {
         error->rule = CEN_RULE_MAX_WAITERS;
@@ -296,6 +298,7 @@ static void expire_locked(cen_router *router, ceni_clocked *clocked, int64_t now
     ceni_route_place *place = CENI_LIST_ENTRY(clocked, ceni_route_place, clocked);
     cen_routing *routing = ROUTING_OF(&place->link, link);
     router->timeouts++;
+    ceni_router_complain_locked(router, &router->timeout_told, "timed_out", now - place->begun, "had no member with room in time");
     describe_locked(router, routing->future.error, CEN_TIMEOUT, now - place->begun);
     finish_locked(router, routing, CEN_TIMEOUT, ready);
 }

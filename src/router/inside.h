@@ -208,6 +208,7 @@ struct cen_router {
     ceni_list news; /* members whose state is to be told */
     bool telling;   /* somebody does */
     uint64_t added, changes, waited, timeouts, refused, empty;
+    int64_t refusal_told, timeout_told; /* when that was last told in the news; 0: never */
     uint64_t uses_gone, failed_gone; /* of members that are gone */
     _Atomic uint32_t ends; /* futex: uses of watched members, and members, that ended */
     ceni_bin bin;
@@ -238,6 +239,9 @@ void ceni_router_drop(cen_router *router);
 /* Ends all that the router follows. No lock is held. */
 void ceni_follow_end_all(cen_router *router);
 
-size_t ceni_router_snapshot(const void *object, ceni_reading *readings, size_t room);
+/* ---- look.c -------------------------------------------------------------------------------- */
+
+size_t ceni_router_snapshot(const void *object, cen_reading *readings, size_t room);
+extern const ceni_thing_calls ceni_router_calls;
 
 #endif

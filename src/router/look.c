@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at a router: its numbers, and those of its members. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "router/inside.h"
 #include "router/use.h"
+
+enum { CAUSE = 200 }; /* bytes of a cause that are shown */
 
 static uint64_t failed(const ceni_member *member)
 {
@@ -53,16 +58,28 @@ cen_status cen_router_look(cen_router *router, cen_router_stats *out)
     return CEN_OK;
 }
 
-size_t ceni_router_snapshot(const void *object, ceni_reading *readings, size_t room)
+size_t ceni_router_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_router_stats s;
     if (cen_router_look((cen_router *)(uintptr_t)object, &s) != CEN_OK) return 0;
-    const ceni_reading all[] = {
-        {"members", s.members},   {"up", s.up},           {"full", s.full},       {"connecting", s.connecting},
-        {"draining", s.draining}, {"down", s.down},       {"ejected", s.ejected}, {"zombies", s.zombies},
-        {"in_flight", (int64_t)s.in_flight}, {"uses", (int64_t)s.uses}, {"failed", (int64_t)s.failed},
-        {"waiting", s.waiting},   {"waited", (int64_t)s.waited}, {"timeouts", (int64_t)s.timeouts},
-        {"refused", (int64_t)s.refused}, {"empty", (int64_t)s.empty}, {"changes", (int64_t)s.changes},
+    const cen_reading all[] = {
+        {"members", s.members, CEN_GAUGE},
+        {"up", s.up, CEN_GAUGE},
+        {"full", s.full, CEN_GAUGE},
+        {"connecting", s.connecting, CEN_GAUGE},
+        {"draining", s.draining, CEN_GAUGE},
+        {"down", s.down, CEN_GAUGE},
+        {"ejected", s.ejected, CEN_GAUGE},
+        {"zombies", s.zombies, CEN_GAUGE},
+        {"in_flight", (int64_t)s.in_flight, CEN_GAUGE},
+        {"uses", (int64_t)s.uses, CEN_COUNTER},
+        {"failed", (int64_t)s.failed, CEN_COUNTER},
+        {"waiting", s.waiting, CEN_GAUGE},
+        {"waited", (int64_t)s.waited, CEN_COUNTER},
+        {"timeouts", (int64_t)s.timeouts, CEN_COUNTER},
+        {"refused", (int64_t)s.refused, CEN_COUNTER},
+        {"empty", (int64_t)s.empty, CEN_COUNTER},
+        {"changes", (int64_t)s.changes, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
@@ -75,12 +92,14 @@ size_t ceni_router_snapshot(const void *object, ceni_reading *readings, size_t r
 typedef struct row {
     cen_member_stats stats;
     char name[CENI_MEMBER_NAME];
+    char cause[CAUSE]; /* of the last down; empty: none is known */
 } row;
 
 static void copy_locked(const ceni_member *member, row *out, int64_t now)
 {
     ceni_member *m = (ceni_member *)(uintptr_t)member;
     memcpy(out->name, member->name, sizeof out->name);
+    snprintf(out->cause, sizeof out->cause, "%.199s", member->cause.status != CEN_OK ? member->cause.text : "");
     out->stats = (cen_member_stats){
         .value = member->cell->first.value,
         .state = cen_member_state_of(member->cell),
@@ -95,27 +114,85 @@ static void copy_locked(const ceni_member *member, row *out, int64_t now)
     };
 }
 
-cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, const cen_member_stats *member), void *argument)
+/* Up to `most` of them, to be given back with free_rows; NULL: no memory. */
+static row *copy_rows(cen_router *router, size_t most, size_t *count, size_t *bytes)
 {
-    if (!router || !visit) return CEN_INVALID;
-    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
     ceni_router_lock(router);
-    size_t room = router->member_count;
+    size_t room = router->member_count < most ? router->member_count : most;
     ceni_router_unlock(router);
-    size_t bytes = (room + 1) * sizeof(row);
-    row *rows = ceni_alloc(router->allocator, bytes, _Alignof(row));
-    if (!rows) return CEN_NO_MEMORY;
-    size_t count = 0;
+    *bytes = (room + 1) * sizeof(row);
+    *count = 0;
+    row *rows = ceni_alloc(router->allocator, *bytes, _Alignof(row));
+    if (!rows) return NULL;
     ceni_router_lock(router);
     int64_t now = ceni_runtime_now(router->runtime);
-    for (ceni_list *link = router->members.next; link != &router->members && count < room; link = link->next)
-        copy_locked(CENI_LIST_ENTRY(link, ceni_member, link), &rows[count++], now);
+    for (ceni_list *link = router->members.next; link != &router->members && *count < room; link = link->next)
+        copy_locked(CENI_LIST_ENTRY(link, ceni_member, link), &rows[(*count)++], now);
     ceni_router_unlock(router);
-    ceni_rank_expect_none("a visitor of a router's members");
-    for (size_t i = 0; i < count; i++) {
-        rows[i].stats.name = rows[i].name;
-        visit(argument, &rows[i].stats);
-    }
+    for (size_t i = 0; i < *count; i++) rows[i].stats.name = rows[i].name;
+    return rows;
+}
+
+static void free_rows(cen_router *router, row *rows, size_t bytes)
+{
     ceni_free(router->allocator, rows, bytes, _Alignof(row));
+}
+
+cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, const cen_member_stats *member), void *argument)
+{
+    size_t count, bytes;
+    if (!router || !visit) return CEN_INVALID;
+    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
+    row *rows = copy_rows(router, SIZE_MAX, &count, &bytes);
+    if (!rows) return CEN_NO_MEMORY;
+    ceni_rank_expect_none("a visitor of a router's members");
+    for (size_t i = 0; i < count; i++) visit(argument, &rows[i].stats);
+    free_rows(router, rows, bytes);
     return CEN_OK;
 }
+
+/* ---- For whoever watches ------------------------------------------------------------------ */
+
+static void write_row(const cen_sketch *sketch, const row *self)
+{
+    const cen_member_stats *s = &self->stats;
+    void *to = sketch->argument;
+    sketch->item(to);
+    sketch->text(to, "name", self->name);
+    sketch->text(to, "state", cen_member_state_name(s->state));
+    sketch->number(to, "since_ns", s->since_ns);
+    sketch->number(to, "in_flight", (int64_t)s->in_flight);
+    sketch->number(to, "uses", (int64_t)s->uses);
+    sketch->number(to, "failed", (int64_t)s->failed);
+    if (s->latency_ns > 0) sketch->number(to, "latency_ns", s->latency_ns);
+    sketch->number(to, "weight", s->weight);
+    if (s->target > 0) sketch->number(to, "target", s->target);
+    if (s->max > 0) sketch->number(to, "max", s->max);
+    if (self->cause[0]) sketch->text(to, "last_error", self->cause);
+    sketch->end(to);
+}
+
+static void sketch_router(const void *object, const cen_sketch *sketch, size_t most)
+{
+    cen_router *router = (cen_router *)(uintptr_t)object;
+    void *to = sketch->argument;
+    cen_router_stats stats;
+    size_t count, bytes;
+    if (cen_router_look(router, &stats) != CEN_OK) return;
+    row *rows = copy_rows(router, most, &count, &bytes);
+    sketch->text(to, "strategy", router->type->name);
+    sketch->truth(to, "measured", router->clocked);
+    sketch->truth(to, "closed", ceni_setting(&router->closed) != 0);
+    sketch->number(to, "backlog_max", router->backlog_max);
+    if (router->target > 0) sketch->number(to, "target", router->target);
+    if (router->max > 0) sketch->number(to, "max", router->max);
+    if (router->max_uses > 0) sketch->number(to, "max_uses", router->max_uses);
+    if (router->max_age_ns > 0) sketch->number(to, "max_age_ns", router->max_age_ns);
+    sketch->list(to, "members");
+    for (size_t i = 0; i < count; i++) write_row(sketch, &rows[i]);
+    sketch->end(to);
+    if (stats.members > count) sketch->number(to, "members_more", (int64_t)(stats.members - count));
+    if (rows) free_rows(router, rows, bytes);
+}
+
+const ceni_thing_calls ceni_router_calls = {.sketch = sketch_router};

@@ -103,6 +103,7 @@ static cen_status add_locked(cen_router *router, ceni_member *member, const cen_
     if (member->limited || member->targeted) ceni_set_limits_locked(router);
     ceni_list_push_back(&router->members, &member->link);
     router->member_count++;
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_added", "was added");
     return CEN_OK;
 }
 
@@ -186,16 +187,19 @@ static cen_status come_up_locked(ceni_member *member)
     }
     member->cause.status = CEN_OK;
     ceni_member_enter_locked(member, CEN_MEMBER_UP);
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_up", "is up");
     start_age(member);
     return CEN_OK;
 }
 
-static void go_down_locked(ceni_member *member)
+/* A warning is told, unless it was to go. */
+static void go_down_locked(ceni_member *member, cen_level level)
 {
     if (ceni_member_state(member) == CEN_MEMBER_DOWN) return;
     ceni_set_leave_locked(member->router, member);
     stop_timers(member);
     ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
+    ceni_member_report_locked(member, level, "member_down", "is down");
 }
 
 static void drain_locked(ceni_member *member)
@@ -203,6 +207,7 @@ static void drain_locked(ceni_member *member)
     ceni_set_leave_locked(member->router, member);
     stop_timers(member);
     ceni_member_enter_locked(member, CEN_MEMBER_DRAINING);
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_draining", "drains");
     ceni_member_watch_locked(member);
 }
 
@@ -236,12 +241,14 @@ void ceni_member_restore_locked(ceni_member *member)
     }
     ceni_wheel_cancel(&member->router->wheel, &member->ejection.timer);
     ceni_member_enter_locked(member, CEN_MEMBER_UP);
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_up", "is up again");
 }
 
 void ceni_member_remove_locked(ceni_member *member)
 {
     cen_router *router = member->router;
-    go_down_locked(member);
+    go_down_locked(member, CEN_LEVEL_DETAIL);
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_removed", "was removed");
     member->removed = true;
     ceni_list_remove(&member->link);
     ceni_list_push_back(&router->zombies, &member->link);
@@ -299,7 +306,7 @@ cen_status cen_member_down(cen_member *cell, const cen_error *cause)
     cen_router *router = member->router;
     if (cause) member->cause = *cause;
     else member->cause.status = CEN_OK;
-    go_down_locked(member);
+    go_down_locked(member, is_up(member) || cause ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL);
     leave(router, false);
     return CEN_OK;
 }
@@ -336,7 +343,10 @@ cen_status cen_member_eject(cen_member *cell, int64_t ns)
     } else if (is_up(member)) {
         int64_t now = ceni_runtime_now(router->runtime);
         ceni_set_leave_locked(router, member);
-        if (ceni_member_state(member) == CEN_MEMBER_UP) ceni_member_enter_locked(member, CEN_MEMBER_EJECTED);
+        if (ceni_member_state(member) == CEN_MEMBER_UP) {
+            ceni_member_enter_locked(member, CEN_MEMBER_EJECTED);
+            ceni_member_report_locked(member, CEN_LEVEL_WARNING, "member_ejected", "was ejected");
+        }
         ceni_wheel_insert(&router->wheel, &member->ejection.timer, ns == 0 || ns > INT64_MAX - now ? CENI_FOREVER : now + ns);
         ceni_router_wind_locked(router);
     } else {

@@ -12,6 +12,7 @@
 #include "base/plant.h"
 #include "base/statics.h"
 #include "port/deadline.h"
+#include "record/news.h"
 #include "router/backlog.h"
 #include "router/member.h"
 #include "router/set.h"
@@ -95,7 +96,11 @@ static void fill(cen_router *router, const cen_router_options *o)
     ceni_wheel_init(&router->wheel, ceni_runtime_now(router->runtime));
     ceni_alarm_init(&router->alarm, ceni_router_alarm);
     ceni_bin_init(&router->bin, router->runtime);
-    router->entry = (ceni_entry){.kind = "router", .name = router->name, .snapshot = ceni_router_snapshot, .object = router};
+    router->entry = (ceni_entry){.kind = "router",
+                                 .name = router->name,
+                                 .snapshot = ceni_router_snapshot,
+                                 .object = router,
+                                 .calls = &ceni_router_calls};
 }
 
 cen_status cen_router_new(const cen_router_options *options, cen_router **out, cen_error *error)
@@ -168,6 +173,7 @@ static uint32_t refuse_from_now_on(cen_router *router)
     ceni_list_init(&ready);
     ceni_router_lock(router);
     router->hands++;
+    if (!ceni_setting(&router->closed)) ceni_news(CEN_LEVEL_NOTICE, "closed", &router->entry, 0, NULL);
     ceni_setting_put(&router->closed, 1u);
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
         ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);

@@ -1,14 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * News: telling the program that members changed their states.
+ * News: telling the program that members changed their states, and writing it into the news of the process.
  *
- * Told by one thread at a time, in the order in which members first had something to
+ * The news are written under the lock, as it happens, so that they are in order and none is left out. The listener is
+ * told by one thread at a time, in the order in which members first had something to
  * tell, with no lock held. What a member was between two tellings is left out: the
  * program hears of the last state it was told and the present one. Only that it is down
  * again is told although it was down before: who brings members up waits for that.
  */
+#include <stdio.h>
+
 #include "base/plant.h"
+#include "record/news.h"
 #include "router/member.h"
+
+static const int64_t COMPLAINTS_APART_NS = 1000000000;
+
+/* ---- The news of the process ------------------------------------------------------------ */
+
+void ceni_member_report_locked(const ceni_member *member, cen_level level, const char *what, const char *is)
+{
+    char text[CEN_ERROR_TEXT_SIZE];
+    bool blamed = level >= CEN_LEVEL_WARNING && member->cause.status != CEN_OK && member->cause.text[0];
+    snprintf(text, sizeof text, "member %s of router %s %s%s%.200s", member->name, member->router->name, is, blamed ? ": " : "",
+             blamed ? member->cause.text : "");
+    ceni_news(level, what, &member->router->entry, 0, text);
+}
+
+void ceni_router_complain_locked(cen_router *router, int64_t *told, const char *what, int64_t value, const char *is)
+{
+    int64_t now = ceni_runtime_now(router->runtime);
+    if (*told && now - *told < COMPLAINTS_APART_NS && !ceni_planted(router_tells_every_refusal)) return;
+    *told = now;
+    char text[CEN_ERROR_TEXT_SIZE];
+    snprintf(text, sizeof text, "router %s %s", router->name, is);
+    ceni_news(CEN_LEVEL_WARNING, what, &router->entry, value, text);
+}
+
+/* ---- The listener ------------------------------------------------------------------------- */
 
 void ceni_member_news_locked(ceni_member *member)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers, the walk through the children, and the tree as text.
+ * Numbers, the walk through the children, and the tree: as text, and for whoever watches.
  *
  * A walk holds no lock while it visits. It counts itself as a visitor, and while
  * there is one no child leaves the list (child.c): the link it stands at stays good.
@@ -41,16 +41,20 @@ cen_status cen_supervisor_look(cen_supervisor *supervisor, cen_supervisor_stats 
     return CEN_OK;
 }
 
-size_t ceni_supervisor_snapshot(const void *object, ceni_reading *readings, size_t room)
+size_t ceni_supervisor_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_supervisor_stats stats = {.children = 0};
     cen_supervisor_look((cen_supervisor *)(uintptr_t)object, &stats);
-    const ceni_reading all[] = {
-        {"children", stats.children},         {"down", stats.down},
-        {"waiting", stats.waiting},           {"starting", stats.starting},
-        {"running", stats.running},           {"stopping", stats.stopping},
-        {"starts", (int64_t)stats.starts},    {"restarts", (int64_t)stats.restarts},
-        {"abandoned", (int64_t)stats.abandoned},
+    const cen_reading all[] = {
+        {"children", stats.children, CEN_GAUGE},
+        {"down", stats.down, CEN_GAUGE},
+        {"waiting", stats.waiting, CEN_GAUGE},
+        {"starting", stats.starting, CEN_GAUGE},
+        {"running", stats.running, CEN_GAUGE},
+        {"stopping", stats.stopping, CEN_GAUGE},
+        {"starts", (int64_t)stats.starts, CEN_COUNTER},
+        {"restarts", (int64_t)stats.restarts, CEN_COUNTER},
+        {"abandoned", (int64_t)stats.abandoned, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
@@ -72,6 +76,7 @@ static void read_child_locked(const ceni_child *child, cen_child_stats *out)
         .since = child->since,
         .until = child->state == CEN_CHILD_WAITING ? child->moment : 0,
         .error = child->error,
+        .inner_number = child->options.inner ? ceni_load_relaxed(&child->options.inner->entry.number) : 0, /* carries nothing */
     };
     if (child->tenure) out->child = child->tenure->handle;
 }
@@ -139,17 +144,22 @@ static const char *supervision_name(cen_supervision supervision)
     return names[supervision];
 }
 
+static const char *policy_name(cen_restart restart)
+{
+    static const char *const names[] = {"permanent", "transient", "temporary"};
+    return names[restart];
+}
+
 static void put_tree(page *p, cen_supervisor *supervisor);
 
 static void put_child(void *argument, const cen_child_stats *child)
 {
-    static const char *const policies[] = {"permanent", "transient", "temporary"};
     page *p = argument;
     char line[200];
     put_indented(p, child->name);
     int64_t ns = child->state == CEN_CHILD_WAITING ? child->until - p->now : p->now - child->since;
     snprintf(line, sizeof line, ": %s %s %lld ms, %s%s, %llu start%s, %llu restart%s", cen_child_state_name(child->state),
-             child->state == CEN_CHILD_WAITING ? "for another" : "for", (long long)(ns / 1000000), policies[child->restart],
+             child->state == CEN_CHILD_WAITING ? "for another" : "for", (long long)(ns / 1000000), policy_name(child->restart),
              child->significant ? ", significant" : "", (unsigned long long)child->starts, child->starts == 1 ? "" : "s",
              (unsigned long long)child->restarts, child->restarts == 1 ? "" : "s");
     put(p, line);
@@ -212,3 +222,65 @@ size_t cen_supervisor_dump(cen_supervisor *supervisor, char *buffer, size_t room
     if (buffer && room > 0) buffer[s.used] = '\0';
     return length;
 }
+
+/* ---- For whoever watches ---------------------------------------------------------------------- */
+
+typedef struct drawing {
+    const cen_sketch *sketch;
+    size_t most, written, beyond;
+    int64_t now;
+} drawing;
+
+static int64_t at_least_none(int64_t ns)
+{
+    return ns > 0 ? ns : 0;
+}
+
+static void draw_child(void *argument, const cen_child_stats *child)
+{
+    drawing *d = argument;
+    const cen_sketch *sketch = d->sketch;
+    void *to = sketch->argument;
+    if (d->written == d->most) {
+        d->beyond++;
+        return;
+    }
+    d->written++;
+    sketch->item(to);
+    sketch->text(to, "name", child->name);
+    sketch->text(to, "state", cen_child_state_name(child->state));
+    sketch->text(to, "policy", policy_name(child->restart));
+    sketch->truth(to, "significant", child->significant);
+    sketch->number(to, "starts", (int64_t)child->starts);
+    sketch->number(to, "restarts", (int64_t)child->restarts);
+    sketch->number(to, "since_ns", at_least_none(d->now - child->since)); /* it may have changed since `now` */
+    if (child->state == CEN_CHILD_WAITING) sketch->number(to, "starts_in_ns", at_least_none(child->until - d->now));
+    if (child->inner) sketch->number(to, "supervisor", (int64_t)child->inner_number);
+    if (child->error.status != CEN_OK)
+        sketch->text(to, "last_error", child->error.text[0] ? child->error.text : cen_status_text(child->error.status));
+    sketch->end(to);
+}
+
+static void sketch_supervisor(const void *object, const cen_sketch *sketch, size_t most)
+{
+    cen_supervisor *supervisor = (cen_supervisor *)(uintptr_t)object;
+    void *to = sketch->argument;
+    drawing d = {.sketch = sketch, .most = most, .now = ceni_runtime_now(supervisor->runtime)};
+    ceni_supervisor_lock(supervisor);
+    ceni_phase phase = supervisor->phase;
+    cen_error error = supervisor->error;
+    bool nested = supervisor->parent.supervisor_ != 0;
+    ceni_supervisor_unlock(supervisor);
+    sketch->text(to, "strategy", supervision_name(supervisor->supervision));
+    sketch->text(to, "state", phase_name(phase));
+    sketch->truth(to, "nested", nested || supervisor->nested);
+    if (supervisor->intensity.max != UINT32_MAX) sketch->number(to, "max_restarts", supervisor->intensity.max);
+    sketch->number(to, "window_ns", supervisor->intensity.window_ns);
+    if (error.status != CEN_OK) sketch->text(to, "last_error", error.text);
+    sketch->list(to, "children");
+    cen_supervisor_each(supervisor, draw_child, &d);
+    sketch->end(to);
+    if (d.beyond > 0) sketch->number(to, "children_more", (int64_t)d.beyond);
+}
+
+const ceni_thing_calls ceni_supervisor_calls = {.sketch = sketch_supervisor};

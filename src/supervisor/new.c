@@ -77,8 +77,11 @@ static void fill(cen_supervisor *supervisor, const cen_supervisor_options *o)
     supervisor->listener = o->listener;
     supervisor->argument = o->argument;
     snprintf(supervisor->name, sizeof supervisor->name, "%s", o->name ? o->name : "supervisor");
-    supervisor->entry = (ceni_entry){
-        .kind = "supervisor", .name = supervisor->name, .snapshot = ceni_supervisor_snapshot, .object = supervisor};
+    supervisor->entry = (ceni_entry){.kind = "supervisor",
+                                     .name = supervisor->name,
+                                     .snapshot = ceni_supervisor_snapshot,
+                                     .object = supervisor,
+                                     .calls = &ceni_supervisor_calls};
     supervisor->job.run = ceni_steward_run;
     ceni_list_init(&supervisor->agenda);
     ceni_list_init(&supervisor->children);

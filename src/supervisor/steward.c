@@ -29,7 +29,10 @@
  *
  * Tested by tests/unit/supervisor/, tests/explore/supervisor_test.c.
  */
+#include <stdio.h>
+
 #include "base/plant.h"
+#include "record/news.h"
 #include "supervisor/inside.h"
 #include "sync/future.h"
 
@@ -84,8 +87,59 @@ static cen_supervisor_event *add_event(ceni_out *out, cen_supervisor_event event
     return &out->events[i];
 }
 
+/* How much it matters. An end that was asked for, or was normal, is none that anybody must see to. */
+static cen_level level_of(cen_supervisor_event_kind kind, bool failed)
+{
+    switch (kind) {
+    case CEN_SUPERVISOR_CHILD_STARTED:
+    case CEN_SUPERVISOR_CHILD_WAITING: return CEN_LEVEL_DETAIL;
+    case CEN_SUPERVISOR_CHILD_ENDED: return failed ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL;
+    case CEN_SUPERVISOR_CHILD_RESTARTED: return CEN_LEVEL_NOTICE;
+    case CEN_SUPERVISOR_CHILD_FAILED:
+    case CEN_SUPERVISOR_CHILD_KILLED:
+    case CEN_SUPERVISOR_CHILD_ABANDONED: return CEN_LEVEL_WARNING;
+    case CEN_SUPERVISOR_GAVE_UP: return CEN_LEVEL_ERROR;
+    case CEN_SUPERVISOR_OVER: break;
+    }
+    return CEN_LEVEL_NOTICE;
+}
+
+static const cen_error no_error = {.status = CEN_OK};
+
+/* Into the news of the process, whether there is a listener or not. */
+static void write_news(const cen_supervisor *supervisor, cen_supervisor_event_kind kind, const ceni_child *child,
+                       const cen_error *error)
+{
+    static const struct {
+        const char *what, *is;
+    } words[] = {
+        [CEN_SUPERVISOR_CHILD_STARTED] = {"child_started", "has started"},
+        [CEN_SUPERVISOR_CHILD_RESTARTED] = {"child_restarted", "was started again"},
+        [CEN_SUPERVISOR_CHILD_FAILED] = {"child_failed", "did not start"},
+        [CEN_SUPERVISOR_CHILD_ENDED] = {"child_ended", "has ended"},
+        [CEN_SUPERVISOR_CHILD_WAITING] = {"child_waiting", "will be started again after a while"},
+        [CEN_SUPERVISOR_CHILD_KILLED] = {"child_killed", "is killed"},
+        [CEN_SUPERVISOR_CHILD_ABANDONED] = {"child_abandoned", "did not end in time"},
+        [CEN_SUPERVISOR_GAVE_UP] = {"gave_up", "gave up"},
+        [CEN_SUPERVISOR_OVER] = {"over", "is over"},
+    };
+    char text[CEN_ERROR_TEXT_SIZE];
+    bool failed = error->status != CEN_OK;
+    bool named = failed && error->text[0];
+    int64_t value = child && kind == CEN_SUPERVISOR_CHILD_WAITING ? child->moment - child->since
+                                                         : (int64_t)(child ? child->restarts : supervisor->restarts);
+    if (child)
+        snprintf(text, sizeof text, "child \"%.60s\" of supervisor \"%s\" %s%s%.200s", child->name, supervisor->name,
+                 words[kind].is, named ? ": " : "", named ? error->text : "");
+    else if (named) snprintf(text, sizeof text, "%s", error->text);
+    else snprintf(text, sizeof text, "supervisor \"%s\" %s", supervisor->name, words[kind].is);
+    ceni_news(level_of(kind, failed), words[kind].what, &supervisor->entry, value, text);
+}
+
 void ceni_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child *child, const cen_error *error)
 {
+    if (child->supervisor->listener || !ceni_planted(supervisor_tells_its_listener_only))
+        write_news(child->supervisor, kind, child, error ? error : &no_error);
     if (!child->supervisor->listener) return;
     out->pinned[out->count] = child;
     child->refs++;
@@ -101,6 +155,7 @@ void ceni_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child
 
 void ceni_event_own_locked(ceni_out *out, cen_supervisor_event_kind kind, cen_supervisor *supervisor)
 {
+    write_news(supervisor, kind, NULL, kind == CEN_SUPERVISOR_GAVE_UP ? &supervisor->error : &no_error);
     if (!supervisor->listener) return;
     cen_supervisor_event event = {
         .kind = kind, .supervisor = supervisor, .name = supervisor->name, .restarts = supervisor->restarts};

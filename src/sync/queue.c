@@ -15,6 +15,7 @@
 #include "base/plant.h"
 #include "port/deadline.h"
 #include "port/port.h"
+#include "record/news.h"
 #include "sync/backoff.h"
 #include "sync/queue_inside.h"
 
@@ -70,23 +71,41 @@ static cen_queue *make(const cen_allocator *allocator, ceni_queue_form form, siz
     return queue;
 }
 
-static size_t snapshot(const void *object, ceni_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
     const cen_queue *queue = object;
-    const ceni_reading all[] = {
-        {"length", (int64_t)cen_queue_length(queue)},
-        {"pushes_waiting", ceni_waitlist_count(&queue->pushes)},
-        {"pops_waiting", ceni_waitlist_count(&queue->pops)},
-        {"closed", cen_queue_is_closed(queue)},
+    const cen_reading all[] = {
+        {"length", (int64_t)cen_queue_length(queue), CEN_GAUGE},
+        {"pushes_waiting", ceni_waitlist_count(&queue->pushes), CEN_GAUGE},
+        {"pops_waiting", ceni_waitlist_count(&queue->pops), CEN_GAUGE},
+        {"closed", cen_queue_is_closed(queue), CEN_GAUGE},
+        {"capacity", (int64_t)cen_queue_capacity(queue), CEN_GAUGE}, /* last: only if it has one */
     };
-    size_t count = sizeof all / sizeof all[0];
-    memcpy(readings, all, (room < count ? room : count) * sizeof all[0]);
+    size_t count = sizeof all / sizeof all[0] - (queue->form != CENI_FORM_RING);
+    for (size_t i = 0; i < room && i < count; i++) readings[i] = all[i];
     return count;
 }
 
+static void sketch_queue(const void *object, const cen_sketch *sketch, size_t most)
+{
+    static const char *const forms[] = {"bounded", "unbounded", "rendezvous", "source"};
+    const cen_queue *queue = object;
+    void *to = sketch->argument;
+    (void)most; /* it has no lists: who waits is on its own stack */
+    sketch->text(to, "form", forms[queue->form]);
+    sketch->number(to, "element_size", (int64_t)queue->element_size);
+    if (queue->form == CENI_FORM_RING) sketch->number(to, "capacity", (int64_t)queue->ring.capacity);
+    sketch->number(to, "length", (int64_t)cen_queue_length(queue));
+    sketch->number(to, "pushes_waiting", ceni_waitlist_count(&queue->pushes));
+    sketch->number(to, "pops_waiting", ceni_waitlist_count(&queue->pops));
+    sketch->truth(to, "closed", cen_queue_is_closed(queue));
+}
+
+static const ceni_thing_calls calls = {.sketch = sketch_queue};
+
 static void enter_directory(cen_queue *queue)
 {
-    queue->entry = (ceni_entry){.kind = "queue", .name = queue->name, .snapshot = snapshot, .object = queue};
+    queue->entry = (ceni_entry){.kind = "queue", .name = queue->name, .snapshot = snapshot, .object = queue, .calls = &calls};
     ceni_directory_join(ceni_directory_process(), &queue->entry);
 }
 
@@ -332,6 +351,7 @@ cen_status cen_queue_close(cen_queue *queue)
     else if (queue->form == CENI_FORM_BLOCKS) first = ceni_queue_blocks_close(&queue->blocks);
     else first = shut_under_lock(queue);
     if (!first) return CEN_CLOSED;
+    ceni_news(CEN_LEVEL_DETAIL, "closed", &queue->entry, 0, NULL);
     if (ceni_planted(close_calls_nobody)) return CEN_OK;
     ceni_waitlist_send_away(&queue->pushes);
     ceni_waitlist_send_away(&queue->pops);

@@ -2,6 +2,7 @@
 /* Steps that end their thread: the task fails, the worker is replaced, nothing is lost with it. */
 #include <pthread.h>
 
+#include "support/sketch.h"
 #include "unit/crew/crews.h"
 #include "unit/pool/pools.h"
 
@@ -40,6 +41,7 @@ TEST(a_step_that_ends_its_thread_ends_its_task_with_misuse_and_another_worker_ru
     for (int i = 0; i < 3; i++) expect_end_soon(&rest[i], CEN_OK);
     await_lost(1);
     finish();
+    expect_news("crew", "worker_lost", CEN_LEVEL_WARNING, "a task has ended thread \"small:0\" of crew \"small\"");
 }
 
 TEST(a_crew_of_several_lives_on_after_many_losses)

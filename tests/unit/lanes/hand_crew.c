@@ -4,10 +4,11 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/atomic.h"
 
 struct cen_crew {
     cen_crew_options options;
-    uint32_t workers;
+    _Atomic uint32_t workers; /* so that a world notices who comes when the crew is gone */
     unsigned stops;
     cen_status stop_answer;
 };
@@ -27,21 +28,21 @@ cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_err
     cen_crew *crew = ceni_alloc(NULL, sizeof *crew, _Alignof(cen_crew));
     if (!crew) return CEN_NO_MEMORY;
     crew->options = *options;
-    crew->workers = options->workers ? options->workers : 1;
+    ceni_store_seq_cst(&crew->workers, options->workers ? options->workers : 1);
     *out = crew;
     return CEN_OK;
 }
 
 cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
 {
-    *out = (cen_crew_stats){.workers = crew->workers, .is_stopped = crew->stops > 0, .running = crew->stop_answer != CEN_OK};
+    *out = (cen_crew_stats){.workers = ceni_load_seq_cst(&crew->workers), .is_stopped = crew->stops > 0, .running = crew->stop_answer != CEN_OK};
     return CEN_OK;
 }
 
 cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
 {
     if (workers == 0) return CEN_INVALID;
-    crew->workers = workers;
+    ceni_store_seq_cst(&crew->workers, workers);
     return CEN_OK;
 }
 

@@ -393,7 +393,7 @@ static int64_t seen_sent = -1, seen_calls = -1;
 
 static void note_readings(void *argument, ceni_entry *entry)
 {
-    ceni_reading readings[32];
+    cen_reading readings[32];
     (void)argument;
     size_t count = entry->snapshot(entry->object, readings, 32);
     for (size_t i = 0; i < count && i < 32; i++) {

@@ -12,6 +12,7 @@
 #include <cenote/poller.h>
 
 #include "base/atomic.h"
+#include "support/sketch.h"
 #include "support/test.h"
 
 #define MS INT64_C(1000000)
@@ -350,4 +351,41 @@ TEST(ready_deadline_and_unwatch_race_and_exactly_one_has_it)
     expect_equal(told + unwatched, PAIRS * ROUNDS);
     expect(told > 0 && unwatched > 0);
     expect_equal(cen_poller_free(poller), CEN_OK);
+}
+
+/* ---- For whoever watches ---------------------------------------------------------------------------- */
+
+TEST(a_poller_shows_what_it_watches_for_what_and_until_when)
+{
+    int pair[2], sockets[2];
+    sketch s;
+    expect_equal(pipe(pair), 0);
+    expect_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    cen_poller *poller;
+    cen_poller_options options = CEN_POLLER_OPTIONS(.manual = true, .name = "ears");
+    expect_equal(cen_poller_new(&options, &poller, NULL), CEN_OK);
+    ear readable = listening(poller, pair[0]), both = listening(poller, sockets[0]), timer = listening(poller, -1);
+    expect_equal(cen_poller_watch(poller, &readable.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &both.watch, sockets[0], CEN_READABLE | CEN_WRITABLE, cen_in_s(1000)), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &timer.watch, -1, 0, cen_in_s(1000)), CEN_OK);
+    sketch_take(&s, "poller", "ears", 10);
+    expect(sketch_truth(&s, "manual"));
+    expect_equal(sketch_number(&s, "timers"), 1);
+    expect_equal(sketch_count(&s, "watches"), 2);
+    expect_equal(sketch_number(&s, "watches[0].fd"), pair[0]);
+    expect_text(sketch_words(&s, "watches[0].for"), "readable");
+    expect(!sketch_has(&s, "watches[0].deadline_in_ns"));
+    expect_text(sketch_words(&s, "watches[1].for"), "readable or writable");
+    int64_t left = sketch_number(&s, "watches[1].deadline_in_ns");
+    expect(left > 900 * 1000 * MS && left <= 1000 * 1000 * MS);
+    sketch_drop(&s);
+    sketch_take(&s, "poller", "ears", 1);
+    expect_equal(sketch_count(&s, "watches"), 1);
+    expect_equal(sketch_number(&s, "watches_more"), 1);
+    sketch_drop(&s);
+    expect_equal(reading_of("poller", "ears", "watched"), 3);
+    expect(cen_poller_unwatch(poller, &readable.watch) && cen_poller_unwatch(poller, &both.watch));
+    expect(cen_poller_unwatch(poller, &timer.watch));
+    expect_equal(cen_poller_free(poller), CEN_OK);
+    for (int i = 0; i < 2; i++) close(pair[i]), close(sockets[i]);
 }

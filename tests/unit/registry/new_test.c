@@ -100,7 +100,7 @@ static int readings_seen;
 
 static void see_readings(void *argument, ceni_entry *entry)
 {
-    ceni_reading readings[16];
+    cen_reading readings[16];
     if (strcmp(entry->kind, "registry") != 0) return;
     expect_text(entry->name, argument);
     size_t count = entry->snapshot(entry->object, readings, 16);

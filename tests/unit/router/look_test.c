@@ -123,7 +123,7 @@ typedef struct sight {
 static void look_at(void *argument, ceni_entry *entry)
 {
     sight *seen = argument;
-    ceni_reading readings[32];
+    cen_reading readings[32];
     if (strcmp(entry->kind, "router") != 0) return;
     seen->entries++;
     expect_text(entry->name, "listed");

@@ -127,7 +127,7 @@ TEST(the_tree_is_dumped_as_text_into_a_buffer_or_piece_by_piece)
 
 static void find_running(void *argument, ceni_entry *entry)
 {
-    ceni_reading readings[16];
+    cen_reading readings[16];
     if (strcmp(entry->kind, "supervisor") != 0) return;
     size_t count = entry->snapshot(entry->object, readings, 16);
     expect_text(entry->name, "store");

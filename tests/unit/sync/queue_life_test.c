@@ -129,9 +129,9 @@ typedef struct sighting {
 static void look_at(void *argument, ceni_entry *entry)
 {
     sighting *seen = argument;
-    ceni_reading readings[8];
+    cen_reading readings[8];
     if (strcmp(entry->kind, "queue") != 0 || strcmp(entry->name, "seen") != 0) return;
-    expect_equal(entry->snapshot(entry->object, readings, 8), 4);
+    expect_equal(entry->snapshot(entry->object, readings, 8), 5);
     expect_text(readings[0].name, "length");
     seen->length = readings[0].value;
     seen->queues++;

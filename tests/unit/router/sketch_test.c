@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* What whoever watches is told of a router: its strategy, and each member with its state, its load and its latency. */
+#include "support/sketch.h"
+#include "support/world.h"
+#include "unit/router/routers.h"
+
+TEST(members_show_state_load_latency_and_why_they_are_down)
+{
+    sketch s;
+    cen_error cut = {.status = CEN_LOST, .code = 3, .text = "the line was cut"};
+    make_router(.name = "lines", .runtime = make_manual(), .strategy = cen_strategy_round_robin(), .measure = true, .backlog = 7);
+    cen_member *a = add_up(0, .name = "a", .weight = 3), *b = add_up(1, .name = "b", .max = 5, .target = 2);
+    cen_member *c = add(2, .name = "c");
+    cen_route first = route_now(), second_route = route_now();
+    cen_route_done(&first, CEN_OUTCOME_FAILED, 170);
+    cen_runtime_advance(runtime, second);
+    cen_member_down(b, &cut);
+    cen_runtime_advance(runtime, 5);
+    sketch_take(&s, "router", "lines", 10);
+    expect_text(sketch_words(&s, "strategy"), cen_strategy_round_robin().type->name);
+    expect_equal(sketch_number(&s, "backlog_max"), 7);
+    expect(!sketch_truth(&s, "closed"));
+    expect_equal(sketch_count(&s, "members"), 3);
+    expect_text(sketch_words(&s, "members[0].name"), "a");
+    expect_text(sketch_words(&s, "members[0].state"), "up");
+    expect_equal(sketch_number(&s, "members[0].weight"), 3);
+    expect(!sketch_has(&s, "members[0].last_error"));
+    expect_text(sketch_words(&s, "members[1].state"), "down");
+    expect_equal(sketch_number(&s, "members[1].since_ns"), 5);
+    expect_equal(sketch_number(&s, "members[1].max"), 5);
+    expect_equal(sketch_number(&s, "members[1].target"), 2);
+    expect_text(sketch_words(&s, "members[1].last_error"), "the line was cut");
+    expect_text(sketch_words(&s, "members[2].state"), "connecting");
+    expect_equal(sketch_number(&s, "members[2].uses"), 0);
+    expect_equal(sketch_number(&s, "members[0].uses") + sketch_number(&s, "members[1].uses"), 2);
+    expect_equal(sketch_number(&s, "members[0].in_flight") + sketch_number(&s, "members[1].in_flight"), 1);
+    expect_equal(sketch_number(&s, "members[0].failed") + sketch_number(&s, "members[1].failed"), 1);
+    const char *timed = sketch_number(&s, "members[0].failed") ? "members[0].latency_ns" : "members[1].latency_ns";
+    expect_equal(sketch_number(&s, timed), 170);
+    sketch_drop(&s);
+    sketch_take(&s, "router", "lines", 2);
+    expect_equal(sketch_count(&s, "members"), 2);
+    expect_equal(sketch_number(&s, "members_more"), 1);
+    sketch_drop(&s);
+    done(&second_route);
+    (void)a, (void)c;
+    end_all();
+    expect_equal(ceni_world_bytes(), 0);
+}
+
+TEST(a_closed_router_says_so_and_what_only_rises_is_a_counter)
+{
+    sketch s;
+    make_router(.name = "lines");
+    add_up(0);
+    static const char *const rise[] = {"uses", "failed", "waited", "timeouts", "refused", "empty", "changes"};
+    for (size_t i = 0; i < sizeof rise / sizeof *rise; i++)
+        expect_equal(reading_and_kind_of("router", "lines", rise[i]).kind, CEN_COUNTER);
+    expect_equal(reading_and_kind_of("router", "lines", "in_flight").kind, CEN_GAUGE);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    sketch_take(&s, "router", "lines", 10);
+    expect(sketch_truth(&s, "closed"));
+    expect_text(sketch_words(&s, "members[0].state"), "up");
+    sketch_drop(&s);
+    end_router();
+}
+
+TEST(what_becomes_of_members_is_in_the_news_with_its_cause)
+{
+    cen_error cut = {.status = CEN_LOST, .code = 3, .text = "the line was cut"};
+    news_begin();
+    make_router(.name = "lines", .runtime = make_manual());
+    cen_member *a = add(0, .name = "a");
+    expect_news("router", "member_added", CEN_LEVEL_DETAIL, "member a of router lines was added");
+    bring_up(a);
+    expect_news("router", "member_up", CEN_LEVEL_DETAIL, "member a of router lines is up");
+    cen_member_eject(a, second);
+    expect_news("router", "member_ejected", CEN_LEVEL_WARNING, "member a of router lines was ejected");
+    cen_runtime_advance(runtime, 2 * second);
+    expect_equal(news_of("router", "member_up", NULL), 2);
+    cen_member_down(a, &cut);
+    expect_news("router", "member_down", CEN_LEVEL_WARNING, "member a of router lines is down: the line was cut");
+    cen_member_down(a, &cut);
+    expect_equal(news_of("router", "member_down", NULL), 1); /* it was */
+    bring_up(a);
+    cen_member_drain(a);
+    expect_news("router", "member_draining", CEN_LEVEL_DETAIL, "member a of router lines drains");
+    poll_all();
+    cen_news last = {.text = ""};
+    expect_equal(news_of("router", "member_down", &last), 2);
+    expect_equal(last.level, CEN_LEVEL_DETAIL);
+    cen_member_remove(a);
+    expect_news("router", "member_removed", CEN_LEVEL_DETAIL, "member a of router lines was removed");
+    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_news("router", "closed", CEN_LEVEL_NOTICE, "");
+    end_all();
+}
+
+TEST(routes_that_are_refused_or_too_late_are_in_the_news_once_a_second_at_most)
+{
+    cen_routing waits, more;
+    news_begin();
+    make_router(.name = "lines", .runtime = make_manual(), .backlog = 1);
+    add(0);
+    cen_routing_init(&waits);
+    expect_equal(cen_router_ask(router, NULL, cen_in_ns(10 * ms), &waits), CEN_OK);
+    for (int i = 0; i < 20; i++) {
+        cen_routing_init(&more);
+        expect_equal(cen_router_ask(router, NULL, cen_in_ns(10 * ms), &more), CEN_OK);
+        expect_equal(more.future.status, CEN_FULL);
+    }
+    expect_news("router", "refused", CEN_LEVEL_WARNING, "router lines has as many waiting as may be");
+    cen_runtime_advance(runtime, 20 * ms);
+    expect_equal(waits.future.status, CEN_TIMEOUT);
+    expect_news("router", "timed_out", CEN_LEVEL_WARNING, "router lines had no member with room in time");
+    end_all();
+}

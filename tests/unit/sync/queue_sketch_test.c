@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* What whoever watches is told of a queue. */
+#include "port/port.h"
+#include "support/sketch.h"
+#include "support/world.h"
+#include "unit/sync/queues.h"
+
+static cen_queue *make(cen_queue_kind kind, size_t capacity)
+{
+    cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .name = "line", .kind = kind, .capacity = capacity);
+    cen_queue *queue;
+    expect_equal(cen_queue_new(&options, &queue, NULL), CEN_OK);
+    return queue;
+}
+
+TEST(a_bounded_queue_shows_its_length_its_capacity_and_that_it_is_closed)
+{
+    sketch s;
+    cen_queue *queue = make(CEN_QUEUE_BOUNDED, 5);
+    push_all(queue, 1, 3);
+    sketch_take(&s, "queue", "line", 10);
+    expect_text(sketch_words(&s, "form"), "bounded");
+    expect_equal(sketch_number(&s, "capacity"), 5);
+    expect_equal(sketch_number(&s, "length"), 3);
+    expect_equal(sketch_number(&s, "element_size"), sizeof(int));
+    expect(!sketch_truth(&s, "closed"));
+    expect_equal(reading_of("queue", "line", "capacity"), 5);
+    sketch_drop(&s);
+    expect_equal(cen_queue_close(queue), CEN_OK);
+    sketch_take(&s, "queue", "line", 10);
+    expect(sketch_truth(&s, "closed"));
+    sketch_drop(&s);
+    cen_queue_free(queue);
+}
+
+static void pop_one(void *queue)
+{
+    int element;
+    expect_equal(cen_queue_pop(queue, &element), CEN_OK);
+}
+
+TEST(one_that_waits_is_seen_and_a_queue_without_bounds_has_no_capacity)
+{
+    sketch s;
+    ceni_thread thread;
+    int element = 7;
+    cen_queue *queue = make(CEN_QUEUE_UNBOUNDED, 0);
+    expect_equal(ceni_thread_start(&thread, "pops", pop_one, queue, NULL), CEN_OK);
+    ceni_world_settle();
+    sketch_take(&s, "queue", "line", 10);
+    expect_text(sketch_words(&s, "form"), "unbounded");
+    expect_equal(sketch_number(&s, "pops_waiting"), 1);
+    expect_equal(sketch_number(&s, "pushes_waiting"), 0);
+    expect(!sketch_has(&s, "capacity"));
+    sketch_drop(&s);
+    expect_equal(cen_queue_push(queue, &element), CEN_OK);
+    ceni_thread_join(&thread);
+    cen_queue_free(queue);
+}
