@@ -5,6 +5,7 @@
 #   cenote::uv          libuv, beneath libcenote-net
 #   cenote::uv-static   the same as an archive, where the system has one under a name of its own
 #   cenote::beneath-pq and so on: the client library beneath each driver
+#   cenote::beneath-inspect   libmicrohttpd, beneath libcenote-inspect
 # CENOTE_URCU_FOUND, CENOTE_UV_FOUND, CENOTE_PQ_FOUND and so on say what there is. Targets there are always: without the
 # library the linker names it, and whoever links only shared libraries of ours is not disturbed.
 #
@@ -67,3 +68,4 @@ cenote_client(mariadb mysql.h mariadb mariadb)
 cenote_client(sqlite sqlite3.h sqlite3)
 cenote_client(redis hiredis/hiredis.h hiredis)
 cenote_client(curl curl/curl.h curl)
+cenote_client(inspect microhttpd.h microhttpd)

@@ -7,6 +7,7 @@
 #   libcenote-route    cenote-route    cenote::route   cenote::route-static
 #   libcenote-net      cenote-net      cenote::net     cenote::net-static
 #   libcenote-pq       cenote-pq       cenote::pq      cenote::pq-static      and so the other drivers
+#   libcenote-inspect  cenote-inspect  cenote::inspect cenote::inspect-static
 #
 # pkg-config links the archives with --static. Headers of a library that was left out are not installed: a
 # program that needs it, or asks for it (__has_include), is told when it is compiled and not when it is linked.
@@ -48,6 +49,10 @@ set(pc_requires_cenote-redis "cenote = ${PROJECT_VERSION}, hiredis")
 set(pc_description_cenote-curl "HTTP clients for pools and routers of libcenote")
 set(pc_requires_cenote-curl "cenote-route = ${PROJECT_VERSION}, libcurl")
 
+set(pc_description_cenote-inspect "Metrics, JSON and a live page of everything of libcenote in a process")
+set(pc_requires_cenote-inspect "cenote = ${PROJECT_VERSION}")
+set(pc_requires_private_cenote-inspect libmicrohttpd)
+
 set(cenote_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cenote)
 foreach(library ${CENOTE_LIBRARIES})
   # cenote::cenote and cenote::static; cenote::route and cenote::route-static
@@ -79,6 +84,6 @@ configure_package_config_file(cmake/cenote-config.cmake.in ${CMAKE_BINARY_DIR}/c
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/cenote-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/cenote-config.cmake ${CMAKE_BINARY_DIR}/cenote-config-version.cmake
         DESTINATION ${cenote_package_dir})
-if(CENOTE_HAS_ROUTE OR CENOTE_DRIVER_NAMES)
+if(CENOTE_HAS_ROUTE OR CENOTE_DRIVER_NAMES OR CENOTE_HAS_INSPECT)
   install(FILES cmake/beneath.cmake DESTINATION ${cenote_package_dir} RENAME cenote-beneath.cmake)
 endif()

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who may ask. In this order: whoever is one too many, or another user, is told so; a page of another
+ * site that has got here by a name that it made point at this address is recognised by the name (Host); a request
+ * that has an effect must not come from another site's page (Origin); and the token, if there is one, must be there.
+ *
+ * The page's own files tell nothing and are free, since a browser that loads them sends no token.
+ */
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#include "inspect/inside.h"
+
+static const char *header(const ceni_visit *visit, const char *name)
+{
+    return MHD_lookup_connection_value(visit->connection, MHD_HEADER_KIND, name);
+}
+
+/* A name can be made to point here; an address in numbers, and localhost, cannot. */
+bool ceni_inspect_host_is_ours(const char *host)
+{
+    char words[64];
+    unsigned char address[16];
+    size_t length;
+    if (host[0] == '[') {
+        const char *end = strchr(host, ']');
+        if (!end || (end[1] && end[1] != ':')) return false;
+        length = (size_t)(end - host) - 1;
+        host++;
+    } else {
+        length = strcspn(host, ":");
+    }
+    if (length == 0 || length >= sizeof words) return false;
+    memcpy(words, host, length);
+    words[length] = 0;
+    return strcasecmp(words, "localhost") == 0 || inet_pton(AF_INET, words, address) == 1 ||
+           inet_pton(AF_INET6, words, address) == 1;
+}
+
+/* As long for every token of that length that is given. */
+static bool is_token(const char *given, const char *token)
+{
+    size_t length = strlen(given), expected = strlen(token);
+    unsigned different = length != expected;
+    for (size_t i = 0; i < expected; i++)
+        different |= (unsigned char)token[i] ^ (unsigned char)(i < length ? given[i] : 0);
+    return different == 0;
+}
+
+static bool has_token(const ceni_visit *visit)
+{
+    const char *token = visit->inspect->token, *bearer = header(visit, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (bearer && strncasecmp(bearer, "Bearer ", 7) == 0) return is_token(bearer + 7, token);
+    const char *asked = MHD_lookup_connection_value(visit->connection, MHD_GET_ARGUMENT_KIND, "token");
+    return asked && is_token(asked, token);
+}
+
+/* "http://" and what Host says: of the same page as this server's. "https://" if a proxy in front has the
+ * TLS: a host and a port are one server's, whichever of the two it speaks. */
+static bool is_own_origin(const ceni_visit *visit, const char *origin)
+{
+    const char *host = header(visit, MHD_HTTP_HEADER_HOST);
+    size_t scheme = strncasecmp(origin, "https://", 8) == 0 ? 8 : strncasecmp(origin, "http://", 7) == 0 ? 7 : 0;
+    return host && scheme && strcasecmp(origin + scheme, host) == 0;
+}
+
+static bool comes_from_elsewhere(const ceni_visit *visit)
+{
+    const char *origin = header(visit, MHD_HTTP_HEADER_ORIGIN), *site = header(visit, "Sec-Fetch-Site");
+    if (origin && !is_own_origin(visit, origin)) return true;
+    return site && strcasecmp(site, "same-origin") != 0 && strcasecmp(site, "none") != 0;
+}
+
+static const ceni_client *client_of(const ceni_visit *visit)
+{
+    return MHD_get_connection_info(visit->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static bool is_data(const char *path)
+{
+    return strncmp(path, "/api/", 5) == 0 || strcmp(path, "/api") == 0 || strcmp(path, "/metrics") == 0;
+}
+
+bool ceni_inspect_admits(const ceni_visit *visit, ceni_answer *answer)
+{
+    const cen_inspect *inspect = visit->inspect;
+    const char *host = header(visit, MHD_HTTP_HEADER_HOST);
+    unsigned refused = client_of(visit)->refused;
+    if (refused == MHD_HTTP_SERVICE_UNAVAILABLE)
+        ceni_answer_error(answer, refused, CEN_FULL,
+                          "%u clients are connected already, and no more may be (options.clients)", inspect->clients);
+    else if (refused)
+        ceni_answer_error(answer, refused, CEN_MISUSE, "this socket is for the user that the process runs as");
+    else if (!host && strcmp(visit->version, MHD_HTTP_VERSION_1_1) == 0)
+        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "a request of HTTP/1.1 has a Host");
+    else if (!inspect->anywhere && host && !ceni_inspect_host_is_ours(host)) /* on a Unix socket, too: ssh -L leads there */
+        ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE,
+                          "the Host \"%.80s\" is neither localhost nor an address in numbers", host);
+    else if (strcmp(visit->method, "POST") == 0 && comes_from_elsewhere(visit))
+        ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE,
+                          "a page of another site may tell nothing here (Origin)");
+    else if (inspect->token && is_data(visit->path) && !has_token(visit))
+        ceni_answer_error(answer, MHD_HTTP_UNAUTHORIZED, CEN_MISUSE,
+                          "the token is missing or wrong: send \"Authorization: Bearer TOKEN\"");
+    else return true;
+    return false;
+}

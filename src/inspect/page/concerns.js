@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// What of a thing deserves a look, in a few words. Pure, as numbers.js is.
+
+import { timeText } from './numbers.js';
+
+function plural(count, one, many) {
+    return `${count} ${count === 1 ? one : many}`;
+}
+
+// Held for longer than the pool's options allow without a report; the oldest first.
+export function leaksOf(thing) {
+    const limit = thing.sketch?.leak_ns ?? 0;
+    const leaks = limit > 0 ? (thing.sketch.holders ?? []).filter((holder) => holder.held_ns >= limit) : [];
+    return leaks.sort((a, b) => b.held_ns - a.held_ns);
+}
+
+export function breakerOf(thing) {
+    return thing.sketch?.breaker ?? ['closed', 'open', 'probing'][thing.readings.breaker ?? 0] ?? 'closed';
+}
+
+function ofPool(thing) {
+    const r = thing.readings;
+    const all = [];
+    const breaker = breakerOf(thing);
+    if (breaker === 'open') all.push({ level: 'error', text: 'breaker open' });
+    if (breaker === 'probing') all.push({ level: 'warning', text: 'breaker probing' });
+    const leaks = leaksOf(thing).length;
+    if (leaks > 0) all.push({ level: 'warning', text: plural(leaks, 'leak', 'leaks') });
+    if (r.waiting > 0 && r.held >= r.max) all.push({ level: 'warning', text: 'used up' });
+    if (r.shedding) all.push({ level: 'warning', text: 'sheds load' });
+    if (r.is_closed) all.push({ level: 'notice', text: 'closed' });
+    if (r.paused) all.push({ level: 'notice', text: 'paused' });
+    if (r.revoked > 0) all.push({ level: 'notice', text: `${r.revoked} revoked` });
+    return all;
+}
+
+function ofCrew({ readings: r }) {
+    const all = [];
+    if (r.blocked > 0) all.push({ level: 'notice', text: `${r.blocked} blocked` });
+    if (r.queued > 0 && r.idle === 0 && r.queued > 10 * (r.workers || 1)) all.push({ level: 'warning', text: 'falls behind' });
+    return all;
+}
+
+function ofRouter({ readings: r }) {
+    const all = [];
+    if (r.down > 0) all.push({ level: r.up > 0 ? 'warning' : 'error', text: `${r.down} down` });
+    if (r.ejected > 0) all.push({ level: 'warning', text: `${r.ejected} ejected` });
+    if (r.draining > 0) all.push({ level: 'notice', text: `${r.draining} draining` });
+    return all;
+}
+
+function ofSupervisor({ readings: r }) {
+    const all = [];
+    if (r.down > 0) all.push({ level: 'warning', text: `${r.down} down` });
+    if (r.waiting > 0) all.push({ level: 'notice', text: `${r.waiting} to be restarted` });
+    if (r.abandoned > 0) all.push({ level: 'error', text: `${r.abandoned} abandoned` });
+    return all;
+}
+
+const OF = { pool: ofPool, crew: ofCrew, router: ofRouter, mux_pool: ofRouter, supervisor: ofSupervisor };
+
+export function concernsOf(thing) {
+    return OF[thing.kind]?.(thing) ?? [];
+}
+
+function ofPoolInWords(thing) {
+    const r = thing.readings;
+    const oldest = leaksOf(thing)[0];
+    const breaker = breakerOf(thing);
+    if (breaker !== 'closed') {
+        const cause = thing.sketch?.last_error ? `: ${thing.sketch.last_error.replace(`pool "${thing.name}": `, '')}` : '';
+        const what = breaker === 'open' ? 'nothing can be opened at the moment' : 'it is tried whether it can be opened again';
+        return what + cause;
+    }
+    if (oldest)
+        return `an object has been out for ${timeText(oldest.held_ns)}${oldest.where ? `, taken at ${oldest.where}` : ''}`;
+    if (r.waiting > 0 && r.held >= r.max) return `all ${r.max} are out, and ${plural(r.waiting, 'take waits', 'takes wait')}`;
+    return '';
+}
+
+function ofRouterInWords({ readings: r }) {
+    const members = r.members ?? r.connections;
+    if (!(r.down > 0) || members === undefined) return '';
+    return `${r.down} of ${plural(members, 'member', 'members')} ${r.down === 1 ? 'is' : 'are'} down`;
+}
+
+const IN_WORDS = { pool: ofPoolInWords, router: ofRouterInWords, mux_pool: ofRouterInWords };
+
+// For those who want a sentence: the worst of it.
+export function sentenceOf(thing) {
+    const concerns = concernsOf(thing).map(({ text }) => text);
+    return IN_WORDS[thing.kind]?.(thing) || concerns.join(', ');
+}

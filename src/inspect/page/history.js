@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The last five minutes of every thing, as they were seen: one sample for each look. Pure, as numbers.js is.
+//
+// A sample is {at_ns, readings, spreads: {wait: spread, ...}, marks: {wait: {p50, p90, p99, longest}, ...}}. Marks are of
+// the five seconds before the sample, so that a thing of which few are measured still has a line.
+
+import { totalsOf, spreadBetween, merged, percentile, longestOf, weightOf } from './numbers.js';
+
+export const KEPT_NS = 300e9;
+const MARKED_NS = 5e9;
+
+function marksOf(spread) {
+    return {
+        p50: percentile(spread, 0.5),
+        p90: percentile(spread, 0.9),
+        p99: percentile(spread, 0.99),
+        longest: longestOf(spread),
+    };
+}
+
+class Record {
+    constructor() {
+        this.samples = [];
+        this.totals = {};
+    }
+
+    add(at_ns, thing) {
+        const sample = { at_ns, readings: thing.readings, spreads: {}, marks: {} };
+        for (const [name, durations] of Object.entries(thing.durations ?? {})) {
+            const totals = totalsOf(durations);
+            sample.spreads[name] = spreadBetween(this.totals[name], totals);
+            this.totals[name] = totals;
+        }
+        this.samples.push(sample);
+        while (this.samples[0].at_ns < at_ns - KEPT_NS) this.samples.shift();
+        for (const name of Object.keys(sample.spreads)) sample.marks[name] = marksOf(this.spread(name, MARKED_NS));
+    }
+
+    // Those of the last so many nanoseconds; a sample tells of the time before it.
+    recent(ns) {
+        const last = this.samples[this.samples.length - 1];
+        return last ? this.samples.filter((sample) => sample.at_ns > last.at_ns - ns) : [];
+    }
+
+    spread(name, ns) {
+        return merged(
+            this.recent(ns)
+                .map((sample) => sample.spreads[name])
+                .filter(Boolean),
+        );
+    }
+
+    // How fast a counter has risen in the last so many nanoseconds; null if there are not two samples of it.
+    rate(name, ns) {
+        const all = this.recent(ns + 1e9).filter((sample) => sample.readings[name] !== undefined);
+        const [first, last] = [all[0], all[all.length - 1]];
+        if (!first || last.at_ns <= first.at_ns) return null;
+        return Math.max(0, ((last.readings[name] - first.readings[name]) * 1e9) / (last.at_ns - first.at_ns));
+    }
+
+    // How many durations there were in a second: for things that count in no other way.
+    rateOf(name, ns) {
+        const all = this.recent(ns);
+        if (all.length < 2) return null;
+        const spread = merged(
+            all
+                .slice(1)
+                .map((sample) => sample.spreads[name])
+                .filter(Boolean),
+        );
+        return (weightOf(spread) * 1e9) / (all[all.length - 1].at_ns - all[0].at_ns);
+    }
+}
+
+export class History {
+    constructor() {
+        this.records = new Map();
+        this.at_ns = 0;
+    }
+
+    // Looks that come out of order, of which the clock was set back, begin anew.
+    add(at_ns, things) {
+        if (at_ns <= this.at_ns) this.records.clear();
+        this.at_ns = at_ns;
+        for (const thing of things) {
+            if (!this.records.has(thing.number)) this.records.set(thing.number, new Record());
+            this.records.get(thing.number).add(at_ns, thing);
+        }
+        for (const [number, record] of this.records) {
+            if (record.samples[record.samples.length - 1].at_ns < at_ns - KEPT_NS) this.records.delete(number);
+        }
+    }
+
+    of(number) {
+        return this.records.get(number) ?? new Record();
+    }
+}

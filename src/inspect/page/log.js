@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// The event log: what happened, newest first, with a filter by text, level and kind, and a button that holds it still.
+
+import { el, setText, setHidden, keyed, nameOf } from './dom.js';
+import { clockText, countText } from './numbers.js';
+import { hrefOf } from './parts.js';
+
+const LEVELS = ['detail', 'notice', 'warning', 'error']; // takes and gives one by one would be a flood: no page asks for them
+const SHOWN = 300;
+
+export class News {
+    constructor(most = 3000) {
+        this.most = most;
+        this.clear();
+    }
+
+    clear() {
+        this.all = [];
+        this.count = 0; // with those that are kept no more
+        this.missed = 0;
+        this.kinds = new Set();
+    }
+
+    add(news, missed) {
+        this.missed += missed ?? 0;
+        for (const one of news) this.kinds.add(one.kind || 'program');
+        this.all.push(...news);
+        this.count += news.length;
+        if (this.all.length > this.most) this.all.splice(0, this.all.length - this.most);
+    }
+}
+
+// Whether an event passes: every word of the text is somewhere in it, its level is high enough, its kind is the one.
+export function passes(one, { words, level, kind, thing }) {
+    if (thing !== null && one.thing !== thing) return false;
+    if (LEVELS.indexOf(one.level) < level) return false;
+    if (kind && (one.kind || 'program') !== kind) return false;
+    const whole = `${one.what} ${one.what.replaceAll('_', ' ')} ${one.kind} ${one.name} ${one.text}`.toLowerCase();
+    return words.every((word) => whole.includes(word));
+}
+
+export class Log {
+    // thing: a number, for a log of that thing's own events; null for all
+    constructor({ thing = null, title = 'Events' } = {}) {
+        this.thing = thing;
+        this.still = null; // what is shown while it is held still
+        this.text = el('input', {
+            type: 'search',
+            placeholder: 'Filter',
+            'aria-label': 'Filter by text',
+            on: { input: () => this.draw() },
+        });
+        this.level = el(
+            'select',
+            { 'aria-label': 'Least level', on: { change: () => this.draw() } },
+            ...LEVELS.map((level) =>
+                el('option', {
+                    value: level,
+                    text: level === 'error' ? 'errors only' : level === 'detail' ? 'all levels' : `${level} and above`,
+                }),
+            ),
+        );
+        this.kind = el(
+            'select',
+            { 'aria-label': 'Kind', on: { change: () => this.draw() } },
+            el('option', { value: '', text: 'all kinds' }),
+        );
+        this.hold = el('button', { type: 'button', 'aria-pressed': 'false', text: 'Pause', on: { click: () => this.toggle() } });
+        this.count = el('span', { class: 'note' });
+        this.list = el('ol', { class: 'events', 'aria-label': title });
+        this.nothing = el('p', { class: 'empty', text: 'nothing happened' });
+        this.element = el(
+            'div',
+            { class: 'log' },
+            el(
+                'div',
+                { class: 'filter', role: 'search' },
+                this.text,
+                this.level,
+                thing === null ? this.kind : null,
+                this.hold,
+                this.count,
+            ),
+            this.list,
+            this.nothing,
+        );
+    }
+
+    toggle() {
+        this.still = this.still ? null : [...this.news.all];
+        this.still_count = this.news.count;
+        this.hold.setAttribute('aria-pressed', String(Boolean(this.still)));
+        setText(this.hold, this.still ? 'Go on' : 'Pause');
+        this.draw();
+    }
+
+    update(news) {
+        this.news = news;
+        for (const kind of [...news.kinds].sort()) {
+            if (![...this.kind.options].some((option) => option.value === kind))
+                this.kind.append(el('option', { value: kind, text: kind }));
+        }
+        this.draw();
+    }
+
+    draw() {
+        if (!this.news) return;
+        const filter = {
+            words: this.text.value.toLowerCase().split(/\s+/).filter(Boolean),
+            level: LEVELS.indexOf(this.level.value),
+            kind: this.kind.value,
+            thing: this.thing,
+        };
+        const passed = (this.still ?? this.news.all).filter((one) => passes(one, filter));
+        const shown = passed.slice(-SHOWN).reverse();
+        keyed(
+            this.list,
+            shown,
+            (one) => one.number,
+            makeEvent,
+            () => {},
+        );
+        setHidden(this.nothing, shown.length > 0);
+        setText(this.nothing, this.news.all.length > 0 ? 'no event passes the filter' : 'nothing has happened yet');
+        setText(this.count, this.countOf(passed.length));
+    }
+
+    countOf(passed) {
+        const parts = [`${countText(passed)} of ${countText((this.still ?? this.news.all).length)}`];
+        if (this.still) parts.push(`${countText(Math.max(0, this.news.count - this.still_count))} newer`);
+        if (this.news.missed > 0) parts.push(`${countText(this.news.missed)} missed`);
+        return parts.join(' · ');
+    }
+}
+
+function makeEvent(one) {
+    const of = one.thing
+        ? el('a', { href: hrefOf({ kind: one.kind, number: one.thing }) }, nameOf(one.name))
+        : el('span', { text: 'program' });
+    return {
+        element: el(
+            'li',
+            { class: `event ${LEVELS.includes(one.level) ? one.level : ''}` },
+            el('time', { datetime: new Date(one.time_ns / 1e6).toISOString(), text: clockText(one.time_ns) }),
+            el('span', { class: 'level', text: one.level }),
+            el('span', { class: 'of' }, of),
+            el('span', { class: 'what', text: one.what.replaceAll('_', ' ') }),
+            el('span', { class: 'sentence', text: one.text }),
+        ),
+    };
+}

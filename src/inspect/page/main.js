@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The page: what was seen, which view is shown, and whether the process still answers.
+
+import { el, setText, setHidden, setAttribute, say } from './dom.js';
+import { startTheme, onTheme } from './theme.js';
+import { Link, keepToken, startToken } from './link.js';
+import { History } from './history.js';
+import { timeText } from './numbers.js';
+import { News, Log } from './log.js';
+import { OverviewView } from './overview.js';
+import { PoolView } from './pool.js';
+import { ThingView } from './things.js';
+
+const place = (id) => document.getElementById(id);
+const seen = { process: null, things: [], history: new History(), news: new News() };
+let view = null;
+let shown = ''; // the address whose view is shown
+
+// ---- Views ------------------------------------------------------------------------------
+
+class EventsView {
+    constructor() {
+        this.log = new Log();
+        this.element = el('div', { class: 'view' }, el('h1', { tabindex: '-1', text: 'Events' }), this.log.element);
+    }
+
+    update({ news }) {
+        this.log.update(news);
+    }
+}
+
+// A thing that is gone keeps its last view, with a word about it; one that never was has none.
+class GoneView {
+    constructor(number) {
+        this.element = el(
+            'div',
+            { class: 'view' },
+            el('h1', { tabindex: '-1', text: 'Not there' }),
+            el('p', { class: 'empty', text: `Nothing in this process has the number ${number}, or not any more.` }),
+            el('p', {}, el('a', { href: '#/', text: 'To the overview' })),
+        );
+    }
+
+    update() {}
+}
+
+class OneThing {
+    constructor(thing) {
+        this.number = thing.number;
+        this.thing = thing;
+        this.view = thing.kind === 'pool' ? new PoolView(thing) : new ThingView(thing);
+        this.gone = el('p', { class: 'banner notice', hidden: true, text: 'It is gone. These are its last numbers.' });
+        this.element = el('div', {}, this.gone, this.view.element);
+    }
+
+    update(state) {
+        const thing = state.things.find(({ number }) => number === this.number);
+        setHidden(this.gone, Boolean(thing));
+        this.thing = thing ?? this.thing;
+        this.view.update({
+            ...state,
+            thing: this.thing,
+            record: state.history.of(this.number),
+            now_ns: state.history.at_ns,
+            process: thing ? state.process : { control: false },
+        });
+    }
+}
+
+function viewOf(address) {
+    const [, kind, number] = /^#\/([^/]*)(?:\/(\d+))?/.exec(address) ?? ['', '', undefined];
+    if (number !== undefined) {
+        const thing = seen.things.find((one) => one.number === Number(number));
+        return thing ? new OneThing(thing) : new GoneView(number);
+    }
+    return kind === 'events' ? new EventsView() : new OverviewView();
+}
+
+// ---- What is shown --------------------------------------------------------------------------
+
+function route() {
+    if (!seen.process) return;
+    const address = location.hash || '#/';
+    const moved = shown !== '' && shown !== address;
+    if (shown !== address || view instanceof GoneView) {
+        view = viewOf(address);
+        shown = address;
+        place('main').replaceChildren(view.element);
+        place('main').dataset.view = address;
+        for (const link of document.querySelectorAll('#nav a')) {
+            setAttribute(link, 'aria-current', link.getAttribute('href') === address ? 'page' : null);
+        }
+        if (moved) {
+            scrollTo(0, 0);
+            view.element.querySelector('h1')?.focus({ preventScroll: true });
+        }
+    }
+    view.update(seen);
+}
+
+function showProcess(process, at_ns) {
+    setText(place('title'), process.title || process.program);
+    document.title = `${process.title || process.program} · cenote`;
+    setText(
+        place('process'),
+        `${process.program}, process ${process.pid}, up ${timeText(at_ns - process.started_ns)}, cenote ${process.version}`,
+    );
+}
+
+function onSeen({ process, at_ns, things, news, missed, fresh }) {
+    if (fresh && seen.process) {
+        seen.history = new History();
+        seen.news.clear();
+        shown = '';
+        say('Another process answers now. Its history begins here.');
+    }
+    seen.process = process;
+    seen.things = things;
+    seen.history.add(at_ns, things);
+    seen.news.add(news, missed);
+    showProcess(process, at_ns);
+    const worrying = seen.news.all.filter(
+        ({ level, time_ns }) => (level === 'warning' || level === 'error') && time_ns > at_ns - 60e9,
+    ).length;
+    setText(place('worrying'), worrying > 0 ? String(worrying) : '');
+    setAttribute(place('worrying'), 'aria-label', worrying > 0 ? `${worrying} warnings in the last minute` : null);
+    route();
+}
+
+// ---- The link's state -----------------------------------------------------------------------------
+
+const LINK_WORDS = { live: 'live', gone: 'no answer', locked: 'needs a token' };
+let countdown = 0;
+
+function onChanged({ state, in_ms, text }) {
+    clearInterval(countdown);
+    const status = place('link');
+    status.dataset.state = state;
+    setText(status, LINK_WORDS[state]);
+    document.body.classList.toggle('stale', state !== 'live');
+    setHidden(place('gone'), state !== 'gone');
+    setHidden(place('locked'), state !== 'locked');
+    setHidden(place('hello'), true);
+    if (state === 'locked') setText(place('locked-text'), text);
+    if (state !== 'gone') return;
+    setText(place('gone-text'), text);
+    const until = performance.now() + in_ms;
+    const count = () =>
+        setText(place('gone-when'), `Trying again in ${Math.max(1, Math.ceil((until - performance.now()) / 1000))} s.`);
+    count();
+    countdown = setInterval(count, 1000);
+}
+
+// ---- Beginning ------------------------------------------------------------------------------------------
+
+startTheme();
+startToken();
+const link = new Link(onSeen, onChanged);
+onTheme(() => view?.update(seen));
+addEventListener('hashchange', route);
+place('skip').addEventListener('click', (event) => {
+    event.preventDefault(); // the address says which view it is
+    place('main').focus();
+});
+place('again').addEventListener('click', () => link.wake());
+place('token-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    keepToken(place('token').value);
+    place('token').value = '';
+    link.wake();
+});
+link.wake();

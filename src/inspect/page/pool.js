@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// A pool: its card, and its own view with charts, holders, waiters, settings and events.
+
+import { el, setText, setHidden, nameOf } from './dom.js';
+import { countText, timeText, rateText, percentile, totalsOf, valueText } from './numbers.js';
+import { concernsOf, breakerOf, leaksOf } from './concerns.js';
+import { Cursor, LineChart, Spark } from './chart.js';
+import { HeatMap } from './heat.js';
+import { Controls } from './controls.js';
+import { Table } from './table.js';
+import { Bar, Figures, Tabs, hrefOf, updateBadges, updateFacts } from './parts.js';
+import { Log } from './log.js';
+
+const RECENT_NS = 10e9;
+
+// ---- What a pool's numbers mean ----------------------------------------------------------
+
+export function placesOf({ readings: r }) {
+    const other = (r.testing ?? 0) + (r.resetting ?? 0) + (r.closing ?? 0) + (r.revoked ?? 0);
+    return [
+        ['in use', r.held ?? 0, 'held'],
+        ['idle', r.idle ?? 0, 'idle'],
+        ['opening', r.opening ?? 0, 'opening'],
+        ['other', other, 'other'],
+    ];
+}
+
+// Takes in a second: the pool's counter if it has one, else what its wait times count.
+export function takesOf(record) {
+    return record.rate('taken', RECENT_NS) ?? record.rateOf('wait', RECENT_NS);
+}
+
+export function twoMarks(record, timing) {
+    const spread = record.spread(timing, RECENT_NS);
+    return [percentile(spread, 0.5), percentile(spread, 0.99)];
+}
+
+function summary(thing) {
+    return placesOf(thing)
+        .filter(([, count], index) => count > 0 || index === 0)
+        .map(([name, count]) => `${count} ${name}`)
+        .join(' · ');
+}
+
+// ---- Card ------------------------------------------------------------------------------------
+
+export class PoolCard {
+    constructor(thing) {
+        this.badges = el('span', { class: 'badges' });
+        this.bar = new Bar('Objects');
+        this.places = el('span', {});
+        this.limit = el('span', { class: 'limit' });
+        this.figures = new Figures();
+        this.spark = new Spark({
+            label: 'In use and waiting, last five minutes',
+            series: [
+                { mark: 'held', filled: true, value: (sample) => sample.readings.held ?? null },
+                { mark: 'waiting', value: (sample) => sample.readings.waiting ?? null },
+            ],
+        });
+        const system = thing.system ? el('span', { class: 'system', text: thing.system }) : null;
+        this.element = el(
+            'article',
+            { class: 'card' },
+            el('h3', {}, el('a', { href: hrefOf(thing) }, nameOf(thing.name)), system, this.badges),
+            this.bar.element,
+            el('p', { class: 'places' }, this.places, this.limit),
+            this.figures.element,
+            this.spark.element,
+        );
+    }
+
+    update(thing, record, now_ns) {
+        const concerns = concernsOf(thing);
+        const [waitHalf, waitMost] = twoMarks(record, 'wait');
+        const [useHalf, useMost] = twoMarks(record, 'use');
+        updateBadges(this.badges, concerns);
+        this.element.dataset.level = concerns[0]?.level ?? 'fine';
+        this.bar.update(placesOf(thing), thing.readings.max ?? 0);
+        setText(this.places, summary(thing));
+        setText(this.limit, `limit ${countText(thing.readings.max)}`);
+        this.figures.update([
+            ['waiting', countText(thing.readings.waiting ?? 0), thing.readings.waiting > 0 ? 'warning' : null],
+            ['wait p50', timeText(waitHalf)],
+            ['wait p99', timeText(waitMost)],
+            ['takes', rateText(takesOf(record))],
+            ['hold p50', timeText(useHalf)],
+            ['hold p99', timeText(useMost)],
+        ]);
+        this.spark.show(record.samples, now_ns, thing.readings.max);
+    }
+}
+
+// ---- Holders and waiters -------------------------------------------------------------------------
+
+function ageText({ held_ns, exact }) {
+    return `${exact === false ? '≥ ' : ''}${timeText(held_ns)}`;
+}
+
+function whoText(item) {
+    const name = item.thread_name ? ` (${item.thread_name})` : '';
+    const words = ['detached', 'revoked'].filter((word) => item[word]);
+    return [`${item.owner ?? '–'}${name}`, ...words].join(', ');
+}
+
+function makeTrace() {
+    const list = el('ol', { class: 'trace' });
+    const nothing = el('p', { class: 'note', text: 'There is no backtrace: the pool keeps them if its options ask for them.' });
+    return {
+        element: el('div', {}, el('h4', { text: 'Where it was taken' }), list, nothing),
+        update(holder) {
+            const lines = (holder.trace ?? []).map((frame) => frame.at ?? String(frame));
+            if (list.dataset.lines !== lines.join('\n')) {
+                list.dataset.lines = lines.join('\n');
+                list.replaceChildren(...lines.map((line) => el('li', {}, el('code', { text: line }))));
+            }
+            setHidden(list, lines.length === 0);
+            setHidden(nothing, lines.length > 0);
+        },
+    };
+}
+
+function holdersTable(leaky) {
+    return new Table({
+        title: 'Holders',
+        empty: 'nothing is out',
+        sort: { column: 3, down: true },
+        key: (holder) => `${holder.index} ${holder.object} ${holder.owner}`,
+        details: { make: makeTrace },
+        columns: [
+            { label: 'object', value: (holder) => holder.index, text: (holder) => `#${holder.index} ${holder.object ?? ''}` },
+            { label: 'owner', text: whoText },
+            { label: 'taken at', text: (holder) => holder.where ?? '–' },
+            {
+                label: 'held for',
+                number: true,
+                value: (holder) => holder.held_ns,
+                fill(cell, holder) {
+                    setText(cell, ageText(holder));
+                    cell.classList.toggle('leak', leaky(holder));
+                },
+            },
+        ],
+    });
+}
+
+function waitersTable() {
+    return new Table({
+        title: 'Waiters',
+        empty: 'nobody waits',
+        key: (waiter) => waiter.place,
+        columns: [
+            { label: 'turn', number: true, value: (waiter) => waiter.place, text: (waiter) => String(waiter.place) },
+            { label: 'owner', text: whoText },
+            { label: 'waits at', text: (waiter) => waiter.where ?? '–' },
+            { label: 'kind', text: (waiter) => waiter.kind ?? '–' },
+            { label: 'priority', text: (waiter) => String(waiter.priority ?? '–') },
+            { label: 'waited', number: true, value: (waiter) => waiter.waited_ns, text: (waiter) => timeText(waiter.waited_ns) },
+            {
+                label: 'deadline in',
+                number: true,
+                value: (waiter) => waiter.deadline_in_ns ?? Infinity,
+                text: (waiter) => (waiter.deadline_in_ns === undefined ? 'never' : timeText(Math.max(0, waiter.deadline_in_ns))),
+            },
+        ],
+    });
+}
+
+// ---- Charts -----------------------------------------------------------------------------------------
+
+const MARKS = [
+    ['p50', 'p50'],
+    ['p90', 'p90'],
+    ['p99', 'p99'],
+    ['longest', 'max'],
+];
+
+export function timesChart(title, timing, cursor) {
+    return new LineChart({
+        title,
+        cursor,
+        log: true,
+        note: 'of the 5 s before each point',
+        empty: 'no times yet',
+        series: MARKS.map(([field, name]) => ({ name, mark: name, value: (sample) => sample.marks[timing]?.[field] ?? null })),
+    });
+}
+
+function useChart(cursor) {
+    const reading = (name) => (sample) => sample.readings[name] ?? null;
+    return new LineChart({
+        title: 'Objects and takes that wait',
+        cursor,
+        series: [
+            { name: 'in use', mark: 'held', filled: true, value: reading('held') },
+            { name: 'waiting', mark: 'waiting', value: reading('waiting') },
+            { name: 'idle', mark: 'idle-line', value: reading('idle') },
+            { name: 'limit', mark: 'muted', dashed: true, value: reading('max') },
+        ],
+    });
+}
+
+// ---- View ---------------------------------------------------------------------------------------------
+
+export class PoolView {
+    constructor(thing) {
+        const cursor = new Cursor();
+        this.charts = [
+            useChart(cursor),
+            timesChart('Time a take waited', 'wait', cursor),
+            timesChart('Time an object was held', 'use', cursor),
+            new HeatMap({ title: 'Waits, how many of which length', timing: 'wait', none: 'no wait', cursor }),
+            new HeatMap({ title: 'Holds, how many of which length', timing: 'use', none: 'no time', cursor }),
+        ];
+        this.holders = holdersTable((holder) => leaksOf(this.thing).includes(holder));
+        this.waiters = waitersTable();
+        this.log = new Log({ thing: thing.number, title: `Events of ${thing.name}` });
+        this.settings = el('dl', { class: 'facts' });
+        this.counts = el('dl', { class: 'facts' });
+        this.badges = el('span', { class: 'badges' });
+        this.controls = new Controls();
+        this.bar = new Bar('Objects');
+        this.places = el('p', { class: 'places' });
+        this.figures = new Figures();
+        this.why = el('summary', {});
+        this.more = el('p', {});
+        this.explanation = el('details', { class: 'explanation' }, this.why, this.more);
+        this.error = el('p', { class: 'last-error' });
+        this.tabs = new Tabs('Parts of the pool', [
+            {
+                name: 'Charts',
+                element: el('div', { class: 'charts' }, ...this.charts.map((chart) => chart.element)),
+                shown: () => this.drawCharts(),
+            },
+            { name: 'Holders', element: this.holders.element },
+            { name: 'Waiters', element: this.waiters.element },
+            { name: 'Events', element: this.log.element },
+            {
+                name: 'Settings',
+                element: el('div', {}, el('h3', { text: 'Settings' }), this.settings, el('h3', { text: 'Numbers' }), this.counts),
+            },
+        ]);
+        this.element = el(
+            'div',
+            { class: 'view pool' },
+            this.head(thing),
+            el(
+                'section',
+                { class: 'card wide' },
+                this.bar.element,
+                this.places,
+                this.figures.element,
+                this.explanation,
+                this.error,
+            ),
+            this.tabs.element,
+        );
+    }
+
+    head(thing) {
+        const system = thing.system ? el('span', { class: 'system', text: thing.system }) : null;
+        return el(
+            'header',
+            { class: 'view-head' },
+            el(
+                'div',
+                {},
+                el('a', { href: '#/', class: 'back', text: 'Overview' }),
+                el('h1', { tabindex: '-1' }, nameOf(thing.name), system, this.badges),
+            ),
+            this.controls.element,
+        );
+    }
+
+    update({ thing, record, now_ns, process, news }) {
+        this.thing = thing;
+        this.record = record;
+        this.now_ns = now_ns;
+        const sketch = thing.sketch ?? {};
+        updateBadges(this.badges, concernsOf(thing));
+        this.controls.update(thing, process.control);
+        this.bar.update(placesOf(thing), thing.readings.max ?? 0);
+        setText(this.places, `${summary(thing)} · limit ${countText(thing.readings.max)}`);
+        this.updateFigures(thing, record);
+        this.updateTexts(sketch);
+        const waiters = (sketch.waiters ?? []).map((waiter, index) => ({ ...waiter, place: index + 1 }));
+        this.holders.update(sketch.holders ?? [], sketch.holders_more);
+        this.waiters.update(waiters, sketch.waiters_more);
+        this.tabs.name(1, `Holders ${countText((sketch.holders ?? []).length + (sketch.holders_more ?? 0))}`);
+        this.tabs.name(2, `Waiters ${countText(waiters.length + (sketch.waiters_more ?? 0))}`);
+        this.log.update(news);
+        updateFacts(
+            this.settings,
+            Object.entries(sketch).filter(([name, value]) => isSetting(name, value)),
+        );
+        updateFacts(this.counts, Object.entries(thing.readings));
+        if (this.tabs.chosen === 0) this.drawCharts();
+    }
+
+    updateFigures(thing, record) {
+        const [waitHalf, waitMost] = twoMarks(record, 'wait');
+        const [useHalf, useMost] = twoMarks(record, 'use');
+        const breaker = breakerOf(thing);
+        const pairs = [
+            ['waiting', countText(thing.readings.waiting ?? 0), thing.readings.waiting > 0 ? 'warning' : null],
+            ['takes', rateText(takesOf(record))],
+            ['wait p50', timeText(waitHalf)],
+            ['wait p99', timeText(waitMost)],
+            ['hold p50', timeText(useHalf)],
+            ['hold p99', timeText(useMost)],
+            ['breaker', breaker, breaker === 'closed' ? null : 'error'],
+        ];
+        if (thing.durations?.create) pairs.push(['open p50', timeText(percentile(totalsOf(thing.durations.create), 0.5))]);
+        this.figures.update(pairs);
+    }
+
+    updateTexts(sketch) {
+        const [why, ...more] = (sketch.explanation ?? '').trim().replace(`pool "${this.thing.name}": `, '').split('\n');
+        setText(this.why, why);
+        setText(this.more, more.join('\n'));
+        setHidden(this.explanation, why === '');
+        const code = sketch.last_error_code ? ` (${sketch.last_error_code})` : '';
+        const ago = sketch.last_error_ago_ns === undefined ? '' : `, ${timeText(sketch.last_error_ago_ns)} ago`;
+        setText(this.error, sketch.last_error ? `Last error${ago}: ${sketch.last_error}${code}` : '');
+        setHidden(this.error, !sketch.last_error);
+    }
+
+    drawCharts() {
+        if (this.record) for (const chart of this.charts) chart.show(this.record.samples, this.now_ns);
+    }
+}
+
+const NO_SETTINGS = new Set(['explanation', 'last_error', 'last_error_code', 'last_error_ago_ns', 'breaker', 'paused']);
+
+function isSetting(name, value) {
+    return !NO_SETTINGS.has(name) && !Array.isArray(value) && !name.endsWith('_more') && valueText(name, value) !== '';
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+// Everything that is not a pool: crews, lanes, routers, supervisors, and, for whatever else there is, its numbers.
+
+import { el, setText, setAttribute, setHidden, nameOf, keyed } from './dom.js';
+import { countText, rateText, timeText, valueText, wordsOf } from './numbers.js';
+import { concernsOf } from './concerns.js';
+import { Cursor, LineChart, Spark } from './chart.js';
+import { timesChart } from './pool.js';
+import { Controls } from './controls.js';
+import { Table } from './table.js';
+import { Figures, Sketch, Tabs, hrefOf, updateBadges, updateFacts } from './parts.js';
+import { Log } from './log.js';
+import { Tree } from './tree.js';
+
+const RECENT_NS = 10e9;
+
+// ---- What is worth a line of each kind --------------------------------------------------------
+
+const reading = (name) => (sample) => sample.readings[name] ?? null;
+const line = (name, reads, mark, filled) => ({ name, mark, filled, value: reading(reads) });
+
+const KINDS = {
+    crew: {
+        chart: 'Tasks',
+        series: [
+            line('queued', 'queued', 'waiting', true),
+            line('running', 'running', 'held'),
+            line('waiting', 'waiting', 'idle-line'),
+        ],
+        gauges: ['queued', 'running', 'waiting', 'idle', 'blocked'],
+        rates: [['finished', 'tasks']],
+    },
+    lanes: {
+        chart: 'Tasks that wait their turn',
+        series: [line('high', 'high_queued', 'p99'), line('normal', 'normal_queued', 'held'), line('low', 'low_queued', 'p90')],
+        gauges: [['high_queued', 'high'], ['normal_queued', 'normal'], ['low_queued', 'low'], 'admitted'],
+        rates: [],
+    },
+    router: {
+        chart: 'Uses in flight, and who waits',
+        series: [line('in flight', 'in_flight', 'held', true), line('waiting', 'waiting', 'waiting')],
+        gauges: ['in_flight', 'waiting', 'up', 'members'],
+        rates: [
+            ['uses', 'uses'],
+            ['failed', 'failed'],
+        ],
+    },
+    mux_pool: {
+        chart: 'Requests in flight, and who waits',
+        series: [line('in flight', 'in_flight', 'held', true), line('waiting', 'waiting', 'waiting')],
+        gauges: ['in_flight', 'waiting', 'up', 'connections'],
+        rates: [['answered', 'answers']],
+    },
+    mux: {
+        chart: 'Requests in flight, and who waits',
+        series: [line('in flight', 'in_flight', 'held', true), line('waiting', 'waiting', 'waiting')],
+        gauges: ['in_flight', 'waiting'],
+        rates: [
+            ['replied', 'replies'],
+            ['sent', 'sent'],
+        ],
+    },
+    supervisor: {
+        chart: 'Children',
+        series: [
+            line('running', 'running', 'held', true),
+            line('to be restarted', 'waiting', 'waiting'),
+            line('down', 'down', 'max'),
+        ],
+        gauges: ['children', 'running', 'waiting', 'down'],
+        rates: [['restarts', 'restarts']],
+    },
+    queue: {
+        chart: 'Length',
+        series: [
+            line('length', 'length', 'held', true),
+            line('pushes that wait', 'pushes_waiting', 'waiting'),
+            line('pops that wait', 'pops_waiting', 'idle-line'),
+        ],
+        gauges: ['length', 'pushes_waiting', 'pops_waiting'],
+        rates: [],
+    },
+    actor: {
+        chart: 'Messages that wait',
+        series: [line('queued', 'queued', 'waiting', true)],
+        gauges: ['queued'],
+        rates: [
+            ['handled', 'handled'],
+            ['dropped', 'dropped'],
+        ],
+    },
+};
+
+// A kind that nobody described here has its first two gauges for a chart.
+function kindOf(thing) {
+    if (KINDS[thing.kind]) return KINDS[thing.kind];
+    const gauges = Object.keys(thing.readings)
+        .filter((name) => !(thing.counters ?? []).includes(name))
+        .slice(0, 2);
+    const marks = ['held', 'waiting'];
+    return {
+        chart: gauges.map(wordsOf).join(', '),
+        series: gauges.map((name, index) => line(wordsOf(name), name, marks[index], index === 0)),
+        gauges,
+        rates: (thing.counters ?? []).slice(0, 2).map((name) => [name, wordsOf(name)]),
+    };
+}
+
+function figuresOf(thing, record) {
+    const { gauges, rates } = kindOf(thing);
+    return [
+        ...gauges
+            .map((gauge) => (Array.isArray(gauge) ? gauge : [gauge, wordsOf(gauge)]))
+            .filter(([name]) => name in thing.readings)
+            .map(([name, label]) => [label, valueText(name, thing.readings[name])]),
+        ...rates
+            .filter(([name]) => name in thing.readings)
+            .map(([name, label]) => [label, rateText(record.rate(name, RECENT_NS))]),
+    ];
+}
+
+// ---- Card ---------------------------------------------------------------------------------------
+
+export class ThingCard {
+    constructor(thing) {
+        const { chart, series } = kindOf(thing);
+        this.badges = el('span', { class: 'badges' });
+        this.figures = new Figures();
+        this.tiles = thing.kind === 'crew' ? new Tiles() : null;
+        this.spark = new Spark({ label: `${chart}, last five minutes`, series });
+        this.element = el(
+            'article',
+            { class: 'card small' },
+            el(
+                'h3',
+                {},
+                el('a', { href: hrefOf(thing) }, nameOf(thing.name)),
+                el('span', { class: 'system', text: wordsOf(thing.kind) }),
+                this.badges,
+            ),
+            this.tiles?.element,
+            this.figures.element,
+            this.spark.element,
+        );
+    }
+
+    update(thing, record, now_ns) {
+        const concerns = concernsOf(thing);
+        updateBadges(this.badges, concerns);
+        this.element.dataset.level = concerns[0]?.level ?? 'fine';
+        this.tiles?.update(thing.sketch?.workers ?? []);
+        this.figures.update(figuresOf(thing, record));
+        this.spark.show(record.samples, now_ns);
+    }
+}
+
+// ---- Workers as tiles ------------------------------------------------------------------------------
+
+class Tiles {
+    constructor() {
+        this.element = el('ul', { class: 'tiles', 'aria-label': 'Workers' });
+    }
+
+    update(workers) {
+        setHidden(this.element, workers.length === 0);
+        keyed(
+            this.element,
+            workers,
+            (worker) => worker.number,
+            () => ({ element: el('li', { class: 'tile' }) }),
+            ({ element }, worker) => {
+                const step = worker.step_ns > 0 ? `, ${timeText(worker.step_ns)}` : '';
+                const task = worker.task === undefined || worker.task === null ? '' : `, ${worker.task}`;
+                setAttribute(element, 'data-state', worker.state);
+                setAttribute(element, 'title', `worker ${worker.number}: ${worker.state}${task}${step}`);
+                setText(element, String(worker.state ?? '?').slice(0, 1));
+                setAttribute(element, 'aria-label', `worker ${worker.number}: ${worker.state}${task}${step}`);
+            },
+        );
+    }
+}
+
+// ---- Members ------------------------------------------------------------------------------------------
+
+function membersTable() {
+    const most = { in_flight: 1 };
+    const table = new Table({
+        title: 'Members',
+        empty: 'there are no members',
+        key: (member) => `${member.number ?? ''} ${member.name ?? ''}`,
+        columns: [
+            {
+                label: 'member',
+                value: (member) => member.name ?? member.number,
+                text: (member) => String(member.name ?? `#${member.number}`),
+            },
+            { label: 'state', fill: fillState, value: (member) => member.state },
+            {
+                label: 'load',
+                number: true,
+                value: (member) => member.in_flight,
+                fill: (cell, member) => fillLoad(cell, member.in_flight ?? 0, most.in_flight),
+            },
+            { label: 'uses', number: true, value: (member) => member.uses, text: (member) => countText(member.uses) },
+            { label: 'failed', number: true, value: (member) => member.failed, text: (member) => countText(member.failed) },
+            {
+                label: 'latency',
+                number: true,
+                value: (member) => member.latency_ns,
+                text: (member) => timeText(member.latency_ns),
+            },
+            { label: 'weight', number: true, value: (member) => member.weight, text: (member) => countText(member.weight) },
+        ],
+    });
+    const update = table.update.bind(table);
+    table.update = (members, beyond) => {
+        most.in_flight = Math.max(1, ...members.map((member) => member.in_flight ?? 0));
+        update(members, beyond);
+    };
+    return table;
+}
+
+function fillState(cell, member) {
+    if (!cell.firstChild) cell.append(el('span', { class: 'state' }), el('span', { class: 'note' }));
+    setText(cell.firstChild, member.state ?? '–');
+    setAttribute(cell.firstChild, 'data-state', member.state);
+    const since = member.since_ns === undefined ? '' : ` for ${timeText(member.since_ns)}`;
+    setText(cell.lastChild, `${since}${member.last_error ? `: ${member.last_error}` : ''}`);
+}
+
+function fillLoad(cell, count, most) {
+    if (!cell.firstChild)
+        cell.append(el('span', { class: 'load', 'aria-hidden': 'true' }, el('span', {})), el('span', { class: 'load-count' }));
+    cell.firstChild.firstChild.style.width = `${(count / most) * 100}%`;
+    setText(cell.lastChild, countText(count));
+}
+
+// ---- View -------------------------------------------------------------------------------------------------
+
+export class ThingView {
+    constructor(thing) {
+        const { chart, series } = kindOf(thing);
+        const cursor = new Cursor();
+        this.charts = [];
+        if (series.length > 0) this.charts.push(new LineChart({ title: chart, series, cursor }));
+        for (const timing of Object.keys(thing.durations ?? {}))
+            this.charts.push(timesChart(`Times: ${wordsOf(timing)}`, timing, cursor));
+        this.badges = el('span', { class: 'badges' });
+        this.controls = new Controls();
+        this.figures = new Figures();
+        this.tiles = thing.kind === 'crew' ? new Tiles() : null;
+        this.members = thing.sketch?.members ? membersTable() : null;
+        this.tree = thing.kind === 'supervisor' ? new Tree() : null;
+        this.sketch = new Sketch(['members', 'members_more', ...(this.tree ? ['children', 'children_more'] : [])]);
+        this.counts = el('dl', { class: 'facts' });
+        this.log = new Log({ thing: thing.number, title: `Events of ${thing.name}` });
+        this.element = el(
+            'div',
+            { class: 'view' },
+            this.head(thing),
+            el('section', { class: 'card wide' }, this.tiles?.element, this.figures.element),
+            this.body(),
+        );
+    }
+
+    head(thing) {
+        return el(
+            'header',
+            { class: 'view-head' },
+            el(
+                'div',
+                {},
+                el('a', { href: '#/', class: 'back', text: 'Overview' }),
+                el(
+                    'h1',
+                    { tabindex: '-1' },
+                    nameOf(thing.name),
+                    el('span', { class: 'system', text: wordsOf(thing.kind) }),
+                    this.badges,
+                ),
+            ),
+            this.controls.element,
+        );
+    }
+
+    body() {
+        const parts = el('div', { class: 'charts' }, ...this.charts.map((chart) => chart.element));
+        this.tabs = new Tabs('Parts', [
+            {
+                name: 'Now',
+                element: el('div', {}, parts, this.members?.element, this.tree?.element, this.sketch.element),
+                shown: () => this.drawCharts(),
+            },
+            { name: 'Events', element: this.log.element },
+            { name: 'Numbers', element: this.counts },
+        ]);
+        return this.tabs.element;
+    }
+
+    update({ thing, record, now_ns, process, news, things }) {
+        this.record = record;
+        this.now_ns = now_ns;
+        updateBadges(this.badges, concernsOf(thing));
+        this.controls.update(thing, process.control);
+        this.figures.update(figuresOf(thing, record));
+        this.tiles?.update(thing.sketch?.workers ?? []);
+        this.members?.update(thing.sketch?.members ?? [], thing.sketch?.members_more);
+        this.tree?.update([thing], things);
+        this.sketch.update(thing.sketch);
+        updateFacts(this.counts, Object.entries(thing.readings));
+        this.log.update(news);
+        if (this.tabs.chosen === 0) this.drawCharts();
+    }
+
+    drawCharts() {
+        if (this.record) for (const chart of this.charts) chart.show(this.record.samples, this.now_ns);
+    }
+}

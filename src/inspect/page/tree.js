@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// The supervision tree: supervisors with their children, of which some are supervisors again.
+
+import { el, setText, setAttribute, setHidden, keyed, nameOf } from './dom.js';
+import { countText } from './numbers.js';
+import { hrefOf } from './parts.js';
+
+// Those that are a child of no other one.
+export function rootsOf(things) {
+    const supervisors = things.filter((thing) => thing.kind === 'supervisor');
+    const nested = new Set();
+    for (const thing of supervisors) {
+        for (const child of thing.sketch?.children ?? []) if (child.supervisor) nested.add(child.supervisor);
+    }
+    return supervisors.filter((thing) => !nested.has(thing.number));
+}
+
+export class Tree {
+    constructor() {
+        this.element = el('ul', { class: 'tree', 'aria-label': 'Supervision tree' });
+    }
+
+    update(roots, things) {
+        const numbered = new Map(things.map((thing) => [thing.number, thing]));
+        const nodes = roots.map((thing) => ({ name: thing.name, supervisor: thing.number }));
+        updateNodes(this.element, nodes, numbered, new Set());
+    }
+}
+
+// A node is a child as its supervisor tells of it; with `supervisor`, the number of one, it has children itself.
+// `above`: those that are being drawn already; one cannot be below itself, whatever was read when.
+function updateNodes(list, nodes, numbered, above) {
+    const placed = nodes.map((node, place) => ({ ...node, place }));
+    keyed(
+        list,
+        placed,
+        (node) => `${node.place} ${node.supervisor ?? ''} ${node.name}`,
+        makeNode,
+        (parts, node) => {
+            const thing = above.has(node.supervisor) ? undefined : numbered.get(node.supervisor);
+            updateState(parts, node);
+            setText(parts.strategy, thing?.sketch?.strategy?.replaceAll('_', ' ') ?? '');
+            setText(
+                parts.count,
+                thing ? `${countText(thing.readings.running ?? 0)} of ${countText(thing.readings.children ?? 0)} run` : '',
+            );
+            setHidden(parts.below, !thing);
+            updateNodes(parts.below, thing?.sketch?.children ?? [], numbered, new Set([...above, node.supervisor]));
+        },
+    );
+}
+
+function updateState(parts, node) {
+    setHidden(parts.state, !node.state);
+    setText(parts.state, node.state ?? '');
+    setAttribute(parts.state, 'data-state', node.state);
+    setText(parts.policy, node.policy ?? '');
+    setHidden(parts.restarts, !(node.restarts > 0));
+    setText(parts.restarts, `${countText(node.restarts ?? 0)} ${node.restarts === 1 ? 'restart' : 'restarts'}`);
+}
+
+function makeNode(node) {
+    const name = nameOf(String(node.name ?? ''));
+    const parts = {
+        state: el('span', { class: 'state' }),
+        strategy: el('span', { class: 'system' }),
+        policy: el('span', { class: 'note' }),
+        restarts: el('span', { class: 'badge warning' }),
+        count: el('span', { class: 'note' }),
+        below: el('ul', {}),
+    };
+    const titled = node.supervisor ? el('a', { href: hrefOf({ kind: 'supervisor', number: node.supervisor }) }, name) : name;
+    parts.element = el(
+        'li',
+        {},
+        el('div', { class: 'node' }, titled, parts.state, parts.strategy, parts.policy, parts.restarts, parts.count),
+        parts.below,
+    );
+    return parts;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread: it accepts, lets libmicrohttpd work, and minds how long each client takes.
+ *
+ * States of a client
+ *     NONE -> IDLE         it was accepted; nothing has come
+ *     IDLE -> ASKED        its first line is complete
+ *     ASKED -> IDLE        its answer is gone; it may ask again
+ *     IDLE, ASKED -> LEAVES   it took too long, or had to make room: shut down, so that libmicrohttpd closes it
+ *     any -> NONE          libmicrohttpd has closed it
+ *
+ * Invariants
+ * I1 At most options.clients are neither refused nor LEAVES; with those that are refused, LOBBY more. Who comes when the
+ *    lobby is full, too, waits in the system's line until somebody leaves.
+ * I2 Nobody is IDLE or ASKED for longer than the patience: whoever sends or reads a byte now and then is
+ *    not slow enough for the timeout of libmicrohttpd, which counts silence, and too slow for this.
+ * I3 One who comes when all places are taken makes the one leave that has been IDLE longest: for at least a second,
+ *    or for a twentieth if it was answered before, as browsers keep connections that they may never use again. So clients
+ *    that ask nothing keep nobody out. Else he is told so, with 503.
+ * I4 A slot's socket is open as long as it is there: libmicrohttpd tells before it closes. A forked child relies on it.
+ *
+ * Everything here but the sockets belongs to this thread, and so no order is needed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inspect/inside.h"
+
+enum { ROOM_SILENT_MS = 1000, ROOM_ANSWERED_MS = 50, LOBBY_MS = 1000, DEAF_MS = 100, ACCEPT_AT_ONCE = 16 };
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static size_t slots_of(const cen_inspect *inspect)
+{
+    return inspect->clients + CENI_INSPECT_LOBBY;
+}
+
+static void enter(ceni_client *client, ceni_client_phase phase)
+{
+    client->phase = phase;
+    client->since_ms = now_ms();
+}
+
+static void keep_socket(ceni_client *client, int socket)
+{
+    atomic_store(&client->socket, socket); /* for a forked child */
+}
+
+static void show_out(ceni_client *client)
+{
+    shutdown(atomic_load(&client->socket), SHUT_RDWR);
+    enter(client, CENI_CLIENT_LEAVES);
+}
+
+/* ---- What libmicrohttpd tells, on this thread -------------------------------------- */
+
+void ceni_inspect_connection(void *argument, struct MHD_Connection *connection, void **client,
+                             enum MHD_ConnectionNotificationCode what)
+{
+    cen_inspect *inspect = argument;
+    (void)connection;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *client = inspect->coming;
+        inspect->coming = NULL;
+    } else {
+        ceni_client *gone = *client;
+        keep_socket(gone, -1); /* I4 */
+        gone->phase = CENI_CLIENT_NONE;
+    }
+}
+
+static ceni_client *client_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *told = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return told->socket_context;
+}
+
+void *ceni_inspect_asked(void *argument, const char *uri, struct MHD_Connection *connection)
+{
+    (void)argument, (void)uri;
+    ceni_client *client = client_of(connection);
+    if (client->phase == CENI_CLIENT_IDLE) enter(client, CENI_CLIENT_ASKED);
+    return NULL;
+}
+
+void ceni_inspect_answered(void *argument, struct MHD_Connection *connection, void **visit,
+                           enum MHD_RequestTerminationCode how)
+{
+    cen_inspect *inspect = argument;
+    (void)how;
+    if (*visit) inspect->sending -= ((ceni_visit *)*visit)->sending;
+    free(*visit);
+    *visit = NULL;
+    ceni_client *client = client_of(connection);
+    client->was_answered = true;
+    if (client->phase == CENI_CLIENT_ASKED) enter(client, CENI_CLIENT_IDLE);
+}
+
+/* ---- Who comes ------------------------------------------------------------------------ */
+
+static bool counts(const ceni_client *client)
+{
+    return (client->phase == CENI_CLIENT_IDLE || client->phase == CENI_CLIENT_ASKED) && !client->refused;
+}
+
+/* I3 */
+static bool may_leave(const ceni_client *client, int64_t now)
+{
+    return counts(client) && client->phase == CENI_CLIENT_IDLE &&
+           now - client->since_ms >= (client->was_answered ? ROOM_ANSWERED_MS : ROOM_SILENT_MS);
+}
+
+static bool make_room(cen_inspect *inspect)
+{
+    ceni_client *oldest = NULL;
+    int64_t now = now_ms();
+    for (size_t i = 0; i < slots_of(inspect); i++) {
+        ceni_client *client = &inspect->client[i];
+        if (may_leave(client, now) && (!oldest || client->since_ms < oldest->since_ms)) oldest = client;
+    }
+    if (oldest) show_out(oldest);
+    return oldest;
+}
+
+/* On a Unix socket only this user and root are welcome, whatever became of the file's mode. */
+static bool is_stranger(const cen_inspect *inspect, int socket)
+{
+    struct ucred who;
+    socklen_t length = sizeof who;
+    if (!inspect->at.is_local) return false;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return true;
+    return who.uid != geteuid() && who.uid != 0;
+}
+
+static void welcome(cen_inspect *inspect, ceni_client *place, int socket, const struct sockaddr *from, socklen_t length)
+{
+    uint32_t there = 0;
+    for (size_t i = 0; i < slots_of(inspect); i++) there += counts(&inspect->client[i]);
+    place->refused = is_stranger(inspect, socket)                     ? MHD_HTTP_FORBIDDEN
+                     : there < inspect->clients || make_room(inspect) ? 0
+                                                                      : MHD_HTTP_SERVICE_UNAVAILABLE;
+    place->was_answered = false;
+    keep_socket(place, socket);
+    enter(place, CENI_CLIENT_IDLE);
+    inspect->coming = place;
+    MHD_add_connection(inspect->daemon, socket, from, length);
+    if (inspect->coming) { /* it was not taken, and is closed */
+        keep_socket(place, -1);
+        place->phase = CENI_CLIENT_NONE;
+        inspect->coming = NULL;
+    }
+}
+
+/* NULL: there is none. */
+static ceni_client *free_place(cen_inspect *inspect)
+{
+    for (size_t i = 0; i < slots_of(inspect); i++)
+        if (inspect->client[i].phase == CENI_CLIENT_NONE) return &inspect->client[i];
+    return NULL;
+}
+
+static void accept_some(cen_inspect *inspect)
+{
+    ceni_client *place;
+    for (int i = 0; i < ACCEPT_AT_ONCE && (place = free_place(inspect)); i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t length = sizeof from;
+        int socket = accept4(inspect->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (socket >= 0) {
+            welcome(inspect, place, socket, (struct sockaddr *)&from, length);
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            /* No descriptor, or no memory, stays so for a while: not to be asked again at once. */
+            if (errno != EAGAIN && errno != EWOULDBLOCK) inspect->deaf_until_ms = now_ms() + DEAF_MS;
+            return;
+        }
+    }
+}
+
+/* ---- How long they take ------------------------------------------------------------------- */
+
+/* I2. Answers when to look again, in milliseconds, or -1: nobody is there. */
+static int64_t mind_patience(cen_inspect *inspect)
+{
+    int64_t now = now_ms(), next = -1;
+    for (size_t i = 0; i < slots_of(inspect); i++) {
+        ceni_client *client = &inspect->client[i];
+        if (client->phase != CENI_CLIENT_IDLE && client->phase != CENI_CLIENT_ASKED) continue;
+        int64_t patience = client->refused && inspect->patience_ms > LOBBY_MS ? LOBBY_MS : inspect->patience_ms;
+        int64_t left = client->since_ms + patience - now;
+        if (left <= 0) show_out(client);
+        else if (next < 0 || left < next) next = left;
+    }
+    return next;
+}
+
+static int wait_ms(cen_inspect *inspect, bool deaf)
+{
+    int64_t wait = mind_patience(inspect);
+    MHD_UNSIGNED_LONG_LONG theirs;
+    if (MHD_get_timeout(inspect->daemon, &theirs) == MHD_YES && (wait < 0 || theirs < (uint64_t)wait))
+        wait = (int64_t)theirs;
+    if (deaf && (wait < 0 || wait > DEAF_MS)) wait = DEAF_MS;
+    return (int)wait;
+}
+
+void *ceni_inspect_serve(void *argument)
+{
+    cen_inspect *inspect = argument;
+    for (;;) {
+        bool deaf = inspect->deaf_until_ms > now_ms();
+        struct pollfd wait[3] = {{.fd = inspect->waker, .events = POLLIN},
+                                 {.fd = inspect->polled, .events = POLLIN},
+                                 {.fd = deaf || !free_place(inspect) ? -1 : inspect->listener, .events = POLLIN}};
+        if (poll(wait, 3, wait_ms(inspect, deaf)) < 0) continue; /* EINTR, or no memory for a moment */
+        if (wait[0].revents) return NULL;
+        MHD_run(inspect->daemon); /* those who have left make room first */
+        if (!wait[2].revents) continue;
+        accept_some(inspect);
+        MHD_run(inspect->daemon);
+    }
+}

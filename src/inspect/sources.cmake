@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+set(inspect_sources
+  src/inspect/address.c
+  src/inspect/answer.c
+  src/inspect/door.c
+  src/inspect/exposition.c
+  src/inspect/json.c
+  src/inspect/metrics.c
+  src/inspect/news.c
+  src/inspect/options.c
+  src/inspect/place.c
+  src/inspect/process.c
+  src/inspect/query.c
+  src/inspect/serve.c
+  src/inspect/start.c
+  src/inspect/tell.c
+  src/inspect/text.c
+  src/inspect/things.c
+)

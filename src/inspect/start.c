@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Start and stop.
+ *
+ * The daemon of libmicrohttpd neither listens nor has a thread: both are ours, so
+ * that we decide who comes in, how long it may take, and what a forked
+ * child may touch.
+ *
+ * Fork: the child has no such thread, and libmicrohttpd's memory may be in the middle of
+ * anything. Its stop closes descriptors, which are in fields that are fixed, or atomic, and leaves the rest.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cenote/news.h>
+
+#include "inspect/inside.h"
+
+static cen_status system_refused(cen_error *error, const char *what, int code)
+{
+    char why[128];
+    return ceni_inspect_error(error, CEN_SYSTEM, code, "cen_inspect_start: %s: %s", what,
+                              strerror_r(code, why, sizeof why));
+}
+
+static void release(cen_inspect *inspect)
+{
+    if (inspect->token) explicit_bzero(inspect->token, strlen(inspect->token));
+    free(inspect->token);
+    free(inspect->title);
+    free(inspect);
+}
+
+/* Where it is to be: what the options say, or a socket in the user's own directory. */
+static cen_status decide_address(cen_inspect *inspect, const cen_inspect_options *options, cen_error *error)
+{
+    if (options->at) return ceni_inspect_address_read(options->at, options->anywhere, &inspect->at, error);
+    char place[80], at[128];
+    cen_status status = ceni_inspect_place(place, sizeof place, error);
+    if (status != CEN_OK) return status;
+    snprintf(at, sizeof at, "unix:%s/%ld.socket", place, (long)inspect->process);
+    return ceni_inspect_address_read(at, false, &inspect->at, error);
+}
+
+/* clang-format off */
+static struct MHD_Daemon *start_daemon(cen_inspect *inspect)
+{
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, ceni_inspect_answer, inspect,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(inspect->clients + CENI_INSPECT_LOBBY),
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)((inspect->patience_ms + 999) / 1000),
+        /* Four times what is allowed, so that what is somewhat too long is refused by us, in our words. */
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)4 * CENI_INSPECT_REQUEST_MOST,
+        MHD_OPTION_NOTIFY_CONNECTION, ceni_inspect_connection, inspect,
+        MHD_OPTION_URI_LOG_CALLBACK, ceni_inspect_asked, inspect,
+        MHD_OPTION_NOTIFY_COMPLETED, ceni_inspect_answered, inspect,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_END);
+}
+/* clang-format on */
+
+/* All signals are blocked in the thread: they are the program's. SIGPIPE, too, is nobody's there. */
+static int start_thread(cen_inspect *inspect)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&inspect->thread, NULL, ceni_inspect_serve, inspect);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code == 0) pthread_setname_np(inspect->thread, "cenote-inspect");
+    return code;
+}
+
+static cen_status furnish(cen_inspect *inspect, cen_error *error)
+{
+    inspect->waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (inspect->waker < 0) return system_refused(error, "cannot make a descriptor to be woken by", errno);
+    inspect->daemon = start_daemon(inspect);
+    if (!inspect->daemon) {
+        int code = errno ? errno : ENOMEM;
+        close(inspect->waker);
+        return system_refused(error, "libmicrohttpd cannot start", code);
+    }
+    inspect->polled = MHD_get_daemon_info(inspect->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    int code = start_thread(inspect);
+    if (code == 0) return CEN_OK;
+    MHD_stop_daemon(inspect->daemon);
+    close(inspect->waker);
+    return system_refused(error, "cannot start its thread", code);
+}
+
+cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patience_ms, cen_inspect **out,
+                              cen_error *error)
+{
+    cen_inspect_options usual = CEN_INSPECT_OPTIONS(.at = NULL);
+    if (!options) options = &usual;
+    if (!out) return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: out is NULL");
+    cen_inspect *inspect = calloc(1, sizeof *inspect);
+    if (!inspect) return ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: there is no memory for it");
+    inspect->process = getpid();
+    inspect->began_ns = ceni_inspect_began_ns();
+    inspect->patience_ms = patience_ms;
+    inspect->listener = -1;
+    for (size_t i = 0; i < sizeof inspect->client / sizeof inspect->client[0]; i++)
+        atomic_init(&inspect->client[i].socket, -1);
+    cen_status status = ceni_inspect_settle(inspect, options, error);
+    if (status == CEN_OK) status = decide_address(inspect, options, error);
+    if (status == CEN_OK) status = ceni_inspect_listen(inspect, error);
+    if (status != CEN_OK) goto undo_memory;
+    status = furnish(inspect, error);
+    if (status != CEN_OK) goto undo_listener;
+    /* Who cannot be found by his number can still be reached by his address. */
+    cen_error lost;
+    if (ceni_inspect_announce(inspect, &lost) != CEN_OK)
+        cen_news_tell(CEN_LEVEL_WARNING, "inspect_unlisted", lost.text);
+    *out = inspect;
+    return CEN_OK;
+
+undo_listener:
+    ceni_inspect_unlink(inspect);
+    close(inspect->listener);
+undo_memory:
+    release(inspect);
+    return status;
+}
+
+cen_status cen_inspect_start(const cen_inspect_options *options, cen_inspect **out, cen_error *error)
+{
+    return ceni_inspect_start(options, CENI_INSPECT_PATIENCE_MS, out, error);
+}
+
+const char *cen_inspect_address(const cen_inspect *inspect)
+{
+    return inspect->address;
+}
+
+/* In a child: the descriptors that it has inherited, so that it holds up no port, no client and no file. */
+static void leave_to_parent(cen_inspect *inspect)
+{
+    for (size_t i = 0; i < sizeof inspect->client / sizeof inspect->client[0]; i++) {
+        int socket = atomic_load(&inspect->client[i].socket);
+        if (socket >= 0) close(socket);
+    }
+    close(inspect->listener);
+    close(inspect->waker);
+    close(inspect->polled);
+}
+
+void cen_inspect_stop(cen_inspect *inspect)
+{
+    if (!inspect) return;
+    if (inspect->process != getpid()) {
+        leave_to_parent(inspect);
+        release(inspect);
+        return;
+    }
+    ceni_inspect_withdraw(inspect);
+    uint64_t one = 1;
+    while (write(inspect->waker, &one, sizeof one) < 0 && errno == EINTR) continue;
+    pthread_join(inspect->thread, NULL);
+    ceni_inspect_unlink(inspect);
+    shutdown(inspect->listener, SHUT_RDWR); /* a child may have a copy, at which nobody would answer */
+    close(inspect->listener);
+    MHD_stop_daemon(inspect->daemon);
+    close(inspect->waker);
+    release(inspect);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// The link to the process: hidden pages, tokens, an end and a new beginning.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { shop, watch, hosts, open, page, show, textOf } from './desk.mjs';
+import { Shop, test, until } from './stage.mjs';
+
+await test('a page that is not seen asks nothing', async () => {
+    const seen = (hidden) =>
+        page.evaluate((value) => {
+            Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
+            document.dispatchEvent(new Event('visibilitychange'));
+        }, hidden);
+    await seen(true);
+    await page.waitForTimeout(300); // what is on its way
+    const before = watch.requests;
+    await page.waitForTimeout(1500);
+    assert.equal(watch.requests, before);
+    await seen(false);
+    await until('requests', () => watch.requests > before);
+});
+
+await test('a process with a token asks for it, and the address does not keep it', async () => {
+    const locked = await Shop.start('locked', '127.0.0.1:0', 'a-token-of-some-length');
+    hosts.add(new URL(locked.address).host);
+    await watch.during(/401/, async () => {
+        const visitor = await open({}, '', locked.address);
+        await until('the question', () => visitor.locator('#token').isVisible());
+        await visitor.locator('#token').fill('a-token-of-some-length');
+        await visitor.keyboard.press('Enter');
+        await until('the cards', async () => (await visitor.locator('article.card').count()) > 5);
+        await visitor.context().close();
+    });
+    const guest = await open({}, '?token=a-token-of-some-length', locked.address);
+    await until('the cards', async () => (await guest.locator('article.card').count()) > 5);
+    assert.ok(!guest.url().includes('token'));
+    await guest.reload();
+    await until('the cards again', async () => (await guest.locator('article.card').count()) > 5);
+    await guest.context().close();
+    assert.equal(await locked.end(), 0);
+});
+
+await test('a program that may only be looked at has no controls, and shows who forgot what', async () => {
+    const example = spawn(process.env.CENOTE_INSPECTED, ['127.0.0.1:0', '--seconds', '120'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const ended = new Promise((done) => example.on('exit', done));
+    const { value: address } = await createInterface({ input: example.stdout })[Symbol.asyncIterator]().next();
+    hosts.add(new URL(address).host);
+    const visitor = await open({}, '#/', address);
+    await until('the leak', async () =>
+        /an object has been out for .*, taken at .*inspected\.c:\d+/.test(await visitor.locator('.attention').innerText()),
+    );
+    await visitor.locator('.attention').getByRole('link', { name: 'reports' }).click();
+    await until('the view', async () => (await visitor.locator('h1 .badge', { hasText: 'leak' }).count()) === 1);
+    assert.ok(!(await visitor.locator('.controls').isVisible()));
+    await visitor.context().close();
+    example.kill('SIGTERM');
+    assert.equal(await ended, 0);
+});
+
+await test('a process that ends is shown as gone, and one that comes back is seen', async () => {
+    await show('#/');
+    await watch.during(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET|ERR_ABORTED/, async () => {
+        assert.equal(await shop.end(), 0);
+        await until('the banner', () => page.locator('#gone').isVisible());
+        assert.match(await textOf('#gone'), /does not answer.*last that was known.*Trying again in \d+ s/s);
+        assert.equal(await textOf('#link'), 'no answer');
+        assert.ok((await page.locator('article.card').count()) > 5, 'the last numbers stay');
+        const again = await Shop.start('again', new URL(shop.address).host);
+        // Its first look is cut off half-way: that it is another one must not be forgotten by that.
+        let cut = false;
+        await page.route(
+            /api\/things/,
+            (route) => {
+                cut = true;
+                return route.abort('connectionreset');
+            },
+            { times: 1 },
+        );
+        await page.getByRole('button', { name: 'Try now' }).click();
+        await until('the cut', () => cut);
+        await until('the banner again', () => page.locator('#gone').isVisible());
+        await page.getByRole('button', { name: 'Try now' }).click();
+        await until('the new one', async () => (await textOf('#title')) === 'again');
+        assert.ok(!(await page.locator('#gone').isVisible()));
+        assert.match(await textOf('#said'), /Another process/);
+        assert.equal(await again.end(), 0);
+    });
+});

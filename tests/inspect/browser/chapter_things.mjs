@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// What is there, and that all of it can be seen.
+import assert from 'node:assert/strict';
+import { shop, watch, page, show, textOf } from './desk.mjs';
+import { test, until } from './stage.mjs';
+
+const HOSTILE = '<img src=x onerror=alert(1)>';
+
+await test('every pool has a card on the overview, with its limit and who holds', async () => {
+    const pools = (await shop.things()).filter(({ kind }) => kind === 'pool');
+    assert.equal(pools.length, 4);
+    await until('the cards', async () => (await page.locator('article.card:not(.small)').count()) === pools.length);
+    for (const pool of pools) {
+        const card = page.locator('article.card', { has: page.getByRole('link', { name: pool.name, exact: true }) });
+        assert.equal(await card.locator('.limit').innerText(), `limit ${pool.readings.max}`);
+        assert.match(await card.locator('.bar').getAttribute('aria-label'), new RegExp(`limit ${pool.readings.max}$`));
+        assert.match(await card.locator('.places').innerText(), /\d+ in use/);
+    }
+    assert.match(await textOf('#process'), /process \d+, up /);
+    assert.equal(await textOf('#title'), 'A <b>shop</b>');
+});
+
+await test('a pool whose server is away is what the overview begins with', async () => {
+    await until('the breaker', async () => /nothing can be opened/.test(await textOf('.attention li')), 10000);
+    assert.match(await textOf('.attention li'), /^reports/);
+});
+
+await test('a name that is markup is shown as text', async () => {
+    await until('the name', async () => (await page.getByRole('link', { name: HOSTILE, exact: true }).count()) === 1);
+    assert.equal(await page.locator('main img, main b, #title b').count(), 0);
+});
+
+await test('every thing has a view of its own, by its address', async () => {
+    const things = await shop.things();
+    assert.ok(new Set(things.map(({ kind }) => kind)).size >= 7, 'the shop has things of seven kinds');
+    for (const { kind, name, number } of things) {
+        await show(`#/${kind}/${number}`);
+        assert.equal(await page.locator('main h1 bdi').textContent(), name);
+        assert.ok((await page.locator('main canvas.plot').count()) >= 1, `${kind} ${name} has a chart`);
+        for (const each of await page.getByRole('tab').all()) {
+            await each.click();
+            assert.ok(await page.getByRole('tabpanel').isVisible());
+        }
+    }
+    await show('#/pool/99999');
+    assert.match(await textOf('main'), /has the number 99999/);
+});
+
+await test('crews, routers and supervisors show workers, members and children', async () => {
+    const things = await shop.things();
+    const numberOf = (wanted) => things.find(({ kind, name }) => kind === wanted[0] && name === wanted[1]).number;
+    await show(`#/crew/${numberOf(['crew', 'background'])}`);
+    await until('three workers', async () => (await page.locator('.tile').count()) >= 3);
+    await show(`#/router/${numberOf(['router', 'search'])}`);
+    await until('three members', async () => (await page.locator('table[aria-label="Members"] tbody').count()) === 3);
+    assert.equal(await page.locator('tbody', { hasText: 'search-c:9200' }).locator('.state').innerText(), 'down');
+    await show('#/');
+    const nested = page.locator('.tree > li > ul > li', { hasText: 'links' });
+    await until('the tree', async () => (await nested.locator('ul > li').count()) === 2);
+    await shop.tell('cut');
+    await until('a restart', async () => /1 restart/.test(await nested.locator('ul > li', { hasText: 'west' }).innerText()));
+});
+
+await test('a look has the page laid out a few times, however many cards there are', async () => {
+    await show('#/');
+    await page.emulateMedia({ reducedMotion: 'reduce' }); // a bar that grows is laid out in every frame
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable');
+    const layouts = async () => {
+        const { metrics } = await session.send('Performance.getMetrics');
+        return metrics.find(({ name }) => name === 'LayoutCount').value;
+    };
+    const shown = watch.looks;
+    await until('the new view has been drawn twice', () => watch.looks >= shown + 2); // each card is measured when it comes
+    const [from, before] = [watch.looks, await layouts()];
+    await until('two looks', () => watch.looks >= from + 2);
+    const each = ((await layouts()) - before) / (watch.looks - from);
+    await session.detach();
+    await page.emulateMedia({ reducedMotion: null });
+    assert.ok(each <= 4, `${each} times a look`);
+});

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// What the tests of the page stand on: the shop as a process, Chromium with an empty profile, a watch over all that the browser
+// asks and says, and tests that are counted.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+
+const { chromium } = createRequire(`${process.env.CENOTE_BROWSER_MODULES}/`)('playwright-core');
+
+// ---- Tests ---------------------------------------------------------------------------------
+
+const results = { passed: 0, failed: 0 };
+
+export async function test(sentence, body) {
+    const began = performance.now();
+    let failure = null;
+    try {
+        await body();
+    } catch (error) {
+        failure = error;
+    }
+    results[failure ? 'failed' : 'passed']++;
+    console.log(`${failure ? 'FAIL' : 'ok  '} ${sentence} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+    if (failure) console.log(String(failure.stack ?? failure).replace(/^/gm, '     | '));
+    const log = process.env.CENOTE_TEST_LOG;
+    if (log) appendFileSync(log, `${failure ? 'fail' : 'pass'} page: ${sentence}\n`);
+}
+
+export function allPassed() {
+    return results.failed === 0 && results.passed > 0;
+}
+
+// Until `check` answers something that is true; what it answers. A failure says what was awaited, and the last error on the way.
+export async function until(what, check, ms = 15000) {
+    const end = performance.now() + ms;
+    let last = null;
+    for (;;) {
+        try {
+            const answer = await check();
+            if (answer) return answer;
+            last = null;
+        } catch (error) {
+            last = error;
+        }
+        if (performance.now() > end) assert.fail(`${what} did not come within ${ms / 1000} s${last ? `: ${last.message}` : ''}`);
+        await new Promise((done) => setTimeout(done, 40));
+    }
+}
+
+// ---- The shop --------------------------------------------------------------------------------
+
+export class Shop {
+    static async start(...options) {
+        const shop = new Shop();
+        shop.process = spawn(process.env.CENOTE_SHOP, options, { stdio: ['pipe', 'pipe', 'inherit'] });
+        shop.ended = new Promise((done) => shop.process.on('exit', (status, signal) => done(status ?? signal)));
+        shop.lines = createInterface({ input: shop.process.stdout })[Symbol.asyncIterator]();
+        const { value } = await shop.lines.next();
+        assert.match(value ?? 'it ended', /^see http:\/\/127\.0\.0\.1:\d+\/$/);
+        shop.address = value.slice(4);
+        return shop;
+    }
+
+    async tell(line) {
+        this.process.stdin.write(`${line}\n`);
+        assert.equal((await this.lines.next()).value, 'done');
+    }
+
+    async end() {
+        if (!this.process.stdin.writableEnded) this.process.stdin.end('end\n');
+        return this.ended;
+    }
+
+    async ask(path, options) {
+        return (await fetch(new URL(path, this.address), options)).json();
+    }
+
+    async things() {
+        return (await this.ask('api/things?parts=1')).things;
+    }
+
+    async thing(name) {
+        return (await this.things()).find((thing) => thing.name === name);
+    }
+}
+
+// ---- The browser -------------------------------------------------------------------------------
+
+const FLAGS = [
+    '--headless',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--disable-dev-shm-usage',
+    '--force-color-profile=srgb',
+];
+
+// Chromium refuses its own sandbox to root.
+export function launch() {
+    const flags = process.getuid() === 0 ? [...FLAGS, '--no-sandbox'] : FLAGS;
+    return chromium.launch({ executablePath: process.env.CENOTE_CHROMIUM, args: flags });
+}
+
+// Everything that a page must not do is noted here, unless it was announced.
+export class Watch {
+    constructor() {
+        this.wrong = [];
+        this.hosts = new Set();
+        this.requests = 0;
+        this.looks = 0;
+        this.allowed = null;
+    }
+
+    over(page) {
+        const note = (text) => {
+            if (!this.allowed?.test(text)) this.wrong.push(text);
+        };
+        page.on('console', (message) => {
+            if (['error', 'warning'].includes(message.type())) note(`${message.type()}: ${message.text()}`);
+        });
+        page.on('pageerror', (error) => note(`exception: ${error.message}`));
+        page.on('dialog', (dialog) => {
+            note(`dialog: ${dialog.message()}`);
+            dialog.dismiss();
+        });
+        page.on('requestfailed', (request) => note(`failed: ${request.url()} ${request.failure()?.errorText}`));
+        page.on('response', (response) => {
+            if (response.status() >= 400) note(`answer: ${response.status()} ${response.url()}`);
+        });
+        page.on('request', (request) => {
+            this.requests++;
+            if (/\/api\/things\?/.test(request.url())) this.looks++;
+            this.hosts.add(new URL(request.url()).host);
+        });
+        return page;
+    }
+
+    async during(allowed, body) {
+        this.allowed = allowed;
+        try {
+            await body();
+        } finally {
+            this.allowed = null;
+        }
+    }
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* Every route, over TCP and over a Unix socket, and everything that is none. */
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cenote/cenote.h>
+
+#include "inspect/client.h"
+#include "support/test.h"
+
+static cen_queue *queue;
+static cen_crew *crew;
+static cen_inspect *inspect;
+static const char *at;
+
+static void begin(const char *where, bool control)
+{
+    cen_queue_options q = CEN_QUEUE_OPTIONS(.name = "a \"queue\"\n\xC3\xA9\xFF", .element_size = 8, .capacity = 8);
+    cen_crew_options c = CEN_CREW_OPTIONS(.name = "a crew", .workers = 1);
+    expect_equal(cen_queue_new(&q, &queue, NULL), CEN_OK);
+    expect_equal(cen_crew_new(&c, &crew, NULL), CEN_OK);
+    inspect = inspect_started((cen_inspect_options){.at = where, .control = control, .title = "the <title>"});
+    at = cen_inspect_address(inspect);
+}
+
+static void end(void)
+{
+    cen_inspect_stop(inspect);
+    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL);
+    cen_crew_free(crew);
+    cen_queue_free(queue);
+}
+
+static json_t *thing_named(json_t *things, const char *kind)
+{
+    size_t i;
+    json_t *thing;
+    json_array_foreach(json_object_get(things, "things"), i, thing)
+        if (strcmp(json_string_value(json_object_get(thing, "kind")), kind) == 0) return thing;
+    test_fail(__FILE__, __LINE__, "no %s", kind);
+}
+
+static void look_at_all(void)
+{
+    json_t *process = ask_json(at, "/api/process");
+    expect_text(json_string_value(json_object_get(process, "title")), "the <title>");
+    expect_equal(json_integer_value(json_object_get(process, "pid")), getpid());
+    expect_equal(json_integer_value(json_object_get(process, "things")), 2);
+    expect(json_is_false(json_object_get(process, "control")));
+    json_int_t age = json_integer_value(json_object_get(process, "now_ns")) - json_integer_value(json_object_get(process, "started_ns"));
+    expect(age > -20000000 && age < INT64_C(120000000000)); /* the start is known to a hundredth of a second */
+    json_decref(process);
+
+    json_t *things = ask_json(at, "/api/things"), *its = thing_named(things, "queue");
+    expect_text(json_string_value(json_object_get(its, "name")), "a \"queue\"\n\xC3\xA9\xEF\xBF\xBD");
+    expect(json_is_null(json_object_get(its, "system")));
+    expect_equal(json_integer_value(json_object_get(json_object_get(its, "readings"), "length")), 0);
+    expect(json_object_get(its, "sketch") == NULL);
+    expect(json_is_object(json_object_get(its, "durations")) && json_is_array(json_object_get(its, "counters")));
+    char path[64];
+    snprintf(path, sizeof path, "/api/things/%lld", (long long)json_integer_value(json_object_get(thing_named(things, "crew"), "number")));
+    json_decref(things);
+
+    json_t *with_parts = ask_json(at, "/api/things?parts=1");
+    expect(json_is_object(json_object_get(thing_named(with_parts, "queue"), "sketch")));
+    json_decref(with_parts);
+
+    json_t *one = ask_json(at, path), *thing = json_object_get(one, "thing");
+    expect_text(json_string_value(json_object_get(thing, "name")), "a crew");
+    expect_equal(json_array_size(json_object_get(json_object_get(thing, "sketch"), "workers")), 1);
+    json_decref(one);
+}
+
+TEST(every_thing_is_shown_over_tcp)
+{
+    begin(NULL, false);
+    expect(strncmp(at, "http://127.0.0.1:", 17) == 0);
+    look_at_all();
+    end();
+}
+
+TEST(every_thing_is_shown_over_a_unix_socket)
+{
+    char where[128];
+    snprintf(where, sizeof where, "unix:/tmp/cenote-routes-%d.socket", (int)getpid());
+    begin(where, false);
+    expect_text(at, where);
+    look_at_all();
+    end();
+}
+
+TEST(every_thing_is_shown_over_ipv6)
+{
+    begin("[::1]:0", false);
+    expect(strncmp(at, "http://[::1]:", 13) == 0);
+    look_at_all();
+    end();
+}
+
+TEST(news_are_read_on_from_where_they_ended)
+{
+    begin(NULL, false);
+    json_t *before = ask_json(at, "/api/news");
+    char path[128];
+    long long next = json_integer_value(json_object_get(before, "next"));
+    json_decref(before);
+    cen_news_tell(CEN_LEVEL_NOTICE, "first", "it began");
+    cen_news_tell(CEN_LEVEL_ERROR, "second", "it broke");
+    cen_news_tell(CEN_LEVEL_NOTICE, "third", "it ended");
+    snprintf(path, sizeof path, "/api/news?after=%lld&limit=2", next);
+    json_t *two = ask_json(at, path), *news = json_object_get(two, "news");
+    expect_equal(json_array_size(news), 2);
+    expect_text(json_string_value(json_object_get(json_array_get(news, 0), "what")), "first");
+    expect_text(json_string_value(json_object_get(json_array_get(news, 1), "level")), "error");
+    expect_text(json_string_value(json_object_get(json_array_get(news, 1), "text")), "it broke");
+    snprintf(path, sizeof path, "/api/news?after=%lld", (long long)json_integer_value(json_object_get(two, "next")));
+    json_decref(two);
+    json_t *last = ask_json(at, path);
+    expect_equal(json_array_size(json_object_get(last, "news")), 1);
+    json_decref(last);
+    snprintf(path, sizeof path, "/api/news?after=%lld&level=warning", next);
+    json_t *worst = ask_json(at, path);
+    expect_equal(json_array_size(json_object_get(worst, "news")), 1);
+    json_decref(worst);
+    end();
+}
+
+TEST(what_is_not_there_is_a_json_error)
+{
+    begin(NULL, false);
+    expect_error(ask(at, "GET", "/nothing", NULL), 404, "ABSENT", "nothing at /nothing");
+    expect_error(ask(at, "GET", "/api", NULL), 404, "ABSENT", "/api");
+    expect_error(ask(at, "GET", "/api/", NULL), 404, "ABSENT", "/api/");
+    expect_error(ask(at, "GET", "/api/things/", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/things/4711", NULL), 404, "ABSENT", "4711");
+    expect_error(ask(at, "GET", "/api/things/-1", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/things/1x", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/things/99999999999999999999999", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/things/18446744073709551615", NULL), 404, "ABSENT", "18446744073709551615");
+    expect_error(ask(at, "GET", "/api/things/1/tell/me", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/../etc/passwd", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/%2e%2e/etc/passwd", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/a\xC3\xA9%00%ff", NULL), 404, "ABSENT", "");
+    end();
+}
+
+TEST(arguments_that_are_wrong_are_named)
+{
+    begin(NULL, false);
+    expect_error(ask(at, "GET", "/api/things?parts=2", NULL), 400, "INVALID", "parts is \"2\"");
+    expect_error(ask(at, "GET", "/api/things?part=1", NULL), 400, "INVALID", "no argument part");
+    expect_error(ask(at, "GET", "/api/things?parts=1&parts=0", NULL), 400, "INVALID", "parts is there twice");
+    expect_error(ask(at, "GET", "/api/things?parts", NULL), 400, "INVALID", "parts is \"\"");
+    expect_error(ask(at, "GET", "/api/process?most=1", NULL), 400, "INVALID", "no argument most");
+    expect_error(ask(at, "GET", "/api/news?after=-1", NULL), 400, "INVALID", "after");
+    expect_error(ask(at, "GET", "/api/news?after=18446744073709551616", NULL), 400, "INVALID", "after");
+    expect_error(ask(at, "GET", "/api/news?limit=10001", NULL), 400, "INVALID", "limit");
+    expect_error(ask(at, "GET", "/api/news?limit=1e3", NULL), 400, "INVALID", "limit");
+    expect_error(ask(at, "GET", "/api/news?level=loud", NULL), 400, "INVALID", "\"loud\"");
+    end();
+}
+
+TEST(methods_that_are_not_for_it_are_told_which_are)
+{
+    begin(NULL, true);
+    static const char *const looked[] = {"/api/process", "/api/things", "/api/things/1", "/api/news", "/metrics"};
+    static const char *const methods[] = {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"};
+    for (size_t i = 0; i < sizeof looked / sizeof looked[0]; i++)
+        for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
+            reply r = ask(at, methods[m], looked[i], NULL);
+            expect_text(reply_header(&r, "Allow"), "GET, HEAD");
+            expect_error(r, 405, "INVALID", methods[m]);
+        }
+    reply r = ask(at, "GET", "/api/things/1/tell", NULL);
+    expect_text(reply_header(&r, "Allow"), "POST");
+    expect_error(r, 405, "INVALID", "GET");
+    end();
+}
+
+TEST(head_has_the_head_of_get_and_nothing_else)
+{
+    begin(NULL, false);
+    static const char *const looked[] = {"/api/things", "/metrics", "/nothing", "/api/things/1"};
+    for (size_t i = 0; i < sizeof looked / sizeof looked[0]; i++) {
+        reply whole = ask(at, "GET", looked[i], NULL), head = ask(at, "HEAD", looked[i], NULL);
+        char length[32];
+        snprintf(length, sizeof length, "%zu", whole.length);
+        expect_equal(head.code, whole.code);
+        expect_equal(head.length, 0);
+        expect(labs(strtol(reply_header(&head, "Content-Length"), NULL, 10) - (long)whole.length) < 64); /* times differ in digits */
+        reply_fini(&whole);
+        reply_fini(&head);
+    }
+    end();
+}
+
+TEST(every_answer_keeps_browsers_from_doing_harm)
+{
+    begin(NULL, false);
+    static const char *const paths[] = {"/", "/api/process", "/metrics", "/nothing"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        reply r = ask(at, "GET", paths[i], NULL);
+        expect(strstr(reply_header(&r, "Content-Security-Policy"), "default-src 'self'") != NULL);
+        expect(strstr(reply_header(&r, "Content-Security-Policy"), "frame-ancestors 'none'") != NULL);
+        expect_text(reply_header(&r, "X-Content-Type-Options"), "nosniff");
+        expect_text(reply_header(&r, "Referrer-Policy"), "no-referrer");
+        expect(strcmp(reply_header(&r, "Cache-Control"), i == 0 ? "no-cache" : "no-store") == 0);
+        expect_text(reply_header(&r, "Access-Control-Allow-Origin"), "");
+        reply_fini(&r);
+    }
+    end();
+}
+
+TEST(the_page_is_asked_for_again_but_sent_once)
+{
+    begin(NULL, false);
+    reply first = ask(at, "GET", "/", NULL);
+    expect_equal(first.code, 200);
+    expect_text(reply_header(&first, "Content-Type"), "text/html; charset=utf-8");
+    expect(first.length > 0);
+    char same[128];
+    snprintf(same, sizeof same, "If-None-Match: %s", reply_header(&first, "ETag"));
+    reply again = ask_with(at, "GET", "/index.html", NULL, same, NULL);
+    expect_equal(again.code, 304);
+    expect_equal(again.length, 0);
+    reply other = ask_with(at, "GET", "/", NULL, "If-None-Match: \"another\"", NULL);
+    expect_equal(other.code, 200);
+    expect_equal(other.length, first.length);
+    reply_fini(&first);
+    reply_fini(&again);
+    reply_fini(&other);
+    end();
+}
+
+/* ---- Telling ------------------------------------------------------------------------------ */
+
+static void crew_path(char *out, size_t room)
+{
+    json_t *things = ask_json(at, "/api/things");
+    snprintf(out, room, "/api/things/%lld/tell", (long long)json_integer_value(json_object_get(thing_named(things, "crew"), "number")));
+    json_decref(things);
+}
+
+static uint32_t workers(void)
+{
+    cen_crew_stats stats;
+    cen_crew_look(crew, &stats);
+    return stats.workers;
+}
+
+TEST(a_thing_obeys_if_control_is_on)
+{
+    char path[64];
+    begin(NULL, true);
+    crew_path(path, sizeof path);
+    reply r = ask(at, "POST", path, " {\"verb\" : \"resize\",\n\"value\": 3 }\r\n");
+    expect_equal(r.code, 200);
+    json_t *json = reply_json(&r);
+    expect_text(json_string_value(json_object_get(json, "status")), "OK");
+    json_decref(json);
+    reply_fini(&r);
+    expect_equal(workers(), 3);
+    end();
+}
+
+TEST(nothing_is_told_if_control_is_off)
+{
+    char path[64];
+    begin(NULL, false);
+    crew_path(path, sizeof path);
+    expect_error(ask(at, "POST", path, "{\"verb\":\"resize\",\"value\":3}"), 403, "MISUSE", "options.control");
+    expect_equal(workers(), 1);
+    end();
+}
+
+TEST(what_cannot_be_told_is_refused_and_changes_nothing)
+{
+    char path[64];
+    begin(NULL, true);
+    crew_path(path, sizeof path);
+    static const struct {
+        const char *body, *words;
+    } wrong[] = {{"", "byte 1: an object"},
+                 {"[]", "byte 1"},
+                 {"{\"verb\":\"resize\",\"value\":3} x", "nothing after"},
+                 {"{\"verb\":\"resize\",\"value\":3.5}", "a whole number"},
+                 {"{\"verb\":\"resize\",\"value\":\"3\"}", "a whole number"},
+                 {"{\"verb\":\"resize\",\"value\":99999999999999999999}", "63 bits"},
+                 {"{\"verb\":\"resize\",\"verb\":\"resize\"}", "once"},
+                 {"{\"value\":3}", "\"verb\""},
+                 {"{\"word\":\"resize\"}", "\"verb\" or \"value\""},
+                 {"verb=resize&value=3", "byte 1"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) expect_error(ask(at, "POST", path, wrong[i].body), 400, "INVALID", wrong[i].words);
+    expect_error(ask(at, "POST", path, "{\"verb\":\"fly\"}"), 404, "ABSENT", "fly");
+    expect_error(ask(at, "POST", path, "{\"verb\":\"resize\",\"value\":-5}"), 400, "INVALID", "");
+    expect_error(ask(at, "POST", "/api/things/4711/tell", "{\"verb\":\"resize\",\"value\":3}"), 404, "ABSENT", "4711");
+    expect_equal(workers(), 1);
+    end();
+}
+
+TEST(what_is_too_long_is_refused_before_it_has_come)
+{
+    begin(NULL, true);
+    char *body = malloc(5001), *path = malloc(5001), *header = malloc(20001);
+    memset(body, ' ', 5000);
+    memset(path, 'a', 5000);
+    memset(header, 'a', 20000);
+    body[5000] = path[5000] = header[20000] = 0;
+    path[0] = '/';
+    memcpy(header, "X-A: ", 5);
+    expect_error(ask(at, "POST", "/api/things/1/tell", body), 413, "INVALID", "4096");
+    expect_error(ask_with(at, "POST", "/api/things/1/tell", body, "Transfer-Encoding: chunked", NULL), 413, "INVALID", "4096");
+    expect_error(ask(at, "GET", path, NULL), 414, "INVALID", "2048");
+    expect_error(ask_with(at, "GET", "/api/things", NULL, header, NULL), 431, "INVALID", "16384");
+    free(body);
+    free(path);
+    free(header);
+    end();
+}
+
+/* What is no HTTP at all is answered by libmicrohttpd itself, in its own words; but it is answered, or closed, and nothing breaks. */
+TEST(what_is_no_http_is_refused_and_nothing_breaks)
+{
+    inspect = inspect_impatient((cen_inspect_options){.at = NULL}, 200);
+    at = cen_inspect_address(inspect);
+    static const char *const said[] = {"GARBAGE\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+                                       "GET / HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", "\x16\x03\x01\x02",
+                                       "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+                                       "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+                                       "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        char answer[4096];
+        int client = client_connect(at);
+        client_send(client, said[i], strlen(said[i]));
+        shutdown(client, SHUT_WR);
+        client_read(client, answer, sizeof answer);
+        expect(answer[0] == 0 || strncmp(answer, "HTTP/1.", 7) == 0);
+        expect(strncmp(answer, "HTTP/1.1 200", 12) != 0);
+        close(client);
+    }
+    json_decref(ask_json(at, "/api/things"));
+    cen_inspect_stop(inspect);
+}
+
+TEST(http_1_1_needs_a_host_and_1_0_does_not)
+{
+    begin(NULL, false);
+    char answer[4096];
+    int client = client_connect(at);
+    expect(client_send(client, "GET /api/process HTTP/1.1\r\nConnection: close\r\n\r\n", 48));
+    client_read(client, answer, sizeof answer);
+    expect(strncmp(answer, "HTTP/1.1 400", 12) == 0 && strstr(answer, "Host") != NULL);
+    close(client);
+    client = client_connect(at);
+    expect(client_send(client, "GET /api/process HTTP/1.0\r\n\r\n", 29));
+    client_read(client, answer, sizeof answer);
+    expect(strstr(answer, " 200 ") != NULL && strstr(answer, "\"pid\"") != NULL);
+    close(client);
+    end();
+}
