@@ -6,18 +6,20 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 ROUTE ?= ON
 DRIVERS ?= ON
+INSPECT ?= ON
 STRESS_SECONDS ?= 60
 STRESS_REQUESTS ?= 1000000
 MODEL_STEPS ?= 10000000
 FUZZ_SECONDS ?= 60
 VERIFY ?= quick
 EXPLORE ?= deep
+DEMO_QUERY = 'select count(*), sum(total) from orders where customer between ?1 % 1900 and ?1 % 1900 + 50'
 
 .PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-outage explore weaken verify stress stress-faults fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
-	@echo 'make demo          build it and see it work'
+	@echo 'make demo          build it and see it work: find the right size of a pool, and see one survive an outage'
 	@echo 'make check         build with gcc and clang, and run every test, also under the sanitizers'
 	@echo 'make lint          layers, order tables, headers, symbols, static analysis'
 	@echo 'make bench         every benchmark'
@@ -35,17 +37,18 @@ help:
 	@echo 'make stress-faults servers that are killed, silent, full, demoted, in their long form: some minutes; prints a table'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
-	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE) and DRIVERS=$(DRIVERS), or OFF: without them'
+	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE), DRIVERS=$(DRIVERS) and INSPECT=$(INSPECT), or OFF: without them'
 	@echo 'make clean         remove build/'
 
 demo:
 	@tools/install-packages demo
-	@tools/build release -DCENOTE_NEED_SQLITE=ON
-	build/release/examples/sqlite_pool
+	@tools/build release -DCENOTE_NEED_SQLITE=ON -DCENOTE_NEED_TOOL=ON
 	@echo
+	@echo 'How large should a pool of connections be? Here each is held for a query of SQLite and a millisecond of other work:'
+	build/release/cenote tune --budget 14s --hold 1ms --replicas 4 --report build/cenote-tune.html --query $(DEMO_QUERY)
+	@echo
+	@echo 'And what does a program see of a server that goes away for a while?'
 	build/release/examples/pool_outage
-	@echo
-	build/release/examples/loop_epoll
 
 check:
 	@tools/install-packages check cross verify
@@ -118,8 +121,8 @@ coverage:
 	@tools/coverage
 
 install:
-	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers)
-	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(DRIVERS)'
+	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers) $(if $(filter OFF,$(INSPECT)),,inspect)
+	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(DRIVERS)' -DCENOTE_INSPECT='$(INSPECT)'
 	DESTDIR='$(DESTDIR)' cmake --install build/release
 
 clean:

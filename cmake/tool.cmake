@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+# The program cenote (the target cenote-tool): it needs every driver, ncurses and jansson, and uses libcenote-inspect where that
+# is built. With it come its manual and its words for bash.
+
+find_path(CENOTE_NCURSES_INCLUDE ncursesw/curses.h)
+find_library(CENOTE_NCURSES_LIBRARY ncursesw)
+find_library(CENOTE_TINFO_LIBRARY tinfo)
+find_path(CENOTE_JANSSON_INCLUDE jansson.h)
+find_library(CENOTE_JANSSON_LIBRARY jansson)
+mark_as_advanced(CENOTE_NCURSES_INCLUDE CENOTE_NCURSES_LIBRARY CENOTE_TINFO_LIBRARY CENOTE_JANSSON_INCLUDE CENOTE_JANSSON_LIBRARY)
+
+set(CENOTE_HAS_TOOL OFF)
+set(tool_lacks)
+foreach(driver pq mariadb sqlite redis curl)
+  if(NOT driver IN_LIST CENOTE_DRIVER_NAMES)
+    list(APPEND tool_lacks libcenote-${driver})
+  endif()
+endforeach()
+if(NOT CENOTE_NCURSES_INCLUDE OR NOT CENOTE_NCURSES_LIBRARY)
+  list(APPEND tool_lacks "ncurses (libncurses-dev)")
+endif()
+if(NOT CENOTE_JANSSON_INCLUDE OR NOT CENOTE_JANSSON_LIBRARY)
+  list(APPEND tool_lacks "jansson (libjansson-dev)")
+endif()
+list(JOIN tool_lacks ", " tool_lacks)
+if(NOT CENOTE_TOOL)
+  message(STATUS "the program cenote is left out: it is switched off")
+  return()
+elseif(tool_lacks AND CENOTE_NEED_TOOL)
+  message(FATAL_ERROR "the program cenote lacks ${tool_lacks}. With CENOTE_TOOL=OFF it is not built.")
+elseif(tool_lacks)
+  message(STATUS "the program cenote is left out: it lacks ${tool_lacks}")
+  return()
+endif()
+
+set(CENOTE_HAS_TOOL ON)
+set(tool_sources)
+include(${CMAKE_SOURCE_DIR}/src/tool/sources.cmake)
+add_executable(cenote-tool ${tool_sources})
+set_target_properties(cenote-tool PROPERTIES OUTPUT_NAME cenote)
+target_include_directories(cenote-tool PRIVATE include src ${CENOTE_NCURSES_INCLUDE} ${CENOTE_JANSSON_INCLUDE})
+target_compile_definitions(cenote-tool PRIVATE _GNU_SOURCE)
+# A client's header that has macros with calls we do without is read before these are banned.
+target_compile_options(cenote-tool PRIVATE "SHELL:-include mysql.h" "SHELL:-include ${CMAKE_SOURCE_DIR}/src/base/banned.h"
+                                           -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+target_link_libraries(cenote-tool PRIVATE cenote-pq-shared cenote-mariadb-shared cenote-sqlite-shared cenote-redis-shared
+                                          cenote-curl-shared ${CENOTE_NCURSES_LIBRARY} ${CENOTE_JANSSON_LIBRARY} m Threads::Threads)
+if(CENOTE_TINFO_LIBRARY)
+  target_link_libraries(cenote-tool PRIVATE ${CENOTE_TINFO_LIBRARY})
+endif()
+if(CENOTE_HAS_INSPECT)
+  target_link_libraries(cenote-tool PRIVATE cenote-inspect-shared)
+  target_compile_definitions(cenote-tool PRIVATE TOOL_HAS_INSPECT)
+endif()
+
+# Where it is installed, it finds the libraries beside it.
+file(RELATIVE_PATH tool_to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(cenote-tool PROPERTIES INSTALL_RPATH "$ORIGIN/${tool_to_libraries}")
+install(TARGETS cenote-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES man/cenote.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES completions/cenote.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME cenote)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# bash completion for cenote. The program itself says which words there are, so that this never lags behind.
+
+_cenote() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]} command=
+    local -a words=()
+    COMPREPLY=()
+    [ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
+    # What readline cut at the sign: the value of an option.
+    if [ "$word" = = ] || [ "$before" = = ]; then
+        [ "$word" = = ] && word=
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    fi
+    if [ "$command" = help ] || [ -z "$command" ]; then
+        mapfile -t words < <("$program" --words 2>/dev/null)
+    elif [[ $word == -* ]]; then
+        mapfile -t words < <("$program" --words "$command" 2>/dev/null)
+    else
+        case $command in
+            run | tune) words=(sqlite: postgresql:// mariadb:// mysql:// redis:// unix:// http:// https://) ;;
+            top | explain | metrics | news)
+                local file
+                for file in "${XDG_RUNTIME_DIR:-/nowhere}"/cenote/*.address /tmp/cenote-"$UID"/*.address; do
+                    file=${file##*/} file=${file%.address}
+                    [ -d "/proc/$file" ] && words+=("$file") # one that was killed has left its file
+                done
+                ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$word")
+    [ ${#COMPREPLY[@]} -gt 0 ] || { [[ $word != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$word"); }
+    # No space after a sign or a scheme: the value follows.
+    [ ${#COMPREPLY[@]} = 1 ] && [[ ${COMPREPLY[0]} == *[=/:] ]] && compopt -o nospace 2>/dev/null
+    # Where readline cuts words at a colon it has the scheme already.
+    if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then
+        COMPREPLY=("${COMPREPLY[@]#"${word%:*}":}")
+    fi
+    return 0
+}
+complete -F _cenote cenote

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* cenote explain: why takes wait or fail now. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/client.h"
+#include "tool/client_words.h"
+#include "tool/command.h"
+#include "tool/explain_advice.h"
+#include "tool/stop.h"
+#include "tool/terminal.h"
+#include "tool/view.h"
+#include "tool/words.h"
+
+typedef struct settings {
+    client_options client;
+    int64_t holders;
+    bool quiet, backtraces;
+} settings;
+
+static const settings usual = {.holders = 5};
+
+static const option_row rows[] = {
+    {"holders", 'n', OPTION_COUNT, "N", offsetof(settings, holders), 0, 1000, NULL, "name so many of the oldest (5)"},
+    {"quiet", 'q', OPTION_FLAG, NULL, offsetof(settings, quiet), 0, 0, NULL, "print only pools of which a take would wait or fail"},
+    {"backtraces", 'b', OPTION_FLAG, NULL, offsetof(settings, backtraces), 0, 0, NULL,
+     "of all holders that are named, not only of those held for longer than leak_ns"},
+    WATCHING_ROWS(settings, client),
+    {0},
+};
+
+/* Lines of another process, so without what a terminal would obey, after so many spaces. */
+static void print_lines(const char *text, unsigned indent)
+{
+    char clean[VIEW_ROOM * 8];
+    view_clean(clean, sizeof clean, text, true);
+    for (char *line = clean; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (length) printf("%*s%.*s\n", (int)indent, "", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* The pool's own words, but for its list of holders: ours has their threads and backtraces. */
+static void print_explanation(const char *text)
+{
+    char kept[VIEW_ROOM * 8] = "";
+    size_t used = 0;
+    bool listing = false;
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n"), whole = length + (line[length] == '\n');
+        listing = strncmp(line, "Held longest:", 13) == 0 || (listing && *line == ' ');
+        if (!listing && used + whole < sizeof kept) {
+            memcpy(kept + used, line, whole);
+            used += whole;
+        }
+        line += whole;
+    }
+    kept[used] = 0;
+    print_lines(kept, 2);
+}
+
+/* ---- One pool ------------------------------------------------------------------------------- */
+
+static void print_trace(json_t *holder)
+{
+    size_t i;
+    json_t *frame;
+    json_array_foreach(json_object_get(holder, "trace"), i, frame) {
+        print_lines(model_text(frame, "at"), 8);
+    }
+}
+
+static void print_holder(const model_holder *h, bool traced)
+{
+    char line[VIEW_ROOM], age[WORDS_ROOM];
+    snprintf(line, sizeof line, "object %lld, %s%s, %s%s%s%s%s, taken at %s", (long long)h->index, h->exact ? "" : "at least ",
+             words_duration(age, h->held_ns), *h->owner ? h->owner : "by nobody known", *h->thread_name ? " (" : "", h->thread_name,
+             *h->thread_name ? ")" : "", h->detached ? ", detached" : "", *h->where ? h->where : "a place that is not known");
+    print_lines(line, 4);
+    if (traced) print_trace(h->item);
+}
+
+/* The oldest; of a pool that is well only those who have had theirs for longer than leak_ns. */
+static void print_holders(const model *m, const model_pool *pool, const settings *s, bool well)
+{
+    int64_t shown = 0, more = 0, leak = model_number(pool->sketch, "leak_ns");
+    for (size_t i = 0; i < m->holder_count; i++) {
+        const model_holder *h = &m->holders[i];
+        bool suspected = leak > 0 && h->held_ns >= leak;
+        if (h->pool != pool || (well && !suspected)) continue;
+        if (shown == s->holders) {
+            more++;
+            continue;
+        }
+        if (shown++ == 0) printf("  %s:\n", well ? "held for longer than leak_ns" : "oldest holders");
+        print_holder(h, suspected || s->backtraces);
+    }
+    if (more > 0) printf("    and %lld more\n", (long long)more);
+}
+
+static void print_failure(const model_pool *pool)
+{
+    static const char *const words[] = {"closed: objects may be opened", "open: opening failed too often, and is not tried now",
+                                        "probing: one opening is tried"};
+    char age[WORDS_ROOM], line[VIEW_ROOM];
+    printf("  breaker: %s\n", words[pool->breaker]);
+    if (!*pool->last_error) return;
+    snprintf(line, sizeof line, "last error, %s ago: %s",
+             words_duration(age, model_number(pool->sketch, "last_error_ago_ns")), pool->last_error);
+    print_lines(line, 2);
+}
+
+static void print_pool(const model *m, const model_pool *pool, const settings *s, explain_verdict verdict)
+{
+    static const char *const words[] = {"a take is served at once", "a take would wait", "a take would fail"};
+    static const ink inks[] = {INK_GOOD, INK_WARN, INK_BAD};
+    char name[128], advice[400], line[VIEW_ROOM];
+    view_clean(name, sizeof name, pool->name, false);
+    printf("%s%s%s: %s%s%s\n", terminal_ink(stdout, INK_BOLD), name, terminal_ink(stdout, INK_PLAIN),
+           terminal_ink(stdout, inks[verdict]), words[verdict], terminal_ink(stdout, INK_PLAIN));
+    if (*pool->explanation) print_explanation(pool->explanation);
+    else printf("  max %lld: %lld held, %lld idle, %lld opening; %lld waiting.\n", (long long)pool->max, (long long)pool->held,
+                (long long)pool->idle, (long long)pool->opening, (long long)pool->waiting);
+    print_holders(m, pool, s, verdict == VERDICT_WELL);
+    if (verdict != VERDICT_WELL || *pool->last_error) print_failure(pool);
+    explain_advise(m, pool, advice, sizeof advice);
+    snprintf(line, sizeof line, "what to do: %s", advice);
+    print_lines(line, 2);
+}
+
+/* ---- All of them, or the one that is named ---------------------------------------------------- */
+
+static int print_pools(const command *self, const model *m, const settings *s, const char *name, const char *shown)
+{
+    bool found = false, ill = false, first = true;
+    for (size_t i = 0; i < m->pool_count; i++) {
+        const model_pool *pool = &m->pools[i];
+        if (name && strcmp(name, pool->name) != 0) continue;
+        explain_verdict verdict = explain_judge(pool);
+        found = true;
+        ill = ill || verdict != VERDICT_WELL;
+        if (s->quiet && verdict == VERDICT_WELL) continue;
+        if (!first) printf("\n");
+        first = false;
+        print_pool(m, pool, s, verdict);
+    }
+    if (name && !found) return command_fail(self, EXIT_UNREACHABLE, "The process at %s has no pool \"%.100s\".", shown, name);
+    if (m->pool_count == 0 && !s->quiet) printf("There are no pools.\n");
+    return ill ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int explain(const command *self, const settings *s, client *peer, const char *name)
+{
+    cen_error error;
+    json_t *process, *things = NULL;
+    cen_status status = client_greet(peer, &process, &error);
+    if (status == CEN_OK) {
+        json_decref(process);
+        status = client_get(peer, "/api/things?parts=1", &things, &error);
+    }
+    if (status != CEN_OK) return watching_fail(self, &error);
+    const char *shown = client_address(peer)->shown;
+    model *m = model_new(NULL, things);
+    int result = m ? print_pools(self, m, s, name, shown)
+                   : command_fail(self, EXIT_UNREACHABLE, "%s answers, but it is not cenote's inspect.", shown);
+    model_free(m);
+    json_decref(things);
+    return result;
+}
+
+/* One argument alone is a pool of the only process, unless it can only be an address. */
+static int run(const command *self, void *given, int count, char **arguments)
+{
+    settings *s = given;
+    client *peer;
+    cen_error error;
+    bool named = count == 2 || (count == 1 && address_is_one(arguments[0]));
+    const char *pool = count == 2 ? arguments[1] : count == 1 && !named ? arguments[0] : NULL;
+    s->client.stop = stop_flag();
+    view_begin();
+    if (client_open(named ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK) return watching_fail(self, &error);
+    int status = explain(self, s, peer, pool);
+    client_close(peer);
+    return status;
+}
+
+const command explain_command = {
+    .name = "explain",
+    .summary = "says why takes wait or fail now",
+    .arguments = "[ADDRESS|PID] [POOL]",
+    .teaching =
+        "Asks a process that has inspect on and prints, for each of its pools or the one that is\n"
+        "named, what a take would meet now: the cause in the pool's own words, the oldest holders with\n"
+        "the place where each took its object, the last error of opening, the breaker, and what to do.\n"
+        "\n" WATCHING_TEACHING "\n"
+        "The status is 0 if a take of each would be served at once, and 1 if of some it would wait or\n"
+        "fail.\n"
+        "\n"
+        "  cenote explain                    all pools of the only process that has inspect on\n"
+        "  cenote explain orders             its pool orders\n"
+        "  cenote explain 4711 orders        of that process\n"
+        "  cenote explain -q || page-someone\n",
+    .rows = rows,
+    .settings_size = sizeof usual,
+    .usual = &usual,
+    .most = 2,
+    .run = run,
+};

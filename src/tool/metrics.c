@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* cenote metrics: one scrape, printed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/client.h"
+#include "tool/client_words.h"
+#include "tool/command.h"
+#include "tool/stop.h"
+
+typedef struct settings {
+    client_options client;
+    const char *filter;
+} settings;
+
+static const option_row rows[] = {
+    {"filter", 'f', OPTION_TEXT, "TEXT", offsetof(settings, filter), 0, 0, NULL,
+     "only metrics with the text in their name or labels"},
+    WATCHING_ROWS(settings, client),
+    {0},
+};
+
+/* ---- A part of it ---------------------------------------------------------------------------- */
+
+enum { HEADS = 8 };
+
+/* The lines "# TYPE name ..." of a family, kept until one of its samples is printed. */
+typedef struct family {
+    const char *filter;
+    const char *heads[HEADS];
+    unsigned count;
+    bool matches; /* all of its samples do */
+    bool reading; /* its heads */
+} family;
+
+static bool has(const char *line, size_t length, const char *text)
+{
+    return memmem(line, length, text, strlen(text)) != NULL;
+}
+
+static void print_heads(family *f)
+{
+    for (unsigned i = 0; i < f->count; i++) printf("%.*s\n", (int)strcspn(f->heads[i], "\n"), f->heads[i]);
+    f->count = 0;
+}
+
+/* "# TYPE name counter": the name. */
+static void read_head(family *f, const char *line)
+{
+    const char *name = strchr(line + 2, ' ');
+    if (!f->reading) {
+        f->count = 0;
+        f->matches = false;
+    }
+    f->reading = true;
+    if (f->count < HEADS) f->heads[f->count++] = line;
+    if (name) f->matches = f->matches || has(name + 1, strcspn(name + 1, " \n"), f->filter);
+}
+
+static void read_sample(family *f, const char *line, size_t length)
+{
+    f->reading = false;
+    if (!f->matches && !has(line, length, f->filter)) return;
+    print_heads(f);
+    printf("%.*s\n", (int)length, line);
+}
+
+static void print_matching(const char *text, const char *filter)
+{
+    family f = {.filter = filter};
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (strncmp(line, "# EOF", 5) == 0) printf("# EOF\n"); /* without it the text counts as cut */
+        else if (*line == '#') read_head(&f, line);
+        else if (length) read_sample(&f, line, length);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static int run(const command *self, void *given, int count, char **arguments)
+{
+    settings *s = given;
+    client *peer;
+    cen_error error;
+    json_t *process;
+    char *text;
+    size_t length;
+    s->client.stop = stop_flag();
+    if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK) return watching_fail(self, &error);
+    /* Many a server has metrics; only of ours is it said what they mean. */
+    cen_status status = client_greet(peer, &process, &error);
+    if (status == CEN_OK) {
+        json_decref(process);
+        status = client_get_text(peer, "/metrics", &text, &length, &error);
+    }
+    client_close(peer);
+    if (status != CEN_OK) return watching_fail(self, &error);
+    if (s->filter && *s->filter) print_matching(text, s->filter);
+    else fwrite(text, 1, length, stdout);
+    free(text);
+    return EXIT_DONE;
+}
+
+static const settings usual;
+
+const command metrics_command = {
+    .name = "metrics",
+    .summary = "scrapes a running process once",
+    .arguments = "[ADDRESS|PID]",
+    .teaching =
+        "Prints the metrics of a process that has inspect on, in the OpenMetrics text that Prometheus\n"
+        "reads. docs/inspect.md says what each means.\n"
+        "\n" WATCHING_TEACHING "\n"
+        "  cenote metrics                             of the only process that has inspect on\n"
+        "  cenote metrics 4711 | promtool check metrics\n"
+        "  cenote metrics --filter wait_time          only what has it in its name or labels\n",
+    .rows = rows,
+    .settings_size = sizeof usual,
+    .usual = &usual,
+    .most = 1,
+    .run = run,
+};

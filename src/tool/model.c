@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Values that may be missing --------------------------------------------------------- */
+
+/* So large at most that the difference of two is still a number: they come from another process. */
+#define MOST (INT64_MAX / 2)
+
+int64_t model_number(json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+    double real = json_number_value(value);
+    if (real >= (double)MOST) return MOST;
+    if (real <= -(double)MOST) return -MOST;
+    return json_is_real(value) ? (int64_t)real : (int64_t)json_integer_value(value);
+}
+
+const char *model_text(json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+bool model_truth(json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+    return json_is_true(value) || json_integer_value(value) != 0;
+}
+
+/* Things come oldest first, and so by their numbers. */
+json_t *model_thing(json_t *things, uint64_t number)
+{
+    json_t *array = json_object_get(things, "things");
+    size_t low = 0, high = json_array_size(array);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        json_t *thing = json_array_get(array, middle);
+        uint64_t here = (uint64_t)model_number(thing, "number");
+        if (here == number) return thing;
+        if (here < number) low = middle + 1;
+        else high = middle;
+    }
+    return NULL;
+}
+
+bool model_room(void **array, size_t count, size_t size)
+{
+    if (count & (count - 1)) return true; /* it is doubled at each power of two */
+    void *more = realloc(*array, (count ? count * 2 : 1) * size);
+    if (more) *array = more;
+    return more != NULL;
+}
+
+/* ---- Durations of an interval -------------------------------------------------------------- */
+
+/* How many a bucket had; both lists rise, so *at only moves on. */
+static int64_t count_before(json_t *buckets, size_t *at, int64_t highest)
+{
+    for (; *at < json_array_size(buckets); ++*at) {
+        json_t *bucket = json_array_get(buckets, *at);
+        int64_t here = json_integer_value(json_array_get(bucket, 0));
+        if (here == highest) return json_integer_value(json_array_get(bucket, 1));
+        if (here > highest) break;
+    }
+    return 0;
+}
+
+/* The value that `rank` of them do not exceed. Of what took no time there are `instant`, each of the others stands for one_in. */
+static int64_t percentile(json_t *before, json_t *after, double instant, double one_in, double rank)
+{
+    size_t i, at = 0;
+    double seen = instant;
+    int64_t value = 0;
+    json_t *bucket;
+    if (seen >= rank) return 0;
+    json_array_foreach(after, i, bucket) {
+        int64_t highest = json_integer_value(json_array_get(bucket, 0));
+        int64_t more = json_integer_value(json_array_get(bucket, 1)) - count_before(before, &at, highest);
+        if (more <= 0) continue;
+        seen += (double)more * one_in;
+        value = highest;
+        if (seen >= rank) break;
+    }
+    return value;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static model_spread spread_between(json_t *before, json_t *after, const char *name)
+{
+    json_t *old = json_object_get(json_object_get(before, "durations"), name);
+    json_t *new = json_object_get(json_object_get(after, "durations"), name);
+    json_t *was = json_object_get(old, "buckets"), *is = json_object_get(new, "buckets");
+    double one_in = model_number(new, "one_in") > 1 ? (double)model_number(new, "one_in") : 1;
+    double instant = (double)(model_number(new, "instant") - model_number(old, "instant"));
+    double timed = (double)(model_number(new, "count") - model_number(old, "count"));
+    model_spread s = {.known = false};
+    if (!new || instant < 0 || timed < 0) return s;
+    s.count = instant + timed * one_in;
+    s.known = s.count > 0;
+    if (!s.known) return s;
+    /* No bucket ends before the largest ever, so a value of the last one is no larger than that. */
+    int64_t most = model_number(new, "largest_ns");
+    if (most <= 0) most = INT64_MAX;
+    s.p50_ns = smaller(percentile(was, is, instant, one_in, s.count * 0.5), most);
+    s.p99_ns = smaller(percentile(was, is, instant, one_in, s.count * 0.99), most);
+    s.largest_ns = smaller(percentile(was, is, instant, one_in, s.count), most);
+    return s;
+}
+
+model_spread model_spread_of(json_t *before, json_t *after, const char *name)
+{
+    model_spread s = spread_between(before, after, name);
+    if (s.known || !before) return s;
+    s = spread_between(NULL, after, name);
+    s.is_old = true;
+    return s;
+}
+
+/* ---- Pools --------------------------------------------------------------------------------- */
+
+static double rate(json_t *before, json_t *after, const char *name, int64_t interval_ns)
+{
+    if (interval_ns <= 0 || !json_object_get(after, name)) return -1;
+    int64_t more = model_number(after, name) - model_number(before, name);
+    return more < 0 ? -1 : (double)more * 1e9 / (double)interval_ns;
+}
+
+static model_breaker breaker_of(json_t *readings, json_t *sketch)
+{
+    const char *word = model_text(sketch, "breaker");
+    if (strcmp(word, "open") == 0) return BREAKER_OPEN;
+    if (strcmp(word, "probing") == 0) return BREAKER_PROBING;
+    if (*word) return BREAKER_CLOSED;
+    int64_t code = model_number(readings, "breaker");
+    return code == 1 ? BREAKER_OPEN : code == 2 ? BREAKER_PROBING : BREAKER_CLOSED;
+}
+
+/* "closed" may also be the count of objects that were. */
+static bool is_closed(json_t *thing, json_t *readings)
+{
+    size_t i;
+    json_t *counter;
+    json_array_foreach(json_object_get(thing, "counters"), i, counter)
+        if (json_is_string(counter) && strcmp(json_string_value(counter), "closed") == 0) return model_truth(readings, "is_closed");
+    return model_truth(readings, "is_closed") || model_truth(readings, "closed");
+}
+
+static void read_pool(model_pool *p, json_t *old, json_t *thing, int64_t interval_ns)
+{
+    json_t *r = json_object_get(thing, "readings"), *was = json_object_get(old, "readings"),
+           *sketch = json_object_get(thing, "sketch");
+    *p = (model_pool){
+        .number = (uint64_t)model_number(thing, "number"), .name = model_text(thing, "name"), .system = model_text(thing, "system"),
+        .explanation = model_text(sketch, "explanation"), .last_error = model_text(sketch, "last_error"),
+        .max = model_number(r, "max"), .held = model_number(r, "held") + model_number(r, "moving"), .idle = model_number(r, "idle"),
+        .opening = model_number(r, "opening"), .waiting = model_number(r, "waiting"), .revoked = model_number(r, "revoked"),
+        .others = model_number(r, "testing") + model_number(r, "resetting") + model_number(r, "closing"),
+        .paused = model_truth(r, "paused") || model_truth(sketch, "paused"), .closed = is_closed(thing, r),
+        .breaker = breaker_of(r, sketch), .wait = model_spread_of(old, thing, "wait"), .use = model_spread_of(old, thing, "use"),
+        .create = model_spread_of(old, thing, "create"), .takes = rate(was, r, "taken", interval_ns),
+        .timeouts = rate(was, r, "timed_out", interval_ns), .thing = thing, .sketch = sketch,
+    };
+    /* A process that does not count them has them in the durations. */
+    if (p->takes < 0 && interval_ns > 0 && p->wait.known && !p->wait.is_old) p->takes = p->wait.count * 1e9 / (double)interval_ns;
+}
+
+static bool read_pools(model *m, json_t *before)
+{
+    size_t i;
+    json_t *thing;
+    json_array_foreach(json_object_get(m->after, "things"), i, thing) {
+        if (strcmp(model_text(thing, "kind"), "pool") != 0) continue;
+        if (!model_room((void **)&m->pools, m->pool_count, sizeof *m->pools)) return false;
+        json_t *old = before ? model_thing(before, (uint64_t)model_number(thing, "number")) : NULL;
+        read_pool(&m->pools[m->pool_count++], old, thing, m->interval_ns);
+    }
+    return true;
+}
+
+/* ---- Who holds, and who waits ---------------------------------------------------------------- */
+
+static bool read_holders(model *m, const model_pool *pool)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(pool->sketch, "holders"), i, item) {
+        if (!model_room((void **)&m->holders, m->holder_count, sizeof *m->holders)) return false;
+        m->holders[m->holder_count++] = (model_holder){
+            .pool = pool, .index = model_number(item, "index"), .held_ns = model_number(item, "held_ns"),
+            .owner = model_text(item, "owner"), .thread_name = model_text(item, "thread_name"), .where = model_text(item, "where"),
+            .exact = model_truth(item, "exact"), .detached = model_truth(item, "detached"), .revoked = model_truth(item, "revoked"),
+            .item = item,
+        };
+    }
+    return true;
+}
+
+static bool read_waiters(model *m, const model_pool *pool)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(pool->sketch, "waiters"), i, item) {
+        bool ends = json_object_get(item, "deadline_in_ns") != NULL;
+        int64_t left = model_number(item, "deadline_in_ns");
+        if (!model_room((void **)&m->waiters, m->waiter_count, sizeof *m->waiters)) return false;
+        m->waiters[m->waiter_count++] = (model_waiter){
+            .pool = pool, .place = (int64_t)i + 1, .waited_ns = model_number(item, "waited_ns"),
+            .left_ns = !ends ? -1 : left > 0 ? left : 0, .priority = model_text(item, "priority"), .kind = model_text(item, "kind"),
+            .owner = model_text(item, "owner"), .thread_name = model_text(item, "thread_name"), .where = model_text(item, "where"),
+            .item = item,
+        };
+    }
+    return true;
+}
+
+static int compare_age(const void *a, const void *b)
+{
+    const model_holder *x = a, *y = b;
+    if (x->held_ns != y->held_ns) return x->held_ns < y->held_ns ? 1 : -1;
+    if (x->pool != y->pool) return x->pool < y->pool ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* ---- All of it ---------------------------------------------------------------------------------- */
+
+static bool fill(model *m, json_t *before)
+{
+    if (!read_pools(m, before)) return false;
+    for (size_t i = 0; i < m->pool_count; i++)
+        if (!read_holders(m, &m->pools[i]) || !read_waiters(m, &m->pools[i])) return false;
+    if (m->holder_count) qsort(m->holders, m->holder_count, sizeof *m->holders, compare_age);
+    return model_grow_tree(m, before);
+}
+
+model *model_new(json_t *before, json_t *after)
+{
+    if (!json_is_array(json_object_get(after, "things"))) return NULL;
+    model *m = calloc(1, sizeof *m);
+    if (!m) return NULL;
+    m->after = json_incref(after);
+    m->now_ns = model_number(after, "now_ns");
+    int64_t then = before ? model_number(before, "now_ns") : m->now_ns;
+    m->interval_ns = m->now_ns > then ? m->now_ns - then : 0; /* a clock that was set back: no rates this once */
+    if (fill(m, m->interval_ns ? before : NULL)) return m;
+    model_free(m);
+    return NULL;
+}
+
+void model_free(model *self)
+{
+    if (!self) return;
+    free(self->pools);
+    free(self->holders);
+    free(self->waiters);
+    free(self->workers);
+    free(self->tree);
+    json_decref(self->after);
+    free(self);
+}

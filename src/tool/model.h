@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a process is like, from two answers of GET /api/things?parts=1: numbers of the later one, rates and percentiles
+ * of the time between them. Pure: no clock, no file, no screen.
+ *
+ *     model *m = model_new(before, after);     before NULL: no rates, and percentiles of all that was ever counted
+ *     for (size_t i = 0; i < m->pool_count; i++) puts(m->pools[i].name);
+ *     model_free(m);
+ *
+ * Whatever the answers lack counts as 0, "" or not known: a process may be of another version than this program.
+ * Texts and JSON values are parts of `after`, which the model holds, and end with it.
+ */
+#ifndef CENOTE_TOOL_MODEL_H
+#define CENOTE_TOOL_MODEL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of one kind of duration. */
+typedef struct model_spread {
+    bool known;     /* something of the kind took place */
+    bool is_old;    /* not in the interval: these are of all that was ever counted */
+    double count;   /* how many there were, those that took no time included */
+    int64_t p50_ns, p99_ns, largest_ns;
+} model_spread;
+
+typedef enum model_breaker { BREAKER_CLOSED = 0, BREAKER_OPEN, BREAKER_PROBING } model_breaker;
+
+typedef struct model_pool {
+    uint64_t number;
+    const char *name, *system, *explanation, *last_error; /* "" if there is none */
+    int64_t max, held, idle, opening, waiting, revoked;   /* held: with those that are changing hands, without revoked ones */
+    int64_t others; /* testing, resetting, closing: neither lent nor to be had */
+    bool paused, closed;
+    model_breaker breaker;
+    double takes; /* a second; below 0: not known */
+    double timeouts;
+    model_spread wait, use, create;
+    json_t *thing, *sketch;
+} model_pool;
+
+typedef struct model_holder {
+    const model_pool *pool;
+    int64_t index, held_ns;
+    const char *owner, *thread_name, *where;
+    bool exact, detached, revoked;
+    json_t *item;
+} model_holder;
+
+typedef struct model_waiter {
+    const model_pool *pool;
+    int64_t place; /* from 1: in the order of service */
+    int64_t waited_ns, left_ns; /* left_ns below 0: it has no deadline */
+    const char *kind, *owner, *thread_name, *priority, *where;
+    json_t *item;
+} model_waiter;
+
+/* Anything that is no pool, and its parts below it: workers, members, children. */
+typedef struct model_node {
+    unsigned depth;
+    uint64_t number; /* of the thing that it is, or is a part of */
+    bool is_thing;
+    const char *kind, *name, *state;
+    char title[96];  /* its name, or what takes its place */
+    char numbers[240]; /* "queued 12, running 4, finished 530/s" */
+    json_t *item;
+} model_node;
+
+typedef struct model {
+    int64_t now_ns, interval_ns; /* interval 0: there was no `before` */
+    model_pool *pools;
+    size_t pool_count;
+    model_holder *holders; /* the oldest first */
+    size_t holder_count;
+    model_waiter *waiters; /* by pool, in the order of service */
+    size_t waiter_count;
+    model_node *workers;   /* crews, lanes, queues, actors and all else */
+    size_t worker_count;
+    model_node *tree;      /* supervisors with what they supervise, then routers with their members */
+    size_t tree_count;
+    json_t *after;
+} model;
+
+/* NULL: there is no memory, or `after` is no such answer. */
+model *model_new(json_t *before, json_t *after);
+void model_free(model *self);
+
+/* ---- Parts, for those who look at one thing ------------------------------------------- */
+
+/* The thing of that number, or NULL. */
+json_t *model_thing(json_t *things, uint64_t number);
+
+/* How the durations of that name differ: after less before, which may be NULL. Of what is sampled there may be nothing in an
+ * interval: then they are those of `after`. */
+model_spread model_spread_of(json_t *before, json_t *after, const char *name);
+
+int64_t model_number(json_t *object, const char *name);        /* 0 if there is none */
+const char *model_text(json_t *object, const char *name);      /* "" if there is none */
+bool model_truth(json_t *object, const char *name);
+
+/* Fills m->workers and m->tree; false: no memory. (model_tree.c) */
+bool model_grow_tree(model *m, json_t *before);
+
+/* Room for one more of so many, each of `size`; false: no memory. */
+bool model_room(void **array, size_t count, size_t size);
+
+#endif

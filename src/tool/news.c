@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* cenote news: what happened in a process: one that runs, or one that is gone and has left a file or a core. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cenote/news.h>
+
+#include "tool/client.h"
+#include "tool/client_words.h"
+#include "tool/command.h"
+#include "tool/model.h"
+#include "tool/stop.h"
+#include "tool/terminal.h"
+#include "tool/text_json.h"
+#include "tool/view.h"
+
+typedef struct settings {
+    client_options client;
+    int64_t level, last, interval_ns;
+    bool follow, json;
+} settings;
+
+static const settings usual = {.level = CEN_LEVEL_DETAIL - 1, .interval_ns = SECOND_NS / 2};
+
+static const option_row rows[] = {
+    {"level", 'l', OPTION_CHOICE, "LEVEL", offsetof(settings, level), 0, 0, "trace detail notice warning error",
+     "of at least that level (detail)"},
+    {"last", 'n', OPTION_COUNT, "N", offsetof(settings, last), 0, 0, NULL, "only the last N of those that are there"},
+    {"follow", 'f', OPTION_FLAG, NULL, offsetof(settings, follow), 0, 0, NULL,
+     "go on with what happens, until the process ends or Ctrl-C"},
+    {"interval", 'i', OPTION_DURATION, "TIME", offsetof(settings, interval_ns), 1e7, 60e9, NULL,
+     "with --follow: from one look to the next (500ms)"},
+    {"json", 0, OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL,
+     "one JSON object for each, on a line of its own"},
+    WATCHING_ROWS(settings, client),
+    {0},
+};
+
+/* ---- One of them -------------------------------------------------------------------------------- */
+
+static int rank_of(const char *level)
+{
+    for (int i = CEN_LEVEL_TRACE; i <= CEN_LEVEL_ERROR; i++)
+        if (strcmp(level, cen_level_name((cen_level)i)) == 0) return i;
+    return CEN_LEVEL_NOTICE;
+}
+
+static void print_plain(json_t *news)
+{
+    static const ink inks[] = {INK_FAINT, INK_FAINT, INK_PLAIN, INK_WARN, INK_BAD};
+    char clock[32], line[VIEW_ROOM], clean[VIEW_ROOM];
+    int64_t when = model_number(news, "time_ns");
+    time_t seconds = (time_t)(when / SECOND_NS);
+    struct tm tm;
+    const char *level = model_text(news, "level"), *kind = model_text(news, "kind"), *name = model_text(news, "name");
+    const char *text = model_text(news, "text");
+    bool named = *name && !strstr(text, name); /* most texts name whom they are about */
+    if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &tm) == 0) clock[0] = 0;
+    snprintf(line, sizeof line, "%s.%03d %-7.16s %-16.24s %s%s%s%s%s", clock, (int)(when / 1000000 % 1000), level,
+             model_text(news, "what"), named ? kind : "", named && *kind ? " " : "", named ? name : "",
+             named ? ": " : "", text);
+    view_clean(clean, sizeof clean, line, false);
+    printf("%s%s%s\n", terminal_ink(stdout, inks[rank_of(level) - 1]), clean, terminal_ink(stdout, INK_PLAIN));
+}
+
+static void print_news(const settings *s, json_t *news)
+{
+    char *text = s->json ? json_dumps(news, JSON_COMPACT) : NULL;
+    if (text) printf("%s\n", text);
+    else print_plain(news);
+    free(text);
+}
+
+/* Those of the level, or, if only the last are wanted, the last of those. */
+static void print_all(const settings *s, json_t *all, int64_t last)
+{
+    size_t i, skip = 0, wanted = 0;
+    json_t *news;
+    json_array_foreach(all, i, news) wanted += rank_of(model_text(news, "level")) > s->level;
+    if (last > 0 && wanted > (size_t)last) skip = wanted - (size_t)last;
+    json_array_foreach(all, i, news) {
+        if (rank_of(model_text(news, "level")) <= s->level) continue;
+        if (skip > 0) skip--;
+        else print_news(s, news);
+    }
+    fflush(stdout);
+}
+
+static void say_missed(int64_t missed)
+{
+    if (missed > 0) fprintf(stderr, "cenote news: %" PRId64 " were overwritten before they could be read.\n", missed);
+}
+
+/* ---- Of a process --------------------------------------------------------------------------------- */
+
+/* Where a reader is, as the process counts: events of TRACE are numbered by themselves. */
+typedef struct reader {
+    uint64_t next, next_trace;
+    int64_t missed;
+} reader;
+
+static void move_on(reader *r, json_t *answer)
+{
+    if (json_is_integer(json_object_get(answer, "next"))) r->next = (uint64_t)model_number(answer, "next");
+    if (json_is_integer(json_object_get(answer, "next_trace"))) r->next_trace = (uint64_t)model_number(answer, "next_trace");
+    r->missed += model_number(answer, "missed") + model_number(answer, "missed_trace");
+}
+
+/* What is there now, a part of it at a time; *more: there is more. */
+static cen_status read_some(client *peer, const settings *s, reader *r, json_t *all, bool *more, cen_error *error)
+{
+    enum { AT_ONCE = 500 };
+    char path[160];
+    json_t *answer;
+    snprintf(path, sizeof path, "/api/news?after=%" PRIu64 "&limit=%d&level=%s", r->next, AT_ONCE,
+             cen_level_name((cen_level)(s->level + 1)));
+    if (s->level == 0) snprintf(path + strlen(path), sizeof path - strlen(path), "&after_trace=%" PRIu64, r->next_trace);
+    cen_status status = client_get(peer, path, &answer, error);
+    if (status != CEN_OK) return status;
+    json_t *news = json_object_get(answer, "news");
+    reader before = *r;
+    move_on(r, answer);
+    *more = json_array_size(news) >= AT_ONCE && (r->next != before.next || r->next_trace != before.next_trace);
+    if (news) json_array_extend(all, news);
+    json_decref(answer);
+    return CEN_OK;
+}
+
+static cen_status read_round(client *peer, const settings *s, reader *r, json_t *all, cen_error *error)
+{
+    bool more = true;
+    cen_status status = CEN_OK;
+    r->missed = 0;
+    while (status == CEN_OK && more && !stop_asked()) status = read_some(peer, s, r, all, &more, error);
+    return status;
+}
+
+static int follow(const command *self, const settings *s, client *peer, reader *r)
+{
+    cen_error error;
+    while (!stop_asked()) {
+        json_t *all = json_array();
+        watching_pause(s->interval_ns);
+        cen_status status = read_round(peer, s, r, all, &error);
+        if (status == CEN_OK) {
+            say_missed(r->missed);
+            print_all(s, all, 0);
+        }
+        json_decref(all);
+        if (ferror(stdout)) return EXIT_DONE; /* nobody reads any more */
+        if (status == CEN_DOWN) {
+            fprintf(stderr, "cenote news: The process is gone, or has stopped inspect.\n");
+            return EXIT_DONE;
+        }
+        if (status != CEN_OK) return watching_fail(self, &error);
+    }
+    return stop_status(EXIT_DONE);
+}
+
+static int tell_of_process(const command *self, const settings *s, const char *text)
+{
+    client *peer;
+    cen_error error;
+    json_t *process, *all = json_array();
+    reader r = {.next = 0};
+    int result = EXIT_DONE;
+    cen_status status = client_open(text, &s->client, &peer, &error);
+    if (status != CEN_OK) {
+        json_decref(all);
+        return watching_fail(self, &error);
+    }
+    status = client_greet(peer, &process, &error);
+    if (status == CEN_OK) json_decref(process);
+    if (status == CEN_OK) status = read_round(peer, s, &r, all, &error);
+    if (status == CEN_OK && !s->last) say_missed(r.missed);
+    if (status == CEN_OK) print_all(s, all, s->last);
+    else result = watching_fail(self, &error);
+    json_decref(all);
+    if (status == CEN_OK && s->follow) result = follow(self, s, peer, &r);
+    client_close(peer);
+    return result;
+}
+
+/* ---- Of a file -------------------------------------------------------------------------------------- */
+
+/* The texts of a file are whatever the process wrote, cut where its room ended. */
+static void keep(void *argument, const cen_news *news)
+{
+    json_array_append_new(argument,
+                          json_pack("{s:I, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:o}", "number", (json_int_t)news->number,
+                                    "time_ns", (json_int_t)news->time_ns, "level", cen_level_name(news->level), "thing",
+                                    (json_int_t)news->thing, "kind", text_as_json(news->kind), "name",
+                                    text_as_json(news->name), "what", text_as_json(news->what), "value",
+                                    (json_int_t)news->value, "text", text_as_json(news->text)));
+}
+
+static int tell_of_file(const command *self, const settings *s, const char *path)
+{
+    cen_error error = {.text = ""};
+    json_t *all = json_array();
+    if (s->follow) {
+        json_decref(all);
+        return command_fail(self, EXIT_USAGE, "--follow is for a process that runs; %.200s is a file.", path);
+    }
+    cen_status status = cen_news_of_file(path, keep, all, &error);
+    if (status == CEN_OK) print_all(s, all, s->last);
+    if (status == CEN_OK && json_array_size(all) == 0)
+        fprintf(stderr,
+                "cenote news: Nothing is in %.200s. The news of a process that keeps them in a file are in that, and "
+                "not in its core.\n",
+                path);
+    json_decref(all);
+    if (status == CEN_ABSENT)
+        return command_fail(
+            self, EXIT_UNREACHABLE,
+            "There is no news in %.200s: it is neither a file of cen_news_keep nor a core file with news.", path);
+    return status == CEN_OK ? EXIT_DONE : command_fail(self, EXIT_UNREACHABLE, "%s", error.text);
+}
+
+/* A path that is there is a file, whatever else it could mean; but a number is a process, and unix: is one by its socket. */
+static bool is_file(const char *text)
+{
+    struct stat s;
+    bool number = strspn(text, "0123456789") == strlen(text);
+    if (number || strncmp(text, "unix:", 5) == 0 || strstr(text, "://")) return false;
+    return (stat(text, &s) == 0 && S_ISREG(s.st_mode)) || strchr(text, ':') == NULL;
+}
+
+static int run(const command *self, void *given, int count, char **arguments)
+{
+    settings *s = given;
+    const char *text = count ? arguments[0] : NULL;
+    s->client.stop = stop_flag();
+    view_begin();
+    return text && is_file(text) ? tell_of_file(self, s, text) : tell_of_process(self, s, text);
+}
+
+const command news_command = {
+    .name = "news",
+    .summary = "prints what happened in a process, even after a crash",
+    .arguments = "[ADDRESS|PID|FILE]",
+    .teaching =
+        "Prints the events of a process that has inspect on: opened, closed with the reason, timed out\n"
+        "with the cause, leaks, breakers, members down, children restarted. A FILE is one that\n"
+        "cen_news_keep wrote, or a core file: it has the last events of a process that is gone, however\n"
+        "it went.\n"
+        "\n" WATCHING_TEACHING "\n"
+        "  cenote news --follow --level warning     what goes wrong, as it does\n"
+        "  cenote news -n 20 4711                   the last twenty of that process\n"
+        "  cenote news /var/lib/shop/news           of one that crashed\n"
+        "  cenote news core.4711\n",
+    .rows = rows,
+    .settings_size = sizeof usual,
+    .usual = &usual,
+    .most = 1,
+    .run = run,
+};

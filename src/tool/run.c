@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* cenote run. */
+#include "tool/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/dashboard.h"
+#include "tool/stop.h"
+#include "tool/terminal.h"
+#include "tool/words.h"
+
+#define AT(field) offsetof(run_settings, field)
+#define DAY 86400e9
+
+static const option_row rows[] = {
+    {"clients", 'c', OPTION_COUNT, "N", AT(clients), 1, LOAD_FUTURES_MOST, NULL, "how many use the pool at once (8)"},
+    {"size", 's', OPTION_COUNT, "N", AT(size), 1, 10000, NULL, "objects in the pool at most (4)"},
+    {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1e6, 7 * DAY, NULL, "for how long it is measured (10s)"},
+    {"warm-up", 'w', OPTION_DURATION, "TIME", AT(warm_up_ns), 0, DAY, NULL, "before that, without counting (1s)"},
+    {"rate", 'r', OPTION_NUMBER, "N", AT(rate), 0.001, 1e7, NULL, "open loop: so many operations are due each second"},
+    {"futures", 'f', OPTION_FLAG, NULL, AT(futures), 0, 0, NULL, "clients are futures on one thread, not threads"},
+    TARGET_ROWS(run_settings, target),
+    {"think", 0, OPTION_DURATION, "TIME", AT(think_ns), 0, DAY, NULL, "pause of a client between two operations (0)"},
+    {"hold", 0, OPTION_DURATION, "TIME", AT(hold_ns), 0, DAY, NULL, "keep the object for longer than its operation (0)"},
+    {"patience", 'p', OPTION_DURATION, "TIME", AT(patience_ns), 1e3, DAY, NULL, "how long a client waits for an object (5s)"},
+    {"min-idle", 0, OPTION_COUNT, "N", AT(min_idle), 0, 10000, NULL, "objects that are kept idle (0)"},
+    {"exact-times", 0, OPTION_FLAG, NULL, AT(exact_times), 0, 0, NULL, "the pool times every lease, not one in 64"},
+    {"seed", 0, OPTION_COUNT, "N", AT(seed), 0, 1e15, NULL, "draw the same numbers again (another each time)"},
+    {"dashboard", 0, OPTION_MAYBE, "ADDRESS", AT(dashboard), 0, 0, NULL, "serve the live page meanwhile (127.0.0.1:0)"},
+    {"linger", 0, OPTION_DURATION, "TIME", AT(linger_ns), 0, DAY, NULL, "serve it for so long after the end (0)"},
+    {"json", 'j', OPTION_FLAG, NULL, AT(json), 0, 0, NULL, "print one JSON object instead of tables"},
+    {"quiet", 0, OPTION_FLAG, NULL, AT(quiet), 0, 0, NULL, "no progress line"},
+    {0},
+};
+
+static const run_settings usual = {
+    .clients = 8, .size = 4, .duration_ns = 10 * SECOND_NS, .warm_up_ns = SECOND_NS, .patience_ns = 5 * SECOND_NS};
+
+static const char teaching[] =
+    "Clients take an object from a pool, do one operation with it, give it back, and begin again; afterwards you\n"
+    "see how many operations a second that were, how long clients waited for an object and used it, how busy the\n"
+    "pool was, what failed and why. Everything is real: the connections, the queries, the pool.\n"
+    "\n"
+    "URL says what is driven:\n"
+    "  sqlite:                          a sample file that is made, and removed at the end (without a URL)\n"
+    "  sqlite:PATH                      a file of yours, which is only read unless there is --write-share\n"
+    "  postgresql://USER@HOST/DATABASE  as libpq reads it\n"
+    "  mariadb://USER:PASSWORD@HOST/DATABASE, mysql://...\n"
+    "  redis://HOST:PORT, unix://PATH   Redis\n"
+    "  http://HOST:PORT/PATH, https://  a GET of that path\n"
+    "\n"
+    "A closed loop, which is the default, has every client go on as soon as it has done: it finds out what is\n"
+    "possible at most. An open loop, --rate, has operations due at fixed times whether or not the former ones\n"
+    "are done, as the world outside has, and times each from when it was due: it finds out how long users wait.\n"
+    "\n"
+    "Parameters of a query, ? or $1 in SQL and {} in a Redis command or a path, get a number from 1 to --keys.\n"
+    "\n"
+    "Examples:\n"
+    "  cenote run                                        see it work\n"
+    "  cenote run --size 2 --clients 32                  a pool that is too small: look at the wait\n"
+    "  cenote run --write-share 10% --hold 1ms           with writes, and objects kept a little\n"
+    "  cenote run postgresql://ann@db/shop -q 'select * from items where id = $1' --rate 500 --clients 50\n"
+    "  cenote run redis://127.0.0.1 -q 'GET item:{}' --futures --clients 1000\n"
+    "  cenote run --dashboard --duration 5m              watch it in a browser\n"
+    "  cenote run --json | jq .throughput\n";
+
+/* ---- Meanwhile ------------------------------------------------------------------------------------------- */
+
+static void show_progress(void *argument, const load_progress *now)
+{
+    char bar[32], rate[WORDS_ROOM], count[WORDS_ROOM], failed[WORDS_ROOM + 16] = "";
+    terminal_bar(bar, 16, now->share);
+    if (now->failed) snprintf(failed, sizeof failed, "  failed %s", words_count(count, now->failed));
+    progress_show(argument, "%s %3.0f %% %s %s  in use %u of %u  waiting %u%s", bar, now->share * 100,
+                  now->is_warming ? "warming up" : "measuring", words_rate(rate, now->per_second), now->pool.held, now->pool.max,
+                  now->pool.waiting, failed);
+}
+
+static cen_status drive(run_report *report, target *aim, target_pools *pools, cen_error *error)
+{
+    const run_settings *settings = report->settings;
+    progress line;
+    load_plan plan = {
+        .target = aim,
+        .pool = pools->pool,
+        .writer = pools->writer,
+        .clients = (uint32_t)settings->clients,
+        .futures = settings->futures,
+        .warm_up_ns = settings->warm_up_ns,
+        .duration_ns = settings->duration_ns,
+        .rate = settings->rate,
+        .think_ns = settings->think_ns,
+        .hold_ns = settings->hold_ns,
+        .patience_ns = settings->patience_ns,
+        .seed = (uint64_t)settings->seed,
+        .stop = stop_flag(),
+        .tick = show_progress,
+        .argument = &line,
+    };
+    progress_begin(&line, settings->quiet);
+    cen_status status = load_run(&plan, &report->load, error);
+    progress_clear(&line);
+    cen_pool_look(pools->pool, &report->pool);
+    if (pools->writer) cen_pool_look(pools->writer, &report->writer);
+    return status;
+}
+
+/* ---- The command ----------------------------------------------------------------------------------------- */
+
+static int judge(const load_result *load)
+{
+    bool failed = load->operations == 0 || load->timed_out || load->refused || load->failed;
+    return stop_status(failed ? EXIT_FAILED : EXIT_DONE);
+}
+
+static int tell(const command *self, run_report *report)
+{
+    run_advise(report);
+    if (!report->settings->json) run_print(report, stdout);
+    else if (!run_print_json(report, stdout)) return command_fail(self, EXIT_SYSTEM, "There is no memory for the report.");
+    return command_flush(self, judge(&report->load));
+}
+
+static int drive_pools(const command *self, run_report *report, target *aim, dashboard *page)
+{
+    const run_settings *settings = report->settings;
+    cen_error error;
+    target_pools pools;
+    cen_pool_options options = CEN_POOL_OPTIONS(.max = (uint32_t)settings->size, .min_idle = (uint32_t)settings->min_idle,
+                                                .exact_times = settings->exact_times,
+                                                .patience = cen_in_ns(settings->patience_ns));
+    if (target_pools_new(aim, &options, &pools, &error) != CEN_OK)
+        return command_fail(self, error.status == CEN_INVALID ? EXIT_USAGE : EXIT_SYSTEM, "%s", error.text);
+    cen_status status = drive(report, aim, &pools, &error);
+    int answer = status == CEN_OK ? tell(self, report) : command_fail(self, EXIT_SYSTEM, "%s", error.text);
+    if (status == CEN_OK) dashboard_linger(page, settings->linger_ns);
+    target_pools_free(aim, &pools);
+    return answer;
+}
+
+static int drive_target(const command *self, run_report *report, target *aim)
+{
+    cen_error error = {0};
+    int answer;
+    if (target_probe(aim, &report->limit, &answer, &error) != CEN_OK) return command_fail(self, answer, "%s", error.text);
+    dashboard page = {0};
+    if (report->settings->dashboard) answer = dashboard_start(&page, self, report->settings->dashboard, aim->shown);
+    else answer = EXIT_DONE;
+    if (answer == EXIT_DONE) answer = drive_pools(self, report, aim, &page);
+    dashboard_stop(&page);
+    return answer;
+}
+
+/* What the options' own limits cannot say. */
+static const char *contradiction(const run_settings *settings)
+{
+    if (!settings->futures && settings->clients > LOAD_THREADS_MOST)
+        return "--clients: more than 1,024 are too many threads; --futures allows 100,000.";
+    if (settings->min_idle > settings->size) return "--min-idle is more than --size.";
+    if (settings->rate > 0 && settings->think_ns) return "--think is for a closed loop, and --rate makes an open one.";
+    if (settings->linger_ns && !settings->dashboard) return "--linger is for --dashboard.";
+    return NULL;
+}
+
+static int run(const command *self, void *its_settings, int count, char **arguments)
+{
+    run_settings *settings = its_settings;
+    cen_error error;
+    target *aim;
+    const char *why = contradiction(settings);
+    if (why) return command_fail(self, EXIT_USAGE, "%s", why);
+    if (count > 0) settings->target.url = arguments[0];
+    run_report *report = calloc(1, sizeof *report);
+    if (!report) return command_fail(self, EXIT_SYSTEM, "There is no memory.");
+    report->settings = settings;
+    int answer;
+    if (target_open(&settings->target, &aim, &error) != CEN_OK) {
+        answer = command_fail(self, error.status == CEN_INVALID ? EXIT_USAGE : EXIT_SYSTEM, "%s", error.text);
+    } else {
+        report->target = aim;
+        answer = drive_target(self, report, aim);
+        target_close(aim);
+    }
+    free(report);
+    return answer;
+}
+
+const command run_command = {
+    .name = "run",
+    .summary = "drives a real resource through a pool, and says how that went",
+    .arguments = "[URL]",
+    .teaching = teaching,
+    .rows = rows,
+    .settings_size = sizeof usual,
+    .usual = &usual,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/stop.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool/command.h"
+
+enum { PATHS = 16, PATH_ROOM = 512 };
+
+static atomic_bool asked;
+static atomic_int signal_number;
+static char paths[PATHS][PATH_ROOM];
+static atomic_int path_count;
+
+/* Calls nothing but what a handler may call: unlink, rmdir, _exit. */
+static void remove_paths(int from, int count)
+{
+    while (count-- > from)
+        if (unlink(paths[count]) != 0) rmdir(paths[count]);
+}
+
+static void on_signal(int number)
+{
+    int none = 0;
+    if (atomic_compare_exchange_strong(&signal_number, &none, number)) {
+        atomic_store(&asked, true);
+        return;
+    }
+    remove_paths(0, atomic_load(&path_count));
+    _exit(EXIT_SIGNAL + number);
+}
+
+void stop_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&action.sa_mask, numbers[i]);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+        /* nohup, and a shell that starts us in the background, have them ignored: so it stays. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+const atomic_bool *stop_flag(void)
+{
+    return &asked;
+}
+
+int stop_status(int status)
+{
+    int number = atomic_load(&signal_number);
+    return number ? EXIT_SIGNAL + number : status;
+}
+
+bool stop_remove_later(const char *path)
+{
+    int count = atomic_load(&path_count);
+    size_t length = strlen(path);
+    if (count == PATHS || length >= PATH_ROOM) return false;
+    memcpy(paths[count], path, length + 1);
+    atomic_store(&path_count, count + 1);
+    return true;
+}
+
+int stop_mark(void)
+{
+    return atomic_load(&path_count);
+}
+
+void stop_remove_since(int mark)
+{
+    int count = atomic_load(&path_count);
+    remove_paths(mark, count);
+    if (count > mark) atomic_store(&path_count, mark);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* cenote top: a running process, live on a terminal, or once as plain text or JSON. */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tool/client.h"
+#include "tool/command.h"
+#include "tool/screen.h"
+#include "tool/stop.h"
+#include "tool/terminal.h"
+#include "tool/top_feed.h"
+#include "tool/top_live.h"
+#include "tool/client_words.h"
+#include "tool/words.h"
+
+typedef struct settings {
+    client_options client;
+    int64_t interval_ns;
+    bool once, json;
+} settings;
+
+static const settings usual = {.interval_ns = SECOND_NS};
+
+static const option_row rows[] = {
+    {"interval", 'i', OPTION_DURATION, "TIME", offsetof(settings, interval_ns), 0, 60e9, NULL, "from one look to the next (1s)"},
+    {"once", '1', OPTION_FLAG, NULL, offsetof(settings, once), 0, 0, NULL, "print plain text once; as without a terminal"},
+    {"json", 0, OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL, "print what the process answers, as JSON, once"},
+    WATCHING_ROWS(settings, client),
+    {0},
+};
+
+/* ---- Once ---------------------------------------------------------------------------------- */
+
+static int print_json(const command *self, client *peer)
+{
+    cen_error error;
+    char *text;
+    size_t length;
+    json_t *process;
+    if (client_greet(peer, &process, &error) != CEN_OK) return watching_fail(self, &error);
+    json_decref(process);
+    if (client_get_text(peer, "/api/things?parts=1", &text, &length, &error) != CEN_OK) return watching_fail(self, &error);
+    fwrite(text, 1, length, stdout);
+    if (length == 0 || text[length - 1] != '\n') fputc('\n', stdout);
+    free(text);
+    return EXIT_DONE;
+}
+
+static void print_process(json_t *process, const char *shown)
+{
+    char text[VIEW_ROOM], line[VIEW_ROOM], age[WORDS_ROOM];
+    snprintf(text, sizeof text, "%.200s, process %lld, up %s, cenote %.40s, at %.300s", model_text(process, "program"),
+             (long long)model_number(process, "pid"),
+             words_duration(age, model_number(process, "now_ns") - model_number(process, "started_ns")),
+             model_text(process, "version"), shown);
+    view_clean(line, sizeof line, text, false);
+    printf("%s\n", line);
+}
+
+static void print_panes(const model *m, json_t *news)
+{
+    enum { LAST = 20 }; /* events */
+    unsigned columns = terminal_is(stdout) ? terminal_width(stdout) : 0;
+    for (int pane = 0; pane < PANES; pane++) {
+        view_table shown = view_of((view_pane)pane, m, news);
+        if (pane == PANE_NEWS) view_keep_from(&shown, VIEW_LEVEL_COLUMN, VIEW_NOTICE); /* a busy pool tells of every wait */
+        size_t all = shown.count;
+        if (pane == PANE_NEWS && all > LAST) view_cut(&shown, LAST);
+        if (all > 0 || pane == PANE_POOLS) {
+            printf("\n%s (%zu%s)\n", view_pane_names[pane], all, all > shown.count ? ", the last of them" : "");
+            view_print(&shown, stdout, columns);
+        }
+        view_table_free(&shown);
+    }
+}
+
+static int print_looks(const command *self, client *peer, const feed_look *before, const feed_look *after)
+{
+    const char *shown = client_address(peer)->shown;
+    model *m = model_new(before->things, after->things);
+    if (!m) return command_fail(self, EXIT_UNREACHABLE, "%s answers, but it is not cenote's inspect.", shown);
+    print_process(after->process, shown);
+    print_panes(m, after->news);
+    model_free(m);
+    return EXIT_DONE;
+}
+
+/* Looks twice, so that there are rates; with an interval of 0 once. */
+static int print_once(const command *self, const settings *s, client *peer)
+{
+    feed_look before = {.told = false}, after = {.told = false};
+    uint64_t next = 0, again = 0;
+    cen_status looked = CEN_OK;
+    int status;
+    if (s->interval_ns > 0) {
+        looked = feed_look_once(peer, &again, &before);
+        if (looked == CEN_OK) watching_pause(s->interval_ns);
+    }
+    if (looked == CEN_OK && !stop_asked()) looked = feed_look_once(peer, &next, &after);
+    if (stop_asked()) status = stop_status(EXIT_DONE);
+    else if (looked != CEN_OK) status = watching_fail(self, after.news ? &after.error : &before.error);
+    else status = print_looks(self, peer, &before, &after);
+    feed_look_free(&before);
+    feed_look_free(&after);
+    return status;
+}
+
+/* ---- Live ------------------------------------------------------------------------------------ */
+
+/* Questions end early when the screen is left, for whatever reason. */
+static atomic_bool leaving;
+
+static void live_loop(live *seen, feed *source)
+{
+    while (!seen->quits && !stop_asked()) {
+        feed_look look;
+        screen_draw(seen);
+        int key = screen_key(feed_fd(source), 200);
+        if (key) live_press(seen, key);
+        if (feed_take(source, &look)) live_receive(seen, &look);
+    }
+}
+
+static int run_live(const command *self, const settings *s, client *peer)
+{
+    static live seen; /* large */
+    char why[200], shown[ADDRESS_TEXT];
+    const int64_t least = SECOND_NS / 20;
+    int64_t interval = s->interval_ns > least ? s->interval_ns : s->interval_ns > 0 ? least : SECOND_NS;
+    json_t *process;
+    cen_error error;
+    /* What is wrong from the beginning is said in the terminal as it was, not on a screen that goes away. */
+    if (client_greet(peer, &process, &error) != CEN_OK) {
+        client_close(peer);
+        return watching_fail(self, &error);
+    }
+    json_decref(process);
+    snprintf(shown, sizeof shown, "%s", client_address(peer)->shown);
+    client_set_stop(peer, &leaving);
+    if (!screen_begin(terminal_has_colour(stdout), why, sizeof why)) {
+        client_close(peer);
+        return command_fail(self, EXIT_SYSTEM, "%s", why);
+    }
+    feed *source = feed_start(peer, interval);
+    if (source) {
+        live_begin(&seen, source, shown, interval);
+        live_loop(&seen, source);
+    }
+    screen_end();
+    atomic_store(&leaving, true);
+    if (!source) return command_fail(self, EXIT_SYSTEM, "There is no memory, or no thread, to ask the process.");
+    feed_stop(source);
+    live_end(&seen);
+    return stop_status(EXIT_DONE);
+}
+
+static int run(const command *self, void *given, int count, char **arguments)
+{
+    settings *s = given;
+    client *peer;
+    cen_error error;
+    s->client.stop = stop_flag();
+    view_begin();
+    if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK) return watching_fail(self, &error);
+    if (!s->json && !s->once && terminal_is(stdout) && terminal_is(stdin)) return run_live(self, s, peer);
+    int status = s->json ? print_json(self, peer) : print_once(self, s, peer);
+    client_close(peer);
+    return status;
+}
+
+const command top_command = {
+    .name = "top",
+    .summary = "shows a running process, live",
+    .arguments = "[ADDRESS|PID]",
+    .teaching =
+        "Shows the pools of a process that has inspect on (cen_inspect_start): what is held, idle, being\n"
+        "opened and waited for, how many takes there are a second, how long they wait and hold; who\n"
+        "holds objects, since when, taken where; who waits; crews, routers and supervisors; and what\n"
+        "happened. Keys: ? shows them, q quits.\n"
+        "\n" WATCHING_TEACHING "\n"
+        "Without a terminal, or with --once, it looks twice, an interval apart, and prints plain text.\n"
+        "\n"
+        "  cenote top                        the only process that has inspect on, or a list of them\n"
+        "  cenote top 4711                   that process\n"
+        "  cenote top localhost:9911         wherever it is\n"
+        "  cenote top --once unix:/run/s     once, as text\n"
+        "  cenote top --json | jq .things[]  once, as JSON\n",
+    .rows = rows,
+    .settings_size = sizeof usual,
+    .usual = &usual,
+    .most = 1,
+    .run = run,
+};

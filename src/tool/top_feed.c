@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/top_feed.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tool/command.h"
+#include "tool/model.h"
+
+enum { NEWS_MOST = 2000 };
+
+struct feed {
+    /* set before the thread starts */
+    client *client;
+    int fd;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* under the lock */
+    bool stop, hurry; /* hurry: look again at once */
+    int64_t interval_ns;
+    bool full; /* there is something in the box */
+    feed_look box;
+    bool wishes;
+    uint64_t number;
+    char verb[32];
+    int64_t value;
+    /* the thread's own */
+    uint64_t next_news;
+    json_t *process; /* that was there last */
+    double cpu_seconds;
+    int64_t cpu_at;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+void feed_look_free(feed_look *look)
+{
+    json_decref(look->process);
+    json_decref(look->things);
+    json_decref(look->news);
+    memset(look, 0, sizeof *look);
+}
+
+/* ---- A look ------------------------------------------------------------------------------- */
+
+static cen_status read_news(client *peer, uint64_t *next, feed_look *out)
+{
+    char path[96];
+    json_t *answer;
+    snprintf(path, sizeof path, "/api/news?after=%llu&limit=%d", (unsigned long long)*next, NEWS_MOST / 2);
+    cen_status status = client_get(peer, path, &answer, &out->error);
+    if (status != CEN_OK) return status;
+    json_t *news = json_object_get(answer, "news");
+    if (json_is_array(news)) json_array_extend(out->news, news);
+    out->missed = (uint64_t)model_number(answer, "missed");
+    if (json_is_integer(json_object_get(answer, "next"))) *next = (uint64_t)model_number(answer, "next");
+    json_decref(answer);
+    return CEN_OK;
+}
+
+static cen_status ask_all(client *peer, uint64_t *next, feed_look *out)
+{
+    cen_status status = client_greet(peer, &out->process, &out->error);
+    if (status == CEN_OK) status = client_get(peer, "/api/things?parts=1", &out->things, &out->error);
+    if (status == CEN_OK) status = read_news(peer, next, out);
+    return status;
+}
+
+cen_status feed_look_once(client *peer, uint64_t *next, feed_look *out)
+{
+    memset(out, 0, sizeof *out);
+    out->cpu = -1;
+    out->news = json_array();
+    cen_status status = out->news ? ask_all(peer, next, out)
+                                  : address_fail(&out->error, CEN_NO_MEMORY, "There is no memory for an answer.");
+    if (status == CEN_OK) return status;
+    json_decref(out->process);
+    json_decref(out->things);
+    out->process = out->things = NULL;
+    return status;
+}
+
+/* Seconds of processor that a process of this machine has had; below 0: not known. */
+static double cpu_of(long pid)
+{
+    char path[64], text[1024];
+    unsigned long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = pid > 0 ? fopen(path, "re") : NULL;
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[length] = 0;
+    char *after = strrchr(text, ')'); /* its name may have spaces and brackets in it */
+    if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) return -1;
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static double measure_cpu(feed *self)
+{
+    double seconds = cpu_of(client_address(self->client)->pid), share = -1;
+    int64_t now = now_ns();
+    if (seconds >= 0 && self->cpu_seconds >= 0 && self->cpu_at && now > self->cpu_at)
+        share = (seconds - self->cpu_seconds) * (double)SECOND_NS / (double)(now - self->cpu_at);
+    self->cpu_seconds = seconds;
+    self->cpu_at = now;
+    return share;
+}
+
+/* When it started is counted back from now each time, and so never quite the same. */
+bool feed_is_same(json_t *process, json_t *other)
+{
+    int64_t apart = model_number(process, "started_ns") - model_number(other, "started_ns");
+    return model_number(process, "pid") == model_number(other, "pid") && apart > -5 * SECOND_NS && apart < 5 * SECOND_NS;
+}
+
+static void look(feed *self, feed_look *out)
+{
+    if (feed_look_once(self->client, &self->next_news, out) != CEN_OK) return;
+    if (self->process && !feed_is_same(self->process, out->process)) { /* it has news of its own */
+        feed_look_free(out);
+        self->next_news = 0;
+        self->cpu_at = 0;
+        if (feed_look_once(self->client, &self->next_news, out) != CEN_OK) return;
+    }
+    json_decref(self->process);
+    self->process = json_deep_copy(out->process);
+    out->cpu = measure_cpu(self);
+}
+
+/* ---- The box --------------------------------------------------------------------------------- */
+
+/* What was not taken is replaced, but for its news, and the answer to a wish. Under the lock. */
+static void put(feed *self, feed_look *look)
+{
+    if (self->full) {
+        json_array_extend(self->box.news, look->news);
+        while (json_array_size(self->box.news) > NEWS_MOST) json_array_remove(self->box.news, 0);
+        json_t *news = json_incref(self->box.news);
+        json_decref(look->news);
+        look->news = news;
+        look->missed += self->box.missed;
+        if (self->box.told && !look->told) {
+            look->told = true;
+            look->answer = self->box.answer;
+        }
+        feed_look_free(&self->box);
+    }
+    self->box = *look;
+    self->full = true;
+    uint64_t one = 1;
+    if (write(self->fd, &one, sizeof one) < 0) return; /* it is readable already */
+}
+
+bool feed_take(feed *self, feed_look *out)
+{
+    uint64_t count;
+    pthread_mutex_lock(&self->lock);
+    bool full = self->full;
+    if (full) *out = self->box;
+    if (full) memset(&self->box, 0, sizeof self->box);
+    self->full = false;
+    if (read(self->fd, &count, sizeof count) < 0) count = 0; /* nobody had written */
+    pthread_mutex_unlock(&self->lock);
+    return full;
+}
+
+/* ---- The thread --------------------------------------------------------------------------------- */
+
+/* Under the lock, which it lets go of while it asks. */
+static void carry_out(feed *self, feed_look *out)
+{
+    char verb[sizeof self->verb];
+    uint64_t number = self->number;
+    int64_t value = self->value;
+    snprintf(verb, sizeof verb, "%s", self->verb);
+    pthread_mutex_unlock(&self->lock);
+    cen_error answer = {.status = CEN_OK};
+    cen_status status = client_tell(self->client, number, verb, value, &answer);
+    answer.status = status;
+    pthread_mutex_lock(&self->lock);
+    out->told = true;
+    out->answer = answer;
+    self->wishes = false;
+}
+
+static void await_next(feed *self)
+{
+    int64_t until = now_ns() + self->interval_ns;
+    while (!self->stop && !self->wishes && !self->hurry) {
+        struct timespec at = {.tv_sec = (time_t)(until / SECOND_NS), .tv_nsec = (long)(until % SECOND_NS)};
+        if (pthread_cond_timedwait(&self->changed, &self->lock, &at) != 0) return;
+    }
+    self->hurry = false;
+}
+
+static void *work(void *argument)
+{
+    feed *self = argument;
+    pthread_mutex_lock(&self->lock);
+    while (!self->stop) {
+        feed_look answer = {.told = false}, seen;
+        if (self->wishes) carry_out(self, &answer);
+        pthread_mutex_unlock(&self->lock);
+        look(self, &seen);
+        pthread_mutex_lock(&self->lock);
+        seen.told = answer.told;
+        seen.answer = answer.answer;
+        put(self, &seen);
+        await_next(self);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+/* Signals are the screen's. */
+static bool start_thread(feed *self)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&self->thread, NULL, work, self) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+feed *feed_start(client *peer, int64_t interval_ns)
+{
+    pthread_condattr_t monotonic;
+    feed *self = calloc(1, sizeof *self);
+    if (!self) goto undo_client;
+    self->client = peer;
+    self->interval_ns = interval_ns;
+    self->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (self->fd < 0) goto undo_memory;
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (start_thread(self)) return self;
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+    close(self->fd);
+undo_memory:
+    free(self);
+undo_client:
+    client_close(peer);
+    return NULL;
+}
+
+void feed_stop(feed *self)
+{
+    if (!self) return;
+    pthread_mutex_lock(&self->lock);
+    self->stop = true;
+    pthread_cond_signal(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+    pthread_join(self->thread, NULL);
+    feed_look_free(&self->box);
+    json_decref(self->process);
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+    close(self->fd);
+    client_close(self->client);
+    free(self);
+}
+
+int feed_fd(const feed *self)
+{
+    return self->fd;
+}
+
+void feed_set_interval(feed *self, int64_t interval_ns)
+{
+    pthread_mutex_lock(&self->lock);
+    self->interval_ns = interval_ns;
+    self->hurry = true;
+    pthread_cond_signal(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool feed_tell(feed *self, uint64_t number, const char *verb, int64_t value)
+{
+    pthread_mutex_lock(&self->lock);
+    bool free_now = !self->wishes;
+    if (free_now) {
+        self->wishes = true;
+        self->number = number;
+        self->value = value;
+        snprintf(self->verb, sizeof self->verb, "%s", verb);
+        pthread_cond_signal(&self->changed);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return free_now;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/top_live.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void live_begin(live *self, feed *source, const char *shown, int64_t interval_ns)
+{
+    memset(self, 0, sizeof *self);
+    self->feed = source;
+    self->shown = shown;
+    self->interval_ns = interval_ns;
+    self->cpu = -1;
+    self->news = json_array();
+    for (int i = 0; i < PANES; i++) self->sort[i] = -1;
+}
+
+void live_end(live *self)
+{
+    view_page_free(&self->page);
+    view_table_free(&self->table);
+    model_free(self->model);
+    json_decref(self->process);
+    json_decref(self->before);
+    json_decref(self->after);
+    json_decref(self->news);
+}
+
+void live_message(live *self, live_tone tone, const char *format, ...)
+{
+    char text[sizeof self->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    view_clean(self->message, sizeof self->message, text, false);
+    self->tone = tone;
+}
+
+/* ---- What was found ------------------------------------------------------------------------- */
+
+/* Numbers of one process are not compared with those of another. */
+static void forget(live *self)
+{
+    json_decref(self->after);
+    self->after = NULL;
+    json_array_clear(self->news);
+    live_message(self, TONE_BAD, "Another process is there now.");
+}
+
+static void keep_news(live *self, feed_look *look)
+{
+    json_array_extend(self->news, look->news);
+    size_t count = json_array_size(self->news);
+    for (; count > LIVE_NEWS; count--) json_array_remove(self->news, 0);
+    self->missed += look->missed;
+}
+
+static void keep_look(live *self, feed_look *look)
+{
+    if (self->process && !feed_is_same(self->process, look->process)) forget(self);
+    keep_news(self, look);
+    json_decref(self->process);
+    self->process = json_incref(look->process);
+    self->cpu = look->cpu;
+    if (self->frozen) return; /* what is on the screen stays; the news are kept for later */
+    json_decref(self->before);
+    self->before = self->after;
+    self->after = json_incref(look->things);
+    view_table_free(&self->table); /* it has rows of the model */
+    model_free(self->model);
+    self->model = model_new(self->before, self->after);
+}
+
+static void tell_answer(live *self, const feed_look *look)
+{
+    if (look->answer.status == CEN_OK) live_message(self, TONE_GOOD, "%s: done.", self->whom);
+    else live_message(self, TONE_BAD, "%s: %s", self->whom, look->answer.text);
+}
+
+void live_receive(live *self, feed_look *look)
+{
+    bool was_gone = self->gone;
+    self->gone = look->things == NULL;
+    if (self->gone) snprintf(self->gone_text, sizeof self->gone_text, "%s", look->error.text);
+    else keep_look(self, look);
+    if (was_gone && !self->gone) live_message(self, TONE_GOOD, "It is back.");
+    if (look->told) tell_answer(self, look);
+    feed_look_free(look);
+    if (!self->frozen) live_refresh(self);
+}
+
+/* ---- What is shown of it ------------------------------------------------------------------------ */
+
+const view_row *live_row(const live *self)
+{
+    return self->selected < self->table.count ? &self->table.rows[self->selected] : NULL;
+}
+
+/* The row that was selected is so still, wherever it is now. */
+static void find_selected(live *self)
+{
+    for (size_t i = 0; i < self->table.count; i++)
+        if (strcmp(self->table.rows[i].key, self->key[self->pane]) == 0) {
+            self->selected = i;
+            return;
+        }
+}
+
+void live_refresh(live *self)
+{
+    view_table_free(&self->table);
+    if (!self->model) return;
+    self->table = view_of(self->pane, self->model, self->news);
+    if (self->pane == PANE_NEWS) view_keep_from(&self->table, VIEW_LEVEL_COLUMN, self->level);
+    view_filter(&self->table, self->filter);
+    view_sort(&self->table, self->sort[self->pane], self->reverse[self->pane]);
+    find_selected(self);
+    live_settle(self);
+}
+
+void live_settle(live *self)
+{
+    size_t rows = self->rows ? self->rows : 1;
+    if (self->selected >= self->table.count) self->selected = self->table.count ? self->table.count - 1 : 0;
+    if (self->first > self->selected) self->first = self->selected;
+    if (self->selected >= self->first + rows) self->first = self->selected - rows + 1;
+    if (self->first + rows > self->table.count) self->first = self->table.count > rows ? self->table.count - rows : 0;
+    const view_row *row = live_row(self);
+    /* On the first row it stays on the first row, so that the newest event or the oldest holder is seen. */
+    snprintf(self->key[self->pane], sizeof self->key[self->pane], "%s", row && self->selected > 0 ? row->key : "");
+    if (self->page_first + rows > self->page.count) self->page_first = self->page.count > rows ? self->page.count - rows : 0;
+}

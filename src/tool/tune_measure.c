@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One size, measured: the pool is made as large as that, all its objects are opened, and clients drive it for a while.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cenote/deadline.h>
+
+#include "tool/command.h"
+#include "tool/stop.h"
+#include "tool/tune.h"
+
+static const double FAILURES_MOST = 0.01; /* as a share of all; with more of them a size has failed */
+
+enum {
+    FEW_EACH = 60,    /* operations of each object */
+    SHORT_ENOUGH = 8, /* a visit must be so many times as long as one */
+    OPEN_SLICE_MS = 200,
+    OPEN_FAILURES_MOST = 3,
+};
+static const double OPEN_SECONDS_MOST = 10;
+
+/* Nothing is to be closed or renewed meanwhile: that would be measured, too. */
+static cen_status make_pools(tune_bench *self, cen_error *error)
+{
+    cen_pool_options options = CEN_POOL_OPTIONS(.max = 1, .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
+    return target_pools_new(self->target, &options, &self->pools, error);
+}
+
+cen_status tune_bench_open(tune_bench *self, cen_error *error)
+{
+    self->result = malloc(sizeof *self->result);
+    if (self->result) return make_pools(self, error);
+    *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for what is measured."};
+    return CEN_NO_MEMORY;
+}
+
+void tune_bench_close(tune_bench *self)
+{
+    if (self->pools.pool) target_pools_free(self->target, &self->pools);
+    free(self->result);
+    *self = (tune_bench){0};
+}
+
+static double now(void)
+{
+    return (double)cen_clock() / 1e9;
+}
+
+/* Takes one more than there are: it is opened for that. Short slices, so that Ctrl-C is heard; a server that refuses again and
+ * again is not asked for longer. */
+static cen_status open_one(cen_pool *pool, double until, cen_lease *out, cen_error *error)
+{
+    for (;;) {
+        cen_status status = cen_pool_take(pool, cen_in_ms(OPEN_SLICE_MS), out, error);
+        if (status != CEN_TIMEOUT || stop_asked() || now() >= until) return status;
+        cen_pool_stats stats;
+        if (cen_pool_look(pool, &stats) == CEN_OK && stats.open_failures >= OPEN_FAILURES_MOST) return status;
+    }
+}
+
+/* Opens all objects that the pool may have, by taking them all at once. */
+static cen_status open_all(cen_pool *pool, uint32_t size, double left, cen_error *error)
+{
+    cen_lease *leases = calloc(size, sizeof *leases);
+    if (!leases) {
+        *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for so many objects."};
+        return CEN_NO_MEMORY;
+    }
+    double until = now() + fmin(fmax(left, 1), OPEN_SECONDS_MOST);
+    uint32_t taken = 0;
+    cen_status status = CEN_OK;
+    while (taken < size && status == CEN_OK) {
+        status = open_one(pool, until, &leases[taken], error);
+        if (status == CEN_OK) taken++;
+    }
+    for (uint32_t i = 0; i < taken; i++) cen_pool_give(&leases[i]);
+    free(leases);
+    return status;
+}
+
+static void note_cause(tune_size *size, const char *text)
+{
+    if (!size->cause[0]) snprintf(size->cause, sizeof size->cause, "%s", text);
+}
+
+static void add_result(const load_result *result, tune_size *size)
+{
+    size->visits++;
+    size->operations += result->operations;
+    size->seconds += result->seconds;
+    size->held_seconds += result->utilisation * size->size * result->seconds;
+    size->cpu_seconds += result->cpu_seconds;
+    cen_durations_merge(&size->wait, &result->wait);
+    cen_durations_merge(&size->use, &result->use);
+    cen_durations_merge(&size->whole, &result->whole);
+}
+
+/* Whole windows only: the last may have been cut short. */
+static void copy_windows(const load_result *result, sweep_outcome *out)
+{
+    double whole = result->window_seconds > 0 ? floor(result->seconds / result->window_seconds + 0.01) : 0;
+    out->seconds = result->seconds;
+    out->operations = result->operations;
+    out->windows = (uint32_t)fmin(fmin(whole, result->windows), KNEE_WINDOWS);
+    for (uint32_t i = 0; i < out->windows; i++) out->per_second[i] = result->window[i] / result->window_seconds;
+}
+
+/* Of slow operations few end in a visit, and whether one ends just before or just after it matters. Then the throughput is by
+ * Little's law: objects held / time held each, which has no edges. Not if they take so long that those which end in the visit are
+ * the quicker ones. The windows keep how they differ. */
+static void smooth_edges(const tune_bench *self, const load_result *result, uint32_t size, sweep_outcome *out)
+{
+    double mean = 0, held = result->utilisation * size;
+    for (uint32_t i = 0; i < out->windows; i++) mean += out->per_second[i] / out->windows;
+    bool is_few = result->operations < (uint64_t)size * FEW_EACH;
+    if (!is_few || self->rate > 0 || self->pools.writer || mean <= 0 || held <= 0 || result->use.count == 0) return;
+    double each = (double)result->use.sum / 1e9 / (double)result->use.count;
+    if (each <= 0 || each * SHORT_ENOUGH > result->seconds) return;
+    for (uint32_t i = 0; i < out->windows; i++) out->per_second[i] *= held / each / mean;
+}
+
+/* A load closes a pool whose operations hang: the next size gets another one. */
+static cen_status renew_pools(tune_bench *self, cen_error *error)
+{
+    if (self->pools.pool && !cen_pool_is_closed(self->pools.pool)) return CEN_OK;
+    if (self->pools.pool) target_pools_free(self->target, &self->pools);
+    self->pools = (target_pools){0};
+    return make_pools(self, error);
+}
+
+static load_plan plan_of(const tune_bench *self, const sweep_step *step)
+{
+    int64_t duration_ns = (int64_t)(step->seconds * 1e9);
+    return (load_plan){.target = self->target,
+                       .pool = self->pools.pool,
+                       .writer = self->pools.writer,
+                       .clients = self->clients,
+                       .rate = self->rate,
+                       .hold_ns = self->hold_ns,
+                       .duration_ns = duration_ns,
+                       .window_ns = duration_ns / step->windows,
+                       .warm_up_ns = duration_ns / 8,
+                       .stop = stop_flag(),
+                       .tick = self->tick,
+                       .argument = self->argument};
+}
+
+bool tune_measure(tune_bench *self, const sweep_step *step, const tune_goal *goal, double left, tune_size *size,
+                  sweep_outcome *out)
+{
+    cen_error error;
+    *out = (sweep_outcome){.failed = true};
+    cen_status status = renew_pools(self, &error);
+    if (status == CEN_OK) status = cen_pool_resize(self->pools.pool, step->size, &error);
+    if (status == CEN_OK) status = open_all(self->pools.pool, step->size, left, &error);
+    if (status != CEN_OK) {
+        if (!stop_asked()) note_cause(size, error.text);
+        return !stop_asked();
+    }
+    load_plan plan = plan_of(self, step);
+    load_result *result = self->result;
+    status = load_run(&plan, result, &error);
+    if (status != CEN_OK) {
+        note_cause(size, error.text);
+        return true;
+    }
+    uint64_t failures = result->timed_out + result->refused + result->failed;
+    size->failures += failures;
+    if (failures) note_cause(size, result->causes[0].text);
+    out->failed = (double)failures > FAILURES_MOST * (double)(result->operations + failures);
+    if (cen_pool_is_closed(self->pools.pool)) {
+        note_cause(size, "Operations still hung seconds after the end of a visit.");
+        out->failed = true;
+    }
+    copy_windows(result, out);
+    smooth_edges(self, result, step->size, out);
+    if (result->stopped && out->windows < 3) return false;
+    if (out->failed || result->operations == 0) return true;
+    add_result(result, size);
+    out->latency = (double)tune_goal_value(goal, size) / 1e9;
+    return true;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/command.h"
+#include "tool/tune.h"
+#include "tool/words.h"
+
+/* ---- The goal ---------------------------------------------------------------------------------------- */
+
+static const char *const time_names[] = {[TUNE_WAIT] = "wait", [TUNE_USE] = "use", [TUNE_WHOLE] = "whole"};
+
+const char *tune_time_name(tune_time time)
+{
+    return time_names[time];
+}
+
+static bool read_time(const char **text, tune_time *out)
+{
+    for (size_t i = 0; i < sizeof time_names / sizeof time_names[0]; i++) {
+        size_t size = strlen(time_names[i]);
+        if (strncmp(*text, time_names[i], size) != 0 || (*text)[size] != '.') continue;
+        *text += size + 1;
+        *out = (tune_time)i;
+        return true;
+    }
+    return false;
+}
+
+bool tune_goal_read(const char *text, tune_time usual, tune_goal *out, char *why, size_t room)
+{
+    const char *at = text;
+    char percent[16], duration[WORDS_ROOM];
+    double number = 0;
+    *out = (tune_goal){.time = usual};
+    read_time(&at, &out->time);
+    size_t size = *at == 'p' ? strcspn(at + 1, "=") : 0;
+    if (size > 0 && size < sizeof percent && at[1 + size] == '=') {
+        memcpy(percent, at + 1, size);
+        percent[size] = '\0';
+        bool is_good = options_number(percent, &number) && number > 0 && number <= 100 &&
+                       options_duration(at + size + 2, &out->ns) && out->ns > 0;
+        out->per_million = is_good ? (uint32_t)lround(number * 1e4) : 0;
+    }
+    if (out->per_million == 0) {
+        snprintf(
+            why, room,
+            "The goal \"%.60s\" is none: it is a percentile and a time, as in p99=20ms, or with the time it is about,"
+            " as in wait.p95=5ms (wait, use or whole).",
+            text);
+        return false;
+    }
+    snprintf(out->text, sizeof out->text, "p%g of %s at most %s", number, tune_time_name(out->time),
+             words_duration(duration, out->ns));
+    return true;
+}
+
+int64_t tune_goal_value(const tune_goal *goal, const tune_size *size)
+{
+    const cen_durations *times[] = {[TUNE_WAIT] = &size->wait, [TUNE_USE] = &size->use, [TUNE_WHOLE] = &size->whole};
+    return cen_durations_percentile(times[goal->time], goal->per_million);
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------------------- */
+
+double tune_utilisation(const tune_size *size)
+{
+    double all = size->seconds * size->size;
+    return all > 0 ? fmin(size->held_seconds / all, 1) : 0;
+}
+
+tune_budget tune_budget_of(const tuning *self, uint32_t size)
+{
+    tune_budget budget = {.replicas = self->replicas, .wanted = (uint64_t)self->replicas * size};
+    if (self->limit.most > self->limit.reserved) budget.usable = self->limit.most - self->limit.reserved;
+    budget.is_over = budget.usable && budget.wanted > budget.usable;
+    if (budget.is_over) budget.fitting = budget.usable / self->replicas;
+    return budget;
+}
+
+const char *tune_end_words(const tuning *self)
+{
+    if (self->stopped) return "it was stopped before its end";
+    switch (self->end) {
+    case SWEEP_SETTLED: return "the intervals separated";
+    case SWEEP_BUDGET: return "the time was over before the intervals separated";
+    case SWEEP_FAILED: return "it failed";
+    case SWEEP_FULL: return "there were more visits than there is room for";
+    case SWEEP_GOES_ON: break;
+    }
+    return "it was not ended";
+}
+
+/* ---- Sentences --------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 4, 5))) static void say(char *out, size_t room, size_t *size, const char *format, ...)
+{
+    if (*size >= room) return;
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(out + *size, room - *size, format, arguments);
+    va_end(arguments);
+    if (more > 0) *size += (size_t)more;
+    if (*size >= room) *size = room - 1;
+}
+
+static const char *percent_range(char out[WORDS_ROOM], knee_interval share)
+{
+    double low = share.low * 100, high = share.high * 100;
+    snprintf(out, WORDS_ROOM, "%.*f..%.*f", high - low < 1 ? 1 : 0, low, high - low < 1 ? 1 : 0, high);
+    return out;
+}
+
+static const char *whole_number(char out[WORDS_ROOM], double number)
+{
+    return words_count(out, (uint64_t)llround(fmax(number, 0)));
+}
+
+static void say_latency(const tuning *self, const tune_size *size, char *out, size_t room, size_t *length)
+{
+    char text[WORDS_ROOM];
+    tune_time time = self->rate > 0 ? TUNE_WHOLE : TUNE_USE;
+    tune_goal usual = {.per_million = 990000, .time = time};
+    const tune_goal *goal = self->goal.ns ? &self->goal : &usual;
+    say(out, room, length, "p%g of %s %s", goal->per_million / 1e4, tune_time_name(goal->time),
+        words_duration(text, tune_goal_value(goal, size)));
+}
+
+size_t tune_advice(const tuning *self, char *out, size_t room)
+{
+    char rate[WORDS_ROOM], range[WORDS_ROOM], text[WORDS_ROOM];
+    size_t length = 0;
+    out[0] = '\0';
+    if (self->answer.chosen < 0) {
+        say(out, room, &length, "No size can be recommended: %s",
+            self->trouble[0] ? self->trouble : "no operation ended.");
+        return length;
+    }
+    const tune_size *chosen = self->sizes[self->answer.chosen], *best = self->sizes[self->answer.best];
+    if (!self->answer.keeps_goal) {
+        say(out, room, &length, "No size keeps the goal (%s); a pool of %u comes nearest, with ", self->goal.text,
+            chosen->size);
+        say_latency(self, chosen, out, room, &length);
+        say(out, room, &length, " and %s.", words_rate(rate, chosen->throughput.mean));
+        return length;
+    }
+    words_rate(rate, best->throughput.mean);
+    if (chosen == best)
+        say(out, room, &length, "A pool of %u gives the best throughput%s (%s, 95 %% CI %s..%s)", chosen->size,
+            self->answer.best == self->answer.fastest ? "" : " that keeps the goal", rate,
+            whole_number(text, best->throughput.low), whole_number(range, best->throughput.high));
+    else if (self->answer.share.mean > 1) /* it has had too few visits to be the best itself */
+        say(out, room, &length, "A pool of %u gives as much (95 %% CI %s %%) as the best that is well known (%s at %u)",
+            chosen->size, percent_range(range, self->answer.share), rate, best->size);
+    else
+        say(out, room, &length, "A pool of %u gives %.0f %% (95 %% CI %s) of the best throughput%s (%s at %u)",
+            chosen->size, self->answer.share.mean * 100, percent_range(range, self->answer.share),
+            self->answer.best == self->answer.fastest ? "" : " that keeps the goal", rate, best->size);
+    say(out, room, &length, " and ");
+    say_latency(self, chosen, out, room, &length);
+    if (self->replicas > 1 || self->limit.most) {
+        tune_budget budget = tune_budget_of(self, chosen->size);
+        say(out, room, &length, "; with %u replica%s that is %s", self->replicas, self->replicas == 1 ? "" : "s",
+            words_count(text, budget.wanted));
+        if (budget.is_over)
+            say(out, room, &length, " connections, more than the server's %s", words_count(text, budget.usable));
+        else if (budget.usable)
+            say(out, room, &length, " of the server's %s usable connections", words_count(text, budget.usable));
+        else say(out, room, &length, " connections");
+    }
+    say(out, room, &length, ".");
+    return length;
+}
+
+size_t tune_doubts(const tuning *self, char *out, size_t room)
+{
+    size_t length = 0;
+    char range[WORDS_ROOM];
+    out[0] = '\0';
+    if (self->answer.chosen < 0) return 0;
+    const tune_size *chosen = self->sizes[self->answer.chosen];
+    if (self->answer.keeps_goal && self->answer.doubt >= 0)
+        say(out, room, &length,
+            "A pool of %u may be within %.3g %% of the best, too: the intervals do not separate them. ",
+            self->sizes[self->answer.doubt]->size, self->rule.margin * 100);
+    if (self->answer.keeps_goal && !self->answer.is_sure)
+        say(out, room, &length,
+            "That %u is within %.3g %% of the best is likely, not sure: the interval of its share is %s %%. ",
+            chosen->size, self->rule.margin * 100, percent_range(range, self->answer.share));
+    if (self->answer.rival >= 0)
+        say(out, room, &length, "That a pool of %u does better by more than that is not excluded. ",
+            self->sizes[self->answer.rival]->size);
+    if (self->answer.best == self->answer.chosen && chosen->size >= self->max && self->max > 1)
+        say(out, room, &length, "It is the largest size that was tried, and a larger one may be better%s%s. ",
+            self->max_words[0] ? ": " : "", self->max_words);
+    if (length && !self->stopped && self->end == SWEEP_BUDGET)
+        say(out, room, &length, "A longer --budget than %g s tells more. ", self->budget);
+    if (!self->stopped && self->end == SWEEP_FAILED)
+        say(out, room, &length, "It ended after %.1f s of %g, because the last visits failed: this is what was known then. ",
+            self->elapsed, self->budget);
+    if (self->stopped)
+        say(out, room, &length, "It was stopped after %.1f s of %g: this is what was known then. ", self->elapsed,
+            self->budget);
+    while (length && out[length - 1] == ' ') out[--length] = '\0';
+    return length;
+}
+
+size_t tune_budget_words(const tuning *self, char *out, size_t room)
+{
+    size_t length = 0;
+    char wanted[WORDS_ROOM], usable[WORDS_ROOM];
+    out[0] = '\0';
+    if (self->answer.chosen < 0) return 0;
+    uint32_t size = self->sizes[self->answer.chosen]->size;
+    tune_budget budget = tune_budget_of(self, size);
+    words_count(wanted, budget.wanted), words_count(usable, budget.usable);
+    if (!budget.usable) {
+        say(out, room, &length, "%u replica%s of a pool of %u want%s %s connection%s; the resource tells no limit.",
+            self->replicas, self->replicas == 1 ? "" : "s", size, self->replicas == 1 ? "s" : "", wanted,
+            budget.wanted == 1 ? "" : "s");
+        return length;
+    }
+    if (!budget.is_over) {
+        say(out, room, &length, "%u replica%s of a pool of %u want%s %s of the server's %s usable connections. The server %s.",
+            self->replicas, self->replicas == 1 ? "" : "s", size, self->replicas == 1 ? "s" : "", wanted, usable,
+            self->limit.words);
+        return length;
+    }
+    say(out, room, &length, "%u replicas of a pool of %u want %s connections, and the server has %s. ", self->replicas,
+        size, wanted, usable);
+    if (budget.fitting)
+        say(out, room, &length, "A pool of %u in each fits, or put a pool between them and the server. ",
+            budget.fitting);
+    else say(out, room, &length, "Not even one in each fits: put a pool between them and the server. ");
+    say(out, room, &length, "The server %s.", self->limit.words);
+    return length;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Words, JSON and the page of findings that are made up: what they say, and what becomes of hostile texts. */
+#include "tool/report.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "support/test.h"
+
+typedef struct made {
+    tuning found;
+    tune_size sizes[4];
+} made;
+
+static made *begin(void)
+{
+    static const double per_second[] = {4000, 7800, 12000, 12300};
+    made *self = calloc(1, sizeof *self);
+    expect(self != NULL);
+    tuning *found = &self->found;
+    *found = (tuning){.shown = "postgresql://ann@db/shop",
+                      .system = "postgresql",
+                      .query = "select 1",
+                      .clients = 16,
+                      .max = 8,
+                      .budget = 30,
+                      .elapsed = 21.5,
+                      .rule = {.margin = 0.05},
+                      .replicas = 10,
+                      .visits = 20,
+                      .rounds = 4,
+                      .count = 4,
+                      .end = SWEEP_SETTLED};
+    found->limit =
+        (target_limit){.most = 100, .reserved = 3, .in_use = 2, .words = "allows 100 connections, of which 3 are reserved; 1 in use before"};
+    found->answer = (knee_answer){.chosen = 2,
+                                  .best = 3,
+                                  .fastest = 3,
+                                  .keeps_goal = true,
+                                  .share = {0.976, 0.96, 0.99},
+                                  .doubt = -1,
+                                  .rival = -1,
+                                  .is_sure = true,
+                                  .is_settled = true};
+    for (uint32_t i = 0; i < 4; i++) {
+        tune_size *size = &self->sizes[i];
+        *size = (tune_size){
+            .size = 1u << i, .visits = 4, .operations = 1000, .seconds = 2, .held_seconds = 1.5 * (1u << i)};
+        size->throughput = (knee_interval){per_second[i], per_second[i] * 0.98, per_second[i] * 1.02};
+        for (int k = 0; k < 100; k++)
+            cen_durations_record(&size->use, 3100000), cen_durations_record(&size->wait, 1000);
+        found->sizes[i] = size;
+    }
+    return self;
+}
+
+static bool says(const tuning *found, size_t (*words)(const tuning *, char *, size_t), const char *part)
+{
+    char text[1024];
+    words(found, text, sizeof text);
+    if (strstr(text, part)) return true;
+    printf("says: %s\n", text);
+    return false;
+}
+
+TEST(the_advice_is_one_sentence_with_the_numbers)
+{
+    made *self = begin();
+    expect(says(&self->found, tune_advice,
+                "A pool of 4 gives 98 % (95 % CI 96..99) of the best throughput (12,300/s at 8) and p99 of use 3.10 "
+                "ms; with 10 replicas "
+                "that is 40 of the server's 97 usable connections."));
+    expect(says(&self->found, tune_doubts, ""));
+    char text[64];
+    expect_equal(tune_doubts(&self->found, text, sizeof text), 0);
+    free(self);
+}
+
+TEST(too_many_replicas_are_told_what_fits)
+{
+    made *self = begin();
+    self->found.replicas = 40;
+    expect(says(&self->found, tune_advice, "that is 160 connections, more than the server's 97."));
+    expect(says(&self->found, tune_budget_words, "A pool of 2 in each fits"));
+    self->found.replicas = 98;
+    expect(says(&self->found, tune_budget_words, "Not even one in each fits"));
+    expect(tune_budget_of(&self->found, 4).is_over && tune_budget_of(&self->found, 4).fitting == 0);
+    self->found.limit = (target_limit){0};
+    expect(says(&self->found, tune_budget_words, "want 392 connections; the resource tells no limit."));
+    free(self);
+}
+
+TEST(doubts_rivals_and_limits_are_said)
+{
+    made *self = begin();
+    self->found.answer.doubt = 1, self->found.answer.rival = 3, self->found.answer.is_sure = false;
+    self->found.end = SWEEP_BUDGET;
+    expect(says(&self->found, tune_doubts, "A pool of 2 may be within 5 % of the best, too"));
+    expect(says(&self->found, tune_doubts, "That a pool of 8 does better by more than that is not excluded."));
+    expect(says(&self->found, tune_doubts, "A longer --budget than 30 s tells more."));
+    self->found.answer.chosen = 3;
+    expect(says(&self->found, tune_doubts, "It is the largest size that was tried"));
+    free(self);
+}
+
+TEST(a_goal_that_is_not_kept_is_said)
+{
+    char why[400];
+    made *self = begin();
+    expect(tune_goal_read("p99=1ms", TUNE_USE, &self->found.goal, why, sizeof why));
+    self->found.answer.keeps_goal = false;
+    expect(says(&self->found, tune_advice,
+                "No size keeps the goal (p99 of use at most 1.00 ms); a pool of 4 comes nearest, with p99 of use"));
+    free(self);
+}
+
+TEST(goals_are_read_and_nonsense_is_not)
+{
+    static const char *const bad[] = {
+        "",           "p",       "p99",     "p99=",        "p99=x",    "p=1ms", "p0=1ms",
+        "p100.1=1ms", "99=1ms",  "use.p99", "used.p99=1s", "p99=-1ms", "p99=0", "p9999999999999999999=1s",
+        "=1ms",       "p99 =1ms"};
+    tune_goal goal;
+    char why[400];
+    expect(tune_goal_read("p99=20ms", TUNE_USE, &goal, why, sizeof why));
+    expect(goal.ns == 20000000 && goal.per_million == 990000 && goal.time == TUNE_USE);
+    expect(tune_goal_read("wait.p99.9=1s", TUNE_USE, &goal, why, sizeof why));
+    expect(goal.ns == 1000000000 && goal.per_million == 999000 && goal.time == TUNE_WAIT);
+    expect(tune_goal_read("p100=5us", TUNE_WHOLE, &goal, why, sizeof why));
+    expect(goal.per_million == 1000000 && goal.time == TUNE_WHOLE);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (tune_goal_read(bad[i], TUNE_USE, &goal, why, sizeof why)) printf("read: %s\n", bad[i]);
+        expect(!tune_goal_read(bad[i], TUNE_USE, &goal, why, sizeof why));
+    }
+}
+
+static char *page_of(const tuning *found)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    expect(out != NULL);
+    report_html(found, out);
+    expect(fclose(out) == 0);
+    return text;
+}
+
+TEST(hostile_texts_stay_texts_in_the_page)
+{
+    made *self = begin();
+    self->found.query = "</style></script><script>alert('x')</script>\"&\x01\xff\xc0\x80\xed\xa0\x80 caf\xc3\xa9";
+    snprintf(self->found.trouble, sizeof self->found.trouble, "<img src=x onerror=alert(1)>");
+    self->sizes[3].failed = true;
+    snprintf(self->sizes[3].cause, sizeof self->sizes[3].cause, "<b>full</b>");
+    self->found.answer.best = self->found.answer.fastest = 2;
+    char *text = page_of(&self->found);
+    expect(strstr(text, "<script") == NULL && strstr(text, "<img") == NULL && strstr(text, "<b>full") == NULL);
+    expect(strstr(text, "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;&amp;??????? caf") != NULL);
+    expect(strstr(text, "caf\xc3\xa9") != NULL);
+    expect(strstr(text, "\xff") == NULL && strstr(text, "\xc0\x80") == NULL && strchr(text, '\x01') == NULL);
+    free(text);
+    free(self);
+}
+
+TEST(a_page_is_made_of_anything_that_was_found)
+{
+    made *self = begin();
+    for (uint32_t count = 0; count <= 4; count++) {
+        self->found.count = count;
+        self->found.answer.chosen = self->found.answer.best = self->found.answer.fastest = (int)count - 1;
+        char *text = page_of(&self->found);
+        expect(strstr(text, "nan") == NULL && strstr(text, "inf ") == NULL && strstr(text, "-inf") == NULL);
+        expect(strstr(text, "</html>") != NULL);
+        free(text);
+    }
+    free(self);
+}
+
+TEST(the_json_is_one_object_with_all_points)
+{
+    made *self = begin();
+    char *text = NULL;
+    size_t size = 0;
+    self->found.query = "select '\xff'";
+    FILE *out = open_memstream(&text, &size);
+    expect(out && report_json(&self->found, out) && fclose(out) == 0);
+    json_t *read = json_loads(text, 0, NULL);
+    expect(read != NULL);
+    expect_equal(json_array_size(json_object_get(read, "points")), 4);
+    json_t *advice = json_object_get(read, "recommendation");
+    expect_equal(json_integer_value(json_object_get(advice, "size")), 4);
+    expect_equal(json_integer_value(json_object_get(advice, "best_size")), 8);
+    expect_text(json_string_value(json_object_get(read, "query")), "select '\xef\xbf\xbd'");
+    json_decref(read);
+    free(text);
+    free(self);
+}

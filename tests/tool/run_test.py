@@ -1,0 +1,725 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cenote run, end to end: the program as it is, beside real servers.
+
+  tests/tool/run_test.py CENOTE WITH_SERVER WAIT_SERVER [WORDS OF A TEST'S NAME]
+
+Starts itself again beside PostgreSQL, MariaDB, Redis and nginx by WITH_SERVER. Tests that measure times come first, one at a
+time; the others run three at a time. Ends only processes that it or its with-server has started, by their ids.
+"""
+import concurrent.futures
+import contextlib
+import http.server
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import sqlite3
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+# Whoever starts the tests in the background has them ignore SIGINT, and what they start would do so, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+KINDS = ["postgresql", "mariadb", "redis", "nginx"]
+TESTS = []
+MS = 1000000
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(truth, *words):
+    if not truth:
+        raise Failure(" ".join(str(word) for word in words))
+
+
+def test(alone=False):
+    def register(function):
+        TESTS.append((alone, function.__name__.replace("_", " "), function))
+        return function
+    return register
+
+
+class Place:
+    """A test's own directory, which is TMPDIR of what it runs."""
+
+    def __init__(self, cenote, wait_server):
+        self.cenote, self.wait_server = cenote, wait_server
+        self.home = tempfile.mkdtemp(prefix="cenote-test-")
+        self.temporary = os.path.join(self.home, "tmp")
+        self.more = {}
+        os.mkdir(self.temporary)
+
+    def environment(self, **more):
+        kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
+        return {**kept, "TMPDIR": self.temporary, **self.more, **more}
+
+    def start(self, *words, **options):
+        options.setdefault("env", self.environment())
+        return subprocess.Popen([self.cenote, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, **options)
+
+    def run(self, *words, **options):
+        process = self.start(*words, **options)
+        out, said = process.communicate(timeout=60)
+        expect(not os.listdir(self.temporary), "left behind:", os.listdir(self.temporary))
+        return process.returncode, out, said
+
+    def measure(self, *words, status=0):
+        """Runs it with --json: the report, which adds up."""
+        code, out, said = self.run("run", "--json", *words)
+        expect(code == status, f"status {code} instead of {status}: {said}{out}")
+        return adds_up(json.loads(out))
+
+    def end(self):
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+def adds_up(report):
+    """Every equation that docs/tool.md states."""
+    parts = [report[name] for name in ("operations", "timed_out", "refused", "failed", "unfinished")]
+    expect(report["schema"] == "cenote-run/1", report["schema"])
+    expect(report["attempts"] == sum(parts), "attempts", report["attempts"], parts)
+    expect(report["whole"]["count"] == report["attempts"], "whole", report["whole"], report["attempts"])
+    expect(report["wait"]["count"] == report["attempts"] - report["never_begun"], "wait", report["wait"], report["attempts"])
+    expect(report["operations"] <= report["use"]["count"] <= report["operations"] + report["failed"], "use", report["use"])
+    expect(report["never_begun"] <= report["unfinished"], "never begun")
+    expect(abs(report["throughput"] * report["seconds"] - report["operations"]) < 0.01 + report["operations"] * 1e-6, "throughput")
+    expect(sum(report["windows"]["operations"]) == report["operations"], "windows")
+    causes = sum(cause["count"] for cause in report["causes"]) + report["other_causes"]
+    expect(causes == report["timed_out"] + report["refused"] + report["failed"], "causes", causes)
+    for name in ("wait", "use", "whole"):
+        times = report[name]
+        order = [times[place] for place in ("min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns")]
+        expect(order == sorted(order), name, order)
+        expect(times["min_ns"] <= times["mean_ns"] <= times["max_ns"], name, times)
+    inner = sum(report[name]["mean_ns"] * report[name]["count"] for name in ("wait", "use"))
+    outer = (report["whole"]["mean_ns"] + 2) * report["whole"]["count"]
+    expect(inner <= outer, "wait and use are more than the whole:", inner, outer)
+    for name in ("utilisation", "waiting"):
+        expect(0 <= report[name] <= 1, name, report[name])
+    fair = report["fairness"]
+    expect(0 < fair["jain"] <= 1.0000001 and fair["least"] <= fair["most"] <= report["operations"], fair)
+    return report
+
+
+def wait_for(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        expect(time.monotonic() < end, "waited for too long")
+        time.sleep(0.01)
+
+
+def url_of(kind):
+    return os.environ["CENOTE_NGINX_HTTP1_URL"] if kind == "nginx" else os.environ[f"CENOTE_{kind.upper()}_URL"]
+
+
+def begun(place, *words, after=0.5):
+    """Starts a run, and waits until so long after its clients were started."""
+    process = place.start("run", *words)
+    wait_for(lambda: process.poll() is not None or len(os.listdir(f"/proc/{process.pid}/task")) > 4)
+    time.sleep(after)
+    return process
+
+
+SHORT = ["--duration", "300ms", "--warm-up", "100ms"]
+
+
+# ---- Times ---------------------------------------------------------------------------------------------------------------
+
+@test(alone=True)
+def a_stall_counts_for_all_operations_that_were_due_in_it(place):
+    path = os.path.join(place.home, "stalled.db")
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("create table t (a)")
+    process = begun(place, f"sqlite:{path}", "-q", "select count(*) from t", "--rate", "200", "--clients", "8", "--json",
+                    "--duration", "1500ms", "--warm-up", "200ms")
+    holder.execute("begin exclusive")
+    time.sleep(0.3)
+    holder.execute("rollback")
+    out, said = process.communicate(timeout=30)
+    expect(process.returncode == 0, process.returncode, said)
+    report = adds_up(json.loads(out))
+    # A fifth of them was due in the stall, and half of these waited for longer than half of it; yet only eight clients met it.
+    expect(report["attempts"] in range(299, 302), "attempts", report["attempts"])
+    expect(report["whole"]["p50_ns"] < 50 * MS, "p50", report["whole"])
+    expect(report["whole"]["p90_ns"] > 100 * MS, "p90", report["whole"])
+    expect(report["whole"]["max_ns"] > 250 * MS, "max", report["whole"])
+    expect(report["wait"]["p90_ns"] < 50 * MS, "wait", report["wait"])
+
+
+@test(alone=True)
+def an_open_loop_keeps_its_rate(place):
+    report = place.measure("--rate", "400", "--duration", "1500ms", "--warm-up", "100ms")
+    expect(report["attempts"] in range(598, 603), "due", report["attempts"])
+    expect(abs(report["throughput"] / 400 - 1) < 0.02, "rate", report["throughput"])
+    report = place.measure("--rate", "400", "--duration", "1s", "--warm-up", "100ms", "--futures", "--clients", "50")
+    expect(abs(report["throughput"] / 400 - 1) < 0.02, "rate of futures", report["throughput"])
+
+
+@test(alone=True)
+def a_rate_that_cannot_be_kept_is_told(place):
+    report = place.measure("--rate", "1000", "--hold", "20ms", "--size", "2", "--clients", "4", *SHORT)
+    expect(report["throughput"] < 110 and report["never_begun"] > 100, report["throughput"], report["never_begun"])
+    expect("was not reached" in report["advice"], report["advice"])
+    # What nobody began has waited all the same.
+    expect(report["whole"]["p90_ns"] > 200 * MS, report["whole"])
+
+
+@test(alone=True)
+def holding_and_thinking_take_the_time_that_is_said(place):
+    report = place.measure("--hold", "20ms", "--think", "20ms", "--clients", "2", "--size", "2", *SHORT)
+    expect(20 * MS <= report["use"]["p50_ns"] < 40 * MS, report["use"])
+    expect(8 <= report["operations"] <= 16, report["operations"])
+    expect(0.3 < report["utilisation"] < 0.7, report["utilisation"])
+
+
+# ---- Targets -------------------------------------------------------------------------------------------------------------
+
+def works(place, *words):
+    report = place.measure(*words, *SHORT)
+    expect(report["operations"] > 10 and report["failed"] == report["timed_out"] == 0, report["operations"], report["causes"])
+    return report
+
+
+@test()
+def the_sample_file_is_driven_without_a_url(place):
+    report = works(place)
+    expect(report["target"]["system"] == "sqlite" and report["pool"]["opened"] <= 4, report["target"], report["pool"])
+    report = works(place, "--futures", "--clients", "200", "--exact-times", "--min-idle", "1")
+    expect(report["plan"]["futures"] and report["fairness"]["most"] > 0, report["plan"])
+
+
+@test()
+def writes_have_a_pool_of_one_beside_the_readers(place):
+    report = works(place, "--write-share", "20%")
+    expect(0.1 < report["writes"] / report["operations"] < 0.3, report["writes"], report["operations"])
+    expect(report["writer"]["max"] == 1 and report["pool"]["max"] == 4, report["writer"])
+
+
+@test()
+def a_file_of_the_users_is_read_and_not_changed(place):
+    path = os.path.join(place.home, "mine.db")
+    with sqlite3.connect(path) as db:
+        db.execute("create table t (id integer primary key, word text)")
+        db.executemany("insert into t values (?, ?)", [(i, "x" * 100) for i in range(1, 101)])
+    db.close()
+    with open(path, "rb") as file:
+        before = file.read()
+    works(place, f"sqlite:{path}", "-q", "select * from t where id = ?", "--keys", "100")
+    works(place, f"sqlite:{path}")
+    with open(path, "rb") as file:
+        expect(file.read() == before, "the file has changed")
+    expect(sorted(os.listdir(place.home)) == ["mine.db", "tmp"], os.listdir(place.home))
+    report = works(place, f"sqlite:{path}", "--write", "update t set word = 'y' where id = ?", "--write-share", "0.5",
+                   "--keys", "100")
+    expect(report["writes"] > 0, report["writes"])
+
+
+@test()
+def postgresql_is_driven(place):
+    report = works(place, url_of("postgresql"))
+    expect(report["limit"]["most"] == 100 and report["limit"]["reserved"] > 0, report["limit"])
+    expect("secret" not in json.dumps(report), "the password is shown")
+    works(place, url_of("postgresql"), "--futures", "-q",
+          "select oid, relname from pg_class where oid > $1 and oid < $2::int + 1000")
+
+
+@test()
+def a_server_that_refuses_connections_is_why_clients_wait(place):
+    for words in ("set client_min_messages = error; drop role if exists few",
+                  "create role few login password 'few?#' connection limit 3"):
+        subprocess.run(["psql", "--quiet", "-c", words, os.environ["CENOTE_POSTGRESQL_ADMIN_URL"]], check=True)
+    url = url_of("postgresql").replace("tester:secret", "few:few?#")
+    report = place.measure(url, "--size", "20", "--clients", "20", "--hold", "50ms", "--duration", "700ms", "--warm-up", "0")
+    expect(report["pool"]["open_failed"] > 0, report["pool"])
+    expect("could not be opened" in report["advice"] and "too many connections" in report["advice"], report["advice"])
+    expect("few:***@" in report["target"]["url"] and "few?" not in json.dumps(report), report["target"])
+
+
+@test()
+def the_first_operation_is_not_waited_for_after_ctrl_c(place):
+    for words in (["-q", "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"],
+                  [url_of("postgresql"), "-q", "select pg_sleep(60)"], [url_of("redis"), "-q", "BLPOP nothing 60"]):
+        process = place.start("run", *words)
+        wait_for(lambda: process.poll() is not None or len(os.listdir(f"/proc/{process.pid}/task")) > 1)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        try:
+            out, said = process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, said = process.communicate()
+        expect(process.returncode == 130 and out == "" and "before anything was measured" in said, words, process.returncode, said)
+    expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
+
+
+@test()
+def mariadb_is_driven(place):
+    report = works(place, url_of("mariadb"))
+    expect(report["limit"]["most"] > 10, report["limit"])
+    works(place, url_of("mariadb"), "-q", "select table_name from information_schema.tables where length(table_name) > ?",
+          "--keys", "5")
+
+
+@test()
+def redis_is_driven(place):
+    report = works(place, url_of("redis"))
+    expect(report["limit"]["most"] == 10000, report["limit"])
+    report = works(place, url_of("redis"), "-q", "GET 'a key:{}'", "--write", "SET 'a key:{}' \"{} words\"", "--write-share", "0.5",
+                   "--keys", "10")
+    expect(report["writes"] > 0, report["writes"])
+
+
+@test()
+def http_is_driven(place):
+    works(place, url_of("nginx"))
+    works(place, url_of("nginx") + "64k", "--futures", "--clients", "20")
+    code, _, said = place.run("run", url_of("nginx") + "absent", *SHORT)
+    expect(code == 1 and said == "cenote run: The first operation failed: The server answers 404 to GET /absent.\n", code, said)
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = b"" if self.command == "HEAD" else b"hello"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *words):
+        pass
+
+
+@test()
+def https_asks_whose_the_server_is(place):
+    key, certificate = os.path.join(place.home, "key.pem"), os.path.join(place.home, "certificate.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=cenote", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    secrets = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    secrets.load_cert_chain(certificate, key)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    server.daemon_threads = True
+    server.handle_error = lambda *words: None
+    # At its end OpenSSL forgets what it keeps for threads that are still there, the runtime's helpers: a leak to a sanitizer.
+    place.more["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    server.socket = secrets.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        url = f"https://127.0.0.1:{server.server_address[1]}/"
+        code, out, said = place.run("run", url, *SHORT)
+        expect(code == 3 and out == "" and "certificate" in said, code, said)
+        works(place, url, "--ca", certificate)
+        works(place, url, "--insecure")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# ---- Failure -------------------------------------------------------------------------------------------------------------
+
+@test()
+def takes_that_run_out_of_patience_are_counted_and_explained(place):
+    report = place.measure("--size", "1", "--hold", "60ms", "--patience", "20ms", "--clients", "4", *SHORT, status=1)
+    expect(report["timed_out"] > 4 and report["operations"] > 0, report["timed_out"], report["operations"])
+    cause = report["causes"][0]
+    expect(cause["in"] == "take" and cause["status"] == "TIMEOUT" and "sqlite" in cause["text"], cause)
+
+
+def bad_credentials():
+    change = {"postgresql": "wrong", "mariadb": "wrong", "redis": "wrong"}
+    for kind, password in change.items():
+        yield kind, url_of(kind).replace("secret", password)
+    yield "postgresql", url_of("postgresql")[: -len("test")] + "nowhere"
+    yield "mariadb", url_of("mariadb")[: -len("test")] + "nowhere"
+
+
+@test()
+def wrong_credentials_and_databases_are_told_at_once(place):
+    words = {"wrong": "password|Access denied|WRONGPASS", "nowhere": "nowhere"}
+    for kind, url in bad_credentials():
+        code, out, said = place.run("run", url, *SHORT)
+        wanted = words["wrong" if "wrong" in url else "nowhere"]
+        expect(code == 3 and not out and re.search(wanted, said) and said.count("\n") == 1, kind, code, said)
+        expect(":wrong@" not in said and ":secret@" not in said, "the password is shown:", said)
+
+
+@contextlib.contextmanager
+def waiting_server(place, *words):
+    """The URL of an HTTP server whose answers take as long as one wants."""
+    server = subprocess.Popen([place.wait_server, *words], stdout=subprocess.PIPE, text=True)
+    try:
+        yield "http://" + server.stdout.readline().split()[-1] + "/"
+    finally:
+        server.terminate()
+        server.wait()
+        server.stdout.close()
+
+
+@test()
+def a_server_that_wants_a_name_is_told_apart(place):
+    with waiting_server(place, "--authorization", "Bearer x") as url:
+        code, _, said = place.run("run", url, *SHORT)
+        expect(code == 3 and "401" in said, code, said)
+
+
+WRONG = [
+    (["fly"], 2, 'cenote: There is no command "fly"; "cenote --help" lists them.'),
+    (["--fly"], 2, "cenote: There is no option --fly; a command comes first."),
+    (["help", "fly"], 2, 'cenote: There is no command "fly"; "cenote --help" lists them.'),
+    (["run", "--fly"], 2, 'cenote run: There is no option --fly; "cenote run --help" lists them.'),
+    (["run", "-x"], 2, 'cenote run: There is no option -x; "cenote run --help" lists them.'),
+    (["run", "--clients", "x"], 2, 'cenote run: --clients: "x" is not a whole number, such as 20 or 20k.'),
+    (["run", "--clients=1.5"], 2, 'cenote run: --clients: "1.5" is not a whole number, such as 20 or 20k.'),
+    (["run", "-c0"], 2, "cenote run: --clients: 0 is out of range, which is 1 to 100000."),
+    (["run", "--clients", "-3"], 2, 'cenote run: --clients: "-3" is not a whole number, such as 20 or 20k.'),
+    (["run", "--clients"], 2, "cenote run: --clients needs a value: N."),
+    (["run", "-c"], 2, "cenote run: -c (--clients) needs a value: N."),
+    (["run", "--clients", "1025"], 2, "cenote run: --clients: more than 1,024 are too many threads; --futures allows 100,000."),
+    (["run", "--duration", "0"], 2, "cenote run: --duration: 0 is out of range, which is 1ms to 168h."),
+    (["run", "--duration", "5 s"], 2, 'cenote run: --duration: "5 s" is not a time, such as 250ms, 2s or 1.5m.'),
+    (["run", "--write-share", "200%"], 2, "cenote run: --write-share: 200% is out of range, which is 0 to 1."),
+    (["run", "--write-share", "much"], 2, 'cenote run: --write-share: "much" is not a share, such as 0.25 or 25%.'),
+    (["run", "--json=1"], 2, "cenote run: --json takes no value."),
+    (["run", "--rate", "5", "--think", "1s"], 2, "cenote run: --think is for a closed loop, and --rate makes an open one."),
+    (["run", "--min-idle", "9"], 2, "cenote run: --min-idle is more than --size."),
+    (["run", "--linger", "1s"], 2, "cenote run: --linger is for --dashboard."),
+    (["run", "--write", "x"], 2, "cenote run: --write says how to write, but --write-share, how often, is missing."),
+    (["run", "redis://x", "--write-share", "1"], 2,
+     "cenote run: --write-share needs --write for a redis target: what is an operation that writes to do?"),
+    (["run", "http://x", "--write-share", "1", "--write", "x"], 2,
+     "cenote run: There are no writes for HTTP: --write-share must be 0."),
+    (["run", "redis://x", "--query", "GET 'a"], 2, "cenote run: The command \"GET 'a\" has a quote without its end."),
+    (["run", "a", "b"], 2, 'cenote run: "b" is one argument too many.'),
+    (["run", "--", "--json"], 2,
+     'cenote run: "--json" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
+     "unix:// (Redis), http:// or https://."),
+    (["run", "ftp://ann:secret@x/"], 2,
+     'cenote run: "ftp://ann:***@x/" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
+     "unix:// (Redis), http:// or https://."),
+    (["run", "ftp://ann:se?cr#et@x/"], 2,
+     'cenote run: "ftp://ann:***@x/" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
+     "unix:// (Redis), http:// or https://."),
+    (["run", "sqlite:/nonexistent/x.db"], 3, "cenote run: cannot open /nonexistent/x.db: the file or its directory is not there"),
+    (["run", "redis://127.0.0.1:1"], 3,
+     "cenote run: Redis at 127.0.0.1:1 (user default, database 0): connecting failed: Connection refused"),
+    (["run", "-q", "select nothing"], 1, None),
+    (["run", "-q", "select 1; select 2"], 1, None),
+    (["run", "postgresql://x@127.0.0.1:1/y"], 3, None),
+    (["run", "mariadb://x@127.0.0.1:1/y"], 3, None),
+    (["run", "http://127.0.0.1:1/"], 3, None),
+    (["run", "postgresql://127.0.0.1:notaport/"], 2, None),
+    (["run", "https://"], 2, None),
+    (["run", "sqlite:/"], 3, None),
+]
+
+
+@test()
+def what_is_wrong_is_said_in_one_sentence_and_nothing_is_done(place):
+    for words, status, sentence in WRONG:
+        code, out, said = place.run(*words)
+        expect(code == status, words, "status", code, "instead of", status, said)
+        expect(out == "", words, "prints", out)
+        expect(said.count("\n") == 1 and (sentence is None or said == sentence + "\n"), words, said)
+
+
+@test()
+def a_place_that_cannot_be_written_is_named(place):
+    nowhere = os.path.join(place.home, "nowhere")
+    code, _, said = place.run("run", *SHORT, env=place.environment(TMPDIR=nowhere))
+    expect(code == 4 and said == f"cenote run: The sample file could not be made in {nowhere}: No such file or directory. "
+           "TMPDIR names another place.\n", code, said)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([place.cenote, "run", *SHORT], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                              env=place.environment())
+    expect(done.returncode == 4 and done.stderr == "cenote run: The output could not be written: No space left on device.\n",
+           done.returncode, done.stderr)
+
+
+# ---- Signals -------------------------------------------------------------------------------------------------------------
+
+
+
+@test()
+def ctrl_c_ends_it_with_the_report_so_far(place):
+    for number, words in ((signal.SIGINT, []), (signal.SIGTERM, ["--futures", "--clients", "50"]),
+                          (signal.SIGINT, ["--size", "1", "--hold", "30s", "--clients", "3"])):
+        process = begun(place, "--duration", "60s", "--warm-up", "100ms", "--json", *words)
+        process.send_signal(number)
+        out, said = process.communicate(timeout=5)
+        expect(process.returncode == 128 + number, "status", process.returncode, said)
+        report = adds_up(json.loads(out))
+        expect(report["stopped"] and 0.1 < report["seconds"] < 20, report["seconds"])
+        if "--hold" in words:
+            expect(report["unfinished"] == 3, report["unfinished"])
+        expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
+
+
+@test()
+def ctrl_c_awaits_what_is_under_way_and_nobody_who_waits(place):
+    with waiting_server(place) as url:
+        for words in ([], ["--futures"]):
+            process = begun(place, url + "?wait=0.5", "--size", "1", "--clients", "8", "--duration", "60s", "--warm-up", "0",
+                            "--json", *words)
+            process.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            out, said = process.communicate(timeout=15)
+            expect(process.returncode == 130 and time.monotonic() - began < 1.5, process.returncode, time.monotonic() - began, said)
+            expect(adds_up(json.loads(out))["unfinished"] == 8, out)
+
+
+@test()
+def a_second_ctrl_c_ends_it_at_once_and_leaves_nothing(place):
+    # What is under way is awaited for three seconds. The number of the first operation is always 2466: that one ends, and no other.
+    endless = "with recursive n(i) as (select 1 union all select i + 1 from n where ?1 <> 2466) select count(*) from n"
+    process = begun(place, "-q", endless, after=0.2)
+    expect(os.listdir(place.temporary), "there is no file to be left behind")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    expect(process.poll() is None, "it ended by itself:", process.returncode)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=5)
+    expect(process.returncode == 130 and time.monotonic() - began < 1 and out == "", process.returncode, said)
+    expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
+
+
+@test()
+def reads_that_never_end_are_interrupted_beside_a_writer_too(place):
+    endless = "with recursive n(i) as (select 1 union all select i + 1 from n where ?1 <> 2466) select count(*) from n"
+    began = time.monotonic()
+    process = place.start("run", "-q", endless, "--write-share", "20%", "--duration", "300ms", "--warm-up", "0", "--json")
+    try:
+        out, said = process.communicate(timeout=15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, said = process.communicate()
+    expect(out, "after", time.monotonic() - began, "s it has not ended", said)
+    expect(adds_up(json.loads(out))["unfinished"] > 0, out)
+    expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
+
+
+# ---- Manners -------------------------------------------------------------------------------------------------------------
+
+def on_terminal(place, *words, **more):
+    """What the program draws on a terminal of 100 columns."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ.clear()
+        os.environ.update(place.environment(**more))
+        os.execv(place.cenote, [place.cenote, *words])
+    text = b""
+    while select.select([terminal], [], [], 20)[0]:
+        try:
+            got = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not got:
+            break
+        text += got
+    os.close(terminal)
+    return os.waitpid(child, 0)[1], text.decode()
+
+
+@test()
+def a_terminal_has_a_progress_line_and_colours_unless_they_are_unwanted(place):
+    status, text = on_terminal(place, "run", *SHORT, TERM="xterm")
+    expect(status == 0 and "\r[" in text and "measuring" in text and "\033[1m" in text, status, repr(text))
+    for more in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {}):
+        status, text = on_terminal(place, "run", *SHORT, **more)
+        expect(status == 0 and "\r[" in text and not re.search(r"\033\[[0-9;]*m", text), more, repr(text))
+    _, text = on_terminal(place, "run", "--quiet", *SHORT, TERM="xterm", NO_COLOR="")
+    expect("measuring" not in text and "\033[1m" in text, repr(text))
+
+
+@test()
+def without_a_terminal_progress_is_a_line_every_two_seconds(place):
+    code, out, said = place.run("run", "--duration", "2300ms", "--warm-up", "0")
+    expect(code == 0 and "\033" not in out + said and "\r" not in out + said, repr(said))
+    expect(said.count("\n") == 1 and re.match(r"\[#+\.*\] +\d+ % measuring ", said), repr(said))
+    for word in ("p50", "p99.9", "wait for an object", "pool", "fairness"):
+        expect(word in out, word, out)
+
+
+@test()
+def help_teaches_and_the_version_is_told(place):
+    code, out, _ = place.run("--version")
+    expect(code == 0 and re.fullmatch(r"cenote \d+\.\d+\.\d+\n", out), out)
+    code, out, _ = place.run("run", "--help")
+    expect(code == 0 and "Examples:" in out and "Exit status" in out and max(map(len, out.splitlines())) <= 110, out)
+    expect(place.run("help", "run")[1] == out, "help run is another")
+    for command in place.run("--words")[1].split():
+        if not command.startswith("-") and command != "help":
+            code, out, _ = place.run(command, "--help")
+            expect(code == 0 and out.startswith(f"Usage: cenote {command} "), command, out)
+    expect(place.run()[0] == 2, "without a command")
+
+
+@test()
+def the_manual_has_every_option_and_renders_without_a_warning(place):
+    page = os.path.join(ROOT, "man", "cenote.1")
+    with open(page, encoding="utf-8") as file:
+        text = file.read().replace("\\-", "-")
+    for command in place.run("--words")[1].split():
+        for option in place.run("--words", command)[1].split() if command.isalpha() and command != "help" else []:
+            expect(option.rstrip("=") in text, command, option, "is not in the manual")
+    for name in ("cenote.1", "cenote-faultproxy.1"):
+        done = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8", os.path.join(ROOT, "man", name)], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        expect(done.returncode == 0 and done.stdout == "", done.stdout)
+
+
+@test()
+def bash_completes_commands_options_and_schemes(place):
+    script = os.path.join(ROOT, "completions", "cenote.bash")
+
+    def completed(*words):
+        line = " ".join(f"'{word}'" for word in words)
+        program = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _cenote; echo \"${{COMPREPLY[*]}}\""
+        return subprocess.run(["bash", "-c", program], stdout=subprocess.PIPE, text=True, check=True,
+                              env=place.environment(XDG_RUNTIME_DIR=place.home)).stdout.strip()
+
+    os.mkdir(os.path.join(place.home, "cenote"))
+    for number in (os.getpid(), 2**31 - 1):
+        with open(os.path.join(place.home, "cenote", f"{number}.address"), "w", encoding="utf-8"):
+            pass
+    numbers = completed(place.cenote, "top", "").split()
+    expect(str(os.getpid()) in numbers and str(2**31 - 1) not in numbers, "processes", numbers)
+    expect(completed(place.cenote, "ru") == "run", completed(place.cenote, "ru"))
+    expect(completed(place.cenote, "run", "--cl") == "--clients=", completed(place.cenote, "run", "--cl"))
+    expect(completed(place.cenote, "run", "--write") == "--write= --write-share=", completed(place.cenote, "run", "--write"))
+    expect(completed(place.cenote, "run", "postg") == "postgresql://", completed(place.cenote, "run", "postg"))
+    expect(set(place.run("--words")[1].split()) <= set(completed(place.cenote, "").split()), completed(place.cenote, ""))
+
+
+@test()
+def the_dashboard_is_served_meanwhile(place):
+    process = place.start("run", "--dashboard", "--duration", "30s", "--quiet")
+    line = process.stderr.readline()
+    if "without libcenote-inspect" in line:
+        process.communicate()
+        expect(process.returncode == 2, process.returncode)
+        return
+    address = re.search(r"http://127\.0\.0\.1:\d+/", line)
+    expect(address, line)
+    things = {}
+
+    def pool_is_there():
+        done = subprocess.run(["curl", "-s", "-m", "5", address.group(0) + "api/things"], stdout=subprocess.PIPE, check=False)
+        try:
+            names = {thing["name"]: thing for thing in json.loads(done.stdout)["things"]}
+        except ValueError:
+            names = {}
+        things.update(names)
+        return "sqlite" in names
+
+    try:
+        wait_for(pool_is_there)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+    expect(things["sqlite"]["kind"] == "pool" and process.returncode == 130, things, process.returncode)
+    code, _, said = place.run("run", "--dashboard=nowhere", *SHORT)
+    expect(code == 2 and said.startswith("cenote run: --dashboard: "), code, said)
+
+
+# ---- Last: the server of the others goes ---------------------------------------------------------------------------------
+
+@test(alone=True)
+def a_server_that_hangs_does_not_keep_the_report(place):
+    redis = int(os.environ["CENOTE_REDIS_PID"])
+    process = begun(place, url_of("redis"), "--json", "--duration", "1s", "--warm-up", "0")
+    os.kill(redis, signal.SIGSTOP)
+    try:
+        out, said = process.communicate(timeout=15)
+    finally:
+        os.kill(redis, signal.SIGCONT)
+    report = adds_up(json.loads(out))
+    expect(process.returncode == 0, process.returncode, said)
+    expect(report["unfinished"] == 8 and report["whole"]["max_ns"] > 250 * MS, report["unfinished"], report["whole"])
+
+
+@test(alone=True)
+def a_server_that_is_killed_meanwhile_is_a_cause(place):
+    process = begun(place, url_of("redis"), "--json", "--duration", "1200ms", "--warm-up", "0", "--patience", "200ms")
+    os.kill(int(os.environ["CENOTE_REDIS_PID"]), signal.SIGKILL)
+    out, said = process.communicate(timeout=15)
+    expect(process.returncode == 1, process.returncode, said)
+    report = adds_up(json.loads(out))
+    expect(report["operations"] > 100 and report["failed"] + report["timed_out"] > 4, report["operations"], report["causes"])
+    expect({"operation", "take"} == {cause["in"] for cause in report["causes"]}, report["causes"])
+    expect(any("refused" in cause["text"] for cause in report["causes"]), report["causes"])
+    code, out, said = place.run("run", url_of("redis"), *SHORT)
+    expect(code == 3 and out == "" and "refused" in said, code, said)
+
+
+# ---- Running them --------------------------------------------------------------------------------------------------------
+
+def judge(name, function, programs):
+    place = Place(*programs)
+    complaint = None
+    try:
+        function(place)
+    except (Failure, subprocess.TimeoutExpired) as failure:
+        complaint = str(failure)
+    except Exception:  # pylint: disable=broad-except; a test that breaks has failed
+        complaint = traceback.format_exc()
+    place.end()
+    return name, complaint
+
+
+def record(name, complaint, lock):
+    with lock:
+        print(("FAIL " if complaint else "ok   ") + name, flush=True)
+        if complaint:
+            print("     | " + complaint.replace("\n", "\n     | "), flush=True)
+        if os.environ.get("CENOTE_TEST_LOG"):
+            with open(os.environ["CENOTE_TEST_LOG"], "a", encoding="utf-8") as log:
+                log.write(("fail " if complaint else "pass ") + name + "\n")
+    return complaint is not None
+
+
+def run_all(programs, words):
+    chosen = [(alone, name, function) for alone, name, function in TESTS if all(word in name for word in words)]
+    lock, failed = threading.Lock(), 0
+    last = [row for row in chosen if "server that" in row[1] and row[0]]
+    for _, name, function in (row for row in chosen if row[0] and row not in last):
+        failed += record(*judge(name, function, programs), lock)
+    with concurrent.futures.ThreadPoolExecutor(3) as crew:
+        rest = [crew.submit(judge, name, function, programs) for alone, name, function in chosen if not alone]
+        for done in concurrent.futures.as_completed(rest):
+            failed += record(*done.result(), lock)
+    for _, name, function in last:
+        failed += record(*judge(name, function, programs), lock)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed or not chosen else 0
+
+
+def main():
+    cenote, with_server, wait_server, *words = sys.argv[1:]
+    if "CENOTE_NGINX_URL" in os.environ and os.environ.get("CENOTE_TOOL_TEST_INSIDE"):
+        return run_all((cenote, wait_server), words)
+    command = [sys.executable, os.path.abspath(__file__), *sys.argv[1:]]
+    for kind in KINDS:
+        command = [with_server, kind, "--", *command]
+    return subprocess.run(command, env={**os.environ, "CENOTE_TOOL_TEST_INSIDE": "1"}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
