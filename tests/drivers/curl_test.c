@@ -500,3 +500,10 @@ TEST(a_handle_that_is_no_pools_is_refused)
     cen_curl_response_free(NULL);
     curl_easy_cleanup(curl);
 }
+
+TEST(the_driver_says_what_its_objects_belong_to_in_every_form)
+{
+    cen_curl_options options = {.size = sizeof options};
+    expect_text(cen_curl("http://somewhere").calls->system, "http");
+    expect_text(cen_curl_with(&options).calls->system, "http");
+}

@@ -189,3 +189,10 @@ TEST(no_damaged_url_does_harm)
     }
     expect(refused > 1000 && refused < 20000);
 }
+
+TEST(the_driver_says_what_its_objects_belong_to_in_every_form)
+{
+    cen_mariadb_options options = {.size = sizeof options};
+    expect_text(cen_mariadb("mariadb://somewhere").calls->system, "mariadb");
+    expect_text(cen_mariadb_with(&options).calls->system, "mariadb");
+}

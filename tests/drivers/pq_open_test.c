@@ -641,3 +641,10 @@ BOTH(eight_threads_have_results_or_the_right_error_while_sessions_are_ended)
     place_close(shared);
     place_soon(place_connections() == 0);
 }
+
+TEST(the_driver_says_what_its_objects_belong_to_in_every_form)
+{
+    cen_pq_options options = {.size = sizeof options};
+    expect_text(cen_pq("postgresql://somewhere").calls->system, "postgresql");
+    expect_text(cen_pq_with(&options).calls->system, "postgresql");
+}

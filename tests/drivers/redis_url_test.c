@@ -178,3 +178,10 @@ TEST(a_command_in_resp_is_known_by_its_words)
     expect_equal(effect_of("*1\r\n$5"), CENI_REDIS_NONE);
     expect_equal(effect_of("*1\r\n$5\r\nMUL"), CENI_REDIS_NONE);
 }
+
+TEST(the_driver_says_what_its_objects_belong_to_in_every_form)
+{
+    cen_redis_options options = {.size = sizeof options};
+    expect_text(cen_redis("redis://somewhere").calls->system, "redis");
+    expect_text(cen_redis_with(&options).calls->system, "redis");
+}

@@ -720,3 +720,10 @@ TEST(a_child_may_open_what_its_parent_had_not_opened)
     cen_pool_give(&own);
     end_pool(pool);
 }
+
+TEST(the_driver_says_what_its_objects_belong_to_in_every_form)
+{
+    cen_sqlite_options options = {.size = sizeof options};
+    expect_text(cen_sqlite("somewhere").calls->system, "sqlite");
+    expect_text(cen_sqlite_with(&options).calls->system, "sqlite");
+}
