@@ -8,14 +8,21 @@ _cenote() {
     [ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
     # What readline cut at the sign: the value of an option.
     if [ "$word" = = ] || [ "$before" = = ]; then
+        local option=$before
+        [ "$before" = = ] && option=${COMP_WORDS[COMP_CWORD - 2]}
         [ "$word" = = ] && word=
+        mapfile -t words < <("$program" --words "$command" 2>/dev/null | sed -n "s/^$option=\(.\)/\1/p")
+        if [ ${#words[@]} -gt 0 ]; then
+            mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$word")
+            return
+        fi
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
     fi
     if [ "$command" = help ] || [ -z "$command" ]; then
         mapfile -t words < <("$program" --words 2>/dev/null)
     elif [[ $word == -* ]]; then
-        mapfile -t words < <("$program" --words "$command" 2>/dev/null)
+        mapfile -t words < <("$program" --words "$command" 2>/dev/null | sed '/=./d')
     else
         case $command in
             run | tune) words=(sqlite: postgresql:// mariadb:// mysql:// redis:// unix:// http:// https://) ;;

@@ -108,6 +108,16 @@ void command_help_all(FILE *out)
     print_statuses(out);
 }
 
+static void print_words_of_option(const option_row *row, FILE *out)
+{
+    fprintf(out, "--%s%s\n", row->name, row->kind == OPTION_FLAG || row->kind == OPTION_MAYBE ? "" : "=");
+    for (const char *at = row->choices; at && *at;) {
+        int length = (int)strcspn(at, " ");
+        fprintf(out, "--%s=%.*s\n", row->name, length, at);
+        at += length + (at[length] == ' ');
+    }
+}
+
 void command_words(const command *self, FILE *out)
 {
     if (!self) {
@@ -116,6 +126,6 @@ void command_words(const command *self, FILE *out)
         return;
     }
     for (const option_row *row = self->rows; row->name; row++)
-        fprintf(out, "--%s%s\n", row->name, row->kind == OPTION_FLAG || row->kind == OPTION_MAYBE ? "" : "=");
+        print_words_of_option(row, out);
     fputs("--help\n", out);
 }

@@ -92,7 +92,8 @@ int command_flush(const command *self, int status);
 
 void command_help(const command *self, FILE *out);
 void command_help_all(FILE *out);
-/* The words that may come after it, one a line: for the shell's completion. self NULL: the commands. */
+/* The words that may come after it, one a line: for the shell's completion. `--name=` wants a value; where there are only some,
+ * `--name=value` follows for each. self NULL: the commands. */
 void command_words(const command *self, FILE *out);
 
 /* ---- options.c ------------------------------------------------------------------------------------------- */
