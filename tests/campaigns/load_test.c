@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The judge of the campaigns is judged: it passes a sound pool, and refuses what is not. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "campaigns/load.h"
 
-static unsigned long numbers;
+static _Atomic unsigned long numbers; /* several threads open at a time */
 
 static cen_status open_number(void *argument, void **out, cen_error *error)
 {
     (void)argument, (void)error;
-    *out = (void *)(16 * ++numbers);
+    *out = (void *)(16 * (atomic_fetch_add(&numbers, 1) + 1));
     return CEN_OK;
 }
 
