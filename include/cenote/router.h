@@ -133,6 +133,11 @@ CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *
  * CLOSED, FORKED, INVALID. */
 CEN_API cen_status cen_member_up(cen_member *member);
 
+/* The same for `count` members of one router, in that order, which can be picked all at once: a change costs the length of the
+ * set, so a hundred thousand who come one by one cost the square of it. The first that fails ends it; those before it are up, and
+ * *out, if not NULL, is how many. Errors: as of cen_member_up; INVALID also if they are not of one router, and then none is up. */
+CEN_API cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out);
+
 /* It is not picked from now on; routes that have it are told DOWN when they are done. NULL: no cause. */
 CEN_API cen_status cen_member_down(cen_member *member, const cen_error *cause);
 

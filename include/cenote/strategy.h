@@ -68,7 +68,8 @@ typedef struct cen_strategy_type {
     /* For one router. init leaves its state in *state. */
     cen_status (*init)(const void *argument, const cen_allocator *allocator, void **state, cen_error *error);
     void (*fini)(void *state, const cen_allocator *allocator);
-    /* A set is about to be published: fills its table of table_size(count) bytes, zero before. Under the router's lock. */
+    /* A set is about to be published: fills its table of table_size(count) bytes, zero before. Under the router's lock.
+     * The size for more members is not less. */
     size_t (*table_size)(void *state, uint32_t count);
     void (*arrange)(void *state, const cen_set *set, void *table);
     /* A member comes into the set, or leaves it. Under the router's lock. It may still be picked from the old set, and ended. */

@@ -219,6 +219,7 @@
     X(up_tells_nobody, "those who wait for a member are not told when one comes up") \
     X(done_tells_nobody, "the end of a use is not offered to those who wait") \
     X(join_without_look, "one who joins the backlog does not look for room again") \
+    X(gathered_seen_by_halves, "members that come up together can be picked one after the other") \
     X(follow_keeps_the_dead, "an entry that went stays a member of the router that follows its registry") \
     X(mux_pool_forgets_to_leave, "a connection that was lost stays in the routing set") \
     X(mux_pool_cancel_keeps_the_route, "a request that was given up counts as in flight for ever") \

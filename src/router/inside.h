@@ -199,6 +199,7 @@ struct cen_router {
     uint32_t member_count, zombie_count;
     uint32_t in_set; /* members that are in the set */
     bool patched;    /* some stand there twice */
+    ceni_set *gathering; /* the set to be, while the lock is held for several who join */
     uint64_t hands; /* I7 */
     ceni_list backlog;
     ceni_wheel wheel;

@@ -298,6 +298,52 @@ cen_status cen_member_up(cen_member *cell)
     return status;
 }
 
+/* As many of them as come up without waiting, published once; how many those are. */
+static size_t come_up_together_locked(cen_router *router, cen_member *const *members, size_t count, cen_status *status)
+{
+    size_t done = 0;
+    *status = CEN_OK;
+    if (count == 0) return 0;
+    if (count > UINT32_MAX || !ceni_set_gather_locked(router, (uint32_t)count)) {
+        *status = CEN_NO_MEMORY;
+        return 0;
+    }
+    while (done < count && (*status = come_up_locked(ceni_member_of(members[done]))) == CEN_OK) done++;
+    ceni_set_gathered_locked(router);
+    return done;
+}
+
+static cen_status all_of_one_router(cen_member *const *members, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!members[i] || ceni_member_of(members[i])->router != ceni_member_of(members[0])->router) return CEN_INVALID;
+    return CEN_OK;
+}
+
+cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out)
+{
+    size_t done = 0;
+    if (out) *out = 0;
+    if (count == 0) return CEN_OK;
+    if (!members || all_of_one_router(members, count) != CEN_OK) return CEN_INVALID;
+    ceni_member *first;
+    cen_status status = enter(members[0], &first);
+    if (status != CEN_OK) return status;
+    cen_router *router = first->router;
+    ceni_backoff backoff = {0};
+    for (;;) {
+        done += come_up_together_locked(router, members + done, count - done, &status);
+        if (status != CEN_BUSY || ceni_member_state(ceni_member_of(members[done])) == CEN_MEMBER_DRAINING) break;
+        /* As in cen_member_up; those before it can be picked by now. */
+        ceni_router_unlock(router);
+        ceni_backoff_wait(&backoff);
+        ceni_router_lock(router);
+    }
+    leave(router, !ceni_planted(up_tells_nobody));
+    if (out) *out = done;
+    return status;
+}
+
 cen_status cen_member_down(cen_member *cell, const cen_error *cause)
 {
     ceni_member *member;

@@ -4,7 +4,8 @@
  *
  * A change copies the array and publishes the copy; the old one goes when no
  * section can see it. That costs the length of the array for each change, and
- * nothing for a pick.
+ * nothing for a pick. Many who come up together are gathered in one copy, which is
+ * published once; the lock is held all the while, so nobody sees the half of it.
  *
  * Only a member that joins may be refused for want of memory. One that leaves has
  * to go: if no new array can be had, another member takes its place in the old
@@ -82,11 +83,22 @@ void ceni_set_limits_locked(cen_router *router)
     if (!ceni_planted(door_stays_open)) ceni_setting_put(&router->quick, (uint32_t)CEN_QUICK_NONE_);
 }
 
+/* Those of the old set, if all of them stay: each has its place already, so nobody's fields are touched. With many members
+ * that would be most of the cost of one more. */
+static uint32_t copy(ceni_set *set, const ceni_set *old)
+{
+    cen_set *from = (cen_set *)(uintptr_t)&old->seen;
+    for (uint32_t i = 0; i < old->seen.count; i++)
+        ceni_setting_put(&set->seen.at_[i], ceni_load_relaxed(&from->at_[i])); /* under the lock; carries nothing */
+    return old->seen.count;
+}
+
 /* The members that are up, into a set that has room for them: from the old one, or, if that has some twice, from the list. */
 static uint32_t fill(cen_router *router, ceni_set *set, const ceni_member *without)
 {
     const ceni_set *old = ceni_set_locked(router);
     uint32_t count = 0;
+    if (!router->patched && !without) return copy(set, old);
     if (!router->patched) {
         for (uint32_t i = 0; i < old->seen.count; i++) {
             ceni_member *member = get(old, i);
@@ -102,16 +114,38 @@ static uint32_t fill(cen_router *router, ceni_set *set, const ceni_member *witho
     return count;
 }
 
+bool ceni_set_gather_locked(cen_router *router, uint32_t most)
+{
+    if (most > UINT32_MAX - router->in_set) return false;
+    router->gathering = make(router, router->in_set + most);
+    if (router->gathering) fill(router, router->gathering, NULL);
+    return router->gathering != NULL;
+}
+
+void ceni_set_gathered_locked(cen_router *router)
+{
+    ceni_set *set = router->gathering;
+    router->gathering = NULL;
+    /* Fewer may have come than there is room for; then their table begins earlier, where nothing has been written yet. */
+    set->seen.count = router->in_set;
+    set->seen.table = (const char *)set + table_at(router->in_set);
+    if (router->in_set > 0) ceni_set_publish_locked(router, set);
+    else release(&set->retired);
+}
+
 cen_status ceni_set_join_locked(cen_router *router, ceni_member *member)
 {
-    ceni_set *set = make(router, router->in_set + 1);
-    if (!set) return CEN_NO_MEMORY;
-    uint32_t count = fill(router, set, NULL);
-    put(set, count, member);
+    bool alone = !router->gathering;
+    if (alone && !ceni_set_gather_locked(router, 1)) return CEN_NO_MEMORY;
+    put(router->gathering, router->in_set++, member);
     member->in_set = true;
-    router->in_set++;
     if (router->type->joined) router->type->joined(router->state, member->cell);
-    ceni_set_publish_locked(router, set);
+    if (alone) {
+        ceni_set_gathered_locked(router);
+    } else if (ceni_planted(gathered_seen_by_halves)) {
+        router->gathering->seen.count = router->in_set;
+        ceni_store_release(&router->set, &router->gathering->seen); /* [S1] */
+    }
     return CEN_OK;
 }
 

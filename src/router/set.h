@@ -6,6 +6,11 @@
 #include "base/plant.h"
 #include "router/inside.h"
 
+/* The members that join from here to ceni_set_gathered_locked, `most` of them at most, are published together then, and joining
+ * does not fail. The lock must be held all the time, and nobody may leave. False: there is no memory, and nothing is gathered. */
+bool ceni_set_gather_locked(cen_router *router, uint32_t most);
+void ceni_set_gathered_locked(cen_router *router);
+
 /* The member is in the set from now on. NO_MEMORY: nothing changed. */
 cen_status ceni_set_join_locked(cen_router *router, ceni_member *member);
 

@@ -29,6 +29,29 @@ EXPLORE(what_a_peek_finds_stays_until_the_section_ends_although_it_is_removed, 4
     end_router();
 }
 
+static void see_none_or_all(void *unused)
+{
+    (void)unused;
+    cen_member *picked[3] = {NULL};
+    cen_read_begin();
+    cen_status status = cen_router_peek(router, NULL, &picked[0]);
+    for (int i = 1; i < 3 && status == CEN_OK; i++) expect_equal(cen_router_peek(router, NULL, &picked[i]), CEN_OK);
+    cen_read_end();
+    if (status == CEN_OK) expect(picked[0] != picked[1] && picked[1] != picked[2] && picked[0] != picked[2]);
+}
+
+EXPLORE(those_who_come_up_together_are_seen_together, 4)
+{
+    make_router(0);
+    for (int i = 0; i < 3; i++) add_member(i);
+    ceni_thread reader = start("reader", see_none_or_all, NULL);
+    size_t done_with = 0;
+    expect_equal(cen_members_up(members, 3, &done_with), CEN_OK);
+    expect_equal(done_with, 3);
+    join(reader);
+    end_router();
+}
+
 static void route_and_end(void *unused)
 {
     (void)unused;

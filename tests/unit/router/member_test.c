@@ -332,3 +332,81 @@ TEST(many_changes_do_not_pile_up_what_nobody_can_see)
     end_all();
     expect_equal(ceni_world_bytes(), 0);
 }
+
+/* ---- Many at once ------------------------------------------------------------------------- */
+
+TEST(those_who_come_up_together_are_one_change_and_are_picked_in_their_order)
+{
+    make_router(.strategy = cen_strategy_shared_round_robin());
+    cen_member *those[5] = {add(0), add(1), add(2), add(3), add_up(4)};
+    uint64_t changes = look().changes;
+    size_t up = 9;
+    expect_equal(cen_members_up(those, 5, &up), CEN_OK);
+    expect_equal(up, 5);
+    expect_equal(look().changes, changes + 1);
+    static const int order[] = {4, 0, 1, 2, 3}; /* the last was there before */
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 5; i++) {
+            cen_route route = route_now();
+            expect_equal((int *)route.value - values, order[i]);
+            expect_equal(done(&route), CEN_OK);
+        }
+    expect_equal(cen_members_up(NULL, 0, &up), CEN_OK);
+    expect_equal(up, 0);
+    end_router();
+    expect_equal(ceni_world_bytes(), 0);
+}
+
+TEST(the_first_that_cannot_come_up_ends_it_and_those_before_it_are_up)
+{
+    make_router(.runtime = make_manual());
+    cen_member *those[4] = {add(0), add_up(1), add(2), add(0)};
+    those[3] = those[0]; /* once more is no fault: it is up already */
+    cen_route route = route_now();
+    expect_equal(cen_member_drain(those[1]), CEN_OK);
+    size_t up = 0;
+    expect_equal(cen_members_up(those, 4, &up), CEN_BUSY);
+    expect_equal(up, 1);
+    expect_equal(cen_member_state_of(those[0]), CEN_MEMBER_UP);
+    expect_equal(cen_member_state_of(those[2]), CEN_MEMBER_CONNECTING);
+    expect_equal(done(&route), CEN_OK);
+    expect_equal(cen_member_down(those[1], NULL), CEN_OK);
+    expect_equal(cen_members_up(those, 4, &up), CEN_OK);
+    expect_equal(up, 4);
+    expect(is_picked(those[0]) && is_picked(those[1]) && is_picked(those[2]));
+    end_all();
+    expect_equal(ceni_world_bytes(), 0);
+}
+
+TEST(members_of_two_routers_and_nobody_are_refused_and_none_is_up)
+{
+    cen_router *other;
+    cen_router_options o = CEN_ROUTER_OPTIONS(.name = "other");
+    expect_equal(cen_router_new(&o, &other, NULL), CEN_OK);
+    cen_member_options m = CEN_MEMBER_OPTIONS(.value = &values[5]);
+    make_router(.name = NULL);
+    cen_member *those[2] = {add(0)}, *nobody[2] = {those[0], NULL};
+    expect_equal(cen_router_add(other, &m, &those[1], NULL), CEN_OK);
+    size_t up = 9;
+    expect_equal(cen_members_up(those, 2, &up), CEN_INVALID);
+    expect_equal(up, 0);
+    expect_equal(cen_members_up(nobody, 2, NULL), CEN_INVALID);
+    expect_equal(cen_members_up(NULL, 2, NULL), CEN_INVALID);
+    expect_equal(cen_member_state_of(those[0]), CEN_MEMBER_CONNECTING);
+    expect_equal(cen_router_free(other), CEN_OK);
+    end_router();
+}
+
+TEST(one_who_waits_is_served_when_many_come_up_together)
+{
+    make_router(.runtime = make_manual());
+    cen_routing routing;
+    cen_member *those[2] = {add(0), add(1)};
+    cen_routing_init(&routing);
+    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &routing), CEN_OK);
+    expect(!cen_future_is_done(&routing.future));
+    expect_equal(cen_members_up(those, 2, NULL), CEN_OK);
+    expect(cen_future_is_done(&routing.future));
+    expect_equal(done(&routing.route), CEN_OK);
+    end_all();
+}

@@ -120,6 +120,31 @@ TEST(a_member_for_whose_set_there_is_no_memory_stays_as_it_was)
     }
 }
 
+TEST(many_for_whose_set_there_is_no_memory_stay_as_they_were_and_come_up_later)
+{
+    for (int i = 0; i < ALL; i++) {
+        bool up[SIDE] = {false};
+        make_runtime();
+        expect_equal(try_router(all[i].make(), NULL), CEN_OK);
+        for (unsigned k = 0; k < SIDE; k++) members[k] = add_to(router, k, k), up[k] = true;
+        for (unsigned k = SIDE / 2; k < SIDE; k++) {
+            expect_equal(cen_member_down(members[k], NULL), CEN_OK);
+            up[k] = false;
+        }
+        allowed = 1;
+        size_t done = 1;
+        expect_equal(cen_members_up(members, SIDE, &done), CEN_NO_MEMORY);
+        expect_equal(done, 0);
+        expect_only(up);
+        allowed = 0;
+        expect_equal(cen_members_up(members, SIDE, &done), CEN_OK); /* the first half is up, so the table is smaller than there is room */
+        expect_equal(done, SIDE);
+        for (unsigned k = 0; k < SIDE; k++) up[k] = true;
+        expect_only(up);
+        end_scarce();
+    }
+}
+
 TEST(a_member_that_leaves_without_memory_is_not_picked_any_more)
 {
     for (int i = 0; i < ALL; i++) {
