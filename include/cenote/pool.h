@@ -139,7 +139,7 @@ typedef struct cen_pool_options {
     uint32_t openers;         /* openings at a time of a blocking driver, 1 to 64; default 2 */
     int64_t open_timeout_ns;  /* a blocking open that takes longer counts as failed; default 10 s */
     int64_t backoff_least_ns; /* after one failure the next opening waits for a random time up to this, ... */
-    int64_t backoff_most_ns;  /* ... after more for up to twice as long, up to this; default 100 ms and 30 s, and off
+    int64_t backoff_most_ns;  /* ... after more for up to twice as long, up to this; default 100 ms and 2 s, and off
                                * for a driver that does not block; CEN_OFF in the first: no back-off */
     int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never */
 

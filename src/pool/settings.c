@@ -69,7 +69,7 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
     count_or(r, "openers", &o->openers, 2, 1, MOST_AT_A_TIME);
     time_or(r, "open_timeout_ns", &o->open_timeout_ns, 10 * SECOND);
     bool asked = o->backoff_most_ns != 0;
-    time_or(r, "backoff_most_ns", &o->backoff_most_ns, 30 * SECOND);
+    time_or(r, "backoff_most_ns", &o->backoff_most_ns, 2 * SECOND);
     time_or(r, "backoff_least_ns", &o->backoff_least_ns, blocks || asked ? 100 * MS : CEN_OFF);
     if (o->backoff_most_ns == CEN_OFF) complain(r, "backoff_most_ns", o->backoff_most_ns, "but only backoff_least_ns may be off");
     if (asked && o->backoff_least_ns > o->backoff_most_ns)

@@ -33,7 +33,7 @@
  * Order table
  * [M1] ends | load of the note | acquire | T5 in take.c | since, written by who took it | the time of the lease before is counted
  *
- * Tested by tests/unit/pool/times_test.c, times_real_test.c, tests/explore/pool_times_test.c, tools/check-quick-path.
+ * Tested by tests/unit/pool/times_test.c, times_real_test.c, tests/explore/pool_times_test.c, tools/check-instructions.
  */
 #include "base/alloc.h"
 #include "base/plant.h"

@@ -107,7 +107,7 @@ TEST(an_outage_of_ten_minutes_with_four_who_wait_is_slept_through)
 {
     s = (script){.opened = 0};
     fail_all(&s, CALL_OPEN);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .breaker_failures = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .breaker_failures = CEN_OFF, .backoff_most_ns = 30 * SECOND);
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, cen_in_s(600));
     clock_readings = 0;

@@ -31,7 +31,7 @@ TEST(every_option_has_the_default_that_the_header_says)
         expect(o.patience.ns_ == cen_in_s(30).ns_ && o.allocator == NULL && o.on_fork == CEN_FORK_REFUSE);
         expect(o.openers == 2 && o.open_timeout_ns == 10 * SECOND && o.breaker_failures == 5);
         expect_equal(o.backoff_least_ns, blocks ? 100 * MS : CEN_OFF);
-        expect_equal(o.backoff_most_ns, 30 * SECOND);
+        expect_equal(o.backoff_most_ns, 2 * SECOND);
         expect(o.min_idle == 0 && o.max_idle == CEN_OFF && o.life_jitter == 10 && o.max_uses == CEN_OFF);
         expect_equal(o.idle_ns, blocks ? 600 * SECOND : CEN_OFF);
         expect_equal(o.life_ns, blocks ? 1800 * SECOND : CEN_OFF);
