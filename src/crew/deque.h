@@ -96,13 +96,19 @@ static inline bool ceni_deque_tidy(ceni_deque *deque)
     return ceni_deque_room(deque) > 0;
 }
 
+/* Only the owner, and it fits. */
+static inline void ceni_deque_push_one(ceni_deque *deque, cen_job *job)
+{
+    uint32_t tail = ceni_load_relaxed(&deque->tail); /* its own word; carries nothing */
+    ceni_store_release(ceni_deque_cell(deque, tail), job); /* [D1] */
+    ceni_exchange_seq_cst(&deque->tail, tail + 1);         /* [D2] */
+}
+
 /* Only the owner. False: it is full. */
 static inline bool ceni_deque_push(ceni_deque *deque, cen_job *job)
 {
-    uint32_t tail = ceni_load_relaxed(&deque->tail); /* its own word; carries nothing */
     if (ceni_deque_room(deque) == 0 && !ceni_deque_tidy(deque)) return false;
-    ceni_store_release(ceni_deque_cell(deque, tail), job); /* [D1] */
-    ceni_exchange_seq_cst(&deque->tail, tail + 1);         /* [D2] */
+    ceni_deque_push_one(deque, job);
     return true;
 }
 

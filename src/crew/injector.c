@@ -70,10 +70,16 @@ static void unlock(ceni_shard *shard)
     ceni_store_release(&shard->lock, 0u); /* [J2] */
 }
 
+/* The number of the caller's own shard. */
+static uint32_t home_of(const ceni_injector *injector)
+{
+    return (uint32_t)ceni_thread_id() & (injector->count - 1);
+}
+
 /* The caller's own shard, or the next that is free. */
 static ceni_shard *lock_any(ceni_injector *injector)
 {
-    uint32_t home = (uint32_t)ceni_thread_id() & (injector->count - 1);
+    uint32_t home = home_of(injector);
     for (uint32_t i = 0; i < injector->count; i++) {
         ceni_shard *shard = &injector->shards[(home + i) & (injector->count - 1)];
         if (try_lock(shard)) return shard;
@@ -143,9 +149,13 @@ static uint32_t chained(ceni_shard *shard)
 
 /* ---- Putting in ------------------------------------------------------------------------- */
 
+/* Head is in a line that workers write, and only grows: it is looked at when it was too far behind the last time. */
 static bool has_room(ceni_shard *shard, uint32_t tail)
 {
-    if (tail - ceni_load_acquire(&shard->head) >= CENI_SHARD_CELLS) return false; /* [J7] */
+    if (tail - shard->head_seen >= CENI_SHARD_CELLS) {
+        shard->head_seen = ceni_load_acquire(&shard->head); /* [J7] */
+        if (tail - shard->head_seen >= CENI_SHARD_CELLS) return false;
+    }
     return ceni_load_relaxed(&shard->cells[tail % CENI_SHARD_CELLS]) == NULL || /* J3; carries nothing */
            ceni_planted(injector_overwrites);
 }
@@ -191,9 +201,9 @@ static bool is_refused(ceni_shut shut, ceni_put what)
     return what == CENI_PUT_JOB && shut >= CENI_SHUT_ALL;
 }
 
-ceni_shard *ceni_injector_put(ceni_injector *injector, const ceni_load *load, bool counted)
+/* Unlocks the shard. */
+static ceni_shard *put_locked(ceni_shard *shard, const ceni_load *load, bool counted)
 {
-    ceni_shard *shard = lock_any(injector);
     bool refused = is_refused(shard->shut, load->what);
     if (!refused) {
         if (counted) ceni_add_acq_rel(&shard->posting, 1u); /* [J9] */
@@ -202,6 +212,33 @@ ceni_shard *ceni_injector_put(ceni_injector *injector, const ceni_load *load, bo
     }
     unlock(shard);
     return refused ? NULL : shard;
+}
+
+ceni_shard *ceni_injector_put(ceni_injector *injector, const ceni_load *load, bool counted)
+{
+    return put_locked(lock_any(injector), load, counted);
+}
+
+/* In any way but the usual one. */
+static __attribute__((noinline)) bool put_task_locked(ceni_shard *shard, cen_task *task)
+{
+    ceni_load load = {.what = CENI_PUT_TASK, .count = 1, .tasks = &task};
+    return put_locked(shard, &load, false) != NULL;
+}
+
+bool ceni_injector_put_task(ceni_injector *injector, cen_task *task)
+{
+    ceni_shard *shard = &injector->shards[home_of(injector)];
+    if (__builtin_expect(!try_lock(shard), 0)) shard = lock_any(injector);
+    uint32_t tail = ceni_load_relaxed(&shard->tail); /* its own, under the lock; carries nothing */
+    bool usual = shard->shut == CENI_SHUT_NOTHING && chained(shard) == 0 && has_room(shard, tail);
+    if (__builtin_expect(!usual, 0)) return put_task_locked(shard, task);
+    count(shard, CENI_PUT_TASK, 1);
+    place(shard, &task->job_, tail % CENI_SHARD_CELLS);
+    ceni_store_release(&shard->cells[tail % CENI_SHARD_CELLS], &task->job_); /* [J3] */
+    ceni_exchange_seq_cst(&shard->tail, tail + 1); /* [J4] */
+    unlock(shard);
+    return true;
 }
 
 void ceni_injector_leave(ceni_shard *shard)

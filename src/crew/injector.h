@@ -23,7 +23,7 @@
 #ifdef CENI_WATCHED
 enum { CENI_SHARD_CELLS = 2 };
 #else
-enum { CENI_SHARD_CELLS = 4096 };
+enum { CENI_SHARD_CELLS = 8192 };
 #endif
 
 /* What is refused; each refuses what those before it do. */
@@ -42,6 +42,7 @@ typedef struct ceni_shard {
     _Atomic uint32_t posting;   /* threads that have put in and still touch the crew; atomically */
     ceni_shut shut;             /* under the lock */
     uint32_t number;            /* fixed */
+    uint32_t head_seen;         /* head, or what it was; under the lock */
     _Atomic uint64_t tasks;     /* that were put in anew; written under the lock */
     _Atomic uint64_t resumed;   /* tasks that were put in again; likewise */
     cen_job *first_job, *last_job; /* the chain of jobs, under the lock */
@@ -88,6 +89,9 @@ static inline cen_job *ceni_load_at(const ceni_load *load, size_t i)
 /* Puts them in, all or, NULL, none. Else the shard; if it is to be `counted`, its
  * `posting` was raised before anybody could see them, and whoever put them in lowers it. */
 ceni_shard *ceni_injector_put(ceni_injector *injector, const ceni_load *load, bool counted);
+
+/* The same for one task from outside, quicker where nothing is unusual. False: it is refused. */
+bool ceni_injector_put_task(ceni_injector *injector, cen_task *task);
 
 /* What was counted has no more to do with the crew. */
 void ceni_injector_leave(ceni_shard *shard);

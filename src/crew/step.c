@@ -103,8 +103,8 @@ static cen_next run_step(ceni_worker *worker, cen_task *task)
     uint64_t below = worker->step;
     ceni_store_release(&task->state_, (uint32_t)CENI_TASK_RUNNING); /* [K7] */
     if (observer->began) observer->began(observer->argument, task);
-    ceni_count_up(&worker->steps);
-    worker->step = ceni_load_relaxed(&worker->steps); /* its own; carries nothing */
+    uint64_t step = worker->step = ceni_load_relaxed(&worker->steps) + 1; /* its own; carries nothing */
+    ceni_store_relaxed(&worker->steps, step); /* a number; carries nothing */
     ceni_step_begins(worker, task);
     ceni_owner_begin(worker, task);
     ceni_rank_expect_none("a step of a task");
@@ -178,18 +178,18 @@ static void set_depth(ceni_worker *worker, uint32_t depth)
     ceni_store_relaxed(&worker->nested, depth); /* for whoever looks; carries nothing */
 }
 
-static void go_on(ceni_worker *worker, cen_task *task, cen_next next)
+/* Neither over, nor behind the others. False: it has failed. */
+static __attribute__((noinline)) bool goes_on_otherwise(ceni_worker *worker, cen_task *task, cen_next next)
 {
-    if (next == CEN_NEXT_AGAIN && task->step_) {
-        put_behind(worker, task);
-        return;
-    }
-    if (next == CEN_NEXT_WAIT && task->step_) {
-        if (begin_to_wait(worker, task)) return;
-    } else if (next != CEN_NEXT_OVER) {
-        ceni_task_set_failure(task, CEN_MISUSE, "had a step that did not say how to go on");
-    }
-    ceni_task_over(worker, task);
+    if (next == CEN_NEXT_WAIT && task->step_) return begin_to_wait(worker, task);
+    ceni_task_set_failure(task, CEN_MISUSE, "had a step that did not say how to go on");
+    return false;
+}
+
+static inline void go_on(ceni_worker *worker, cen_task *task, cen_next next)
+{
+    if (next == CEN_NEXT_AGAIN && task->step_) put_behind(worker, task);
+    else if (next == CEN_NEXT_OVER || !goes_on_otherwise(worker, task, next)) ceni_task_over(worker, task);
 }
 
 void ceni_task_run(cen_job *job)

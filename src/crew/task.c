@@ -74,7 +74,16 @@ static void unprepare(ceni_core *core, cen_task *task)
     ceni_store_relaxed(&task->asked_, 0u); /* its own thread's again; carries nothing */
 }
 
-static cen_status prepare(ceni_core *core, cen_task *task)
+/* Apart, since most have none, and would pay for its calls. */
+static __attribute__((noinline)) cen_status prepare_deadline(ceni_core *core, cen_task *task)
+{
+    task->marks_ = CENI_MARK_DEADLINE;
+    cen_status status = ceni_task_set_alarm(core, task);
+    if (status != CEN_OK) unprepare(core, task);
+    return status;
+}
+
+static inline cen_status prepare(ceni_core *core, cen_task *task)
 {
     if (!task || !task->step_) return CEN_INVALID;
     /* Only its own thread asks; carries nothing. */
@@ -84,11 +93,7 @@ static cen_status prepare(ceni_core *core, cen_task *task)
     ceni_store_relaxed(&task->place_, CENI_PLACE(0, CENI_CELL_NONE));
     ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_QUEUED); /* the queue makes it known; carries nothing */
     ceni_future_begin(&task->future, ceni_task_withdraw_future, NULL);
-    if (!task->deadline.ns_) return CEN_OK;
-    task->marks_ = CENI_MARK_DEADLINE;
-    cen_status status = ceni_task_set_alarm(core, task);
-    if (status != CEN_OK) unprepare(core, task);
-    return status;
+    return __builtin_expect(task->deadline.ns_ == 0, 1) ? CEN_OK : prepare_deadline(core, task);
 }
 
 /* ---- Submitting -------------------------------------------------------------------------------- */
@@ -98,6 +103,23 @@ static ceni_worker *own_task_worker(const ceni_core *core)
 {
     ceni_worker *worker = ceni_worker_of(core);
     return worker && worker->depth > 0 ? worker : NULL;
+}
+
+/* Counts it in before anybody can take it (K3). */
+static inline void push_inside(ceni_worker *worker, cen_task *task)
+{
+    uint32_t place = CENI_PLACE(CENI_SHARDS_MOST + worker->number, ceni_deque_next_cell(&worker->deque));
+    ceni_store_relaxed(&task->place_, place); /* where to look; carries nothing */
+    ceni_count_up(&worker->tasks_in);
+    ceni_deque_push_one(&worker->deque, &task->job_);
+}
+
+static inline bool put_inside_quickly(ceni_worker *worker, cen_task *task)
+{
+    /* What slips through is dropped; carries nothing. */
+    if (ceni_load_relaxed(&worker->core->closing) == CEN_STOP_DROP || ceni_deque_room(&worker->deque) == 0) return false;
+    push_inside(worker, task);
+    return true;
 }
 
 /* Into the worker's own deque, if all of them fit. */
@@ -110,20 +132,26 @@ static bool put_inside(ceni_worker *worker, cen_task *const tasks[], size_t coun
         ceni_load load = {.what = CENI_PUT_INSIDE, .count = count, .tasks = tasks};
         return ceni_injector_put(&core->injector, &load, false) != NULL;
     }
-    for (size_t i = 0; i < count; i++) {
-        uint32_t place = CENI_PLACE(CENI_SHARDS_MOST + worker->number, ceni_deque_next_cell(deque));
-        ceni_store_relaxed(&tasks[i]->place_, place); /* where to look; carries nothing */
-        ceni_count_up(&worker->tasks_in);
-        ceni_deque_push(deque, &tasks[i]->job_);
-    }
+    for (size_t i = 0; i < count; i++) push_inside(worker, tasks[i]);
     return true;
 }
 
-static bool put(ceni_core *core, cen_task *const tasks[], size_t count)
+/* Any number of them, in any way. */
+static __attribute__((noinline)) bool put(ceni_core *core, cen_task *const tasks[], size_t count)
 {
     ceni_worker *worker = own_task_worker(core);
     ceni_load load = {.what = CENI_PUT_TASK, .count = count, .tasks = tasks};
     bool in = worker ? put_inside(worker, tasks, count) : ceni_injector_put(&core->injector, &load, false) != NULL;
+    if (in && !ceni_planted(crew_submit_calls_nobody)) ceni_call_one(core);
+    return in;
+}
+
+static inline bool put_one(ceni_core *core, cen_task *task)
+{
+    ceni_worker *worker = own_task_worker(core);
+    bool quick = worker && put_inside_quickly(worker, task);
+    if (worker && !quick) return put(core, &task, 1);
+    bool in = quick || ceni_injector_put_task(&core->injector, task);
     if (in && !ceni_planted(crew_submit_calls_nobody)) ceni_call_one(core);
     return in;
 }
@@ -135,7 +163,7 @@ cen_status cen_crew_submit(cen_crew *crew, cen_task *task)
     ceni_core *core = ceni_crew_core(crew, &status);
     if (!core) return status;
     status = prepare(core, task);
-    if (status != CEN_OK || put(core, &task, 1)) return status;
+    if (status != CEN_OK || put_one(core, task)) return status;
     unprepare(core, task);
     return CEN_CLOSED;
 }
@@ -180,12 +208,18 @@ void ceni_task_set_failure(cen_task *task, cen_status status, const char *why)
                    why);
 }
 
+/* Of what most tasks have nothing of. */
+static __attribute__((noinline)) void let_go(ceni_core *core, cen_task *task)
+{
+    if (task->marks_ & CENI_MARK_OWNS) ceni_owner_end(CENI_TASK_OWNER(task));
+    if (task->marks_ & CENI_MARK_DEADLINE) ceni_task_unset_alarm(core, task);
+}
+
 void ceni_task_over(ceni_worker *worker, cen_task *task)
 {
     ceni_core *core = worker->core;
     tell_over(core, task, true);
-    if (task->marks_ & CENI_MARK_OWNS) ceni_owner_end(CENI_TASK_OWNER(task));
-    if (task->marks_ & CENI_MARK_DEADLINE) ceni_task_unset_alarm(core, task);
+    if (__builtin_expect(task->marks_ & (CENI_MARK_OWNS | CENI_MARK_DEADLINE), 0)) let_go(core, task);
     ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_FREE); /* the future passes it on; carries nothing */
     ceni_future_complete(&task->future);
     /* Its own, so reading carries nothing. */
