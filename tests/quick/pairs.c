@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * So many uncontended takes and gives of a pool, for tools/check-quick-path,
- * which counts instructions.
+ * So many uncontended takes and gives of a pool, for tools/check-instructions.
  *
  *     pairs plain|managed|exact|checked COUNT
  *
  * plain: a driver that does not block, and no limits. managed: one that blocks,
  * with a test, and every limit at its default: rounds, tests, lifetimes. exact:
- * with exact times, so that the check can be seen to notice what costs more. checked: as managed, with a driver that looks at
- * what comes back, and only reads.
+ * with exact times, so that the check can be seen to notice what costs more. checked:
+ * as managed, with a driver that looks at what comes back, and only reads.
  */
 #include <cenote/pool.h>
 #include <stdio.h>
