@@ -34,3 +34,7 @@ worded_tree 'static int length; '
 words rejects "check-words rejects blanks at the end of a line" "blanks at the end"
 worded_tree "static int $(printf 'x%.0s' {1..132});"
 words rejects "check-words rejects a line of more than 132 columns" "more than 132 columns"
+worded_tree "$(printf 'int x;\n%.0s' {1..148})" bench/peers/stack/pool.c
+words accepts "check-words accepts a harness of 149 lines"
+worded_tree "$(printf 'int x;\n%.0s' {1..149})" bench/peers/stack/pool.c
+words rejects "check-words rejects a harness of 150 lines" "a peer's harness is thin"
