@@ -14,7 +14,7 @@
 
 #include <cenote/inbox.h>
 
-#include "../support/plain.h"
+#include "../rules/plain.h"
 #include "inbox.h"
 
 enum kind { TAKE, GIVE, DISCARD, OPENED, TESTED, ROUND };

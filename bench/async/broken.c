@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../support/serve.h"
+#include "../rules/serve.h"
 
 #define VICTIM 100 /* which grant or give goes wrong */
 

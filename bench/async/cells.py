@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What is measured, by whom and how often; and which of it the environment asks for."""
 import measuring
-from measuring import QUICK
+from measuring import QUICK, START, choose
 
-REPETITIONS = measuring.REPETITIONS or (1 if QUICK else 5)
+REPETITIONS = measuring.REPETITIONS or choose(1, 4, 5)
+BUDGET = measuring.budget(30, 360)
+SECONDS = choose(0.1, 0.7, 1)
+WARM = choose(0.2, 1.5, 1.5)  # of the Java machine, in each process
 PARTS = ["cells", "pending", "micro", "growth", "memory"]
 PENDING = 10_000 if QUICK else 100_000
 
@@ -28,8 +31,11 @@ class Cell:
         return [name for name in FULL_NAMES if name != "blocking" or self.is_slow]
 
     def command(self, programs, contestant):
-        words = [programs[program_of(contestant)], self.clients, self.size, self.hold_ns, 0.15 if QUICK else 1, *self.words]
+        words = [programs[program_of(contestant)], self.clients, self.size, self.hold_ns, SECONDS, *self.words]
         return words + own_words(contestant)
+
+    def estimate(self, contestants):
+        return measuring.estimate(REPETITIONS, SECONDS, [0.8 + WARM if name == "kotlin" else 2 * START for name in contestants])
 
 
 CELLS = [
@@ -51,7 +57,7 @@ def program_of(contestant):
 def own_words(contestant):
     if contestant in PROGRAMS:
         return [contestant]
-    return ["warm=%g" % (0.3 if QUICK else 1.5)] if contestant == "kotlin" else []
+    return ["warm=%g" % WARM] if contestant == "kotlin" else []
 
 
 def pending_command(programs, contestant):
@@ -80,9 +86,15 @@ class Selection:
         return [name for name in self.contestants if name != "blocking"] if self.has("pending") else []
 
     def programs(self):
-        """Their names, for build.build_async."""
+        """Their names, for programs.build_async."""
         wanted = {"broken", "pingpong"} | {program_of(name) for cell in self.cells for name in self.of(cell)}
         wanted |= {program_of(name) for name in self.waiting()}
         wanted |= {program for part, program in (("micro", "micro"), ("growth", "pending"), ("memory", "pending"))
                    if self.has(part)}
         return sorted(wanted)
+
+    def estimate(self):
+        """Seconds on a quiet machine, building excepted: with the planted bugs and the probes."""
+        whole = choose(3, 4, 4) + 0.7 * REPETITIONS + sum(cell.estimate(self.of(cell)) for cell in self.cells)
+        whole += min(REPETITIONS, 3) * (len(self.waiting()) * choose(0.4, 1, 1) + self.has("growth") * choose(1, 4, 4))
+        return whole + self.has("micro") * REPETITIONS * choose(1, 4, 4) + self.has("memory") * 1

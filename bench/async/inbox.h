@@ -5,7 +5,7 @@
 
 #include <cenote/inbox.h>
 
-#include "../support/serve.h"
+#include "../rules/serve.h"
 
 static inline cen_inbox *inbox_of(struct serve_loop *loop)
 {

@@ -5,12 +5,12 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import build
 import measuring
 import page
-from cells import PENDING, REPETITIONS, Selection, pending_command
+from cells import BUDGET, FULL_NAMES, PENDING, REPETITIONS, Selection, pending_command
 from gate import execute, in_turns, must_refuse, say
 from measuring import QUICK
+from programs import build_async
 from targets import targets
 
 GROWTH = [1000, 10_000, 100_000]
@@ -77,6 +77,8 @@ class Bench(measuring.Bench):
 
     def everything(self):
         for number in range(REPETITIONS):
+            if not self.has_time(number, BUDGET):
+                break
             self.repetition(number)
         if self.selection.has("memory"):
             self.figures.memory = execute([self.programs["pending"], "memory", PENDING])
@@ -86,13 +88,13 @@ class Bench(measuring.Bench):
 def main(begin):
     selection = Selection()
     say("bench: building")
-    programs = build.build_async(selection.programs())
+    programs = build_async(selection.programs())
     self_test(programs)
-    gate = measuring.gate_for(selection, seconds=480)
+    gate = measuring.gate_for(selection, seconds=480, budget=BUDGET, estimate=selection.estimate())
     figures = Bench(selection, programs, gate, Figures()).everything()
     verdicts = targets(figures)
     measuring.write("async", selection, page.document(selection, figures, verdicts, gate, time.monotonic() - begin))
-    measuring.append_records(page.records(selection, figures, verdicts))
+    measuring.append_records(page.records(selection, figures, verdicts), FULL_NAMES)
 
 
 if __name__ == "__main__":

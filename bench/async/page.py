@@ -80,7 +80,7 @@ def cell_record(figures, cell, name):
         record["wait_%s_ns" % key] = round(1000 * figures.median(cell.name, name, "wait_%s_us" % key))
     for key in ("per_s", "starved", "rss_kib", "cpu_s", "cpu_us"):
         record[key] = round(figures.median(cell.name, name, key), 3)
-    record["foreign"] = round(max(figures.values(cell.name, name, "foreign")), 3)
+    record.update(figures.foreign_fields(cell.name, name))
     return {**record, "unit": "ns/pair"}
 
 

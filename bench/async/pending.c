@@ -20,8 +20,8 @@
 #include <cenote/ask.h>
 #include <cenote/inbox.h>
 
-#include "../support/allocations.h"
-#include "../support/bench.h"
+#include "../rules/allocations.h"
+#include "../rules/bench.h"
 
 #define ROUNDS_MAX 101
 #define COUNT_MAX 1000000

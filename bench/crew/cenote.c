@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cenote's crew with default settings, by the rules of support/tasks.h. Tasks are
+ * cenote's crew with default settings, by the rules of rules/tasks.h. Tasks are
  * used again and made ready by cen_task_init each time, which is part of what is
  * measured. Yields are cen_task_yield, a pair's first waits for the second's
  * future, and results come by cen_await, inside and outside.
@@ -15,7 +15,7 @@ typedef struct {
 #define POOL_CAN (POOL_OUTSIDE | POOL_SPAWNS | POOL_INSIDE)
 #define POOL_RESULT_BODY NULL
 #define POOL_IS_OVER(one) cen_future_is_done(&(one)->node.task.future)
-#include "../support/tasks_loop.h"
+#include "../rules/tasks_loop.h"
 
 static cen_crew *crew;
 

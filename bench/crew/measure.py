@@ -5,13 +5,13 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import build
 import measuring
 import page
-from cells import REPETITIONS, Selection
+from cells import BUDGET, FULL_NAMES, REPETITIONS, Selection
 from gate import execute, must_refuse, say
 from measuring import QUICK
 from motives import MOTIVES
+from programs import build_crew
 from targets import targets
 
 SCALES = {"ns": 1, "us": 1000}
@@ -60,6 +60,8 @@ class Bench(measuring.Bench):
 
     def everything(self):
         for number in range(REPETITIONS):
+            if not self.has_time(number, BUDGET):
+                break
             self.begin(number)
             self.yardstick()
             for cell in self.selection.cells:
@@ -73,13 +75,13 @@ class Bench(measuring.Bench):
 def main(begin):
     selection = Selection()
     say("bench: building")
-    programs = build.build_crew(selection.programs())
+    programs = build_crew(selection.programs())
     self_test(programs)
-    gate = measuring.gate_for(selection, seconds=420)
+    gate = measuring.gate_for(selection, seconds=420, budget=BUDGET, estimate=selection.estimate())
     figures = Bench(selection, programs, gate, Figures()).everything()
     verdicts = targets(figures)
     measuring.write("crew", selection, page.document(selection, figures, verdicts, gate, time.monotonic() - begin))
-    measuring.append_records(page.records(selection, figures, verdicts))
+    measuring.append_records(page.records(selection, figures, verdicts), FULL_NAMES)
 
 
 if __name__ == "__main__":

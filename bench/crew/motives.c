@@ -21,7 +21,7 @@
 
 #include <cenote/crew.h>
 
-#include "../support/bench.h"
+#include "../rules/bench.h"
 
 #define HEAVY 8
 #define HEAVY_NS 5000000

@@ -29,9 +29,9 @@ class Motive:
 
 
 MOTIVES = [
-    Motive("reads", "Short reads beside writes that block for 5 ms", 0.5, 4,
+    Motive("reads", "Short reads beside writes that block for 5 ms", 0.2, 4,
            {"one": "one crew of two workers", "two": "a crew of one worker each"}, ALIKE),
-    Motive("priority", "Short urgent tasks beside others that compute for 5 ms", 0.5, 4,
+    Motive("priority", "Short urgent tasks beside others that compute for 5 ms", 0.2, 4,
            {"one": "one crew of two workers", "two": "three crews of two, one for each priority"}, ALIKE),
     Motive("snapshot", "Requests that wait 20 ms for a snapshot", 1000, 10_000,
            {"crew": "suspended in a crew of two workers", "own": "one thread of their own, which blocks for each"}, REQUESTS),

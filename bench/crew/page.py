@@ -79,7 +79,7 @@ def cell_record(figures, cell, name):
         record.update(Spread(figures.values(cell.name, name, "ns")).fields(), p99_ns=round(figures.median(
             cell.name, name, "p99_ns"), 1), unit="ns")
     record["runs"] = [round(value, 3) for value in figures.values(cell.name, name, key)]
-    record["foreign"] = round(max(figures.values(cell.name, name, "foreign")), 3)
+    record.update(figures.foreign_fields(cell.name, name))
     return {**record, "unit": "ms of CPU" if cell.name == "idle" else "ns"}
 
 

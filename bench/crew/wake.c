@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../support/bench.h"
+#include "../rules/bench.h"
 
 #define ROUNDS_MAX 1000000
 #define WARM_UP 100

@@ -16,8 +16,8 @@
 #include <cenote/cenote.h>
 #include <cenote/pq.h>
 
-#include "../support/bench.h"
-#include "../support/lengths.h"
+#include "../rules/bench.h"
+#include "../rules/lengths.h"
 
 enum { MOST = 10000, DESCRIPTORS = 1024, AT_A_TIME = 64 };
 

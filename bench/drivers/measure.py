@@ -7,7 +7,6 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import build
 import counting
 import gate
 import measuring
@@ -16,6 +15,7 @@ from bouncer import Bouncer
 from cells import PAIRS, SECONDS, THREADS, Selection
 from gate import execute, in_turns, must_refuse, say
 from measuring import QUICK
+from programs import build_drivers
 from targets import targets
 
 PASSWORD = "secret"
@@ -108,7 +108,7 @@ class Bench(measuring.Bench):
 
 def main(begin):
     selection = Selection()
-    programs = build.build_drivers()
+    programs = build_drivers()
     gates = measuring.gate_for(selection, seconds=600)
     figures = Bench(selection, programs, gates, Figures()).everything()
     verdicts = targets(figures)
@@ -119,6 +119,6 @@ def main(begin):
 if __name__ == "__main__":
     if sys.argv[1:] == ["--build"]:
         say("bench: building")
-        print(build.build_drivers()["with-server"])
+        print(build_drivers()["with-server"])
     else:
         measuring.main(main)

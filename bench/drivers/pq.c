@@ -15,7 +15,7 @@
 #include <cenote/cenote.h>
 #include <cenote/pq.h>
 
-#include "../support/bench.h"
+#include "../rules/bench.h"
 #include "queries.h"
 
 void bench_take(cen_lease *lease);

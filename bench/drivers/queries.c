@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/bench.h"
-#include "../support/lengths.h"
+#include "../rules/bench.h"
+#include "../rules/lengths.h"
 
 typedef struct worker {
     uint64_t asked;

@@ -12,7 +12,7 @@
 #include <cenote/cenote.h>
 #include <cenote/redis.h>
 
-#include "../support/bench.h"
+#include "../rules/bench.h"
 #include "queries.h"
 
 static cen_pool *pool;

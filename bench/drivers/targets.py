@@ -1,26 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What pooling is to cost at most, and whether it does. Every figure is compared with others of the same run."""
-import math
-import statistics
-
+from pairs import interval, ratio_words
 from report import Verdict
 
 INSTRUCTIONS = 100  # fewer for each query than threads with connections of their own
 CALLS = 0.01        # system calls more for each query: none, but for what happens once in a run
-STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}  # 95 %, by number of pairs
-
-
-def interval(ours, theirs):
-    """The ratio of throughputs by pairs that ran next to each other: middle, and the ends of its 95 % interval."""
-    logs = [math.log(a / b) for a, b in zip(ours, theirs)]
-    middle, half = statistics.mean(logs), float("inf")
-    if len(logs) in STUDENT:
-        half = STUDENT[len(logs)] * statistics.stdev(logs) / math.sqrt(len(logs))
-    return tuple(math.exp(x) for x in (middle, middle - half, middle + half))
-
-
-def ratio_words(ratio):
-    return "%.3fx (%.3f to %.3f)" % ratio
 
 
 def free(figures, cell, title, other="own", words="threads with their own"):

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/transfer.h"
+#include "../rules/transfer.h"
 
 #define ROOM 65536
 #define VICTIM 100
@@ -58,4 +58,4 @@ static uint64_t queue_pop(void)
     return places[at];
 }
 
-#include "../support/transfer_loop.h"
+#include "../rules/transfer_loop.h"

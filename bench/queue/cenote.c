@@ -2,7 +2,7 @@
 /* cenote's own queue, through the shared library as users link it. */
 #include <cenote/queue.h>
 
-#include "../support/transfer.h"
+#include "../rules/transfer.h"
 
 static cen_queue *queue;
 
@@ -37,4 +37,4 @@ static uint64_t queue_pop(void)
     return element;
 }
 
-#include "../support/transfer_loop.h"
+#include "../rules/transfer_loop.h"

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../support/transfer.h"
+#include "../rules/transfer.h"
 
 static _Alignas(128) atomic_uint filled;
 static uint64_t place;
@@ -41,4 +41,4 @@ static uint64_t queue_pop(void)
     return element;
 }
 
-#include "../support/transfer_loop.h"
+#include "../rules/transfer_loop.h"

@@ -11,7 +11,7 @@
 
 #include <cenote/queue.h>
 
-#include "../support/bench.h"
+#include "../rules/bench.h"
 
 #define WIDTH 3
 

@@ -6,18 +6,22 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import build
-from gate import TICK, TOLERATED, Gate, execute, say
-from report import Spread, append_lines, table
+import measuring
+from gate import TICK, TOLERATED, execute, in_turns, must_refuse, say
+from measuring import QUICK, START, choose
+from programs import build_queue
+from report import Spread, table
 
-QUICK = os.environ.get("BENCH_QUICK", "") not in ("", "0")
 CAPACITY = int(os.environ.get("BENCH_CAPACITY", "1024"))
 SHAPES = [(1, 1), (2, 2), (8, 8)]
-REPETITIONS = 3 if QUICK else 7
-ELEMENTS = 150_000 if QUICK else 4_000_000  # the same for every contestant of a cell
-SECONDS = 0.06 if QUICK else 0.25           # short transfers are run again until then
-WAKE_ROUNDS = 500 if QUICK else 2000
+REPETITIONS = measuring.REPETITIONS or choose(1, 4, 7)
+ELEMENTS = choose(100_000, 500_000, 4_000_000)  # the same for every contestant of a cell
+SECONDS = choose(0.05, 0.2, 0.25)               # short transfers are run again until then
+WAKE_ROUNDS = choose(300, 1500, 2000)
 WAKE_PAUSE_US = 200
-IDLE_MS = 500 if QUICK else 2000
+IDLE_MS = choose(500, 2000, 2000)
+BUDGET = measuring.budget(15, 100)
+SLOW_NS = {"tbb": 2500, "glib": 1000}  # about as long an element takes in the mean of the cells, for the estimate
 
 CONTESTANTS = {
     "bounded": ["cenote", "crossbeam", "tbb", "go", "ring"],
@@ -47,36 +51,32 @@ def self_test(programs):
     command = [programs["broken"], "transfer", "unbounded", 0, 1, 1, 50_000]
     execute(command)
     for fault in ("lose", "double", "swap"):
-        try:
-            execute(command, {"BENCH_BROKEN": fault})
-        except RuntimeError:
-            continue
-        raise SystemExit("bench: the harness did not notice a queue that has the fault '%s'" % fault)
-
-
-def rotated(names, by):
-    """Another contestant begins in each repetition."""
-    by %= len(names)
-    return names[by:] + names[:by]
+        must_refuse(command, "", {"BENCH_BROKEN": fault})
 
 
 class Measurements:
-    def __init__(self, programs, gate):
-        self.programs, self.gate = programs, gate
+    """Everything that was measured."""
+
+    def __init__(self):
         self.ns = {}       # (kind, shape, name) -> ns per element, one per repetition
         self.foreign = {}  # the same keys, and ("wake", name)
         self.wake = {}     # name -> [(p50, p99, max)]
         self.probe = []    # ns per round trip of a cache line, one per repetition
         self.idle = {}
 
+    def wake_spread(self, name, column):
+        return Spread([row[column] for row in self.wake[name]])
+
+
+class Bench(measuring.Bench):
     def transfer(self, kind, shape, name):
         producers, consumers = shape
         results, foreign = self.gate.run([self.programs[name], "transfer", kind, CAPACITY if kind == "bounded" else 0,
                                           producers, consumers, ELEMENTS // producers], SECONDS)
         ns = sum(r["elapsed_ns"] for r in results) / sum(r["elements"] for r in results)
         key = (kind, shape, name)
-        self.ns.setdefault(key, []).append(ns)
-        self.foreign.setdefault(key, []).append(foreign)
+        self.figures.ns.setdefault(key, []).append(ns)
+        self.figures.foreign.setdefault(key, []).append(foreign)
         return ns
 
     def wake_up(self, name):
@@ -85,30 +85,45 @@ class Measurements:
         if result.get("slept", result["rounds"]) < 0.95 * result["rounds"]:
             say("bench: %s slept in only %d of %d rounds: its wake-up time is not that of a sleeper"
                 % (name, result["slept"], result["rounds"]))
-        self.wake.setdefault(name, []).append((result["p50_ns"], result["p99_ns"], result["max_ns"]))
-        self.foreign.setdefault(("wake", name), []).append(foreign)
+        self.figures.wake.setdefault(name, []).append((result["p50_ns"], result["p99_ns"], result["max_ns"]))
+        self.figures.foreign.setdefault(("wake", name), []).append(foreign)
         return result["p50_ns"]
 
     def repetition(self, number):
-        self.gate.wait_for_quiet()
-        results, _ = self.gate.run([self.programs["pingpong"], 30])
-        self.probe.append(results[0]["round_trip_ns"])
-        say("repetition %d of %d: a cache line's round trip takes %.0f ns" % (number + 1, REPETITIONS, self.probe[-1]))
+        self.begin(number)
         for kind, names in CONTESTANTS.items():
             for shape in SHAPES:
-                self.gate.wait_for_quiet()
-                line = ["%s %.1f" % (name, self.transfer(kind, shape, name)) for name in rotated(names, number)]
+                self.look()
+                line = ["%s %.1f" % (name, self.transfer(kind, shape, name)) for name in in_turns(names, number)]
                 say("  %s %d-%d ns/element: %s" % (kind, *shape, ", ".join(line)))
-        self.gate.wait_for_quiet()
-        line = ["%s %.1f" % (name, self.wake_up(name) / 1000) for name in rotated(WAKERS, number)]
+        self.look()
+        line = ["%s %.1f" % (name, self.wake_up(name) / 1000) for name in in_turns(WAKERS, number)]
         say("  wake-up p50 us: %s" % ", ".join(line))
 
     def wait_idle(self):
         result = execute([self.programs["idle"], IDLE_MS])
-        self.idle = {way: result[way + "_cpu_ns"] for way in ("pop", "pop_until", "select")}
+        self.figures.idle = {way: result[way + "_cpu_ns"] for way in ("pop", "pop_until", "select")}
 
-    def wake_spread(self, name, column):
-        return Spread([row[column] for row in self.wake[name]])
+    def everything(self):
+        for number in range(REPETITIONS):
+            if not self.has_time(number, BUDGET):
+                break
+            self.repetition(number)
+        self.wait_idle()
+        return self.figures
+
+
+class Selection:
+    """There is no part of it."""
+    is_all = True
+
+    @staticmethod
+    def estimate():
+        """Seconds on a quiet machine, building excepted."""
+        names = [name for kind in CONTESTANTS.values() for name in kind]
+        transfers = len(SHAPES) * sum(max(SECONDS, SLOW_NS.get(name, 0) * ELEMENTS / 1e9) + START for name in names)
+        wakes = len(WAKERS) * (WAKE_ROUNDS * (WAKE_PAUSE_US + 100) / 1e6 + START)
+        return 2 + IDLE_MS / 1000 + REPETITIONS * (transfers + wakes + choose(0.5, 2, 2))
 
 
 # ---- Verdicts ----------------------------------------------------------------
@@ -184,13 +199,13 @@ def targets(cells, measured):
                    % (IDLE_MS / 1000, idle / 1000)) + (note if disturbed else ""))
 
 
-def document(cells, measured, seconds):
+def document(cells, measured, gate, seconds):
     peers = [n for n in FULL_NAMES if n != "floor"]
     text = "# The queue beside its peers\n\n"
     text += "%s%d repetitions, medians with (smallest-largest), capacity %d, %d elements a run, %d processors; " % (
         "A QUICK LOOK, NOT A MEASUREMENT. " if QUICK else "", len(measured.probe), CAPACITY, ELEMENTS, os.cpu_count())
     text += "a cache line's round trip took %s ns; %d runs repeated because others were busy; %.0f s in all.\n\n" % (
-        Spread(measured.probe).text(), measured.gate.repeated, seconds)
+        Spread(measured.probe).text(), gate.repeated, seconds)
     if os.environ.get("BENCH_LIBDIR"):
         text += "NOT the release build of this tree: libcenote.so from `%s`.\n\n" % build.folder_of_cenote()
     text += "Packages: %s.\n\n" % build.versions(PACKAGES)
@@ -206,13 +221,33 @@ def document(cells, measured, seconds):
     return text + "\n## Targets\n\n" + targets(cells, measured)
 
 
+def foreign_fields(measured, key):
+    foreign = max(measured.foreign[key])
+    return {"foreign": round(foreign, 3), "disturbed": foreign > DISTURBED}
+
+
+def wake_target(measured):
+    floor, ours = measured.wake_spread("floor", 0), measured.wake_spread("cenote", 0)
+    return {"bench": "queue-target", "contestant": "cenote", "cell": "wake",
+            "target": "a sleeping consumer runs after at most %.2f times the futex floor" % WAKE_REACH,
+            "measured": "%.2f times, %.1f us" % (ours.mid / floor.mid, ours.mid / 1000), "reached": ours.mid / floor.mid <= WAKE_REACH,
+            "disturbed": any(foreign_fields(measured, ("wake", name))["disturbed"] for name in ("floor", "cenote"))}
+
+
+def idle_target(measured):
+    idle = max(measured.idle.values())
+    return {"bench": "queue-target", "contestant": "cenote", "cell": "idle",
+            "target": "a wait of %.1f s costs at most %.0f us of CPU" % (IDLE_MS / 1000, IDLE_REACH_NS / 1000),
+            "measured": "%.0f us" % (idle / 1000), "reached": idle <= IDLE_REACH_NS, "disturbed": False}
+
+
 def records(cells, measured):
     lines = []
     for cell in cells:
         for name, spread in cell.spreads.items():
             lines.append({"bench": "queue-" + cell.kind, "contestant": name, "threads": "%d-%d" % cell.shape,
                           "size": CAPACITY if cell.kind == "bounded" else 0, "work_ns": 0, **spread.fields(),
-                          "foreign": round(max(measured.foreign[cell.kind, cell.shape, name]), 3),
+                          "cell": cell.name(), **foreign_fields(measured, (cell.kind, cell.shape, name)),
                           "unit": "ns/element"})
     for name in WAKERS:
         lines.append({"bench": "queue-wake", "contestant": name, "threads": "1-1", "size": CAPACITY,
@@ -220,39 +255,28 @@ def records(cells, measured):
                       "wait_p99_ns": measured.wake_spread(name, 1).mid,
                       "wait_max_ns": max(row[2] for row in measured.wake[name]),
                       **measured.wake_spread(name, 0).fields(),
-                      "foreign": round(max(measured.foreign["wake", name]), 3), "unit": "ns/wake-up"})
+                      "cell": "wake", **foreign_fields(measured, ("wake", name)), "unit": "ns/wake-up"})
     for way, ns in measured.idle.items():
         lines.append({"bench": "queue-idle", "contestant": "cenote-" + way.replace("_", "-"), "threads": "0-1",
                       "ns": ns, "unit": "ns of CPU/%d ms wait" % IDLE_MS})
     lines.append({"bench": "queue-probe", "contestant": "cache-line", "threads": "1-1",
                   **Spread(measured.probe).fields(), "unit": "ns/round trip"})
-    return lines
+    return lines + [{"bench": "queue-target", "contestant": "cenote", "cell": cell.name(),
+                     "target": "at least %.2f of the best peer, or overlapping" % REACH,
+                     "measured": "%.2f of %s" % (cell.ratio, FULL_NAMES[cell.best]), "reached": cell.reached,
+                     "disturbed": cell.disturbed} for cell in cells] + [wake_target(measured), idle_target(measured)]
 
 
-def main():
-    begin = time.monotonic()
+def main(begin):
     say("bench: building")
-    programs = build.build_queue()
+    programs = build_queue()
     self_test(programs)
-    gate = Gate(patience=2, tries=2, seconds=20) if QUICK else Gate(patience=180, tries=5)
-    measured = Measurements(programs, gate)
-    for number in range(REPETITIONS):
-        if QUICK and time.monotonic() - begin > 40:
-            say("bench: the machine is too slow or busy for another repetition in a quick look")
-            break
-        measured.repetition(number)
-    measured.wait_idle()
+    gate = measuring.gate_for(Selection, budget=BUDGET, estimate=Selection.estimate())
+    measured = Bench(Selection, programs, gate, Measurements()).everything()
     cells = [Cell(measured, kind, shape) for kind in CONTESTANTS for shape in SHAPES]
-    text = document(cells, measured, time.monotonic() - begin)
-    with open(build.out("queue.md"), "w") as page:
-        page.write(text)
-    print(text)
-    if os.environ.get("BENCH_OUT"):
-        append_lines(os.environ["BENCH_OUT"], records(cells, measured))
+    measuring.write("queue", Selection, document(cells, measured, gate, time.monotonic() - begin))
+    measuring.append_records(records(cells, measured), {"cenote": "cenote", **FULL_NAMES})
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except RuntimeError as failure:
-        raise SystemExit("bench: %s" % failure)
+    measuring.main(main)

@@ -4,8 +4,9 @@
  * limits: for each strategy a peek in its read section, and a route with its done.
  */
 #include <cenote/router.h>
+#include <stdlib.h>
 
-#include "../support/picks_loop.h"
+#include "../rules/picks_loop.h"
 #include "contestants.h"
 
 static void *set_up_with(cen_strategy strategy, unsigned members)
@@ -15,12 +16,13 @@ static void *set_up_with(cen_strategy strategy, unsigned members)
     cen_router_options options = CEN_ROUTER_OPTIONS(.name = "bench", .strategy = strategy);
     if (cen_router_new(&options, &router, &error) != CEN_OK)
         bench_fail("cen_router_new: %s", error.text);
+    cen_member **all = bench_zeroed(members, sizeof *all);
     for (unsigned i = 0; i < members; i++) {
-        cen_member *member;
         cen_member_options each = CEN_MEMBER_OPTIONS(.value = (void *)(uintptr_t)(i + 1));
-        if (cen_router_add(router, &each, &member, &error) != CEN_OK || cen_member_up(member) != CEN_OK)
-            bench_fail("cen_router_add: %s", error.text);
+        if (cen_router_add(router, &each, &all[i], &error) != CEN_OK) bench_fail("cen_router_add: %s", error.text);
     }
+    if (cen_members_up(all, members, NULL) != CEN_OK) bench_fail("members do not come up");
+    free(all);
     return router;
 }
 

@@ -3,7 +3,7 @@
 #ifndef BENCH_ROUTE_CONTESTANTS_H
 #define BENCH_ROUTE_CONTESTANTS_H
 
-#include "../support/picks.h"
+#include "../rules/picks.h"
 
 extern const struct pick_contestant floor_contestants[], mutex_contestants[], cenote_contestants[], quick_contestants[];
 

@@ -5,11 +5,11 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import build
 import measuring
 import page
-from cells import ORIGINAL, REPETITIONS, Selection
+from cells import BUDGET, FULL_NAMES, ORIGINAL, REPETITIONS, Selection
 from gate import execute, in_turns, must_refuse, say
+from programs import build_route
 from targets import targets
 
 
@@ -21,7 +21,7 @@ def self_test(programs):
     must_refuse(run, "random is uneven", {"BENCH_BROKEN": "shun"})
     must_refuse(run, "is no member", {"BENCH_BROKEN": "foreign"})
     must_refuse(run, "nobody uses it", {"BENCH_BROKEN": "forget"})
-    run = [programs["epoll"], "many", programs["server"], 2, 16, 0.1]
+    run = [programs["epoll"], "many", programs["server"], 2, 16, 0.5]  # long enough for a busy machine to come to the fault
     execute(run)
     must_refuse(run, "never answered", {"BENCH_BROKEN": "lose", "BENCH_PATIENCE": "1"})
     for fault in ("double", "corrupt", "swap"):
@@ -57,6 +57,8 @@ class Bench(measuring.Bench):
 
     def everything(self):
         for number in range(REPETITIONS):
+            if not self.has_time(number, BUDGET):
+                break
             self.begin(number)
             for cell in self.selection.cells:
                 (self.picks if cell.part == "picks" else self.mux)(cell, number)
@@ -66,13 +68,13 @@ class Bench(measuring.Bench):
 def main(begin):
     selection = Selection()
     say("bench: building")
-    programs = build.build_route(selection.programs())
+    programs = build_route(selection.programs())
     self_test(programs)
-    gate = measuring.gate_for(selection, seconds=420)
+    gate = measuring.gate_for(selection, seconds=420, budget=BUDGET, estimate=selection.estimate())
     figures = Bench(selection, programs, gate, measuring.Figures()).everything()
     verdicts = targets(figures)
     measuring.write("route", selection, page.document(selection, figures, verdicts, gate, time.monotonic() - begin))
-    measuring.append_records(page.records(selection, figures, verdicts))
+    measuring.append_records(page.records(selection, figures, verdicts), FULL_NAMES)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
 
 #include <cenote/mux.h>
 
-#include "../support/echo.h"
+#include "../rules/echo.h"
 
 struct slot {
     cen_request request;

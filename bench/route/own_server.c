@@ -6,7 +6,7 @@
 
 #include <cenote/mux_server.h>
 
-#include "../support/bench.h"
+#include "../rules/bench.h"
 
 static void handle(void *argument, cen_mux_call *call)
 {

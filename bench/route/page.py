@@ -56,7 +56,7 @@ def picks_record(figures, cell, name):
               **Spread(figures.values(cell.name, name, "ns")).fields()}
     if "ratio" in figures.runs[cell.name, name][0]:
         record["ratio"] = round(figures.median(cell.name, name, "ratio"), 3)
-    record["foreign"] = round(max(figures.values(cell.name, name, "foreign")), 3)
+    record.update(figures.foreign_fields(cell.name, name))
     return {**record, "unit": "ns"}
 
 
@@ -65,7 +65,7 @@ def mux_record(figures, cell, name):
               **Spread(figures.values(cell.name, name, "ns")).fields()}
     for key in ("per_s", "p50_ns", "p99_ns", "max_ns", "cpu_ns", "waits", "preemptions", "server_cpu_ns", "server_waits"):
         record[key] = round(figures.median(cell.name, name, key), 4)
-    record["foreign"] = round(max(figures.values(cell.name, name, "foreign")), 3)
+    record.update(figures.foreign_fields(cell.name, name))
     return {**record, "unit": "ns/request"}
 
 

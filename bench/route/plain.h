@@ -3,7 +3,7 @@
 #ifndef BENCH_ROUTE_PLAIN_H
 #define BENCH_ROUTE_PLAIN_H
 
-#include "../support/picks_loop.h"
+#include "../rules/picks_loop.h"
 
 struct stripe {
     _Alignas(64) atomic_uint in_flight;

@@ -5,7 +5,7 @@
  */
 #include <cenote/quick_route.h>
 
-#include "../support/picks_loop.h"
+#include "../rules/picks_loop.h"
 #include "contestants.h"
 
 static _Thread_local cen_picker picker; /* its stripe is 0 until it was made ready */

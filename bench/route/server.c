@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../support/echo.h"
+#include "../rules/echo.h"
 
 #define ROOM (256 << 10)
 #define VICTIM 500 /* which frame goes wrong */

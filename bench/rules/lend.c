@@ -129,6 +129,33 @@ static void check_all_there(const struct lend_plan *plan)
     bench_sleep(ONE_MORE_NS);
 }
 
+/* The wait that this part of all waits did not exceed. */
+static double percentile_ns(const uint64_t *lengths, double part, const struct lend_result *result)
+{
+    uint64_t wanted = (uint64_t)(part * (double)result->pairs), seen = 0;
+    for (unsigned i = 0; i < LENGTHS; i++) {
+        seen += lengths[i];
+        if (seen > wanted)
+            return length_end(i) < (double)result->wait_longest_ns ? length_end(i) : (double)result->wait_longest_ns;
+    }
+    return (double)result->wait_longest_ns;
+}
+
+static void judge_waits(const struct lend_plan *plan, const struct lend_worker *workers, struct lend_result *result)
+{
+    uint64_t lengths[LENGTHS] = {0}, counted = 0;
+    for (unsigned i = 0; i < plan->threads; i++) {
+        for (unsigned k = 0; k < LENGTHS; k++) {
+            lengths[k] += workers[i].lengths[k];
+            counted += workers[i].lengths[k];
+        }
+    }
+    if (counted != result->pairs)
+        bench_fail("%llu waits were counted in %llu pairs", (unsigned long long)counted, (unsigned long long)result->pairs);
+    result->wait_p50_ns = percentile_ns(lengths, 0.5, result);
+    result->wait_p99_ns = percentile_ns(lengths, 0.99, result);
+}
+
 static struct lend_result judge(const struct lend_plan *plan, const struct lend_worker *workers)
 {
     struct lend_result result = {0};
@@ -159,6 +186,8 @@ static struct lend_result judge(const struct lend_plan *plan, const struct lend_
     result.smallest_share = (double)smallest / mean;
     result.largest_share = (double)largest / mean;
     result.wait_mean_ns /= (int64_t)result.pairs;
+    if (plan->waits)
+        judge_waits(plan, workers, &result);
     return result;
 }
 
@@ -180,6 +209,8 @@ struct lend_result lend_run(const struct lend_plan *plan, const struct lend_cont
     for (unsigned i = 0; i < plan->threads; i++) {
         workers[i].plan = plan;
         workers[i].number = i;
+        if (plan->waits)
+            workers[i].lengths = bench_zeroed(LENGTHS, sizeof *workers[i].lengths);
     }
     playing = contestant;
     time_of_run = plan->time_ns;
@@ -191,6 +222,8 @@ struct lend_result lend_run(const struct lend_plan *plan, const struct lend_cont
     double seconds = (double)result.elapsed_ns / 1e9;
     result.cpus = (cpu_seconds(&after) - cpu_seconds(&before)) / seconds;
     result.sleeps = (double)(after.ru_nvcsw - before.ru_nvcsw) / seconds;
+    for (unsigned i = 0; i < plan->threads; i++)
+        free(workers[i].lengths);
     free(workers);
     return result;
 }
@@ -208,8 +241,8 @@ int lend_main(int argc, char **argv, const struct lend_contestant *contestant)
         check_all_there(&plan);
     printf("ns=%.2f smallest_share=%.3f largest_share=%.3f", result.ns, result.smallest_share, result.largest_share);
     if (plan.waits)
-        printf(" wait_max_ms=%.3f wait_mean_us=%.3f", (double)result.wait_longest_ns / 1e6,
-               (double)result.wait_mean_ns / 1e3);
+        printf(" wait_p50_us=%.3f wait_p99_us=%.3f wait_max_ms=%.3f wait_mean_us=%.3f", result.wait_p50_ns / 1e3,
+               result.wait_p99_ns / 1e3, (double)result.wait_longest_ns / 1e6, (double)result.wait_mean_ns / 1e3);
     printf(" pairs=%llu elapsed_ms=%.1f cpus=%.2f sleeps_per_s=%.0f\n", (unsigned long long)result.pairs,
            (double)result.elapsed_ns / 1e6, result.cpus, result.sleeps);
     fflush(stdout);

@@ -6,8 +6,8 @@
  * The rules of a measurement are elsewhere: transfer.h for queues, lend.h for
  * pools. The Rust, Go and Java contestants follow them in their own words.
  */
-#ifndef BENCH_SUPPORT_BENCH_H
-#define BENCH_SUPPORT_BENCH_H
+#ifndef BENCH_RULES_BENCH_H
+#define BENCH_RULES_BENCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

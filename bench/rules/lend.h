@@ -14,10 +14,11 @@
  * A contestant includes lend_loop.h, which compiles the hot loop into it. Its
  * take waits at most LEND_PATIENCE_S, if it can, and then ends the program.
  */
-#ifndef BENCH_SUPPORT_LEND_H
-#define BENCH_SUPPORT_LEND_H
+#ifndef BENCH_RULES_LEND_H
+#define BENCH_RULES_LEND_H
 
 #include "bench.h"
+#include "lengths.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +52,7 @@ struct lend_worker {
     uint64_t pairs, clashes, noise;
     int64_t start_ns, end_ns;
     int64_t wait_longest_ns, wait_sum_ns;
+    uint32_t *lengths; /* LENGTHS counts of waits, if they are timed */
 } __attribute__((aligned(128)));
 
 /* What a contestant brings; filled by lend_loop.h. A lease is whatever its take
@@ -73,6 +75,7 @@ struct lend_result {
     double cpus;   /* used on average */
     double sleeps; /* voluntary switches in a second */
     int64_t wait_longest_ns, wait_mean_ns;
+    double wait_p50_ns, wait_p99_ns;
 };
 
 extern struct lend_object *lend_objects; /* plan.size of them */
@@ -80,6 +83,9 @@ extern bool lend_over;                   /* the time is over; read by every turn
 
 /* Parses, runs, checks and prints one line of key=value; the result is main's.
  *     THREADS SIZE WORK-NS SECONDS [waits] [asleep] [strict | overtake=NS]
+ * The answer has ns, smallest_share, largest_share, pairs, elapsed_ms, and with waits also wait_p50_us, wait_p99_us (counted by
+ * length, see lengths.h), wait_max_ms and wait_mean_us. Two looks at the clock take longer than a take that need not wait, so a
+ * run with waits says nothing of the cost of a pair.
  * The environment's BENCH_STEPS_PER_US says how much work fits into a
  * microsecond; without it that is measured first, and with the only argument
  * "calibrate" it is printed. */

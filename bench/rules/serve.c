@@ -152,6 +152,17 @@ static void rest(struct serve_loop *loop)
         finish(&clients[0]);
 }
 
+/* Whoever kept an object gives it. That may be one of the crowd, if the other loop was here first. */
+static void leave(struct serve_loop *loop)
+{
+    uint64_t keepers = loop->kept;
+    for (unsigned i = 0; keepers > 0 && i < plan.size + plan.clients; i++)
+        if (is_mine(loop, i) && clients[i].object != NULL) {
+            keepers--;
+            finish(&clients[i]);
+        }
+}
+
 static void enter_phase(struct serve_loop *loop, int entered)
 {
     loop->phase = entered;
@@ -165,9 +176,7 @@ static void enter_phase(struct serve_loop *loop, int entered)
     } else if (entered == CROWD) {
         ask_range(loop, plan.size, plan.size + plan.clients);
     } else {
-        for (unsigned i = 0; i < plan.size; i++)
-            if (is_mine(loop, i))
-                finish(&clients[i]);
+        leave(loop);
     }
 }
 
@@ -342,6 +351,8 @@ static void print_run(double cpu_s, double threads, double rss_kib)
         starved += clients[i].pairs == 0;
     if (pairs == 0 || uses < pairs)
         bench_fail("%llu uses in %llu pairs", (unsigned long long)uses, (unsigned long long)pairs);
+    if (end <= start)
+        bench_fail("the time was over before anybody had begun");
     double seconds = (double)(end - start) / 1e9;
     printf("pairs=%llu ns=%.2f per_s=%.0f wait_p50_us=%.3f wait_p99_us=%.3f wait_max_us=%.3f", (unsigned long long)pairs,
            (double)(end - start) / (double)pairs, (double)pairs / seconds, percentile_us(0.5, waits, longest),

@@ -5,8 +5,8 @@
  * actor. Who waits longest is served first; an opening is begun for each who
  * waits while there is room, and what it brings goes to whoever is first then.
  */
-#ifndef BENCH_SUPPORT_PLAIN_H
-#define BENCH_SUPPORT_PLAIN_H
+#ifndef BENCH_RULES_PLAIN_H
+#define BENCH_RULES_PLAIN_H
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * where the calling thread has set `counting`, or anybody `counting_all`; so is the seam, an allocator for
  * cenote's options that also adds up its bytes.
  */
-#ifndef BENCH_SUPPORT_ALLOCATIONS_H
-#define BENCH_SUPPORT_ALLOCATIONS_H
+#ifndef BENCH_RULES_ALLOCATIONS_H
+#define BENCH_RULES_ALLOCATIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

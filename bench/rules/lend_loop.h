@@ -12,8 +12,8 @@
  * main comes with it, unless LEND_OWN_MAIN is defined; then lend_loop can be
  * used with other functions too.
  */
-#ifndef BENCH_SUPPORT_LEND_LOOP_H
-#define BENCH_SUPPORT_LEND_LOOP_H
+#ifndef BENCH_RULES_LEND_LOOP_H
+#define BENCH_RULES_LEND_LOOP_H
 
 #include "lend.h"
 
@@ -33,6 +33,7 @@ static inline __attribute__((always_inline)) void lend_loop(struct lend_worker *
 {
     const struct lend_plan plan = *worker->plan;
     uint64_t pairs = 0, clashes = 0, noise = worker->number + 1;
+    uint32_t *const lengths = worker->lengths;
     int64_t longest = 0, sum = 0, asked = 0;
     pool_lease lease;
     int64_t start = bench_now();
@@ -44,6 +45,7 @@ static inline __attribute__((always_inline)) void lend_loop(struct lend_worker *
             int64_t waited = bench_now() - asked;
             longest = waited > longest ? waited : longest;
             sum += waited;
+            lengths[length_of(waited)]++;
         }
         uint64_t uses = ++object->uses;
         if (plan.work_ns != 0)

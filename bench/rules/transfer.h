@@ -10,8 +10,8 @@
  *
  * Elements are eight bytes: producer << 48 | sequence, sequences from 1.
  */
-#ifndef BENCH_SUPPORT_TRANSFER_H
-#define BENCH_SUPPORT_TRANSFER_H
+#ifndef BENCH_RULES_TRANSFER_H
+#define BENCH_RULES_TRANSFER_H
 
 #include "bench.h"
 

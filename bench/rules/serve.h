@@ -22,8 +22,8 @@
  * their time are done by a server of the benchmark's own, one thread that calls
  * back when the time has passed: serve_later.
  */
-#ifndef BENCH_SUPPORT_SERVE_H
-#define BENCH_SUPPORT_SERVE_H
+#ifndef BENCH_RULES_SERVE_H
+#define BENCH_RULES_SERVE_H
 
 #include "bench.h"
 

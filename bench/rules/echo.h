@@ -16,8 +16,8 @@
  * A request belongs to one of IN-FLIGHT slots. For a quarter of the time nothing is
  * counted; then replies are, with the time from echo_begin to echo_end.
  */
-#ifndef BENCH_SUPPORT_ECHO_H
-#define BENCH_SUPPORT_ECHO_H
+#ifndef BENCH_RULES_ECHO_H
+#define BENCH_RULES_ECHO_H
 
 #include <string.h>
 

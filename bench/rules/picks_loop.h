@@ -8,8 +8,8 @@
  * so that each contestant's use is compiled into its own loop. What was picked
  * is not touched in the timed one.
  */
-#ifndef BENCH_SUPPORT_PICKS_LOOP_H
-#define BENCH_SUPPORT_PICKS_LOOP_H
+#ifndef BENCH_RULES_PICKS_LOOP_H
+#define BENCH_RULES_PICKS_LOOP_H
 
 #include "picks.h"
 

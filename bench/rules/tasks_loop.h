@@ -25,8 +25,8 @@
  * pool_produce(first, count) submits at a time. POOL_AWAIT(number, runs) is what a producer does
  * until a task may be used again, if it has something to do.
  */
-#ifndef BENCH_SUPPORT_TASKS_LOOP_H
-#define BENCH_SUPPORT_TASKS_LOOP_H
+#ifndef BENCH_RULES_TASKS_LOOP_H
+#define BENCH_RULES_TASKS_LOOP_H
 
 #include <semaphore.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times are counted by length, in 32 steps for each power of two: so a percentile is right within 3 %. */
-#ifndef BENCH_SUPPORT_LENGTHS_H
-#define BENCH_SUPPORT_LENGTHS_H
+#ifndef BENCH_RULES_LENGTHS_H
+#define BENCH_RULES_LENGTHS_H
 
 #include <stdint.h>
 
@@ -13,7 +13,7 @@ static inline unsigned length_of(int64_t ns)
 {
     uint64_t length = ns > 0 ? (uint64_t)ns : 1;
     unsigned power = 63 - (unsigned)__builtin_clzll(length);
-    uint64_t step = power < 5 ? 0 : (length >> (power - 5)) & (LENGTH_STEPS - 1);
+    uint64_t step = (power < 5 ? length << (5 - power) : length >> (power - 5)) & (LENGTH_STEPS - 1);
     return power * LENGTH_STEPS + (unsigned)step;
 }
 

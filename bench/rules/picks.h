@@ -15,8 +15,8 @@
  * start to the last one's end, times threads, by all picks. So what does not
  * depend on the number of threads stays the same.
  */
-#ifndef BENCH_SUPPORT_PICKS_H
-#define BENCH_SUPPORT_PICKS_H
+#ifndef BENCH_RULES_PICKS_H
+#define BENCH_RULES_PICKS_H
 
 #include <stdatomic.h>
 

@@ -11,8 +11,8 @@
  * A consumer stops after its quota, because not every contestant can be
  * closed. Both loops pay the same few instructions for the check.
  */
-#ifndef BENCH_SUPPORT_TRANSFER_LOOP_H
-#define BENCH_SUPPORT_TRANSFER_LOOP_H
+#ifndef BENCH_RULES_TRANSFER_LOOP_H
+#define BENCH_RULES_TRANSFER_LOOP_H
 
 #include "transfer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of support/tasks.h in Rust. build.py puts it beside a contestant, which
+// The rules of rules/tasks.h in Rust. build.py puts it beside a contestant, which
 // is a Pool, and whose tasks call ran(number) once for each run.
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering::*};
 use std::sync::{Barrier, Condvar, Mutex};

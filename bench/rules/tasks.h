@@ -35,8 +35,8 @@
  *
  * The Rust, Go and Java contestants follow this in their own words.
  */
-#ifndef BENCH_SUPPORT_TASKS_H
-#define BENCH_SUPPORT_TASKS_H
+#ifndef BENCH_RULES_TASKS_H
+#define BENCH_RULES_TASKS_H
 
 #include "bench.h"
 
