@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/lend.h"
+#include "../rules/lend.h"
 
 #define VICTIM 100 /* which take or give goes wrong */
 #define PATIENCE_NS 300000000
@@ -73,4 +73,4 @@ static void pool_give(pool_lease *lease)
     pthread_mutex_unlock(&mutex);
 }
 
-#include "../support/lend_loop.h"
+#include "../rules/lend_loop.h"

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../support/bench.h"
+#include "../rules/bench.h"
 
 #define CANCELLED 100
 #define ROUNDS_MAX 1000

@@ -38,7 +38,7 @@ static void pool_enter(struct lend_worker *worker)
 }
 
 #define LEND_OWN_MAIN
-#include "../support/lend_loop.h"
+#include "../rules/lend_loop.h"
 
 /* ---- The floors ---------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 
 #include <cenote/pool.h>
 
-#include "../support/bench.h"
+#include "../rules/bench.h"
 
 static void expect(bool fact, const char *sentence)
 {

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../support/allocations.h"
+#include "../rules/allocations.h"
 #include "ours.h"
 
 #define MAPS_ROOM (1 << 20)
@@ -58,7 +58,7 @@ static void pool_enter(struct lend_worker *worker)
 }
 
 #define LEND_OWN_MAIN
-#include "../support/lend_loop.h"
+#include "../rules/lend_loop.h"
 
 /* The first worker compares the mappings: main joins it first, so no other's stack is given back before. */
 static void counted_loop(struct lend_worker *worker)

@@ -4,7 +4,7 @@
  * the scheduler alone does to a thread that asks for nothing; no pool on the
  * same machine can be expected to do better. SIZE must be THREADS at least.
  */
-#include "../support/lend.h"
+#include "../rules/lend.h"
 
 typedef struct lend_object *pool_lease;
 
@@ -32,7 +32,7 @@ static inline void pool_give(pool_lease *lease)
 }
 
 #define LEND_OWN_MAIN
-#include "../support/lend_loop.h"
+#include "../rules/lend_loop.h"
 
 int main(int argc, char **argv)
 {

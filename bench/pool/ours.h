@@ -8,7 +8,7 @@
 
 #include <cenote/pool.h>
 
-#include "../support/lend.h"
+#include "../rules/lend.h"
 
 typedef cen_lease pool_lease;
 

@@ -29,41 +29,53 @@ def percent(fraction):
 
 # ---- Tables ------------------------------------------------------------------
 
+def ratio_to_best(figures, cell):
+    peer, theirs = best_peer(figures, cell)
+    ours = figures.median(cell, "cenote", "ns")
+    return "%.2fx %s" % (theirs / ours, peer) if ours and theirs else "-"
+
+
 def throughput_table(figures, cells, names):
+    """Contestants down, shapes across."""
     rows = []
-    for cell in cells:
-        spreads = [spread_of(figures, cell.name(), name, "ns") for name in names]
-        peer, theirs = best_peer(figures, cell.name())
-        ours = figures.median(cell.name(), "cenote", "ns")
-        ratio = "%.2fx %s" % (theirs / ours, peer) if ours and theirs else "-"
-        rows.append([cell.shape_name(), *(s.text() if s else "-" for s in spreads), ratio, percent(figures.foreign(cell.name()))])
-    return table(["", *(FULL_NAMES[n] for n in names), "cenote's throughput", "foreign"], rows)
+    for name in names:
+        spreads = [spread_of(figures, cell.name(), name, "ns") for cell in cells]
+        if any(spreads):
+            rows.append([FULL_NAMES[name], *(s.text() if s else "-" for s in spreads)])
+    rows.append(["cenote's throughput", *(ratio_to_best(figures, cell.name()) for cell in cells)])
+    rows.append(["foreign", *(percent(figures.foreign(cell.name())) for cell in cells)])
+    return table(["", *(cell.shape_name() for cell in cells)], rows)
 
 
 def share_table(figures, cells, names):
     rows = []
-    for cell in cells:
-        row = [cell.name()]
-        for name in names:
-            low, high = (figures.median(cell.name(), name, key) for key in ("smallest_share", "largest_share"))
-            row.append("-" if low is None else "%.2f-%.2f" % (low, high))
-        rows.append(row)
-    return table(["", *(FULL_NAMES[n] for n in names)], rows)
-
-
-def wait_table(figures, cells, names):
-    """Contestants down, cells across: a figure of throughput, the slowest thread, the longest wait."""
-    header = [""]
-    for cell in cells:
-        header += ["%s: %s a pair" % (cell.name(), "us" if cell.work_ns else "ns"), "slowest share", "longest wait, ms"]
-    rows = []
     for name in names:
         row = [FULL_NAMES[name]]
         for cell in cells:
-            ns, share, wait = (spread_of(figures, cell.name(), name, key) for key in ("ns", "smallest_share", "wait_max_ms"))
-            row += [ns.text(1000 if cell.work_ns else 1), share.text(1, 2), wait.text()] if ns else ["-"] * 3
+            low, high = (figures.median(cell.name(), name, key) for key in ("smallest_share", "largest_share"))
+            row.append("-" if low is None else "%.2f-%.2f" % (low, high))
         rows.append(row)
-    return table(header, rows)
+    return table(["", *(cell.shape_name() for cell in cells)], rows)
+
+
+WAIT_COLUMNS = [  # key, heading, digits
+    ("ns", "a pair, %s", 1), ("smallest_share", "slowest share", 2), ("largest_share", "largest", 2),
+    ("wait_p50_us", "wait p50, us", 2), ("wait_p99_us", "p99, us", 1), ("wait_max_ms", "longest, ms", 1),
+]
+
+
+def wait_table(figures, cell, names):
+    """What a pair takes, which share the slowest and the quickest thread had, and how long they waited."""
+    rows, scale = [], {"ns": 1000} if cell.work_ns else {}
+    for name in names:
+        spreads = [spread_of(figures, cell.name(), name, key) for key, _, _ in WAIT_COLUMNS]
+        if spreads[0] is None:
+            continue
+        row = [spread.text(scale.get(key, 1), digits) if spread else "-" for spread, (key, _, digits) in zip(spreads, WAIT_COLUMNS)]
+        rows.append([FULL_NAMES[name], *row, percent(max(figures.values(cell.name(), name, "foreign")))])
+    headings = [heading for _, heading, _ in WAIT_COLUMNS]
+    headings[0] %= "us" if cell.work_ns else "ns"
+    return table(["", *headings, "foreign"], rows)
 
 
 def floor_table(figures):
@@ -128,14 +140,14 @@ def document(selection, figures, verdicts, gate, seconds):
         some = [c for c in cells if c.work_ns == work]
         if some:
             text += "\n## Nanoseconds per take and give, %s\n\n" % ("%d ns of work between" % work if work else "no work between")
-            text += throughput_table(figures, some, names)
-    if cells:
-        text += "\n## Smallest and largest share of a thread in those runs\n\n" + share_table(figures, cells, names)
-    for part, title in (("fairness", "Fairness over %s s, no work between" % ("0.6" if QUICK else "5")), ("holds", "Long holds")):
+            text += throughput_table(figures, some, [name for name in names if name in some[0].contestants()])
+    some = [c for c in cells if c.work_ns == 0]
+    if some:
+        text += "\n## Smallest and largest share of a thread, no work between\n\n" + share_table(figures, some, names)
+    for part, title in (("fairness", "Fairness over %g s, no work between"), ("holds", "Objects held, runs of %g s")):
         cells, names = measured(selection, figures, part)
-        for pair in (cells[:2], cells[2:]):
-            if pair:
-                text += "\n## %s\n\n" % title + wait_table(figures, pair, names)
+        for cell in cells:
+            text += "\n## %s: %s\n\n" % (cell.name(), title % cell.seconds) + wait_table(figures, cell, names)
     if figures.growth:
         text += "\n## Growth\n\n" + growth_table(figures)
     return text
@@ -143,16 +155,22 @@ def document(selection, figures, verdicts, gate, seconds):
 
 # ---- JSON lines --------------------------------------------------------------
 
-def cell_record(figures, cell, name):
-    def median(key):
-        return figures.median(cell.name(), name, key)
+FIELDS = [  # of a record, of an answer, and by how much they differ
+    ("share_min", "smallest_share", 1), ("share_max", "largest_share", 1), ("wait_p50_ns", "wait_p50_us", 1e3),
+    ("wait_p99_ns", "wait_p99_us", 1e3), ("wait_max_ns", "wait_max_ms", 1e6),
+]
 
+
+def cell_record(figures, cell, name):
     record = {"bench": "pool-" + cell.part, "contestant": name, "threads": str(cell.shape[0]), "size": cell.shape[1],
-              "work_ns": cell.work_ns, "cell": cell.name(), **spread_of(figures, cell.name(), name, "ns").fields(),
-              "share_min": round(median("smallest_share"), 3), "share_max": round(median("largest_share"), 3)}
-    if cell.waits:
-        record["wait_max_ns"] = round(1e6 * median("wait_max_ms"))
-    record["foreign"] = round(max(figures.values(cell.name(), name, "foreign")), 3)
+              "work_ns": cell.work_ns, "asleep": cell.asleep, "seconds": cell.seconds, "cell": cell.name(),
+              **spread_of(figures, cell.name(), name, "ns").fields()}
+    for field, key, scale in FIELDS:
+        median = figures.median(cell.name(), name, key)
+        if median is not None:
+            record[field] = round(median * scale, 3)
+    record["runs"] = [round(value, 2) for value in figures.values(cell.name(), name, "ns")]
+    record.update(figures.foreign_fields(cell.name(), name))
     return {**record, "unit": "ns/pair"}
 
 

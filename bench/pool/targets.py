@@ -33,14 +33,14 @@ def speed(figures, cell, limit, contestant="cenote"):
     ratio = theirs / ours if ours and theirs else None
     measured = "%.2fx %s (%.1f to %.1f ns)" % (ratio, peer, ours, theirs) if ratio else "-"
     return Verdict(cell, "throughput at least %.2fx the best peer" % limit, measured, limit, ratio, True,
-                   figures.is_disturbed(cell))
+                   figures.is_disturbed(cell, contestant, peer))
 
 
 def longest_wait(figures, cell, limit_ms, target, contestant="cenote", suffix=""):
     waits = figures.values(cell, contestant, "wait_max_ms")
     value = statistics.median(waits) if waits and limit_ms else None
     measured = "%.1f ms (%.1f-%.1f)%s" % (value, min(waits), max(waits), suffix) if value else "-"
-    return Verdict(cell, target, measured, limit_ms or 1, value, False, figures.is_disturbed(cell))
+    return Verdict(cell, target, measured, limit_ms or 1, value, False, figures.is_disturbed(cell, contestant))
 
 
 def floors(figures):
@@ -72,7 +72,7 @@ def fairness(figures):
         value = statistics.median(shares) if shares else None
         rows.append(Verdict(cell, "slowest thread at least %.1f of the mean" % share,
                             "%.2f (%.2f-%.2f)" % (value, min(shares), max(shares)) if shares else "-", share, value, True,
-                            figures.is_disturbed(cell)))
+                            figures.is_disturbed(cell, "cenote")))
         rows.append(longest_wait(figures, cell, wait_ms, "longest wait at most %d ms" % wait_ms))
         if shape in STRETCH_MS:
             rows.append(longest_wait(figures, cell, STRETCH_MS[shape], "stretch: at most %d ms" % STRETCH_MS[shape]))
@@ -149,5 +149,6 @@ def memory(figures):
     ]
 
 
-def targets(figures):
-    return (floors(figures) + throughput(figures) + fairness(figures) + holds(figures) + growth(figures) + memory(figures))
+def targets(figures, left_out=()):
+    parts = {"floor": floors, "throughput": throughput, "fairness": fairness, "holds": holds, "growth": growth, "memory": memory}
+    return [verdict for part, judge in parts.items() if part not in left_out for verdict in judge(figures)]

@@ -4,7 +4,7 @@
 #include <apr_pools.h>
 #include <apr_reslist.h>
 
-#include "../../support/lend.h"
+#include "../../rules/lend.h"
 
 typedef struct lend_object *pool_lease;
 
@@ -52,4 +52,4 @@ static inline void pool_give(pool_lease *lease)
     apr_reslist_release(list, *lease);
 }
 
-#include "../../support/lend_loop.h"
+#include "../../rules/lend_loop.h"

@@ -4,7 +4,7 @@
 #
 #     elixir route.exs random|turn MEMBERS CALLERS SECONDS WARM-UP-SECONDS
 #
-# Callers are processes that begin together and look at the clock once a batch. The rules are those of support/picks.h.
+# Callers are processes that begin together and look at the clock once a batch. The rules are those of rules/picks.h.
 
 defmodule Route do
   @threshold 1_000_000_000
@@ -81,7 +81,7 @@ defmodule Route do
   # Every member as often as the others, exactly or within what chance allows; with many members the picks are too slow
   # for that, and it is only seen to that they are members.
   def check(kind, members, callers) do
-    picks = if members > 100, do: 100, else: 200 * members
+    picks = if members > 100, do: min(100, div(1_000_000, members)), else: 200 * members
 
     counts =
       together(callers, fn -> for _ <- 1..picks, do: elem(pick(kind), 1) end)

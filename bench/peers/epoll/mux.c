@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../support/echo.h"
+#include "../../rules/echo.h"
 
 #define ROOM (256 << 10)
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../support/lend.h"
+#include "../../rules/lend.h"
 
 typedef struct lend_object *pool_lease;
 
@@ -93,4 +93,4 @@ static inline void pool_give(pool_lease *lease)
     }
 }
 
-#include "../../support/lend_loop.h"
+#include "../../rules/lend_loop.h"

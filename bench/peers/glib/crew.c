@@ -9,7 +9,7 @@ typedef struct {
 #define POOL_CAN (POOL_OUTSIDE | POOL_SPAWNS)
 #define POOL_BY_SUBMIT
 #define POOL_RESULT_BODY task_post
-#include "../../support/tasks_loop.h"
+#include "../../rules/tasks_loop.h"
 
 static GThreadPool *pool;
 

@@ -2,7 +2,7 @@
 /* GLib's GAsyncQueue: unbounded only. Its elements are pointers; ours travel as such. */
 #include <glib.h>
 
-#include "../../support/transfer.h"
+#include "../../rules/transfer.h"
 
 static GAsyncQueue *queue;
 
@@ -28,4 +28,4 @@ static uint64_t queue_pop(void)
     return (uint64_t)(uintptr_t)g_async_queue_pop(queue);
 }
 
-#include "../../support/transfer_loop.h"
+#include "../../rules/transfer_loop.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Go's buffered channel, by the rules of support/transfer.h. The workers are
+// Go's buffered channel, by the rules of rules/transfer.h. The workers are
 // goroutines, as Go programs have them; GOMAXPROCS stays at its default.
 package main
 

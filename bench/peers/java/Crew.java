@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ForkJoinPool and ThreadPoolExecutor (with its usual LinkedBlockingQueue), by the
-// rules of support/tasks.h; rounds and checks are in Rounds.java. ForkJoinPool has a
+// rules of rules/tasks.h; rounds and checks are in Tasks.java. ForkJoinPool has a
 // fresh ForkJoinTask for each run, as its users do: used again at once, some were never
 // run. A task that yields or has a partner is submitted again.
 import java.util.concurrent.ExecutorService;
@@ -62,7 +62,7 @@ final class Crew {
 
         private void chain() {
             if (number == 0) began = System.nanoTime();
-            if (number + 1 < CHAINED) spawn(tasks[number + 1]); else Rounds.end();
+            if (number + 1 < CHAINED) spawn(tasks[number + 1]); else Tasks.end();
         }
 
         private void root() {
@@ -78,7 +78,7 @@ final class Crew {
                 shot.fork();
                 shot.join();
             }
-            Rounds.end();
+            Tasks.end();
         }
 
         private void yieldNow() {
@@ -87,7 +87,7 @@ final class Crew {
     }
 
     static void leave() {
-        if (remain.decrementAndGet() == 0) Rounds.end();
+        if (remain.decrementAndGet() == 0) Tasks.end();
     }
 
     /** From inside. */

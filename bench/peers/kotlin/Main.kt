@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The clients of the Kotlin pool by the rules of support/serve.h: coroutines on
+// The clients of the Kotlin pool by the rules of rules/serve.h: coroutines on
 // as many threads as the others have loops; times are whole milliseconds. The compiler needs seconds to see
 // what is hot, so the same runs first for as long as warm=SECONDS says.
 import java.io.File

@@ -20,7 +20,7 @@ typedef struct {
 
 static uv_loop_t loop;
 
-#include "../../support/tasks_loop.h"
+#include "../../rules/tasks_loop.h"
 
 static void pool_make(void)
 {

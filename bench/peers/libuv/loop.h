@@ -10,7 +10,7 @@
 
 #include <uv.h>
 
-#include "../../support/plain.h"
+#include "../../rules/plain.h"
 
 struct home { /* of one loop */
     uv_loop_t uv;

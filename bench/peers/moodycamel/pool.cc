@@ -4,7 +4,7 @@
 // fast way.
 #include <concurrentqueue/blockingconcurrentqueue.h>
 
-#include "../../support/lend.h"
+#include "../../rules/lend.h"
 
 using Queue = moodycamel::BlockingConcurrentQueue<struct lend_object *>;
 typedef struct lend_object *pool_lease;
@@ -41,4 +41,4 @@ static inline void pool_give(pool_lease *lease)
         bench_fail("no memory");
 }
 
-#include "../../support/lend_loop.h"
+#include "../../rules/lend_loop.h"

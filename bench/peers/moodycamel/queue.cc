@@ -4,7 +4,7 @@
 // documentation names as the fast way.
 #include <concurrentqueue/blockingconcurrentqueue.h>
 
-#include "../../support/transfer.h"
+#include "../../rules/transfer.h"
 
 using Queue = moodycamel::BlockingConcurrentQueue<uint64_t>;
 
@@ -40,4 +40,4 @@ static uint64_t queue_pop(void)
     return element;
 }
 
-#include "../../support/transfer_loop.h"
+#include "../../rules/transfer_loop.h"

@@ -26,7 +26,7 @@ typedef struct {
 #ifndef RUN
 #define RUN task_run /* crew/broken.c has another */
 #endif
-#include "../../support/tasks_loop.h"
+#include "../../rules/tasks_loop.h"
 
 static struct {
     pthread_mutex_t mutex;

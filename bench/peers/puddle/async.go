@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// jackc/puddle, the pool under pgx, by the rules of support/serve.h. A client is
+// jackc/puddle, the pool under pgx, by the rules of rules/serve.h. A client is
 // a goroutine, as Go programs have them, and Acquire blocks it; GOMAXPROCS stays
 // at its default. Takes have no deadline: with one puddle starts another
 // goroutine for every wait. A round of tests takes out what is idle by

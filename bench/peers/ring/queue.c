@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "../../support/transfer.h"
+#include "../../rules/transfer.h"
 
 static struct {
     pthread_mutex_t mutex;
@@ -86,4 +86,4 @@ static uint64_t queue_pop(void)
     return element;
 }
 
-#include "../../support/transfer_loop.h"
+#include "../../rules/transfer_loop.h"

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "../../support/lend.h"
+#include "../../rules/lend.h"
 
 typedef struct lend_object *pool_lease;
 
@@ -67,4 +67,4 @@ static inline void pool_give(pool_lease *lease)
         pthread_cond_signal(&pool.given);
 }
 
-#include "../../support/lend_loop.h"
+#include "../../rules/lend_loop.h"

@@ -10,7 +10,7 @@ struct pool_node {};
 
 #define POOL_CAN (POOL_OUTSIDE | POOL_SPAWNS | POOL_INSIDE)
 #define POOL_RESULT_BODY task_post
-#include "../../support/tasks_loop.h"
+#include "../../rules/tasks_loop.h"
 
 static oneapi::tbb::task_arena *arena;
 static oneapi::tbb::task_group *group;

@@ -3,7 +3,7 @@
 // queue. Its pop waits without a limit of time; there is none that has one.
 #include <oneapi/tbb/concurrent_queue.h>
 
-#include "../../support/lend.h"
+#include "../../rules/lend.h"
 
 typedef struct lend_object *pool_lease;
 
@@ -33,4 +33,4 @@ static inline void pool_give(pool_lease *lease)
     queue->push(*lease);
 }
 
-#include "../../support/lend_loop.h"
+#include "../../rules/lend_loop.h"

@@ -3,7 +3,7 @@
 // wait. Without a capacity set it is unbounded.
 #include <oneapi/tbb/concurrent_queue.h>
 
-#include "../../support/transfer.h"
+#include "../../rules/transfer.h"
 
 static oneapi::tbb::concurrent_bounded_queue<uint64_t> *queue;
 
@@ -31,4 +31,4 @@ static uint64_t queue_pop(void)
     return element;
 }
 
-#include "../../support/transfer_loop.h"
+#include "../../rules/transfer_loop.h"

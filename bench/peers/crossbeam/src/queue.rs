@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// crossbeam-channel, by the rules of support/transfer.h.
+// crossbeam-channel, by the rules of rules/transfer.h.
 use crossbeam_channel::{bounded, unbounded, Receiver, Sender};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Two ways of Go, by the rules of support/tasks.h: "channels", two workers that read
+// Two ways of Go, by the rules of rules/tasks.h: "channels", two workers that read
 // from a channel with room for 1,024 tasks, where a worker cannot submit without
 // waiting for itself; and "goroutines", one for each task. GOMAXPROCS is 2. Rounds
-// and checks are in rounds.go.
+// and checks are in rules/tasks.go.
 package main
 
 import (
