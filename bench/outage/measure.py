@@ -1,91 +1,147 @@
 # SPDX-License-Identifier: MIT
-"""What a program sees of an outage, through several pools. Nothing here is a matter of nanoseconds: one run of each."""
+"""What a program sees of an outage, through every pool at the same moment. Nothing here is a matter of nanoseconds: one run."""
 import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import build
-from gate import execute, say
-from report import table
+import faults
+import gate
+import measuring
+import page
+from cells import AFTER, APART, CONNECTIONS, CONTESTANTS, HEALTHY, THREADS, Selection
+from gate import say
+from programs import build_outage
+from seen import Seen, self_test
+from servers import Server
 
-WAYS = {"mutex": "mutex and condition variable, `PQreset` after an error", "apr": "apr_reslist, 30 s, invalidated after an error",
-        "cenote": "cenote, patience 30 s as HikariCP's default", "cenote-held": "cenote, deadline 500 ms, hold at most 1 s"}
-OUTAGES = {
-    "The server is killed, and back after 4 s": ("refuse; reset", "clear"),
-    "Its host falls silent, and another answers new connections after 4 s": ("blackhole", "clear new"),
-}
-QUARTERS, HEALTHY, BACK = 56, 8, 24  # of a second: in all, before the outage, until its end
+PATIENCE = 60  # seconds until all are ready
 
 
-class Proxy:
-    """cenote-faultproxy before the server of the run."""
+class Contestant:
+    """A program behind a proxy of its own."""
 
-    def __init__(self, program, port):
-        self.folder = tempfile.TemporaryDirectory(prefix="cenote-outage-")
-        self.control = os.path.join(self.folder.name, "control")
-        self.process = subprocess.Popen([program, "--listen", "127.0.0.1:0", "--to", "127.0.0.1:%s" % port, "--control", self.control,
-                                         "--follow-stdin", "--seed", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline().rpartition(":")[2])
-        self.url = "postgresql://tester:secret@127.0.0.1:%d/test?connect_timeout=5" % self.port
+    def __init__(self, name, program, proxy, setting, seconds):
+        self.name, self.proxy, self.ready_at, self.line, self.errors = name, proxy, None, "", tempfile.TemporaryFile("w+")
+        words = [program, "pq", "127.0.0.1", proxy.port, THREADS, CONNECTIONS, "%g" % seconds, "outage=" + setting]
+        self.command = [str(word) for word in words]
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=gate.ENVIRONMENT)
+        self.became_ready = threading.Event()
+        self.thread = threading.Thread(target=self.listen, daemon=True)
+        self.thread.start()
 
-    def say(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
+    def listen(self):
+        if self.process.stdout.readline().strip() == "ready":
+            self.ready_at = time.monotonic()
+        self.became_ready.set()
+        self.line = self.process.stdout.read()
+
+    def fail(self, what):
+        self.errors.seek(0)
+        raise RuntimeError("%s %s: %s" % (self.name, what, self.errors.read()[-500:].strip()))
+
+    def expect_ready(self, until):
+        if not self.became_ready.wait(max(0, until - time.monotonic())) or self.ready_at is None:
+            self.fail("did not become ready")
+
+    def expect_end(self, until):
+        self.thread.join(max(0, until - time.monotonic()))
+        if self.thread.is_alive() or self.process.wait() != 0 or not self.line:
+            self.fail("did not end as it should")
 
     def stop(self):
-        self.process.stdin.close()
+        if self.process.poll() is None:
+            self.process.kill()
         self.process.wait()
-        self.folder.cleanup()
+        self.errors.close()
 
 
-def summary(run, stats):
-    """The row of one pool."""
-    answered = [run["a%d" % i] for i in range(QUARTERS)]
-    failed = [run["f%d" % i] for i in range(QUARTERS)]
-    usual = sum(answered[2:HEALTHY]) / (HEALTHY - 2)
-    again = next((i - BACK for i in range(BACK, QUARTERS) if answered[i] >= 0.8 * usual), None)
-    first = next((i - BACK for i in range(BACK, QUARTERS) if answered[i] > 0), None)
-    words = dict(part.split("=") for part in stats.split()[1:])
-
-    def after(quarters):
-        return "never in 8 s" if quarters is None else "within %.2f s" % ((quarters + 1) / 4)
-
-    return ["%.0f" % (4 * usual), "%d" % sum(answered[HEALTHY:BACK]), "%d" % sum(failed[HEALTHY:BACK]), after(first), after(again),
-            "%d" % sum(failed[BACK:]), "%.1f s" % (run["longest_ms"] / 1000), "%d" % run["stuck"],
-            "%s, at most %s in a second" % (words["accepted"], words["peak_per_second"])]
+def sleep_until(moment):
+    time.sleep(max(0, moment - time.monotonic()))
 
 
-HEADER = ["", "answers a second before", "answered in the outage", "failed in it", "answers again", "at 80 % again", "failed afterwards",
-          "longest call", "threads stuck at the end", "connects the server saw"]
+def watch(outage, server, contestants, seconds):
+    """The outage, as soon as all are ready; what each saw of it."""
+    proxies, until = [each.proxy for each in contestants], time.monotonic() + PATIENCE
+    for each in contestants:
+        each.expect_ready(until)
+    earliest, latest = min(each.ready_at for each in contestants), max(each.ready_at for each in contestants)
+    sleep_until(latest + HEALTHY)
+    began = time.monotonic()
+    faults.begin(outage, server, proxies)
+    sleep_until(began + outage.dark)
+    if outage.name == "killed":
+        server.start()
+    ended = time.monotonic()
+    faults.end(outage, server, proxies)
+    after = min(AFTER, earliest + seconds - ended)
+    if after < 1:
+        raise RuntimeError("the contestants became ready %.1f s apart, and %d are allowed" % (latest - earliest, APART))
+    sleep_until(ended + after)
+    connects = [proxy.stats() for proxy in proxies]
+    for each in contestants:
+        each.expect_end(latest + seconds + 10)
+    return [answer(each, began, ended, after, stats) for each, stats in zip(contestants, connects)]
 
 
-def main(programs):
-    text = "# What a program sees of an outage\n\n16 threads, 10 connections, `select 1`, each thread again after 2 ms. "
-    text += "Packages: %s.\n" % build.versions(["libpq5", "postgresql-15", "libaprutil1"])
-    for title, (begin, end) in OUTAGES.items():
-        say(title)
-        rows = []
-        for way, name in WAYS.items():
-            proxy = Proxy(programs["faultproxy"], os.environ["CENOTE_POSTGRESQL_PORT"])
-            run = execute([programs["outage"], way, proxy.url, proxy.control, begin, end])
-            rows.append([name, *summary(run, proxy.say("stats"))])
-            say("  " + " | ".join(rows[-1]))
-            proxy.stop()
-        text += "\n## %s\n\n%s" % (title, table(HEADER, rows))
-    with open(build.out("outage.md"), "w") as file:
-        file.write(text)
-    print(text)
+def answer(each, began, ended, after, stats):
+    try:
+        seen = Seen(each.line, began - each.ready_at, ended - each.ready_at, after)
+        seen.expect_an_outage()
+    except RuntimeError as failure:
+        raise RuntimeError("%s: %s" % (each.name, failure))
+    return {"contestant": each.name, **seen.fields(), "connects": int(stats["accepted"]),
+            "connects_peak_per_s": int(stats["peak_per_second"])}
+
+
+def run(outage, setting, names, programs, server):
+    """What all of them saw, and the foreign CPU meanwhile."""
+    gate.SERVERS = {server.guardian(), server.pid()}
+    meter = gate.Meter()
+    answers, commands = run_all(outage, setting, names, programs, server)
+    gate.SERVERS = {server.guardian(), server.pid()}
+    foreign, _ = meter.foreign()
+    for answer, command in zip(answers, commands):
+        gate.write_raw(command, [answer], foreign)
+    return [{**answer, "foreign": round(foreign, 3)} for answer in answers]
+
+
+def run_all(outage, setting, names, programs, server):
+    seconds = APART + HEALTHY + outage.dark + AFTER + (2 if outage.name == "killed" else 0)
+    proxies = [faults.Proxy(programs["faultproxy"], server.port) for _ in names]
+    contestants = []
+    try:
+        for name, proxy in zip(names, proxies):
+            contestants.append(Contestant(name, programs[name], proxy, setting, seconds))
+        return watch(outage, server, contestants, seconds), [each.command for each in contestants]
+    finally:
+        for each in [*contestants, *proxies]:
+            each.stop()
+
+
+def build_all():
+    return build_outage(Selection().contestants)
+
+
+def main(begin):
+    selection, programs, server, runs = Selection(), build_all(), Server("POSTGRESQL"), {}
+    self_test()
+    for setting in selection.settings:
+        for outage in selection.outages:
+            say("%s, %s" % (outage.title % outage.dark, setting))
+            runs[outage.name, setting] = run(outage, setting, selection.contestants, programs, server)
+            for row in page.rows(runs[outage.name, setting]):
+                say("  " + " | ".join(row))
+    measuring.write("outage", selection, page.document(selection, runs, time.monotonic() - begin))
+    measuring.append_records(page.records(runs), CONTESTANTS)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--build"]:
         say("bench: building")
-        print(build.build_outage()["with-server"])
+        print(build_all()["with-server"])
     else:
-        try:
-            main(build.build_outage())
-        except RuntimeError as failure:
-            raise SystemExit("bench: %s" % failure)
+        measuring.main(main)
