@@ -15,21 +15,24 @@ VERIFY ?= quick
 EXPLORE ?= deep
 DEMO_QUERY = 'select count(*), sum(total) from orders where customer between ?1 % 1900 and ?1 % 1900 + 50'
 
-.PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-outage explore weaken verify stress stress-faults fuzz coverage install clean
+.PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-ends bench-outage bench-growth explore weaken verify stress stress-faults fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo          build it and see it work: find the right size of a pool, and see one survive an outage'
 	@echo 'make check         build with gcc and clang, and run every test, also under the sanitizers'
 	@echo 'make lint          layers, order tables, headers, symbols, static analysis'
-	@echo 'make bench         every benchmark'
+	@echo 'make bench         every benchmark, in its long form'
+	@echo 'make bench-all     the whole table, every part beside its peers in one run: under an hour, or BENCH_QUICK=1: under 5 minutes'
 	@echo 'make bench-queue   the queue beside its peers'
 	@echo 'make bench-pool    the pool beside its peers'
 	@echo 'make bench-async   asking without waiting, beside other designs and peers'
 	@echo 'make bench-crew    the crew beside other task pools'
 	@echo 'make bench-route   picking one of many, and many requests on one connection, beside peers and floors'
 	@echo 'make bench-drivers pooling PostgreSQL and Redis beside no pool, PgBouncer, redis-benchmark and a loop by hand'
-	@echo 'make bench-outage  what a program sees of an outage through a mutex pool, apr_reslist and cenote; two minutes'
+	@echo 'make bench-ends    PostgreSQL and Redis through the pools of five languages, end to end'
+	@echo 'make bench-outage  what a program sees of an outage through each of them, at the same moment'
+	@echo 'make bench-growth  how cost grows with objects, threads, waiters and members, beside peers'
 	@echo 'make explore       the controlled scheduler, deeper than check goes; EXPLORE=$(EXPLORE), or full: to the bounds that the tests name'
 	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
 	@echo 'make verify        the model of the hand-off protocol, by Spin; VERIFY=$(VERIFY), or deep'
@@ -58,7 +61,12 @@ lint:
 	@tools/install-packages lint
 	@tools/lint
 
-bench: bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-outage
+bench: bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-ends bench-outage bench-growth
+
+.PHONY: bench-all
+bench-all:
+	@tools/install-packages bench servers drivers
+	bench/table/run
 
 bench-queue:
 	@tools/install-packages bench
@@ -84,9 +92,17 @@ bench-drivers:
 	@tools/install-packages bench
 	bench/drivers/run
 
+bench-ends:
+	@tools/install-packages bench
+	bench/ends/run
+
 bench-outage:
 	@tools/install-packages bench
 	bench/outage/run
+
+bench-growth:
+	@tools/install-packages bench
+	bench/growth/run
 
 explore:
 	@tools/install-packages check
