@@ -25,7 +25,9 @@ def warnings(results):
     lines, machine = [], results.machine
     if machine.get("quick"):
         lines.append("**A QUICK LOOK, NOT A MEASUREMENT.**")
-    missing = ["%s (%s)" % (part, results.part(part)["status"]) for part in PARTS if results.part(part)["status"] != "done"]
+    states = {part: results.part(part) for part in PARTS}
+    missing = ["%s (%s%s)" % (part, state["status"], ": " + state["why"] if "why" in state else "")
+               for part, state in states.items() if state["status"] != "done"]
     if missing:
         lines.append("**INCOMPLETE**: %s." % ", ".join(missing))
     if machine.get("library"):
