@@ -11,7 +11,7 @@ import measuring
 import page
 import weight
 from cells import HEAVY, JAVA, LIMITS, PENDING, Selection
-from gate import execute, in_turns, must_refuse, say
+from gate import execute, in_turns, must_refuse, say, split
 from measuring import QUICK
 from programs import build_growth
 from targets import targets
@@ -30,16 +30,6 @@ def self_test(programs):
     must_refuse([programs["route-broken"], 10, 2, 1, 0.001], "turn is uneven", {"BENCH_BROKEN": "skip"})
     must_refuse([programs["growth-waiters"], 1, 10], "out of turn", {"BENCH_BROKEN": "overtake"})
     weight.self_test()
-
-
-def split(answer):
-    """By contestant, what one process answered of several: NAME.KEY=VALUE."""
-    each = {}
-    for key, value in answer.items():
-        name, dot, rest = key.rpartition(".")
-        if dot:
-            each.setdefault(name, {"foreign": answer["foreign"], "elapsed_ms": answer["elapsed_ms"]})[rest] = value
-    return each
 
 
 class Figures(measuring.Figures):

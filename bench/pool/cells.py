@@ -73,7 +73,9 @@ class Cell:
         left_out = {"throughput": ["strict", "fifo", "none"], "fairness": [], "holds": ["none"]}[self.part]
         if QUICK and not (self.part == "throughput" and self.work_ns == 0 and self.shape in QUICK_SHAPES):
             left_out = left_out + JAVA + SLOW
-        if self.asleep and self.work_ns % 1_000_000:
+        if self.part == "holds" and not self.asleep:
+            left_out = left_out + SLOW  # they spin by the clock, which goes on while another has the processor
+        elif self.asleep and self.work_ns % 1_000_000:
             left_out = left_out + ["poolboy"]  # Erlang sleeps for whole milliseconds
         return [name for name in FULL_NAMES if name not in left_out]
 

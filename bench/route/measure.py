@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import measuring
 import page
 from cells import BUDGET, FULL_NAMES, ORIGINAL, REPETITIONS, Selection
-from gate import execute, in_turns, must_refuse, say
+from gate import execute, in_turns, must_refuse, say, split
 from programs import build_route
 from targets import targets
 
@@ -26,16 +26,6 @@ def self_test(programs):
     must_refuse(run, "never answered", {"BENCH_BROKEN": "lose", "BENCH_PATIENCE": "1"})
     for fault in ("double", "corrupt", "swap"):
         must_refuse(run, "not what was sent", {"BENCH_BROKEN": fault})
-
-
-def split(answer):
-    """By contestant, what one process answered of several: NAME.KEY=VALUE."""
-    each = {}
-    for key, value in answer.items():
-        name, dot, rest = key.rpartition(".")
-        if dot:
-            each.setdefault(name, {"foreign": answer["foreign"], "elapsed_ms": answer["elapsed_ms"]})[rest] = value
-    return each
 
 
 class Bench(measuring.Bench):

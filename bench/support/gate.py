@@ -197,6 +197,16 @@ def fields(text):
     return {key: float(value) for key, value in (word.split("=") for word in text.split())}
 
 
+def split(answer):
+    """By contestant, what one process answered of several: NAME.KEY=VALUE."""
+    each = {}
+    for key, value in answer.items():
+        name, dot, rest = key.rpartition(".")
+        if dot:
+            each.setdefault(name, {"foreign": answer["foreign"], "elapsed_ms": answer["elapsed_ms"]})[rest] = value
+    return each
+
+
 def must_refuse(command, text, environment=None):
     """The harness must find out that the program does it wrong, and say so in these words, or in one of several."""
     try:
