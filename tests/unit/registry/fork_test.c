@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "port/rank.h"
-#include "support/forks.h"
 #include "unit/registry/registries.h"
 
 static cen_owner *owner;
@@ -100,7 +99,7 @@ TEST(L14_a_child_can_be_forked_in_the_middle_of_a_change)
     put("own", 2, NULL);
     pthread_t thread;
     expect_equal(pthread_create(&thread, NULL, change_all_the_time, NULL), 0);
-    for (int i = 0; i < 20; i++) in_a_child(ALLOCATES_BESIDE_FORKS ? use_its_own : use_the_parents);
+    for (int i = 0; i < 20; i++) in_a_child(use_its_own);
     atomic_store(&stops, true);
     pthread_join(thread, NULL);
     expect_equal(cen_owner_end(owner), CEN_OK);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "port/rank.h"
-#include "support/forks.h"
 #include "unit/router/routers.h"
 
 static cen_member *one;
@@ -135,10 +134,10 @@ static void route_and_change(void *unused)
 {
     (void)unused;
     while (!ceni_load_seq_cst(&enough)) {
-        cen_member *other = ALLOCATES_BESIDE_FORKS ? add_up(2) : NULL;
+        cen_member *other = add_up(2);
         cen_route route;
         if (try_route(&route) == CEN_OK) done(&route);
-        if (other) cen_member_remove(other);
+        cen_member_remove(other);
     }
 }
 

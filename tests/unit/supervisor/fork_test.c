@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include "port/rank.h"
-#include "support/forks.h"
 #include "unit/supervisor/kids.h"
 
 static void in_child(void (*body)(void))
 {
     fflush(stdout);
-    if (!ALLOCATES_BESIDE_FORKS) usleep(100 * 1000); /* helpers that have just done their work leave the allocator */
     pid_t pid = fork();
     expect(pid >= 0);
     if (pid == 0) {
