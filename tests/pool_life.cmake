@@ -29,6 +29,7 @@ cenote_test(unit/pool/ask_later_test.c WORLD)
 # Those who ask and do not wait
 cenote_test(unit/pool/ask_test.c WORLD)
 cenote_test(unit/pool/ask_end_test.c WORLD)
+cenote_test(unit/pool/neighbours_test.c WORLD)
 cenote_test(unit/pool/ask_life_test.c WORLD support/faults.c)
 cenote_test(unit/pool/ask_many_test.c WORLD)
 target_link_options(unit-pool-ask_many_test PRIVATE -Wl,--wrap=ceni_wheel_insert -Wl,--wrap=ceni_wheel_cancel

@@ -34,6 +34,7 @@
 #include "port/deadline.h"
 #include "port/port.h"
 #include "sync/future.h"
+#include "sync/inbox.h"
 
 /* Whose what is asked for is: nobody's, but the owner that asks is noted. */
 static uint64_t owner_of_asked(void)
@@ -161,6 +162,13 @@ static cen_status refuse_explained(cen_take *take, cen_pool *pool, ceni_verdict 
     return refuse(take, status);
 }
 
+static cen_status refuse_impatient(cen_take *take, const cen_pool *pool, cen_status status)
+{
+    ceni_error_set(take->future.error, status, 0, "pool \"%s\": a deadline cannot be kept: %s", pool->name,
+                   cen_status_text(status));
+    return refuse(take, status);
+}
+
 /* The next quick path, of a take too, begins with it. */
 static void lend(cen_pool *pool, const ceni_grant *grant, cen_take *take, const char *where)
 {
@@ -202,25 +210,37 @@ static bool lend_now(cen_pool *pool, cen_take *take, const char *where, const vo
     return true;
 }
 
-static cen_status join(cen_pool *pool, cen_take *take, int64_t moment, const char *where)
+/* Locks the line, and sees to it that a deadline can be kept; if it cannot, the line is not locked. */
+static cen_status lock_with_patience(cen_pool *pool, int64_t moment)
 {
+    ceni_line_lock(pool->line);
+    if (moment == CENI_FOREVER || pool->patient) return CEN_OK;
+    ceni_line_unlock(pool->line);
+    cen_status status = ceni_patience_need(pool);
+    if (status == CEN_OK) ceni_line_lock(pool->line);
+    return status;
+}
+
+static cen_status join(cen_pool *pool, cen_take *take, cen_deadline deadline, const char *where)
+{
+    int64_t now = ceni_clock_now(), pool_now = ceni_pool_moment(pool, now), moment = ceni_deadline_moment(deadline, pool_now);
     asking *mine = inside(take);
-    *mine = (asking){.line = pool->line, .epoch = ceni_fork_epoch(), .began = ceni_pool_now(pool)};
-    mine->waiter = (ceni_pool_waiter){.pending = true, .owner = owner_of_asked(), .where = where,
-                                      .priority = (uint8_t)take->priority, .deliver = deliver, .error = take->future.error,
-                                      .moment = moment};
+    *mine = (asking){.waiter = {.pending = true, .owner = owner_of_asked(), .where = where, .priority = (uint8_t)take->priority,
+                                .deliver = deliver, .error = take->future.error, .moment = moment,
+                                .home = ceni_executor_thread(take->future.executor_)},
+                     .line = pool->line, .epoch = ceni_fork_epoch(), .began = pool_now};
     ceni_timer_init(&mine->waiter.timer);
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
-    int64_t now = ceni_clock_now();
     ceni_call call = {.more = false};
-    ceni_line_lock(line);
+    cen_status status = lock_with_patience(pool, moment);
+    if (status != CEN_OK) return refuse_impatient(take, pool, status);
     ceni_verdict verdict = ceni_admit_locked(pool, &mine->waiter, now, moment);
     if (verdict.status == CEN_OK) {
         ceni_future_begin(&take->future, withdraw, pool);
         ceni_line_join_locked(pool, &mine->waiter, now);
         ceni_patience_set_locked(pool, &mine->waiter, moment);
-        ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+        ceni_line_joined_locked(pool, &mine->waiter, &call);
     }
     ceni_line_unlock(line);
     if (verdict.status == CEN_CLOSED) return refuse_closed(take, pool);
@@ -240,18 +260,17 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *ta
     }
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [Y1] carries nothing */
     if (ctl & CENI_CTL_CLOSED) return refuse_closed(take, pool);
-    if (!(ctl & CENI_CTL_FIRST) && lend_now(pool, take, where, from)) return CEN_OK;
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
-    if (ceni_deadline_is_now(deadline)) {
+    bool hurries = ceni_deadline_is_now(deadline);
+    /* Where all that comes is handed over to the first in line, a look would most likely be in vain. */
+    bool handed = ctl >= CENI_CTL_ONE && ((ctl & CENI_CTL_READY) || !(ctl & CENI_CTL_HEIR));
+    bool looks = !(ctl & CENI_CTL_FIRST) && (hurries || !handed);
+    if (looks && lend_now(pool, take, where, from)) return CEN_OK;
+    if (hurries) {
         ceni_chores_wish(pool);
         return refuse_explained(take, pool, (ceni_verdict){.status = CEN_TIMEOUT});
     }
-    int64_t moment = ceni_deadline_moment(deadline, ceni_pool_now(pool));
-    if (moment != CENI_FOREVER) status = ceni_patience_need(pool);
-    if (status == CEN_OK) return join(pool, take, moment, where);
-    ceni_error_set(take->future.error, status, 0, "pool \"%s\": a deadline cannot be kept: %s", pool->name,
-                   cen_status_text(status));
-    return refuse(take, status);
+    return join(pool, take, deadline, where);
 }
 
 /* Whoever is told by this thread, inline, is told when nothing of the pool is touched any more: it may free it. */

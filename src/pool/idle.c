@@ -196,6 +196,14 @@ bool ceni_idle_take_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
     return true;
 }
 
+bool ceni_idle_take_hinted_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
+{
+    search s = {.take = true};
+    if (ceni_pool_has(&pool->exact_order) || !take_hinted(pool, hint, &s)) return false;
+    *out = s.found;
+    return true;
+}
+
 bool ceni_idle_take_fresh_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
 {
     search s = {.take = true, .fresh = true};

@@ -260,6 +260,9 @@ bool ceni_idle_take_as_newcomer(cen_pool *pool, uint32_t hint, ceni_grant *out);
 bool ceni_idle_take_as_asker(cen_pool *pool, uint32_t hint, ceni_grant *out);
 bool ceni_idle_take_locked(cen_pool *pool, uint32_t hint, ceni_grant *out);
 
+/* Only that very one; never in an exact order. */
+bool ceni_idle_take_hinted_locked(cen_pool *pool, uint32_t hint, ceni_grant *out);
+
 /* Takes one that need not be tested before. If there is none, but one that has to be, `out` has its index and
  * generation, and says that it is stale. */
 bool ceni_idle_take_fresh_locked(cen_pool *pool, uint32_t hint, ceni_grant *out);

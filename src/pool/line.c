@@ -33,6 +33,8 @@
  *       c  a pump by whoever removed the first, or freed a place, under the
  *          lock, or joined as a pending first;
  *       d  one who struck a slot from the map and owes a tend (idle.c).
+ *     And each idle object has its own: whoever passes on the object that it has
+ *     made idle itself, to one who was not an heir, owes nothing to the others.
  *  I4 A waiter leaves its list once: granted, refused, sent away, shed, or by
  *     itself. All but the last write its state last, and touch it never again;
  *     it may be gone before the lock is dropped. It is woken by address.
@@ -67,6 +69,16 @@
  * first in line has waited overtake_ns, at most once in pace_ns. Handing over
  * leaves it without an object; it will find none, join and park, and that is
  * what lets the other run.
+ *
+ * Neighbours. One who asked and is told on the thread that serves it wakes
+ * nobody; to tell it on another thread may mean to wake a loop, and with two
+ * loops that ask in turn nearly every give would. So what a loop's thread gives
+ * to a first who is told on another's goes to the first of its own instead:
+ * those of one loop are then served, and ask again, one after the other. Such
+ * passing goes on for half of overtake_ns, and begins again only when the first in
+ * line came after that beginning. So one who waits sees the rest of one such time and
+ * one whole one, and is passed for no longer than overtake_ns in all. It is not
+ * done where nobody may be overtaken, nor while some have another priority.
  *
  * Order table
  * [L1] mark       | store of ctl, under the lock | seq_cst | T4 in take.c, I6 in idle.c; the look that follows | that somebody waits, is ready, or is gone | a giver and a waiter miss each other
@@ -121,7 +133,7 @@ static void put_pending(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_ca
     else call->pending = waiter;
     call->last_pending = waiter;
     call->pending_count++;
-    ceni_exchange_acq_rel(&waiter->state, (uint32_t)state); /* [L3] */
+    ceni_store_relaxed(&waiter->state, (uint32_t)state); /* for whoever tells it, by this call; carries nothing */
 }
 
 /* Tells a waiter; the last touch if it left the list before. */
@@ -187,12 +199,9 @@ void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_s
 
 /* ---- Serving the first -------------------------------------------------------------- */
 
-static void grant_first_locked(cen_pool *pool, const ceni_grant *grant, ceni_call *call)
+static void grant_locked(cen_pool *pool, ceni_pool_waiter *waiter, const ceni_grant *grant, int64_t now, ceni_call *call)
 {
-    ceni_line *line = pool->line;
-    ceni_pool_waiter *waiter = ceni_line_first_locked(line);
-    int64_t now = ceni_clock_now();
-    ceni_store_relaxed(&line->handed_at, now); /* for a clock; carries nothing */
+    ceni_store_relaxed(&pool->line->handed_at, now); /* for a clock; carries nothing */
     cen_durations_record(&pool->times->wait, now - waiter->since);
     pool->tally.served++;
     ceni_tell_waited_locked(pool, waiter, now);
@@ -227,19 +236,53 @@ static bool find_for_first_locked(cen_pool *pool, uint32_t hint, ceni_grant *out
     return ceni_idle_take_locked(pool, hint, out);
 }
 
+/* Whether neighbours may pass the first now: for half of the bound, and then again when all have been served who were there
+ * when that began. */
+static bool may_pass_locked(cen_pool *pool, const ceni_pool_waiter *first, int64_t now)
+{
+    ceni_line *line = pool->line;
+    if (now - line->passing_from < ceni_setting(&pool->overtake_ns) / 2) return true;
+    if (first->since <= line->passing_from && !ceni_planted(neighbours_pass_for_ever)) return false;
+    line->passing_from = now;
+    return true;
+}
+
+/* Who is granted what there is for the first, which is pending: itself, or a neighbour of this thread's. */
+static ceni_pool_waiter *nearest_locked(cen_pool *pool, ceni_pool_waiter *first, int64_t now)
+{
+    uint64_t here = ceni_thread_id();
+    if (!first->home || first->home == here || ceni_pool_has(&pool->strict)) return first; /* to tell it may wake nobody */
+    ceni_pool_waiter *neighbour = ceni_turn_neighbour_locked(pool->line, here);
+    return neighbour && may_pass_locked(pool, first, now) ? neighbour : first;
+}
+
+/* A giver's own object, for one who was left no other: whoever made another idle is on its way with that one. So nothing
+ * else has become due. */
+static bool pass_on_locked(cen_pool *pool, uint32_t hint, ceni_pool_waiter *first, ceni_call *call)
+{
+    ceni_grant grant;
+    if (ceni_trust_needs_test(pool, true) || !ceni_idle_take_hinted_locked(pool, hint, &grant)) return false;
+    int64_t now = ceni_clock_now();
+    grant_locked(pool, nearest_locked(pool, first, now), &grant, now, call);
+    return true;
+}
+
 /* The first is to be handed something. True if it was, and the next may be due. */
 static bool serve_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 {
     ceni_line *line = pool->line;
+    ceni_pool_waiter *first = ceni_line_first_locked(line);
+    bool pending = first->pending;
+    if (pending && pass_on_locked(pool, hint, first, call)) return false;
     ceni_line_mark_locked(line, 0, CENI_CTL_READY); /* before the look */
-    bool pending = ceni_line_first_locked(line)->pending;
     ceni_grant grant = {.slot = NULL};
     bool found = find_for_first_locked(pool, hint, &grant, call);
     /* A thread can also be handed a place, and opens the object itself. */
     if (!found && !pending) found = ceni_place_claim_locked(pool, &grant.index);
     if (found) {
-        grant_first_locked(pool, &grant, call);
-        return true;
+        int64_t now = ceni_clock_now();
+        grant_locked(pool, pending ? nearest_locked(pool, first, now) : first, &grant, now, call);
+        return !ceni_planted(one_grant_is_enough);
     }
     if (pending && !call->never_opens && !call->tests && pool->opening_for_pending < ctl_locked(line) / CENI_CTL_ONE) {
         call->opens = call->more = ceni_place_claim_locked(pool, &call->index);
@@ -286,6 +329,18 @@ void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
     do {
         call->more = call->pending_count >= MOST_TOLD || call->thread_count == 2; /* the lock is to be dropped first */
     } while (!call->more && pump_first_locked(pool, hint, call));
+    ceni_chores_plan_locked(pool, call);
+    ceni_keeper_plan_locked(pool, call);
+}
+
+/* Behind others nothing has become due on its account, unless there may be an opening or a test for each. */
+void ceni_line_joined_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call)
+{
+    bool due = ceni_line_first_locked(pool->line) == waiter || may_open_locked(pool) || ceni_trust_needs_test(pool, true);
+    if (due) {
+        ceni_line_pump_locked(pool, CENI_NO_INDEX, call);
+        return;
+    }
     ceni_chores_plan_locked(pool, call);
     ceni_keeper_plan_locked(pool, call);
 }
@@ -401,7 +456,7 @@ static void hand_over(ceni_line *line, uint64_t pool_id, uint32_t hint)
         ceni_line_mark_locked(line, 0, CENI_CTL_READY);
         ceni_line_pump_locked(pool, hint, &call);
     } else if (open && find_for_first_locked(pool, hint, &grant, &call)) {
-        grant_first_locked(pool, &grant, &call);
+        grant_locked(pool, ceni_line_first_locked(line), &grant, ceni_clock_now(), &call);
         ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     }
     ceni_line_unlock(line);

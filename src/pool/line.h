@@ -66,6 +66,7 @@ typedef struct ceni_pool_waiter {
     int64_t moment; /* its deadline on the pool's clock, for whoever watches; CENI_FOREVER: none */
     void (*deliver)(struct ceni_pool_waiter *waiter, cen_status status); /* pending: called once, no lock held */
     cen_error *error; /* pending: where a failure is to be told in full; NULL: nowhere */
+    uint64_t home;    /* pending: the thread that it is told on, if that is known (sync/inbox.h) */
     /* under the lock */
     ceni_timer timer; /* pending: its deadline, if it has one */
     int64_t since;
@@ -73,8 +74,11 @@ typedef struct ceni_pool_waiter {
     int64_t key;  /* the smaller, the sooner its turn comes (turn.c) */
     uint32_t cpu; /* it ran on when it joined */
     ceni_list link;
+    union {
+        ceni_list near;                     /* in line: others who are told on the same thread */
+        struct ceni_pool_waiter *next_told; /* told: the next by the same call */
+    };
     /* written before it is told, read after */
-    struct ceni_pool_waiter *next_told; /* pending: by the same call */
     cen_pool *hand;                     /* pending: it has a hand on this pool, because its failure is to be told in full */
     cen_status answer;
     int code; /* pending: the driver's own number, if it failed for that */
@@ -87,7 +91,10 @@ typedef struct ceni_pool_waiter {
     int64_t retry_after_ns;
 } ceni_pool_waiter;
 
-enum { CENI_CLASSES = 3 }; /* of priority: high, normal, low */
+enum {
+    CENI_CLASSES = 3, /* of priority: high, normal, low */
+    CENI_HOMES = 8, /* lists of neighbours: threads whose numbers are the same modulo this share one */
+};
 
 /* Those of one priority. */
 typedef struct ceni_class {
@@ -110,6 +117,8 @@ typedef struct ceni_line {
     /* under the lock */
     uint64_t pool_id; /* 0: lent to none */
     cen_pool *pool;
+    int64_t passing_from; /* when neighbours began to pass the first, last (line.c) */
+    ceni_list homes[CENI_HOMES]; /* who is told on threads that are known, by their numbers */
     ceni_class classes[CENI_CLASSES];
 } ceni_line;
 
@@ -152,6 +161,9 @@ void ceni_line_pace(ceni_line *line, int64_t overtake_ns, uint32_t max);
 /* Joins behind those of its priority; true if the waiter is the heir and has to look. A pending one is
  * pumped for afterwards, before the lock is dropped or soon after: it may have become the first. */
 bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now);
+
+/* What is due because a pending one has joined. */
+void ceni_line_joined_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call);
 
 /* The waiter goes by itself, if it is still in line: true, and it is counted
  * in `count`. Passes its role on. */
@@ -202,6 +214,9 @@ void ceni_turn_init(ceni_line *line);
 ceni_class *ceni_turn_class(ceni_line *line, const ceni_pool_waiter *waiter);
 void ceni_turn_push_locked(cen_pool *pool, ceni_pool_waiter *waiter);
 void ceni_turn_remove_locked(ceni_line *line, ceni_pool_waiter *waiter);
+
+/* The first of those who are told on that thread; NULL if it is not found at once, or if not all are of one class. */
+ceni_pool_waiter *ceni_turn_neighbour_locked(const ceni_line *line, uint64_t thread);
 
 /* Since when the one has waited that has waited longest; CENI_FOREVER if nobody does. */
 int64_t ceni_turn_oldest_locked(const ceni_line *line);

@@ -25,6 +25,8 @@
 #include "pool/inside.h"
 #include "port/port.h"
 
+enum { NEIGHBOURS_LOOKED_AT = 4 };
+
 static unsigned class_of(const ceni_pool_waiter *waiter)
 {
     static const uint8_t classes[] = {[CEN_PRIORITY_NORMAL] = 1, [CEN_PRIORITY_HIGH] = 0, [CEN_PRIORITY_LOW] = 2};
@@ -48,6 +50,7 @@ void ceni_turn_init(ceni_line *line)
         line->classes[class] = (ceni_class){.count = 0};
         ceni_list_init(&line->classes[class].waiters);
     }
+    for (unsigned home = 0; home < CENI_HOMES; home++) ceni_list_init(&line->homes[home]);
 }
 
 ceni_pool_waiter *ceni_line_first_locked(const ceni_line *line)
@@ -78,13 +81,27 @@ void ceni_turn_push_locked(cen_pool *pool, ceni_pool_waiter *waiter)
     int64_t last = class->count > 0 ? entry(class->waiters.previous)->key : key;
     waiter->key = last > key ? last : key;
     ceni_list_push_back(&class->waiters, &waiter->link);
+    if (waiter->home) ceni_list_push_back(&pool->line->homes[waiter->home % CENI_HOMES], &waiter->near);
     class->count++;
 }
 
 void ceni_turn_remove_locked(ceni_line *line, ceni_pool_waiter *waiter)
 {
     ceni_list_remove(&waiter->link);
+    if (waiter->home) ceni_list_remove(&waiter->near);
     ceni_turn_class(line, waiter)->count--;
+}
+
+ceni_pool_waiter *ceni_turn_neighbour_locked(const ceni_line *line, uint64_t thread)
+{
+    const ceni_list *all = &line->homes[thread % CENI_HOMES], *link = all->next;
+    for (unsigned i = 0; i < NEIGHBOURS_LOOKED_AT && link != all; i++, link = link->next) {
+        ceni_pool_waiter *waiter = CENI_LIST_ENTRY((ceni_list *)(uintptr_t)link, ceni_pool_waiter, near);
+        if (waiter->home != thread) continue;
+        uint64_t waiting = ceni_load_relaxed(&line->ctl) / CENI_CTL_ONE; /* written under this lock; carries nothing */
+        return line->classes[class_of(waiter)].count == waiting ? waiter : NULL;
+    }
+    return NULL;
 }
 
 int64_t ceni_turn_oldest_locked(const ceni_line *line)

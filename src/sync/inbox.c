@@ -40,6 +40,7 @@
 #include "port/port.h"
 #include "port/rank.h"
 #include "sync/backoff.h"
+#include "sync/inbox.h"
 
 #include <stddef.h>
 
@@ -60,6 +61,7 @@ struct cen_inbox {
     /* the loop's */
     _Alignas(CENI_LINE) _Atomic(cen_job *) ready; /* taken from the stack and not run, in order */
     _Atomic bool armed;                           /* since the bell was silenced last */
+    _Atomic uint64_t thread;                      /* that polled last; whoever posts may ask for it */
 };
 
 /* ---- Posting ------------------------------------------------------------------------ */
@@ -124,6 +126,7 @@ static cen_job *left(cen_inbox *inbox)
 static cen_job *fetch(cen_inbox *inbox)
 {
     uintptr_t word = ceni_exchange_acquire(&inbox->head, (uintptr_t)EMPTY); /* [B2] */
+    ceni_store_relaxed(&inbox->thread, ceni_thread_id()); /* a guess, for who posts; carries nothing */
     if (ceni_load_relaxed(&inbox->armed)) { /* the loop's own; carries nothing */
         ceni_store_relaxed(&inbox->armed, false); /* likewise; carries nothing */
         if (!ceni_planted(inbox_never_silenced)) ceni_bell_silence(&inbox->bell);
@@ -231,6 +234,12 @@ size_t cen_inbox_wait(cen_inbox *inbox, cen_deadline deadline)
     }
     end(inbox);
     return count;
+}
+
+uint64_t ceni_executor_thread(const cen_executor *executor)
+{
+    if (!executor || executor->post != post) return 0;
+    return ceni_load_relaxed(&((cen_inbox *)(uintptr_t)executor)->thread); /* a guess; carries nothing */
 }
 
 /* ---- Life ------------------------------------------------------------------------------- */

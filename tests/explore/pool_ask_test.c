@@ -90,6 +90,28 @@ EXPLORE(L3_two_who_ask_share_one_object, 3)
     end();
 }
 
+/* One of them joins behind the other, and looks for nothing on its own account. */
+EXPLORE(L3_two_who_ask_are_reached_by_two_gives, 2)
+{
+    request one, two;
+    make((cen_pool_options){.max = 2});
+    cen_lease mine = take_one();
+    taker other = {.lease = take_one()};
+    make_ready(&one, false);
+    make_ready(&two, false);
+    ceni_thread first = start("one", ask_now_and_then_give, &one), second = start("two", ask_now_and_then_give, &two);
+    ceni_thread giver = start("give", give_lease, &other);
+    give_one(mine);
+    join(first);
+    join(second);
+    join(giver);
+    expect(one.told == 1 && two.told == 1);
+    give_one(one.take.lease);
+    give_one(two.take.lease);
+    expect_rest(2);
+    end();
+}
+
 EXPLORE(L3_an_ask_that_meets_a_give_is_served, 4)
 {
     request one;

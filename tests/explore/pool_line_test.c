@@ -107,6 +107,36 @@ EXPLORE(L3_one_object_serves_two_pending_waiters, 3)
     one_object_serves_two(ask_and_give, ask_and_give, (cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* Each give passes its own object on and looks for no other, so each must find who waits; nobody gives again before both
+ * have one. */
+static void two_objects_serve_two(void (*one)(void *), void (*two)(void *))
+{
+    make((cen_pool_options){.max = 2}, NOT_POLLING);
+    cen_lease mine = take_one();
+    taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NEVER}, other = {.lease = take_one()};
+    ceni_thread first = start("one", one, &a), second = start("two", two, &b), giver = start("give", give_lease, &other);
+    give_one(mine);
+    join(first);
+    join(second);
+    join(giver);
+    expect_equal(a.status, CEN_OK);
+    expect_equal(b.status, CEN_OK);
+    give_one(a.lease);
+    give_one(b.lease);
+    expect_rest(2);
+    end();
+}
+
+EXPLORE(L3_two_gives_at_once_reach_two_pending_waiters, 2)
+{
+    two_objects_serve_two(ask_only, ask_only);
+}
+
+EXPLORE(L3_two_gives_at_once_reach_a_thread_and_a_pending_waiter, 2)
+{
+    two_objects_serve_two(take_only, ask_only);
+}
+
 /* The thread may find one of the two by itself while it is granted the other:
  * both are there again afterwards. */
 static void two_gives_leave_two(cen_pool_options options, unsigned cpus)
