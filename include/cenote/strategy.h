@@ -110,7 +110,7 @@ CEN_API cen_strategy cen_strategy_peak_ewma(void);
 CEN_API cen_strategy cen_strategy_weighted(void);
 
 /* Members are told apart by their names, which have to differ. The largest share of keys is about a tenth more than the mean, the
- * smallest about a third less. */
+ * smallest about a tenth less. */
 CEN_API cen_strategy cen_strategy_consistent_hash(void);
 
 /* ---- For those who write one ------------------------------------------------------- */

@@ -232,6 +232,7 @@
     X(least_counts_the_present, "the uses of a member that left are not counted until it is back") \
     X(failures_are_answers, "a failure counts as an answer of its latency") \
     X(hash_ignores_what_to_avoid, "a key goes to the member that is to be avoided, and then to any other") \
+    X(hash_marks_by_turn, "what a point of the circle brings to a coin depends on how many are before it") \
     X(lines_write_newlines, "a payload with a newline is written as a line") \
     X(lines_forget_a_byte, "the search for the end of a line goes on one byte too late") \
     X(input_keeps_seen, "what was seen of one frame counts as seen of the next") \

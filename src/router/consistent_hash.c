@@ -2,28 +2,43 @@
 /*
  * Consistent hash: a key has its member, and keeps it while others come and go.
  *
- * Each member has POINTS points on a circle, at places made of its name. A key has PROBES
- * places; the member whose point follows one of them most closely has the key. When a member
- * leaves only its own keys move, and when one joins only the keys that become its own.
+ * Each member has POINTS points on a circle, at places made of its name. A key has a place, too. It goes round from
+ * there, and at each point a coin is tossed, which falls for one point in ODDS: the first that it falls for has the
+ * key. The coin is made of the key and the point, so it falls the same each time. After a whole round the key's part of it
+ * changes, and with it all coins.
  *
- * One point and many probes would do for thousands of members: none has more than a
- * twentieth beyond its share. But whoever stands closely behind another has next to
- * nothing, one in twenty does, and of three members one may have two shares. With eight
- * points that evens out: the largest has about a tenth more than its share and the
- * smallest about a third less. A ring without probes needs a hundred points and more for that.
+ * When a member leaves only its own keys move, and when one joins only the keys that become its own: at any other point their
+ * coins fall as before, and a point that a key's coin does not fall for is as good as not there.
+ *
+ * The naive circle gives a key to the first point that follows. A member has then what lies before its points, and of a hundred
+ * members one has twice its share, unless each has hundreds of points. Here a point has a little of each of the ODDS stretches
+ * before it, on the average: they even out. The largest of hundreds has a tenth more than its share and the smallest
+ * a tenth less. To probe the circle at many places for each key evens out as well, but each place is somewhere else in memory;
+ * this looks at one place and goes on from there.
  *
  * The places depend on names alone, so processes that know the same members agree. Two members of
  * one name have the same places, and the first of them in the set has the keys of both.
  *
- *     table:  points, sorted by place      where each slice of the circle begins among them
+ *     table:  places, sorted      members' indexes      marks      where each slice of the circle begins
  *
- * A slice is as long as the circle divided by about the number of points: whoever looks for
- * the point that follows begins with its slice and has it after a step or two.
+ * A point's mark, made of its place, is what it brings to the coin. Sixteen bits suffice, and sixteen coins are
+ * tossed at a time; 64 points, which is what a key passes on the average, are two lines of memory. A slice
+ * has a point or two: whoever looks for the place that follows begins with its slice and has it at once.
  */
+#include <string.h>
+
 #include "base/plant.h"
 #include "router/set.h"
 
-enum { POINTS = 8, PROBES = 21, BYTE_VALUES = 256 };
+enum {
+    POINTS = 8,
+    ODDS = 64,
+    COINS = 16, /* that are tossed at a time */
+    LANES = 8,
+    AHEAD = 8, /* places that are looked at before it is asked whether they were enough */
+    BYTE_VALUES = 256,
+};
+_Static_assert(2 * POINTS >= COINS, "of two members no point is tossed for twice at a time");
 
 static const uint64_t STEP = UINT64_C(0x9E3779B97F4A7C15);
 
@@ -32,34 +47,46 @@ typedef struct point {
     uint32_t index; /* of the member, in the set */
 } point;
 
+typedef uint16_t lanes __attribute__((vector_size(LANES * sizeof(uint16_t))));
+typedef uint64_t halves __attribute__((vector_size(LANES * sizeof(uint16_t))));
+
+/* ---- The table -------------------------------------------------------------------------- */
+
+/* What is where. Points are sorted in the room of the first two, and in that of the last two. */
 typedef struct circle {
+    uint32_t all;   /* points */
     uint32_t shift; /* a place shifted right by so much is its slice */
-    uint32_t slices;
+    uint32_t slice_count;
+    uint32_t *places;  /* and AHEAD more, that are behind all others */
+    uint32_t *indexes; /* of members, in the set */
+    uint16_t *marks;   /* and COINS more: the first ones again */
+    uint32_t *slices;
 } circle;
 
-static uint32_t slice_bits(uint32_t count)
+/* A slice has one point or two, on the average; there are at least eight points. */
+static inline uint32_t slice_bits(uint32_t all)
 {
-    uint32_t bits = 0;
-    while (bits < 24 && UINT32_C(1) << bits < count) bits++;
-    return bits;
+    return 31 - (uint32_t)__builtin_clz(all - 1);
 }
 
+/* There are fewer slices than points, so the second half has room for them and for the marks and those that are there again. */
 static size_t table_size(void *state, uint32_t count)
 {
     (void)state;
-    size_t all = (size_t)count * POINTS;
-    return sizeof(circle) + 2 * all * sizeof(point) + ((size_t)1 << slice_bits(count * POINTS)) * sizeof(uint32_t);
+    return 2 * (size_t)count * POINTS * sizeof(point) + AHEAD * sizeof(uint32_t) + COINS * sizeof(uint16_t);
 }
 
-static point *points_of(const void *table)
+static inline circle circle_of(const cen_set *set, const void *table)
 {
-    return (point *)(void *)((char *)(uintptr_t)table + sizeof(circle));
-}
-
-/* Behind the points, and as many again that are needed while they are sorted. */
-static uint32_t *slices_of(const void *table, uint32_t all)
-{
-    return (uint32_t *)(void *)(points_of(table) + 2 * (size_t)all);
+    circle c = {.all = set->count * POINTS};
+    uint32_t bits = slice_bits(c.all);
+    c.shift = 32 - bits;
+    c.slice_count = UINT32_C(1) << bits;
+    c.places = (uint32_t *)(uintptr_t)table;
+    c.indexes = c.places + c.all + AHEAD;
+    c.marks = (uint16_t *)(void *)(c.indexes + c.all);
+    c.slices = (uint32_t *)(void *)(c.marks + c.all + COINS);
+    return c;
 }
 
 /* By place, a byte at a time; four rounds, so the result is where it began. Equal places stay in the order of indexes. */
@@ -100,61 +127,119 @@ static void order_ties(const cen_set *set, point *points, uint32_t all)
     }
 }
 
-static void arrange(void *state, const cen_set *set, void *table)
+/* The points in the order of the circle, in the second half of the table. */
+static point *sort_points(const cen_set *set, const circle *c, void *table)
 {
-    (void)state;
-    circle *head = table;
-    uint32_t all = set->count * POINTS, bits = slice_bits(all);
-    point *points = points_of(table);
-    uint32_t *slices = slices_of(table, all);
-    *head = (circle){.shift = 32 - bits, .slices = UINT32_C(1) << bits};
-    for (uint32_t i = 0; i < all; i++) {
+    point *points = (point *)(void *)c->marks, *scratch = table;
+    for (uint32_t i = 0; i < c->all; i++) {
         uint64_t hash = cen_member_hash(ceni_set_at(set, i / POINTS)) + i % POINTS * STEP;
         points[i] = (point){.place = (uint32_t)(mix(hash) >> 32), .index = i / POINTS};
     }
-    sort(points, points + all, all);
-    order_ties(set, points, all);
-    uint32_t at = 0;
-    for (uint32_t slice = 0; slice < head->slices; slice++) {
-        while (at < all && (uint64_t)points[at].place >> head->shift < slice) at++;
-        slices[slice] = at;
-    }
+    sort(points, scratch, c->all);
+    order_ties(set, points, c->all);
+    return points;
 }
 
-/* The next point that is not of the one to be avoided, as if that were not on the circle; `at` itself if all are. */
-static uint32_t pass_over(const cen_set *set, const point *points, uint32_t at, const cen_member *avoid)
+static uint16_t mark_of(const circle *c, uint32_t at)
 {
-    uint32_t all = set->count * POINTS, from = at;
-    if (ceni_planted(hash_ignores_what_to_avoid)) return at;
-    while (ceni_set_at(set, points[at].index) == avoid) {
-        at = at + 1 < all ? at + 1 : 0;
-        if (at == from) break;
-    }
-    return at;
+    return (uint16_t)mix(ceni_planted(hash_marks_by_turn) ? at : c->places[at]);
 }
 
+static void arrange(void *state, const cen_set *set, void *table)
+{
+    (void)state;
+    circle c = circle_of(set, table);
+    const point *points = sort_points(set, &c, table);
+    for (uint32_t i = 0; i < c.all; i++) c.places[i] = points[i].place;
+    for (uint32_t i = 0; i < AHEAD; i++) c.places[c.all + i] = UINT32_MAX;
+    for (uint32_t i = 0; i < c.all; i++) c.indexes[i] = points[i].index;
+    /* The points themselves are not needed any more. */
+    for (uint32_t i = 0; i < c.all + COINS; i++) c.marks[i] = mark_of(&c, i % c.all);
+    uint32_t at = 0;
+    for (uint32_t slice = 0; slice < c.slice_count; slice++) {
+        while (at < c.all && c.places[at] >> c.shift < slice) at++;
+        c.slices[slice] = at;
+    }
+}
+
+/* ---- A pick ------------------------------------------------------------------------------- */
+
+/* The point that follows a place. Counting is quicker than stopping at the right one, which nobody can foresee. */
+static inline uint32_t point_after(const circle *c, uint32_t place)
+{
+    uint32_t at = c->slices[place >> c->shift], passed;
+    do {
+        passed = 0;
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < AHEAD; i++) passed += c->places[at + i] < place;
+        at += passed;
+    } while (__builtin_expect(passed == AHEAD, 0));
+    return at < c->all ? at : 0;
+}
+
+#define ALL_LANES(x) ((lanes){x, x, x, x, x, x, x, x})
+
+/* Where the coin falls for the point. The key's word and the mark are mixed by steps that can be undone, so that over
+ * all words it falls for a point as often as for another; the numbers are such that two points have the same keys no more often
+ * than by chance. */
+static inline lanes coins(const uint16_t *marks, uint16_t word)
+{
+    lanes x;
+    memcpy(&x, marks, sizeof x);
+    x ^= ALL_LANES(word);
+    x *= ALL_LANES(0xA65D);
+    x ^= x >> 6;
+    x *= ALL_LANES(0x6A79);
+    return (lanes)(x < ALL_LANES((UINT16_MAX + 1) / ODDS));
+}
+
+/* Sixteen coins: not 0 if one or more of the points that begin with that one have the key. */
+static inline uint64_t toss(const uint16_t *marks, uint16_t word)
+{
+    static const lanes first = {1, 2, 4, 8, 16, 32, 64, 128};
+    halves both = (halves)((coins(marks, word) & first) | (coins(marks + LANES, word) & first << 8));
+    return both[0] | both[1];
+}
+
+/* Which: a bit for each. */
+static inline uint32_t winners(uint64_t tossed)
+{
+    tossed |= tossed >> 32;
+    return (uint32_t)(tossed | tossed >> 16) & 0xffff;
+}
+
+/* Not so in a set in which another was replaced by it. */
+static bool has_others(const cen_set *set, const cen_member *avoid)
+{
+    for (uint32_t i = 0; i < set->count; i++)
+        if (ceni_set_at(set, i) != avoid) return true;
+    return false;
+}
+
+/* Goes round as if what is to be avoided were not on the circle. The last coins of a round may be those of its first points again:
+ * they have fallen as they did before. */
 static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, bool used)
 {
     (void)state, (void)used;
-    const circle *head = set->table;
-    const point *points = points_of(set->table);
-    uint32_t all = set->count * POINTS, nearest = UINT32_MAX, index = points[0].index;
-    const uint32_t *slices = slices_of(set->table, all);
-    uint64_t probe = wish->key;
-    for (unsigned i = 0; i < PROBES; i++) {
-        probe += STEP;
-        uint32_t place = (uint32_t)(mix(probe) >> 32);
-        uint32_t at = slices[(uint64_t)place >> head->shift];
-        while (at < all && points[at].place < place) at++;
-        if (at == all) at = 0;
-        if (wish->avoid) at = pass_over(set, points, at, wish->avoid);
-        uint32_t distance = points[at].place - place; /* round the circle, if need be */
-        if (distance < nearest) {
-            nearest = distance;
-            index = points[at].index;
+    enum { NEXT_ROUND = 0x9E37 }; /* odd: all words come, so each point has its turn */
+    if (__builtin_expect(set->count == 1, 0)) return ceni_set_at(set, 0);
+    circle c = circle_of(set, set->table);
+    uint64_t hash = mix(wish->key + STEP);
+    uint32_t from = point_after(&c, (uint32_t)(hash >> 32));
+    for (uint16_t word = (uint16_t)hash;; word = (uint16_t)(word + NEXT_ROUND)) {
+        uint32_t at = from;
+        for (uint32_t passed = 0; passed < c.all; passed += COINS) {
+            uint64_t tossed = toss(c.marks + at, word);
+            for (uint32_t left = tossed ? winners(tossed) : 0; left; left &= left - 1) {
+                uint32_t winner = at + (uint32_t)__builtin_ctz(left);
+                cen_member *member = ceni_set_at(set, c.indexes[winner < c.all ? winner : winner - c.all]);
+                if (member != wish->avoid || ceni_planted(hash_ignores_what_to_avoid)) return member;
+            }
+            at += COINS;
+            if (at >= c.all) at -= c.all;
         }
+        if (wish->avoid && !has_others(set, wish->avoid)) return ceni_set_at(set, 0);
     }
-    return ceni_set_at(set, index);
 }
 
 cen_strategy cen_strategy_consistent_hash(void)

@@ -2,7 +2,7 @@
 /*
  * Consistent hash: the same everywhere, few keys move, and no member has much more than its
  * share. The expected values were made by another program after the words at the top of
- * consistent_hash.c, searching all points for each probe.
+ * consistent_hash.c, that goes from point to point and tosses one coin at a time.
  */
 #include "unit/router/strategies.h"
 
@@ -36,8 +36,8 @@ TEST(a_key_of_bytes_has_the_same_number_everywhere)
 
 TEST(keys_have_the_same_members_everywhere)
 {
-    static const unsigned numbers[] = {3, 8, 2, 0, 8, 5, 3, 1, 5, 7, 3, 9, 9, 8, 7, 0, 0, 7, 1, 5};
-    static const unsigned users[] = {2, 0, 1, 1, 6, 2, 2, 4, 8, 5, 9, 8, 1, 3, 6, 8, 1, 5, 1, 1};
+    static const unsigned numbers[] = {3, 8, 6, 9, 4, 9, 6, 9, 0, 0, 8, 1, 6, 5, 8, 1, 1, 9, 8, 0};
+    static const unsigned users[] = {1, 3, 1, 6, 2, 7, 5, 8, 0, 3, 1, 3, 6, 5, 7, 5, 5, 9, 0, 7};
     begin_with(cen_strategy_consistent_hash(), 10);
     for (unsigned i = 0; i < 20; i++) {
         char name[16];
@@ -154,7 +154,7 @@ TEST(a_key_whose_member_is_to_be_avoided_goes_where_it_would_go_without_it)
     end_router();
 }
 
-/* The last point of the circle and the first: a probe behind the last has the first, and if that is to be avoided the second. */
+/* Sixteen points, eight of which are passed over: many keys go round more than once. */
 TEST(so_it_does_with_two_members)
 {
     begin_with(cen_strategy_consistent_hash(), 2);
@@ -193,10 +193,10 @@ static void find_shares(unsigned from, unsigned count, unsigned keys_each, doubl
 /*
  * What keys have is a fact of names and keys, and these are always the same here; other
  * names would have other shares, so there are many sets. The bound: at most a
- * quarter more than the share and at least half of it, of which the number of keys
+ * quarter more than the share and at least three quarters of it, of which the number of keys
  * alone, with 4000 for each member, makes at most 8 per cent (5 deviations).
  */
-TEST(no_member_has_more_than_five_quarters_of_its_share_or_less_than_half)
+TEST(no_member_has_more_than_five_quarters_of_its_share_or_less_than_three)
 {
     static const struct {
         unsigned count, sets;
@@ -206,7 +206,7 @@ TEST(no_member_has_more_than_five_quarters_of_its_share_or_less_than_half)
         for (unsigned set = 0; set < all[i].sets; set++) find_shares(set * all[i].count, all[i].count, 4000, &largest, &smallest);
         printf("     of %u members the largest has %.3f of its share and the smallest %.3f\n", all[i].count, largest, smallest);
         expect(largest <= 1.25);
-        expect(smallest >= 0.5);
+        expect(smallest >= 0.75);
     }
 }
 

@@ -178,6 +178,23 @@ TEST(a_member_that_leaves_without_memory_is_not_picked_any_more)
     }
 }
 
+/* It stands in all places then: whoever looks for another one finds an end. */
+TEST(one_that_is_to_be_avoided_is_picked_when_it_has_replaced_all_others)
+{
+    for (int i = 0; i < ALL; i++) {
+        make_runtime();
+        expect_equal(try_router(all[i].make(), NULL), CEN_OK);
+        for (unsigned k = 0; k < 3; k++) members[k] = add_to(router, k, 0);
+        allowed = 1;
+        for (unsigned k = 0; k < 2; k++) expect_equal(cen_member_down(members[k], NULL), CEN_OK);
+        for (uint64_t k = 0; k < 300; k++) {
+            cen_pick pick = {.key = k, .avoid = members[2]};
+            expect_equal(peek_from(router, &pick), 2);
+        }
+        end_scarce();
+    }
+}
+
 /* The last one leaves too, and comes back. */
 TEST(the_last_member_leaves_without_memory)
 {
