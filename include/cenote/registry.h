@@ -89,6 +89,7 @@ typedef struct cen_registered {
     uint64_t number; /* the entry's */
     void *value;     /* as it was by this change; of UNREGISTERED, the last */
     void *before;    /* of UPDATED: the value that it replaced */
+    bool more;       /* another change is told to the same listener next, unless that is ended before */
 } cen_registered;
 
 /* Is told of changes in exactly the order in which they were made, one call at a time in a registry, with

@@ -223,6 +223,9 @@
     X(join_without_look, "one who joins the backlog does not look for room again") \
     X(gathered_seen_by_halves, "members that come up together can be picked one after the other") \
     X(follow_keeps_the_dead, "an entry that went stays a member of the router that follows its registry") \
+    X(follow_forgets_who_waits, "those that were to come up together are left as they are when no more follows") \
+    X(registry_guesses_that_more_comes, "a listener is told that more follows, when that is for another one") \
+    X(left_replaced_by_the_next, "without memory for a set one who leaves with others stands for them") \
     X(mux_pool_forgets_to_leave, "a connection that was lost stays in the routing set") \
     X(mux_pool_cancel_keeps_the_route, "a request that was given up counts as in flight for ever") \
     X(load_is_never_renewed, "a thread that leaves a member alone does not look again whether others still use it") \

@@ -155,13 +155,24 @@ static cen_listening *after(cen_registry *registry, const ceni_list *link)
     return link->next == &registry->listenings ? NULL : CENI_LIST_ENTRY(link->next, cen_listening, link);
 }
 
+/* Whether it hears of the next change that there is to tell, too. What is there stays until it was told (T2), and nobody else
+ * takes it: so that cannot change but by the listening's end. */
+static bool hears_next_locked(const cen_registry *registry, const cen_listening *listening)
+{
+    const ceni_tale *next = registry->first;
+    if (ceni_planted(registry_guesses_that_more_comes)) return next != NULL;
+    return next && next->entry && hears(listening, next->entry->shelf);
+}
+
 static void tell_all_locked(cen_registry *registry, const ceni_tale *tale)
 {
     cen_registered change = describe(tale);
     registry->next = after(registry, &registry->listenings);
     for (cen_listening *listening; (listening = registry->next) != NULL;) {
         registry->next = after(registry, &listening->link);
-        if (hears(listening, tale->entry->shelf)) call_locked(registry, listening, &change);
+        if (!hears(listening, tale->entry->shelf)) continue;
+        change.more = hears_next_locked(registry, listening);
+        call_locked(registry, listening, &change);
     }
 }
 
@@ -179,6 +190,7 @@ static void begin_locked(cen_registry *registry, cen_listening *listening)
         ceni_tale tale = {.entry = listening->seen[i].entry, .change = CEN_REGISTERED, .value = listening->seen[i].value};
         cen_registered change = describe(&tale);
         change.is_old = true;
+        change.more = i + 1 < listening->seen_count || hears_next_locked(registry, listening);
         if (!call_locked(registry, listening, &change)) return;
     }
     struct ceni_seen *seen = listening->seen;

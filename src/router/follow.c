@@ -5,12 +5,19 @@
  *     REGISTERED ▶ added, and up        UPDATED ▶ the new one up, the old one removed
  *     UNREGISTERED ▶ removed            REGISTRY_ENDS ▶ nothing is left, and nothing will come
  *
+ * Each change of a router costs the length of its set. So those that are registered in a row, as all that are there when
+ * it begins, are added one by one and come up together: when the registry says that no more follows, or they are
+ * as many as half of the members. One that is unregistered leaves at once: when the registry has told of that, the
+ * program may be told to free its value. All leave together when the following ends.
+ *
  * Invariants
  *  F1 The table of members, by the entry's number, is the listener's: a registry tells one change at a
  *     time. Who ends the following has made the registry stop telling before touching it.
  *  F2 A following is in its router's list until one takes it out, under the router's lock: unfollow, or the router's
  *     free. That one ends it.
  *  F3 `listening` is there, unless `over`: the registry has told its end, and took the listening with it.
+ *  F4 Whoever is in `joining` is a member, and not up. It is empty after a change of another kind than REGISTERED, and after one
+ *     that says that no more follows. If the following ends before that, they were never up.
  *
  * A registry that is freed removes its entries first, so nothing is left in the table when it tells its end.
  *
@@ -19,14 +26,29 @@
  * [F1] hear, end of registry | store of over | release | [F2] | the listener's last touch of the following | it is freed under the listener
  * [F2] end        | load of over  | acquire | [F1]       | the same         | a listening that is gone is ended
  *
- * Tested by tests/unit/router/follow_test.c (planted: follow_keeps_the_dead).
+ * Tested by tests/unit/router/follow_test.c (planted: follow_keeps_the_dead, follow_forgets_who_waits).
  */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/plant.h"
-#include "router/inside.h"
+#include "router/member.h"
 #include "sync/future.h"
+
+typedef struct followed {
+    ceni_table_node node;
+    uint64_t number;
+    cen_member *member;
+    bool is_up; /* `joined` was told */
+} followed;
+
+/* One that is to join with others; the change stays as long as its entry, and that it goes is told later. */
+typedef struct joining {
+    followed *one;
+    cen_registered change;
+} joining;
 
 struct cen_following {
     /* fixed */
@@ -37,17 +59,13 @@ struct cen_following {
     ceni_list link;
     /* the listener's, F1 */
     ceni_table members;
+    joining *joining; /* F4 */
+    size_t joining_count, joining_room;
     /* any thread, atomically */
     _Atomic uint64_t caller; /* the thread that is in the listener; 0: none */
     _Atomic uint32_t count;
     _Atomic uint32_t over;
 };
-
-typedef struct followed {
-    ceni_table_node node;
-    uint64_t number;
-    cen_member *member;
-} followed;
 
 /* ---- One entry --------------------------------------------------------------------------- */
 
@@ -67,27 +85,19 @@ static void count_by(cen_following *self, uint32_t difference)
     ceni_add_relaxed(&self->count, difference); /* a number by itself; carries nothing */
 }
 
-/* A member that is up, for the entry. */
+static uint32_t count_of(const cen_following *self)
+{
+    return ceni_load_relaxed(&((cen_following *)(uintptr_t)self)->count); /* a number by itself; carries nothing */
+}
+
+/* A member for the entry, that is not up. */
 static cen_status make_member(cen_following *self, const cen_registered *change, cen_member **out, cen_error *why)
 {
     cen_member_options options = self->options.member;
     options.size = sizeof options;
     options.value = change->value;
     if (self->options.describe) self->options.describe(self->options.argument, change, &options);
-    cen_status status = cen_router_add(self->router, &options, out, why);
-    if (status != CEN_OK) return status;
-    status = cen_member_up(*out);
-    if (status == CEN_OK) {
-        if (self->options.joined) self->options.joined(self->options.argument, options.value);
-        return CEN_OK;
-    }
-    /* It was never picked, so that it is gone need not be told; but it would be. */
-    ceni_router_lock(self->router);
-    ceni_member_of(*out)->gone = NULL;
-    ceni_router_unlock(self->router);
-    cen_member_remove(*out);
-    return ceni_error_set(why, status, 0, "a member of router %s could not come up: %s", self->router->name,
-                          cen_status_text(status));
+    return cen_router_add(self->router, &options, out, why);
 }
 
 static void refuse(cen_following *self, const cen_registered *change, const cen_error *why)
@@ -95,12 +105,115 @@ static void refuse(cen_following *self, const cen_registered *change, const cen_
     if (self->options.refused) self->options.refused(self->options.argument, change, why);
 }
 
-static void leave(cen_following *self, cen_member *member)
+/* One that has never been up leaves nothing that it had joined. */
+static void leave(cen_following *self, cen_member *member, bool was_up)
 {
     void *value = cen_member_value(member);
     cen_member_down(member, NULL);
-    if (self->options.left) self->options.left(self->options.argument, value);
+    if (was_up && self->options.left) self->options.left(self->options.argument, value);
     cen_member_remove(member);
+}
+
+static void tell_joined(cen_following *self, const cen_member *member)
+{
+    if (self->options.joined) self->options.joined(self->options.argument, cen_member_value(member));
+}
+
+/* It was never picked, so that it is gone need not be told; but it would be. */
+static void unmake_member(cen_following *self, const cen_registered *change, cen_member *member, cen_status status)
+{
+    cen_error why;
+    ceni_error_set(&why, status, 0, "a member of router %s could not come up: %s", self->router->name, cen_status_text(status));
+    ceni_router_lock(self->router);
+    ceni_member_of(member)->gone = NULL;
+    ceni_router_unlock(self->router);
+    cen_member_remove(member);
+    refuse(self, change, &why);
+}
+
+static void forget(cen_following *self, followed *one)
+{
+    ceni_table_remove(&self->members, &one->node);
+    count_by(self, UINT32_MAX);
+    ceni_free(self->router->allocator, one, sizeof *one, _Alignof(followed));
+}
+
+/* ---- Those that join ----------------------------------------------------------------------- */
+
+static void has_joined(cen_following *self, followed *one)
+{
+    one->is_up = true;
+    tell_joined(self, one->member);
+}
+
+static void bring_up(cen_following *self, followed *one, const cen_registered *change)
+{
+    cen_status status = cen_member_up(one->member);
+    if (status == CEN_OK) {
+        has_joined(self, one);
+        return;
+    }
+    cen_member *member = one->member;
+    forget(self, one);
+    unmake_member(self, change, member, status);
+}
+
+/* All that are to join do so in one change; if that cannot be, one by one. F4 */
+static void bring_all_up(cen_following *self)
+{
+    joining *all = self->joining;
+    size_t count = self->joining_count, done = 0;
+    self->joining_count = 0;
+    cen_member **members = count > 1 ? ceni_alloc(self->router->allocator, count * sizeof *members, _Alignof(cen_member *)) : NULL;
+    if (members) {
+        for (size_t i = 0; i < count; i++) members[i] = all[i].one->member;
+        cen_members_up(members, count, &done);
+        ceni_free(self->router->allocator, members, count * sizeof *members, _Alignof(cen_member *));
+    }
+    for (size_t i = 0; i < done; i++) has_joined(self, all[i].one);
+    for (size_t i = done; i < count; i++) bring_up(self, all[i].one, &all[i].change);
+}
+
+static void free_joining(cen_following *self)
+{
+    ceni_free(self->router->allocator, self->joining, self->joining_room * sizeof *self->joining, _Alignof(joining));
+    self->joining = NULL;
+    self->joining_room = self->joining_count = 0;
+}
+
+/* Room for one more that is to join with others; false: there is no memory. */
+static bool has_room_to_join(cen_following *self)
+{
+    if (self->joining_count < self->joining_room) return true;
+    size_t room = self->joining_room ? 2 * self->joining_room : 16;
+    joining *larger = ceni_alloc(self->router->allocator, room * sizeof *larger, _Alignof(joining));
+    if (!larger) return false;
+    if (self->joining_count) memcpy(larger, self->joining, self->joining_count * sizeof *larger);
+    ceni_free(self->router->allocator, self->joining, self->joining_room * sizeof *larger, _Alignof(joining));
+    self->joining = larger;
+    self->joining_room = room;
+    return true;
+}
+
+/* A change costs the length of the set: if as many join by one as were there before, or more, they cost no more than
+ * that each. Who comes in an endless row is not kept waiting for its end. */
+static bool are_enough(const cen_following *self)
+{
+    enum { FEW = 64 };
+    return self->joining_count >= FEW && self->joining_count >= count_of(self) / 2;
+}
+
+/* Whoever comes alone needs no list. */
+static void put_up(cen_following *self, followed *one, const cen_registered *change)
+{
+    bool alone = self->joining_count == 0 && !change->more;
+    if (alone || !has_room_to_join(self)) {
+        bring_all_up(self);
+        bring_up(self, one, change);
+        return;
+    }
+    self->joining[self->joining_count++] = (joining){.one = one, .change = *change};
+    if (are_enough(self)) bring_all_up(self);
 }
 
 static void join(cen_following *self, const cen_registered *change)
@@ -120,7 +233,10 @@ static void join(cen_following *self, const cen_registered *change)
     one->number = change->number;
     ceni_table_insert(&self->members, &one->node, ceni_hash_word(0, one->number));
     count_by(self, 1);
+    put_up(self, one, change);
 }
+
+/* ---- Those that are replaced, or go ---------------------------------------------------------- */
 
 /* The new one is up before the old one goes, so that the set is not empty in between. */
 static void replace(cen_following *self, const cen_registered *change)
@@ -136,16 +252,39 @@ static void replace(cen_following *self, const cen_registered *change)
         refuse(self, change, &why);
         return;
     }
-    leave(self, one->member);
+    cen_status status = cen_member_up(fresh);
+    if (status != CEN_OK) {
+        unmake_member(self, change, fresh, status);
+        return;
+    }
+    tell_joined(self, fresh);
+    leave(self, one->member, one->is_up);
     one->member = fresh;
 }
 
 static void part(cen_following *self, followed *one)
 {
-    ceni_table_remove(&self->members, &one->node);
-    count_by(self, UINT32_MAX);
-    leave(self, one->member);
-    ceni_free(self->router->allocator, one, sizeof *one, _Alignof(followed));
+    cen_member *member = one->member;
+    bool was_up = one->is_up;
+    forget(self, one);
+    leave(self, member, was_up);
+}
+
+/* All go down in one change; without memory for a list of them, one by one. */
+static void part_with_all(cen_following *self)
+{
+    size_t count = count_of(self), i = 0;
+    cen_member **members = count > 1 ? ceni_alloc(self->router->allocator, count * sizeof *members, _Alignof(cen_member *)) : NULL;
+    if (members) {
+        for (ceni_table_node *node = NULL; (node = ceni_table_next(&self->members, node)) != NULL;)
+            members[i++] = CENI_TABLE_ENTRY(node, followed, node)->member;
+        ceni_members_down(members, count);
+        ceni_free(self->router->allocator, members, count * sizeof *members, _Alignof(cen_member *));
+    }
+    for (ceni_table_node *node = ceni_table_next(&self->members, NULL), *next; node; node = next) {
+        next = ceni_table_next(&self->members, node);
+        part(self, CENI_TABLE_ENTRY(node, followed, node));
+    }
 }
 
 static void hear(void *argument, const cen_registered *change)
@@ -153,6 +292,7 @@ static void hear(void *argument, const cen_registered *change)
     cen_following *self = argument;
     followed *one;
     ceni_store_relaxed(&self->caller, ceni_thread_id()); /* only a thread that finds itself there is concerned; carries nothing */
+    if (change->change != CEN_REGISTERED) bring_all_up(self);
     switch (change->change) {
     case CEN_REGISTERED: join(self, change); break;
     case CEN_UPDATED: replace(self, change); break;
@@ -161,6 +301,10 @@ static void hear(void *argument, const cen_registered *change)
         if (one && !ceni_planted(follow_keeps_the_dead)) part(self, one);
         break;
     case CEN_REGISTRY_ENDS: break;
+    }
+    if (!change->more && !ceni_planted(follow_forgets_who_waits)) {
+        bring_all_up(self);
+        free_joining(self);
     }
     ceni_store_relaxed(&self->caller, UINT64_C(0)); /* as above; carries nothing */
     if (change->change == CEN_REGISTRY_ENDS) ceni_store_release(&self->over, 1u); /* [F1] */
@@ -182,6 +326,7 @@ static cen_status check(const cen_router *router, const cen_follow_options *o, c
 
 static void release(cen_following *self)
 {
+    free_joining(self);
     ceni_table_fini(&self->members);
     ceni_free(self->router->allocator, self, sizeof *self, _Alignof(cen_following));
 }
@@ -190,8 +335,7 @@ static void release(cen_following *self)
 static void end(cen_following *self)
 {
     if (!ceni_load_acquire(&self->over)) cen_registry_unlisten(self->listening); /* [F2] */
-    for (ceni_table_node *node; (node = ceni_table_next(&self->members, NULL)) != NULL;)
-        part(self, CENI_TABLE_ENTRY(node, followed, node));
+    part_with_all(self);
     release(self);
 }
 
@@ -248,7 +392,5 @@ void ceni_follow_end_all(cen_router *router)
 
 uint32_t cen_following_count(const cen_following *following)
 {
-    cen_following *self = (cen_following *)(uintptr_t)following;
-    if (!self || !ceni_fork_is(self->router->epoch)) return 0;
-    return ceni_load_relaxed(&self->count); /* a number by itself; carries nothing */
+    return following && ceni_fork_is(following->router->epoch) ? count_of(following) : 0;
 }

@@ -357,6 +357,20 @@ cen_status cen_member_down(cen_member *cell, const cen_error *cause)
     return CEN_OK;
 }
 
+void ceni_members_down(cen_member *const *members, size_t count)
+{
+    ceni_member *member;
+    if (count == 0 || enter(members[0], &member) != CEN_OK) return;
+    cen_router *router = member->router;
+    ceni_set_leave_together_locked(router, members, count);
+    for (size_t i = 0; i < count; i++) {
+        member = ceni_member_of(members[i]);
+        member->cause.status = CEN_OK;
+        go_down_locked(member, is_up(member) ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL);
+    }
+    leave(router, false);
+}
+
 cen_status cen_member_drain(cen_member *cell)
 {
     ceni_member *member;

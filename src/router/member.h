@@ -20,6 +20,9 @@ void ceni_member_restore_locked(ceni_member *member);
 void ceni_member_used_up(ceni_member *member);
 void ceni_member_used_up_locked(ceni_member *member);
 
+/* As cen_member_down of each, of one router and without a cause, in one change. */
+void ceni_members_down(cen_member *const *members, size_t count);
+
 /* Takes it out, for good. */
 void ceni_member_remove_locked(ceni_member *member);
 

@@ -5,7 +5,7 @@
  * A change copies the array and publishes the copy; the old one goes when no
  * section can see it. That costs the length of the array for each change, and
  * nothing for a pick. Many who come up together are gathered in one copy, which is
- * published once; the lock is held all the while, so nobody sees the half of it.
+ * published once, and many who leave together leave by one; the lock is held all the while, so nobody sees the half of it.
  *
  * Only a member that joins may be refused for want of memory. One that leaves has
  * to go: if no new array can be had, another member takes its place in the old
@@ -93,22 +93,23 @@ static uint32_t copy(ceni_set *set, const ceni_set *old)
     return old->seen.count;
 }
 
-/* The members that are up, into a set that has room for them: from the old one, or, if that has some twice, from the list. */
-static uint32_t fill(cen_router *router, ceni_set *set, const ceni_member *without)
+/* The members that are in it, into a set that has room for them: from the old one, all of whom are if `all_stay`, or, if that has
+ * some twice, from the list. */
+static uint32_t fill(cen_router *router, ceni_set *set, bool all_stay)
 {
     const ceni_set *old = ceni_set_locked(router);
     uint32_t count = 0;
-    if (!router->patched && !without) return copy(set, old);
+    if (!router->patched && all_stay) return copy(set, old);
     if (!router->patched) {
         for (uint32_t i = 0; i < old->seen.count; i++) {
             ceni_member *member = get(old, i);
-            if (member != without) put(set, count++, member);
+            if (member->in_set) put(set, count++, member);
         }
         return count;
     }
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
         ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);
-        if (member->in_set && member != without) put(set, count++, member);
+        if (member->in_set) put(set, count++, member);
     }
     router->patched = false;
     return count;
@@ -118,7 +119,7 @@ bool ceni_set_gather_locked(cen_router *router, uint32_t most)
 {
     if (most > UINT32_MAX - router->in_set) return false;
     router->gathering = make(router, router->in_set + most);
-    if (router->gathering) fill(router, router->gathering, NULL);
+    if (router->gathering) fill(router, router->gathering, true);
     return router->gathering != NULL;
 }
 
@@ -149,24 +150,31 @@ cen_status ceni_set_join_locked(cen_router *router, ceni_member *member)
     return CEN_OK;
 }
 
-/* Without memory for another array: somebody else takes each of its places. */
-static void replace(cen_router *router, const ceni_member *member)
+/* Without memory for another array: somebody who stays takes each place of those who have left. */
+static void replace(cen_router *router)
 {
     ceni_set *set = ceni_set_locked(router);
     cen_member *other = NULL;
     for (uint32_t i = 0; i < set->seen.count && !other; i++)
-        if (get(set, i) != member) other = get(set, i)->cell;
+        if (get(set, i)->in_set || ceni_planted(left_replaced_by_the_next)) other = get(set, i)->cell;
     for (uint32_t i = 0; i < set->seen.count; i++)
-        if (get(set, i) == member) ceni_store_release(&set->seen.at_[i], other); /* [S2] */
+        if (!get(set, i)->in_set) ceni_store_release(&set->seen.at_[i], other); /* [S2] */
     router->patched = true;
 }
 
-void ceni_set_leave_locked(cen_router *router, ceni_member *member)
+/* False: it was not in the set. */
+static bool take_out(cen_router *router, ceni_member *member)
 {
-    if (!member->in_set) return;
+    if (!member->in_set) return false;
     member->in_set = false;
     router->in_set--;
     if (router->type->left) router->type->left(router->state, member->cell);
+    return true;
+}
+
+/* Some were taken out. */
+static void shrink(cen_router *router)
+{
     if (ceni_planted(down_stays_in_set)) return;
     if (router->in_set == 0) {
         router->patched = false;
@@ -175,12 +183,24 @@ void ceni_set_leave_locked(cen_router *router, ceni_member *member)
     }
     ceni_set *set = make(router, router->in_set);
     if (!set) {
-        replace(router, member);
+        replace(router);
         return;
     }
     /* The others keep their order, so that whoever goes round goes on where it was. */
-    fill(router, set, member);
+    fill(router, set, false);
     ceni_set_publish_locked(router, set);
+}
+
+void ceni_set_leave_locked(cen_router *router, ceni_member *member)
+{
+    if (take_out(router, member)) shrink(router);
+}
+
+void ceni_set_leave_together_locked(cen_router *router, cen_member *const *members, size_t count)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) left += take_out(router, ceni_member_of(members[i]));
+    if (left > 0) shrink(router);
 }
 
 cen_member *cen_set_member(const cen_set *set, uint32_t index)

@@ -16,6 +16,8 @@ cen_status ceni_set_join_locked(cen_router *router, ceni_member *member);
 
 /* It is not, from now on. Never fails; nothing if it was not. */
 void ceni_set_leave_locked(cen_router *router, ceni_member *member);
+/* The same of several, in one change. */
+void ceni_set_leave_together_locked(cen_router *router, cen_member *const *members, size_t count);
 
 void ceni_set_publish_locked(cen_router *router, ceni_set *set);
 

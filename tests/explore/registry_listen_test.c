@@ -4,11 +4,11 @@
 #include "unit/registry/registries.h"
 
 static cen_owner *owner;
-static _Atomic uint32_t inside, present, came, went, was_there, after_the_end, is_over;
+static _Atomic uint32_t inside, present, came, went, was_there, after_the_end, is_over, promised;
 
 static void begin_story(void)
 {
-    _Atomic uint32_t *const words[] = {&inside, &present, &came, &went, &was_there, &after_the_end, &is_over};
+    _Atomic uint32_t *const words[] = {&inside, &present, &came, &went, &was_there, &after_the_end, &is_over, &promised};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) ceni_store_relaxed(words[i], 0); /* no thread yet; carries nothing */
 }
 
@@ -26,6 +26,7 @@ static void follow(void *argument, const cen_registered *change)
         ceni_add_seq_cst(&went, 1);
     }
     if (ceni_load_seq_cst(&is_over)) ceni_add_seq_cst(&after_the_end, 1);
+    ceni_store_seq_cst(&promised, change->more);
     ceni_sub_seq_cst(&inside, 1);
 }
 
@@ -49,6 +50,7 @@ EXPLORE(changes_of_two_threads_are_told_in_the_order_in_which_they_were_made, 3)
     expect_equal(stats.untold, 0);
     expect_equal(ceni_load_seq_cst(&came), stats.registered);
     expect_equal(ceni_load_seq_cst(&went), stats.registered);
+    expect_equal(ceni_load_seq_cst(&promised), 0);
     cen_owner_end(owner);
     end_registry();
 }
@@ -69,8 +71,34 @@ EXPLORE(who_begins_to_listen_is_told_of_each_entry_once_as_there_or_as_new, 4)
     expect_equal(cen_registry_listen(registry, NULL, follow, NULL, &listening, NULL), CEN_OK);
     join(other);
     expect_equal(ceni_load_seq_cst(&came), 1);
+    expect_equal(ceni_load_seq_cst(&promised), 0);
     cen_owner_end(owner);
     expect_equal(ceni_load_seq_cst(&went), 1);
+    end_registry();
+}
+
+static void it_goes_and_another_comes(void *unused)
+{
+    (void)unused;
+    cen_registry_unregister(registry, cen_key_number(1), owner); /* if it has come */
+    expect_equal(cen_registry_register(registry, cen_key_number(2), NULL, owner, NULL, NULL), CEN_OK);
+}
+
+/* Whoever tells that it comes may find both changes of the other thread then, the last of which is for somebody else. */
+EXPLORE(whoever_is_told_that_more_follows_hears_of_more, 3)
+{
+    cen_listening *listening;
+    cen_key key = cen_key_number(1);
+    begin_story();
+    make_registry(.kind = CEN_UNIQUE);
+    owner = make_owner("one");
+    expect_equal(cen_registry_listen(registry, &key, follow, NULL, &listening, NULL), CEN_OK);
+    ceni_thread other = start("other", it_goes_and_another_comes, NULL);
+    only_come(NULL);
+    join(other);
+    expect_equal(ceni_load_seq_cst(&came), 1);
+    expect_equal(ceni_load_seq_cst(&promised), 0);
+    cen_owner_end(owner);
     end_registry();
 }
 

@@ -61,6 +61,32 @@ TEST(a_listener_of_the_options_is_told_of_everything_with_its_reason)
     expect_text(all.text, "+1 +2 +3 2~5 -1:removed -5:ended -3:freed .");
 }
 
+/* The first that comes brings others along: they are told after it. */
+static void bring_others(story *self, const cen_registered *change)
+{
+    size_t length = strlen(self->text);
+    snprintf(self->text + length, sizeof self->text - length, change->more ? "> " : "| ");
+    if (change->change != CEN_REGISTERED || change->value != value_of(3)) return;
+    put("db", 4, NULL);
+    put("db", 5, NULL);
+    put("else", 6, NULL);
+    put("db", 7, NULL);
+}
+
+TEST(a_listener_knows_whether_it_is_told_of_more_next)
+{
+    story one = {.text = "", .then = bring_others};
+    make_registry(.kind = CEN_DUPLICATE);
+    put("db", 1, NULL);
+    put("db", 2, NULL);
+    put("else", 9, NULL);
+    listen_to(&one, "db");
+    expect_text(one.text, "=1 > =2 | ");
+    put("db", 3, NULL);
+    expect_text(one.text, "=1 > =2 | +3 | +4 > +5 | +7 | ");
+    end_registry();
+}
+
 TEST(who_listens_to_a_key_is_told_first_of_what_is_there_and_then_of_the_key_alone)
 {
     story all = {.text = ""}, one = {.text = ""}, none = {.text = ""};

@@ -303,6 +303,185 @@ TEST(without_memory_an_entry_is_refused_and_the_next_one_is_not)
     expect(gone_count == left_count && gone_count == joined_count);
 }
 
+/* ---- Many at once ------------------------------------------------------------------------------- */
+
+enum { MANY = 3000 };
+
+static uint64_t changes(void)
+{
+    cen_router_stats stats;
+    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    return stats.changes;
+}
+
+TEST(many_that_are_there_come_up_in_a_few_changes_and_leave_in_one)
+{
+    begin();
+    for (int i = 0; i < MANY; i++) enter(i % 8, NULL);
+    follow();
+    expect_equal(up(), MANY);
+    expect_equal(joined_count, MANY);
+    expect(changes() <= 16); /* 64 first, and then half of those who are there at a time */
+    uint64_t before = changes();
+    enter(1, NULL);
+    expect_equal(changes(), before + 1);
+    expect_equal(cen_router_unfollow(following), CEN_OK);
+    following = NULL;
+    expect_equal(changes(), before + 2);
+    expect_equal(left_count, MANY + 1);
+    expect_equal(up(), 0);
+    end();
+    expect_equal(gone_count, MANY + 1);
+}
+
+static uint64_t numbers[8];
+static int entered;
+
+/* Is told before the router is, and of the first brings others, which are told in a row. */
+static void bring_more(void *argument, const cen_registered *change)
+{
+    (void)argument;
+    if (change->change != CEN_REGISTERED || entered) return;
+    entered = 1;
+    for (int i = 1; i < 8; i++) numbers[i] = enter(i, NULL);
+}
+
+static void update_and_remove(void *argument, const cen_registered *change)
+{
+    bring_more(argument, change);
+    if (change->change != CEN_REGISTERED || change->value != &values[0]) return;
+    expect_equal(cen_registry_update(registry, numbers[7], &values[0], NULL), CEN_OK);
+    expect_equal(cen_registry_remove(registry, numbers[6]), CEN_OK);
+}
+
+static void enter_first_with(cen_registry_listener listener)
+{
+    cen_listening *listening;
+    entered = 0;
+    begin();
+    expect_equal(cen_registry_listen(registry, NULL, listener, NULL, &listening, &error), CEN_OK);
+    follow();
+    enter(0, NULL);
+}
+
+TEST(entries_that_come_in_a_row_come_up_together)
+{
+    enter_first_with(bring_more);
+    expect_equal(up(), 8);
+    expect_equal(changes(), 1);
+    expect_equal(joined_count, 8);
+    end();
+    expect(gone_count == 8 && left_count == 8);
+}
+
+TEST(one_that_is_updated_or_goes_in_the_same_row_has_come_up_before)
+{
+    enter_first_with(update_and_remove);
+    expect_equal(up(), 7);
+    expect(joined_count == 9 && left_count == 2);
+    unsigned seen[8] = {0};
+    for (unsigned i = 0; i < 7; i++) {
+        cen_route route;
+        expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_OK);
+        seen[*(int *)route.value]++;
+        cen_route_done(&route, CEN_OUTCOME_OK, 0);
+    }
+    expect(seen[0] == 2 && seen[6] == 0 && seen[7] == 0);
+    end();
+    expect(gone_count == 9 && left_count == 9);
+}
+
+/* Is told after the router is: the others, which were to come up with the second, never do. */
+static void unfollow_at_second(void *argument, const cen_registered *change)
+{
+    (void)argument;
+    if (change->change != CEN_REGISTERED || change->value != &values[1]) return;
+    expect_equal(cen_router_unfollow(following), CEN_OK);
+    following = NULL;
+}
+
+TEST(a_following_that_ends_in_a_row_of_entries_leaves_none_behind)
+{
+    cen_listening *first, *second;
+    entered = 0;
+    begin();
+    expect_equal(cen_registry_listen(registry, NULL, bring_more, NULL, &first, &error), CEN_OK);
+    follow();
+    expect_equal(cen_registry_listen(registry, NULL, unfollow_at_second, NULL, &second, &error), CEN_OK);
+    enter(0, NULL);
+    expect_equal(up(), 0);
+    expect_equal(joined_count, left_count);
+    end();
+    expect_equal(gone_count, 2);
+    expect_equal(refused_count, 0);
+}
+
+TEST(a_closed_router_refuses_each_of_a_row)
+{
+    cen_listening *listening;
+    entered = 0;
+    begin();
+    expect_equal(cen_registry_listen(registry, NULL, bring_more, NULL, &listening, &error), CEN_OK);
+    follow();
+    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    enter(0, NULL);
+    expect(refused_count == 8 && refused_status == CEN_CLOSED);
+    expect_equal(cen_following_count(following), 0);
+    end();
+    expect_equal(gone_count, 0);
+}
+
+TEST(without_memory_in_a_row_of_entries_some_are_refused_and_all_others_come_up)
+{
+    bool failed = true;
+    for (uint32_t nth = 1; failed; nth++) {
+        joined_count = left_count = gone_count = refused_count = 0;
+        begin();
+        for (int i = 0; i < 8; i++) enter(i, NULL);
+        ceni_fault_arm(CENI_FAULT_ALLOC, nth);
+        cen_follow_options options =
+            CEN_FOLLOW_OPTIONS(.member = {.gone = gone}, .refused = refused, .joined = joined, .left = left);
+        cen_status status = cen_router_follow(router, registry, cen_key_text("up"), &options, &following, NULL);
+        failed = ceni_fault_disarm();
+        expect(status == CEN_OK || status == CEN_NO_MEMORY);
+        if (status != CEN_OK) following = NULL;
+        if (status == CEN_OK) expect_equal(up() + refused_count, 8);
+        expect_equal(joined_count, up());
+        unsigned were_up = joined_count;
+        ceni_fault_arm(CENI_FAULT_ALLOC, 1); /* of the list of those who leave */
+        expect_equal(cen_router_unfollow(following), CEN_OK);
+        ceni_fault_disarm();
+        following = NULL;
+        end();
+        expect(left_count == were_up && gone_count == were_up);
+    }
+    expect_equal(refused_count, 0);
+}
+
+/* The set cannot be replaced: those who leave together are replaced by the one who stays, and not by one another. */
+TEST(members_that_leave_together_without_memory_are_not_picked_any_more)
+{
+    begin();
+    cen_member *own;
+    for (int i = 0; i < 4; i++) enter(i, NULL);
+    follow();
+    cen_member_options o = CEN_MEMBER_OPTIONS(.value = &values[7]);
+    expect_equal(cen_router_add(router, &o, &own, &error), CEN_OK);
+    expect_equal(cen_member_up(own), CEN_OK);
+    ceni_fault_arm(CENI_FAULT_ALLOC, 2); /* the first is the list, the second the set */
+    expect_equal(cen_router_unfollow(following), CEN_OK);
+    expect(ceni_fault_disarm());
+    following = NULL;
+    for (unsigned i = 0; i < 20; i++) {
+        cen_route route;
+        expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_OK);
+        expect(route.value == &values[7]);
+        cen_route_done(&route, CEN_OUTCOME_OK, 0);
+    }
+    end();
+    expect_equal(gone_count, 4);
+}
+
 TEST(arguments_are_checked)
 {
     begin();
