@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Another number whenever something here changes. */
-#define CEN_ROUTER_LAYOUT_ 2u
+#define CEN_ROUTER_LAYOUT_ 3u
 
 /* Strategies that are inlined. */
 enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ };
@@ -63,8 +63,8 @@ typedef struct cen_stripe_ {
 #define CEN_COUNTED_FIRST_ (UINT32_C(1) << 31)
 
 /* A member's handle is its first stripe, on which only those with a limit are counted. The stripes of threads follow at this
- * distance, and between them lie those of other members: what a thread touches of many members lies side by side. */
-#define CEN_STRIPES_APART_ 2048
+ * distance, and between them lie those of other members, and a gap: what a thread touches of many members lies side by side. */
+#define CEN_STRIPES_APART_ 2560
 
 static inline cen_stripe_ *cen_stripe_of_(const cen_member *member, uint32_t offset)
 {
