@@ -72,7 +72,7 @@ static void watch_all(cen_pool *pool, bool exact)
         int64_t there = reading(&r, "idle") + reading(&r, "held") + reading(&r, "moving") + reading(&r, "resetting");
         expect_equal(there, 3);
         const times *used = times_of(pool, "use");
-        expect_equal(used->timing.one_in, exact ? 1 : 64);
+        expect_equal(used->timing.one_in, exact ? 1 : 128);
         expect(used->durations.count <= (uint64_t)USERS * PAIRS);
         times_of(pool, "wait");
         draw_pool(pool, &d, 2);
