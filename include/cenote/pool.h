@@ -138,10 +138,11 @@ typedef struct cen_pool_options {
     /* Opening, when it fails, and when it takes too long */
     uint32_t openers;         /* openings at a time of a blocking driver, 1 to 64; default 2 */
     int64_t open_timeout_ns;  /* a blocking open that takes longer counts as failed; default 10 s */
-    int64_t backoff_least_ns; /* after one failure the next opening waits for a random time up to this, ... */
-    int64_t backoff_most_ns;  /* ... after more for up to twice as long, up to this; default 100 ms and 2 s, and off
-                               * for a driver that does not block; CEN_OFF in the first: no back-off */
-    int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never */
+    int64_t backoff_least_ns; /* after a failure the next opening waits for a random time up to this, ... */
+    int64_t backoff_most_ns;  /* ... or up to a sixty-fourth of how long nothing could be opened, but never for longer
+                               * than this; default 50 ms and 2 s, and off for a driver that does not block; CEN_OFF in
+                               * the first: no back-off */
+    int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns */
 
     /* How long objects live */
     uint32_t min_idle;        /* as many are kept idle, if max allows; default 0 */
@@ -175,6 +176,11 @@ typedef struct cen_pool_options {
 
     /* Every take and every give is in the news, too (cenote/news.h, level TRACE): some 90 ns each. Implies exact_times. */
     bool trace_takes;
+
+    /* While the breaker is open: how long a take waits, within its deadline, if it can be served by an opening only and
+     * one is tried in that time, before it is told what the last one said; and for as long again while one is tried that does
+     * not fail as quickly as the last did. Default 250 ms, CEN_OFF: it is told at once. */
+    int64_t breaker_wait_ns;
 } cen_pool_options;
 
 /* Of a cen_priority: who is served first of those who wait. Each class keeps its order, and none starves: one is passed

@@ -57,6 +57,11 @@
     X(overdue_not_told, "an opening that takes too long is not told to the gate") \
     X(opens_for_nobody, "a helper opens an object although nobody wants one any more") \
     X(failed_open_keeps_its_count, "an opening that failed still counts as one under way") \
+    X(hanging_probe_keeps_others, "an opening that hangs keeps all others from being tried until it is given up") \
+    X(old_failure_shuts_the_gate, "an opening that began in the outage and fails after its end shuts the gate again") \
+    X(hope_ends_in_a_try, "who waits is told that nothing can be opened while the opening is tried that succeeds") \
+    X(hope_has_no_end, "who waits for an opening while the breaker is open is told nothing when its time is over") \
+    X(hopeful_told_too_early, "who waits while the breaker is open is told at once, although there is time for more") \
     X(recovery_admits_all, "after an outage all openings are admitted at a time") \
     X(dirty_is_lent, "what a check calls dirty or broken is lent again as it is") \
     X(late_test_forgiven, "a test that took too long and then answers OK keeps its object") \

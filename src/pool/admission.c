@@ -8,7 +8,7 @@
  *
  *     closed          nothing will be lent any more
  *     max_waiters     so many wait already
- *     breaker         nothing can be opened, and nothing else will come
+ *     breaker         nothing can be opened, nothing else will come, and no try comes in its time (opening.c)
  *     deadline        it would most likely be served too late (options.refuse_late)
  *
  * A further rule is one more line in ceni_admit_locked, with a code of its own
@@ -126,7 +126,8 @@ ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, i
         pool->tally.refused++;
         return full_locked(pool, waiter, now);
     }
-    if (ceni_opening_is_vain_locked(pool)) return refusal(CEN_DRIVER, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
+    if (ceni_opening_is_vain_locked(pool, ceni_pool_moment(pool, now), moment))
+        return refusal(CEN_DRIVER, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
     int64_t late = lateness_locked(pool, waiter, now, moment);
     if (late > 0) {
         pool->tally.refused_late++;

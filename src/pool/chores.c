@@ -61,11 +61,13 @@ static bool first_will_find_locked(cen_pool *pool)
     return (ctl & (CENI_CTL_HEIR | CENI_CTL_READY)) == CENI_CTL_HEIR && ceni_idle_any_locked(pool);
 }
 
-/* Openings that should begin for those who wait. What hangs is not counted on, nor what is opened for the minimum. */
+/* Openings that should begin for those who wait. What hangs is not counted on, nor what is opened for the minimum, nor, in
+ * an outage, anything: then the gate says how many are tried at a time. */
 static uint32_t wanted_by_waiters_locked(cen_pool *pool)
 {
     uint32_t waiters = waiters_locked(pool), others = pool->overdue + pool->opening_for_minimum; /* one may be both */
-    uint32_t coming = (pool->opening > others ? pool->opening - others : 0) + pool->testing_for_waiters;
+    bool relies = pool->opening > others && pool->gate.failures == 0;
+    uint32_t coming = (relies ? pool->opening - others : 0) + pool->testing_for_waiters;
     if (waiters <= coming) return 0;
     return waiters - coming - first_will_find_locked(pool);
 }

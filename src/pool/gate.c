@@ -14,24 +14,39 @@ void ceni_gate_init(ceni_gate *gate)
     *gate = (ceni_gate){.admits = FREELY, .until = CENI_FOREVER};
 }
 
-/* Up to `least`, twice that, and so on, up to `most`; never zero, so that time passes. */
-static int64_t delay_after(uint32_t failures, const cen_pool_options *limits, uint64_t random)
+static int64_t after(int64_t now, int64_t delay)
 {
-    int64_t most = limits->backoff_least_ns;
-    for (uint32_t i = 1; i < failures && most < limits->backoff_most_ns; i++)
-        most = most > limits->backoff_most_ns / 2 ? limits->backoff_most_ns : most * 2;
-    if (most > limits->backoff_most_ns) most = limits->backoff_most_ns;
-    return 1 + (int64_t)(random % (uint64_t)most);
+    return delay < CENI_FOREVER - now ? now + delay : CENI_FOREVER - 1;
 }
 
-bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint64_t random, const cen_error *why)
+/* The longest that is waited now: a part of how long nothing could be opened, from `least` to `most`. */
+static int64_t bound_at(const ceni_gate *gate, const cen_pool_options *limits, int64_t now)
+{
+    int64_t bound = (now - gate->since) / CENI_GATE_PART;
+    if (bound < limits->backoff_least_ns) bound = limits->backoff_least_ns;
+    return bound < limits->backoff_most_ns ? bound : limits->backoff_most_ns;
+}
+
+void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others)
+{
+    if (gate->failures == 0 || limits->backoff_least_ns == CEN_OFF) return;
+    int64_t bound = bound_at(gate, limits, now), even = gate->took / limits->openers;
+    bool more = gate->took > bound && others + 1 < limits->openers && !ceni_planted(hanging_probe_keeps_others);
+    gate->until = more ? after(now, bound > even ? bound : even) : CENI_FOREVER;
+}
+
+bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, uint64_t random,
+                    const cen_error *why)
 {
     gate->last = *why;
     gate->failed_at = now;
+    if (began < gate->recovered_at && !ceni_planted(old_failure_shuts_the_gate)) return false;
+    if (gate->failures == 0) gate->since = began;
     if (gate->failures < UINT32_MAX) gate->failures++;
+    gate->took = now - began;
     if (limits->backoff_least_ns == CEN_OFF || ceni_planted(backoff_skipped)) return false;
-    int64_t delay = delay_after(gate->failures, limits, random);
-    int64_t until = delay < CENI_FOREVER - now ? now + delay : CENI_FOREVER - 1;
+    /* Never zero, so that time passes. */
+    int64_t until = after(now, 1 + (int64_t)(random % (uint64_t)bound_at(gate, limits, now)));
     bool longer = gate->admits > 0 || until > gate->until; /* another that was under way may have failed before */
     if (longer) gate->until = until;
     gate->admits = 0;
@@ -41,22 +56,27 @@ bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t now
     return opened;
 }
 
-bool ceni_gate_succeed(ceni_gate *gate)
+/* Those that go on hang, or began as this one did: they are not to be in the way of the next. */
+bool ceni_gate_succeed(ceni_gate *gate, int64_t now, uint32_t others)
 {
     bool closed = gate->breaker != CEN_BREAKER_CLOSED;
     bool recovers = gate->failures > 0;
     gate->failures = 0;
     gate->breaker = CEN_BREAKER_CLOSED;
     gate->until = CENI_FOREVER;
-    if (recovers) gate->admits = ceni_planted(recovery_admits_all) ? FREELY : 2; /* the one that succeeded was the first */
-    else if (gate->admits != FREELY) gate->admits = gate->admits * 2 > MOST_COUNTED ? FREELY : gate->admits * 2;
+    if (recovers) {
+        gate->recovered_at = now;
+        gate->admits = ceni_planted(recovery_admits_all) ? FREELY : 2 + others; /* the one that succeeded was the first */
+    } else if (gate->admits != FREELY) {
+        gate->admits = gate->admits * 2 > MOST_COUNTED ? FREELY : gate->admits * 2;
+    }
     return closed;
 }
 
-bool ceni_gate_pass_time(ceni_gate *gate, int64_t now)
+bool ceni_gate_pass_time(ceni_gate *gate, int64_t now, uint32_t others)
 {
-    if (gate->admits > 0 || now < gate->until) return false;
-    gate->admits = 1;
+    if (gate->until == CENI_FOREVER || now < gate->until) return false;
+    gate->admits = others + 1;
     gate->until = CENI_FOREVER;
     if (gate->breaker == CEN_BREAKER_OPEN) gate->breaker = CEN_BREAKER_PROBING;
     return true;
@@ -64,5 +84,5 @@ bool ceni_gate_pass_time(ceni_gate *gate, int64_t now)
 
 int64_t ceni_gate_next(const ceni_gate *gate)
 {
-    return gate->admits > 0 ? CENI_FOREVER : gate->until;
+    return gate->until;
 }

@@ -4,15 +4,31 @@
  * opening went lately (L11).
  *
  *                      failure                 time is over
- *     FREE ─────────────────────▶ SHUT ───────────────────▶ ONE
+ *     FREE ─────────────────────▶ SHUT ───────────────────▶ ONE ──it hangs──▶ ONE MORE, up to `openers`
  *      ▲                           ▲ until a random moment,  │ success: 2, 4, 8 ... at a time,
- *      │                           │ longer with each        │ then as many as the pool allows
+ *      │                           │ the later the longer    │ then as many as the pool allows
+ *      │                           │ nothing could be opened │
  *      │                           └──────── failure ────────┤
  *      └─────────────────────────────────────────────────────┘
  *
+ * How long it is shut is drawn up to a bound, which is a part of how long the
+ * outage has lasted: its return is then noticed late by that part at most, be it
+ * seconds or minutes, and the tries grow with the logarithm of its length. To
+ * double the bound with each failure makes fewer tries, and an outage that is
+ * noticed to be over only after as long again.
+ *
+ * Where tries hang, one at a time would be one in as long as they take to be
+ * given up. So if the last took longer than the bound, then after the bound, or
+ * after that part of what it took which lets all tries be spread evenly, one more
+ * may be made beside it, and no more than `openers` in all. Where the last was
+ * refused quickly, and this one takes its time, the server is most likely
+ * coming back, and is left alone with it. What began before a try that succeeded says nothing about
+ * now: if it fails later, it does not shut the gate again.
+ *
  * After breaker_failures failures in a row the breaker is open while the gate
- * is shut, and probing while one is tried: then nobody should wait who waits
- * only for an opening. Everything is under the pool's lock and reads no clock.
+ * is shut, and probing while one is tried: then nobody should wait for long who
+ * waits only for an opening. Everything is under the pool's lock and reads no
+ * clock.
  */
 #ifndef CENI_POOL_GATE_H
 #define CENI_POOL_GATE_H
@@ -22,27 +38,36 @@
 
 #include <cenote/pool.h>
 
+enum { CENI_GATE_PART = 64 }; /* of how long the outage has lasted: the longest that the gate is then shut */
+
 typedef struct ceni_gate {
     uint32_t failures; /* in a row */
     uint32_t admits;   /* openings at a time; 0: shut until the moment below */
-    int64_t until;
+    int64_t until;     /* if it is not shut: when one more is admitted beside those that hang; CENI_FOREVER: never */
     cen_breaker breaker;
-    int64_t failed_at; /* the last failure; 0: never */
-    cen_error last;    /* what it was; kept after success, for those who ask */
+    int64_t since;        /* the first of the failures in a row began */
+    int64_t took;         /* the last try that failed, from its beginning */
+    int64_t recovered_at; /* the last success after failures; 0: never */
+    int64_t failed_at;    /* the last failure; 0: never */
+    cen_error last;       /* what it was; kept after success, for those who ask */
 } ceni_gate;
 
 void ceni_gate_init(ceni_gate *gate);
 
-/* An opening has failed, or taken too long. True if the breaker has opened. */
-bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint64_t random, const cen_error *why);
+/* An opening begins, and `others` go on that do not take too long. */
+void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others);
 
-/* An opening has succeeded. True if the breaker has closed. */
-bool ceni_gate_succeed(ceni_gate *gate);
+/* An opening that began then has failed, or taken too long. True if the breaker has opened. */
+bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, uint64_t random,
+                    const cen_error *why);
 
-/* Opens the gate if it was shut until `now` at most: true then. */
-bool ceni_gate_pass_time(ceni_gate *gate, int64_t now);
+/* An opening has succeeded, and `others` go on. True if the breaker has closed. */
+bool ceni_gate_succeed(ceni_gate *gate, int64_t now, uint32_t others);
 
-/* When it will open by itself; CENI_FOREVER if it is open. */
+/* Opens the gate if it was shut until `now` at most, for one more than the `others` that go on: true then. */
+bool ceni_gate_pass_time(ceni_gate *gate, int64_t now, uint32_t others);
+
+/* When it will admit one, or one more, by itself; CENI_FOREVER if it will not. */
 int64_t ceni_gate_next(const ceni_gate *gate);
 
 #endif

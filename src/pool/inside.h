@@ -438,7 +438,8 @@ void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index);
 
 /* The opening in that place has ended, or, for the second, takes too long: the gate is told, of each once, and
  * how it changed is answered for the event stream. */
-ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, const ceni_outcome *how, const cen_error *why);
+ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began, const ceni_outcome *how,
+                                            const cen_error *why);
 ceni_opening_news ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why);
 
 /* Tells the event stream how an opening went. */
@@ -447,8 +448,21 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
 /* An object has been opened in a claimed place: what is noted about it. */
 void ceni_opening_done(cen_pool *pool, ceni_slot *slot);
 
-/* Whether nothing will come but what is opened, and that fails: nobody need wait. */
-bool ceni_opening_is_vain_locked(const cen_pool *pool);
+/* A place was claimed for an opening, and counts. */
+void ceni_opening_begins_locked(cen_pool *pool);
+
+/* Lets one more be tried, if its moment has come: true then. */
+bool ceni_opening_pass_time_locked(cen_pool *pool, int64_t now);
+
+/* Whether nothing will come but what is opened, and that fails, and one who came then, with that deadline, both on the
+ * pool's clock, has no time left for another try: it need not wait. */
+bool ceni_opening_is_vain_locked(const cen_pool *pool, int64_t came, int64_t deadline);
+
+/* One in line of whom that is true; NULL if there is none. */
+ceni_pool_waiter *ceni_opening_vain_waiter_locked(const cen_pool *pool);
+
+/* When it will be true of the next of them; CENI_FOREVER if it will not. */
+int64_t ceni_opening_hope_ends_locked(const cen_pool *pool);
 
 /* ---- later.c: calls that are done later --------------------------------------------------- */
 

@@ -2,8 +2,9 @@
 /*
  * The housekeeper: what has to happen to a pool because time has passed.
  *
- * One alarm per pool rings at the earliest of: the gate opens (gate.h), a call
- * of the driver may have taken too long, the next round. A round looks at every
+ * One alarm per pool rings at the earliest of: the gate opens (gate.h), one who
+ * waits while the breaker is open has waited for long enough, a call of the
+ * driver may have taken too long, the next round. A round looks at every
  * slot once, holds no lock from one to the next, and does with each what is
  * due:
  *
@@ -87,7 +88,7 @@ void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
 {
     if (!ceni_pool_runtime(pool)) return;
     int64_t due = sooner(sooner(pool->next_round, pool->next_overdue), ceni_gate_next(&pool->gate));
-    due = sooner(due, ceni_patience_next_locked(pool));
+    due = sooner(sooner(due, ceni_patience_next_locked(pool)), ceni_opening_hope_ends_locked(pool));
     if (closed_locked(pool)) due = pool->closing_at;
     bool earlier = due < ceni_load_relaxed(&pool->alarm_at); /* written under this lock; carries nothing */
     if (!earlier && !pool->alarm_refused) return;
@@ -406,10 +407,10 @@ static void ring(ceni_alarm *alarm)
     ceni_call call = {.more = false};
     ceni_line_lock(line);
     ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
-    bool opened = ceni_gate_pass_time(&pool->gate, now), probes = opened && pool->gate.breaker == CEN_BREAKER_PROBING;
-    if (opened) ceni_places_counted_locked(pool);
+    bool opened = ceni_opening_pass_time_locked(pool, now), probes = opened && pool->gate.breaker == CEN_BREAKER_PROBING;
+    bool hopeless = ceni_opening_hope_ends_locked(pool) <= now;
     ceni_patience_pass_locked(pool, now, &call);
-    if (opened || call.pending) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    if (opened || hopeless || call.pending) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     bool round = now >= pool->next_round || now >= pool->next_overdue;
     if (round) pool->next_round = pool->next_overdue = CENI_FOREVER; /* it plans the next itself */
     ceni_keeper_plan_locked(pool, &call);

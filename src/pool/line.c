@@ -309,11 +309,12 @@ static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
     uint64_t ctl = ctl_locked(line);
     ceni_pool_waiter *first = ceni_line_first_locked(line);
     if (!first || (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) || pool->paused) return false;
-    if (ceni_opening_is_vain_locked(pool) && !ceni_planted(failed_open_wakes_nobody)) {
+    ceni_pool_waiter *vain = ceni_opening_vain_waiter_locked(pool);
+    if (vain) {
         pool->tally.failed++;
         call->status = pool->gate.last.status;
-        first->code = pool->gate.last.code;
-        ceni_line_drop_first_locked(pool, CENI_WAIT_REFUSED, call);
+        vain->code = pool->gate.last.code;
+        ceni_line_drop_locked(pool, vain, CENI_WAIT_REFUSED, call);
         return true;
     }
     if (pool->options.shed_target_ns != CEN_OFF && shed_first_locked(pool, call)) return true;

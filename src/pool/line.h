@@ -221,6 +221,9 @@ ceni_pool_waiter *ceni_turn_neighbour_locked(const ceni_line *line, uint64_t thr
 /* Since when the one has waited that has waited longest; CENI_FOREVER if nobody does. */
 int64_t ceni_turn_oldest_locked(const ceni_line *line);
 
+/* The one of a class that has waited longest; NULL if none waits. */
+ceni_pool_waiter *ceni_turn_oldest_of_locked(const ceni_line *line, unsigned class);
+
 /* One that waits in a thread of that number; NULL if there is none. Looks at all. */
 ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner);
 

@@ -110,12 +110,16 @@ static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
 bool ceni_place_claim_locked(cen_pool *pool, uint32_t *index)
 {
     bool may = ceni_load_relaxed(&pool->openable) > 0 || ceni_planted(open_beyond_max); /* under this lock; carries nothing */
-    return may && claim_lowest_locked(pool, index);
+    if (!may || !claim_lowest_locked(pool, index)) return false;
+    ceni_opening_begins_locked(pool);
+    return true;
 }
 
 bool ceni_place_claim_for_helper_locked(cen_pool *pool, uint32_t *index)
 {
-    return ceni_place_room_locked(pool) > 0 && claim_lowest_locked(pool, index);
+    if (ceni_place_room_locked(pool) == 0 || !claim_lowest_locked(pool, index)) return false;
+    ceni_opening_begins_locked(pool);
+    return true;
 }
 
 bool ceni_place_claim_for_adopted_locked(cen_pool *pool, uint32_t *index)
@@ -127,9 +131,12 @@ bool ceni_place_claim_for_adopted_locked(cen_pool *pool, uint32_t *index)
 bool ceni_place_claim(cen_pool *pool, uint32_t *index)
 {
     if (ceni_load_seq_cst(&pool->openable) == 0) return false; /* [O1] */
+    ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
     bool claimed = ceni_place_claim_locked(pool, index);
+    if (claimed && pool->gate.failures > 0) ceni_keeper_plan_locked(pool, &call); /* another may have to be tried beside it */
     ceni_line_unlock(pool->line);
+    if (call.alarm) ceni_hand_alarm(pool);
     return claimed;
 }
 
@@ -168,7 +175,7 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
     }
     ceni_line_lock(pool->line);
     if (how->status == CEN_OK) cen_durations_record(&pool->times->create, took);
-    ceni_opening_news news = ceni_opening_ended_locked(pool, index, how, &failure);
+    ceni_opening_news news = ceni_opening_ended_locked(pool, index, began, how, &failure);
     ceni_line_unlock(pool->line);
     if (how->status != CEN_OK && error) *error = failure;
     ceni_opening_tell(pool, index, how->status, news, &failure);

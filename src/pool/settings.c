@@ -70,12 +70,13 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
     time_or(r, "open_timeout_ns", &o->open_timeout_ns, 10 * SECOND);
     bool asked = o->backoff_most_ns != 0;
     time_or(r, "backoff_most_ns", &o->backoff_most_ns, 2 * SECOND);
-    time_or(r, "backoff_least_ns", &o->backoff_least_ns, blocks || asked ? 100 * MS : CEN_OFF);
+    time_or(r, "backoff_least_ns", &o->backoff_least_ns, blocks || asked ? 50 * MS : CEN_OFF);
     if (o->backoff_most_ns == CEN_OFF) complain(r, "backoff_most_ns", o->backoff_most_ns, "but only backoff_least_ns may be off");
     if (asked && o->backoff_least_ns > o->backoff_most_ns)
         complain(r, "backoff_least_ns", o->backoff_least_ns, "more than backoff_most_ns");
     if (o->backoff_least_ns > o->backoff_most_ns) o->backoff_most_ns = o->backoff_least_ns;
     limit_or(r, "breaker_failures", &o->breaker_failures, 5);
+    time_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 250 * MS);
 }
 
 static void fill_life(report *r, cen_pool_options *o, bool blocks)
@@ -244,7 +245,7 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
     bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
     bool first = pool->paused || (ceni_pool_has(&pool->strict) && waited_for);
     ceni_line_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
-    if (o->backoff_least_ns == CEN_OFF) ceni_gate_pass_time(&pool->gate, CENI_FOREVER);
+    if (o->backoff_least_ns == CEN_OFF) ceni_opening_pass_time_locked(pool, CENI_FOREVER);
     ceni_places_counted_locked(pool);
     pool->next_round = 0; /* what is tighter now takes hold */
 }

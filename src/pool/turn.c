@@ -114,6 +114,11 @@ int64_t ceni_turn_oldest_locked(const ceni_line *line)
     return oldest;
 }
 
+ceni_pool_waiter *ceni_turn_oldest_of_locked(const ceni_line *line, unsigned class)
+{
+    return head_of(line, class);
+}
+
 ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner)
 {
     for (unsigned class = 0; class < CENI_CLASSES; class++) {

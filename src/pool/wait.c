@@ -222,6 +222,7 @@ static ceni_verdict join(cen_pool *pool, ceni_pool_waiter *waiter, int64_t momen
         *look = !*heir && !strict && ceni_line_first_is_pending_locked(line);
         if (strict) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call); /* its second look */
         else ceni_chores_plan_locked(pool, &call);
+        if (pool->gate.breaker != CEN_BREAKER_CLOSED) ceni_keeper_plan_locked(pool, &call); /* when its hope ends */
     }
     ceni_line_unlock(line);
     ceni_line_make_call(line, id, pool, &call);

@@ -62,13 +62,26 @@ TEST(the_network_swallows_everything)
     proxy_stop(proxy);
 }
 
+/* As many attempts as there are if each waits for half of what it may, on average: a part of how long it has lasted. */
+static uint64_t tries_in(int64_t outage, int64_t least, int64_t most)
+{
+    uint64_t count = 0;
+    for (int64_t passed = 0; passed < outage; count++) {
+        int64_t bound = passed / 64 < least ? least : passed / 64 < most ? passed / 64 : most;
+        passed += bound / 2;
+    }
+    return count;
+}
+
 /* A thousand wait, and the server sees no storm: as many connects at a time as the pool was told, fewer and fewer, then one
  * at a time, and after it is back one, two, four. */
 TEST(connections_are_refused_and_a_thousand_wait)
 {
-    int64_t outage = campaign_time(3 * SECOND, 30 * SECOND), longest = 500 * MS;
+    int64_t outage = campaign_time(3 * SECOND, 30 * SECOND);
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
-    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.openers = 2, .breaker_failures = 5});
+    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.openers = 2, .breaker_failures = 5,
+                                                                                                  .backoff_least_ns = 20 * MS,
+                                                                                                  .backoff_most_ns = 500 * MS});
     openings *seen = openings_watch(pool);
     proxy_say(proxy, "refuse");
     load *l = load_start(&(load_plan){.pool = pool, .threads = 1000, .pause_ns = 50 * MS, .use = ask_one});
@@ -81,8 +94,7 @@ TEST(connections_are_refused_and_a_thousand_wait)
     uint64_t came = proxy_stat(proxy, "accepted") - accepted;
     openings_end(seen);
     load_counts counts = load_stop(l);
-    /* A wait is random up to `longest` at most, so half of it on average; twice as many attempts as that would be too many. */
-    uint64_t many = 20 + (uint64_t)(2 * outage / (longest / 2));
+    uint64_t many = 20 + 2 * tries_in(outage, 20 * MS, 500 * MS); /* twice as many would be too many */
     char remark[160];
     snprintf(remark, sizeof remark, "%llu connects tried, at most %u at a time, %u while the breaker was open; %llu accepted afterwards",
              (unsigned long long)tried, most, probes, (unsigned long long)came);

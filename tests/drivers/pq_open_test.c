@@ -29,7 +29,7 @@ static cen_pool *pool_of(bool later, cen_pq_options options)
     options.poller = later ? shared_poller() : NULL;
     if (!options.uri) options.uri = place_good();
     return place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 3,
-                                                         .breaker_failures = 1));
+                                                         .breaker_failures = 1, .breaker_wait_ns = CEN_OFF));
 }
 #define pool_with(later, ...) pool_of(later, (cen_pq_options)CEN_PQ_OPTIONS(__VA_ARGS__))
 

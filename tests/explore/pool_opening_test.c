@@ -42,6 +42,26 @@ EXPLORE(L3_one_helper_at_a_time_opens_for_two, 1)
     end_helped();
 }
 
+/* Helpers try in vain, and the keeper lets them; one who waits with no deadline is told all the same. */
+EXPLORE(L11_one_who_hopes_for_a_helpers_try_is_told_when_its_time_is_over, 1)
+{
+    make_living(&helped_calls, (cen_pool_options){.max = 1, NO_LIMITS});
+    cen_pool_options options;
+    expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
+    options.backoff_least_ns = options.backoff_most_ns = 1000;
+    options.breaker_failures = 1;
+    options.breaker_wait_ns = 1500;
+    expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
+    opens_that_fail = UINT32_MAX;
+    cen_lease lease;
+    expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, NULL), CEN_DRIVER);
+    ceni_world_settle();
+    expect_equal(pool->opening + pool->hired, 0);
+    expect_equal(look_alive().waiting, 0);
+    opens_that_fail = 0;
+    end_helped();
+}
+
 /* ---- On those who take ----------------------------------------------------------------- */
 
 /* One opening fails and opens the breaker: whoever came meanwhile is told, and nobody waits for what will not come. */
@@ -51,6 +71,7 @@ static void a_failure_reaches(cen_pool_options options, unsigned cpus)
     options.max = 1;
     options.backoff_least_ns = options.backoff_most_ns = SECOND;
     options.breaker_failures = 1;
+    options.breaker_wait_ns = CEN_OFF;
     make_timed(&tested_calls, options);
     opens_that_fail = 2;
     taker other = {.deadline = CEN_NEVER};
@@ -73,13 +94,62 @@ EXPLORE(L11_a_failed_opening_leaves_nobody_of_a_strict_pool_waiting_in_vain, 3)
     a_failure_reaches((cen_pool_options){.overtake_ns = CEN_OFF}, 1);
 }
 
+/* One came while the breaker was open and hopes for a try. Time passes: the gate opens, its hope ends, its deadline comes,
+ * each perhaps while it is about to look or to park. It is served, or told, and never forgotten; and it is counted once. */
+static void hope_ends_while_time_passes(uint32_t failing, int64_t wait, cen_deadline deadline, cen_pool_options options)
+{
+    ceni_world_set_cpus(1);
+    options.max = 2;
+    options.backoff_least_ns = options.backoff_most_ns = SECOND;
+    options.breaker_failures = 1;
+    options.breaker_wait_ns = wait;
+    options.trust_ns = options.test_interval_ns = CEN_OFF;
+    make_timed(&tested_calls, options);
+    opens_that_fail = failing;
+    cen_lease none;
+    expect_equal(cen_pool_try_take(pool, &none, NULL), CEN_DRIVER);
+    taker one = {.deadline = deadline};
+    ceni_thread waiter = start("waiter", take_only, &one);
+    expect_equal(cen_runtime_advance(runtime, wait), CEN_OK);
+    ceni_world_settle(); /* it may have come only now */
+    expect_equal(cen_runtime_advance(runtime, wait), CEN_OK);
+    join(waiter);
+    cen_pool_stats s = look_alive();
+    if (one.status == CEN_OK) give_one(one.lease);
+    else expect(one.status == CEN_DRIVER || (failing > 1 && one.status == CEN_TIMEOUT));
+    expect_equal(s.waited, s.served + s.failed + s.timed_out);
+    expect_equal(s.waiting, 0);
+    expect_calm(one.status == CEN_OK ? 1 : 0);
+    end_timed();
+}
+
+EXPLORE(L11_one_who_hopes_while_the_breaker_is_open_is_served_by_the_try_in_its_time, 2)
+{
+    hope_ends_while_time_passes(1, SECOND + 1, CEN_NEVER, (cen_pool_options){.max = 2});
+}
+
+EXPLORE(L11_one_who_hopes_while_the_breaker_is_open_tries_itself_or_is_told, 2)
+{
+    hope_ends_while_time_passes(100, 2 * SECOND, CEN_NEVER, (cen_pool_options){.max = 2});
+}
+
+EXPLORE(L11_one_who_hopes_in_a_strict_pool_tries_itself_or_is_told, 2)
+{
+    hope_ends_while_time_passes(100, 2 * SECOND, CEN_NEVER, (cen_pool_options){.overtake_ns = CEN_OFF});
+}
+
+EXPLORE(L11_hope_and_deadline_end_in_the_same_moment, 2)
+{
+    hope_ends_while_time_passes(100, 2 * SECOND, cen_in_s(2), (cen_pool_options){.max = 2});
+}
+
 /* A thread in line finds a place for the one opening that is tried, and is told in the same moment that nothing will
  * come, because what was out has gone: it opens all the same, and is counted once. */
 EXPLORE(L19_one_who_is_refused_while_it_finds_a_place_is_counted_once, 2)
 {
     ceni_world_set_cpus(1);
     make_timed(&tested_calls, (cen_pool_options){.max = 2, .backoff_least_ns = SECOND, .backoff_most_ns = SECOND, .breaker_failures = 1,
-                                                 .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
+                                                 .breaker_wait_ns = CEN_OFF, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
     ceni_add_relaxed(&things[THINGS - 1].is_open, 1);
     ceni_add_relaxed(&alive, 1);
     expect_equal(cen_pool_adopt(pool, &things[THINGS - 1], NULL), CEN_OK);

@@ -208,7 +208,8 @@ TEST(one_that_is_refused_because_nothing_can_be_opened_is_told_when_that_is_trie
     static workshop shop;
     shop = (workshop){.fail_from = 1, .fail_to = 1000};
     comer_count = 0;
-    pool = make_pool(.max = 1, .driver = driver_of(&shop), .breaker_failures = 1, .backoff_least_ns = 100 * MS);
+    pool = make_pool(.max = 1, .driver = driver_of(&shop), .breaker_failures = 1, .backoff_least_ns = 100 * MS,
+                     .breaker_wait_ns = CEN_OFF);
     cen_error error = {.rule = CEN_RULE_SHED, .retry_after_ns = 5};
     cen_lease lease;
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, &error), CEN_DRIVER); /* its own opening failed: no rule refused it */

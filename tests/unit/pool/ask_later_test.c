@@ -87,7 +87,7 @@ TEST(one_who_asks_is_told_when_an_opening_is_done_later)
 TEST(one_who_asks_is_told_what_an_opening_that_fails_later_said)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_alone(&c, 0, .max = 1, .breaker_failures = 1);
+    cen_pool *pool = begin_alone(&c, 0, .max = 1, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     cen_error error;
     cen_take_init(&take_of_mine, NULL, NULL);
     take_of_mine.future.error = &error;

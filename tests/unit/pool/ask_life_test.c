@@ -85,7 +85,7 @@ TEST(L11_when_the_breaker_opens_those_who_asked_are_told_what_the_driver_said)
     for (int with_text = 0; with_text < 2; with_text++) {
         script s = {.of[CALL_OPEN] = {.fail_from = 2, .fail_to = 99, .failure = CEN_SYSTEM, .code = 61, .text = "refused"}};
         asker one, two, late;
-        pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1);
+        pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
         cen_lease held = take(pool);
         ready(&one, cen_inline());
         if (!with_text) one.take.future.error = NULL;
@@ -110,7 +110,7 @@ TEST(L11_a_driver_that_says_closed_is_not_taken_for_a_pool_that_is)
 {
     script s = {.of[CALL_OPEN] = {.fail_from = 2, .fail_to = 99, .failure = CEN_CLOSED, .code = 7, .text = "hung up"}};
     asker one;
-    pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1);
+    pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     cen_lease held = take(pool);
     ask(&one, pool, CEN_NEVER);
     ceni_world_settle();
@@ -129,9 +129,45 @@ TEST(L11_an_opening_that_takes_too_long_is_no_timeout_of_who_asked)
     asker one;
     pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .open_timeout_ns = 10 * MS);
     ask(&one, pool, cen_in_s(60));
-    pass(20 * MS);
+    pass(249 * MS);
+    expect_pending(&one); /* another may yet be tried in its time */
+    pass(1 * MS);
     expect_told(&one, CEN_DRIVER);
     expect_error(&one.error, CEN_DRIVER, "takes longer");
+    end_life(&s, pool);
+}
+
+/* With deadlines and without, in the order in which their hope ends; and one whose try succeeds is served. */
+TEST(L11_who_asks_while_the_breaker_is_open_is_told_after_breaker_wait_ns_or_served_before)
+{
+    script s = {.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 99, .failure = CEN_SYSTEM, .code = 61, .text = "refused"}};
+    asker first, one, two, three, four;
+    pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .breaker_wait_ns = 300 * MS, .backoff_least_ns = 10 * MS,
+                      .backoff_most_ns = 10 * MS);
+    ask(&first, pool, cen_in_ns(1));
+    ceni_world_settle();
+    expect_told(&first, CEN_SYSTEM); /* no other try comes in its time */
+    ask(&one, pool, CEN_NEVER);
+    pass(100 * MS);
+    ask(&two, pool, cen_in_s(60));
+    ask(&three, pool, cen_in_ms(150));
+    pass(149 * MS);
+    expect_pending(&three);
+    pass(1 * MS);
+    expect(three.told == 1); /* by its deadline, or just before it, by the last try in its time */
+    expect_pending(&one);
+    pass(50 * MS);
+    expect_told(&one, CEN_SYSTEM);
+    expect(one.take.rule == CEN_RULE_BREAKER && one.error.code == 61);
+    expect_pending(&two);
+    ask(&four, pool, CEN_NEVER);
+    recover(&s, CALL_OPEN);
+    pass(10 * MS);
+    expect_lent(&two, 1);
+    expect_pending(&four);
+    give_asked(&two);
+    expect_lent(&four, 1);
+    give_asked(&four);
     end_life(&s, pool);
 }
 

@@ -55,7 +55,7 @@ TEST(an_opening_may_be_done_on_any_thread)
 TEST(what_the_driver_said_of_an_opening_that_failed_reaches_the_taker)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .breaker_failures = 1);
+    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     cen_error said = {.code = 61, .text = "nobody listens there"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Openings that fail: back-off, breaker, who is told what, and recovery (L11). */
+#include "pool/gate.h"
 #include "unit/pool/scripted.h"
 
 static script s;
@@ -19,40 +20,53 @@ static void expect_cause(taker *one)
 
 /* ---- Back-off ----------------------------------------------------------------------------- */
 
-TEST(L11_after_a_failure_the_next_opening_waits_for_up_to_twice_as_long_as_the_last)
+TEST(L11_after_a_failure_the_next_opening_waits_for_up_to_a_part_of_how_long_nothing_could_be_opened)
 {
     fail_opens();
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .backoff_least_ns = 100 * MS, .backoff_most_ns = 1600 * MS,
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .backoff_least_ns = 10 * MS, .backoff_most_ns = 160 * MS,
                                 .breaker_failures = CEN_OFF);
     taker one;
+    int64_t began = cen_clock(), most = 0;
     begin_take(&one, pool, CEN_NEVER);
-    int64_t bound = 100 * MS;
-    for (unsigned failures = 1; failures <= 8; failures++) {
+    for (unsigned failures = 1; failures <= 400; failures++) {
         cen_pool_stats n = look(pool);
+        int64_t bound = (cen_clock() - began) / CENI_GATE_PART;
+        bound = bound < 10 * MS ? 10 * MS : bound > 160 * MS ? 160 * MS : bound;
         expect_equal(s.of[CALL_OPEN].calls, failures);
         expect(n.open_failures == failures && n.open_failed == failures && n.waiting == 1);
         expect(n.next_open_ns > 0 && n.next_open_ns <= bound);
+        if (n.next_open_ns > most) most = n.next_open_ns;
         if (n.next_open_ns > 1) pass(n.next_open_ns - 1);
         expect_equal(s.of[CALL_OPEN].calls, failures);
         pass(1);
-        bound = bound * 2 < 1600 * MS ? bound * 2 : 1600 * MS;
     }
+    expect(most > 10 * MS); /* it has grown */
     recover(&s, CALL_OPEN);
-    pass(1600 * MS);
+    pass(160 * MS);
     expect_taken(&one, 1);
     expect_equal(look(pool).open_failures, 0);
     give_back(&one.lease);
     end_life(&s, pool);
 }
 
-TEST(F_a_server_that_is_down_for_ten_minutes_is_asked_about_once_a_second_and_not_in_a_loop)
+TEST(F_a_server_that_is_down_for_ten_minutes_is_asked_less_and_less_often_and_not_in_a_loop)
 {
     fail_opens();
     cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .openers = 8, .breaker_failures = CEN_OFF);
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
-    pass(600 * SECOND);
-    expect(s.of[CALL_OPEN].calls > 300 && s.of[CALL_OPEN].calls < 900);
+    /* Half a bound between two on average: 128 while it is 50 ms, 128 each time that the outage is e times as long, and
+     * then one a second. Twice as many in each part would be too many. */
+    static const struct {
+        int64_t seconds;
+        unsigned least, most;
+    } parts[] = {{3, 60, 240}, {125, 240, 940}, {472, 400, 560}};
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+        unsigned before = s.of[CALL_OPEN].calls;
+        pass(parts[i].seconds * SECOND);
+        unsigned tried = s.of[CALL_OPEN].calls - before;
+        expect(tried > parts[i].least && tried < parts[i].most);
+    }
     expect(s.of[CALL_OPEN].most <= 4);
     recover(&s, CALL_OPEN);
     pass(3 * SECOND);
@@ -93,7 +107,7 @@ TEST(L11_when_the_breaker_opens_all_who_wait_for_an_opening_only_are_told_the_ca
     fail_opens();
     s.of[CALL_OPEN].hang_from = 3, s.of[CALL_OPEN].hang_to = 3;
     cen_pool *pool = begin_life(&s, BLOCKS, .max = 5, .openers = 1, .breaker_failures = 3, .open_timeout_ns = CEN_OFF,
-                                .backoff_most_ns = 100 * MS, .backoff_least_ns = 100 * MS);
+                                .breaker_wait_ns = CEN_OFF, .backoff_most_ns = 100 * MS, .backoff_least_ns = 100 * MS);
     taker takers[3];
     for (int i = 0; i < 3; i++) begin_take(&takers[i], pool, CEN_NEVER);
     pass(SECOND);
@@ -153,7 +167,8 @@ TEST(L11_those_who_wait_are_told_when_the_last_object_is_gone_while_the_breaker_
 TEST(L11_after_the_back_off_the_first_who_comes_probes_and_the_others_are_refused_meanwhile)
 {
     fail_opens();
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 5, .breaker_failures = 1, .open_timeout_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 5, .breaker_failures = 1, .open_timeout_ns = CEN_OFF,
+                                .breaker_wait_ns = CEN_OFF);
     taker one, two;
     begin_take(&one, pool, CEN_NEVER);
     expect_cause(&one);
@@ -198,6 +213,221 @@ TEST(G_after_an_outage_a_server_sees_1_2_4_openings_at_a_time_and_not_all)
     let_all_go(&s, CALL_OPEN);
     for (int i = 0; i < 12; i++) expect_answer(&takers[i], CEN_OK);
     for (int i = 0; i < 12; i++) give_back(&takers[i].lease);
+    end_life(&s, pool);
+}
+
+/* ---- Hope while the breaker is open --------------------------------------------------------- */
+
+static void hope_for(cen_pool *pool, int64_t ns)
+{
+    cen_pool_options o;
+    expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
+    o.breaker_wait_ns = ns;
+    expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);
+}
+
+/* The gate is shut for `next` from now on; who has time for that try waits for it, and who has not is told at once. */
+TEST(L11_while_the_breaker_is_open_a_take_waits_if_a_try_comes_in_its_time_and_is_told_at_once_if_none_does)
+{
+    static const struct {
+        int64_t wait, deadline; /* more than the time to the next try, or less */
+        bool waits;
+    } cases[] = {
+        {1, 1, true}, {1, 0, false}, {0, 1, false}, {0, 0, false}, {-1, SECOND, false}, {SECOND, -1, false}, {SECOND, SECOND, true},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fail_opens();
+        cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF, .idle_ns = CEN_OFF,
+                                    .backoff_least_ns = 900 * MS, .backoff_most_ns = 900 * MS);
+        taker one;
+        begin_take(&one, pool, CEN_NEVER);
+        expect_cause(&one);
+        int64_t next = look(pool).next_open_ns;
+        hope_for(pool, next + cases[i].wait > 0 ? next + cases[i].wait : 1);
+        begin_take(&one, pool, cen_in_ns(next + cases[i].deadline > 0 ? next + cases[i].deadline : 1));
+        if (!cases[i].waits) {
+            expect_cause(&one);
+            expect_equal(one.error.rule, CEN_RULE_BREAKER);
+            expect_equal(s.of[CALL_OPEN].calls, 1);
+        } else {
+            expect_waiting(&one);
+            recover(&s, CALL_OPEN);
+            pass(next - 1);
+            expect_waiting(&one);
+            pass(1);
+            expect_taken(&one, 1);
+            give_back(&one.lease);
+        }
+        end_life(&s, pool);
+    }
+}
+
+/* It waits through tries that fail, and not for longer than it may, whatever its deadline is. */
+TEST(L11_one_who_waits_while_the_breaker_is_open_is_told_the_cause_when_no_more_try_comes_in_its_time)
+{
+    static const cen_priority priorities[] = {CEN_PRIORITY_HIGH, CEN_PRIORITY_NORMAL, CEN_PRIORITY_LOW};
+    for (unsigned i = 0; i < 5; i++) {
+        fail_opens();
+        cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = 300 * MS,
+                                    .backoff_least_ns = 100 * MS, .backoff_most_ns = 100 * MS);
+        taker one;
+        begin_take(&one, pool, cen_in_ns(1)); /* it knows after the first that there is no time for another */
+        expect_cause(&one);
+        int64_t began = cen_clock();
+        begin_take_as(&one, pool, priorities[i % 3], CEN_NEVER);
+        pass(199 * MS);
+        expect_waiting(&one); /* the next comes within 100 ms */
+        pass(101 * MS);
+        expect_cause(&one);
+        expect(one.returned_at > began + 199 * MS && one.returned_at <= began + 300 * MS);
+        expect(s.of[CALL_OPEN].calls >= 3);
+        cen_pool_stats n = look(pool);
+        expect(n.waiting == 0 && n.failed == 2 && n.timed_out == 0);
+        end_life(&s, pool);
+    }
+}
+
+/* The last was refused at once, or took `took`; the next hangs. Who came when it began is told after `told`. */
+static void expect_told_after(int64_t took, int64_t told)
+{
+    fail_opens();
+    s.of[CALL_OPEN].takes_ns = took;
+    s.of[CALL_OPEN].hang_from = 2, s.of[CALL_OPEN].hang_to = 2;
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = 300 * MS, .openers = 1,
+                                .backoff_least_ns = 100 * MS, .backoff_most_ns = 100 * MS, .open_timeout_ns = CEN_OFF);
+    taker first, one, two, three;
+    begin_take(&first, pool, cen_in_ns(took + 1));
+    pass(took);
+    expect_cause(&first);
+    s.of[CALL_OPEN].takes_ns = 0;
+    pass(100 * MS);
+    begin_take(&one, pool, CEN_NEVER);
+    pass(told - 100 * MS);
+    begin_take(&two, pool, CEN_NEVER);
+    pass(100 * MS - 1);
+    expect_waiting(&one);
+    pass(1);
+    expect_cause(&one);
+    pass(told - 100 * MS - 1);
+    expect_waiting(&two);
+    pass(1);
+    expect_cause(&two);
+    expect_equal(look(pool).breaker, CEN_BREAKER_PROBING);
+    expect_equal(s.of[CALL_OPEN].calls, 2);
+    begin_take(&three, pool, CEN_NEVER);
+    recover(&s, CALL_OPEN);
+    let_all_go(&s, CALL_OPEN);
+    expect_taken(&three, 1);
+    give_back(&three.lease);
+    end_life(&s, pool);
+}
+
+TEST(L11_a_try_that_hangs_keeps_nobody_for_longer_than_it_may_wait_and_serves_who_comes_next)
+{
+    expect_told_after(300 * MS, 300 * MS);
+}
+
+TEST(L11_a_try_that_does_not_fail_as_quickly_as_the_last_is_awaited_for_as_long_again)
+{
+    expect_told_after(0, 600 * MS);
+}
+
+TEST(a_pool_that_is_paused_while_the_breaker_is_open_tells_those_who_wait_when_it_goes_on)
+{
+    fail_opens();
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = 300 * MS);
+    taker first, one;
+    begin_take(&first, pool, cen_in_ns(1));
+    expect_cause(&first);
+    begin_take(&one, pool, CEN_NEVER);
+    expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
+    pass(10 * SECOND);
+    expect_waiting(&one);
+    expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
+    pass(SECOND);
+    expect_cause(&one);
+    end_life(&s, pool);
+}
+
+/* ---- A server that is silent ------------------------------------------------------------------ */
+
+/* The longest time between the beginnings of twenty tries. */
+static int64_t longest_gap(void)
+{
+    unsigned before = s.of[CALL_OPEN].calls;
+    int64_t longest = 0, last = cen_clock();
+    while (s.of[CALL_OPEN].calls < before + 20) {
+        unsigned seen = s.of[CALL_OPEN].calls;
+        pass(MS);
+        if (s.of[CALL_OPEN].calls == seen) continue;
+        if (cen_clock() - last > longest) longest = cen_clock() - last;
+        last = cen_clock();
+    }
+    return longest;
+}
+
+/* Each try takes a second to be given up. They are spread over that second, so that its end is noticed after a part of it. */
+static void expect_spread(uint32_t openers)
+{
+    fail_opens();
+    s.of[CALL_OPEN].takes_ns = SECOND;
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 6, .openers = openers, .breaker_failures = 1, .backoff_least_ns = 10 * MS,
+                                .backoff_most_ns = 10 * MS, .breaker_wait_ns = CENI_FOREVER);
+    taker takers[6];
+    for (int i = 0; i < 6; i++) begin_take(&takers[i], pool, CEN_NEVER);
+    pass(20 * SECOND);
+    expect(longest_gap() <= SECOND / openers + 50 * MS);
+    expect_equal(s.of[CALL_OPEN].most, openers);
+    expect(look(pool).breaker != CEN_BREAKER_CLOSED);
+    recover(&s, CALL_OPEN);
+    pass(10 * SECOND);
+    expect_equal(s.of[CALL_OPEN].most, openers);
+    cen_pool_stats n = look(pool);
+    expect(n.breaker == CEN_BREAKER_CLOSED && n.open_failures == 0);
+    for (int i = 0; i < 6; i++) expect_answer(&takers[i], CEN_OK);
+    for (int i = 0; i < 6; i++) give_back(&takers[i].lease);
+    end_life(&s, pool);
+}
+
+TEST(L11_tries_that_hang_are_spread_evenly_and_at_most_openers_go_on_at_a_time)
+{
+    expect_spread(2);
+}
+
+TEST(L11_more_openers_try_a_silent_server_more_often)
+{
+    expect_spread(4);
+}
+
+/* The second try hangs; the third, beside it, succeeds: that the second fails then says nothing about now. */
+TEST(L11_a_try_of_the_outage_that_fails_after_its_end_is_in_nobodys_way)
+{
+    fail_opens();
+    s.of[CALL_OPEN].fail_to = 2;
+    s.of[CALL_OPEN].takes_ns = SECOND;
+    s.of[CALL_OPEN].hang_from = s.of[CALL_OPEN].hang_to = 2;
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 6, .openers = 2, .breaker_failures = 1, .backoff_least_ns = 10 * MS,
+                                .backoff_most_ns = 10 * MS, .breaker_wait_ns = CENI_FOREVER, .open_timeout_ns = CEN_OFF);
+    taker takers[4];
+    for (int i = 0; i < 2; i++) begin_take(&takers[i], pool, i == 0 ? CEN_NEVER : cen_in_ns(1));
+    expect_equal(s.of[CALL_OPEN].calls, 2);
+    pass(1); /* the second who came does not wait */
+    expect_answer(&takers[1], CEN_TIMEOUT);
+    pass(SECOND + 10 * MS);
+    expect_equal(s.of[CALL_OPEN].in_flight, 2); /* the one that hangs, and the next */
+    pass(SECOND);
+    expect_taken(&takers[0], 1);
+    for (int i = 2; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
+    pass(SECOND / 2);
+    let_all_go(&s, CALL_OPEN);
+    cen_pool_stats n = look(pool);
+    expect(n.open_failed == 2 && n.open_failures == 0 && n.breaker == CEN_BREAKER_CLOSED && n.next_open_ns == 0);
+    pass(SECOND / 2);
+    expect_taken(&takers[2], 2);
+    pass(SECOND / 2);
+    expect_taken(&takers[3], 3);
+    for (int i = 0; i < 4; i++)
+        if (i != 1) give_back(&takers[i].lease);
     end_life(&s, pool);
 }
 

@@ -30,7 +30,8 @@ TEST(every_option_has_the_default_that_the_header_says)
         expect(o.max == 10 && !o.eager && o.order == CEN_ORDER_WARM && o.overtake_ns == MS && !o.exact_times);
         expect(o.patience.ns_ == cen_in_s(30).ns_ && o.allocator == NULL && o.on_fork == CEN_FORK_REFUSE);
         expect(o.openers == 2 && o.open_timeout_ns == 10 * SECOND && o.breaker_failures == 5);
-        expect_equal(o.backoff_least_ns, blocks ? 100 * MS : CEN_OFF);
+        expect_equal(o.breaker_wait_ns, 250 * MS);
+        expect_equal(o.backoff_least_ns, blocks ? 50 * MS : CEN_OFF);
         expect_equal(o.backoff_most_ns, 2 * SECOND);
         expect(o.min_idle == 0 && o.max_idle == CEN_OFF && o.life_jitter == 10 && o.max_uses == CEN_OFF);
         expect_equal(o.idle_ns, blocks ? 600 * SECOND : CEN_OFF);
@@ -70,7 +71,7 @@ TEST(when_only_the_larger_back_off_is_given_the_smaller_has_its_default_and_the_
 {
     s = (script){.opened = 0};
     cen_pool *pool = begin_life(&s, 0, .max = 1, .backoff_most_ns = SECOND);
-    expect_equal(get(pool).backoff_least_ns, 100 * MS);
+    expect_equal(get(pool).backoff_least_ns, 50 * MS);
     end_life(&s, pool);
     s = (script){.opened = 0};
     pool = begin_life(&s, 0, .max = 1, .backoff_least_ns = 60 * SECOND);
