@@ -153,7 +153,8 @@ typedef struct cen_pool_options {
     int64_t max_uses;         /* what was lent so often is closed; default CEN_OFF */
 
     /* Whether objects work: for drivers with a test */
-    int64_t trust_ns;         /* one that was idle for longer is tested before it is lent; default 1 s */
+    int64_t trust_ns;         /* one that was idle for longer is tested before it is lent, and all that are idle when one
+                               * is found broken; default 1 s */
     int64_t test_interval_ns; /* idle ones are tested that often; default 30 s */
     int64_t test_timeout_ns;  /* a test that takes longer has failed; default 5 s */
     uint32_t testers;         /* tests of idle objects at a time, 1 to 64; default 2 */

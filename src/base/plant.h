@@ -65,6 +65,7 @@
     X(recovery_admits_all, "after an outage all openings are admitted at a time") \
     X(dirty_is_lent, "what a check calls dirty or broken is lent again as it is") \
     X(late_test_forgiven, "a test that took too long and then answers OK keeps its object") \
+    X(broken_one_shakes_nothing, "when one object is found broken the idle ones are lent untested as before") \
     X(trust_has_no_end, "what was idle for long is lent without a test") \
     X(deadline_begins_anew, "the deadline of a take begins anew after a test that failed") \
     X(one_use_too_many, "an object is lent once more than it may be used") \

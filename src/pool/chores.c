@@ -253,11 +253,18 @@ void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation)
     ceni_chores_checked(pool, index, generation, pool->calls.check ? check(pool, ceni_slot_at(pool, index)) : CEN_CLEAN);
 }
 
+/* While the slot is the caller's, so that the pool cannot be gone. */
+static void end_broken(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    ceni_trust_shaken(pool);
+    ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is broken");
+}
+
 void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, cen_condition condition)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (condition == CEN_CLEAN || ceni_planted(dirty_is_lent)) pass(pool, index, generation);
-    else if (condition != CEN_DIRTY) ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is broken");
+    else if (condition != CEN_DIRTY) end_broken(pool, index, generation);
     else if (pool->helped && (pool->calls.reset || pool->calls.reset_start)) queue(pool, CENI_CHORE_RESET, slot);
     else if (!pool->helped && pool->calls.reset) do_chore(pool, CENI_CHORE_RESET, index, false);
     else ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is dirty and cannot be reset");
@@ -283,6 +290,7 @@ static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_outcome *how)
     pool->tally.test_failed += !works;
     ceni_line_unlock(pool->line);
     if (works) return true;
+    ceni_trust_shaken(pool);
     uint32_t index = ceni_slot_index(pool, slot);
     ceni_event_tell(pool,
                     (cen_event){.kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .index = index},

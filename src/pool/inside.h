@@ -160,6 +160,8 @@ struct cen_pool {
     int64_t rounds_until;     /* a reload is spread until then: rounds go on ... */
     int64_t rounds_period;    /* ... with this period at most */
     int64_t next_overdue;     /* when the first call of the driver may have taken too long */
+    bool shaken;              /* the next round marks all that is idle, however short a time it has been */
+    int64_t shaken_at;        /* when that was asked for last; 0: never */
     bool tests_due;           /* more idle ones are to be tested than may be at a time */
     cen_closing *closing;     /* under way, and to be told; NULL: none */
     int64_t closing_at;       /* its deadline */
@@ -430,6 +432,9 @@ bool ceni_trust_needs_test(const cen_pool *pool, bool pending);
 /* For one who cannot test: takes what is idle and need not be tested. If there are only others, one of them is put to
  * the test, unless as many are as wait, and newcomers; whoever waits gets it when it has passed. */
 bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, ceni_grant *out, ceni_call *call);
+
+/* One was found broken, or failed its test: what is idle now may be, too, and is tested before it is lent. */
+void ceni_trust_shaken(cen_pool *pool);
 
 /* Tests a slot that the pump has put to the test, on this thread. Its caller pumps again. */
 void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index);

@@ -10,7 +10,8 @@
  *
  *     IDLE     too old, idle too long, too many idle ......... closed
  *              not tested for long ............................ TESTING, a few at a time
- *              idle for longer than it is trusted ............. marked: tested before it is lent
+ *              idle for longer than it is trusted, or
+ *              another was found broken (trust.c) ............. marked: tested before it is lent
  *     HELD     too old ........................................ marked: closed when it comes back
  *              held for long ................................... told as a leak, or revoked
  *     OPENING, TESTING for too long ........................... told; the gate; marked
@@ -43,6 +44,7 @@ typedef struct tour {
     uint32_t soon;    /* being tested or reset when it began, or taken to be tested since */
     uint32_t testing; /* when it began, or since: those above are met before those below */
     bool tests_left;
+    bool shaken; /* nothing that is idle is trusted */
     bool calm;
     int64_t next_overdue;
 } tour;
@@ -200,7 +202,7 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     int64_t tested = ceni_load_relaxed(&slot->tested_at); /* a moment; carries nothing */
     bool wanted = tested == 0 || (interval != CEN_OFF && t->now - tested >= interval && age >= interval / 4);
     if (wanted && test_idle(pool, t, index, generation)) return;
-    if (trust != CEN_OFF && age >= trust / 2) ceni_slot_mark(slot, generation, CENI_IDLE);
+    if (trust != CEN_OFF && (t->shaken || age >= trust / 2)) ceni_slot_mark(slot, generation, CENI_IDLE);
     else t->calm = false;
 }
 
@@ -323,6 +325,8 @@ static bool begin(cen_pool *pool, tour *t)
     bool goes = !closed_locked(pool);
     t->limits = pool->options;
     pool->tests_due = false;
+    t->shaken = pool->shaken;
+    pool->shaken = false;
     ceni_line_unlock(pool->line);
     return goes;
 }

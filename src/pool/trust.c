@@ -21,7 +21,9 @@
  * pump, which looks again: an object that passes, by becoming idle; one that
  * fails, when the chore is over; one that takes too long, in the keeper's round.
  *
- * Tested by tests/unit/pool/tested_first_test.c, tests/explore/pool_driver_later_test.c.
+ * Trust ends early, too: with the first object that is found broken.
+ *
+ * Tested by tests/unit/pool/tested_first_test.c, trust_test.c, tests/explore/pool_driver_later_test.c.
  */
 #include "base/plant.h"
 #include "pool/inside.h"
@@ -30,6 +32,25 @@
 bool ceni_trust_needs_test(const cen_pool *pool, bool pending)
 {
     return pool->calls.test_start || (pending && pool->calls.test);
+}
+
+/* A server that ends one connection has most likely ended all. Whoever finds one broken has paid for it; the others are to
+ * be found by a test. Asked for once in the time that what is idle is trusted, for a driver may break single ones often. */
+void ceni_trust_shaken(cen_pool *pool)
+{
+    if (!ceni_pool_tests(pool) || ceni_planted(broken_one_shakes_nothing)) return;
+    ceni_call call = {.more = false};
+    int64_t now = ceni_pool_now(pool);
+    ceni_line_lock(pool->line);
+    int64_t trust = pool->options.trust_ns;
+    if (trust != CEN_OFF && (pool->shaken_at == 0 || now - pool->shaken_at >= trust)) {
+        pool->shaken = true;
+        pool->shaken_at = now;
+        pool->next_round = 0;
+        ceni_keeper_plan_locked(pool, &call);
+    }
+    ceni_line_unlock(pool->line);
+    if (call.alarm) ceni_hand_alarm(pool);
 }
 
 /* Whether another may be put to the test, if so many are wanted. One that had to wait for a helper would be counted on,

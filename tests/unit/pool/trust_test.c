@@ -74,6 +74,61 @@ TEST(what_fails_when_it_is_to_be_lent_is_closed_and_the_take_goes_on_with_anothe
     }
 }
 
+/* ---- One that is found broken ------------------------------------------------------------------- */
+
+/* The server is killed: whoever used a connection has a failure, and nobody else. */
+TEST(D_when_one_comes_back_broken_the_idle_ones_are_tested_before_they_are_lent_although_they_were_just_used)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
+            s = (script){.opened = 0};
+            cen_pool *pool = trusting(blocks | HAS_CHECK, .max = 4, .order = order);
+            warm_up(pool, 4);
+            cen_lease lease = take(pool);
+            int number = number_of(&lease);
+            for (int i = 1; i <= 4; i++) s.things[i].broken = true;
+            s.things[number].condition = CEN_BROKEN;
+            give_back(&lease);
+            ceni_world_settle();
+            expect_equal(s.of[CALL_TEST].calls, 0); /* only when they are wanted */
+            lease = take(pool);
+            expect_equal(number_of(&lease), 5);
+            cen_pool_stats n = look(pool);
+            expect(n.tested == 3 && n.test_failed == 3 && n.closed == 4);
+            give_back(&lease);
+            lease = take(pool); /* and what is new is trusted */
+            expect_equal(s.of[CALL_TEST].calls, 3);
+            give_back(&lease);
+            end_life(&s, pool);
+        }
+    }
+}
+
+TEST(one_that_is_broken_shakes_trust_once_in_the_time_of_trust_and_not_at_all_if_that_is_off)
+{
+    static const struct {
+        int64_t trust, between;
+        unsigned tests; /* of one that works, after two were broken so long apart */
+    } cases[] = {{2 * SECOND, 100 * MS, 1}, {2 * SECOND, 2 * SECOND, 2}, {CEN_OFF, 100 * MS, 0}};
+    for (unsigned i = 0; i < 3; i++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = trusting(HAS_CHECK, .max = 4, .trust_ns = cases[i].trust);
+        cen_lease sound = take(pool);
+        for (int times = 0; times < 2; times++) {
+            cen_lease lease = take(pool);
+            s.things[number_of(&lease)].condition = CEN_BROKEN;
+            give_back(&sound);
+            give_back(&lease);
+            ceni_world_settle();
+            sound = take(pool);
+            pass(cases[i].between);
+        }
+        expect_equal(s.of[CALL_TEST].calls, cases[i].tests);
+        give_back(&sound);
+        end_life(&s, pool);
+    }
+}
+
 /* The server was restarted: every object is dead, and one take finds its way to a new one. */
 TEST(D_when_all_idle_objects_are_dead_a_take_closes_them_and_opens_another)
 {
