@@ -23,9 +23,9 @@ enum { INJECTOR_TURN = 61, STEAL_MOST = 16 };
 static void fetch(const cen_job *job)
 {
     const char *line = (const char *)job;
-    __builtin_prefetch(line - 64, 1);
-    __builtin_prefetch(line, 1);
-    __builtin_prefetch(line + sizeof(cen_task) - offsetof(cen_task, job_), 1);
+    ceni_fetch_to_write(line - 64);
+    ceni_fetch_to_write(line);
+    ceni_fetch_to_write(line + sizeof(cen_task) - offsetof(cen_task, job_));
 }
 
 /* The first is for now. Another worker may have some of the others. */
