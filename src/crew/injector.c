@@ -35,8 +35,8 @@
  * [J3] put     | store of the cell  | release | D3 in deque.h, which takes | the job's bytes | a worker runs what is half written
  * [J4] put, fill | exchange of tail, of the count | seq_cst | J8, and the idle word, I1 in inside.h | that there is something | the job waits while a worker sleeps
  * [J5] take    | cas of head        | acq_rel | itself, J7 | that these numbers are its own | two share a range, and each finds the other's cells empty; harmless, but slow
- * [J7] put, look, take | load of head | acquire | J5 | that the cell's last number is passed | nothing alone: the cell itself is looked at
- * [J8] look    | loads of tail, of the count | seq_cst | J4 | as J4; for a take, that cells before tail are filled | a take moves head over a cell that is not filled yet, whose job nobody finds
+ * [J7] put, look, take, withdraw | load of head | acquire | J5 | that the cell's last number is passed | nothing alone: the cell itself is looked at
+ * [J8] look, withdraw | loads of tail, of the count | seq_cst | J4 | as J4; for a take, that cells before tail are filled | a take moves head over a cell that is not filled yet, whose job nobody finds
  * [J9] posting | add, sub           | acq_rel, seq_cst | the load in stop.c | that the poster is done with the crew | the crew is freed under it
  *
  * Tested by tests/unit/crew/cancel_test.c, tests/explore/crew_injector_test.c.
@@ -343,6 +343,16 @@ static bool withdraw_chained(ceni_injector *injector, uint32_t number, cen_task 
     return here;
 }
 
+/* In the ring, but not where it was put. What head has passed is in the hands of whoever has moved it. */
+static bool withdraw_filled(ceni_shard *shard, cen_job *job)
+{
+    uint32_t tail = ceni_load_seq_cst(&shard->tail);    /* [J8] */
+    uint32_t number = ceni_load_acquire(&shard->head); /* [J7] */
+    for (; (int32_t)(tail - number) > 0; number++)
+        if (ceni_cell_take_if(&shard->cells[number % CENI_SHARD_CELLS], job)) return true;
+    return false;
+}
+
 bool ceni_injector_withdraw(ceni_injector *injector, uint32_t number, cen_task *task)
 {
     ceni_shard *shard = &injector->shards[number];
@@ -350,7 +360,5 @@ bool ceni_injector_withdraw(ceni_injector *injector, uint32_t number, cen_task *
     if (place == CENI_PLACE(number, CENI_CELL_CHAIN) && withdraw_chained(injector, number, task)) return true;
     if (CENI_PLACE_QUEUE(place) == number && cell < CENI_SHARD_CELLS && ceni_cell_take_if(&shard->cells[cell], &task->job_))
         return true;
-    for (cell = 0; cell < CENI_SHARD_CELLS; cell++)
-        if (ceni_cell_take_if(&shard->cells[cell], &task->job_)) return true;
-    return false;
+    return withdraw_filled(shard, &task->job_);
 }
