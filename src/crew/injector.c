@@ -265,6 +265,7 @@ static void fill_up(ceni_shard *shard)
     uint32_t start = tail;
     for (; more > 0 && has_room(shard, tail); tail++, more--) {
         cen_job *job = unchain_any(shard, tail);
+        if (job->run == ceni_task_run) place(shard, job, tail % CENI_SHARD_CELLS);
         ceni_store_release(&shard->cells[tail % CENI_SHARD_CELLS], job); /* [J3] */
     }
     if (tail != start) {
