@@ -79,12 +79,12 @@ typedef struct ceni_worker {
 
     /* its own thread's */
     _Alignas(CENI_LINE) ceni_core *core;
+    const cen_observer *observer; /* the crew's; NULL: it wants to know nothing of steps */
     uint32_t number;
-    uint32_t turn;      /* jobs that it has looked for */
+    uint32_t turn;      /* jobs that it looks for before it looks into the injector first */
     uint32_t takes;     /* from the injector: each begins with another shard, so that none is passed by
                          * because another has always something */
     uint32_t ticks;     /* of the core's, that it has seen */
-    uint32_t depth;     /* tasks that it runs, one on top of the other */
     uint32_t blocking;  /* sections that are open */
     uintptr_t stack_base; /* about where its stack begins */
     bool is_searching;  /* it is counted as such in the core's word */
@@ -101,7 +101,7 @@ typedef struct ceni_worker {
     _Atomic uint64_t watch;            /* odd: a step runs; grows with each begin and end */
     _Atomic(const char *) watch_name;  /* of that task */
     _Atomic uint64_t tasks_in, tasks_out, waits, resumed, stolen, steps;
-    _Atomic uint32_t nested;           /* depth, for whoever looks */
+    _Atomic uint32_t depth;            /* tasks that it runs, one on top of the other */
 
     /* the watchdog's alarm */
     uint64_t watch_last;
@@ -216,6 +216,12 @@ static inline ceni_worker *ceni_worker_of(const ceni_core *core)
     return worker && worker->core == core ? worker : NULL;
 }
 
+/* Its own thread's. */
+static inline uint32_t ceni_worker_depth(const ceni_worker *worker)
+{
+    return ceni_load_relaxed(&((ceni_worker *)(uintptr_t)worker)->depth); /* its own; carries nothing */
+}
+
 /* Counters that one thread writes. */
 static inline void ceni_count_up(_Atomic uint64_t *counter)
 {
@@ -261,7 +267,8 @@ static inline ceni_core *ceni_crew_core(cen_crew *crew, cen_status *status)
 /* task.c */
 void ceni_task_set_failure(cen_task *task, cen_status status, const char *why);
 void ceni_task_over(ceni_worker *worker, cen_task *task); /* on its worker; the last touch */
-void ceni_task_run(cen_job *job); /* `run` of every task: on a worker */
+void ceni_task_run(cen_job *job); /* `run` of every task, by which it is known: ceni_task_run_on on this thread's worker */
+void ceni_task_run_on(ceni_worker *worker, cen_task *task);
 void ceni_task_resume(cen_executor *executor, cen_job *job); /* `post` of a task: what it waits for is done */
 void ceni_task_push(ceni_core *core, cen_task *task); /* it goes on; the last touch */
 void ceni_task_lost(ceni_worker *worker); /* its thread ends in the middle of its tasks */

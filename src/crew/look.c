@@ -31,7 +31,7 @@ static void look(ceni_core *core, cen_crew_stats *out)
     for (uint32_t i = 0; i < seats; i++) {
         ceni_worker *worker = ceni_worker_at(core, i);
         waits += read_count(&worker->waits);
-        out->running += ceni_load_relaxed(&worker->nested); /* a number; carries nothing */
+        out->running += ceni_load_relaxed(&worker->depth); /* a number; carries nothing */
         out->stolen += read_count(&worker->stolen);
         out->steps += read_count(&worker->steps);
         out->submitted += read_count(&worker->tasks_in);

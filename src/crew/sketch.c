@@ -42,7 +42,7 @@ static void copy_locked(ceni_worker *worker, row *out, int64_t now)
 {
     const char *name = NULL;
     uint64_t step = ceni_step_look(worker, &name);
-    uint32_t nested = ceni_load_relaxed(&worker->nested); /* a number; carries nothing */
+    uint32_t nested = ceni_load_relaxed(&worker->depth); /* a number; carries nothing */
     if (step != worker->seen) {
         worker->seen = step;
         if (!ceni_planted(crew_shows_the_age_of_the_step_before)) worker->seen_since = now;

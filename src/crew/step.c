@@ -99,10 +99,10 @@ static void never(cen_future *future)
 /* While it runs, the task is the current owner, and what the watchdog watches. */
 static cen_next run_step(ceni_worker *worker, cen_task *task)
 {
-    const cen_observer *observer = &worker->core->crew->options.observer;
+    const cen_observer *observer = worker->observer;
     uint64_t below = worker->step;
     ceni_store_release(&task->state_, (uint32_t)CENI_TASK_RUNNING); /* [K7] */
-    if (observer->began) observer->began(observer->argument, task);
+    if (observer && observer->began) observer->began(observer->argument, task);
     uint64_t step = worker->step = ceni_load_relaxed(&worker->steps) + 1; /* its own; carries nothing */
     ceni_store_relaxed(&worker->steps, step); /* a number; carries nothing */
     ceni_step_begins(worker, task);
@@ -142,7 +142,7 @@ static void let_wait(cen_task *task, bool asked)
 /* False: it cannot, and has failed. */
 static bool begin_to_wait(ceni_worker *worker, cen_task *task)
 {
-    const cen_observer *observer = &worker->core->crew->options.observer;
+    const cen_observer *observer = worker->observer;
     cen_future *future = task->awaits_;
     task->executor_.post = ceni_task_resume;
     ceni_exchange_seq_cst(&task->state_, (uint32_t)CENI_TASK_BINDING); /* [K6] */
@@ -153,7 +153,7 @@ static bool begin_to_wait(ceni_worker *worker, cen_task *task)
                               "would have waited for a future that nobody promised, or that somebody else waits for");
         return false;
     }
-    if (observer->paused) observer->paused(observer->argument, task, CEN_NEXT_WAIT);
+    if (observer && observer->paused) observer->paused(observer->argument, task, CEN_NEXT_WAIT);
     ceni_count_up(&worker->waits);
     let_wait(task, asked);
     return true;
@@ -162,8 +162,8 @@ static bool begin_to_wait(ceni_worker *worker, cen_task *task)
 /* Behind all that this worker has. */
 static void put_behind(ceni_worker *worker, cen_task *task)
 {
-    const cen_observer *observer = &worker->core->crew->options.observer;
-    if (observer->paused) observer->paused(observer->argument, task, CEN_NEXT_AGAIN);
+    const cen_observer *observer = worker->observer;
+    if (observer && observer->paused) observer->paused(observer->argument, task, CEN_NEXT_AGAIN);
     ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY); /* [K7] */
     if (!ceni_deque_push(&worker->deque, &task->job_)) {
         ceni_load load = {.what = CENI_PUT_MOVED, .count = 1, .job = &task->job_};
@@ -174,8 +174,7 @@ static void put_behind(ceni_worker *worker, cen_task *task)
 
 static void set_depth(ceni_worker *worker, uint32_t depth)
 {
-    worker->depth = depth;
-    ceni_store_relaxed(&worker->nested, depth); /* for whoever looks; carries nothing */
+    ceni_store_relaxed(&worker->depth, depth); /* a number; carries nothing */
 }
 
 /* Neither over, nor behind the others. False: it has failed. */
@@ -192,10 +191,8 @@ static inline void go_on(ceni_worker *worker, cen_task *task, cen_next next)
     else if (next == CEN_NEXT_OVER || !goes_on_otherwise(worker, task, next)) ceni_task_over(worker, task);
 }
 
-void ceni_task_run(cen_job *job)
+void ceni_task_run_on(ceni_worker *worker, cen_task *task)
 {
-    cen_task *task = CENI_TASK_OF_JOB(job), *outer;
-    ceni_worker *worker = ceni_worker_here();
     ceni_core *core = worker->core;
     /* Written by who has submitted it, and the queue has brought it; carries nothing. */
     bool begun = ceni_load_relaxed(&task->state_) != CENI_TASK_QUEUED;
@@ -203,11 +200,13 @@ void ceni_task_run(cen_job *job)
         ceni_task_over_elsewhere(core, task, CEN_CLOSED, true);
         return;
     }
-    outer = worker->task;
+    cen_task *outer = worker->task;
+    uint32_t depth = ceni_worker_depth(worker);
     if (outer) task->outer_ = outer;
-    task->marks_ = outer ? task->marks_ | CENI_MARK_NESTED : task->marks_ & ~(uint32_t)CENI_MARK_NESTED;
+    if (outer) task->marks_ |= CENI_MARK_NESTED;
+    else if (task->marks_ & CENI_MARK_NESTED) task->marks_ &= ~(uint32_t)CENI_MARK_NESTED;
     worker->task = task;
-    set_depth(worker, worker->depth + 1);
+    set_depth(worker, depth + 1);
     cen_next next = run_step(worker, task);
     if (worker->is_away) return;
     /* Observers and an inline `done` are in no task, and must not take the one below for theirs: it awaits something. */
@@ -218,7 +217,12 @@ void ceni_task_run(cen_job *job)
         worker->task = outer;
         worker->under_job = NULL;
     }
-    set_depth(worker, worker->depth - 1);
+    set_depth(worker, depth);
+}
+
+void ceni_task_run(cen_job *job)
+{
+    ceni_task_run_on(ceni_worker_here(), CENI_TASK_OF_JOB(job));
 }
 
 /* The step on top has ended its thread, and with it those that awaited something below it. */

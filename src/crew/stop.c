@@ -178,7 +178,7 @@ void ceni_stop_abandon(ceni_worker *worker)
 static bool wait_inside(ceni_worker *worker, int64_t moment)
 {
     ceni_core *core = worker->core;
-    uint32_t before = count_stopping(worker, worker->depth);
+    uint32_t before = count_stopping(worker, ceni_worker_depth(worker));
     for (bool alone = false;;) {
         ceni_core_lock(core);
         alone = live_locked(core) <= core->stopping;

@@ -43,8 +43,7 @@ void cen_task_init(cen_task *task, cen_step first)
     ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_FREE); /* the program's own; carries nothing */
     task->marks_ = 0;
     task->name = NULL;
-    task->deadline = (cen_deadline){0};
-    task->note[0] = task->note[1] = task->note[2] = 0;
+    memset(&task->deadline, 0, sizeof task->deadline + sizeof task->note);
     task->core_ = NULL;
     ceni_store_relaxed(&task->asked_, 0u); /* likewise; carries nothing */
     /* The rest is written before it is read. */
@@ -102,7 +101,7 @@ static inline cen_status prepare(ceni_core *core, cen_task *task)
 static ceni_worker *own_task_worker(const ceni_core *core)
 {
     ceni_worker *worker = ceni_worker_of(core);
-    return worker && worker->depth > 0 ? worker : NULL;
+    return worker && ceni_worker_depth(worker) > 0 ? worker : NULL;
 }
 
 /* Counts it in before anybody can take it (K3). */
@@ -192,9 +191,8 @@ cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t c
 
 /* ---- The end ------------------------------------------------------------------------------------ */
 
-static void tell_over(ceni_core *core, cen_task *task, bool begun)
+static void tell_over(const cen_observer *observer, cen_task *task, bool begun)
 {
-    const cen_observer *observer = &core->crew->options.observer;
     if (observer->over) observer->over(observer->argument, task, task->future.status, begun);
 }
 
@@ -217,9 +215,8 @@ static __attribute__((noinline)) void let_go(ceni_core *core, cen_task *task)
 
 void ceni_task_over(ceni_worker *worker, cen_task *task)
 {
-    ceni_core *core = worker->core;
-    tell_over(core, task, true);
-    if (__builtin_expect(task->marks_ & (CENI_MARK_OWNS | CENI_MARK_DEADLINE), 0)) let_go(core, task);
+    if (worker->observer) tell_over(worker->observer, task, true);
+    if (__builtin_expect(task->marks_ & (CENI_MARK_OWNS | CENI_MARK_DEADLINE), 0)) let_go(worker->core, task);
     ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_FREE); /* the future passes it on; carries nothing */
     ceni_future_complete(&task->future);
     /* Its own, so reading carries nothing. */
@@ -236,7 +233,7 @@ static const char *why_not_begun(cen_status status)
 void ceni_task_over_elsewhere(ceni_core *core, cen_task *task, cen_status status, bool tell)
 {
     ceni_task_set_failure(task, status, why_not_begun(status));
-    tell_over(core, task, false);
+    tell_over(&core->crew->options.observer, task, false);
     /* Before the alarm: one that rings looks for the task as long as it is queued. */
     ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [K1] */
     /* TIMEOUT: that is the alarm itself. */

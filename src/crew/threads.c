@@ -43,6 +43,8 @@ static ceni_worker *make_worker(ceni_core *core, uint32_t number)
     if (!worker) return NULL;
     worker->core = core;
     worker->number = number;
+    const cen_observer *observer = &core->crew->options.observer;
+    worker->observer = observer->began || observer->paused || observer->over ? observer : NULL;
     ceni_list_init(&worker->link);
     snprintf(worker->name, sizeof worker->name, "%.10s:%u", core->crew->name, number);
     ceni_setting_put(&core->workers[number], worker);
@@ -246,7 +248,8 @@ void ceni_worker_main(void *argument)
     worker->task = worker->under_job = NULL;
     worker->step = 0;
     worker->ticks = ceni_load_relaxed(&worker->core->ticks); /* a count; carries nothing */
-    worker->depth = worker->blocking = 0;
+    ceni_store_relaxed(&worker->depth, 0u); /* its own; carries nothing */
+    worker->blocking = 0;
     ceni_cancel_hold(); /* for good: a thread that is cancelled goes on, unless a step allows it */
     if (!make_context(worker)) {
         depart(worker, false);

@@ -72,7 +72,10 @@ static __attribute__((noinline)) cen_job *steal(ceni_worker *worker)
 cen_job *ceni_worker_find(ceni_worker *worker)
 {
     cen_job *job = NULL;
-    if (++worker->turn % INJECTOR_TURN == 0) job = from_injector(worker);
+    if (__builtin_expect(worker->turn-- == 0, 0)) {
+        worker->turn = INJECTOR_TURN - 1;
+        job = from_injector(worker);
+    }
     if (!job) job = ceni_deque_pop(&worker->deque);
     if (!job) job = from_injector(worker);
     if (!job) job = steal(worker);
@@ -93,7 +96,7 @@ bool ceni_work_is_visible(ceni_core *core)
 void ceni_worker_run(ceni_worker *worker, cen_job *job)
 {
     if (job->run == ceni_task_run) {
-        ceni_task_run(job);
+        ceni_task_run_on(worker, CENI_TASK_OF_JOB(job));
         return;
     }
     ceni_rank_expect_none("a job of a crew");

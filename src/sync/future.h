@@ -11,6 +11,8 @@
 #define CENI_SYNC_FUTURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 #include <cenote/future.h>
 
@@ -31,21 +33,17 @@ enum {
     CENI_FUTURE_GIVEN_UP,
 };
 
-/* Makes it ready; `run` is its job. Field by field: to clear it as a whole is a call on its own for the compiler. */
+/* Makes it ready; `run` is its job. In pieces: to clear it as a whole is a call on its own for the compiler, and field by
+ * field it is twice as many stores, for which the next locked operation waits. */
 static inline void ceni_future_ready(cen_future *future, void (*run)(cen_job *job))
 {
-    future->status = CEN_OK;
-    future->code = 0;
-    future->value = NULL;
-    future->error = NULL;
-    future->user = NULL;
+    memset(future, 0, offsetof(cen_future, state_)); /* CEN_OK is 0 */
     ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_FRESH); /* its own thread's; carries nothing */
     future->reserved_ = 0;
     future->job_.run = run;
     future->job_.next = NULL;
     future->executor_ = NULL;
-    future->done_ = NULL;
-    future->withdraw_ = NULL;
+    memset(&future->done_, 0, sizeof future->done_ + sizeof future->withdraw_);
     future->source_ = NULL;
 }
 
