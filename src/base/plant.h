@@ -170,6 +170,7 @@
     X(crew_wakes_for_every_push, "every push calls a worker, although one is searching") \
     X(crew_call_without_wake, "a worker that is called is not woken") \
     X(crew_last_searcher_forgets, "the last who searches finds something and does not look whether there is more") \
+    X(crew_leaves_the_lone, "a thief leaves a job that lies alone at every look") \
     X(crew_parks_without_look, "a worker lies down without a last look at the queues") \
     X(crew_ends_without_look, "a worker that is one too many ends without a last look at the queues") \
     X(crew_ends_beside_a_job, "the last worker of a crew that is over ends although a job is left") \

@@ -73,8 +73,15 @@ _Static_assert(sizeof(ceni_owner) <= sizeof(((cen_task *)0)->owner_), "a task ha
 enum { CENI_WORD_CALLED = 1, CENI_WORD_NEWS = 2 };
 
 typedef struct ceni_core ceni_core;
+typedef struct ceni_worker ceni_worker;
 
-typedef struct ceni_worker {
+/* The only job of another's deque, by the number of its cell. */
+typedef struct ceni_lone {
+    const ceni_worker *victim; /* NULL: none */
+    uint32_t cell;
+} ceni_lone;
+
+struct ceni_worker {
     ceni_deque deque;
 
     /* its own thread's */
@@ -93,6 +100,7 @@ typedef struct ceni_worker {
     cen_task *task;     /* on top; NULL: none, or a job is, or what follows a step ... */
     cen_task *under_job; /* ... and this is the one below it; neither helps, so there is one at most */
     uint64_t step;      /* the one that runs; 0: none */
+    ceni_lone lone;     /* that it has seen at its last look, and has not taken */
     ceni_owner_before thread_owner; /* the thread's own record, while a task's is the current one */
     void *context;
     char name[CENI_CREW_NAME + 8];
@@ -119,7 +127,7 @@ typedef struct ceni_worker {
     int64_t seen_since; /* ... and when that was first seen, on the runtime's clock */
 
     _Alignas(CENI_LINE) _Atomic uint32_t word; /* any thread, atomically */
-} ceni_worker;
+};
 
 /* ---- The crew ---------------------------------------------------------------------------------- */
 

@@ -5,13 +5,16 @@
  * Where it looks: in its own deque; in the injector; in the others' deques, from a
  * random one on. Every so often the injector comes first, so that what comes
  * from outside is not kept waiting by tasks that go on submitting, or yielding, inside.
- * What it takes beyond the first goes to its own deque, from which others steal.
+ * What it takes beyond the first goes to its own deque, from which others steal. What
+ * lies alone in another's deque is stolen at the second look: a chain of tasks, each of which submits the
+ * next, else moves from worker to worker, and its lines with it.
  *
  * Order table
  * [W1] look | load of seats | seq_cst | T1 in threads.c | the deques there are | see T1
  *
  * Tested by tests/unit/crew, tests/stress/crew_stress.c.
  */
+#include "base/plant.h"
 #include "crew/inside.h"
 
 enum { INJECTOR_TURN = 61, STEAL_MOST = 16 };
@@ -50,22 +53,36 @@ static __attribute__((noinline)) cen_job *from_injector(ceni_worker *worker)
     return got > 0 ? keep(worker, jobs, got) : NULL;
 }
 
+/* Its owner takes it in a moment, most of the time: so it is left where it is, and noted. If it is still there at the
+ * next look, the owner is busy with something else. One that is noted is taken then, however many others there are. */
+static bool is_new_and_lone(const ceni_worker *worker, ceni_worker *victim, ceni_lone *seen)
+{
+    uint32_t head;
+    if (ceni_deque_span(&victim->deque, &head) != 1) return false;
+    if (worker->lone.victim == victim && worker->lone.cell == head) return false;
+    if (!ceni_planted(crew_leaves_the_lone)) *seen = (ceni_lone){victim, head};
+    return true;
+}
+
 static __attribute__((noinline)) cen_job *steal(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
     uint32_t seats = ceni_load_seq_cst(&core->seats); /* [W1] */
     if (seats < 2) return NULL;
     uint32_t start = (uint32_t)(ceni_random() >> 32) % seats;
+    ceni_lone seen = {0};
     for (uint32_t i = 0; i < seats; i++) {
         ceni_worker *victim = ceni_worker_at(core, (start + i) % seats);
         if (victim == worker) continue;
         cen_job *jobs[STEAL_MOST];
+        if (is_new_and_lone(worker, victim, &seen)) continue;
         uint32_t got = ceni_deque_steal(&victim->deque, jobs, STEAL_MOST);
         if (got == 0) continue;
         /* Its own counter; carries nothing. */
         ceni_store_relaxed(&worker->stolen, ceni_load_relaxed(&worker->stolen) + got);
         return keep(worker, jobs, got);
     }
+    worker->lone = seen;
     return NULL;
 }
 

@@ -81,6 +81,34 @@ EXPLORE(what_a_worker_submits_is_run_by_one_that_parks, 0)
     end_crew();
 }
 
+/* Each has a job that lies alone beside it, and waits until a third worker has run one of these: what a thief has left
+ * at its first look it takes at the second, also if it has seen another meanwhile. */
+static errand beside;
+
+static cen_next leave_one_alone(cen_task *task)
+{
+    if (task == &errands[0].task) submit(2);
+    else expect_equal(cen_crew_submit(crew, &beside.task), CEN_OK);
+    count_step();
+    await_steps(3);
+    return cen_task_done(task, NULL);
+}
+
+TEST(of_two_jobs_that_lie_alone_beside_busy_workers_one_is_run_by_a_third)
+{
+    make_crew(.workers = 3, .max = 3);
+    beside = (errand){0};
+    cen_task_init(&beside.task, run_errand);
+    ceni_world_settle();
+    submit_as(0, leave_one_alone);
+    submit_as(1, leave_one_alone);
+    await(0, CEN_OK);
+    await(1, CEN_OK);
+    await(2, CEN_OK);
+    expect_equal(cen_future_wait(&beside.task.future, cen_in_s(1)), CEN_OK);
+    end_crew();
+}
+
 EXPLORE(a_task_that_is_resumed_while_a_worker_parks_is_run, 2)
 {
     make_crew(.workers = 1, .max = 1);
