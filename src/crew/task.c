@@ -36,15 +36,13 @@
 void cen_task_init(cen_task *task, cen_step first)
 {
     if (!task) return;
-    cen_future_init(&task->future);
+    ceni_future_ready(&task->future, ceni_future_run_done); /* cen_future_init without a call */
     task->job_.run = ceni_task_run;
     task->job_.next = NULL;
     task->step_ = first;
     ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_FREE); /* the program's own; carries nothing */
     task->marks_ = 0;
-    task->name = NULL;
-    memset(&task->deadline, 0, sizeof task->deadline + sizeof task->note);
-    task->core_ = NULL;
+    memset((char *)task + offsetof(cen_task, name), 0, offsetof(cen_task, place_) - offsetof(cen_task, name)); /* to core_ */
     ceni_store_relaxed(&task->asked_, 0u); /* likewise; carries nothing */
     /* The rest is written before it is read. */
 }

@@ -54,7 +54,7 @@ enum { DEFAULT_PATIENCE_S = 30 };
 /* In a promise's word, where otherwise a future's address is. */
 enum { EMPTY = 0, TAKEN = 1, LEFT = 2 };
 
-static void run_done(cen_job *job)
+void ceni_future_run_done(cen_job *job)
 {
     cen_future *future = (cen_future *)(void *)((char *)job - offsetof(cen_future, job_));
     future->done_(future);
@@ -63,7 +63,7 @@ static void run_done(cen_job *job)
 void cen_future_init(cen_future *future)
 {
     if (!future) return;
-    ceni_future_ready(future, run_done);
+    ceni_future_ready(future, ceni_future_run_done);
 }
 
 static uint32_t state_of(const cen_future *future)

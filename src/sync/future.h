@@ -33,6 +33,9 @@ enum {
     CENI_FUTURE_GIVEN_UP,
 };
 
+/* `run` of the usual future: calls its `done`. */
+void ceni_future_run_done(cen_job *job);
+
 /* Makes it ready; `run` is its job. In pieces: to clear it as a whole is a call on its own for the compiler, and field by
  * field it is twice as many stores, for which the next locked operation waits. */
 static inline void ceni_future_ready(cen_future *future, void (*run)(cen_job *job))
@@ -42,9 +45,7 @@ static inline void ceni_future_ready(cen_future *future, void (*run)(cen_job *jo
     future->reserved_ = 0;
     future->job_.run = run;
     future->job_.next = NULL;
-    future->executor_ = NULL;
-    memset(&future->done_, 0, sizeof future->done_ + sizeof future->withdraw_);
-    future->source_ = NULL;
+    memset((char *)future + offsetof(cen_future, executor_), 0, sizeof(cen_future) - offsetof(cen_future, executor_));
 }
 
 /* Whether it may be promised: it was made ready, and nobody has. Only whoever promises asks, so nothing comes with it. */
