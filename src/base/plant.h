@@ -149,6 +149,7 @@
     X(passed_by_in_silence, "what must be tested is passed by who cannot test it, and tested by nobody") \
     X(newcomer_leaves_ready, "one who becomes the first in line leaves the marks that speak of the one before it") \
     X(one_grant_is_enough, "whoever has granted one object looks for no other that is idle") \
+    X(shed_heir_is_forgotten, "whoever sheds the called one passes its own object on and forgets those left to that one") \
     X(neighbours_pass_for_ever, "those of the giver's own loop come first however long the first in line has waited") \
     X(aging_ignored, "one of a higher priority comes first however long another has waited") \
     X(shed_keeps_what_it_found, "one that was shed in the moment it found an object keeps it") \

@@ -34,7 +34,8 @@
  *          lock, or joined as a pending first;
  *       d  one who struck a slot from the map and owes a tend (idle.c).
  *     And each idle object has its own: whoever passes on the object that it has
- *     made idle itself, to one who was not an heir, owes nothing to the others.
+ *     made idle itself, to one who was not an heir, owes nothing to the others;
+ *     unless it has removed a first before, who may have been one (shedding does).
  *  I4 A waiter leaves its list once: granted, refused, sent away, shed, or by
  *     itself. All but the last write its state last, and touch it never again;
  *     it may be gone before the lock is dropped. It is woken by address.
@@ -325,11 +326,14 @@ static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 
 enum { MOST_TOLD = 16 }; /* without dropping the lock */
 
+/* The hint is for the first step only: whoever has removed a first, who may have been the heir and left others, looks for
+ * all. */
 void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 {
-    do {
+    for (bool next = true; next; hint = ceni_planted(shed_heir_is_forgotten) ? hint : CENI_NO_INDEX) {
         call->more = call->pending_count >= MOST_TOLD || call->thread_count == 2; /* the lock is to be dropped first */
-    } while (!call->more && pump_first_locked(pool, hint, call));
+        next = !call->more && pump_first_locked(pool, hint, call);
+    }
     ceni_chores_plan_locked(pool, call);
     ceni_keeper_plan_locked(pool, call);
 }

@@ -76,6 +76,7 @@ ceni_line *ceni_line_lend(cen_pool *pool, uint64_t pool_id)
     ceni_turn_init(line);
     line->pool = pool;
     line->pool_id = pool_id;
+    line->passing_from = 0;
     ceni_store_relaxed(&line->ctl, 0);       /* for those who get the pool from us; carries nothing */
     ceni_store_relaxed(&line->handed_at, 0); /* likewise; carries nothing */
     ceni_line_unlock(line);

@@ -258,3 +258,29 @@ EXPLORE(one_that_is_shed_while_it_is_about_to_sleep_has_nothing, 3)
 {
     shedding_meets_one_that_looks(NOT_POLLING);
 }
+
+/* The thread is called, and objects are left to it; the give that passes its own on to who asked sheds it first. */
+EXPLORE(L3_what_was_left_to_one_that_is_shed_reaches_those_behind_it, 2)
+{
+    make((cen_pool_options){.max = 3, .overtake_ns = 2000, .shed_target_ns = 1, .shed_interval_ns = 1000}, NOT_POLLING);
+    cen_lease mine = take_one(), left = take_one(), last = take_one();
+    taker called = {.deadline = CEN_NEVER};
+    asker behind[3];
+    expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
+    ceni_thread first = start("first", take_and_give, &called);
+    ceni_world_settle();
+    for (int i = 0; i < 3; i++) expect_equal(ask(&behind[i]), CEN_OK);
+    give_one(mine);
+    ceni_world_advance(500);
+    expect_equal(cen_pool_resume(pool, NULL), CEN_OK); /* it is called, and may run from now on */
+    give_one(left);
+    ceni_world_advance(1000000);
+    give_one(last);
+    for (int i = 0; i < 3; i++) expect(await(&behind[i]) == CEN_OK || behind[i].status == CEN_OVERLOAD);
+    for (int i = 0; i < 3; i++)
+        if (behind[i].status == CEN_OK) give_one(lease_of(&behind[i]));
+    join(first);
+    expect(called.status == CEN_OK || called.status == CEN_OVERLOAD);
+    expect_rest(3);
+    end();
+}
