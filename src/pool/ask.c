@@ -262,8 +262,10 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *ta
     if (ctl & CENI_CTL_CLOSED) return refuse_closed(take, pool);
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
     bool hurries = ceni_deadline_is_now(deadline);
-    /* Where all that comes is handed over to the first in line, a look would most likely be in vain. */
-    bool handed = ctl >= CENI_CTL_ONE && ((ctl & CENI_CTL_READY) || !(ctl & CENI_CTL_HEIR));
+    /* Where all that comes is handed over to the first in line, a look would most likely be in vain; unless a place is left
+     * over from those in line: then this one need not be refused because they are too many. */
+    bool handed = ctl >= CENI_CTL_ONE && ((ctl & CENI_CTL_READY) || !(ctl & CENI_CTL_HEIR)) &&
+                  ceni_load_relaxed(&pool->openable) == 0; /* a guess; carries nothing */
     bool looks = !(ctl & CENI_CTL_FIRST) && (hurries || !handed);
     if (looks && lend_now(pool, take, where, from)) return CEN_OK;
     if (hurries) {

@@ -66,6 +66,35 @@ TEST(L16_a_larger_max_opens_for_those_who_asked_and_a_smaller_one_lets_them_wait
     finish();
 }
 
+static void discard_it(void *lease)
+{
+    expect_equal(cen_pool_discard(lease), CEN_OK);
+}
+
+/* One waits, for whom an object is being opened, and another place is free: who asks then is not one too many. */
+TEST(an_ask_is_not_refused_for_those_in_line_while_a_place_is_left)
+{
+    static script s;
+    asker one, two;
+    s = (script){.of[CALL_OPEN] = {.hang_from = 3, .hang_to = 3}};
+    pool = begin_life(&s, 0, .max = 2, .max_waiters = 1);
+    cen_lease first = take_now(pool), second = take_now(pool);
+    ask(&one, pool, CEN_NEVER);
+    ceni_thread opener = start("opener", discard_it, &first);
+    ceni_world_settle();
+    expect_equal(s.of[CALL_OPEN].calls, 3);
+    discard_it(&second);
+    ask(&two, pool, CEN_NEVER);
+    expect_told(&two, CEN_OK);
+    expect_pending(&one);
+    let_all_go(&s, CALL_OPEN);
+    ceni_thread_join(&opener);
+    expect_told(&one, CEN_OK);
+    give_asked(&one);
+    give_asked(&two);
+    end_life(&s, pool);
+}
+
 TEST(L12_after_a_reload_those_who_asked_get_a_new_object)
 {
     asker one;
