@@ -137,6 +137,95 @@ EXPLORE(L3_two_gives_at_once_reach_a_thread_and_a_pending_waiter, 2)
     two_objects_serve_two(take_only, ask_only);
 }
 
+/* The first in line is cancelled while two objects come; what it has all the same, main gives. */
+typedef struct canceller {
+    asker one;
+    bool cancelled;
+} canceller;
+
+static void withdraw(void *into)
+{
+    canceller *self = into;
+    self->cancelled = ceni_line_withdraw(pool->line, &self->one.waiter);
+}
+
+EXPLORE(L3_two_gives_beside_a_cancel_reach_a_thread_and_who_is_pending, 1)
+{
+    make((cen_pool_options){.max = 2}, NOT_POLLING);
+    cen_lease mine = take_one();
+    taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NEVER}, other = {.lease = take_one()};
+    canceller first;
+    expect_equal(ask(&first.one), CEN_OK);
+    ceni_thread next = start("one", take_only, &a), last = start("two", ask_only, &b);
+    ceni_thread cancels = start("cancel", withdraw, &first), giver = start("give", give_lease, &other);
+    give_one(mine);
+    join(cancels);
+    if (!first.cancelled) expect_equal(await(&first.one), CEN_OK);
+    if (!first.cancelled) give_one(lease_of(&first.one));
+    join(next);
+    join(last);
+    join(giver);
+    expect(a.status == CEN_OK && b.status == CEN_OK);
+    give_one(a.lease);
+    give_one(b.lease);
+    expect_rest(2);
+    end();
+}
+
+/* ---- Neighbours ------------------------------------------------------------------------------------ */
+
+static void give_when_told(ceni_pool_waiter *waiter, cen_status status)
+{
+    cen_lease lease = lease_of((asker *)(void *)waiter);
+    expect_equal(status, CEN_OK);
+    use(&lease);
+    give_one(lease);
+    tell_asker(waiter, status);
+}
+
+static void ask_as_neighbour(asker *self, uint64_t home)
+{
+    *self = (asker){.waiter = {.pending = true, .owner = ceni_thread_id(), .deliver = give_when_told, .home = home}};
+    expect_equal(ceni_line_ask(pool, &self->waiter), CEN_OK);
+}
+
+/* The first is told on another thread, the two behind it on this one, which gives, as another does; one of them is cancelled. */
+static void neighbours_pass_while_one_is_cancelled(int which, bool beside_a_thread)
+{
+    make((cen_pool_options){.max = 2}, NOT_POLLING);
+    cen_lease mine = take_one();
+    taker a = {.deadline = CEN_NEVER}, other = {.lease = take_one()};
+    canceller all[3] = {0};
+    for (int i = 0; i < 3; i++) ask_as_neighbour(&all[i].one, ceni_thread_id() + (i == 0 ? CENI_HOMES : 0));
+    ceni_thread waiter = {0}, cancels = start("cancel", withdraw, &all[which]), giver = start("give", give_lease, &other);
+    if (beside_a_thread) waiter = start("wait", take_and_give, &a);
+    give_one(mine);
+    join(cancels);
+    join(giver);
+    for (int i = 0; i < 3; i++)
+        if (!all[i].cancelled) expect_equal(await(&all[i].one), CEN_OK);
+    if (beside_a_thread) join(waiter);
+    expect_equal(a.status, CEN_OK);
+    expect_rest(2);
+    for (int i = 0; i < CENI_HOMES; i++) expect(ceni_list_empty(&pool->line->homes[i]));
+    end();
+}
+
+EXPLORE(L6_one_who_is_passed_by_neighbours_and_cancelled_leaves_its_object_to_the_others, 2)
+{
+    neighbours_pass_while_one_is_cancelled(0, false);
+}
+
+EXPLORE(L6_a_neighbour_that_is_cancelled_leaves_its_object_to_the_others, 2)
+{
+    neighbours_pass_while_one_is_cancelled(1, false);
+}
+
+EXPLORE(L3_neighbours_pass_and_a_thread_behind_them_is_served, 1)
+{
+    neighbours_pass_while_one_is_cancelled(1, true);
+}
+
 /* The thread may find one of the two by itself while it is granted the other:
  * both are there again afterwards. */
 static void two_gives_leave_two(cen_pool_options options, unsigned cpus)
