@@ -139,9 +139,10 @@ typedef struct cen_pool_options {
     uint32_t openers;         /* openings at a time of a blocking driver, 1 to 64; default 2 */
     int64_t open_timeout_ns;  /* a blocking open that takes longer counts as failed; default 10 s */
     int64_t backoff_least_ns; /* after a failure the next opening waits for a random time up to this, ... */
-    int64_t backoff_most_ns;  /* ... or up to a sixty-fourth of how long nothing could be opened, but never for longer
-                               * than this; default 50 ms and 2 s, and off for a driver that does not block; CEN_OFF in
-                               * the first: no back-off */
+    int64_t backoff_most_ns;  /* ... or up to a sixty-fourth of how long nothing could be opened, or, while other objects
+                               * serve, up to twice as long with each failure, but never for longer than this; default
+                               * 50 ms and 2 s, and off for a driver that does not block; CEN_OFF in the first: no
+                               * back-off */
     int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns */
 
     /* How long objects live */

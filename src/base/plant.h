@@ -57,6 +57,7 @@
     X(overdue_not_told, "an opening that takes too long is not told to the gate") \
     X(opens_for_nobody, "a helper opens an object although nobody wants one any more") \
     X(failed_open_keeps_its_count, "an opening that failed still counts as one under way") \
+    X(full_server_is_pressed, "a server that is full is asked for more as often as one that was away") \
     X(hanging_probe_keeps_others, "an opening that hangs keeps all others from being tried until it is given up") \
     X(old_failure_shuts_the_gate, "an opening that began in the outage and fails after its end shuts the gate again") \
     X(hope_ends_in_a_try, "who waits is told that nothing can be opened while the opening is tried that succeeds") \

@@ -19,23 +19,33 @@ static int64_t after(int64_t now, int64_t delay)
     return delay < CENI_FOREVER - now ? now + delay : CENI_FOREVER - 1;
 }
 
-/* The longest that is waited now: a part of how long nothing could be opened, from `least` to `most`. */
-static int64_t bound_at(const ceni_gate *gate, const cen_pool_options *limits, int64_t now)
+static int64_t doubled(uint32_t failures, const cen_pool_options *limits)
 {
-    int64_t bound = (now - gate->since) / CENI_GATE_PART;
+    int64_t bound = limits->backoff_least_ns;
+    for (uint32_t i = 1; i < failures && bound < limits->backoff_most_ns; i++)
+        bound = bound > limits->backoff_most_ns / 2 ? limits->backoff_most_ns : bound * 2;
+    return bound;
+}
+
+/* The longest that is waited now: a part of how long nothing could be opened, or, beside others that serve, twice as long
+ * with each failure; from `least` to `most`. */
+static int64_t bound_at(const ceni_gate *gate, const cen_pool_options *limits, int64_t now, bool serves)
+{
+    bool patient = serves && !ceni_planted(full_server_is_pressed);
+    int64_t bound = patient ? doubled(gate->failures, limits) : (now - gate->since) / CENI_GATE_PART;
     if (bound < limits->backoff_least_ns) bound = limits->backoff_least_ns;
     return bound < limits->backoff_most_ns ? bound : limits->backoff_most_ns;
 }
 
-void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others)
+void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others, bool serves)
 {
     if (gate->failures == 0 || limits->backoff_least_ns == CEN_OFF) return;
-    int64_t bound = bound_at(gate, limits, now), even = gate->took / limits->openers;
+    int64_t bound = bound_at(gate, limits, now, serves), even = gate->took / limits->openers;
     bool more = gate->took > bound && others + 1 < limits->openers && !ceni_planted(hanging_probe_keeps_others);
     gate->until = more ? after(now, bound > even ? bound : even) : CENI_FOREVER;
 }
 
-bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, uint64_t random,
+bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, bool serves, uint64_t random,
                     const cen_error *why)
 {
     gate->last = *why;
@@ -46,7 +56,7 @@ bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t beg
     gate->took = now - began;
     if (limits->backoff_least_ns == CEN_OFF || ceni_planted(backoff_skipped)) return false;
     /* Never zero, so that time passes. */
-    int64_t until = after(now, 1 + (int64_t)(random % (uint64_t)bound_at(gate, limits, now)));
+    int64_t until = after(now, 1 + (int64_t)(random % (uint64_t)bound_at(gate, limits, now, serves)));
     bool longer = gate->admits > 0 || until > gate->until; /* another that was under way may have failed before */
     if (longer) gate->until = until;
     gate->admits = 0;

@@ -17,6 +17,10 @@
  * double the bound with each failure makes fewer tries, and an outage that is
  * noticed to be over only after as long again.
  *
+ * But where other objects of the pool serve, nobody is in the dark: the server
+ * is most likely full, every try costs it something, and few wait only for that.
+ * There the bound is doubled with each failure.
+ *
  * Where tries hang, one at a time would be one in as long as they take to be
  * given up. So if the last took longer than the bound, then after the bound, or
  * after that part of what it took which lets all tries be spread evenly, one more
@@ -54,11 +58,11 @@ typedef struct ceni_gate {
 
 void ceni_gate_init(ceni_gate *gate);
 
-/* An opening begins, and `others` go on that do not take too long. */
-void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others);
+/* An opening begins, and `others` go on that do not take too long. `serves`: there are objects that can be lent. */
+void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others, bool serves);
 
 /* An opening that began then has failed, or taken too long. True if the breaker has opened. */
-bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, uint64_t random,
+bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, bool serves, uint64_t random,
                     const cen_error *why);
 
 /* An opening has succeeded, and `others` go on. True if the breaker has closed. */

@@ -49,9 +49,15 @@ static bool was_overdue_locked(cen_pool *pool, uint32_t index)
     return overdue;
 }
 
+/* There are objects that serve, or will again. */
+static bool serves_locked(const cen_pool *pool)
+{
+    return pool->live - pool->opening - pool->leaving > 0;
+}
+
 static bool fail_locked(cen_pool *pool, int64_t began, const cen_error *why)
 {
-    return ceni_gate_fail(&pool->gate, &pool->options, began, ceni_pool_now(pool), ceni_random(), why);
+    return ceni_gate_fail(&pool->gate, &pool->options, began, ceni_pool_now(pool), serves_locked(pool), ceni_random(), why);
 }
 
 /* That are opening, not for too long; not the one that has ended, which still counts. */
@@ -70,7 +76,8 @@ bool ceni_opening_pass_time_locked(cen_pool *pool, int64_t now)
 
 void ceni_opening_begins_locked(cen_pool *pool)
 {
-    if (pool->gate.failures > 0) ceni_gate_begin(&pool->gate, &pool->options, ceni_pool_now(pool), others_locked(pool, true));
+    if (pool->gate.failures == 0) return;
+    ceni_gate_begin(&pool->gate, &pool->options, ceni_pool_now(pool), others_locked(pool, true), serves_locked(pool));
 }
 
 ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began, const ceni_outcome *how,
@@ -127,7 +134,7 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
 static bool comes_only_by_opening_locked(const cen_pool *pool)
 {
     bool tries = pool->gate.breaker == CEN_BREAKER_PROBING && pool->opening == 0;
-    return pool->gate.breaker != CEN_BREAKER_CLOSED && !tries && pool->live - pool->opening - pool->leaving == 0;
+    return pool->gate.breaker != CEN_BREAKER_CLOSED && !tries && !serves_locked(pool);
 }
 
 /* A try is under way where tries are refused quickly: it will be known soon, and if it is not, it most likely succeeds. */

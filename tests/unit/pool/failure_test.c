@@ -148,6 +148,32 @@ TEST(L11_while_an_object_is_out_those_who_wait_go_on_waiting_and_get_it)
     end_life(&s, pool);
 }
 
+/* A server that has no room for more is not one that was away: one object serves, and for a second tries are rare. */
+TEST(L11_a_server_that_is_full_is_asked_for_more_ever_more_rarely_while_other_objects_serve)
+{
+    s = (script){.of[CALL_OPEN] = {.failure = CEN_SYSTEM, .code = 111, .text = "nobody listens"}};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3);
+    cen_lease held = take(pool);
+    fail_all(&s, CALL_OPEN);
+    taker one;
+    begin_take(&one, pool, CEN_NEVER);
+    unsigned before = s.of[CALL_OPEN].calls;
+    pass(60 * SECOND);
+    unsigned tried = s.of[CALL_OPEN].calls - before;
+    expect(tried > 30 && tried < 120); /* a second between two on average, and some at first */
+    expect_equal(cen_pool_discard(&held), CEN_OK); /* now nothing serves: what may be tried soon is tried more often */
+    before = s.of[CALL_OPEN].calls;
+    taker two;
+    for (int i = 0; i < 20; i++) {
+        begin_take(&two, pool, cen_in_s(1));
+        pass(SECOND);
+        expect_cause(&two);
+    }
+    expect(s.of[CALL_OPEN].calls - before >= 20);
+    expect_cause(&one);
+    end_life(&s, pool);
+}
+
 /* The last live object goes while the breaker is open: now nothing will come. */
 TEST(L11_those_who_wait_are_told_when_the_last_object_is_gone_while_the_breaker_is_open)
 {

@@ -16,7 +16,7 @@ static cen_pool_options limits_of(int64_t least, int64_t most, int32_t failures)
 static bool fail(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint64_t random)
 {
     cen_error why = {.status = CEN_SYSTEM, .code = 111, .text = "refused"};
-    return ceni_gate_fail(gate, limits, now, now, random, &why);
+    return ceni_gate_fail(gate, limits, now, now, false, random, &why);
 }
 
 TEST(a_new_gate_is_open_and_admits_any_number)
@@ -71,6 +71,32 @@ TEST(L11_the_back_off_is_random_up_to_a_part_of_how_long_the_outage_has_lasted)
     }
 }
 
+TEST(L11_beside_objects_that_serve_the_back_off_is_doubled_with_each_failure)
+{
+    static const struct {
+        int64_t least, most, bounds[7];
+    } cases[] = {
+        {50, 2000, {50, 100, 200, 400, 800, 1600, 2000}},
+        {7, 7, {7, 7, 7, 7, 7, 7, 7}},
+        {1, 3, {1, 2, 3, 3, 3, 3, 3}},
+        {INT64_MAX / 3, INT64_MAX, {INT64_MAX / 3, INT64_MAX / 3 * 2, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}},
+    };
+    cen_error why = {.status = CEN_SYSTEM};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cen_pool_options limits = limits_of(cases[i].least, cases[i].most, CEN_OFF);
+        ceni_gate gate;
+        ceni_gate_init(&gate);
+        for (int n = 0; n < 7; n++) {
+            ceni_gate one = gate;
+            one.until = 0;
+            int64_t bound = cases[i].bounds[n];
+            ceni_gate_fail(&one, &limits, 0, 0, true, (uint64_t)bound - 1, &why);
+            expect_equal(ceni_gate_next(&one), bound < CENI_FOREVER ? bound : CENI_FOREVER - 1);
+            ceni_gate_fail(&gate, &limits, 0, 0, n % 2, 0, &why); /* whether those before served does not matter */
+        }
+    }
+}
+
 /* It has lasted since the first of the openings that failed in a row began. */
 TEST(a_try_that_takes_long_to_fail_is_part_of_the_outage_and_a_success_ends_it)
 {
@@ -78,7 +104,7 @@ TEST(a_try_that_takes_long_to_fail_is_part_of_the_outage_and_a_success_ends_it)
     cen_error why = {.status = CEN_TIMEOUT};
     ceni_gate gate;
     ceni_gate_init(&gate);
-    ceni_gate_fail(&gate, &limits, 1000, 1640, 9, &why);
+    ceni_gate_fail(&gate, &limits, 1000, 1640, false, 9, &why);
     expect_equal(ceni_gate_next(&gate), 1650);
     expect_equal(gate.took, 640);
     ceni_gate_pass_time(&gate, 2000, 0);
@@ -97,7 +123,7 @@ TEST(a_back_off_at_the_end_of_time_does_not_overflow)
     expect(ceni_gate_next(&gate) < CENI_FOREVER && ceni_gate_next(&gate) > INT64_MAX - 10);
     ceni_gate_pass_time(&gate, CENI_FOREVER - 1, 0);
     gate.took = INT64_MAX;
-    ceni_gate_begin(&gate, &(cen_pool_options){.backoff_least_ns = 1, .backoff_most_ns = 1, .openers = 2}, INT64_MAX - 5, 0);
+    ceni_gate_begin(&gate, &(cen_pool_options){.backoff_least_ns = 1, .backoff_most_ns = 1, .openers = 2}, INT64_MAX - 5, 0, false);
     expect(ceni_gate_next(&gate) < CENI_FOREVER && ceni_gate_next(&gate) > INT64_MAX - 5);
 }
 
@@ -119,13 +145,13 @@ TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and
         int64_t now = 5000 + cases[i].lasted;
         ceni_gate gate;
         ceni_gate_init(&gate);
-        ceni_gate_begin(&gate, &limits, 5000, 0);
+        ceni_gate_begin(&gate, &limits, 5000, 0, false);
         expect_equal(ceni_gate_next(&gate), CENI_FOREVER); /* nothing has failed: nothing is to be admitted that is not */
         fail(&gate, &limits, 5000, 0);
         ceni_gate_pass_time(&gate, now + 1, cases[i].others);
         expect_equal(gate.admits, cases[i].others + 1);
         gate.took = cases[i].took;
-        ceni_gate_begin(&gate, &limits, now, cases[i].others);
+        ceni_gate_begin(&gate, &limits, now, cases[i].others, false);
         expect_equal(ceni_gate_next(&gate), cases[i].after ? now + cases[i].after : CENI_FOREVER);
         if (!cases[i].after) continue;
         expect(!ceni_gate_pass_time(&gate, now + cases[i].after - 1, cases[i].others + 1));
@@ -151,7 +177,7 @@ TEST(L11_what_began_before_a_success_and_fails_after_it_does_not_shut_the_gate)
         ceni_gate_pass_time(&gate, 2000, 1);
         expect(ceni_gate_succeed(&gate, 2000, 1));
         expect_equal(gate.admits, 3); /* two beside the one that goes on */
-        expect_equal(ceni_gate_fail(&gate, &limits, cases[i].began, 2500, 0, &why), cases[i].counts);
+        expect_equal(ceni_gate_fail(&gate, &limits, cases[i].began, 2500, false, 0, &why), cases[i].counts);
         expect_equal(gate.admits, cases[i].counts ? 0 : 3);
         expect_equal(gate.failures, cases[i].counts ? 1 : 0);
         expect(gate.failed_at == 2500 && gate.last.code == 4); /* it is told to those who ask all the same */
