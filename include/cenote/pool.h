@@ -522,7 +522,7 @@ typedef struct cen_holding {
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
     int64_t held_ns;     /* at least so long, or ... */
     bool is_detached;
-    bool is_exact;       /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
+    bool is_exact;       /* ... exactly: with options.exact_times, or it is one of those, one in 128, whose time is taken */
     uint32_t trace_count;      /* with options.backtraces: ... */
     void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
 } cen_holding;

@@ -6,7 +6,7 @@
  * thread was in its allocator at the fork, be it only because that thread was
  * beginning; glibc's own allocator takes care of that, and so do later
  * AddressSanitizers. Here every fork takes these locks first and lets go of them
- * on both sides, which later ones do as well. Other builds have nothing to lock.
+ * on both sides. Other builds have nothing to lock.
  */
 #ifndef TESTS_SUPPORT_FORKS_H
 #define TESTS_SUPPORT_FORKS_H
