@@ -126,6 +126,7 @@ static void turn(void)
     while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
     if (ns < 0 || ns > 1000 * MS) ns = 1000 * MS;
     int count = epoll_wait(epoll, events, EVENTS, (int)((ns + MS - 1) / MS));
+    cen_inbox_poll(inbox, 0); /* awake: what follows rings nobody */
     for (int i = 0; i < count; i++)
         if (is_request(events[i].data.ptr)) on_socket(events[i].data.ptr);
     cen_poller_poll(poller, CEN_NOW, NULL);

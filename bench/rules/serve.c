@@ -240,6 +240,7 @@ void serve_run(struct serve_loop *loop)
             epoll_wait(poller, events, 3, 0);
         } else {
             epoll_wait(poller, events, 3, -1);
+            playing->poll(loop); /* awake: what this loop's own clients bring about rings nobody */
         }
         turns = 0;
     }

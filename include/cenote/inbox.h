@@ -13,11 +13,15 @@
  *
  * However much arrives, the descriptor is written to once for each time the
  * loop goes to sleep, and not at all while it is busy: only a drain, or arm,
- * asks for it. A loop that wants to save even that calls cen_inbox_poll while it
- * has other work, and cen_inbox_arm when it is about to sleep:
+ * asks for it. A loop that wants to save even that calls cen_inbox_arm when it is
+ * about to sleep, and cen_inbox_poll as soon as it is awake, whatever has woken it:
  *
- *     while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
- *     epoll_wait(loop, ...);
+ *     for (;;) {
+ *         while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
+ *         epoll_wait(loop, ...);
+ *         cen_inbox_poll(inbox, 0);     from now on nobody writes to the descriptor
+ *         ...                           the loop's other work, which may post here, too
+ *     }
  *
  * Threads: anything may be posted from anywhere. One thread at a time polls,
  * arms, drains or waits: the loop's. A job may post, and may poll no inbox that

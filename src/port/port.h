@@ -246,8 +246,8 @@ cen_status ceni_bell_init(ceni_bell *bell, int *code);
 void ceni_bell_fini(ceni_bell *bell);
 /* Makes read_fd readable; ringing a bell that rings changes nothing. */
 void ceni_bell_ring(const ceni_bell *bell);
-/* Makes it unreadable again, however often it was rung. */
-void ceni_bell_silence(const ceni_bell *bell);
+/* Makes it unreadable again, however often it was rung, and tells how often that was. */
+uint32_t ceni_bell_silence(const ceni_bell *bell);
 
 /* ---- Files ------------------------------------------------------------------
  * Errors: SYSTEM, with errno's value in *code. */

@@ -16,12 +16,18 @@
  *  B3 A loop that was told by arm that it may sleep is rung for whatever is
  *     posted after: arm moves EMPTY to ARMED, and fails if anything is there.
  *  B4 The bell may be rung a little after its job was taken: the loop wakes once
- *     in vain. Therefore every poll after an arm silences it, whether or not
- *     anything came. And the inbox may not be freed under the ringer, who is
- *     counted in `ringers` before its job can be seen.
+ *     in vain. And the inbox may not be freed under the ringer, who is counted in
+ *     `ringers` before its job can be seen.
+ *  B5 `owed` is how many rings there were, or will be, that no poll has silenced:
+ *     one for each arming that was taken away by another than a poll. While it is
+ *     not 0 every poll silences, and takes off as many as it heard; while it is,
+ *     the bell is silent, and a poll after an arm needs no system call.
  *
  * The naive version writes to the descriptor at every post: a system call for
- * each completion, and another one to read it.
+ * each completion, and another one to read it. The next one reads it whenever
+ * the loop wakes, also if something else has woken it. One that reads it only if
+ * something was posted meets a ring that comes late never again: the descriptor
+ * stays readable, and the loop never sleeps any more.
  *
  * Order table
  * [B1] post | cas of head        | acq_rel | B2 B3 | the job's bytes; that the poster is counted in ringers; what turns was, to who adds to it | the loop runs a job half written, or frees the inbox under the ringer
@@ -60,7 +66,8 @@ struct cen_inbox {
     const cen_allocator *allocator;
     /* the loop's */
     _Alignas(CENI_LINE) _Atomic(cen_job *) ready; /* taken from the stack and not run, in order */
-    _Atomic bool armed;                           /* since the bell was silenced last */
+    _Atomic bool armed;                           /* since the last poll */
+    _Atomic uint32_t owed;                        /* rings that were not heard yet */
     _Atomic uint64_t thread;                      /* that polled last; whoever posts may ask for it */
 };
 
@@ -122,6 +129,15 @@ static cen_job *left(cen_inbox *inbox)
     return ceni_exchange_acq_rel(&inbox->ready, NULL); /* [B5] */
 }
 
+/* A ring that is still to come is left to a later poll. */
+static void silence(cen_inbox *inbox)
+{
+    if (ceni_planted(inbox_never_silenced)) return;
+    uint32_t heard = ceni_bell_silence(&inbox->bell);
+    if (ceni_planted(late_ring_forgotten)) heard = ceni_load_relaxed(&inbox->owed); /* carries nothing */
+    if (heard) ceni_sub_relaxed(&inbox->owed, heard); /* the loop's own; carries nothing */
+}
+
 /* All there is, in order. */
 static cen_job *fetch(cen_inbox *inbox)
 {
@@ -129,8 +145,9 @@ static cen_job *fetch(cen_inbox *inbox)
     ceni_store_relaxed(&inbox->thread, ceni_thread_id()); /* a guess, for who posts; carries nothing */
     if (ceni_load_relaxed(&inbox->armed)) { /* the loop's own; carries nothing */
         ceni_store_relaxed(&inbox->armed, false); /* likewise; carries nothing */
-        if (!ceni_planted(inbox_never_silenced)) ceni_bell_silence(&inbox->bell);
+        if (word != ARMED) ceni_add_relaxed(&inbox->owed, 1); /* likewise; carries nothing */
     }
+    if (ceni_load_relaxed(&inbox->owed)) silence(inbox); /* likewise; carries nothing */
     cen_job *posted = word > PARKED ? (cen_job *)word : NULL, *older = left(inbox);
     if (!ceni_planted(inbox_last_first)) posted = turned_round(posted);
     return older ? appended(older, posted) : posted;

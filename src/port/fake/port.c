@@ -251,14 +251,14 @@ uint64_t ceni_fork_epoch(void)
     return 1 + the_world.forks;
 }
 
-/* A bell in a world is a flag; nothing polls it. */
+/* A bell in a world is a number, of rings that were not heard; nothing polls it. */
 cen_status ceni_bell_init(ceni_bell *bell, int *code)
 {
     if (ceni_fault(CENI_FAULT_FD)) {
         if (code) *code = EMFILE;
         return CEN_SYSTEM;
     }
-    *bell = (ceni_bell){-1, 0};
+    *bell = (ceni_bell){.read_fd = -1, .write_fd = 0};
     return CEN_OK;
 }
 
@@ -267,18 +267,25 @@ void ceni_bell_fini(ceni_bell *bell)
     *bell = (ceni_bell){-1, -1};
 }
 
-void ceni_bell_ring(const ceni_bell *bell)
+static int *rings_of(const ceni_bell *bell)
 {
-    (void)bell;
-    world_point();
-    memory_step('G');
+    return &((ceni_bell *)(uintptr_t)bell)->write_fd;
 }
 
-void ceni_bell_silence(const ceni_bell *bell)
+void ceni_bell_ring(const ceni_bell *bell)
 {
-    (void)bell;
     world_point();
     memory_step('G');
+    ++*rings_of(bell);
+}
+
+uint32_t ceni_bell_silence(const ceni_bell *bell)
+{
+    world_point();
+    memory_step('G');
+    uint32_t heard = (uint32_t)*rings_of(bell);
+    *rings_of(bell) = 0;
+    return heard;
 }
 
 /* ---- Files: a world has none ------------------------------------------------------------ */

@@ -40,10 +40,11 @@ void ceni_bell_ring(const ceni_bell *bell)
 }
 
 /* One read takes the whole count; it is refused when there is none. */
-void ceni_bell_silence(const ceni_bell *bell)
+uint32_t ceni_bell_silence(const ceni_bell *bell)
 {
-    uint64_t rings;
+    uint64_t rings = 0;
     int cancel = ceni_cancel_off();
     while (read(bell->read_fd, &rings, sizeof rings) < 0 && errno == EINTR) continue;
     ceni_cancel_restore(cancel);
+    return (uint32_t)rings;
 }

@@ -41,12 +41,16 @@ void ceni_bell_ring(const ceni_bell *bell)
 }
 
 /* A short read has emptied the pipe; so has one that is refused. */
-void ceni_bell_silence(const ceni_bell *bell)
+uint32_t ceni_bell_silence(const ceni_bell *bell)
 {
-    char rings[512];
+    char bytes[512];
+    uint32_t rings = 0;
     ssize_t got;
     int cancel = ceni_cancel_off();
-    do got = read(bell->read_fd, rings, sizeof rings);
-    while (got == (ssize_t)sizeof rings || (got < 0 && errno == EINTR));
+    do {
+        got = read(bell->read_fd, bytes, sizeof bytes);
+        if (got > 0) rings += (uint32_t)got;
+    } while (got == (ssize_t)sizeof bytes || (got < 0 && errno == EINTR));
     ceni_cancel_restore(cancel);
+    return rings;
 }
