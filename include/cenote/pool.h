@@ -121,7 +121,7 @@ typedef struct cen_pool_options {
      * overtaken, which costs a switch of threads at every give. */
     int64_t overtake_ns;
     /* Every take and every give reads the clock: holders are listed with the exact time, and the times of use
-     * have every lease. Some 50 ns a pair. Default: one lease in 128 is timed, at about 1 ns a pair on average; of the
+     * have every lease. Some 50 ns a pair. Default: one lease in 64 is timed, at 1 to 2 ns a pair on average; of the
      * others it is known at least how long, by whoever looked first: cen_pool_holders, cen_pool_explain, the text of
      * a take that failed, the housekeeper's rounds. A change begins the times of use anew. */
     bool exact_times;
@@ -226,7 +226,7 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  * came, within the bound of options.overtake_ns. An object that came before
  * the deadline is yours even if the deadline has passed since.
  * With an idle object and nobody waiting: some ten steps, no lock, and no clock but for
- * one lease in 128, whose time is taken (CEN_ORDER_WARM).
+ * one lease in 64, whose time is taken (CEN_ORDER_WARM).
  * Errors: TIMEOUT, CLOSED, FORKED, what the driver's open answered, INVALID
  * (NULL), FULL (options.max_waiters wait), OVERLOAD (options.shed_target_ns,
  * options.refuse_late), INTERRUPTED, MISUSE (it would have
@@ -464,7 +464,7 @@ CEN_API const char *cen_event_name(cen_event_kind kind);
 
 /* A pool is also a thing of cenote/watch.h. Its readings are the numbers below, with min_idle, and max_idle and
  * max_waiters if they are on. Its durations: "wait", of all takes that had to wait, failures too, `instant` being the
- * leases that did not; "use", from the beginning of a lease to its end, however it ended, of one in 128 or of all (exact_times), a
+ * leases that did not; "use", from the beginning of a lease to its end, however it ended, of one in 64 or of all (exact_times), a
  * revoked one when it comes back or is given up; "create", of all openings that succeeded. Waits are on the system's clock, the
  * other two on the runtime's. Its verbs: pause, resume, resize, reload, evict (cen_pool_reap of all that is idle), test. */
 
@@ -522,7 +522,7 @@ typedef struct cen_holding {
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
     int64_t held_ns;     /* at least so long, or ... */
     bool is_detached;
-    bool is_exact;       /* ... exactly: with options.exact_times, or it is one of those, one in 128, whose time is taken */
+    bool is_exact;       /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
     uint32_t trace_count;      /* with options.backtraces: ... */
     void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
 } cen_holding;

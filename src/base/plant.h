@@ -93,7 +93,7 @@
     X(lost_events_uncounted, "events that find the queue full are not counted") \
     X(use_of_the_lease_before, "a lease that nobody had is counted with the time of the one before it") \
     X(use_counted_by_nobody, "a lease that is discarded is not among the times of use") \
-    X(sampled_every_128th, "every 128th lease of a slot is timed, and what a program does 128 times in turn is met once") \
+    X(sampled_every_64th, "every 64th lease of a slot is timed, and what a program does 64 times in turn is met once") \
     X(sampled_give_forgets_the_line, "a give whose time is taken does not look for those who wait") \
     X(waiters_in_order_of_class, "who waits is sketched class by class, whoever is served first") \
     X(news_only_if_heard, "an event is told the news only if somebody listens to the pool") \

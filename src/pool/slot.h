@@ -132,20 +132,20 @@ static inline bool ceni_slot_is_timed(uint64_t note, uint64_t generation)
 /* Whether the lease with that word, HELD and LISTED, is one whose times are taken: one in CENI_SAMPLED_ONE_IN. The word is
  * at hand in a take as well as in a give. Multiplied by a golden fraction the generations are spread evenly, and with no
  * period: of whatever a program does in turn with a slot, every part is met as often as the others. */
-enum { CENI_SAMPLED_ONE_IN = 128 };
+enum { CENI_SAMPLED_ONE_IN = 64 };
 #define CENI_SAMPLED_BELOW (UINT32_MAX / CENI_SAMPLED_ONE_IN + 1)
 #define CENI_GOLDEN UINT32_C(0x9e3779) /* of the 24 bits above the state, which are the generation's */
 
 static inline bool ceni_word_is_sampled(uint64_t word)
 {
-    if (ceni_planted(sampled_every_128th)) return (word >> 8) % CENI_SAMPLED_ONE_IN == 0;
+    if (ceni_planted(sampled_every_64th)) return (word >> 8) % CENI_SAMPLED_ONE_IN == 0;
     return (uint32_t)word * CENI_GOLDEN < CENI_SAMPLED_BELOW;
 }
 
 /* The same of the next generation's word; written so that neither word is needed beside the other. */
 static inline bool ceni_word_next_is_sampled(uint64_t word)
 {
-    if (ceni_planted(sampled_every_128th)) return ceni_word_is_sampled(word + 256);
+    if (ceni_planted(sampled_every_64th)) return ceni_word_is_sampled(word + 256);
     return (uint32_t)word * CENI_GOLDEN + (CENI_GOLDEN << 8) < CENI_SAMPLED_BELOW;
 }
 

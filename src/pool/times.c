@@ -6,7 +6,7 @@
  * A take and a give that meet nobody have no lock, and reading two clocks would
  * cost them several times what they cost (L17), so of leases only some are timed:
  *
- *     the word of a lease, HELD with its generation ▶ sampled, or not: one in 128
+ *     the word of a lease, HELD with its generation ▶ sampled, or not: one in 64
  *     take: sampled ▶ the slow way ▶ `since` and the note, which says so
  *     give: sampled ▶ the slow way ▶ HELD ▶ RESETTING ▶ counted ▶ IDLE
  *
@@ -14,8 +14,8 @@
  * and a give have in a register: one that is not costs three instructions each,
  * and no memory. The naive version counts down in the thread, or draws a number,
  * and has to tell the give, which may come from another thread, by a word of
- * shared memory that every take would write. One that takes every 128th generation meets
- * always the same part of a program that does 128 things in turn (slot.h).
+ * shared memory that every take would write. One that takes every 64th generation meets
+ * always the same part of a program that does 64 things in turn (slot.h).
  *
  * With exact_times all go the slow way, and all are timed.
  *

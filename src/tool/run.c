@@ -25,7 +25,7 @@ static const option_row rows[] = {
     {"hold", 0, OPTION_DURATION, "TIME", AT(hold_ns), 0, DAY, NULL, "keep the object for longer than its operation (0)"},
     {"patience", 'p', OPTION_DURATION, "TIME", AT(patience_ns), 1e3, DAY, NULL, "how long a client waits for an object (5s)"},
     {"min-idle", 0, OPTION_COUNT, "N", AT(min_idle), 0, 10000, NULL, "objects that are kept idle (0)"},
-    {"exact-times", 0, OPTION_FLAG, NULL, AT(exact_times), 0, 0, NULL, "the pool times every lease, not one in 128"},
+    {"exact-times", 0, OPTION_FLAG, NULL, AT(exact_times), 0, 0, NULL, "the pool times every lease, not one in 64"},
     {"seed", 0, OPTION_COUNT, "N", AT(seed), 0, 1e15, NULL, "draw the same numbers again (another each time)"},
     {"dashboard", 0, OPTION_MAYBE, "ADDRESS", AT(dashboard), 0, 0, NULL, "serve the live page meanwhile (127.0.0.1:0)"},
     {"linger", 0, OPTION_DURATION, "TIME", AT(linger_ns), 0, DAY, NULL, "serve it for so long after the end (0)"},

@@ -265,7 +265,7 @@ const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding 
     if (h->is_detached != detached) return wrong("slot %u is shown as %sdetached", index, detached ? "not " : "");
     if (h->where != (out ? p->where : NULL)) return wrong("slot %u is shown with another call", index);
     if (out && t->shape.exact_times && !h->is_exact) return wrong("slot %u is shown with a time that is not exact", index);
-    int64_t age = !out ? 0 : h->is_exact ? r->now - p->since : p->met ? r->now - p->met : 0; /* exact by the option, or one in 128 */
+    int64_t age = !out ? 0 : h->is_exact ? r->now - p->since : p->met ? r->now - p->met : 0; /* exact by the option, or one in 64 */
     if (h->held_ns == age) return NULL;
     return wrong("slot %u is shown as held for %lld ns, the model says %lld", index, (long long)h->held_ns, (long long)age);
 }

@@ -94,7 +94,7 @@ TEST(durations_without_news_are_those_of_all_time_and_say_so)
 {
     model *m = model_of_both();
     expect(m->pools[0].use.known && m->pools[0].use.is_old);
-    expect_equal((long long)m->pools[0].use.count, 640); /* each stands for as many as one_in says */
+    expect_equal((long long)m->pools[0].use.count, 640); /* one in 64 is timed */
     expect(!m->pools[1].use.known);
     model_free(m);
 }

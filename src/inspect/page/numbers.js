@@ -4,7 +4,7 @@
 // Durations arrive as totals since the thing began: {one_in, instant, count, largest_ns, buckets: [[highest_ns, count], ...]},
 // with 8 buckets to an octave and the empty ones left out. What happened between two looks is the difference of two totals: a
 // spread, {none, buckets: [[highest_ns, weight], ...], largest_ns}. `none` are those that took no time at all. A bucket's
-// weight is what it stands for: of a sample of 1 in 128 each counts as 128.
+// weight is what it stands for: of a sample of 1 in 64 each counts as 64.
 
 // ---- Spreads --------------------------------------------------------------------
 

@@ -231,7 +231,7 @@ TEST(patience_can_be_without_limit_or_not_to_wait_at_all)
 
 /* ---- Reading the clock, and memory ------------------------------------------------------------- */
 
-TEST(L17_an_uncontended_take_and_give_allocates_nothing_and_reads_a_clock_only_if_it_is_the_one_in_128)
+TEST(L17_an_uncontended_take_and_give_allocates_nothing_and_reads_a_clock_only_if_it_is_the_one_in_64)
 {
     const cen_deadline deadlines[] = {ZERO, CEN_NOW, CEN_NEVER, cen_in_ms(5), cen_at(12345)};
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -253,7 +253,7 @@ TEST(L17_an_uncontended_take_and_give_allocates_nothing_and_reads_a_clock_only_i
         expect_equal(ceni_world_allocations(), allocations);
         uint64_t read = clock_readings, timed = times_of(pool, "use")->durations.count;
         expect_equal(read, 2 * timed);
-        expect(timed > 0 && timed <= 300 / 128 + 3); /* there are three slots */
+        expect(timed > 0 && timed <= 300 / 64 + 3); /* there are three slots */
         free_pool(pool);
     }
 }

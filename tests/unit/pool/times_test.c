@@ -21,12 +21,12 @@ static bool is_sampled(uint64_t generation)
     return ceni_word_is_sampled(ceni_word(generation, CENI_HELD | CENI_LISTED));
 }
 
-TEST(one_generation_in_128_is_sampled_in_every_stretch)
+TEST(one_generation_in_64_is_sampled_in_every_stretch)
 {
     const uint64_t begins[] = {1, 1000, 123456789, UINT64_C(1) << 40};
     for (int i = 0; i < 4; i++) {
         int sampled = 0;
-        for (uint64_t g = begins[i]; g < begins[i] + 12800; g++) {
+        for (uint64_t g = begins[i]; g < begins[i] + 6400; g++) {
             sampled += is_sampled(g);
             expect_equal(ceni_word_next_is_sampled(ceni_word(g, CENI_HELD | CENI_LISTED)), is_sampled(g + 1));
         }
@@ -34,26 +34,26 @@ TEST(one_generation_in_128_is_sampled_in_every_stretch)
     }
 }
 
-/* Were it every 128th, a program that does 128 things in turn would have one of them timed, and the others never. */
+/* Were it every 64th, a program that does 64 things in turn would have one of them timed, and the others never. */
 TEST(whatever_a_program_does_in_turn_is_met_as_often_as_the_rest)
 {
     const unsigned periods[] = {2, 3, 5, 8, 10, 13, 21, 32, 34, 55, 60, 64, 89, 100, 128, 144, 256};
     for (size_t i = 0; i < sizeof periods / sizeof periods[0]; i++) {
         unsigned met[256] = {0}, period = periods[i];
-        for (uint64_t g = 1; g <= 128 * UINT64_C(40) * period; g++) met[g % period] += is_sampled(g);
+        for (uint64_t g = 1; g <= 64 * UINT64_C(40) * period; g++) met[g % period] += is_sampled(g);
         for (unsigned part = 0; part < period; part++)
             if (met[part] < 20 || met[part] > 60)
                 test_fail(__FILE__, __LINE__, "of %u parts, part %u was met %u times instead of 40", period, part, met[part]);
     }
 }
 
-TEST(one_lease_in_128_is_counted_with_its_exact_time_in_every_order)
+TEST(one_lease_in_64_is_counted_with_its_exact_time_in_every_order)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "used", .max = 1, .order = order), 1);
-        for (int i = 0; i < 1280; i++) hold(pool, 5000);
+        for (int i = 0; i < 640; i++) hold(pool, 5000);
         const times *t = times_of(pool, "use");
-        expect_equal(t->timing.one_in, CENI_SAMPLED_ONE_IN);
+        expect_equal(t->timing.one_in, 64);
         expect(t->durations.count >= 9 && t->durations.count <= 11);
         expect(t->durations.smallest == 5000 && t->durations.largest == 5000);
         expect_equal(t->durations.sum, 5000 * (int64_t)t->durations.count);
@@ -70,7 +70,7 @@ TEST(a_lease_that_was_asked_for_or_is_looked_at_is_counted_as_any_other)
         s = (script){.opened = 0};
         checks_only_read = only_reads;
         cen_pool *pool = begin_life(&s, HAS_CHECK, .name = "used", .max = 1);
-        for (int i = 0; i < 1280; i++) {
+        for (int i = 0; i < 640; i++) {
             cen_take asked;
             cen_take_init(&asked, NULL, NULL);
             expect_equal(cen_pool_ask(pool, CEN_NOW, &asked), CEN_OK);
@@ -81,7 +81,7 @@ TEST(a_lease_that_was_asked_for_or_is_looked_at_is_counted_as_any_other)
         const times *t = times_of(pool, "use");
         expect(t->durations.count >= 9 && t->durations.count <= 11);
         expect(t->durations.smallest == 70 && t->durations.largest == 70);
-        expect_equal(s.of[CALL_CHECK].calls, 1280);
+        expect_equal(s.of[CALL_CHECK].calls, 640);
         end_life(&s, pool);
     }
     checks_only_read = false;
@@ -179,7 +179,7 @@ TEST(an_object_that_fails_its_test_before_it_is_lent_counts_as_no_use)
 TEST(a_change_of_exact_times_begins_the_times_of_use_anew)
 {
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "changes", .max = 1), 1);
-    for (int i = 0; i < 1280; i++) hold(pool, 10);
+    for (int i = 0; i < 640; i++) hold(pool, 10);
     expect(times_of(pool, "use")->durations.count > 0);
     cen_pool_options o;
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
@@ -195,7 +195,7 @@ TEST(a_change_of_exact_times_begins_the_times_of_use_anew)
     o.exact_times = false;
     expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);
     t = times_of(pool, "use");
-    expect(t->durations.count == 0 && t->timing.one_in == CENI_SAMPLED_ONE_IN);
+    expect(t->durations.count == 0 && t->timing.one_in == 64);
     free_pool(pool);
 }
 

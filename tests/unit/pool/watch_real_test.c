@@ -72,7 +72,7 @@ static void watch_all(cen_pool *pool, bool exact)
         int64_t there = reading(&r, "idle") + reading(&r, "held") + reading(&r, "moving") + reading(&r, "resetting");
         expect_equal(there, 3);
         const times *used = times_of(pool, "use");
-        expect_equal(used->timing.one_in, exact ? 1 : 128);
+        expect_equal(used->timing.one_in, exact ? 1 : 64);
         expect(used->durations.count <= (uint64_t)USERS * PAIRS);
         times_of(pool, "wait");
         draw_pool(pool, &d, 2);
@@ -92,7 +92,7 @@ TEST(many_threads_use_a_pool_that_is_watched_all_the_while)
         cen_pool_stats s = expect_sound(pool);
         uint64_t used = times_of(pool, "use")->durations.count, leases = (uint64_t)USERS * PAIRS;
         if (exact) expect_equal(used, leases); /* one that was granted twice is counted as taken, but used once */
-        else expect(used >= leases / 128 * 9 / 10 && used <= s.taken / 128 + 3 * 4);
+        else expect(used >= leases / 64 * 9 / 10 && used <= s.taken / 64 + 3 * 4);
         const times *waited = times_of(pool, "wait");
         expect_equal(waited->durations.count, s.waited);
         expect_equal(waited->timing.instant, s.taken - s.served);
