@@ -5,10 +5,11 @@ from pages import closing_records, opening, targets_part
 from report import Spread, table
 
 COLUMNS = [("per_s", "thousand a second", 1000, 2), ("wait_p50_us", "wait p50, us", 1, 0), ("wait_p99_us", "p99, us", 1, 0),
-           ("wait_p999_us", "p99.9, us", 1, 0), ("wait_max_ms", "longest, ms", 1, 1), ("call_p50_us", "call p50, us", 1, 0),
+           ("wait_p999_us", "p99.9, us", 1, 0), ("wait_max_ms", "longest, ms", 1, 1), ("turn_p50_ms", "turn p50 by time, ms", 1, 2),
+           ("turn_p99_ms", "p99 by time, ms", 1, 2), ("call_p50_us", "call p50, us", 1, 0),
            ("call_p99_us", "p99, us", 1, 0), ("cpu_s_per_100k", "client, s for 100,000", 1, 2),
            ("server_cpu_s_per_100k", "server, s for 100,000", 1, 2), ("smallest_share", "smallest share", 1, 2)]
-WITH_ENDS = ("per_s", "wait_p99_us", "cpu_s_per_100k")  # those whose smallest and largest are in the JSON lines too
+WITH_ENDS = ("per_s", "wait_p99_us", "turn_p99_ms", "cpu_s_per_100k")  # those whose smallest and largest are in the JSON lines too
 
 
 def spread_text(figures, cell, name, key, scale, digits):

@@ -6,7 +6,7 @@ from pairs import interval, ratio_words
 from report import Verdict
 
 MEASURES = [("per_s", "throughput", True), ("wait_p99_us", "p99 of waits", False),
-            ("wait_max_ms", "longest wait", False), ("cpu_s_per_100k", "processor time", False)]
+            ("wait_max_ms", "longest wait", False), ("turn_p99_ms", "p99 of turns by time", False), ("cpu_s_per_100k", "processor time", False)]
 
 
 def beside(figures, cell, peer, key, words, more_is_better):

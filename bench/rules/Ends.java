@@ -32,7 +32,7 @@ abstract class Ends<C> {
 
     private final class Worker extends Thread {
         final CyclicBarrier line;
-        final Lengths waits = new Lengths(), calls = new Lengths();
+        final Lengths waits = new Lengths(), calls = new Lengths(), turns = new Lengths();
         long start, end;
 
         Worker(CyclicBarrier line) { this.line = line; }
@@ -40,18 +40,16 @@ abstract class Ends<C> {
         @Override public void run() {
             try {
                 line.await();
-                start = System.nanoTime();
+                start = end = System.nanoTime();
                 do {
-                    turn();
+                    turn(end);
                 } while (!over);
-                end = System.nanoTime();
             } catch (Exception e) {
                 fail("a question failed: " + e);
             }
         }
 
-        private void turn() throws Exception {
-            long asked = System.nanoTime();
+        private void turn(long asked) throws Exception {
             C connection = take();
             long taken = System.nanoTime();
             int answer = Ends.this.ask(connection);
@@ -59,6 +57,8 @@ abstract class Ends<C> {
             waits.add(taken - asked);
             give(connection);
             if (answer != RIGHT) fail("an answer was wrong");
+            end = System.nanoTime();
+            turns.add(end - asked);
         }
     }
 
@@ -80,18 +80,20 @@ abstract class Ends<C> {
         long cpu = system.getProcessCpuTime(), smallest = Long.MAX_VALUE, start = Long.MAX_VALUE, end = Long.MIN_VALUE;
         List<Worker> workers = run(threads, seconds);
         cpu = system.getProcessCpuTime() - cpu;
-        Lengths waits = new Lengths(), calls = new Lengths();
+        Lengths waits = new Lengths(), calls = new Lengths(), turns = new Lengths();
         for (Worker each : workers) {
             smallest = Math.min(smallest, each.calls.count);
             start = Math.min(start, each.start);
             end = Math.max(end, each.end);
             waits.add(each.waits);
             calls.add(each.calls);
+            turns.add(each.turns);
         }
         double elapsed = end - start;
         say("elapsed_ms=%.1f asked=%d per_s=%.1f", elapsed / 1e6, calls.count, calls.count / elapsed * 1e9);
         say(" wait_p50_us=%.3f wait_p99_us=%.3f wait_p999_us=%.3f wait_max_ms=%.3f", waits.percentile(0.5) / 1e3,
             waits.percentile(0.99) / 1e3, waits.percentile(0.999) / 1e3, waits.longest / 1e6);
+        say(" turn_p50_ms=%.4f turn_p99_ms=%.4f", turns.percentileByTime(0.5) / 1e6, turns.percentileByTime(0.99) / 1e6);
         say(" call_p50_us=%.3f call_p99_us=%.3f cpu_s=%.3f smallest_share=%.3f%n", calls.percentile(0.5) / 1e3,
             calls.percentile(0.99) / 1e3, cpu / 1e9, (double) smallest * threads / calls.count);
     }

@@ -22,12 +22,25 @@ final class Lengths {
         longest = Math.max(longest, other.longest);
     }
 
+    /** What no more than the rest of the time that they took together was in longer ones than; in nanoseconds. */
+    double percentileByTime(double part) {
+        double all = 0, seen = 0;
+        for (int i = 0; i < counts.length; i++) all += counts[i] * end(i);
+        for (int i = 0; i < counts.length; i++) {
+            seen += counts[i] * end(i);
+            if (seen > part * all) return Math.min(longest, end(i));
+        }
+        return longest;
+    }
+
+    private static double end(int count) { return Math.scalb(1 + (count % STEPS + 1.0) / STEPS, count / STEPS); }
+
     /** What this part of them, 0.99 for the 99th percentile, does not exceed; in nanoseconds. */
     double percentile(double part) {
         long seen = 0;
         for (int i = 0; i < counts.length; i++) {
             seen += counts[i];
-            if (seen > part * count) return Math.min(longest, Math.scalb(1 + (i % STEPS + 1.0) / STEPS, i / STEPS));
+            if (seen > part * count) return Math.min(longest, end(i));
         }
         return longest;
     }

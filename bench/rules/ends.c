@@ -21,7 +21,7 @@ enum { WARMING, MEASURING, OVER };
 typedef struct worker {
     uint64_t asked;
     int64_t longest_wait;
-    uint32_t waits[LENGTHS], calls[LENGTHS];
+    uint32_t waits[LENGTHS], calls[LENGTHS], turns[LENGTHS];
 } __attribute__((aligned(128))) worker;
 
 static const ends_contestant *playing;
@@ -60,12 +60,13 @@ static void expect_right(const char *answer)
 }
 
 /* A turn that ended in that phase. */
-static void note(worker *self, int now, int64_t wait, int64_t call)
+static void note(worker *self, int now, int64_t wait, int64_t call, int64_t turn)
 {
     if (now == WARMING) return;
     self->asked += now == MEASURING;
     self->waits[length_of(wait)]++;
     self->calls[length_of(call)]++;
+    self->turns[length_of(turn)]++;
     if (wait > self->longest_wait) self->longest_wait = wait;
 }
 
@@ -75,8 +76,8 @@ static void work(void *argument)
     ends_lease lease;
     char answer[ENDS_ANSWER];
     bench_line_up();
+    int64_t asked_at = bench_now();
     for (int now = WARMING; now != OVER;) {
-        int64_t asked_at = bench_now();
         expect_fine(playing->take(&lease));
         int64_t had_at = bench_now();
         answer[0] = 0;
@@ -85,7 +86,9 @@ static void work(void *argument)
         expect_right(answer);
         playing->give(&lease, false);
         now = atomic_load_explicit(&phase, memory_order_relaxed);
-        note(self, now, had_at - asked_at, answered_at - had_at);
+        int64_t over_at = bench_now();
+        note(self, now, had_at - asked_at, answered_at - had_at, over_at - asked_at);
+        asked_at = over_at;
     }
 }
 
@@ -121,8 +124,8 @@ static double percentile_us(const uint64_t *lengths, uint64_t all, double share)
 
 static void report(const worker *workers)
 {
-    static uint64_t waits[LENGTHS], calls[LENGTHS];
-    uint64_t asked = 0, timed = 0, least = UINT64_MAX;
+    static uint64_t waits[LENGTHS], calls[LENGTHS], turns[LENGTHS]; /* the last is time in turns of that length */
+    uint64_t asked = 0, timed = 0, in_turns = 0, least = UINT64_MAX;
     int64_t longest = 0;
     for (unsigned i = 0; i < plan.threads; i++) {
         const worker *w = &workers[i];
@@ -133,6 +136,9 @@ static void report(const worker *workers)
             waits[k] += w->waits[k];
             timed += w->waits[k];
             calls[k] += w->calls[k];
+            uint64_t ns = (uint64_t)(w->turns[k] * length_end(k));
+            turns[k] += ns;
+            in_turns += ns;
         }
     }
     if (asked == 0) bench_fail("nothing was answered");
@@ -140,6 +146,7 @@ static void report(const worker *workers)
     printf("elapsed_ms=%.3f asked=%llu per_s=%.1f ", seconds * 1e3, (unsigned long long)asked, (double)asked / seconds);
     printf("wait_p50_us=%.2f wait_p99_us=%.2f wait_p999_us=%.2f wait_max_ms=%.3f ", percentile_us(waits, timed, 0.5),
            percentile_us(waits, timed, 0.99), percentile_us(waits, timed, 0.999), (double)longest / 1e6);
+    printf("turn_p50_ms=%.4f turn_p99_ms=%.4f ", percentile_us(turns, in_turns, 0.5) / 1e3, percentile_us(turns, in_turns, 0.99) / 1e3);
     printf("call_p50_us=%.2f call_p99_us=%.2f cpu_s=%.3f smallest_share=%.3f\n", percentile_us(calls, timed, 0.5),
            percentile_us(calls, timed, 0.99), cpu_s, (double)least * plan.threads / (double)asked);
 }
@@ -173,7 +180,8 @@ void ends_answered(ends_client *client, const char *answer)
 {
     int now = atomic_load_explicit(&phase, memory_order_relaxed);
     expect_right(answer);
-    note(client->figures, now, client->had_at - client->asked_at, bench_now() - client->had_at);
+    int64_t over_at = bench_now();
+    note(client->figures, now, client->had_at - client->asked_at, over_at - client->had_at, over_at - client->asked_at);
     in_turn--;
     if (now != OVER) ask_again(client);
 }

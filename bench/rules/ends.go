@@ -47,10 +47,10 @@ type plan struct {
 type lengths [64 * lengthSteps]uint32
 
 type worker struct {
-	asked        uint64
-	longest      time.Duration
-	waits, calls lengths
-	since        int64 // in an outage: when the turn began, or 0
+	asked               uint64
+	longest             time.Duration
+	waits, calls, turns lengths
+	since               int64 // in an outage: when the turn began, or 0
 }
 
 const (
@@ -104,8 +104,9 @@ func (l *lengths) add(took time.Duration) {
 }
 
 func (w *worker) work() {
+	overAt := time.Since(base)
 	for now := int32(warming); now != done; {
-		askedAt := time.Since(base)
+		askedAt := overAt
 		lease, err := take()
 		expectFine(err)
 		hadAt := time.Since(base)
@@ -114,6 +115,7 @@ func (w *worker) work() {
 		answeredAt := time.Since(base)
 		expectRight(answer)
 		lease.give()
+		overAt = time.Since(base)
 		switch now = atomic.LoadInt32(&phase); now {
 		case warming:
 			continue
@@ -122,6 +124,7 @@ func (w *worker) work() {
 		} // and the last turn is timed too, or nobody would see the wait of one that starved
 		w.waits.add(hadAt - askedAt)
 		w.calls.add(answeredAt - hadAt)
+		w.turns.add(overAt - askedAt)
 		if hadAt-askedAt > w.longest {
 			w.longest = hadAt - askedAt
 		}
@@ -134,6 +137,11 @@ func cpuSeconds() float64 {
 	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }
 
+// What is in a count is at most that long.
+func lengthEnd(count int) float64 {
+	return float64(uint64(1)<<(count/lengthSteps)) * (1 + float64(count%lengthSteps+1)/lengthSteps)
+}
+
 func percentile(all []uint64, part float64) float64 {
 	total, seen := uint64(0), uint64(0)
 	for _, count := range all {
@@ -141,14 +149,14 @@ func percentile(all []uint64, part float64) float64 {
 	}
 	for i, count := range all {
 		if seen += count; float64(seen) > part*float64(total) {
-			return float64(uint64(1)<<(i/lengthSteps)) * (1 + float64(i%lengthSteps+1)/lengthSteps) / 1e3
+			return lengthEnd(i) / 1e3
 		}
 	}
 	return 0
 }
 
 func report(workers []*worker, elapsed time.Duration, cpu float64) {
-	waits, calls := make([]uint64, 64*lengthSteps), make([]uint64, 64*lengthSteps)
+	waits, calls, turns := make([]uint64, 64*lengthSteps), make([]uint64, 64*lengthSteps), make([]uint64, 64*lengthSteps)
 	total, least, longest := uint64(0), workers[0].asked, time.Duration(0)
 	for _, w := range workers {
 		if total += w.asked; w.asked < least {
@@ -160,15 +168,16 @@ func report(workers []*worker, elapsed time.Duration, cpu float64) {
 		for i := range waits {
 			waits[i] += uint64(w.waits[i])
 			calls[i] += uint64(w.calls[i])
+			turns[i] += uint64(float64(w.turns[i]) * lengthEnd(i)) // time in turns of that length
 		}
 	}
 	if total == 0 {
 		fail("nothing was answered")
 	}
 	fmt.Printf("elapsed_ms=%.3f asked=%d per_s=%.1f wait_p50_us=%.2f wait_p99_us=%.2f wait_p999_us=%.2f wait_max_ms=%.3f "+
-		"call_p50_us=%.2f call_p99_us=%.2f cpu_s=%.3f smallest_share=%.3f\n", elapsed.Seconds()*1e3, total,
+		"turn_p50_ms=%.4f turn_p99_ms=%.4f call_p50_us=%.2f call_p99_us=%.2f cpu_s=%.3f smallest_share=%.3f\n", elapsed.Seconds()*1e3, total,
 		float64(total)/elapsed.Seconds(), percentile(waits, 0.5), percentile(waits, 0.99), percentile(waits, 0.999),
-		float64(longest)/1e6, percentile(calls, 0.5), percentile(calls, 0.99), cpu,
+		float64(longest)/1e6, percentile(turns, 0.5)/1e3, percentile(turns, 0.99)/1e3, percentile(calls, 0.5), percentile(calls, 0.99), cpu,
 		float64(least)*float64(len(workers))/float64(total))
 }
 

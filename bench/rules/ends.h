@@ -8,12 +8,14 @@
  * as `tester` with the password `secret`, or `GET cenote-bench` of Redis, which wants the password `secret` too, without a user,
  * and where the driver of the benchmark has put `value`. All connections are open before the clock runs, and so is what warm=
  * asks for, whose figures are thrown away. Wait is from asking the pool to having a connection, call from there to the answer;
- * both of all turns that ended since the clock ran, even after its end, or who starves would not be seen. Any failure, and any
- * wrong answer, ends the program with status 1 and a sentence on the standard error. With BENCH_BROKEN=answer in the environment
+ * both of all turns that ended since the clock ran, even after its end, or who starves would not be seen. A turn is all of it, from
+ * wanting a connection to wanting one again, whatever the worker was kept by. Its percentiles are by time, as a client meets them
+ * that comes at any moment: 99 in 100 seconds of the workers were in turns no longer than that. Any failure, and any wrong answer, ends the program with status 1 and a sentence on the standard error. With BENCH_BROKEN=answer in the environment
  * the rules expect another answer than the right one, and must notice: "an answer was wrong". The driver looks at the server's
  * port meanwhile: there are never more connections than CONNECTIONS. The answer is one line:
  *
- *     elapsed_ms= asked= per_s= wait_p50_us= wait_p99_us= wait_p999_us= wait_max_ms= call_p50_us= call_p99_us= cpu_s= smallest_share=
+ *     elapsed_ms= asked= per_s= wait_p50_us= wait_p99_us= wait_p999_us= wait_max_ms= turn_p50_ms= turn_p99_ms= call_p50_us= call_p99_us=
+ *     cpu_s= smallest_share=
  *
  * cpu_s is the processor time of the process during elapsed_ms, smallest_share what the slowest worker had in the mean of all.
  *

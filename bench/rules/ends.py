@@ -56,20 +56,23 @@ def together(plan, bodies, start):
 class Worker:
     def __init__(self, plan, turn):
         self.plan, self.turn = plan, turn
-        self.waits, self.calls, self.end = array.array("q"), array.array("q"), 0
+        self.waits, self.calls, self.turns, self.end = array.array("q"), array.array("q"), array.array("q"), 0
 
     def loop(self, until):
-        waits, calls, turn, wanted = array.array("q"), array.array("q"), self.turn, self.plan.wanted
+        waits, calls, turns, turn, wanted = array.array("q"), array.array("q"), array.array("q"), self.turn, self.plan.wanted
+        asked = now()
         while True:
-            asked = now()
             had, answered, answer = turn()
             if answer != wanted:
                 fail("an answer was wrong: %r" % (answer,))
             waits.append(had - asked)
             calls.append(answered - had)
-            if now() >= until:
+            over = now()
+            turns.append(over - asked)
+            asked = over
+            if over >= until:
                 break
-        self.waits, self.calls, self.end = waits, calls, now()
+        self.waits, self.calls, self.turns, self.end = waits, calls, turns, over
 
     def guarded(self, clock):
         try:
@@ -90,20 +93,32 @@ def phase(plan, workers, seconds):
     return clock["begin"], time.process_time() - clock["cpu"]
 
 
+def percentile_by_time(times, part):
+    """What no more than the rest of the time that they took together was in longer ones than."""
+    rest = (1 - part) * sum(times)
+    for ns in sorted(times, reverse=True):
+        rest -= ns
+        if rest < 0:
+            return ns
+    return 0
+
+
 def measure(plan, contestant):
     workers = [Worker(plan, contestant.turn) for _ in range(plan.threads)]
     if plan.warm:
         phase(plan, workers, plan.warm)
     begin, cpu_s = phase(plan, workers, plan.seconds)
     elapsed = max(worker.end for worker in workers) - begin
-    waits, calls = array.array("q"), array.array("q")
+    waits, calls, turns = array.array("q"), array.array("q"), array.array("q")
     for worker in workers:
         waits.extend(worker.waits)
         calls.extend(worker.calls)
+        turns.extend(worker.turns)
     words = ["elapsed_ms=%.1f" % (elapsed / 1e6), "asked=%d" % len(waits), "per_s=%.1f" % (len(waits) / (elapsed / 1e9))]
     waited, called = percentiles(waits, (0.5, 0.99, 0.999)), percentiles(calls, (0.5, 0.99))
     words += ["wait_p50_us=%.1f wait_p99_us=%.1f wait_p999_us=%.1f" % tuple(ns / 1e3 for ns in waited)]
     words += ["wait_max_ms=%.3f" % (max(waits) / 1e6)]
+    words += ["turn_p50_ms=%.4f turn_p99_ms=%.4f" % tuple(percentile_by_time(turns, part) / 1e6 for part in (0.5, 0.99))]
     words += ["call_p50_us=%.1f call_p99_us=%.1f" % tuple(ns / 1e3 for ns in called)]
     smallest = min(len(worker.waits) for worker in workers) * plan.threads / len(waits)
     print(*words, "cpu_s=%.3f smallest_share=%.3f" % (cpu_s, smallest), flush=True)

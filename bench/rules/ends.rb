@@ -18,7 +18,7 @@ module Ends
       outage == "advised"
     end
   end
-  Worker = Struct.new(:waits, :calls, :end)
+  Worker = Struct.new(:waits, :calls, :turns, :end)
   Sufferer = Struct.new(:ended, :began, :longest) # ended: [when, whether it was answered]; began 0: between two turns
 
   module_function
@@ -51,16 +51,19 @@ module Ends
   # ---- How quick -------------------------------------------------------------
 
   def turns(plan, contestant, deadline)
-    waits, calls = [], []
+    waits, calls, turns = [], [], []
+    asked = Lend.now
     loop do
-      asked = Lend.now
       had, answered, answer = contestant.turn
       Lend.refuse("an answer was wrong: #{answer}") if answer != plan.wanted
       waits << had - asked
       calls << answered - had
-      break if Lend.now >= deadline
+      over = Lend.now
+      turns << over - asked
+      asked = over
+      break if over >= deadline
     end
-    Worker.new(waits, calls, Lend.now)
+    Worker.new(waits, calls, turns, asked)
   rescue StandardError => e
     Lend.refuse("#{e.class}: #{e.message}")
   end
@@ -85,6 +88,12 @@ module Ends
     parts.keys.zip(Lend.percentiles(times, parts.values)).map { |part, ns| format("%s_%s_us=%.1f", name, part, ns / 1e3) }
   end
 
+  # What no more than the rest of the time that they took together was in longer ones than.
+  def percentile_by_time(times, part)
+    rest = (1 - part) * times.sum
+    times.sort.reverse_each.find { |ns| (rest -= ns).negative? } || 0
+  end
+
   def measure(plan, contestant)
     phase(plan, contestant, plan.warm) if plan.warm.positive?
     workers, begin_ns, used = phase(plan, contestant, plan.seconds)
@@ -93,6 +102,8 @@ module Ends
     words = [format("elapsed_ms=%.1f asked=%d per_s=%.1f", elapsed / 1e6, waits.size, waits.size / (elapsed / 1e9))]
     words += microseconds("wait", waits, { p50: 0.5, p99: 0.99, p999: 0.999 })
     words << format("wait_max_ms=%.3f", waits.max / 1e6)
+    turns = workers.flat_map(&:turns)
+    words << format("turn_p50_ms=%.4f turn_p99_ms=%.4f", *[0.5, 0.99].map { |part| percentile_by_time(turns, part) / 1e6 })
     words += microseconds("call", calls, { p50: 0.5, p99: 0.99 })
     smallest = workers.map { |worker| worker.waits.size }.min * plan.threads.fdiv(waits.size)
     puts([*words, format("cpu_s=%.3f smallest_share=%.3f", used, smallest)].join(" "))

@@ -204,6 +204,7 @@ def queue(results):
 ENDS = [("per_s", "thousand a second", 1e3, 2, "more"), ("wait_p50_us", "wait p50, us", 1, 0, None),
         ("wait_p99_us", "p99, us", 1, 0, None),
         ("wait_p999_us", "p99.9, us", 1, 0, None), ("wait_max_ms", "longest, ms", 1, 1, "less"),
+        ("turn_p50_ms", "turn p50 by time, ms", 1, 2, None), ("turn_p99_ms", "p99 by time, ms", 1, 2, "less"),
         ("call_p50_us", "the call p50, us", 1, 0, None),
         ("cpu_s_per_100k", "CPU s per 100,000", 1, 2, "less"), ("server_cpu_s_per_100k", "the server's", 1, 2, None),
         ("smallest_share", "slowest thread's share", 1, 2, "more")]
@@ -218,9 +219,17 @@ OUTAGES = "Silent: the host swallows everything, and then another answers new co
     "and started again. Default: nobody has set a limit; advised: the limits that the documentation of each advises."
 
 
+TURNS = "A turn is from wanting a connection to wanting one again; by time: 99 in 100 seconds of the clients were in turns no longer."
+
+
+def has_turns(results):
+    return any("turn_p99_ms" in record for record in results.of("ends-cell"))
+
+
 def ends(results):
-    return [("%s through a pool, 64 threads over 8 connections" % SERVERS.get(cell, cell), sheet(results, "ends-cell", cell, ENDS))
-            for cell in results.cells("ends-cell")]
+    words = "\n%s\n" % TURNS if has_turns(results) else ""
+    return [("%s through a pool, 64 threads over 8 connections" % SERVERS.get(cell, cell),
+             sheet(results, "ends-cell", cell, ENDS) + words) for cell in results.cells("ends-cell")]
 
 
 def outage(results):

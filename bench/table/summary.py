@@ -5,7 +5,7 @@ import os
 import page
 from contest import Column, Figure, table
 from results import ROOT
-from sections import OUTAGES, SERVERS, UNBOUNDED, column, is_ours, shape_of
+from sections import OUTAGES, SERVERS, TURNS, UNBOUNDED, column, has_turns, is_ours, shape_of
 
 NONE = "No full run of the whole table is recorded yet; `make bench-all` makes one in under an hour, " \
     "[bench/README.md](bench/README.md) says how.\n"
@@ -83,9 +83,11 @@ def ends(results):
         columns += [column(results, "ends-cell", cell, "%s, thousand a second" % SERVERS.get(cell, cell), "per_s", 1e3, 1, "more"),
                     column(results, "ends-cell", cell, "wait p99, ms", "wait_p99_us", 1e3, 1, None),
                     column(results, "ends-cell", cell, "longest, ms", "wait_max_ms", 1, 1),
+                    column(results, "ends-cell", cell, "turn p99 by time, ms", "turn_p99_ms", 1, 1),
                     column(results, "ends-cell", cell, "CPU s per 100,000", "cpu_s_per_100k", 1, 2)]
-    body = short_table(results, "ends-cell", results.contestants("ends-cell"), columns)
-    return body and "**End to end**: `select 1` on PostgreSQL and GET on Redis, 64 threads over 8 connections.\n\n" + body
+    body = short_table(results, "ends-cell", results.contestants("ends-cell"), [each for each in columns if each.figures])
+    words = " " + TURNS if has_turns(results) else ""
+    return body and "**End to end**: `select 1` on PostgreSQL and GET on Redis, 64 threads over 8 connections.%s\n\n" % words + body
 
 
 def outage(results):

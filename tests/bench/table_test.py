@@ -67,7 +67,7 @@ class TheTable(Folder):
         self.assertEqual([row(text, name, "no work between")[2][:7] for name in ("**cenote**", "HikariCP")], ["**7.5**", "**7.5**"])
 
     def test_where_all_are_alike_nobody_is_first(self):
-        self.assertEqual(row(self.table(), "**cenote**", "PostgreSQL through a pool")[3], "4.00")
+        self.assertEqual(row(self.table(), "**cenote**", "PostgreSQL through a pool")[4], "4.00")
 
     def test_the_ratio_is_to_the_best_peer_and_says_who_that_is(self):
         ratios = row(self.table(), "*cenote to", "no work between")
@@ -106,6 +106,14 @@ class TheTable(Folder):
         self.assertTrue(row(text, "zdb", "PostgreSQL through a pool")[1].endswith("~"))
         self.assertEqual(row(text, "*cenote to", "PostgreSQL through a pool")[1], "1.33x zdb~")
         self.assertEqual(row(text, "ends-cell", "Disturbed figures")[1:], ["pq", "zdb", "20 %"])
+
+    def test_turns_by_time_are_compared_where_they_were_measured(self):
+        text = self.table()
+        self.assertEqual(row(text, "*cenote to", "PostgreSQL through a pool")[3], "1.33x zdb~")
+        self.assertIn("p99 by time", text)
+        for record in (records := fixture.records()):
+            record.pop("turn_p99_ms", None)
+        self.assertNotIn("by time", self.table(records))
 
     def test_verdicts_are_counted_and_those_missed_come_first(self):
         text = self.table()
