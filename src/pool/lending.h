@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes and gives beyond the quick path: who may wait, for how long, what they get, and to whom it belongs. */
+#ifndef CENI_POOL_LENDING_H
+#define CENI_POOL_LENDING_H
+
+#include "pool/pool.h"
+
+/* ---- owners.c ------------------------------------------------------------------------------- */
+
+/* What the pools say at the seam of owners. */
+extern const ceni_owner_calls ceni_owner_of_pools;
+
+/* "thread" or "task", and its number, for a text. */
+static inline const char *ceni_owner_word(uint64_t owner)
+{
+    return owner & CENI_OWNER_TASK ? "task" : "thread";
+}
+
+static inline unsigned long long ceni_owner_figure(uint64_t owner)
+{
+    return owner & ~CENI_OWNER_TASK;
+}
+
+/* The calling thread has taken something for the first time: when it ends, what it holds is taken back. */
+void ceni_owner_arm(void);
+
+/* The lease outlives its owner. */
+cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* Whether the lease was taken back from an owner that has ended, and its object is to be tested. */
+bool ceni_owner_has_ended(ceni_slot *slot, uint64_t generation);
+
+/* Whether all objects that the pool may have are held by that owner. */
+bool ceni_owner_has_all(cen_pool *pool, uint64_t owner);
+
+/* ---- admission.c: who may join the line -------------------------------------------------- */
+
+/* Whether a take may go on, and if not: which rule says so, if one does, when to try again, and, of a limit that was
+ * reached, how many there were and may be. */
+typedef struct ceni_verdict {
+    cen_status status;
+    cen_rule rule;
+    int64_t retry_after_ns;
+    int64_t current, max;
+} ceni_verdict;
+
+/* The one place where it is decided whether a waiter, thread or pending, may
+ * join. `now` is ceni_clock_now(); `moment` its deadline on the pool's clock,
+ * CENI_FOREVER without one. What is refused is counted here. */
+ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment);
+
+/* What the pool's clock shows at that moment of the system's. */
+int64_t ceni_pool_moment(const cen_pool *pool, int64_t now);
+
+/* Somebody waits from now on, or begins to be served again; somebody was served. */
+void ceni_pace_begin_locked(cen_pool *pool, int64_t now);
+void ceni_pace_served_locked(cen_pool *pool, int64_t now);
+
+/* How long one that comes now would wait until it is served; 0 if nothing is known. */
+int64_t ceni_pace_estimate_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
+
+/* In which time it is worth while to try again what nothing can be opened for. */
+int64_t ceni_retry_opening_locked(const cen_pool *pool);
+
+/* Whether the first in line, for whom something is there, is to be sent away instead. */
+bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_call *call);
+
+/* One was served, or left; what that means for its class. */
+void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_call *call);
+void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call);
+
+/* Nothing is shed any more: it was switched off. */
+void ceni_shedding_stop_locked(cen_pool *pool);
+bool ceni_shedding_is_active_locked(const cen_pool *pool);
+
+/* Tells the event stream; drops the hands. */
+void ceni_shedding_tell(cen_pool *pool, const ceni_call *call);
+
+/* ---- patience.c: the deadlines of those who ask -------------------------------------------- */
+
+/* What keeps deadlines is there afterwards. Errors: NO_MEMORY, SYSTEM. */
+cen_status ceni_patience_need(cen_pool *pool);
+
+/* The waiter has joined, or has been taken out of the line. */
+void ceni_patience_set_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment);
+void ceni_patience_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter);
+
+/* When the next deadline passes, and what is done then: those who asked are taken out and put into `call`. Pump afterwards. */
+int64_t ceni_patience_next_locked(const cen_pool *pool);
+void ceni_patience_pass_locked(cen_pool *pool, int64_t now, ceni_call *call);
+
+/* Gives the memory back. */
+void ceni_patience_end(cen_pool *pool);
+
+/* ---- take.c ----------------------------------------------------------------------- */
+
+/* Writes down who holds a slot, for those who list holders. */
+void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where);
+
+/* A give. If something follows it that may take its time, `giving` is told when that is over, and *kept is true;
+ * NULL: nobody is. */
+cen_status ceni_give_noting(cen_lease *lease, cen_future *giving, bool *kept);
+
+/* Opens an object in the claimed place of the grant, on this thread, and lends it. If the pool was closed meanwhile it
+ * is closed again. `waited`: the one it is for was counted as served. */
+cen_status ceni_take_open(cen_pool *pool, ceni_grant *grant, bool waited, cen_error *error);
+
+/* An object that close had taken away comes back; false if it had not. The pool may be gone then. */
+bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* Takes the object away from its holder, if it is held: true then. (close.c) */
+bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* ---- wait.c ------------------------------------------------------------------------- */
+
+/* One look: an idle slot, or a claimed place for a new object (out->slot is NULL then). */
+bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out);
+
+/* Waits in line until `moment`. OK: something was found or granted. After CLOSED
+ * the pool may be gone; DRIVER: what the last opening said. */
+ceni_verdict ceni_pool_wait(cen_pool *pool, cen_priority priority, int64_t moment, const char *where, ceni_grant *out);
+
+/* ---- pending.c -------------------------------------------------------------------- */
+
+/* Opens an object, in the claimed place, for whoever is first in line. */
+void ceni_pending_open(cen_pool *pool, uint32_t index);
+
+/* ---- outcome.c: gives and closes that are told when they are over ----------------------------- */
+
+/* Who is to be told about what follows a give, if anybody: the caller owns the slot, and tells after it has let go of it.
+ * The last only writes why it failed, while the pool's name is there: completing it is left to the caller. */
+cen_future *ceni_giving_claim(ceni_slot *slot, uint64_t generation);
+void ceni_giving_succeed(cen_future *giving);
+void ceni_giving_fail(cen_future *giving, const char *name, const char *why);
+
+/* The close that is under way, if nobody has taken it before; it has a hand, which tell drops. */
+cen_closing *ceni_closing_claim_locked(cen_pool *pool);
+void ceni_closing_tell(cen_pool *pool, cen_closing *closing);
+
+/* If its deadline has come, what is out is revoked, and it is told. */
+void ceni_closing_pass(cen_pool *pool, int64_t now);
+
+/* ---- several ------------------------------------------------------------------------ */
+
+/* Retires a slot that was just made idle in a pool that is closed or has too
+ * many; false if it is not to be retired, or not idle any more. */
+bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation);
+
+/* Errors that several calls have. Check: INVALID, FORKED, or OK. */
+cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *error);
+cen_status ceni_pool_is_closed(const char *name, cen_error *error);
+cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *error);
+
+#endif

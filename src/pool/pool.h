@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* What a pool is made of. */
+#ifndef CENI_POOL_POOL_H
+#define CENI_POOL_POOL_H
+
+#include <cenote/ask.h>
+#include <cenote/pool.h>
+
+#include "pool/gate.h"
+#include "pool/line.h"
+#include "pool/map.h"
+#include "pool/own.h"
+#include "pool/slot.h"
+#include "record/directory.h"
+#include "record/histogram.h"
+#include "runtime/runtime.h"
+
+/* Slots that were made together, in one piece of memory with this. They never move. */
+typedef struct ceni_chunk {
+    /* fixed before it is published */
+    uint32_t first, count; /* indexes */
+    ceni_slot *slots;
+    ceni_map listed; /* any thread: slots worth a look */
+    ceni_map vacant; /* under the lock: slots that are EMPTY */
+    uint64_t *seen;  /* under the looking lock: words of the first of two readings */
+    _Atomic uint64_t *traces; /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
+    struct ceni_chunk *former; /* of those that forks have left behind: the next */
+    size_t bytes;
+} ceni_chunk;
+
+enum {
+    CENI_CHUNKS = 32, /* each beyond the first at least half as large as all before it */
+    CENI_POOL_NAME = 32,
+    CENI_TRACE_ROOM = CEN_TRACE_MOST + 1, /* the generation it belongs to, and the addresses */
+};
+
+/* Numbers that change only under the lock, and so agree with one another. */
+typedef struct ceni_pool_tally {
+    uint64_t opened, open_failed, adopted, closed, discarded;
+    uint64_t waited, served, timed_out, sent_away, failed, shed;
+    uint64_t closed_before; /* of those closed: before the pool was, or because they were idle then */
+    uint64_t refused, refused_late, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
+} ceni_pool_tally;
+
+/* What helpers do for a pool whose driver blocks. */
+typedef enum ceni_chore {
+    CENI_CHORE_OPEN,
+    CENI_CHORE_RESET,
+    CENI_CHORE_CLOSE,
+    CENI_CHORE_TEST,
+    CENI_CHORES
+} ceni_chore;
+
+/* What an opening changed. */
+typedef struct ceni_opening_news {
+    bool overdue; /* it goes on, and takes too long */
+    bool breaker_opened, breaker_closed;
+    uint32_t failures; /* in a row */
+} ceni_opening_news;
+
+/* How a call of the driver's ended, which may have gone on after its function returned. */
+typedef struct ceni_outcome {
+    cen_status status;
+    void *object;           /* what was opened */
+    const cen_error *said;  /* what else the driver said */
+    bool unwanted;          /* nobody wants the object: it came too late */
+    bool for_minimum;       /* it was opened though nobody waited for it */
+    int64_t began;          /* an opening, on the pool's clock; 0: its slot says when */
+} ceni_outcome;
+
+/* How quickly those in line are served, on the pool's clock. */
+typedef struct ceni_pace {
+    int64_t from;    /* of whoever waits: when the last was served, or the first came */
+    int64_t between; /* two servings while somebody waits, on average, the latest counting most; 0: not known yet */
+} ceni_pace;
+
+/* How long things took, of all of them or of some. */
+typedef struct ceni_times {
+    ceni_histogram use;    /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times */
+    cen_durations wait;    /* under the pool's lock: takes that had to wait, however that ended */
+    cen_durations create;  /* likewise: openings that succeeded */
+    uint64_t instant;      /* likewise: takes that did not wait, the most that anybody was told */
+} ceni_times;
+
+/* Who listens to a pool, and what it is still to be told. */
+typedef struct ceni_listening ceni_listening;
+
+struct cen_pool {
+    /* fixed before start; the quick path reads these */
+    uint64_t id;    /* never used again by another pool of this process */
+    _Atomic uint64_t epoch; /* of the process that made it, or made it anew: then written last of all */
+    ceni_line *line;
+    ceni_slot *base;     /* the slots of the first chunk */
+    _Atomic uint32_t quick_give; /* so many of them have the quick path: all, or none; a setting ... */
+    _Atomic uint32_t quick_take; /* ... for each, this one in bytes */
+    _Atomic uint32_t quick_check; /* and of a give that asks the driver first; at most one of the two is not none */
+    uint32_t mark;       /* the low half of id, never 0: names the pool where a guess will do */
+    _Atomic uint32_t hint_at; /* fixed: where a thread's hint for this pool is */
+    uint64_t first_note; /* of its first slot: ceni_note(mark, 0) */
+    /* fixed before start, or before the epoch was written */
+    uint32_t base_count; /* slots of the first chunk: in a pool that never grew, all */
+    bool traced; /* options.backtraces */
+    cen_runtime *asked; /* options.runtime */
+    cen_fork_policy on_fork;
+    bool renews; /* the child of a fork makes it anew */
+    bool helped; /* the driver blocks, or is done later: helpers open, reset, test and close, or begin to */
+    cen_driver driver; /* its argument is what the driver prepared for this pool, if it does */
+    void *described;   /* the argument that the program gave */
+    cen_driver_calls calls; /* the driver's, those it does not know zero; all zero without one */
+    const cen_allocator *allocator;
+    char name[CENI_POOL_NAME];
+    ceni_entry entry;
+    ceni_entry freed_entry; /* while something of the freed pool is out */
+    ceni_times *times; /* how long things took; in memory of its own */
+    ceni_chunk *former; /* slots of before a fork: kept, so that their leases are told from others */
+    _Atomic uint64_t renewer; /* the epoch of the process one of whose threads makes it anew; 0: none */
+    /* any thread reads; written under the lock; all from here on is made anew after a fork */
+    _Alignas(CENI_LINE) _Atomic uint32_t chunk_count;
+    ceni_chunk *chunks[CENI_CHUNKS];
+    _Atomic uint32_t max;
+    _Atomic uint32_t openable; /* objects that a take may make now, on its own thread */
+    _Atomic(cen_runtime *) runtime; /* NULL: nothing needs one yet; written once */
+    /* settings that are read off the lock, each by itself */
+    _Atomic bool exact_order; /* LIFO or FIFO: idle slots are in `idle` */
+    _Atomic bool exact_times;
+    _Atomic bool trace_takes;
+    _Atomic bool strict; /* nobody is overtaken */
+    _Atomic bool by_line; /* that, or the pool is paused: nothing is taken past the line */
+    _Atomic int64_t overtake_ns;
+    _Atomic int64_t patience; /* a cen_deadline */
+    _Atomic int64_t max_uses;
+    _Atomic bool fails_self_wait;
+    _Atomic uint32_t places;   /* slots in all chunks */
+    _Atomic uint64_t shifts;   /* places claimed and vacated, ever */
+    _Atomic(ceni_listening *) listening; /* NULL: nobody ever listened */
+    /* under the lock */
+    uint32_t live;    /* slots that are not EMPTY */
+    uint32_t leaving; /* of these, on their way out: they make room, but not yet */
+    uint32_t revoked; /* of these, taken away from their holders and not back */
+    uint32_t opening; /* of these, OPENING */
+    uint32_t overdue; /* of these, for so long that another may be tried beside them */
+    uint32_t opening_for_pending;
+    bool closed;   /* as the line says too, whom a forked child cannot ask */
+    bool freed;    /* the last that goes gives the memory back */
+    bool paused;
+    cen_pool_options options; /* as they are now, defaults filled in */
+    ceni_gate gate;
+    ceni_list chores[CENI_CHORES];    /* slots that wait for a helper; none to be opened, those are claimed later */
+    uint32_t waiting[CENI_CHORES];    /* how many there are */
+    uint32_t busy[CENI_CHORES];       /* such calls of the driver that go on, on helpers or after these have left them */
+    uint32_t hired;                   /* errands posted that have not begun */
+    uint32_t top_up;                  /* objects to be opened though nobody waits for them ... */
+    uint32_t opening_for_minimum;     /* ... and openings of such that are under way */
+    uint32_t testing_for_waiters;     /* slots that are tested because somebody waits, and not for too long */
+    uint32_t tests_given_up;          /* tests that were cancelled and are not done yet */
+    uint32_t hands; /* errands posted or running, alarms set or ringing, calls to be done later: the memory stays */
+    _Atomic int64_t alarm_at; /* when the keeper is to come; also read by whoever sets the alarm */
+    bool alarm_refused;       /* it was set and nobody was there to ring it: whoever plans next sets it again */
+    int64_t next_round;       /* when all slots are to be looked at again */
+    int64_t rounds_until;     /* a reload is spread until then: rounds go on ... */
+    int64_t rounds_period;    /* ... with this period at most */
+    int64_t next_overdue;     /* when the first call of the driver may have taken too long */
+    bool shaken;              /* the next round marks all that is idle, however short a time it has been */
+    int64_t shaken_at;        /* when that was asked for last; 0: never */
+    bool tests_due;           /* more idle ones are to be tested than may be at a time */
+    cen_closing *closing;     /* under way, and to be told; NULL: none */
+    int64_t closing_at;       /* its deadline */
+    struct ceni_patience *patient; /* deadlines of those who ask; NULL: nobody had one yet */
+    ceni_alarm alarm;
+    ceni_errand errand;
+    ceni_list idle; /* exact orders: slots, the next to be lent first */
+    bool reordered; /* the order was changed since the pool was made */
+    ceni_pool_tally tally;
+    ceni_pace pace;
+    int64_t wait_told_at; /* when the last that waited was told the news */
+    /* any thread, atomically */
+    _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
+    _Atomic uint64_t refusals;       /* takes that were since then */
+    ceni_mutex looking; /* one cen_pool_look at a time */
+};
+
+/* What a take has got hold of. */
+typedef struct ceni_grant {
+    ceni_slot *slot;
+    uint64_t generation;
+    uint32_t index;
+    bool stale; /* it was idle for long: to be tested before it is lent */
+} ceni_grant;
+
+/* NULL if nothing needed one yet. One that comes later has the same clock. */
+static inline cen_runtime *ceni_pool_runtime(const cen_pool *pool)
+{
+    return ceni_setting(&((cen_pool *)(uintptr_t)pool)->runtime);
+}
+
+static inline int64_t ceni_pool_now(const cen_pool *pool)
+{
+    return cen_runtime_now(ceni_pool_runtime(pool));
+}
+
+static inline bool ceni_pool_has(const _Atomic bool *setting)
+{
+    return ceni_setting((_Atomic bool *)(uintptr_t)setting);
+}
+
+/* What a driver has, in either form. */
+static inline bool ceni_pool_opens(const cen_pool *pool)
+{
+    return pool->calls.open || pool->calls.open_start;
+}
+
+static inline bool ceni_pool_tests(const cen_pool *pool)
+{
+    return pool->calls.test || pool->calls.test_start;
+}
+
+static inline bool ceni_calls_are_helped(const cen_driver_calls *calls)
+{
+    return calls->blocks || calls->open_start || calls->reset_start || calls->test_start || calls->close_start;
+}
+
+#endif

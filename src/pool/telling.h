@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* What a pool tells: events, news, times, why there is nothing, and itself to those who watch. */
+#ifndef CENI_POOL_TELLING_H
+#define CENI_POOL_TELLING_H
+
+#include "pool/lending.h"
+#include "pool/pool.h"
+
+/* ---- events.c ------------------------------------------------------------------------------- */
+
+/* Tells whoever listens, and never waits for it. With no lock held, by one who
+ * keeps the pool. `event` has kind and what else is known; the rest is filled
+ * in. The text is made as by printf, after the pool's name. */
+void ceni_event_tell(cen_pool *pool, cen_event event, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Tries again what no thread could be had for. */
+void ceni_event_resume(cen_pool *pool);
+
+/* The pool is being freed: tells what is still to be told, on this thread, and nobody listens any more. */
+void ceni_event_finish(cen_pool *pool);
+
+/* Gives the memory back; also in a forked child. */
+void ceni_event_end(cen_pool *pool);
+
+/* ---- trace.c -------------------------------------------------------------------------------- */
+
+/* Notes from where the calling thread came, beginning with the return address `from`, if the pool has room for it. */
+void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from);
+
+/* Fills in the trace of the lease that `out` shows, if there is one. */
+void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
+
+/* ---- explain.c ------------------------------------------------------------------------------ */
+
+/* The text of a take that got nothing: one that a rule refused, and any other. */
+cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);
+cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waited_ns, uint64_t owner, cen_error *error);
+
+/* ---- times.c: how long things took ----------------------------------------------------- */
+
+/* The pool's record, made with it; NULL without memory. The second: made anew in the child of a fork. */
+ceni_times *ceni_times_make(const cen_allocator *allocator);
+void ceni_times_renew(ceni_times *times);
+void ceni_times_free(ceni_times *times, const cen_allocator *allocator);
+
+/* Whether it is noted when a lease begins, and taken how long it was when it ends. */
+static inline bool ceni_use_is_timed(const cen_pool *pool, uint64_t generation)
+{
+    return ceni_pool_has(&pool->exact_times) || ceni_word_is_sampled(ceni_word(generation, CENI_HELD | CENI_LISTED));
+}
+
+/* The lease has ended, in whatever way, and its slot is the caller's: how long it was is noted, if it is one of those. */
+void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation);
+
+/* Others are counted from now on: what was counted so far is forgotten. */
+void ceni_use_begins_anew(cen_pool *pool);
+
+/* As cen_thing_durations; the pool is an object of the directory. */
+bool ceni_times_durations(const void *object, size_t index, cen_timing *timing, cen_durations *out);
+
+/* ---- tell.c: what the news of the process hear ------------------------------------------ */
+
+/* Whether anything is told at all. */
+#ifdef CENI_WATCHED
+extern bool ceni_pool_tells; /* false, unless a test asks for it */
+#else
+#define ceni_pool_tells true
+#endif
+
+void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *text);
+
+/* A waiter is served; one that asked has waited for all of its time. */
+void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
+void ceni_tell_expired_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
+
+/* As ceni_explain_refusal, and tells it. */
+cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);
+
+/* A lease begins; one has ended, after so long. */
+void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where);
+void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where);
+
+/* ---- thing.c, sketch.c: the pool as those see it who watch ------------------------------ */
+
+/* Fills in its entry in the directory, which it has not joined. */
+void ceni_pool_describe(cen_pool *pool);
+
+/* As cen_thing_sketch. */
+void ceni_pool_sketch(const void *object, const cen_sketch *sketch, size_t most);
+
+#endif
