@@ -223,19 +223,19 @@ static bool keeps(const knee_point *point, knee_rule rule)
     return rule.goal <= 0 || point->latency <= rule.goal;
 }
 
-/* Of those that are known well, the largest mean; if none is, the largest low end. */
+/* The largest mean of those that are known well; of the others the low end must be larger than that. Not: only if none is known
+ * well. A size below the knee may be the first with enough visits, and is not the best for that. */
 static int largest(const knee_point *points, uint32_t count, knee_rule rule, knee_weather weather)
 {
     int found = -1;
-    bool is_known = false;
     double most = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (!is_eligible(&points[i]) || !keeps(&points[i], rule)) continue;
         knee_interval one = knee_throughput(&points[i], weather);
-        bool knows = points[i].count >= KNEE_PAIRED_LEAST;
-        double value = knows ? one.mean : one.low + one.mean / 1e6; /* low may be 0, where next to nothing is known */
-        if (found >= 0 && (is_known > knows || (is_known == knows && value <= most))) continue;
-        found = (int)i, is_known = knows, most = value;
+        bool is_known = points[i].count >= KNEE_PAIRED_LEAST;
+        double value = is_known ? one.mean : one.low + one.mean / 1e6; /* low may be 0, where next to nothing is known */
+        if (found >= 0 && value <= most) continue;
+        found = (int)i, most = value;
     }
     return found;
 }

@@ -46,8 +46,8 @@ typedef struct knee_rule {
 typedef struct knee_answer {
     int chosen;
     /* Of those that keep the goal, or of all if none does, the one with the largest throughput among those with at least
-     * KNEE_PAIRED_LEAST visits: of many that were visited once the largest is but the luckiest. While there are none with so many,
-     * the low end of the interval decides. */
+     * KNEE_PAIRED_LEAST visits: of many that were visited once the largest is but the luckiest. One with fewer visits is it only if
+     * the low end of its interval is above that. */
     int best;
     int fastest;         /* the same, of all */
     bool keeps_goal;     /* the chosen one; false: none does, and it is the one that comes nearest. True without a goal */

@@ -262,6 +262,18 @@ TEST(a_larger_size_that_may_be_better_is_a_rival)
     free(self);
 }
 
+TEST(a_size_with_many_visits_is_not_the_best_beside_one_that_does_twice_as_much)
+{
+    curve_case *self = begin(6);
+    add(self, 1, 500, 4, 0.01);
+    add(self, 2, 1000, 3, 0.01);
+    add(self, 3, 1001, 2, 0.01);
+    knee_answer answer = knee_find(self->points, self->count, five_percent);
+    expect_equal(self->points[answer.chosen].size, 2);
+    expect(self->points[answer.best].size >= 2);
+    free(self);
+}
+
 TEST(one_point_is_the_knee_of_itself)
 {
     curve_case *self = begin(6);

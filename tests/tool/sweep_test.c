@@ -230,6 +230,26 @@ TEST(slow_operations_make_visits_longer_but_never_the_sweep)
     sweep_free(result);
 }
 
+/* Twenty a second of one object, as of a server that keeps a worker for 50 ms. */
+static play slow_workers(uint32_t workers, uint64_t seed)
+{
+    return (play){.curve = rises_to_knee, .knee = workers, .unit = 20, .noise = 0.03, .overhead = 0.4, .state = seed};
+}
+
+TEST(of_slow_workers_as_many_objects_are_recommended_and_never_fewer)
+{
+    uint32_t more = 0;
+    for (uint32_t workers = 2; workers <= 8; workers++)
+        for (uint64_t seed = 1; seed <= 100; seed++) {
+            play one = slow_workers(workers, seed);
+            sweep *result = played(&one, five_percent, 64, 30);
+            expect(chosen_size(result) >= workers);
+            more += chosen_size(result) > workers;
+            sweep_free(result);
+        }
+    expect(more <= 7); /* of 700 */
+}
+
 TEST(operations_that_never_end_are_no_knee)
 {
     play one = {.curve = rises_to_knee, .knee = 3, .unit = 0, .overhead = 0.05};
