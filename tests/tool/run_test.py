@@ -590,6 +590,53 @@ def the_manual_has_every_option_and_renders_without_a_warning(place):
         expect(done.returncode == 0 and done.stdout == "", done.stdout)
 
 
+def entries_of(page):
+    """What the manual says: by section and option, the option with its letter and value, and the text below it."""
+    found, section, tag, body, is_tag = {}, "", [], [], False
+
+    def end_entry():
+        for name in re.findall(r"--[a-z-]+", " ".join(tag)):
+            found[section, name] = (" ".join(tag), " ".join(body))
+
+    for line in [*page.replace("\\-", "-").splitlines(), ".SH END"]:
+        if line.startswith((".SH ", ".TP")):
+            end_entry()
+            tag, body, is_tag = [], [], line == ".TP"
+            section = line[4:] if not is_tag else section
+        elif is_tag or line == ".TQ":
+            tag += [line] if is_tag else []
+            is_tag = not is_tag
+        else:
+            body.append(line)
+    return found
+
+
+@test()
+def the_manual_says_of_every_option_what_help_says(place):
+    with open(os.path.join(ROOT, "man", "cenote.1"), encoding="utf-8") as file:
+        page = file.read()
+    said, compared = entries_of(page), 0
+    for command in place.run("--words")[1].split():
+        if not command.isalpha() or command == "help":
+            continue
+        text = place.run(command, "--help")[1]
+        rows = re.findall(r"^  (?:-(\w), |    )(--[a-z-]+)(?:\[?[= ]([A-Za-z=]+)\]?)?  +(\S.*)$", text, re.MULTILINE)
+        for letter, name, value, meaning in rows:
+            if name == "--help":
+                continue
+            places = [(f"CENOTE {command.upper()}", name), ("CENOTE RUN", name), ("WATCHING A PROCESS", name)]
+            tag, body = next((said[where] for where in places if where in said), ("", ""))
+            expect(not letter or f"-{letter} " in tag.replace("\"", " "), command, name, "has another letter in the manual:", letter, tag)
+            expect(value in tag, command, name, "has another value in the manual:", value, tag)
+            for number in re.findall(r"\d[\d,.]*[a-z%]*", meaning):
+                expect(number in body, command, name, "has another number in the manual:", number, body)
+            compared += 1
+    expect(compared > 40, "options that were compared:", compared)
+    statuses = re.findall(r"^\.BR? (\d.*)$", page[page.index(".SH EXIT STATUS"):page.index(".SH ENVIRONMENT")], re.MULTILINE)
+    listed = re.findall(r"^  (\d[\d, ]*)  ", place.run("--help")[1].partition("Exit status")[2], re.MULTILINE)
+    expect([re.findall(r"\d+", row) for row in statuses] == [re.findall(r"\d+", row) for row in listed], statuses, listed)
+
+
 @test()
 def bash_completes_commands_options_and_schemes(place):
     script = os.path.join(ROOT, "completions", "cenote.bash")
