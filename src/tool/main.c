@@ -10,11 +10,12 @@
 #include "tool/command.h"
 #include "tool/stop.h"
 
-/* If one of the three is closed, a socket of ours would be taken for it. */
+/* If one of the three is closed, a socket of ours would be taken for it. What is put there cannot be written: a report that has
+ * nowhere to go is a failure, as on a full disk. */
 static void fill_standard_descriptors(void)
 {
     int fd;
-    do fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    do fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0) close(fd);
 }

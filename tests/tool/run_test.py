@@ -457,6 +457,16 @@ def a_place_that_cannot_be_written_is_named(place):
            done.returncode, done.stderr)
 
 
+@test()
+def an_output_that_is_closed_is_a_failure_and_no_connection_is_taken_for_it(place):
+    for words in (["run", *SHORT], ["run", url_of("redis"), "--json", *SHORT], ["--help"], ["run", "--help"]):
+        done = subprocess.run(["bash", "-c", 'exec "$@" >&-', "bash", place.cenote, *words], stderr=subprocess.PIPE, text=True,
+                              check=False, env=place.environment())
+        expect(done.returncode == 4 and "The output could not be written: Bad file descriptor." in done.stderr, words,
+               done.returncode, done.stderr)
+        expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
+
+
 # ---- Signals -------------------------------------------------------------------------------------------------------------
 
 
