@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tool/dashboard.h"
 
+#include <string.h>
 #include <time.h>
 
 #include <cenote/deadline.h>
@@ -18,13 +19,22 @@ static int exit_of(cen_status status)
     return status == CEN_EXISTS ? EXIT_UNREACHABLE : EXIT_SYSTEM;
 }
 
+/* Programs are told of their options; a user has but the address. */
+static const char *words_of(const cen_error *error)
+{
+    static const char option[] = "options.at is ";
+    const char *text = words_of_error(error->text);
+    if (strstr(text, "options.anywhere")) return "others reach this address, and whoever has the page may pause and resize: use 127.0.0.1:0.";
+    return strncmp(text, option, strlen(option)) == 0 ? text + strlen(option) : text;
+}
+
 int dashboard_start(dashboard *self, const command *whose, const char *at, const char *title)
 {
     cen_error error;
     cen_inspect *inspect;
     cen_inspect_options options = CEN_INSPECT_OPTIONS(.at = *at ? at : "127.0.0.1:0", .control = true, .title = title);
     if (cen_inspect_start(&options, &inspect, &error) != CEN_OK)
-        return command_fail(whose, exit_of(error.status), "--dashboard: %s", error.text);
+        return command_fail(whose, exit_of(error.status), "--dashboard: %s", words_of(&error));
     self->inspect = inspect;
     fprintf(stderr, "The dashboard is at %s%s%s\n", terminal_ink(stderr, INK_ACCENT), cen_inspect_address(inspect),
             terminal_ink(stderr, INK_PLAIN));

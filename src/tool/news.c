@@ -16,6 +16,7 @@
 #include "tool/terminal.h"
 #include "tool/text_json.h"
 #include "tool/view.h"
+#include "tool/words.h"
 
 typedef struct settings {
     client_options client;
@@ -217,7 +218,7 @@ static int tell_of_file(const command *self, const settings *s, const char *path
         return command_fail(
             self, EXIT_UNREACHABLE,
             "There is no news in %.200s: it is neither a file of cen_news_keep nor a core file with news.", path);
-    return status == CEN_OK ? EXIT_DONE : command_fail(self, EXIT_UNREACHABLE, "%s", error.text);
+    return status == CEN_OK ? EXIT_DONE : command_fail(self, EXIT_UNREACHABLE, "%s", words_of_error(error.text));
 }
 
 /* A path that is there is a file, whatever else it could mean; but a number is a process, and unix: is one by its socket. */

@@ -76,8 +76,19 @@ static void show(char *out, size_t room, const char *url)
 
 /* ---- Open and close -------------------------------------------------------------------------------------- */
 
+static bool is_blank(const char *text)
+{
+    return text && text[strspn(text, " \t\r\n")] == 0;
+}
+
 static cen_status check_settings(const target *self, cen_error *error)
 {
+    if (is_blank(self->settings.query) || is_blank(self->settings.write))
+        return target_say(error, CEN_INVALID, 0, "--%s is empty: what is an operation to do?",
+                          is_blank(self->settings.query) ? "query" : "write");
+    if ((self->settings.ca || self->settings.insecure) && strncmp(self->settings.url, "https:", 6) != 0)
+        return target_say(error, CEN_INVALID, 0, "--%s is for https, and this is no URL of that.",
+                          self->settings.ca ? "ca" : "insecure");
     if (self->settings.write && self->settings.write_share <= 0)
         return target_say(error, CEN_INVALID, 0, "--write says how to write, but --write-share, how often, is missing.");
     if (self->settings.write_share > 0 && !self->settings.write && !self->kind->usual_write)

@@ -14,6 +14,12 @@ static void figures(char *out, size_t room, double value, const char *unit)
     snprintf(out, room, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
 }
 
+const char *words_of_error(const char *text)
+{
+    size_t name = strncmp(text, "cen_", 4) == 0 ? strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789") : 0;
+    return name && text[name] == ':' && text[name + 1] == ' ' ? text + name + 2 : text;
+}
+
 const char *words_duration(char out[WORDS_ROOM], int64_t ns)
 {
     double value = (double)ns;

@@ -411,6 +411,13 @@ WRONG = [
     (["run", "http://x", "--write-share", "1", "--write", "x"], 2,
      "cenote run: There are no writes for HTTP: --write-share must be 0."),
     (["run", "redis://x", "--query", "GET 'a"], 2, "cenote run: The command \"GET 'a\" has a quote without its end."),
+    (["run", "--query", ""], 2, "cenote run: --query is empty: what is an operation to do?"),
+    (["run", "postgresql://x", "--query", " \t"], 2, "cenote run: --query is empty: what is an operation to do?"),
+    (["tune", "redis://x", "--write", "", "--write-share", "1"], 2, "cenote tune: --write is empty: what is an operation to do?"),
+    (["run", "http://x", "--insecure"], 2, "cenote run: --insecure is for https, and this is no URL of that."),
+    (["tune", "--ca", "x"], 2, "cenote tune: --ca is for https, and this is no URL of that."),
+    (["run", "--dashboard=192.0.2.1:80"], 2, "cenote run: --dashboard: others reach this address, and whoever has the page may "
+     "pause and resize: use 127.0.0.1:0."),
     (["run", "a", "b"], 2, 'cenote run: "b" is one argument too many.'),
     (["run", "--", "--json"], 2,
      'cenote run: "--json" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
@@ -702,7 +709,7 @@ def the_dashboard_is_served_meanwhile(place):
         process.communicate(timeout=10)
     expect(things["sqlite"]["kind"] == "pool" and process.returncode == 130, things, process.returncode)
     code, _, said = place.run("run", "--dashboard=nowhere", *SHORT)
-    expect(code == 2 and said.startswith("cenote run: --dashboard: "), code, said)
+    expect(code == 2 and said.startswith('cenote run: --dashboard: "nowhere": it is written as 127.0.0.1:9911'), code, said)
 
 
 # ---- Last: the server of the others goes ---------------------------------------------------------------------------------
