@@ -10,6 +10,7 @@ enum {
     LONGEST_IN_BUDGET = 12, /* a visit is at most such a part of it */
     OPERATIONS_WANTED = 40, /* of a visit; fewer say little, ... */
     OPERATIONS_LEAST = 8,   /* ... and fewer than these nothing */
+    OPERATIONS_EACH = 9,    /* of each object: a visit is to be that much longer than one operation, as tune_measure.c needs it */
     WINDOWS_LEAST = 5,
     PEAKS_MOST = 3,
     BISECTS_MOST = 10, /* noise can be bisected without end; rounds of checks must have their time */
@@ -36,7 +37,8 @@ struct sweep {
 
     sweep_step step; /* the last that was given out, ... */
     double began;    /* ... and when */
-    double visit_seconds, rate, overhead;
+    double usual_seconds, visit_seconds; /* of a visit at least; and at most, since operations of the first size are slow */
+    double rate, overhead;
 };
 
 sweep *sweep_new(knee_rule rule, uint32_t max, double budget)
@@ -46,7 +48,7 @@ sweep *sweep_new(knee_rule rule, uint32_t max, double budget)
     self->rule = rule;
     self->max = max ? max : 1;
     self->budget = budget;
-    self->visit_seconds = fmin(fmax(budget / VISITS_IN_BUDGET, 0.15), 3);
+    self->usual_seconds = self->visit_seconds = fmin(fmax(budget / VISITS_IN_BUDGET, 0.15), 3);
     return self;
 }
 
@@ -262,6 +264,18 @@ static uint32_t choose(sweep *self)
     return size;
 }
 
+/* How long the next visit to that size is to be. Where one object is slow several do more: there a shorter visit says as much, and
+ * more of them, in turns, say more. What is not known of a size is taken from the next smaller one. */
+static double seconds_for(const sweep *self, uint32_t size)
+{
+    double rate = 0;
+    for (uint32_t i = 0; i < self->count && self->points[i].size <= size; i++)
+        if (!self->points[i].failed) rate = mean_at(self, i);
+    if (rate <= 0) return self->visit_seconds;
+    double wanted = fmax(OPERATIONS_WANTED, (double)OPERATIONS_EACH * size) / rate;
+    return fmin(fmax(wanted, self->usual_seconds), self->visit_seconds);
+}
+
 /* Windows long enough to have some operations each. */
 static uint32_t windows_for(const sweep *self, double seconds)
 {
@@ -282,11 +296,12 @@ bool sweep_next(sweep *self, double elapsed, sweep_step *out)
         self->end = sweep_answer(self).chosen < 0 ? SWEEP_FAILED : SWEEP_SETTLED;
         return false;
     }
+    double seconds = seconds_for(self, size);
     bool is_of_round = self->phase == SWEEP_CHECK && self->at > 0 && self->queue[self->at - 1] == size;
     self->step = (sweep_step){.size = size,
-                              .seconds = self->visit_seconds,
+                              .seconds = seconds,
                               .phase = self->phase,
-                              .windows = windows_for(self, self->visit_seconds),
+                              .windows = windows_for(self, seconds),
                               .round = is_of_round ? self->round : 0};
     self->began = elapsed;
     *out = self->step;

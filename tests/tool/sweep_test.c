@@ -250,6 +250,21 @@ TEST(of_slow_workers_as_many_objects_are_recommended_and_never_fewer)
     expect(more <= 7); /* of 700 */
 }
 
+TEST(where_several_objects_do_more_than_one_visits_are_shorter)
+{
+    play one = slow_workers(8, 1);
+    sweep *result = played(&one, five_percent, 64, 30);
+    uint32_t count;
+    const knee_point *points = sweep_points(result, &count);
+    expect_equal(points[1].size, 2);
+    double slow = points[1].visits[0].seconds; /* when only one object had been seen, with fewer than were wanted */
+    expect(slow > 1.5);
+    for (uint32_t i = 0; i < count; i++)
+        if (points[i].size >= 4 && points[i].size <= 16) expect(points[i].visits[points[i].count - 1].seconds < slow / 1.5);
+    expect(one.now <= 30);
+    sweep_free(result);
+}
+
 TEST(operations_that_never_end_are_no_knee)
 {
     play one = {.curve = rises_to_knee, .knee = 3, .unit = 0, .overhead = 0.05};
