@@ -142,8 +142,10 @@ static int drive_pools(const command *self, run_report *report, target *aim, das
 static int drive_target(const command *self, run_report *report, target *aim)
 {
     cen_error error = {0};
+    progress line;
     int answer;
-    if (target_probe(aim, &report->limit, &answer, &error) != CEN_OK) return command_fail(self, answer, "%s", error.text);
+    progress_begin(&line, report->settings->quiet);
+    if (target_probe(aim, &line, &report->limit, &answer, &error) != CEN_OK) return command_fail(self, answer, "%s", error.text);
     dashboard page = {0};
     if (report->settings->dashboard) answer = dashboard_start(&page, self, report->settings->dashboard, aim->shown);
     else answer = EXIT_DONE;

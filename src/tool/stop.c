@@ -23,6 +23,12 @@ static void remove_paths(int from, int count)
         if (unlink(paths[count]) != 0) rmdir(paths[count]);
 }
 
+void stop_leave(int status)
+{
+    remove_paths(0, atomic_load(&path_count));
+    _exit(status);
+}
+
 static void on_signal(int number)
 {
     int none = 0;
@@ -30,8 +36,7 @@ static void on_signal(int number)
         atomic_store(&asked, true);
         return;
     }
-    remove_paths(0, atomic_load(&path_count));
-    _exit(EXIT_SIGNAL + number);
+    stop_leave(EXIT_SIGNAL + number);
 }
 
 void stop_catch(void)

@@ -31,6 +31,9 @@ int stop_status(int status);
  * stop_remove_since, or by the second signal. The text is copied. False: there are too many, or it is too long. */
 bool stop_remove_later(const char *path);
 
+/* Ends the program at once, as the second signal does: without a return from anything that is under way, with nothing left behind. */
+_Noreturn void stop_leave(int status);
+
 /* A mark, and the removal of all that was named since. 0: of all. */
 int stop_mark(void);
 void stop_remove_since(int mark);

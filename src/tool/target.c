@@ -8,10 +8,15 @@
 #include <string.h>
 #include <time.h>
 
+#include <cenote/deadline.h>
+
 #include "tool/stop.h"
 #include "tool/target_kinds.h"
+#include "tool/terminal.h"
 
 enum { USUAL_KEYS = 20000 };
+static const double SHOWN_AFTER = 0.5; /* seconds: whoever is quicker needs no progress */
+static const char ended_early[] = "It was ended before anything was measured.";
 
 static const target_kind *const kinds[] = {&target_sqlite, &target_pq, &target_mariadb, &target_redis, &target_http, NULL};
 
@@ -209,26 +214,46 @@ static cen_status try_one(target *self, void *object, bool writes, int *status, 
     return target_say(error, got, inner.code, "The first %s failed: %.400s", writes ? "write" : "operation", inner.text);
 }
 
-/* The first operation may take as long as any: whoever does not want to wait for it is heard meanwhile. */
+/* The first connection and the first operation may take as long as any: whoever does not want to wait is heard meanwhile, and sees
+ * what is waited for. */
 typedef struct guard {
     pthread_t thread;
-    cen_pool *pool;
+    progress *line;          /* the guard's, until it has ended */
+    _Atomic(cen_pool *) pool; /* NULL while its first connection is opened */
     atomic_bool done;
     bool started;
 } guard;
+
+/* An opening cannot be interrupted; but nothing is lost by leaving it. */
+static void leave(guard *self)
+{
+    progress_clear(self->line);
+    stop_leave(command_fail(NULL, stop_status(EXIT_DONE), "%s", ended_early));
+}
 
 static void *watch_for_stop(void *argument)
 {
     guard *self = argument;
     const struct timespec pause = {.tv_nsec = 20000000};
-    while (!atomic_load(&self->done) && !stop_asked()) nanosleep(&pause, NULL);
-    if (!atomic_load(&self->done)) cen_pool_close(self->pool, CEN_NOW, NULL, NULL); /* interrupts what is under way */
+    int64_t began = cen_clock();
+    while (!atomic_load(&self->done) && !stop_asked()) {
+        double waited = (double)(cen_clock() - began) / 1e9;
+        if (waited >= SHOWN_AFTER)
+            progress_show(self->line, "waiting for the first %s, %.0f s", atomic_load(&self->pool) ? "operation" : "connection",
+                          waited);
+        nanosleep(&pause, NULL);
+    }
+    cen_pool *pool = atomic_load(&self->pool);
+    if (!atomic_load(&self->done) && !pool) leave(self);
+    if (!atomic_load(&self->done)) cen_pool_close(pool, CEN_NOW, NULL, NULL); /* interrupts what is under way */
+    progress_clear(self->line);
     return NULL;
 }
 
-static void guard_begin(guard *self, cen_pool *pool)
+static void guard_begin(guard *self, progress *line)
 {
-    self->pool = pool;
+    self->line = line;
+    atomic_init(&self->pool, NULL);
     atomic_init(&self->done, false);
     self->started = pthread_create(&self->thread, NULL, watch_for_stop, self) == 0;
 }
@@ -239,16 +264,20 @@ static void guard_end(guard *self)
     if (self->started) pthread_join(self->thread, NULL);
 }
 
-cen_status target_probe(target *self, target_limit *limit, int *status, cen_error *error)
+cen_status target_probe(target *self, progress *line, target_limit *limit, int *status, cen_error *error)
 {
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "probe", .driver = self->driver, .max = 1, .eager = true);
     cen_pool *pool;
     cen_lease lease;
+    guard watch;
+    guard_begin(&watch, line);
     cen_status got = cen_pool_new(&options, &pool, error);
     *status = status_of_opening(got);
-    if (got != CEN_OK) return reword(error);
-    guard watch;
-    guard_begin(&watch, pool);
+    if (got != CEN_OK) {
+        guard_end(&watch);
+        return reword(error);
+    }
+    atomic_store(&watch.pool, pool);
     got = cen_pool_take(pool, cen_in_s(10), &lease, error);
     if (got == CEN_OK) {
         got = try_one(self, lease.object, false, status, error);
@@ -266,5 +295,5 @@ cen_status target_probe(target *self, target_limit *limit, int *status, cen_erro
     cen_pool_free(pool);
     if (!stop_asked()) return got;
     *status = stop_status(EXIT_DONE);
-    return target_say(error, CEN_INTERRUPTED, 0, "It was ended before anything was measured.");
+    return target_say(error, CEN_INTERRUPTED, 0, "%s", ended_early);
 }

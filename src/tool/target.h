@@ -30,6 +30,7 @@
 #include "tool/command.h"
 
 typedef struct target target;
+struct progress;
 
 /* What users may say of a target; part of a command's settings. */
 typedef struct target_settings {
@@ -100,8 +101,9 @@ cen_status target_open(const target_settings *settings, target **out, cen_error 
 void target_close(target *self);
 
 /* Opens one connection and does one operation of each kind there is, so that what is wrong is known before a load begins; asks for
- * the limit, if `limit` is not NULL. *status gets what the program should exit with if this is not OK. */
-cen_status target_probe(target *self, target_limit *limit, int *status, cen_error *error);
+ * the limit, if `limit` is not NULL. If that takes long `line` says so. *status gets what the program should exit with if this is
+ * not OK. A signal interrupts an operation; while the connection is opened it ends the program at once, by stop_leave. */
+cen_status target_probe(target *self, struct progress *line, target_limit *limit, int *status, cen_error *error);
 
 /* Makes the pool, or pools: options as for cen_pool_new, whose driver and name are set here. */
 cen_status target_pools_new(target *self, const cen_pool_options *options, target_pools *out, cen_error *error);

@@ -265,7 +265,8 @@ static int tune_target(const command *self, const settings *given, tuning *found
     tune_watch watch = {.began = now(), .budget = found->budget};
     tune_bench bench = {
         .target = it, .rate = found->rate, .hold_ns = found->hold_ns, .tick = on_tick, .argument = &watch};
-    if (target_probe(it, &found->limit, &status, &error) != CEN_OK)
+    progress_begin(&watch.progress, given->quiet);
+    if (target_probe(it, &watch.progress, &found->limit, &status, &error) != CEN_OK)
         return command_fail(self, status, "%s", error.text);
     if (tune_bench_open(&bench, &error) != CEN_OK) {
         status = command_fail(self, EXIT_SYSTEM, "%s", error.text);

@@ -17,6 +17,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import sqlite3
 import ssl
 import subprocess
@@ -268,6 +269,41 @@ def the_first_operation_is_not_waited_for_after_ctrl_c(place):
             out, said = process.communicate()
         expect(process.returncode == 130 and out == "" and "before anything was measured" in said, words, process.returncode, said)
     expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
+
+
+@contextlib.contextmanager
+def silent_server():
+    """The port of a server that lets everybody connect and says nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield server.getsockname()[1]
+
+
+@test()
+def the_first_connection_is_not_waited_for_after_ctrl_c(place):
+    with silent_server() as port:
+        for words in (["run", f"postgresql://x@127.0.0.1:{port}/y"], ["run", f"mariadb://x@127.0.0.1:{port}/y"],
+                      ["tune", f"redis://127.0.0.1:{port}"], ["run", f"http://127.0.0.1:{port}/"]):
+            process = place.start(*words)
+            expect("waiting for the first connection, 2 s" in process.stderr.readline(), words, "no progress")
+            process.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            out, said = process.communicate(timeout=10)
+            expect(time.monotonic() - began < 1, words, "took", time.monotonic() - began)
+            expect(process.returncode == 130 and out == "" and said == "cenote: It was ended before anything was measured.\n", words,
+                   process.returncode, said)
+    expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
+
+
+@test()
+def a_first_operation_that_takes_long_has_a_progress_line(place):
+    words = ["run", url_of("redis"), "-q", "BLPOP nothing 2.5", "--write-share", "0"]
+    code, out, said = place.run(*words, "--duration", "1ms", "--warm-up", "0", "--clients", "1")
+    expect(said.startswith("waiting for the first operation, 2 s\n") and said.count("waiting") == 1, code, said, out)
+    status, text = on_terminal(place, *words[:3], "BLPOP nothing 1", "--duration", "1ms", "--warm-up", "0", "--clients", "1", TERM="xterm")
+    expect("\rwaiting for the first operation, " in text, status, repr(text))
+    expect("waiting for the first" not in text[text.index("redis://"):], "the line is left behind", repr(text))
+    _, _, said = place.run(*words, "--duration", "1ms", "--warm-up", "0", "--clients", "1", "--quiet")
+    expect("waiting" not in said, said)
 
 
 @test()
