@@ -142,15 +142,6 @@ static void wind_up(load_course *self, const load_way *way, void *own)
 
 /* ---- After ----------------------------------------------------------------------------------------------- */
 
-/* Of an open loop: those that were due and that nobody took. */
-static void count_never_begun(load_course *self, tally *all)
-{
-    int64_t until = load_until(self);
-    if (self->interval <= 0) return;
-    for (uint64_t number = atomic_load(&self->next); load_due(self, number) < until; number++)
-        tally_add_never_begun(all, load_due(self, number), until);
-}
-
 static void judge_fairness(const uint64_t *each, uint32_t count, load_result *out)
 {
     double sum = 0, squares = 0;
@@ -226,7 +217,7 @@ cen_status load_run(const load_plan *plan, load_result *out, cen_error *error)
         out->stopped = attend(&self, way, own, &out->cpu_seconds);
         wind_up(&self, way, own);
         way->end(own, all, each);
-        count_never_begun(&self, all);
+        if (self.interval > 0) tally_add_rest(all, &self, atomic_load(&self.next));
         sum_up(&self, all, each, out);
     }
     free(each);

@@ -72,6 +72,9 @@ void tally_free(tally *self);
 bool tally_add(tally *self, load_course *load, const load_turn *turn, const cen_error *error);
 /* Counts one that was due by the end and never begun. */
 void tally_add_never_begun(tally *self, int64_t due, int64_t until);
+/* Of an open loop: counts all that were due by the end, from that number on, as never begun. As quick for a billion as for ten: a
+ * rate that is far too high must not make the report wait. */
+void tally_add_rest(tally *self, load_course *load, uint64_t number);
 void tally_merge(tally *self, const tally *other, uint32_t windows);
 
 /* ---- Two ways of having clients -------------------------------------------------------------------------- */

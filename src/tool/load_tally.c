@@ -72,6 +72,49 @@ void tally_add_never_begun(tally *self, int64_t due, int64_t until)
     self->never_begun++;
 }
 
+/* The first number above `below` that is due at `moment` or later. */
+static uint64_t first_due(const load_course *load, uint64_t below, int64_t moment)
+{
+    uint64_t low = below, high = below + 1;
+    while (load_due(load, high) < moment) {
+        low = high;
+        high += high - below;
+    }
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (load_due(load, middle) < moment) low = middle;
+        else high = middle;
+    }
+    return high;
+}
+
+/* Numbers from `number` to before `end`, all of which count in the bucket of the first: times fall evenly from one to the next. */
+static void add_row(tally *self, load_course *load, uint64_t number, uint64_t end)
+{
+    int64_t until = load_until(load);
+    int64_t longest = until - load_due(load, number), shortest = until - load_due(load, end - 1);
+    cen_durations *whole = &self->whole;
+    double sum = (double)whole->sum + ((double)longest + (double)shortest) / 2 * (double)(end - number);
+    if (whole->count == 0 || shortest < whole->smallest) whole->smallest = shortest;
+    if (whole->count == 0 || longest > whole->largest) whole->largest = longest;
+    whole->count += end - number;
+    whole->buckets[cen_durations_bucket(longest)] += end - number;
+    whole->sum = sum < 0x1p63 ? (int64_t)sum : INT64_MAX;
+}
+
+void tally_add_rest(tally *self, load_course *load, uint64_t number)
+{
+    int64_t until = load_until(load);
+    while (load_due(load, number) < until) {
+        int64_t least = cen_durations_lowest(cen_durations_bucket(until - load_due(load, number)));
+        uint64_t end = first_due(load, number, least > 0 ? until - least + 1 : until);
+        add_row(self, load, number, end);
+        self->unfinished += end - number;
+        self->never_begun += end - number;
+        number = end;
+    }
+}
+
 static void count_unfinished(tally *self, const load_turn *turn, int64_t until)
 {
     if (turn->began >= until) { /* the end came first */

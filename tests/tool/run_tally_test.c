@@ -3,6 +3,7 @@
 #include "tool/load_inside.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/test.h"
 
@@ -69,6 +70,49 @@ TEST(what_the_end_cuts_off_is_unfinished_with_the_time_that_it_had)
     tally_free(got);
     got = counted(&load, &served_late, "");
     expect(got->unfinished == 1 && got->wait.sum == 250 && got->held_ns == 0);
+    tally_free(got);
+}
+
+/* The rest of an open loop, one by one. */
+static tally *counted_singly(load_course *load, uint64_t number)
+{
+    tally *made = tally_new(load);
+    expect(made);
+    for (; load_due(load, number) < UNTIL; number++) tally_add_never_begun(made, load_due(load, number), UNTIL);
+    return made;
+}
+
+TEST(the_rest_of_an_open_loop_counts_as_if_it_were_counted_one_by_one)
+{
+    const double intervals[] = {0.01, 0.3, 1, 1.7, 3, 10, 99.9, 333, 1000, 5000};
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
+        for (uint64_t number = 0; number < 12; number += 5) {
+            load_course load = course();
+            load.interval = intervals[i];
+            tally *wanted = counted_singly(&load, number), *got = tally_new(&load);
+            expect(got);
+            tally_add_rest(got, &load, number);
+            expect(got->never_begun == wanted->never_begun && got->unfinished == wanted->unfinished);
+            expect_equal(got->whole.count, wanted->whole.count);
+            expect(got->whole.smallest == wanted->whole.smallest && got->whole.largest == wanted->whole.largest);
+            expect(memcmp(got->whole.buckets, wanted->whole.buckets, sizeof got->whole.buckets) == 0);
+            expect(llabs(got->whole.sum - wanted->whole.sum) <= (int64_t)got->whole.count);
+            tally_free(wanted);
+            tally_free(got);
+        }
+}
+
+TEST(a_rest_of_a_million_millions_is_counted_at_once)
+{
+    load_course load = course();
+    load.interval = 1e-9;
+    tally *got = tally_new(&load);
+    expect(got);
+    tally_add_rest(got, &load, 0);
+    expect(got->never_begun == got->whole.count && got->never_begun / 1000000 == 2000000);
+    expect(got->whole.largest == UNTIL && got->whole.smallest == 1);
+    int64_t median = cen_durations_percentile(&got->whole, 500000); /* the middle of its bucket */
+    expect(median > 980 && median < 1020);
     tally_free(got);
 }
 
