@@ -68,7 +68,7 @@ static void write_tiles(const tuning *self, FILE *out)
     fputs("<ul class=\"tiles\">\n", out);
     snprintf(text, sizeof text, "%u", chosen->size);
     tile(out, " class=\"main\"", text, self->answer.keeps_goal ? "recommended size" : "comes nearest to the goal");
-    snprintf(name, sizeof name, "throughput, \u00b1 %.1f %%",
+    snprintf(name, sizeof name, "throughput, \u00b1\u00a0%.1f\u00a0%%",
              chosen->throughput.mean > 0
                  ? (chosen->throughput.high - chosen->throughput.mean) / chosen->throughput.mean * 100
                  : 0.0);

@@ -62,7 +62,7 @@ const char report_style[] =
     ".card{padding:16px 18px}\n"
     ".scroll{overflow-x:auto}\n"
     "table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}\n"
-    "th,td{text-align:right;padding:7px 10px;border-bottom:1px solid var(--rule);white-space:nowrap}\n"
+    "th,td{text-align:right;padding:7px;border-bottom:1px solid var(--rule);white-space:nowrap}\n"
     "th{color:var(--soft);font-weight:600}\n"
     "tr:last-child td{border-bottom:0}\n"
     "tr.chosen td{background:var(--good);font-weight:600}\n"

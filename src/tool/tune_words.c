@@ -174,6 +174,20 @@ size_t tune_advice(const tuning *self, char *out, size_t room)
     return length;
 }
 
+/* Which larger size is named as a rival: the answer has the one that is known least, which is to be visited next. If others have in
+ * fact done more than the margin allows, a reader sees it in the curve, and the one that did most is named. */
+static const tune_size *rival_named(const tuning *self)
+{
+    const tune_size *named = self->sizes[self->answer.rival];
+    double most = self->sizes[self->answer.chosen]->throughput.mean / (1 - self->rule.margin);
+    for (uint32_t i = (uint32_t)self->answer.chosen + 1; i < self->count && self->rule.goal <= 0; i++) {
+        if (self->sizes[i]->failed || self->sizes[i]->throughput.mean <= most) continue;
+        named = self->sizes[i];
+        most = named->throughput.mean;
+    }
+    return named;
+}
+
 size_t tune_doubts(const tuning *self, char *out, size_t room)
 {
     size_t length = 0;
@@ -191,7 +205,7 @@ size_t tune_doubts(const tuning *self, char *out, size_t room)
             chosen->size, self->rule.margin * 100, percent_range(range, self->answer.share));
     if (self->answer.rival >= 0)
         say(out, room, &length, "That a pool of %u does better by more than that is not excluded. ",
-            self->sizes[self->answer.rival]->size);
+            rival_named(self)->size);
     if (self->answer.best == self->answer.chosen && chosen->size >= self->max && self->max > 1)
         say(out, room, &length, "It is the largest size that was tried, and a larger one may be better%s%s. ",
             self->max_words[0] ? ": " : "", self->max_words);

@@ -98,6 +98,11 @@ TEST(doubts_rivals_and_limits_are_said)
     expect(says(&self->found, tune_doubts, "A pool of 2 may be within 5 % of the best, too"));
     expect(says(&self->found, tune_doubts, "That a pool of 8 does better by more than that is not excluded."));
     expect(says(&self->found, tune_doubts, "A longer --budget than 30 s tells more."));
+    self->found.answer.chosen = 0, self->found.answer.rival = 1; /* of 2, 4 and 8, all better, the best is named */
+    expect(says(&self->found, tune_doubts, "That a pool of 8 does better by more than that is not excluded."));
+    self->sizes[3].failed = true;
+    expect(says(&self->found, tune_doubts, "That a pool of 4 does better by more than that is not excluded."));
+    self->sizes[3].failed = false;
     self->found.answer.chosen = 3;
     expect(says(&self->found, tune_doubts, "It is the largest size that was tried"));
     free(self);
