@@ -36,6 +36,7 @@ const char report_style[] =
     "figcaption{display:flex;flex-wrap:wrap;gap:4px 18px;align-items:baseline;justify-content:space-between;\n"
     "padding:0 6px 4px}\n"
     "svg{display:block;width:100%;height:auto}\n"
+    "@media(max-width:640px){.wide{overflow-x:auto}.wide svg{min-width:620px}}\n" /* its words would be too small to read */
     ".legend{display:flex;flex-wrap:wrap;gap:2px 14px;margin:0;padding:0;list-style:none;font-size:13px;color:var(--soft)}\n"
     ".key{display:inline-block;width:16px;height:3px;border-radius:2px;margin-right:6px;vertical-align:middle}\n"
     ".k0{background:var(--l0)}\n"

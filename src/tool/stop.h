@@ -31,7 +31,7 @@ int stop_status(int status);
  * stop_remove_since, or by the second signal. The text is copied. False: there are too many, or it is too long. */
 bool stop_remove_later(const char *path);
 
-/* Ends the program at once, as the second signal does: without a return from anything that is under way, with nothing left behind. */
+/* Ends the program at once, as the second signal does: awaits nothing that is under way, and leaves nothing behind. */
 _Noreturn void stop_leave(int status);
 
 /* A mark, and the removal of all that was named since. 0: of all. */
