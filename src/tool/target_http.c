@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP: a GET of the URL's path, or of the path that is given as the query, with a number for each {}. An answer of 200 to 399 is
- * good.
+ * HTTP: a GET of the URL's path, or what the query says: a path, or a method, a path and, if there is one, a body. Each {} becomes
+ * a number. An answer of 200 to 399 is good.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,40 +11,73 @@
 
 #include "tool/target_kinds.h"
 
-enum { PATH = 2048, BODY_MOST = 64 << 20 };
+enum { PATH = 2048, METHOD = 16, BODY_MOST = 64 << 20 };
+
+typedef struct request {
+    char method[METHOD], path[PATH], body[PATH];
+} request;
+
+/* The same with its numbers. */
+typedef struct asked {
+    const char *method;
+    char path[PATH * 2], body[PATH * 2];
+} asked;
 
 typedef struct web {
     cen_curl_options options;
-    char base[PATH], path[PATH], warm[PATH];
+    const char *headers[2];
+    char base[PATH], warm[PATH];
+    request read, write;
 } web;
 
-/* The URL is cut after the host: what comes then is what is asked for. */
-static void cut(web *self, const char *url, const char *query)
+/* "/orders/{}", or "POST /orders {\"id\": {}}". A body wants a method before it: a path alone may have spaces. */
+static void read_request(request *self, const char *text)
 {
-    const char *host = strstr(url, "://") + 3;
+    size_t method = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), path;
+    bool is_named = method > 0 && method < METHOD && text[method] == ' ';
+    snprintf(self->method, sizeof self->method, "%.*s", is_named ? (int)method : 3, is_named ? text : "GET");
+    if (is_named) text += method + strspn(text + method, " ");
+    path = strcspn(text, is_named ? " #" : "#");
+    snprintf(self->path, sizeof self->path, "%s%.*s", *text == '/' ? "" : "/", (int)path, text);
+    if (!is_named) return;
+    text += strcspn(text, " ");
+    snprintf(self->body, sizeof self->body, "%s", text + strspn(text, " "));
+}
+
+static bool is_json(const char *body)
+{
+    return body[0] == '{' || body[0] == '[';
+}
+
+/* The URL is cut after the host: what comes then is what is asked for. */
+static void cut(web *self, const target_settings *settings)
+{
+    const char *url = settings->url, *host = strstr(url, "://") + 3;
     size_t length = (size_t)(host - url) + strcspn(host, "/?#");
-    const char *path = query ? query : url + length;
     snprintf(self->base, sizeof self->base, "%.*s", (int)length, url);
-    snprintf(self->path, sizeof self->path, "%s%.*s", *path == '/' ? "" : "/", (int)strcspn(path, "#"), path);
+    read_request(&self->read, settings->query ? settings->query : url + length);
+    if (settings->write) read_request(&self->write, settings->write);
     /* Connections are made by a small request for the same, without its parameters; or for / if it differs each time. */
-    snprintf(self->warm, sizeof self->warm, "%.*s", (int)strcspn(self->path, "?"), strstr(self->path, "{}") ? "/" : self->path);
+    const char *path = self->read.path;
+    snprintf(self->warm, sizeof self->warm, "%.*s", (int)strcspn(path, "?"), strstr(path, "{}") ? "/" : path);
+    if (is_json(self->read.body) || is_json(self->write.body)) self->headers[0] = "Content-Type: application/json";
 }
 
 static cen_status open_web(target *self, cen_error *error)
 {
-    const char *url = self->settings.url;
+    const target_settings *settings = &self->settings;
     web *own;
-    if (!strstr(url, "://") || strlen(url) >= PATH - 1 || (self->settings.query && strlen(self->settings.query) >= PATH - 1))
+    if (!strstr(settings->url, "://") || strlen(settings->url) >= PATH - 1 ||
+        (settings->query && strlen(settings->query) >= PATH - 1) || (settings->write && strlen(settings->write) >= PATH - 1))
         return target_say(error, CEN_INVALID, 0,
-                          "The URL is http://HOST[:PORT][/PATH], and it and the path have less than %d bytes.", PATH);
-    if (self->settings.write_share > 0)
-        return target_say(error, CEN_INVALID, 0, "There are no writes for HTTP: --write-share must be 0.");
+                          "The URL is http://HOST[:PORT][/PATH], and it, the query and the write have less than %d bytes.", PATH);
     own = calloc(1, sizeof *own);
     if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
-    cut(own, url, self->settings.query);
-    if (!self->settings.query) self->settings.query = own->path;
-    own->options = (cen_curl_options)CEN_CURL_OPTIONS(.url = own->base, .warm_path = own->warm, .ca_file = self->settings.ca,
-                                                      .insecure = self->settings.insecure, .user_agent = "cenote");
+    cut(own, settings);
+    if (!self->settings.query) self->settings.query = own->read.path;
+    own->options = (cen_curl_options)CEN_CURL_OPTIONS(.url = own->base, .warm_path = own->warm, .ca_file = settings->ca,
+                                                      .insecure = settings->insecure, .user_agent = "cenote",
+                                                      .headers = own->headers);
     self->driver = cen_curl_with(&own->options);
     self->own = own;
     return CEN_OK;
@@ -70,17 +103,53 @@ static void put_numbers(const target *self, const char *from, const target_turn 
     out[to] = 0;
 }
 
+static size_t drop(char *bytes, size_t one, size_t count, void *argument)
+{
+    (void)bytes, (void)argument;
+    return one * count;
+}
+
+/* Whatever is no plain GET, by curl's own options; the driver puts them back when the handle is given. */
+static cen_status send_request(CURL *handle, const asked *what, long *answer, cen_error *error)
+{
+    cen_status status = cen_curl_path(handle, what->path);
+    if (status != CEN_OK) return target_say(error, status, 0, "The path %.300s cannot be asked for.", what->path);
+    bool has_body = what->body[0] || what->method[0] == 'P'; /* POST, PUT and PATCH have one, be it empty */
+    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, drop);
+    if (strcmp(what->method, "HEAD") == 0) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+    else curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, what->method);
+    if (has_body) {
+        curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, (long)strlen(what->body));
+        curl_easy_setopt(handle, CURLOPT_POSTFIELDS, what->body);
+    }
+    status = cen_curl_result(handle, curl_easy_perform(handle), error);
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, answer);
+    return status;
+}
+
+static cen_status get(CURL *handle, const char *path, long *answer, cen_error *error)
+{
+    cen_curl_response response = {.most = BODY_MOST};
+    cen_status status = cen_curl_get(handle, path, &response, error);
+    *answer = response.status;
+    cen_curl_response_free(&response);
+    return status;
+}
+
 static cen_status operate_web(target *self, void *object, const target_turn *turn, cen_error *error)
 {
     const web *own = self->own;
-    char path[PATH * 2];
-    cen_curl_response response = {.most = BODY_MOST};
-    put_numbers(self, own->path, turn, path, sizeof path);
-    cen_status status = cen_curl_get(object, path, &response, error);
-    if (status == CEN_OK && (response.status < 200 || response.status > 399))
-        status = target_say(error, response.status == 429 || response.status == 503 ? CEN_FULL : CEN_DRIVER, (int)response.status,
-                            "The server answers %ld to GET %.300s.", response.status, path);
-    cen_curl_response_free(&response);
+    const request *what = turn->writes ? &own->write : &own->read;
+    asked now;
+    now.method = what->method; /* what is not written below is not read: it need not be zeroed each time */
+    long answer = 0;
+    put_numbers(self, what->path, turn, now.path, sizeof now.path);
+    put_numbers(self, what->body, turn, now.body, sizeof now.body);
+    bool is_plain = strcmp(now.method, "GET") == 0 && !now.body[0];
+    cen_status status = is_plain ? get(object, now.path, &answer, error) : send_request(object, &now, &answer, error);
+    if (status == CEN_OK && (answer < 200 || answer > 399))
+        status = target_say(error, answer == 429 || answer == 503 ? CEN_FULL : CEN_DRIVER, (int)answer,
+                            "The server answers %ld to %s %.300s.", answer, now.method, now.path);
     return status;
 }
 
