@@ -122,9 +122,12 @@ cen_status target_open(const target_settings *settings, target **out, cen_error 
     self->settings.url = url;
     if (!self->settings.keys) self->settings.keys = USUAL_KEYS;
     show(self->shown, sizeof self->shown, url);
+    cen_runtime_options threads = CEN_RUNTIME_OPTIONS(.name = "cenote");
     cen_status status = check_settings(self, error);
+    if (status == CEN_OK) status = cen_runtime_new(&threads, &self->runtime, error);
     if (status == CEN_OK) status = kind->open(self, error);
     if (status != CEN_OK) {
+        cen_runtime_free(self->runtime);
         free(self);
         return status;
     }
@@ -138,6 +141,8 @@ void target_close(target *self)
 {
     if (!self) return;
     self->kind->close(self);
+    /* A thread that has used OpenSSL must be gone before the process ends: both give back what OpenSSL keeps for it. */
+    cen_runtime_free(self->runtime);
     free(self);
 }
 
@@ -156,6 +161,7 @@ cen_status target_pools_new(target *self, const cen_pool_options *options, targe
     cen_pool_options all = *options;
     memset(out, 0, sizeof *out);
     all.driver = self->driver;
+    all.runtime = self->runtime;
     if (!all.name) all.name = self->kind->system;
     if (self->kind->pools_new && self->settings.write_share > 0) return self->kind->pools_new(self, &all, out, error);
     return cen_pool_new(&all, &out->pool, error);
@@ -266,7 +272,8 @@ static void guard_end(guard *self)
 
 cen_status target_probe(target *self, progress *line, target_limit *limit, int *status, cen_error *error)
 {
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "probe", .driver = self->driver, .max = 1, .eager = true);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "probe", .driver = self->driver, .max = 1, .eager = true,
+                                                .runtime = self->runtime);
     cen_pool *pool;
     cen_lease lease;
     guard watch;

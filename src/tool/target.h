@@ -92,6 +92,7 @@ struct target {
     target_settings settings; /* as given, or the usual ones */
     char shown[256];          /* the URL without its password */
     cen_driver driver;        /* set by open */
+    cen_runtime *runtime;     /* of its pools, so that close can await its threads */
     void *own;                /* the kind's */
 };
 

@@ -59,12 +59,11 @@ class Place:
         self.cenote, self.wait_server = cenote, wait_server
         self.home = tempfile.mkdtemp(prefix="cenote-test-")
         self.temporary = os.path.join(self.home, "tmp")
-        self.more = {}
         os.mkdir(self.temporary)
 
     def environment(self, **more):
         kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
-        return {**kept, "TMPDIR": self.temporary, **self.more, **more}
+        return {**kept, "TMPDIR": self.temporary, **more}
 
     def start(self, *words, **options):
         options.setdefault("env", self.environment())
@@ -409,8 +408,6 @@ def https_asks_whose_the_server_is(place):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
     server.daemon_threads = True
     server.handle_error = lambda *words: None
-    # At its end OpenSSL forgets what it keeps for threads that are still there, the runtime's helpers: a leak to a sanitizer.
-    place.more["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     server.socket = secrets.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
