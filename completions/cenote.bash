@@ -6,11 +6,16 @@ _cenote() {
     local -a words=()
     COMPREPLY=()
     [ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
-    # What readline cut at the sign: the value of an option.
-    if [ "$word" = = ] || [ "$before" = = ]; then
-        local option=$before
-        [ "$before" = = ] && option=${COMP_WORDS[COMP_CWORD - 2]}
-        [ "$word" = = ] && word=
+    # The value of an option: what readline cut at the sign, or the next word.
+    local option=
+    if [ "$word" = = ]; then
+        option=$before word=
+    elif [ "$before" = = ]; then
+        option=${COMP_WORDS[COMP_CWORD - 2]}
+    elif [[ $before == --* ]] && "$program" --words "$command" 2>/dev/null | grep -qxF -e "$before="; then
+        option=$before
+    fi
+    if [ -n "$option" ]; then
         mapfile -t words < <("$program" --words "$command" 2>/dev/null | sed -n "s/^$option=\(.\)/\1/p")
         if [ ${#words[@]} -gt 0 ]; then
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$word")

@@ -759,8 +759,15 @@ def bash_completes_commands_options_and_schemes(place):
     expect(completed(place.cenote, "run", "--write") == "--write= --write-share=", completed(place.cenote, "run", "--write"))
     expect(completed(place.cenote, "news", "--le") == "--level=", completed(place.cenote, "news", "--le"))
     expect(completed(place.cenote, "news", "--level", "=", "w") == "warning", completed(place.cenote, "news", "--level", "=", "w"))
-    levels = completed(place.cenote, "news", "--level", "=")
-    expect(levels == "trace detail notice warning error", levels)
+    for sign in ("=", ""):
+        levels = completed(place.cenote, "news", "--level", sign)
+        expect(levels == "trace detail notice warning error", levels)
+    expect(completed(place.cenote, "news", "--level", "w") == "warning", completed(place.cenote, "news", "--level", "w"))
+    expect(completed(place.cenote, "run", "--json", "postg") == "postgresql://", "a flag takes no value")
+    page = os.path.join(place.home, "page.html")
+    with open(page, "w", encoding="utf-8"):
+        pass
+    expect(completed(place.cenote, "tune", "--report", page[:-3]) == page, completed(place.cenote, "tune", "--report", page[:-3]))
     expect(completed(place.cenote, "run", "postg") == "postgresql://", completed(place.cenote, "run", "postg"))
     expect(set(place.run("--words")[1].split()) <= set(completed(place.cenote, "").split()), completed(place.cenote, ""))
 
