@@ -213,7 +213,7 @@ def the_sample_file_is_driven_without_a_url(place):
 
 @test()
 def writes_have_a_pool_of_one_beside_the_readers(place):
-    report = works(place, "--write-share", "20%")
+    report = works(place, "--write-share", "20%", how_long=LONG)
     expect(0.1 < report["writes"] / report["operations"] < 0.3, report["writes"], report["operations"])
     expect(report["writer"]["max"] == 1 and report["pool"]["max"] == 4, report["writer"])
 
