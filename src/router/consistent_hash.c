@@ -35,6 +35,7 @@ enum {
     ODDS = 64,
     COINS = 16, /* that are tossed at a time */
     LANES = 8,
+    LINES = 3, LINE = 64, /* of marks, and the bytes of each: most keys find their member there */
     AHEAD = 8, /* places that are looked at before it is asked whether they were enough */
     BYTE_VALUES = 256,
 };
@@ -164,10 +165,20 @@ static void arrange(void *state, const cen_set *set, void *table)
 
 /* ---- A pick ------------------------------------------------------------------------------- */
 
+/* Of a large circle each table is far away in memory. Coins are first tossed a point or two from here, so their marks are fetched
+ * while the places are, and not only when those have said where. Lines behind the last mark do no harm. */
+static inline void fetch_marks(const circle *c, uint32_t at)
+{
+    uintptr_t line = (uintptr_t)(c->marks + at);
+#pragma GCC unroll 3
+    for (unsigned i = 0; i < LINES; i++) __builtin_prefetch((const void *)(line + i * LINE));
+}
+
 /* The point that follows a place. Counting is quicker than stopping at the right one, which nobody can foresee. */
 static inline uint32_t point_after(const circle *c, uint32_t place)
 {
     uint32_t at = c->slices[place >> c->shift], passed;
+    fetch_marks(c, at);
     do {
         passed = 0;
 #pragma GCC unroll 8
