@@ -25,15 +25,16 @@ extern "C" {
 #endif
 
 /* Another number whenever something here changes. */
-#define CEN_ROUTER_LAYOUT_ 3u
+#define CEN_ROUTER_LAYOUT_ 4u
 
 /* Strategies that are inlined. */
 enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ };
 
 /* Whether the others' uses of a member are to be looked at again, by the own count before this use: a thread that has uses in
- * flight looks often, because they last; one that has none is quick, and to look makes all of them slower. */
+ * flight looks often, because they last; one that has none is quick, and to look makes all of them slower. Not at
+ * the first use: nobody has used one that is new, and among many thousands most uses of a thread are its first of some member. */
 #define CEN_LOOK_NOW_(before) \
-    (((before) >> CEN_USES_SHIFT_) % (CEN_IN_FLIGHT_(before) == 0 ? 64 : 8) == 0)
+    (((before) >> CEN_USES_SHIFT_) % (CEN_IN_FLIGHT_(before) == 0 ? 64 : 8) == 7)
 
 /* The same for a member that was compared and not used, by a random number of which the lowest bits have not been used: without it,
  * one that is left alone because of others' uses would be so long after these have ended. Where none are known it was left alone
