@@ -23,7 +23,7 @@ WAITING = ["cenote", "libuv", "puddle", "kotlin"]
 OUTSIDE_POOL = ["syncpool", "fifo", "none", "strict"]  # what has no bound, and yardsticks
 JAVA = ["hikari", "datasource", "commons", "kotlin"]
 PICKING = ["%s-%s" % (call, name) for call in ("peek", "route") for name in ("random", "turn", "two", "hash")]
-PICKING = ["random", "turn", "random-counted", "turn-counted", *("quick-" + name for name in PICKING if not name.endswith("hash")),
+PICKING = ["random", "turn", "random-counted", "turn-counted", "two", "two-counted", "hash", "hash-counted", *("quick-" + name for name in PICKING if not name.endswith("hash")),
            *PICKING, "mutex-random", "mutex-turn", "elixir-random", "elixir-turn"]
 
 WARM = 0.2 if QUICK else 0.6                # of Java's, in each process
@@ -123,7 +123,7 @@ class Pick(Cell):
         """The original looks up all members for each pick: a quick look has it with few, and the most have one kind of it."""
         left_out = {"elixir-turn"} if QUICK or self.number >= MANY else set()
         if QUICK and self.number > 1000:
-            left_out |= {"elixir-random", "peek-hash", "route-hash"}
+            left_out |= {"elixir-random", "peek-hash", "route-hash", "hash", "hash-counted"}
         return [name for name in PICKING if name not in left_out]
 
     def repetitions(self, contestant):

@@ -17,8 +17,8 @@ LINES = {  # line -> heading, what is counted below, unit
     "waiters/asks": ("A pair while so many ask without a thread, two objects", "clients, all but two of them waiting", "ns a pair"),
     "members/picks": ("Picking one of so many, two threads", "members", "ns of a thread"),
 }
-CHARTED = ["quick-peek-random", "peek-random", "route-random", "peek-two", "route-two", "peek-hash", "mutex-random",
-           "elixir-random"]  # of members
+CHARTED = ["quick-peek-random", "peek-random", "route-random", "peek-two", "route-two", "two-counted", "peek-hash",
+           "hash", "mutex-random", "elixir-random"]  # of members
 
 
 def name_of(line, contestant):
@@ -131,8 +131,10 @@ def who_and_what(line, contestant):
         return contestant, line.split("/")[1]
     if is_own(line, contestant):
         return "cenote", contestant
-    kind, dash, rest = contestant.partition("-")
-    return (kind, rest) if dash else ("floor", contestant)
+    if contestant in ROUTE.FLOORS:
+        return "floor", contestant
+    kind, _, rest = contestant.partition("-")
+    return kind, rest
 
 
 def cell_record(selection, figures, cell, contestant):

@@ -95,6 +95,20 @@ def waiters(figures):
                          at_most(WAITERS), line_is_disturbed(figures, "waiters/asks"))]
 
 
+def beside_floor(name, sentence, figures, contestant, kind, disturbed):
+    """What is judged is the multiple of the floor at each number; how both grow in themselves is said beside it, because the floor
+    grows too: where members are many, their lines lie in a slower memory for everybody."""
+    verdict = grown(name, sentence + ", in multiples of its floor there", of_line(figures, "members/picks", contestant, "ratio"),
+                    at_most(FLAT), disturbed, "times the floor")
+    floor = kind + "-counted" * contestant.startswith("route-")
+    for who, title in ((contestant, "itself"), (floor, "the floor")):
+        costs = of_line(figures, "members/picks", who)
+        if len(costs) > 1:
+            verdict.measured += "; %s %.1fx, %s to %s ns" % (title, costs[max(costs)] / costs[min(costs)], short(costs[min(costs)]),
+                                                             short(costs[max(costs)]))
+    return verdict
+
+
 def members(figures):
     disturbed, rows = line_is_disturbed(figures, "members/picks"), []
     for name, sentence in (("quick-peek-random", "a random peek"), ("quick-peek-turn", "a peek in turn"),
@@ -103,7 +117,7 @@ def members(figures):
                           of_line(figures, "members/picks", name, "ratio"), at_most(FLAT), disturbed, "times the floor"))
     for name, sentence in (("peek-two", "a peek by two choices"), ("route-two", "two choices and done"),
                            ("peek-hash", "a peek by consistent hash"), ("route-hash", "a route by consistent hash and done")):
-        rows.append(grown("members/" + name, sentence, of_line(figures, "members/picks", name), at_most(FLAT), disturbed))
+        rows.append(beside_floor("members/" + name, sentence, figures, name, name.partition("-")[2], disturbed))
     return rows
 
 

@@ -120,10 +120,10 @@ const struct pick_contestant cenote_contestants[] = {
     BOTH("shared", shared_round_robin, "turn", PICK_TOGETHER, PICK_TOGETHER),
     BOTH("strict", strict_round_robin, "turn", PICK_ANY, PICK_TOGETHER),
     BOTH("least", least_in_flight, "turn", PICK_ANY, PICK_ANY),
-    BOTH("two", two_choices, "random", PICK_ANY, PICK_ANY),
+    BOTH("two", two_choices, "two", PICK_ANY, PICK_ANY),
     BOTH("ewma", peak_ewma, "random", PICK_ANY, PICK_ANY),
     BOTH("weighted", weighted, "random", PICK_RANDOM, PICK_RANDOM),
-    {"peek-hash", "random", PICK_ANY, set_up_consistent_hash, peek_key_loop, peek_key_check, verify_router},
-    {"route-hash", "random-counted", PICK_ANY, set_up_consistent_hash, route_key_loop, route_key_check, verify_router},
+    {"peek-hash", "hash", PICK_ANY, set_up_consistent_hash, peek_key_loop, peek_key_check, verify_router},
+    {"route-hash", "hash-counted", PICK_ANY, set_up_consistent_hash, route_key_loop, route_key_check, verify_router},
     {NULL, NULL, PICK_ANY, NULL, NULL, NULL, NULL},
 };

@@ -5,6 +5,7 @@
  *
  *     random, turn              the thread's own random number or its own next turn; nothing else is touched
  *     random-counted, turn-counted   and two read-modify-writes on a word of the member that no other thread uses
+ *     two, two-counted          the less used of two random members, by counts of the thread's own, as close together as can be
  *     ...-called                the same behind as many calls into a shared library as cenote's: three, and two if counted
  *     shared-turn               the next turn of all threads, by one counter
  *     shared-two                the less used of two random members, by one counter each of uses in flight
@@ -18,12 +19,19 @@ static void *set_up(unsigned members)
 {
     struct set *set = bench_zeroed(1, sizeof *set);
     atomic_store(&set->published, make_array(members));
+    for (unsigned i = 0; i < PICKS_THREADS_MAX; i++)
+        set->counts[i] = bench_zeroed(members, sizeof *set->counts[i]);
     return set;
 }
 
 static void verify(void *set)
 {
-    expect_idle(atomic_load(&((struct set *)set)->published));
+    const struct array *array = atomic_load(&((struct set *)set)->published);
+    expect_idle(array);
+    for (unsigned i = 0; i < PICKS_THREADS_MAX; i++)
+        for (uint32_t place = 0; place < array->count; place++)
+            if (atomic_load(&((struct set *)set)->counts[i][place]) != 0)
+                bench_fail("member %u is in use, and nobody uses it", place);
 }
 
 static unsigned index_of(void *set, const struct member *member)
@@ -71,6 +79,43 @@ static unsigned index_of(void *set, const struct member *member)
 
 FLOOR(random)
 FLOOR(turn)
+
+/* ---- The floor of two choices --------------------------------------------------------- */
+
+/* Where the less used of two is. */
+static inline uint32_t place_of_two(void *set, struct pick_worker *worker, uint32_t count)
+{
+    atomic_uint *counts = ((struct set *)set)->counts[worker->number];
+    uint32_t first = pick_random(worker, count), second = pick_random(worker, count - 1);
+    second += second >= first;
+    bool less = atomic_load_explicit(&counts[second], memory_order_relaxed) < atomic_load_explicit(&counts[first], memory_order_relaxed);
+    return less ? second : first;
+}
+
+static inline struct member *use_two(void *set, struct pick_worker *worker)
+{
+    urcu_bp_read_lock();
+    struct array *array = read_array(set);
+    struct member *member = array->members[place_of_two(set, worker, array->count)];
+    urcu_bp_read_unlock();
+    return member;
+}
+
+static inline struct member *use_two_counted(void *set, struct pick_worker *worker)
+{
+    urcu_bp_read_lock();
+    struct array *array = read_array(set);
+    uint32_t place = place_of_two(set, worker, array->count);
+    struct member *member = array->members[place];
+    atomic_uint *count = &((struct set *)set)->counts[worker->number][place];
+    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+    urcu_bp_read_unlock();
+    atomic_fetch_sub_explicit(count, 1, memory_order_release);
+    return member;
+}
+
+PICKS(floor_two, use_two, index_of)
+PICKS(floor_two_counted, use_two_counted, index_of)
 
 /* ---- Shared counters ---------------------------------------------------------------- */
 
@@ -139,8 +184,10 @@ const struct pick_contestant floor_contestants[] = {
     {"turn-counted", "turn", PICK_EVEN, set_up, floor_turn_counted_loop, floor_turn_counted_check, verify},
     {"turn-called", "turn", PICK_EVEN, set_up, floor_turn_called_loop, floor_turn_called_check, verify},
     {"turn-counted-called", "turn-counted", PICK_EVEN, set_up, floor_turn_counted_called_loop, floor_turn_counted_called_check, verify},
+    {"two", NULL, PICK_ANY, set_up, floor_two_loop, floor_two_check, verify},
+    {"two-counted", "two", PICK_ANY, set_up, floor_two_counted_loop, floor_two_counted_check, verify},
     {"shared-turn", "turn", PICK_TOGETHER, set_up, shared_turn_loop, shared_turn_check, verify},
-    {"shared-two", "random-counted", PICK_ANY, set_up, shared_two_loop, shared_two_check, verify},
+    {"shared-two", "two-counted", PICK_ANY, set_up, shared_two_loop, shared_two_check, verify},
     {"shared-least", "turn-counted", PICK_ANY, set_up, shared_least_loop, shared_least_check, verify},
     {NULL, NULL, PICK_ANY, NULL, NULL, NULL, NULL},
 };

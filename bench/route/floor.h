@@ -11,6 +11,7 @@
 struct set {
     _Atomic(struct array *) published;
     _Alignas(128) atomic_uint turn;
+    _Alignas(128) atomic_uint *counts[PICKS_THREADS_MAX]; /* each thread's own, by place; no use can outlive the array so */
 };
 
 static inline struct array *read_array(void *set)

@@ -31,7 +31,7 @@ def build_route(wanted=None):
     os.makedirs(OUT, exist_ok=True)
     with_net = not wanted or {"mux", "own-server"} & set(wanted)
     library = build_library(*["cenote-net"] * bool(with_net), "cenote-route") if with_net or "picks" in wanted else None
-    picks = [bench("route", name + ".c") for name in ("picks", "floor", "mutex", "cenote", "quick")]
+    picks = [bench("route", name + ".c") for name in ("picks", "floor", "circle", "mutex", "cenote", "quick")]
     ways = {
         "picks": lambda: build_picks("route-picks", picks, [build_called(), *library, "-lurcu-bp", "-Wl,-rpath," + OUT]),
         "broken": lambda: build_picks("route-broken", [bench("route", "broken.c")]),

@@ -60,6 +60,6 @@ PICKS(route, use_route, index_of)
 const struct pick_contestant quick_contestants[] = {
     BOTH("random", random, "random", PICK_RANDOM),
     BOTH("turn", round_robin, "turn", PICK_EVEN),
-    BOTH("two", two_choices, "random", PICK_ANY),
+    BOTH("two", two_choices, "two", PICK_ANY),
     {NULL, NULL, PICK_ANY, NULL, NULL, NULL, NULL},
 };

@@ -118,7 +118,7 @@ def crew(results):
 
 # ---- Routing -----------------------------------------------------------------
 
-FLOORS = {"random", "turn", "random-counted", "turn-counted"}
+FLOORS = {kind + how for kind in ("random", "turn", "two", "hash") for how in ("", "-counted")}
 
 
 def is_floor(name):
