@@ -16,13 +16,14 @@ PACKAGES = ["libpq5", "postgresql-15", "libhiredis0.14", "redis-server", "libzdb
             "default-jdk-headless", "python3", "ruby"]
 
 FULL_NAMES = {
-    "cenote": "cenote", "asks": "cenote, asks of one loop", "stack": "by hand: mutex, condition variable, stack", "zdb": "libzdb",
-    "apr": "apr_reslist and libpq",
+    "cenote": "cenote", "asks": "cenote, asks of one loop", "bare": "no pool: 8 threads, a connection each",
+    "stack": "by hand: mutex, condition variable, stack", "zdb": "libzdb", "apr": "apr_reslist and libpq",
     "hikari": "HikariCP, JDBC", "pgx": "Go, pgxpool", "gosql": "Go, database/sql, pgx", "sqlalchemy": "SQLAlchemy, psycopg2",
     "psycopg": "psycopg_pool, psycopg 3", "ruby": "Ruby, connection_pool", "redigo": "Go, redigo", "redispy": "redis-py",
 }
 
 OURS = ["cenote", "asks"]  # the second has no thread for each client, and is compared with nobody
+NO_PEERS = [*OURS, "bare"]  # and what has no pool, the most that threads which block can have
 
 
 class Cell:
@@ -30,14 +31,15 @@ class Cell:
         self.name, self.title, self.names = name, title, contestants
 
     def command(self, programs, contestant, port):
-        return [programs[contestant], self.name, "127.0.0.1", port, THREADS, CONNECTIONS, SECONDS,
+        threads = CONNECTIONS if contestant == "bare" else THREADS
+        return [programs[contestant], self.name, "127.0.0.1", port, threads, CONNECTIONS, SECONDS,
                 "warm=%g" % WARM.get(contestant, WARM_USUALLY)]
 
 
 CELLS = [
     Cell("pq", "PostgreSQL, `select 1`",
-         ["cenote", "asks", "stack", "zdb", "apr", "hikari", "pgx", "gosql", "sqlalchemy", "psycopg", "ruby"]),
-    Cell("redis", "Redis, GET", ["cenote", "asks", "stack", "redigo", "redispy", "ruby"]),
+         ["cenote", "asks", "bare", "stack", "zdb", "apr", "hikari", "pgx", "gosql", "sqlalchemy", "psycopg", "ruby"]),
+    Cell("redis", "Redis, GET", ["cenote", "asks", "bare", "stack", "redigo", "redispy", "ruby"]),
 ]
 
 

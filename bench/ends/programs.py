@@ -55,6 +55,8 @@ def build_ends(wanted=None):
             bench("rules", "ends.c"), *build_library("cenote-pq", "cenote-redis"), *package_flags("libpq", "hiredis")]),
         "asks": lambda: build_user("ends-asks", bench("ends", "asks.c"), None, [
             bench("rules", "ends.c"), *build_library("cenote-pq", "cenote-redis"), *package_flags("libpq", "hiredis")]),
+        "bare": lambda: build_user("ends-bare", bench("ends", "bare.c"), None, [bench("rules", "ends.c"),
+                                                                              *package_flags("libpq", "hiredis")]),
         "stack": lambda: in_c("stack", ["peers", "stack"], [], "libpq", "hiredis"),
         "zdb": lambda: in_c("zdb", ["peers", "zdb"], [], "zdb"),
         "apr": lambda: in_c("apr", ["peers", "apr"], [], "libpq", "apr-util-1", "apr-1"),

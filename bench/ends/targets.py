@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """cenote is to be first in throughput, in waits and in processor time, beside each of the others. Every figure is compared with
 those of the same repetition."""
-from cells import FULL_NAMES, OURS
+from cells import FULL_NAMES, NO_PEERS
 from pairs import interval, ratio_words
 from report import Verdict
 
@@ -26,4 +26,4 @@ def beside(figures, cell, peer, key, words, more_is_better):
 
 def targets(selection, figures):
     return [beside(figures, cell, peer, *measure) for cell in selection.cells for measure in MEASURES
-            for peer in selection.of(cell) if peer not in OURS]
+            for peer in selection.of(cell) if peer not in NO_PEERS]

@@ -5,7 +5,7 @@ from contest import Column, Figure, markdown, number, table
 # Who is shown, and neither ours nor a peer: variants of ours, floors, and what makes another promise.
 OUTSIDE = {
     "pool": {"strict", "fifo", "none", "syncpool"}, "crew": {"bulk"}, "async": {"blocking", "partitioned"},
-    "queue": {"floor"}, "ends": {"asks"}, "outage": {"cenote-held"}, "growth": {"fifo", "none", "syncpool", "floor"},
+    "queue": {"floor"}, "ends": {"asks", "bare"}, "outage": {"cenote-held"}, "growth": {"fifo", "none", "syncpool", "floor"},
 }
 UNBOUNDED = "Go's sync.Pool is unbounded: shown, not compared."
 
