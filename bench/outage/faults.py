@@ -41,11 +41,11 @@ def tell_all(proxies, command):
 def begin(outage, server, proxies):
     """A port that nobody listens on refuses; so must the proxies', or they would take connections for a server that is dead."""
     tell_all(proxies, "forget")
-    tell_all(proxies, "blackhole" if outage.name == "silent" else "refuse")
-    if outage.name == "killed":
+    tell_all(proxies, "blackhole" if outage.silent else "refuse")
+    if not outage.silent:
         server.kill()
 
 
 def end(outage, server, proxies):
     """Connections that were lost to the silence stay so: another host knows nothing of them."""
-    tell_all(proxies, "clear new" if outage.name == "silent" else "clear")
+    tell_all(proxies, "clear new" if outage.silent else "clear")

@@ -24,9 +24,9 @@ PATIENCE = 60  # seconds until all are ready
 class Contestant:
     """A program behind a proxy of its own."""
 
-    def __init__(self, name, program, proxy, setting, seconds):
+    def __init__(self, name, program, proxy, server, setting, seconds):
         self.name, self.proxy, self.ready_at, self.line, self.errors = name, proxy, None, "", tempfile.TemporaryFile("w+")
-        words = [program, "pq", "127.0.0.1", proxy.port, THREADS, CONNECTIONS, "%g" % seconds, "outage=" + setting]
+        words = [program, server, "127.0.0.1", proxy.port, THREADS, CONNECTIONS, "%g" % seconds, "outage=" + setting]
         self.command = [str(word) for word in words]
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=gate.ENVIRONMENT)
         self.became_ready = threading.Event()
@@ -73,8 +73,10 @@ def watch(outage, server, contestants, seconds):
     began = time.monotonic()
     faults.begin(outage, server, proxies)
     sleep_until(began + outage.dark)
-    if outage.name == "killed":
+    if not outage.silent:
         server.start()
+        if outage.server == "redis":
+            server.put_key()
     ended = time.monotonic()
     faults.end(outage, server, proxies)
     after = min(AFTER, earliest + seconds - ended)
@@ -110,12 +112,12 @@ def run(outage, setting, names, programs, server):
 
 
 def run_all(outage, setting, names, programs, server):
-    seconds = APART + HEALTHY + outage.dark + AFTER + (2 if outage.name == "killed" else 0)
+    seconds = APART + HEALTHY + outage.dark + AFTER + (0 if outage.silent else 2)
     proxies = [faults.Proxy(programs["faultproxy"], server.port) for _ in names]
     contestants = []
     try:
         for name, proxy in zip(names, proxies):
-            contestants.append(Contestant(name, programs[name], proxy, setting, seconds))
+            contestants.append(Contestant(name, programs[name], proxy, outage.server, setting, seconds))
         return watch(outage, server, contestants, seconds), [each.command for each in contestants]
     finally:
         for each in [*contestants, *proxies]:
@@ -123,16 +125,18 @@ def run_all(outage, setting, names, programs, server):
 
 
 def build_all():
-    return build_outage(Selection().contestants)
+    return build_outage(Selection().programs())
 
 
 def main(begin):
-    selection, programs, server, runs = Selection(), build_all(), Server("POSTGRESQL"), {}
+    selection, programs, runs = Selection(), build_all(), {}
+    servers = {"pq": Server("POSTGRESQL"), "redis": Server("REDIS")}
+    servers["redis"].put_key()
     self_test()
     for setting in selection.settings:
         for outage in selection.outages:
-            say("%s, %s" % (outage.title % outage.dark, setting))
-            runs[outage.name, setting] = run(outage, setting, selection.contestants, programs, server)
+            say("%s, %s" % (outage.title, setting))
+            runs[outage.name, setting] = run(outage, setting, selection.of(outage), programs, servers[outage.server])
             for row in page.rows(runs[outage.name, setting]):
                 say("  " + " | ".join(row))
     measuring.write("outage", selection, page.document(selection, runs, time.monotonic() - begin))

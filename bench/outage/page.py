@@ -31,8 +31,8 @@ def document(selection, runs, seconds):
         text += "A QUICK LOOK, NOT A MEASUREMENT. "
     if not selection.is_all:
         text += "A PART ONLY. "
-    text += "PostgreSQL, %d threads over %d connections, each again after 20 ms; " % (THREADS, CONNECTIONS)
-    text += "all contestants at the same time, each behind a proxy of its own; "
+    text += "%d threads over %d connections, each again after 20 ms; " % (THREADS, CONNECTIONS)
+    text += "all contestants of a server at the same time, each behind a proxy of its own; "
     text += "%d processors; %.0f s in all.\n\n" % (os.cpu_count(), seconds)
     text += "Packages: %s.\n" % build.versions(PACKAGES)
     words = {"default": "nobody has set a limit",
@@ -40,7 +40,7 @@ def document(selection, runs, seconds):
     for outage in selection.outages:
         for setting in selection.settings:
             answers = runs[outage.name, setting]
-            text += "\n## %s: %s\n\n" % (outage.title % outage.dark, words[setting])
+            text += "\n## %s: %s\n\n" % (outage.title, words[setting])
             dark, foreign = answers[0]["dark_s"], answers[0]["foreign"]
             text += "It was dark for %.2f s; others used %.0f %% of a processor.\n\n" % (dark, 100 * foreign)
             text += table(HEADER, rows(answers))

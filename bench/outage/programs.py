@@ -5,7 +5,8 @@ import importlib.util
 from build import bench
 
 
-def build_outage(wanted=("cenote", "stack", "zdb", "apr", "hikari", "pgx", "gosql", "sqlalchemy", "psycopg", "ruby")):
+def build_outage(wanted=("cenote", "stack", "zdb", "apr", "hikari", "pgx", "gosql", "sqlalchemy", "psycopg", "ruby",
+                         "redigo", "redispy")):
     """By name: those contestants, and what stands between them and the server."""
     place = importlib.util.spec_from_file_location("ends_programs", bench("ends", "programs.py"))
     ends = importlib.util.module_from_spec(place)

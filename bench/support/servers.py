@@ -35,3 +35,11 @@ class Server:
     def start(self):
         """Returns when it answers."""
         self.ask(b"r")
+
+    def put_key(self):
+        """Of Redis: what GET is to find, by rules/ends.h."""
+        with socket.create_connection(("127.0.0.1", self.port)) as redis:
+            redis.sendall(b"AUTH secret\r\nSET cenote-bench value\r\nQUIT\r\n")
+            answer = b"".join(iter(lambda: redis.recv(100), b""))
+        if answer != b"+OK\r\n+OK\r\n+OK\r\n":
+            raise RuntimeError("Redis does not take the key: %r" % answer)

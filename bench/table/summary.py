@@ -91,11 +91,16 @@ def ends(results):
 
 
 def outage(results):
-    columns = []
-    for cell in results.cells("outage-run"):
-        columns += [column(results, "outage-run", cell, "%s: back after, s" % cell, "first_s", 1, 2),
-                    column(results, "outage-run", cell, "longest call, s", "longest_s", 1, 1)]
-    body = short_table(results, "outage-run", results.contestants("outage-run"), columns)
+    def of(server):
+        """Their contestants are others."""
+        cells = [cell for cell in results.cells("outage-run") if cell.startswith("redis-") == (server == "redis")]
+        columns = []
+        for cell in cells:
+            columns += [column(results, "outage-run", cell, "%s: back after, s" % cell, "first_s", 1, 2),
+                        column(results, "outage-run", cell, "longest call, s", "longest_s", 1, 1)]
+        return short_table(results, "outage-run", results.contestants("outage-run"), columns)
+
+    body = "\n".join(each for each in (of("pq"), of("redis")) if each)
     return body and "**Outage**: the same fault for each of them at the same moment; back is the first answer after its end. " \
         "%s\n\n" % OUTAGES + body
 
