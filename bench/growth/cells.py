@@ -91,7 +91,9 @@ class Lend(Cell):
 
 
 class Wait(Cell):
-    """By the rules of rules/serve.h: two objects, given back at once, and all others wait."""
+    """By the rules of rules/serve.h: two objects, given back at once, and all others wait. The first time round the line is as both
+    loops made it at once, by turns, and each pair wakes the other loop: with the most clients that takes more than half a second,
+    and a run has to be longer than that by as much as the others are."""
 
     def __init__(self, number):
         super().__init__("waiters", "asks", number)
@@ -106,7 +108,7 @@ class Wait(Cell):
         return "async-" + contestant
 
     def command(self, programs, contestant):
-        return [programs[self.program(contestant)], self.number, 2, 0, seconds(0.2, 0.6 if self.number > 10_000 else 0.3),
+        return [programs[self.program(contestant)], self.number, 2, 0, seconds(0.2, 2.4 if self.number > 10_000 else 0.3),
                 *["warm=%g" % WARM] * (contestant in JAVA)]
 
 
