@@ -135,11 +135,11 @@ def write_script(target, *command):
 
 def build_kotlin():
     """As many threads run coroutines as the others have loops; left to itself it would be one less than processors."""
-    target, sources = out("async-kotlin"), sorted(glob.glob(bench("peers", "kotlin", "*.kt")))
+    target, sources = out("async-kotlin"), [bench("rules", "Serve.kt"), bench("peers", "kotlin", "Pool.kt")]
     if not fresh(target, [*sources, os.path.abspath(__file__)]):
         call(["/usr/bin/kotlinc", "-nowarn", "-d", out("kotlin"), "-cp", ":".join(KOTLIN), *sources])
         write_script(target, "/usr/bin/java", "-Xms128m", "-Dkotlinx.coroutines.default.parallelism=2",
-                     "-cp", ":".join([out("kotlin"), *KOTLIN]), "MainKt")
+                     "-cp", ":".join([out("kotlin"), *KOTLIN]), "ServeKt")
     return target
 
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What one writes by hand with libuv: a pool under one mutex, which lends first
- * what was given last. Who is served goes to its loop: see loop.h; uv_async_send
+ * what was given last. Who is served goes to its loop: see rules/serve_uv.h; uv_async_send
  * is called once until that loop has looked, and without the mutex. Openings and
  * tests are the server's; two of those that are idle when a round begins are
  * tested at a time.
  */
-#include "loop.h"
+#include "../../rules/serve_uv.h"
 
 #define TESTERS 2
 

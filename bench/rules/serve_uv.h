@@ -5,12 +5,12 @@
  * for clients that were served from another thread. Clients of the loop's own are
  * in a list that no other thread touches; it is emptied before the loop sleeps.
  */
-#ifndef BENCH_PEERS_LIBUV_LOOP_H
-#define BENCH_PEERS_LIBUV_LOOP_H
+#ifndef BENCH_RULES_SERVE_UV_H
+#define BENCH_RULES_SERVE_UV_H
 
 #include <uv.h>
 
-#include "../../rules/plain.h"
+#include "plain.h"
 
 struct home { /* of one loop */
     uv_loop_t uv;
