@@ -97,7 +97,7 @@ class Bench(measuring.Bench):
         """Rows that need the same run share it."""
         ran = {}
         for part, kind, program, quick, whole, numbers, _, _ in self.selection.alone():
-            if repetition >= (1 if QUICK or program == "pool-growth" and kind != "find" else 2):
+            if repetition >= (1 if QUICK else 3 if program == "pool-growth" else 2):
                 continue
             words = [program, *(quick if QUICK else whole)]
             numbers = [number for number in numbers if not (QUICK and number in (100, 10_000))]
