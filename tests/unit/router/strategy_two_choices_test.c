@@ -138,6 +138,21 @@ TEST(uses_of_another_thread_are_seen_within_8_own_uses_by_one_that_has_some_in_f
     end_router();
 }
 
+/* Nobody has used a member that is new, so that its first use by a thread need not read the lines of all others; of many thousands
+ * most uses are first ones. Here somebody has, and that is seen by the eighth. */
+TEST(others_uses_of_a_member_are_looked_at_when_it_is_used_the_eighth_time_and_not_before)
+{
+    unsigned firsts = 0;
+    seed_thread();
+    be_stripe(0);
+    begin_with(cen_strategy_two_choices(), 2);
+    on_another_thread(use_the_first);
+    for (int i = 0; i < 2000; i++) firsts += use() == 0;
+    expect_equal(firsts, 8u);
+    end_heavy();
+    end_router();
+}
+
 /* A thread that leaves a member alone because of others' uses must notice that these have ended, although it does not use it. Each
  * pick looks again with probability 1/64: not once in 2000 picks has probability 2e-14. */
 TEST(the_end_of_another_threads_uses_is_seen_although_the_member_is_left_alone)
