@@ -91,9 +91,8 @@ class Lend(Cell):
 
 
 class Wait(Cell):
-    """By the rules of rules/serve.h: two objects, given back at once, and all others wait. The first time round the line is as both
-    loops made it at once, by turns, and each pair wakes the other loop: with the most clients that takes more than half a second,
-    and a run has to be longer than that by as much as the others are."""
+    """By the rules of rules/serve.h: two objects, given back at once, and all others wait. With the most clients a time round may
+    take more than half a second, and everybody is to be served more than once."""
 
     def __init__(self, number):
         super().__init__("waiters", "asks", number)
