@@ -94,7 +94,9 @@ cen_status cen_supervisor_each(cen_supervisor *supervisor, void (*visit)(void *a
         read_child_locked(CENI_CHILD_OF(link, link), &stats);
         ceni_supervisor_unlock(supervisor);
         ceni_rank_expect_none("the visitor of a supervisor's children");
+        int held = ceni_cancel_hold(); /* a thread that ended in there would be a visitor for ever */
         visit(argument, &stats);
+        ceni_cancel_release(held);
         if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
         ceni_supervisor_lock(supervisor);
     }

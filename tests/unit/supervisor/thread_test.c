@@ -177,3 +177,44 @@ TEST(when_a_stop_has_returned_supervisor_and_runtime_can_be_freed_at_once)
         expect_equal(cen_runtime_free(own), CEN_OK);
     }
 }
+
+/* ---- Cancellation ------------------------------------------------------------------------------------------------ */
+
+static void be_cancelled_meanwhile(void *argument, const cen_child_stats *child)
+{
+    (void)child;
+    ++*(unsigned *)argument;
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+}
+
+static void *walk_once(void *argument)
+{
+    cen_supervisor_each(supervisor, be_cancelled_meanwhile, argument);
+    pthread_testcancel();
+    *(unsigned *)argument = 0;
+    return NULL;
+}
+
+TEST(a_thread_that_is_cancelled_in_its_walk_ends_when_the_walk_is_over)
+{
+    unsigned visits = 0;
+    void *how = NULL;
+    pthread_t thread;
+    cen_supervisor_stats stats;
+    init_kids();
+    cen_child_options children[] = {kid_options(0), kid_options(1)}, more = kid_options(2);
+    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = 2);
+    expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
+    expect_equal(cen_supervisor_add(supervisor, &more, CEN_NEVER, NULL, NULL), CEN_OK);
+    expect_equal(pthread_create(&thread, NULL, walk_once, &visits), 0);
+    expect_equal(pthread_join(thread, &how), 0);
+    expect(how == PTHREAD_CANCELED);
+    expect_equal(visits, 3);
+    /* Nobody is left who walks: what is removed is forgotten, and its name free at once. */
+    expect_equal(cen_supervisor_remove(supervisor, "c", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_look(supervisor, &stats), CEN_OK);
+    expect_equal(stats.children, 2);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_free(supervisor), CEN_OK);
+}
