@@ -146,7 +146,9 @@ cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, con
     row *rows = copy_rows(router, SIZE_MAX, &count, &bytes);
     if (!rows) return CEN_NO_MEMORY;
     ceni_rank_expect_none("a visitor of a router's members");
+    int held = ceni_cancel_hold(); /* a thread that ended in there would leave the rows behind */
     for (size_t i = 0; i < count; i++) visit(argument, &rows[i].stats);
+    ceni_cancel_release(held);
     free_rows(router, rows, bytes);
     return CEN_OK;
 }

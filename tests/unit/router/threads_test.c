@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Limits and sums with threads of the system. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "unit/router/routers.h"
@@ -119,5 +120,36 @@ TEST(max_uses_is_exact_with_threads_and_a_member_that_comes_up_again_goes_on)
     expect_equal(ceni_load_seq_cst(&had), THREADS * 2000);
     for (int i = 0; i < 1000 && ceni_load_seq_cst(&lives) < THREADS * 2000 / 50; i++) ceni_sleep_until(ceni_clock_now() + 10 * ms);
     expect_equal(ceni_load_seq_cst(&lives), THREADS * 2000 / 50);
+    end_router();
+}
+
+static void be_cancelled_meanwhile(void *argument, const cen_member_stats *member)
+{
+    (void)member;
+    ++*(unsigned *)argument;
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+}
+
+static void *walk_once(void *argument)
+{
+    cen_router_each(router, be_cancelled_meanwhile, argument);
+    pthread_testcancel();
+    *(unsigned *)argument = 0;
+    return NULL;
+}
+
+TEST(a_thread_that_is_cancelled_in_its_walk_ends_when_the_walk_is_over)
+{
+    unsigned visits = 0;
+    void *how = NULL;
+    pthread_t thread;
+    make_router(.name = NULL);
+    add_up(0);
+    add_up(1);
+    expect_equal(pthread_create(&thread, NULL, walk_once, &visits), 0);
+    expect_equal(pthread_join(thread, &how), 0);
+    expect(how == PTHREAD_CANCELED);
+    expect_equal(visits, 2);
     end_router();
 }
