@@ -188,7 +188,8 @@ static uint32_t refuse_from_now_on(cen_router *router)
     return waited;
 }
 
-/* Waits until nothing is in flight, and says what is. After a grace period: nothing begins any more. */
+/* Waits until nothing is in flight, and says what is. After a grace period: nothing begins any more. The moment is the runtime's:
+ * a virtual one is compared, never slept until. */
 static uint64_t await_uses(cen_router *router, int64_t moment)
 {
     /* In a section no grace period has passed, and nobody waits (CEN_NOW): a use may begin yet, and members are not watched. */
@@ -200,9 +201,10 @@ static uint64_t await_uses(cen_router *router, int64_t moment)
         uint64_t left = in_flight_locked(router);
         uint32_t ends = ceni_load_relaxed(&router->ends); /* changed under the lock, which is held; carries nothing */
         ceni_router_unlock(router);
-        if (left == 0 || moment <= ceni_clock_now()) return left;
+        if (left == 0 || moment <= ceni_runtime_now(router->runtime)) return left;
         int64_t until = ceni_runtime_tend(router->runtime);
-        ceni_futex_wait(&router->ends, ends, until < moment ? until : moment);
+        if (moment < until && !ceni_runtime_is_virtual(router->runtime)) until = moment;
+        ceni_futex_wait(&router->ends, ends, until);
         ceni_router_lock(router);
     }
 }
@@ -216,7 +218,7 @@ cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_route
     CENI_INLINE_AT_END;
     uint32_t waited = refuse_from_now_on(router);
     if (!ceni_read_is_open()) ceni_rcu_wait();
-    uint64_t left = await_uses(router, ceni_deadline_moment(deadline, ceni_clock_now()));
+    uint64_t left = await_uses(router, ceni_deadline_moment(deadline, ceni_runtime_now(router->runtime)));
     if (report) *report = (cen_router_report){.left = left, .waited = waited};
     return left > 0 ? CEN_TIMEOUT : CEN_OK;
 }

@@ -171,3 +171,37 @@ TEST(an_ejection_that_ends_after_the_close_brings_nothing_back)
     expect_equal(look().in_flight, 0);
     end_all();
 }
+
+static int64_t closed_at;
+static cen_status closed_with;
+
+static void close_and_note(void *deadline)
+{
+    closed_with = cen_router_close(router, *(cen_deadline *)deadline, NULL);
+    closed_at = cen_runtime_now(runtime);
+}
+
+TEST(the_deadline_of_a_close_is_a_moment_of_the_routers_clock)
+{
+    for (int i = 0; i < 2; i++) {
+        ceni_thread thread;
+        make_router(.runtime = make_manual());
+        cen_runtime_advance(runtime, 3600 * second);
+        int64_t then = cen_runtime_now(runtime) + 10 * second;
+        cen_deadline deadline = i == 0 ? cen_in_s(10) : cen_at(then);
+        add_up(0);
+        cen_route route = route_now();
+        closed_at = -1;
+        expect_equal(ceni_thread_start(&thread, NULL, close_and_note, &deadline, NULL), CEN_OK);
+        ceni_world_settle();
+        expect_equal(cen_runtime_advance(runtime, 10 * second - 1), CEN_OK);
+        ceni_sleep_until(ceni_clock_now() + 60 * second);
+        expect_equal(closed_at, -1);
+        expect_equal(cen_runtime_advance(runtime, 1), CEN_OK);
+        ceni_thread_join(&thread);
+        expect_equal(closed_with, CEN_TIMEOUT);
+        expect_equal(closed_at, then);
+        done(&route);
+        end_all();
+    }
+}
