@@ -74,6 +74,7 @@ typedef struct ceni_tenure {
     bool abandoned;
     bool closing; /* it is over; its owner is being ended */
     bool arming;  /* cen_child_watch is about to become the consumer of the death */
+    bool untold;  /* closing, and its death's future was neither given up nor has it told that it is done */
     int64_t since; /* when it began to run */
     cen_future *death;
     cen_owner *owner;

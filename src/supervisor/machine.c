@@ -284,6 +284,7 @@ static void begin_close(ceni_child *child, ceni_out *out)
     ceni_tenure_unlist_locked(tenure);
     out->closing = tenure;
     out->death = tenure->death;
+    tenure->untold = tenure->death != NULL;
     tenure->death = NULL;
     ceni_child_note_locked(child);
 }
@@ -403,8 +404,8 @@ static void step_child(ceni_child *child, ceni_out *out)
     } else if (is_started(child)) {
         runs(child, out);
     } else if (ceni_tenure_is_over_locked(tenure)) {
-        if (tenure->closing) finish(child, out);
-        else begin_close(child, out);
+        if (!tenure->closing) begin_close(child, out);
+        else if (!tenure->untold) finish(child, out);
     } else if (child->state == CEN_CHILD_STOPPING) {
         step_stopping(child, tenure, out);
     } else if (child->state == CEN_CHILD_STARTING) {

@@ -201,7 +201,8 @@ static void post_all(cen_supervisor *supervisor, cen_job *job)
     }
 }
 
-/* The tenure is over, and nobody else uses what is ended here. True: a hand of the tenure's is to be dropped. */
+/* The tenure is over, and nobody else uses what is ended here. True: a hand of the tenure's is to be dropped. A future that
+ * cannot be given up is about to tell that it is done (T5 in tenure.c). */
 static bool close_tenure(ceni_out *out)
 {
     ceni_child_owner_end(out->closing->owner);
@@ -224,7 +225,10 @@ static bool perform(cen_supervisor *supervisor, ceni_out *out)
     ceni_supervisor_lock(supervisor);
     for (uint32_t i = 0; i < out->count; i++)
         if (out->pinned[i]) ceni_child_drop_locked(out->pinned[i]);
-    if (is_cancelled) ceni_tenure_drop_locked(out->closing);
+    if (is_cancelled) {
+        out->closing->untold = false;
+        ceni_tenure_drop_locked(out->closing);
+    }
     return true;
 }
 

@@ -15,6 +15,8 @@
  *  T3 It is found by its number until it is over; what is said later finds nothing.
  *  T4 stop is called at most once, and only after start has returned OK. A start that returns OK after its
  *     tenure was abandoned is followed by stop at once: what it has made is nobody's otherwise.
+ *  T5 When its end is told, the future of its death was given up, or has told: whoever makes it done beside the end is
+ *     between the two for a moment, reads the future in `told`, and is waited for (`untold`).
  *
  * A thread writes its own name into the record when it ends, and leaves the joining to a
  * job: so the child is over when all of the thread is gone, its leases, its registered
@@ -319,6 +321,7 @@ static void told(cen_executor *executor, cen_job *job)
     }
     ceni_supervisor_lock(tenure->supervisor);
     tenure->death = NULL;
+    tenure->untold = false;
     if (!tenure->ended && !tenure->closing) end_locked(tenure, why.status != CEN_OK ? &why : NULL);
     drop_and_unlock(tenure);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A supervisor's life: ordered start, reverse-ordered stop, starts that fail or come later, what children say of themselves. */
 #include "support/world.h"
+#include "sync/future.h"
 #include "unit/supervisor/kids.h"
 
 static void end_and_count(void)
@@ -300,6 +301,35 @@ TEST(a_future_that_is_not_needed_any_more_is_given_up)
     expect_history("aa");
     expect(!cen_promise_is_wanted(&promise));
     expect(!cen_promise_keep(&promise, NULL));
+    end_and_count();
+}
+
+/* Whoever promised it can let go of it no more: it is about to be done. */
+static bool is_too_late(cen_future *future)
+{
+    (void)future;
+    return false;
+}
+
+TEST(an_end_is_told_when_a_future_that_is_about_to_be_done_is_done)
+{
+    cen_future death;
+    init_kids();
+    cen_child_options children[] = {kid_options(0)};
+    make_supervisor(children, 1, .name = "family");
+    events[0] = '\0';
+    cen_future_init(&death);
+    ceni_future_begin(&death, is_too_late, NULL);
+    expect_equal(cen_child_watch(kids[0].child, &death), CEN_OK);
+    die(0, false);
+    expect_events("");
+    expect_history("a");
+    death.status = CEN_OK;
+    ceni_future_complete(&death);
+    memset(&death, 0xff, sizeof death);
+    poll();
+    expect_events("a ended badly;a restarted;");
+    expect_history("a");
     end_and_count();
 }
 
