@@ -368,6 +368,69 @@ TEST(who_waits_for_a_start_that_a_siblings_death_interrupts_waits_for_the_next)
     end_and_count();
 }
 
+/* Three, of whom the last two were added and do not end when they are asked. */
+static void make_group(void)
+{
+    init_kids();
+    cen_child_options children[] = {kid_options(0)}, second_one = kid_options(1), third = kid_options(2);
+    kids[1].lingers = kids[2].lingers = true;
+    make_supervisor(children, 1, .supervision = CEN_ONE_FOR_ALL);
+    add(&second_one);
+    add(&third);
+    expect_history("abc");
+}
+
+static void end_group(void)
+{
+    kids[1].lingers = kids[2].lingers = false;
+    end_and_count();
+}
+
+TEST(a_child_that_is_removed_while_its_group_is_stopped_is_forgotten_and_the_others_go_on)
+{
+    make_group();
+    die(0, false);
+    expect_history("C");
+    expect_equal(cen_supervisor_remove(supervisor, "c", CEN_NOW), CEN_TIMEOUT);
+    die(2, true); /* the one at which the stop of the group has come, and its record goes */
+    expect_history("B");
+    expect_equal(look().children, 2);
+    die(1, true);
+    expect_history("ab");
+    expect_equal(look().running, 2);
+    end_group();
+    make_group();
+    die(0, false);
+    expect_equal(cen_supervisor_remove(supervisor, "b", CEN_NOW), CEN_TIMEOUT);
+    die(2, true);
+    die(1, true); /* one whose turn to be stopped had not come when it was removed */
+    expect_history("CBac");
+    expect_equal(look().running, 2);
+    end_group();
+}
+
+/* Those before it have been started again, and its own start is what the group waits for. */
+TEST(a_child_that_is_removed_while_its_group_is_started_is_forgotten_and_the_others_go_on)
+{
+    init_kids();
+    cen_child_options children[] = {kid_options(0)}, later = kid_options(1), third = kid_options(2);
+    later.starts_later = true;
+    make_supervisor(children, 1, .supervision = CEN_ONE_FOR_ALL);
+    expect_equal(cen_supervisor_add(supervisor, &later, CEN_NOW, NULL, NULL), CEN_OK);
+    expect_equal(cen_supervisor_add(supervisor, &third, CEN_NOW, NULL, NULL), CEN_OK);
+    poll();
+    expect(cen_child_started(kids[1].child));
+    poll();
+    expect_history("abc");
+    die(0, false);
+    expect_history("CBab");
+    expect_equal(cen_supervisor_remove(supervisor, "b", CEN_NEVER), CEN_OK);
+    poll();
+    expect_history("Bc");
+    expect_equal(look().running, 2);
+    end_and_count();
+}
+
 static void die_in_the_first_start(kid *self, cen_child child)
 {
     cen_error error = badly();
