@@ -84,16 +84,19 @@ static bool is_one_clients(int code)
            code == ENETUNREACH || code == EHOSTUNREACH;
 }
 
+/* What is one client's may be so of all that come, or be said for ever by a system that is not Linux: if it is of as many as are
+ * taken in at a time, it rests, too. */
 static void take_in(uv_poll_t *listener, int status, int events)
 {
     cen_mux_server *server = listener->data;
+    unsigned failed = 0;
     (void)events;
     if (status < 0) return rest_a_little(server); /* libuv has stopped the handle */
     for (unsigned i = 0; i < ACCEPTS_AT_A_TIME && !server->stopping; i++) {
         int fd = ceni_socket_accept(server->fd);
         if (fd >= 0) take_one(server, fd);
         else if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-        else if (!is_one_clients(errno)) return rest_a_little(server);
+        else if (!is_one_clients(errno) || ++failed == ACCEPTS_AT_A_TIME) return rest_a_little(server);
     }
 }
 

@@ -272,6 +272,13 @@ TEST(small_requests_with_large_answers_are_handled_as_fast_as_these_are_fetched)
     cen_mux_server_stop(server);
 }
 
+static int64_t processor_time(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
 TEST(a_codec_that_lacks_a_function_is_refused)
 {
     cen_codec_calls calls = *cen_codec_binary().calls;
@@ -315,11 +322,22 @@ static void give_descriptors_back(void)
     while (taken_count > 0) close(taken[--taken_count]);
 }
 
-static int64_t processor_time(void)
+/* accept4, with an errno to fail with, for as long as it is not 0; else by accept, which sanitizers know. */
+static _Atomic int accept_fails;
+static _Atomic uint32_t accept_failed;
+
+int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 {
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    int code = ceni_load_seq_cst(&accept_fails);
+    if (code != 0) {
+        ceni_add_seq_cst(&accept_failed, 1u);
+        errno = code;
+        return -1;
+    }
+    int accepted = accept(fd, address, size);
+    if (accepted >= 0 && flags & SOCK_NONBLOCK) fcntl(accepted, F_SETFL, O_RDWR | O_NONBLOCK);
+    if (accepted >= 0 && flags & SOCK_CLOEXEC) fcntl(accepted, F_SETFD, FD_CLOEXEC);
+    return accepted;
 }
 
 TEST(a_server_without_descriptors_rests_and_takes_clients_in_when_there_are_some)
@@ -342,6 +360,29 @@ TEST(a_server_without_descriptors_rests_and_takes_clients_in_when_there_are_some
     expect_equal(receive_frame(fd, &id, reply, sizeof reply), 1);
     close(fd);
     cen_mux_server_stop(server);
+}
+
+TEST(a_server_that_cannot_accept_rests_whatever_the_system_says_and_however_long)
+{
+    /* Of the first the next client may be free, of the others not; the last nobody has heard of. */
+    const int codes[] = {ECONNABORTED, EPROTO, ENETDOWN, ENOBUFS, EPERM, 500};
+    for (unsigned i = 0; i < sizeof codes / sizeof *codes; i++) {
+        server = SERVE(.name = "echo");
+        int64_t begun = ceni_clock_now();
+        ceni_store_seq_cst(&accept_failed, 0u);
+        ceni_store_seq_cst(&accept_fails, codes[i]);
+        int fd = raw_connect(cen_mux_server_address(server)); /* by the system: it is in the line */
+        AWAIT(ceni_load_seq_cst(&accept_failed) > 0);
+        ceni_sleep_until(ceni_clock_now() + 200 * ms);
+        uint32_t failed = ceni_load_seq_cst(&accept_failed);
+        /* It tries 64 times at most, and then again after 50 ms. */
+        expect(failed <= 64 * (uint32_t)((ceni_clock_now() - begun) / (50 * ms) + 2));
+        ceni_store_seq_cst(&accept_fails, 0);
+        send_all(fd, bytes, frame_to(bytes, 1, "a", 1));
+        expect_equal(receive_frame(fd, &id, reply, sizeof reply), 1);
+        close(fd);
+        cen_mux_server_stop(server);
+    }
 }
 
 /* ---- The end --------------------------------------------------------------------------------------------- */
