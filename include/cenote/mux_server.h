@@ -73,6 +73,9 @@ typedef struct cen_mux_server_options {
                              again without an answer; default 30 s, CEN_OFF: it is not */
     cen_loop *loop;     /* default the process' own */
     const cen_allocator *allocator; /* default malloc */
+    size_t max_calls; /* requests of one client that the handler has and has neither answered nor dropped: with so many none of its
+                         requests is read; default 10000. A handler that answers the first only when it has more of the same
+                         client than that waits for ever */
 } cen_mux_server_options;
 
 #define CEN_MUX_SERVER_OPTIONS(...) {.size = sizeof(cen_mux_server_options), __VA_ARGS__}

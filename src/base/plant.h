@@ -285,6 +285,8 @@
     X(net_write_raises_a_signal, "a write to a connection whose other side is gone raises SIGPIPE") \
     X(net_ends_without_a_word, "a connection is closed, and not shut down before") \
     X(net_reads_without_limit, "a server reads from a client that does not fetch its answers") \
+    X(net_hands_over_without_limit, "a server hands over calls of a client of which it has too many that are not answered") \
+    X(net_leaves_the_crowded, "a server reads no more from a client that had too many calls, after one was answered") \
     X(net_handles_after_the_end, "a server handles what it had read of a client that was cut off") \
     X(net_first_address_has_all_time, "an address from which nothing comes back uses up the time of the others") \
     X(net_tries_one_address, "an address that refuses is the last that is tried") \

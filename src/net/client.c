@@ -18,6 +18,8 @@
  *     it never runs again, and the client needs the loop no more.
  *  C5 The memory goes with the last hand: the loop's, until its handle is closed, or that
  *     of a call.
+ *  C6 `handed` - `over` calls are the handler's. The loop that finds as many as may be sets `crowded` under the
+ *     mutex; whoever ends a call after that, under the mutex, takes it back and has the loop look again.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
@@ -62,6 +64,8 @@ struct ceni_client {
     bool dead;     /* nothing goes out any more */
     bool corked;   /* the loop is handling what it read, and will send */
     bool stuck;    /* the socket takes no more; the loop waits until it does */
+    uint64_t over; /* calls that were answered or dropped */
+    bool crowded;  /* the handler has as many as may be; the loop waits until one is over */
 
     /* the loop's thread alone */
     uv_poll_t poll;
@@ -69,7 +73,8 @@ struct ceni_client {
     ceni_list link; /* in the server's list */
     int watched;
     bool is_cut;
-    bool held; /* requests were read that are handled when the socket takes more of its answers */
+    bool held; /* requests were read that are handled when the socket takes more of its answers, or a call is over */
+    uint64_t handed; /* calls, to the handler */
     char cause[CAUSE];
 };
 
@@ -222,18 +227,22 @@ static bool hand_over(ceni_client *client, const cen_decoding *asked)
     if (asked->size) memcpy(made->bytes, asked->payload, asked->size);
     made->seen = (cen_mux_call){.payload = made->bytes, .payload_size = asked->size, .id = asked->id, .client = client->number};
     ceni_add_relaxed(&client->hands, 1u); /* the loop's own hand keeps it meanwhile; carries nothing */
+    client->handed++;
     ceni_served(server, CENI_SERVED_CALLS, 1);
     ceni_rank_expect_none("the handler of a server");
     server->handle(server->argument, &made->seen);
     return true;
 }
 
-/* Whether it has too many answers to fetch, after all was sent that goes: small requests may have large ones. */
+/* Whether it has too many answers to fetch, after all was sent that goes: small requests may have large ones; or the handler has
+ * too many of its calls. */
 static bool is_full(ceni_client *client)
 {
     client_lock(client);
     frame *gone = client->output > client->server->max_output ? flush_locked(client) : NULL;
     bool full = client->stuck && client->output > client->server->max_output && !ceni_planted(net_reads_without_limit);
+    client->crowded = client->handed - client->over >= client->server->max_calls && !ceni_planted(net_hands_over_without_limit);
+    full = full || client->crowded;
     client_unlock(client);
     free_frames(client, gone);
     return full;
@@ -296,22 +305,25 @@ static void ready(uv_poll_t *poll, int status, int events)
         int code = ceni_socket_error(client->fd);
         return cut(client, code ? ceni_errno_text(code, text) : "the connection broke");
     }
+    if (events & UV_DISCONNECT) return cut(client, "the client has closed the connection");
     if (events & UV_WRITABLE) flush_on_loop(client);
     if (client->held) handle_together(client);
     if ((events & UV_READABLE) && !client->held && !client->is_cut) receive(client);
     watch(client);
 }
 
-/* What it waits for: to read, unless too much of what was answered has not been fetched; to write, if that was not possible. */
+/* What it waits for: to read, unless too much of what was answered has not been fetched, or too much not answered; to write, if
+ * that was not possible. One that is not read is asked whether it is there. */
 static void watch(ceni_client *client)
 {
     if (client->is_cut) return;
     client_lock(client);
     bool dead = client->dead, stuck = client->stuck, full = client->output > client->server->max_output;
+    bool crowded = client->crowded;
     client_unlock(client);
     if (dead) return cut(client, "");
     bool rests = client->held || (stuck && full && !ceni_planted(net_reads_without_limit));
-    int wanted = (stuck || client->held ? UV_WRITABLE : 0) | (rests ? 0 : UV_READABLE);
+    int wanted = (stuck || (client->held && !crowded) ? UV_WRITABLE : 0) | (rests ? crowded ? UV_DISCONNECT : 0 : UV_READABLE);
     if (wanted == client->watched) return;
     client->watched = wanted;
     uv_poll_start(&client->poll, wanted, ready);
@@ -319,7 +331,9 @@ static void watch(ceni_client *client)
 
 static void attend(ceni_loop_call *posted)
 {
-    watch(CENI_LIST_ENTRY(posted, ceni_client, attend));
+    ceni_client *client = CENI_LIST_ENTRY(posted, ceni_client, attend);
+    if (client->held && !client->is_cut) handle_together(client);
+    watch(client);
 }
 
 void ceni_client_begin(cen_mux_server *server, int fd)
@@ -349,6 +363,15 @@ void ceni_client_begin(cen_mux_server *server, int fd)
 
 /* ---- Answers, on any thread ------------------------------------------------------------------------- */
 
+/* A call of its is over: if that was what the loop waits for, it is told. */
+static void end_locked(ceni_client *client)
+{
+    client->over++;
+    if (!client->crowded || client->dead || ceni_planted(net_leaves_the_crowded)) return;
+    client->crowded = false;
+    ceni_loop_post(client->server->loop, &client->attend);
+}
+
 static void end_call(call *ended)
 {
     ceni_client *client = ended->client;
@@ -371,10 +394,11 @@ static cen_status encode(const call *answered, const void *payload, size_t size,
     return status == CEN_OK || status == CEN_NO_MEMORY ? status : CEN_INVALID;
 }
 
-/* Whether it is on its way; what has gone, or was not taken, is at the head of *gone. */
+/* The call is over. Whether its answer is on its way; what has gone, or was not taken, is at the head of *gone. */
 static cen_status send_frame(ceni_client *client, frame *made, frame **gone)
 {
     client_lock(client);
+    end_locked(client);
     if (client->dead) {
         client_unlock(client);
         *gone = made;
@@ -410,5 +434,9 @@ cen_status cen_mux_call_reply(cen_mux_call *seen, const void *payload, size_t si
 void cen_mux_call_drop(cen_mux_call *seen)
 {
     call *dropped = (call *)(void *)seen;
-    if (seen && ceni_fork_is(dropped->client->server->epoch)) end_call(dropped);
+    if (!seen || !ceni_fork_is(dropped->client->server->epoch)) return;
+    client_lock(dropped->client);
+    end_locked(dropped->client);
+    client_unlock(dropped->client);
+    end_call(dropped);
 }

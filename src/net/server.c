@@ -33,7 +33,8 @@
 #include "record/news.h"
 
 static const int64_t second_ns = INT64_C(1000000000);
-enum { BACKLOG = 1024, ACCEPTS_AT_A_TIME = 64, PAUSE_MS = 50, DEFAULT_CLIENTS = 1000, DEFAULT_SIZE = 1 << 20 };
+enum { BACKLOG = 1024, ACCEPTS_AT_A_TIME = 64, PAUSE_MS = 50 };
+enum { DEFAULT_CLIENTS = 1000, DEFAULT_CALLS = 10000, DEFAULT_SIZE = 1 << 20 };
 
 /* ---- Taking clients in --------------------------------------------------------------------------- */
 
@@ -204,6 +205,7 @@ static void sketch_server(const void *object, const cen_sketch *sketch, size_t m
     sketch->number(to, "max_clients", (int64_t)server->max_clients);
     sketch->number(to, "max_payload", (int64_t)server->max_payload);
     sketch->number(to, "max_output", (int64_t)server->max_output);
+    sketch->number(to, "max_calls", (int64_t)server->max_calls);
     if (server->keepalive_ns > 0) sketch->number(to, "keepalive_ns", server->keepalive_ns);
 }
 
@@ -244,6 +246,7 @@ static void fill(cen_mux_server *server, const cen_mux_server_options *o)
     server->max_clients = o->max_clients ? o->max_clients : DEFAULT_CLIENTS;
     server->max_payload = o->max_payload ? o->max_payload : DEFAULT_SIZE;
     server->max_output = o->max_output ? o->max_output : DEFAULT_SIZE;
+    server->max_calls = o->max_calls ? o->max_calls : DEFAULT_CALLS;
     server->keepalive_ns = o->keepalive_ns == CEN_OFF ? 0 : o->keepalive_ns ? o->keepalive_ns : CENI_KEEP_ALIVE_S * second_ns;
     snprintf(server->name, sizeof server->name, "%s", o->name ? o->name : "server");
     server->entry = (ceni_entry){

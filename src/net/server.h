@@ -40,7 +40,7 @@ struct cen_mux_server {
     void (*handle)(void *argument, cen_mux_call *call);
     void (*client)(void *argument, uint64_t client, const char *cause);
     void *argument;
-    size_t max_clients, max_payload, max_output;
+    size_t max_clients, max_payload, max_output, max_calls;
     int64_t keepalive_ns; /* 0: none */
     ceni_endpoint endpoint;
     int fd;

@@ -279,6 +279,63 @@ static int64_t processor_time(void)
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
+static void send_numbers(int fd, uint64_t from, uint64_t to)
+{
+    size_t size = 0;
+    for (uint64_t i = from; i < to; i++) size += frame_to(bytes + size, i, &i, sizeof i);
+    send_all(fd, bytes, size);
+}
+
+TEST(a_client_whose_calls_are_not_answered_is_read_no_more_until_one_is)
+{
+    enum { MOST = 3, ALL = 20 };
+    ceni_store_seq_cst(&kept_count, 0u);
+    server = SERVE(.handle = keep, .max_calls = MOST);
+    int fd = raw_connect(cen_mux_server_address(server)), other = raw_connect(cen_mux_server_address(server));
+    send_numbers(fd, 0, ALL);
+    AWAIT(ceni_load_seq_cst(&kept_count) == MOST);
+    send_numbers(other, 100, 101); /* the other's is handled, and no more of the first's before it */
+    AWAIT(ceni_load_seq_cst(&kept_count) == MOST + 1);
+    expect_equal(kept[MOST]->id, 100);
+    cen_mux_call_drop(kept[MOST]);
+    int64_t used = processor_time();
+    ceni_sleep_until(ceni_clock_now() + 200 * ms);
+    expect(processor_time() - used < 100 * ms);
+    expect_equal(calls_of(), MOST + 1);
+    /* One is answered, one is dropped, one cannot be answered and still counts. */
+    expect_equal(cen_mux_call_reply(kept[0], kept[0]->payload, sizeof(uint64_t)), CEN_OK);
+    AWAIT(calls_of() == MOST + 2);
+    cen_mux_call_drop(kept[1]);
+    AWAIT(calls_of() == MOST + 3);
+    expect_equal(cen_mux_call_reply(kept[2], NULL, 9), CEN_INVALID);
+    for (unsigned i = 2; i < ALL + 1; i++) {
+        if (i == MOST) continue;
+        AWAIT(ceni_load_seq_cst(&kept_count) > i);
+        expect_equal(cen_mux_call_reply(kept[i], kept[i]->payload, sizeof(uint64_t)), CEN_OK);
+    }
+    for (unsigned i = 0; i < ALL - 1; i++) expect_equal(receive_frame(fd, &id, reply, sizeof reply), sizeof(uint64_t));
+    expect_equal(id, ALL - 1);
+    close(fd);
+    close(other);
+    cen_mux_server_stop(server);
+}
+
+TEST(a_client_that_goes_while_its_calls_are_not_answered_is_noticed)
+{
+    cen_mux_server_stats stats;
+    ceni_store_seq_cst(&kept_count, 0u);
+    server = SERVE(.handle = keep, .max_calls = 2);
+    int fd = raw_connect(cen_mux_server_address(server));
+    send_numbers(fd, 0, 10);
+    AWAIT(ceni_load_seq_cst(&kept_count) == 2);
+    close(fd);
+    AWAIT(cen_mux_server_look(server, &stats) == CEN_OK && stats.clients == 0);
+    expect_equal(stats.calls, 2);
+    expect_equal(cen_mux_call_reply(kept[0], "late", 4), CEN_LOST);
+    cen_mux_server_stop(server);
+    cen_mux_call_drop(kept[1]);
+}
+
 TEST(a_codec_that_lacks_a_function_is_refused)
 {
     cen_codec_calls calls = *cen_codec_binary().calls;
