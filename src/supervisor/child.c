@@ -12,7 +12,7 @@
  * All is under the supervisor's mutex. The alarm is set under it: the runtime's
  * lock has a higher rank.
  *
- * Tested by tests/unit/supervisor/dynamic_test.c, new_test.c, look_test.c.
+ * Tested by tests/unit/supervisor/dynamic_test.c, look_test.c.
  */
 #include "base/alloc.h"
 #include "base/error.h"

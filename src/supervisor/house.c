@@ -21,7 +21,7 @@
  * [H2] ready | store of ready_for | release | [H1]       | the new table | as [H1]
  * All else is ordered by the two locks.
  *
- * Tested by tests/unit/supervisor/handle_test.c, fork_test.c.
+ * Tested by tests/unit/supervisor/life_test.c, fork_test.c.
  */
 #include "base/plant.h"
 #include "base/statics.h"

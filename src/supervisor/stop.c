@@ -7,7 +7,7 @@
  * manual runtime it runs what is due there meanwhile. Deadlines are moments of the
  * runtime's clock, so a virtual one is only compared, never slept until.
  *
- * Tested by tests/unit/supervisor/stop_test.c, tests/explore/supervisor_test.c.
+ * Tested by tests/unit/supervisor/life_test.c, limit_test.c, tests/explore/supervisor_test.c.
  */
 #include "base/error.h"
 #include "port/deadline.h"
