@@ -84,8 +84,8 @@ typedef struct cen_router_options {
     cen_deadline deadline; /* of a route or an ask whose own is zero; zero: CEN_NOW, an error at once */
     bool measure;          /* time routes even if the strategy does not need it; costs two readings of the clock */
     /* A member's state changed: told in order for each member, with no lock held, on whichever thread; what
-     * came and went again before it could be told is left out, except that it is DOWN again. `cause` is NULL or valid during
-     * the call. */
+     * came and went again before it could be told is left out, except that it is DOWN again. FULL is never told: a member that is
+     * becomes UP with each use that ends, and whoever wants to know looks. `cause` is NULL or valid during the call. */
     void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to, const cen_error *cause);
     void *argument;
     cen_runtime *runtime; /* NULL: the process' own */

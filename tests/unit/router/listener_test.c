@@ -44,6 +44,21 @@ TEST(each_change_is_told_from_which_state_to_which_with_its_cause)
     end_router();
 }
 
+TEST(that_a_member_is_full_is_seen_by_who_looks_and_told_to_nobody)
+{
+    prepare();
+    make_router(.changed = listen, .argument = story, .max = 1);
+    cen_member *a = add_up(0, .name = "a");
+    cen_route route = route_now();
+    expect_equal(cen_member_state_of(a), CEN_MEMBER_FULL);
+    expect(look().full == 1 && look().up == 0);
+    done(&route);
+    expect_equal(cen_member_state_of(a), CEN_MEMBER_UP);
+    cen_member_down(a, &reset);
+    expect_text(story, "a:connecting-up a:up-down=reset ");
+    end_router();
+}
+
 TEST(a_drain_is_told_at_its_begin_and_at_its_end)
 {
     prepare();
