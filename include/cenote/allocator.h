@@ -10,7 +10,9 @@
  *     cen_queue_options o = CEN_QUEUE_OPTIONS(.element_size = 8, .allocator = &arena);
  *
  * Callbacks: both may be called from any thread and must not call cenote. No lock of
- * cenote's is held meanwhile, except that a router whose members change has its own.
+ * cenote's is held meanwhile, except that a router whose members change, and a supervisor
+ * whose children start, end, come or go, has its own: so a lock that an allocator takes
+ * must not be held by one who calls such a router or supervisor.
  */
 #ifndef CENOTE_ALLOCATOR_H
 #define CENOTE_ALLOCATOR_H
