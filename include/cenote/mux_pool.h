@@ -37,7 +37,7 @@
  * other side may have done what it asks. It fails with LOST, and the program decides.
  *
  * Threads: everything from any thread, except new, close and free, which wait and are not called on the
- * thread of the pool's loop, nor from its listener. Nobody is in a call with the pool when it is freed.
+ * thread of the pool's loop, nor from its listener, nor in a read section. Nobody is in a call with the pool when it is freed.
  * Fork: in the child every call answers FORKED and touches nothing.
  */
 #ifndef CENOTE_MUX_POOL_H
@@ -128,7 +128,7 @@ typedef struct cen_mux_pool_options {
 /* ---- Life ------------------------------------------------------------------------ */
 
 /* Errors: INVALID (the text names the field), EXISTS (two connections of one name), NO_MEMORY, SYSTEM, FORKED, MISUSE (on the
- * loop's thread), and, with NEED_ONE, why no connection could be made. Then there is nothing to free. */
+ * loop's thread, or in a read section), and, with NEED_ONE, why no connection could be made. Then there is nothing to free. */
 CEN_API cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **out, cen_error *error);
 
 typedef struct cen_mux_pool_report {
@@ -138,7 +138,8 @@ typedef struct cen_mux_pool_report {
 
 /* Refuses from now on, waits until what is in flight is over, or the deadline (default 5 s), and then stops the tree in order:
  * connections, registry. The report may be NULL.
- * Errors: TIMEOUT (some were failed), CLOSED (it is, or is being closed), INVALID, MISUSE (on the loop's thread), FORKED. */
+ * Errors: TIMEOUT (some were failed), CLOSED (it is, or is being closed), INVALID, FORKED, MISUSE (on the loop's thread, or in a
+ * read section: nothing changes). */
 CEN_API cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux_pool_report *report);
 
 /* Closes it, if that has not been done, with CEN_NOW, and gives everything back. NULL is allowed.

@@ -9,13 +9,15 @@
  *
  * Neither ever waits, after the first time in a thread, and neither can fail.
  * Sections nest. Keep them short: what others have let go of is kept until they end. In a
- * section a thread must not free a registry or a router (MISUSE), poll or advance a manual
- * runtime, or wait for a thread that does one of these.
+ * section a thread must not free a registry, a router or a routing pool (MISUSE), poll or advance a
+ * manual runtime, or wait for a thread that does one of these.
  *
  * Threads: a section is its thread's own; a crew's task ends one in the step that began it.
  */
 #ifndef CENOTE_READ_H
 #define CENOTE_READ_H
+
+#include <stdbool.h>
 
 #include <cenote/status.h>
 
@@ -25,6 +27,9 @@ extern "C" {
 
 CEN_API CEN_DIRECT_ void cen_read_begin(void);
 CEN_API CEN_DIRECT_ void cen_read_end(void);
+
+/* Whether the calling thread is in one: for functions that would have to wait there. */
+CEN_API bool cen_read_is_open(void);
 
 /* The library is liburcu's reader, and installs that library's hooks for fork
  * (pthread_atfork) when the first registry or router is made. A program that

@@ -317,6 +317,8 @@ cen_status cen_mux_pool_new(const cen_mux_pool_options *o, cen_mux_pool **out, c
     if (!out) return refuse(error, "out is NULL");
     cen_status status = check_options(o, error);
     if (status != CEN_OK) return status;
+    if (cen_read_is_open())
+        return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_pool_new: a thread in a read section must not wait");
     cen_mux_pool *pool = ceni_alloc(o->allocator, sizeof *pool, _Alignof(cen_mux_pool));
     if (!pool) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: there is no memory for it");
     status = prepare(pool, o, error);
@@ -350,7 +352,7 @@ cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux
     cen_router_report routes = {.left = 0};
     if (!pool) return CEN_INVALID;
     if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
-    if (ceni_loop_is_inside(pool->loop)) return CEN_MISUSE;
+    if (ceni_loop_is_inside(pool->loop) || cen_read_is_open()) return CEN_MISUSE;
     if (!close_first(pool)) return CEN_CLOSED;
     cen_status status = cen_router_close(pool->router, ceni_deadline_or(deadline, cen_in_ns(default_close_ns)), &routes);
     stop_tree(pool);

@@ -13,3 +13,8 @@ void cen_read_end(void)
 {
     ceni_read_end();
 }
+
+bool cen_read_is_open(void)
+{
+    return ceni_read_is_open();
+}

@@ -147,6 +147,31 @@ static void expect_refused(cen_mux_pool_options options, cen_status status, cons
     expect(!none);
 }
 
+TEST(in_a_read_section_it_is_neither_made_nor_closed_nor_freed)
+{
+    cen_mux_pool *other = NULL;
+    server = SERVE(.name = "echo");
+    cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.address = cen_mux_server_address(server), .connections = 2);
+    pool = pool_with(&options);
+    expect(!cen_read_is_open());
+    cen_read_begin();
+    expect(cen_read_is_open());
+    expect_equal(cen_mux_pool_new(&options, &other, &error), CEN_MISUSE);
+    expect_text(error.text, "cen_mux_pool_new: a thread in a read section must not wait");
+    expect_equal(cen_mux_pool_close(pool, cen_in_s(1), NULL), CEN_MISUSE);
+    expect_equal(cen_mux_pool_close(pool, CEN_NOW, NULL), CEN_MISUSE);
+    expect_equal(cen_mux_pool_free(pool), CEN_MISUSE);
+    cen_read_end();
+    expect(!cen_read_is_open());
+    expect_equal(request_number(pool, 7, &error), CEN_OK);
+    expect_equal(cen_mux_pool_close(pool, cen_in_s(5), NULL), CEN_OK);
+    cen_read_begin();
+    expect_equal(cen_mux_pool_free(pool), CEN_MISUSE);
+    cen_read_end();
+    expect_equal(cen_mux_pool_free(pool), CEN_OK);
+    cen_mux_server_stop(server);
+}
+
 TEST(options_that_make_no_sense_are_refused_by_name)
 {
     const char *two[] = {"a", "a"}, *hole[] = {"a", NULL};
