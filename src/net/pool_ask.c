@@ -112,6 +112,14 @@ static bool is_refusal(cen_status status)
     return status == CEN_DOWN || status == CEN_LOST || status == CEN_CLOSED;
 }
 
+/* It would not have a request, and is never open again. The loop will hear of it and take it out of the set, in a moment that may
+ * be long where the loop has much to do; until then all would be routed there, because it has nothing in flight. So it leaves
+ * here. */
+static void leave_set(const cen_mux_pool *pool, const cen_route *route)
+{
+    if (!pool->keep_lost && !ceni_planted(mux_pool_forgets_to_leave)) cen_member_down(route->member, NULL);
+}
+
 /* ---- Waiting for the reply ------------------------------------------------------------------------------ */
 
 /* One attempt. True: the request was not sent, and another connection may have it. */
@@ -130,6 +138,7 @@ static bool attempt(cen_mux_pool *pool, cen_pick *wish, bool wishes, cen_request
     if (*status == CEN_OK) *status = cen_mux_request(link->mux, request, error);
     bool unsent = is_refusal(*status) && ceni_future_is_fresh(&request->future);
     if (!unsent) count_end(pool, *status); /* A3 */
+    else leave_set(pool, &route);
     cen_route_done(&route, unsent ? CEN_OUTCOME_FAILED : outcome_of(*status), 0);
     return unsent;
 }
@@ -264,6 +273,7 @@ static bool send_it(cen_mux_asking *asking)
     asking->pick.avoid = route->member;
     bool again = is_refusal(status);
     if (!again) count_end(pool, status);
+    else leave_set(pool, route);
     cen_route_done(route, again ? CEN_OUTCOME_FAILED : outcome_of(status), 0);
     if (!again) {
         complete(asking, status, 0, NULL);

@@ -355,6 +355,58 @@ TEST(the_share_of_failed_requests_is_measured_with_and_without_leaving_the_set)
 
 /* ---- Fork ------------------------------------------------------------------------------------------------------------- */
 
+/* ---- A loop that is late --------------------------------------------------------------------------------- */
+
+static _Atomic uint32_t is_held, may_go;
+
+static void hold_the_loop(void *argument, cen_mux_call *call)
+{
+    (void)argument;
+    cen_mux_call_drop(call);
+    ceni_store_seq_cst(&is_held, 1u);
+    while (!ceni_load_seq_cst(&may_go)) ceni_futex_wait(&may_go, 0, ceni_clock_now() + 10 * ms);
+}
+
+static cen_status inquire(cen_mux_pool *of, uint64_t number)
+{
+    inquiry q;
+    ready_inquiry(&q, number);
+    expect_equal(cen_mux_pool_ask(of, &q.asking), CEN_OK);
+    expect_equal(cen_future_wait(&q.asking.future, CEN_NEVER), CEN_OK);
+    return q.asking.future.status;
+}
+
+/* A connection's end is told on the loop's thread, which is held up here; those who use it notice before that. */
+TEST(a_connection_that_refuses_a_request_leaves_the_set_before_the_loop_has_heard_of_its_end)
+{
+    unsigned char frame[64];
+    cen_loop *loop;
+    cen_error why;
+    expect_equal(cen_loop_new(NULL, &loop, NULL), CEN_OK);
+    server = SERVE(.name = "echo");
+    cen_mux_server *holder = SERVE(.handle = hold_the_loop, .loop = loop);
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .loop = loop);
+    AWAIT(pool_stats(pool).up == 2);
+    int fd = raw_connect(cen_mux_server_address(holder));
+    send_all(fd, frame, frame_to(frame, 1, "x", 1));
+    AWAIT(ceni_load_seq_cst(&is_held));
+    expect_equal(cen_mux_server_kill(server, 0), CEN_OK);
+    unsigned lost = 0;
+    for (uint64_t i = 0; i < 10; i++) lost += request_number(pool, i, &why) == CEN_LOST;
+    expect(lost >= 1 && lost <= 2); /* what each of them had in flight when it was found to be lost */
+    expect_equal(request_number(pool, 1, &why), CEN_EMPTY);
+    expect_equal(inquire(pool, 2), CEN_EMPTY);
+    expect_equal(pool_stats(pool).up, 2); /* for the loop has not heard of it */
+    ceni_store_seq_cst(&may_go, 1u);
+    AWAIT(request_number(pool, 3, &why) == CEN_OK);
+    expect_equal(pool_stats(pool).stale, 0);
+    close(fd);
+    cen_mux_server_stop(holder);
+    expect_equal(cen_mux_pool_free(pool), CEN_OK);
+    cen_mux_server_stop(server);
+    expect_equal(cen_loop_free(loop), CEN_OK);
+}
+
 TEST(a_child_is_told_that_the_pool_is_its_parents)
 {
     server = SERVE(.name = "echo");
