@@ -122,8 +122,8 @@ CEN_API bool cen_child_started(cen_child child);
 CEN_API bool cen_child_ended(cen_child child, const cen_error *why);
 
 /* The same by a future: that it is done is the end, normal if its status is OK. The supervisor becomes its
- * consumer. The struct is the program's again when whoever keeps its promise has returned, or when the supervisor has told that
- * the child ended or was abandoned. Errors: INVALID (NULL), ABSENT (that start is over),
+ * consumer. The struct is the program's again when the supervisor tells that the child ended, failed to start or was abandoned,
+ * starts it again, or is over; not before, though it may be done by then. Errors: INVALID (NULL), ABSENT (that start is over),
  * MISUSE (the future has a consumer, or the child has such a future already, or is a thread). */
 CEN_API cen_status cen_child_watch(cen_child child, cen_future *death);
 
