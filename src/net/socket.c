@@ -81,9 +81,11 @@ static void set_number(int fd, int level, int name, int64_t number)
  * of this, and takes no notice. */
 void ceni_socket_keep_alive(int fd, int64_t ns)
 {
-    enum { QUESTIONS = 3 };
+    enum { QUESTIONS = 3, LONGEST_S = 32767 }; /* the system refuses a longer silence, and would take two hours */
     if (ns <= 0) return;
-    int64_t s = (ns + 999999999) / 1000000000, pause = (s + QUESTIONS - 1) / QUESTIONS;
+    int64_t s = ns / 1000000000 + (ns % 1000000000 != 0);
+    if (s > LONGEST_S) s = LONGEST_S;
+    int64_t pause = (s + QUESTIONS - 1) / QUESTIONS;
     set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, s);
     set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, pause);
     set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, QUESTIONS);

@@ -82,6 +82,23 @@ TEST(a_socket_asks_after_a_silence_whether_the_other_side_is_there)
     ceni_socket_close(other);
 }
 
+TEST(a_silence_that_is_longer_than_the_system_counts_is_the_longest_that_it_does)
+{
+    const int64_t silences[] = {10 * 3600 * 1000 * ms, INT64_MAX};
+    for (int i = 0; i < 2; i++) {
+        int listener, one, other;
+        connect_two(&listener, &one, &other);
+        ceni_socket_keep_alive(one, silences[i]);
+        expect(number_of(one, SOL_SOCKET, SO_KEEPALIVE) != 0);
+        expect_equal(number_of(one, IPPROTO_TCP, TCP_KEEPIDLE), 32767);
+        expect_equal(number_of(one, IPPROTO_TCP, TCP_KEEPINTVL), 10923);
+        expect_equal(number_of(one, IPPROTO_TCP, TCP_USER_TIMEOUT), 65536000);
+        ceni_socket_close(listener);
+        ceni_socket_close(one);
+        ceni_socket_close(other);
+    }
+}
+
 TEST(a_socket_that_is_connected_to_itself_is_noticed)
 {
     int listener, one, other, self = socket(AF_INET, SOCK_STREAM, 0);
