@@ -161,12 +161,13 @@ static inline cen_status cen_quick_route(cen_router *router, cen_picker *picker,
     uint32_t life = CEN_LOAD_(&stripe->life, acquire, ACQUIRE);
     /* The addition waits for all stores before it, and so does that of done: each has its half of them. */
     out->value = stripe->value;
-    if (__builtin_expect(set->quick_ != CEN_QUICK_TWO_, 1)) {
-        CEN_ADD_(&stripe->word, CEN_USE_BEGINS_, relaxed, RELAXED);
-    } else {
-        uint64_t before = CEN_ADD_(&stripe->word, CEN_USE_BEGINS_, relaxed, RELAXED);
-        if (CEN_LOOK_NOW_(before)) cen_member_look_at_others_(member, offset);
+    uint64_t before = CEN_ADD_(&stripe->word, CEN_USE_BEGINS_, relaxed, RELAXED);
+    if (__builtin_expect(CEN_TOO_MANY_(before), 0)) {
+        CEN_SUB_(&stripe->word, CEN_USE_BEGINS_, relaxed, RELAXED);
+        cen_quick_read_end();
+        return cen_router_route(router, NULL, CEN_NOW, out, NULL);
     }
+    if (__builtin_expect(set->quick_ == CEN_QUICK_TWO_, 0) && CEN_LOOK_NOW_(before)) cen_member_look_at_others_(member, offset);
     out->member = member;
     out->tag_ = CEN_ROUTE_TAG_(life, offset);
     cen_quick_read_end();

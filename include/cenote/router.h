@@ -68,6 +68,11 @@ typedef enum cen_member_state {
 /* "connecting", "up", ... */
 CEN_API const char *cen_member_state_name(cen_member_state state);
 
+/* So many uses of a member can be in flight, whatever is allowed: of all threads if it has a limit, else of those that share a
+ * count, which have up to 16 counts between them. One more is FULL, and where there are no limits it does not wait. By this a
+ * program is told that forgets to say done. */
+#define CEN_USES_MOST 4194304
+
 /* ---- Routers --------------------------------------------------------------------- */
 
 typedef struct cen_router_options {

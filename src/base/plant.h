@@ -225,6 +225,7 @@
     X(registry_tells_out_of_order, "a change is told before one that was made earlier") \
     X(registry_listen_misses_a_change, "a change between the look at what is there and the first tale is never told") \
     X(registry_unlisten_does_not_wait, "a listening is ended while its listener is called") \
+    X(use_beyond_count, "a member has more uses in flight than can be counted") \
     X(use_beyond_max, "a use begins although the member is full") \
     X(set_freed_at_once, "a set of members is freed while picks may read it") \
     X(down_stays_in_set, "a member that went down can still be picked") \

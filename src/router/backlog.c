@@ -190,6 +190,8 @@ static cen_status ask_locked(cen_router *router, cen_deadline deadline, cen_rout
         ceni_begun begun = ceni_route_find_locked(router, &routing->pick_, &routing->route);
         if (begun == CENI_BEGUN_LAST) ceni_member_used_up_locked(ceni_member_of(routing->route.member));
         if (begun != CENI_NOT_BEGUN) return CEN_OK;
+        /* Without limits that is because more are in flight than can be counted, and no end of a use looks for who waits. */
+        if (router->in_set > 0 && !ceni_setting(&router->limits)) deadline = CEN_NOW;
     }
     cen_status status = refuse_locked(router, deadline, routing->future.error);
     if (status != CEN_OK) return status;

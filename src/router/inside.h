@@ -16,7 +16,8 @@
  *         without memory a member that left may be replaced there by another
  *     I2  uses begin inside a read section, on a member of the set that was read in
  *         it: after a grace period since it left the set none begins any more
- *     I3  a use ends on the stripe where it began, so no stripe goes below zero
+ *     I3  a use ends on the stripe where it began, so no stripe goes below zero; and none begins on a stripe that has
+ *         CEN_USES_MOST, so none reaches the mark (I4): who finds that it has added to so many takes its share back
  *     I4  a member whose end is of interest is watched from the first grace period
  *         after it left: a bit in each stripe's count says so. No use begins then (I2), so each stripe reaches zero
  *         once, by a step that sees the bit, or has reached it when the bit is set: `open` counts those to come,
@@ -62,6 +63,7 @@ enum {
 #define CENI_USES(word) ((word) >> CEN_USES_SHIFT_)
 /* Of a count in one word, which begins anew after 2^40 uses. */
 #define CENI_USES_SINCE(uses, base) (((uses) - (base)) & CENI_USES(UINT64_MAX))
+_Static_assert(CEN_IS_MOST_, "the bit below the mark says that there are too many");
 _Static_assert(CENI_LINE % sizeof(cen_stripe_) == 0 && CEN_STRIPES_APART_ % CENI_LINE == 0, "no line is shared between threads");
 
 /* A timer in the router's wheel, and whose it is. */

@@ -56,6 +56,7 @@ static ceni_member *make(cen_router *router, const cen_member_options *o)
     member->gone = o->gone;
     member->weight = o->weight ? o->weight : 1;
     member->max = limit(o->max, router->max);
+    if (member->max != UINT64_MAX && member->max > CEN_USES_MOST) member->max = CEN_USES_MOST;
     member->max_uses = limit(o->max_uses, router->max_uses);
     member->limited = member->max != UINT64_MAX || member->max_uses != UINT64_MAX;
     member->stripes = member->limited ? 1 : router->stripes;

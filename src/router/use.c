@@ -67,13 +67,20 @@ void cen_member_look_at_others_(cen_member *cell, uint32_t offset)
     ceni_store_relaxed(&own->others, (uint32_t)sum); /* carries nothing */
 }
 
+/* Within the section, or under the lock, in which it was added: there is no mark yet (I2), and many are left: none ends by it. */
+ceni_begun ceni_use_take_back(cen_stripe_ *stripe)
+{
+    ceni_sub_relaxed(&stripe->word, CEN_USE_BEGINS_); /* as the addition; carries nothing */
+    return CENI_NOT_BEGUN;
+}
+
 ceni_begun ceni_use_begin_limited(ceni_member *member)
 {
     _Atomic uint64_t *word = &member->cell->first.word;
     uint64_t seen = ceni_load_seq_cst(word); /* [C1] */
     for (unsigned losses = 0;; ceni_backoff_contend(&losses)) {
         uint64_t used = CENI_USES_SINCE(CENI_USES(seen), ceni_setting(&member->base));
-        bool full = CEN_IN_FLIGHT_(seen) >= member->max && !ceni_planted(use_beyond_max);
+        bool full = (CEN_IN_FLIGHT_(seen) >= member->max && !ceni_planted(use_beyond_max)) || CEN_TOO_MANY_(seen);
         if (full || used >= member->max_uses) return CENI_NOT_BEGUN;
         if (ceni_cas_seq_cst(word, &seen, seen + CEN_USE_BEGINS_)) /* [C1] */
             return used + 1 == member->max_uses ? CENI_BEGUN_LAST : CENI_BEGUN;

@@ -15,6 +15,9 @@ typedef enum ceni_begun {
 
 ceni_begun ceni_use_begin_limited(ceni_member *member);
 
+/* A use that was one too many to be counted: it has not begun. */
+ceni_begun ceni_use_take_back(cen_stripe_ *stripe);
+
 /* The sums over all stripes; exact when no use begins or ends. */
 uint64_t ceni_member_in_flight(const ceni_member *member);
 uint64_t ceni_member_uses(const ceni_member *member);
@@ -60,6 +63,7 @@ static inline ceni_begun ceni_use_begin(cen_router *router, cen_member *cell, bo
     if (__builtin_expect(offset != 0, 1)) {
         /* Whoever sums up for good does so after a grace period (I2); carries nothing. */
         uint64_t before = ceni_add_relaxed(&stripe->word, CEN_USE_BEGINS_);
+        if (__builtin_expect(CEN_TOO_MANY_(before) && !ceni_planted(use_beyond_count), 0)) return ceni_use_take_back(stripe);
         if (router->loaded && CEN_LOOK_NOW_(before)) cen_member_look_at_others_(cell, offset);
     }
     route->begun_ = __builtin_expect(router->clocked, 0) ? ceni_runtime_now(router->runtime) : 0;

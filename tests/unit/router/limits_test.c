@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Limits of a member: target, max, max_uses. */
 #include "router/inside.h"
+#include "router/thread.h"
 #include "support/world.h"
 #include "unit/router/routers.h"
 
@@ -162,4 +163,48 @@ TEST(a_count_of_uses_that_begins_anew_neither_ends_a_member_early_nor_keeps_it_f
     }
     expect_equal(look().in_flight, 0);
     end_all();
+}
+
+/* As if so many uses were in flight of which nobody says done. */
+static void put_in_flight(cen_member *member, uint32_t offset, int64_t more)
+{
+    ceni_add_seq_cst(&cen_stripe_of_(member, offset)->word, (uint64_t)more);
+}
+
+TEST(more_uses_than_can_be_counted_are_refused_and_nothing_else_happens)
+{
+    const cen_strategy strategies[] = {cen_strategy_two_choices(), cen_strategy_random(), cen_strategy_strict_round_robin(),
+                                       cen_strategy_least_in_flight()};
+    for (unsigned i = 0; i < 8; i++) {
+        bool limited = i >= 4; /* by its uses, and not by how many are in flight */
+        make_router(.strategy = strategies[i % 4]);
+        cen_error error;
+        cen_route routes[2], none = {0};
+        cen_member *one = add_up(0, .max_uses = limited ? 1000000000 : 0);
+        uint32_t offset = limited ? 0 : ceni_route_stripe();
+        put_in_flight(one, offset, CEN_USES_MOST - 2);
+        for (int k = 0; k < 2; k++) routes[k] = route_now();
+        expect_equal(look().in_flight, CEN_USES_MOST);
+        expect_equal(cen_router_route(router, NULL, CEN_NOW, &none, &error), CEN_FULL);
+        expect(strstr(error.text, "4194304 uses in flight"));
+        if (!limited) expect_equal(cen_router_route(router, NULL, CEN_NEVER, &none, &error), CEN_FULL);
+        expect(look().in_flight == CEN_USES_MOST && look().uses == 2 && look().waiting == 0);
+        expect_equal(done(&routes[0]), CEN_OK);
+        routes[0] = route_now();
+        add_up(1); /* another has room */
+        cen_route other = route_now();
+        expect(other.value == &values[1]);
+        for (int k = 0; k < 2; k++) expect_equal(done(&routes[k]), CEN_OK);
+        expect_equal(done(&other), CEN_OK);
+        cen_member_remove(one);
+        ceni_world_settle();
+        expect_equal(gone_of(0), 0);
+        put_in_flight(one, offset, 3 - CEN_USES_MOST); /* all but one */
+        none = (cen_route){.member = one, .value = &values[0], .tag_ = routes[0].tag_};
+        expect_equal(done(&none), CEN_DOWN);
+        ceni_world_settle();
+        expect_equal(gone_of(0), 1);
+        end_router();
+    }
+    expect_equal(ceni_world_bytes(), 0);
 }

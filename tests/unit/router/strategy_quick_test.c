@@ -47,6 +47,32 @@ TEST(inline_random_picks_each_alike)
     end_router();
 }
 
+TEST(inline_routes_beyond_what_can_be_counted_are_refused)
+{
+    const cen_strategy strategies[] = {cen_strategy_random(), cen_strategy_round_robin(), cen_strategy_two_choices()};
+    for (unsigned i = 0; i < 3; i++) {
+        cen_route route, none;
+        cen_router_stats stats;
+        begin_quick(strategies[i], 1);
+        quick_route_to(&route);
+        CEN_ATOMIC_(uint64_t) *word = &cen_stripe_of_(route.member, picker.stripe_)->word;
+        ceni_add_seq_cst(word, CEN_USES_MOST - 2);
+        cen_route last;
+        quick_route_to(&last);
+        expect_equal(cen_quick_route(router, &picker, &none), CEN_FULL);
+        expect_equal(cen_router_look(router, &stats), CEN_OK);
+        expect_equal(stats.in_flight, CEN_USES_MOST);
+        expect_equal(cen_quick_done(&last), CEN_OK);
+        quick_route_to(&last);
+        ceni_sub_seq_cst(word, CEN_USES_MOST - 2);
+        expect_equal(cen_quick_done(&last), CEN_OK);
+        expect_equal(cen_quick_done(&route), CEN_OK);
+        expect_equal(cen_router_look(router, &stats), CEN_OK);
+        expect(stats.in_flight == 0 && stats.uses == 3);
+        end_router();
+    }
+}
+
 TEST(inline_round_robin_goes_round_also_when_members_change)
 {
     begin_quick(cen_strategy_round_robin(), 10);
