@@ -19,7 +19,8 @@
  * A call is answered at once or later, in any order and from any thread, or
  * dropped: then its client waits until its deadline. It is the handler's from the
  * moment in which it is entered until it has been answered or dropped, also
- * after the client has gone, and after the server was stopped.
+ * after the client has gone, and after the server was stopped. A client has gone when it has ended
+ * its side, too: what was not answered by then is not sent to one that only says that it has no more to ask.
  *
  * Threads: everything from any thread, and from within the handler unless it says otherwise.
  * Fork: in the child every function answers FORKED, and stop closes the child's copy of
