@@ -73,17 +73,9 @@ static uint32_t state_of(const cen_future *future)
 
 /* ---- Being done ------------------------------------------------------------------- */
 
-void ceni_future_begin(cen_future *future, bool (*withdraw)(cen_future *future), void *source)
-{
-    future->withdraw_ = withdraw;
-    future->source_ = source;
-    /* Nobody else knows of it yet: whatever makes it known comes after; carries nothing. */
-    ceni_store_relaxed(&future->state_, (uint32_t)(future->executor_ ? CENI_FUTURE_ARMED : CENI_FUTURE_PENDING));
-}
-
 void ceni_future_undo(cen_future *future)
 {
-    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_FRESH); /* as above; carries nothing */
+    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_FRESH); /* nobody else knows of it; carries nothing */
 }
 
 static void post(cen_future *future)

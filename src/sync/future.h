@@ -55,7 +55,13 @@ static inline bool ceni_future_is_fresh(const cen_future *future)
 }
 
 /* Promises it. From now on others may complete it. */
-void ceni_future_begin(cen_future *future, bool (*withdraw)(cen_future *future), void *source);
+static inline void ceni_future_begin(cen_future *future, bool (*withdraw)(cen_future *future), void *source)
+{
+    future->withdraw_ = withdraw;
+    future->source_ = source;
+    /* Nobody else knows of it yet: whatever makes it known comes after; carries nothing. */
+    ceni_store_relaxed(&future->state_, (uint32_t)(future->executor_ ? CENI_FUTURE_ARMED : CENI_FUTURE_PENDING));
+}
 
 /* Takes begin back: nobody else has come to know of it. */
 void ceni_future_undo(cen_future *future);
@@ -85,10 +91,25 @@ typedef struct ceni_inline {
 void ceni_inline_begin(ceni_inline *here);
 void ceni_inline_end(ceni_inline *here);
 
+/* The record of the outermost pair that this thread is within; NULL: none. */
+static inline ceni_inline *ceni_inline_open(void)
+{
+    return (ceni_inline *)(uintptr_t)ceni_thread_room()[CENI_ROOM_INLINE];
+}
+
 /* Whether this thread is within such a pair: what is posted inline now runs later. */
 static inline bool ceni_inline_is_open(void)
 {
-    return ceni_thread_room()[CENI_ROOM_INLINE] != 0;
+    return ceni_inline_open() != NULL;
+}
+
+/* The job runs when that record is closed: what cen_inline() does within a pair. */
+static inline void ceni_inline_put(ceni_inline *record, cen_job *job)
+{
+    job->next = NULL;
+    if (record->last) record->last->next = job;
+    else record->first = job;
+    record->last = job;
 }
 
 /* The same for a whole function, at whichever end it leaves. */

@@ -28,14 +28,6 @@ static ceni_inline **outermost(void)
     return (ceni_inline **)(void *)&ceni_thread_room()[CENI_ROOM_INLINE];
 }
 
-static void append(ceni_inline *record, cen_job *job)
-{
-    job->next = NULL;
-    if (record->last) record->last->next = job;
-    else record->first = job;
-    record->last = job;
-}
-
 static cen_job *take_first(ceni_inline *record)
 {
     cen_job *job = record->first;
@@ -74,11 +66,11 @@ static void post(cen_executor *executor, cen_job *job)
         return;
     }
     if (open) {
-        append(open, job);
+        ceni_inline_put(open, job);
         return;
     }
     ceni_inline_begin(&here);
-    append(&here, job);
+    ceni_inline_put(&here, job);
     ceni_inline_end(&here);
 }
 
