@@ -249,6 +249,7 @@
     X(hash_marks_by_turn, "what a point of the circle brings to a coin depends on how many are before it") \
     X(lines_write_newlines, "a payload with a newline is written as a line") \
     X(lines_forget_a_byte, "the search for the end of a line goes on one byte too late") \
+    X(binary_takes_any_size, "a binary frame that is taken with others may be larger than allowed") \
     X(input_keeps_seen, "what was seen of one frame counts as seen of the next") \
     X(wire_uses_ids_again, "a slot gives its next request the same id") \
     X(wire_ignores_generations, "a late reply is given to whoever has the slot now") \

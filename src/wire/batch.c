@@ -34,6 +34,7 @@
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "sync/future.h"
+#include "wire/binary.h"
 #include "wire/inside.h"
 
 enum { OUTPUT_FIRST = 4096 };
@@ -79,21 +80,32 @@ void ceni_batch_begin(ceni_exchange *exchange, uint32_t replies)
     ceni_setting_put(&batch->thread, ceni_thread_id());
 }
 
+/* Puts the frame at the end of the output. False: there is no room in that memory, or the codec refuses it. */
+static inline bool put_frame(ceni_batch *batch, const cen_codec *codec, uint64_t id, const cen_request *request)
+{
+    ceni_bytes *output = &batch->output;
+    size_t room = output->capacity - output->size, size = request->size, written = 0;
+    if (ceni_binary_is(codec)) {
+        if (room < CENI_BINARY_HEAD || size > room - CENI_BINARY_HEAD || size > CENI_BINARY_MOST) return false;
+        written = ceni_binary_put(output->at + output->size, id, request->payload, size);
+    } else {
+        if (codec->calls->bound(codec->argument, size) > room) return false;
+        cen_status status = codec->calls->encode(codec->argument, id, request->payload, size, output->at + output->size, &written,
+                                                 &batch->why);
+        if (status != CEN_OK) return false;
+    }
+    output->size += written;
+    return true;
+}
+
 bool ceni_batch_add(ceni_exchange *exchange, cen_request *request)
 {
     ceni_batch *batch = &exchange->batch;
-    ceni_bytes *output = &batch->output;
-    const cen_codec *codec = &exchange->wire.codec;
-    size_t written = 0;
-    if (batch->added == batch->room || output->size >= batch->limit || ceni_setting(&batch->is_closed)) return false;
-    if (codec->calls->bound(codec->argument, request->size) > output->capacity - output->size) return false;
+    if (batch->added == batch->room || batch->output.size >= batch->limit || ceni_setting(&batch->is_closed)) return false;
     ceni_batch_entry *entry = &batch->entries[batch->added];
-    if (codec->calls->encode(codec->argument, entry->id, request->payload, request->size, output->at + output->size, &written,
-                             &batch->why) != CEN_OK)
-        return false; /* the other way says why */
+    if (!put_frame(batch, &exchange->wire.codec, entry->id, request)) return false; /* the other way says why */
     ceni_request_make_ready(request, NULL, CENI_WIRE_UNDATED);
     ceni_future_begin(&request->future, ceni_exchange_withdraw, exchange);
-    output->size += written;
     entry->request = request;
     ceni_store_release(&batch->count, ++batch->added); /* [T1] */
     return true;

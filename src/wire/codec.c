@@ -13,60 +13,25 @@
 
 #include "base/error.h"
 #include "base/plant.h"
+#include "wire/binary.h"
 
 /* ---- binary: length, id, payload ------------------------------------------------------ */
 
-enum { LENGTH_SIZE = 4, ID_SIZE = 8 };
-
-/* A number as it stands in memory, in big endian, and back. */
-static uint64_t swapped_64(uint64_t number)
-{
-    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(number) : number;
-}
-
-static uint32_t swapped_32(uint32_t number)
-{
-    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(number) : number;
-}
-
-static void put_head(unsigned char *out, uint32_t length, uint64_t id)
-{
-    length = swapped_32(length);
-    id = swapped_64(id);
-    memcpy(out, &length, LENGTH_SIZE);
-    memcpy(out + LENGTH_SIZE, &id, ID_SIZE);
-}
-
-static uint32_t get_length(const unsigned char *in)
-{
-    uint32_t length;
-    memcpy(&length, in, LENGTH_SIZE);
-    return swapped_32(length);
-}
-
-static uint64_t get_id(const unsigned char *in)
-{
-    uint64_t id;
-    memcpy(&id, in + LENGTH_SIZE, ID_SIZE);
-    return swapped_64(id);
-}
+enum { LENGTH_SIZE = CENI_BINARY_LENGTH, ID_SIZE = CENI_BINARY_ID, HEAD = CENI_BINARY_HEAD };
 
 static size_t binary_bound(void *argument, size_t payload_size)
 {
     (void)argument;
-    return payload_size > SIZE_MAX - LENGTH_SIZE - ID_SIZE ? SIZE_MAX : LENGTH_SIZE + ID_SIZE + payload_size;
+    return payload_size > SIZE_MAX - HEAD ? SIZE_MAX : HEAD + payload_size;
 }
 
 static cen_status binary_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written,
                                 cen_error *error)
 {
     (void)argument;
-    if (size > UINT32_MAX - ID_SIZE)
+    if (size > CENI_BINARY_MOST)
         return ceni_error_set(error, CEN_INVALID, 0, "A payload of %zu bytes is too long for the binary codec.", size);
-    unsigned char *at = out;
-    put_head(at, (uint32_t)(size + ID_SIZE), id);
-    if (size) memcpy(at + LENGTH_SIZE + ID_SIZE, payload, size);
-    *written = LENGTH_SIZE + ID_SIZE + size;
+    *written = ceni_binary_put(out, id, payload, size);
     return CEN_OK;
 }
 
@@ -76,7 +41,7 @@ static cen_decoded binary_decode(void *argument, const void *bytes, size_t size,
     const unsigned char *at = bytes;
     decoding->wanted = LENGTH_SIZE;
     if (size < LENGTH_SIZE) return CEN_DECODED_MORE;
-    uint64_t length = get_length(at);
+    uint64_t length = ceni_binary_length(at);
     if (length < ID_SIZE) {
         ceni_error_set(error, CEN_INVALID, 0, "A frame of %" PRIu64 " bytes came, which has no room for an id.", length);
         return CEN_DECODED_BROKEN;
@@ -88,18 +53,19 @@ static cen_decoded binary_decode(void *argument, const void *bytes, size_t size,
     }
     decoding->wanted = LENGTH_SIZE + (size_t)length;
     if (size < decoding->wanted) return CEN_DECODED_MORE;
-    decoding->id = get_id(at);
-    decoding->payload = at + LENGTH_SIZE + ID_SIZE;
+    decoding->id = ceni_binary_id(at);
+    decoding->payload = at + HEAD;
     decoding->size = (size_t)length - ID_SIZE;
     decoding->consumed = decoding->wanted;
     return CEN_DECODED_FRAME;
 }
 
+const cen_codec_calls ceni_binary_calls = {.size = sizeof ceni_binary_calls, .name = "binary", .bound = binary_bound,
+                                           .encode = binary_encode, .decode = binary_decode};
+
 cen_codec cen_codec_binary(void)
 {
-    static const cen_codec_calls calls = {.size = sizeof calls, .name = "binary", .bound = binary_bound,
-                                          .encode = binary_encode, .decode = binary_decode};
-    return (cen_codec){&calls, NULL};
+    return (cen_codec){&ceni_binary_calls, NULL};
 }
 
 /* ---- lines: "<id> <payload>\n" --------------------------------------------------------- */

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
+#include "wire/binary.h"
 
 void ceni_input_init(ceni_input *input, cen_codec codec, size_t max_payload, const cen_allocator *allocator)
 {
@@ -110,4 +111,33 @@ cen_decoded ceni_input_next(ceni_input *input, cen_decoding *frame, cen_error *e
     input->seen = left;
     input->wanted = frame->wanted;
     return CEN_DECODED_MORE;
+}
+
+/* Whole frames of the binary codec, as long as one follows the other. At all else, the codec itself is asked. */
+static unsigned take_binary(ceni_input *input, ceni_frame *frames, unsigned most)
+{
+    const unsigned char *at = input->bytes + input->begin;
+    size_t left = ceni_input_left(input), before = left, max_payload = input->max_payload;
+    unsigned count = 0;
+    while (count < most && left >= CENI_BINARY_HEAD) {
+        uint64_t size = ceni_binary_length(at) - CENI_BINARY_ID; /* of one that is too short, far too large */
+        if ((size > max_payload && !ceni_planted(binary_takes_any_size)) || size > left - CENI_BINARY_HEAD) break;
+        frames[count++] = (ceni_frame){.id = ceni_binary_id(at), .payload = at + CENI_BINARY_HEAD, .size = (size_t)size};
+        at += CENI_BINARY_HEAD + size;
+        left -= CENI_BINARY_HEAD + (size_t)size;
+    }
+    if (count) input->seen = input->wanted = 0;
+    input->begin += before - left;
+    return count;
+}
+
+cen_decoded ceni_input_take(ceni_input *input, ceni_frame *frames, unsigned most, unsigned *count, cen_error *error)
+{
+    cen_decoding next;
+    cen_decoded found = CEN_DECODED_FRAME;
+    unsigned taken = ceni_binary_is(&input->codec) ? take_binary(input, frames, most) : 0;
+    while (taken < most && (found = ceni_input_next(input, &next, error)) == CEN_DECODED_FRAME)
+        frames[taken++] = (ceni_frame){.id = next.id, .payload = next.payload, .size = next.size};
+    *count = taken;
+    return found;
 }

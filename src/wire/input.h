@@ -16,6 +16,7 @@
 #define CENI_WIRE_INPUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <cenote/allocator.h>
 #include <cenote/codec.h>
@@ -36,6 +37,13 @@ typedef struct ceni_input {
     size_t wanted;     /* so many it has asked for, from `begin` on; 0: it did not say */
 } ceni_input;
 
+/* One frame that was taken out. */
+typedef struct ceni_frame {
+    uint64_t id;
+    const void *payload; /* in the buffer */
+    size_t size;
+} ceni_frame;
+
 /* Allocates nothing yet. */
 void ceni_input_init(ceni_input *input, cen_codec codec, size_t max_payload, const cen_allocator *allocator);
 void ceni_input_fini(ceni_input *input);
@@ -49,6 +57,10 @@ void ceni_input_added(ceni_input *input, size_t count);
 
 /* The next frame, taken out; it points into the buffer until the next ceni_input_room. BROKEN stays BROKEN. */
 cen_decoded ceni_input_next(ceni_input *input, cen_decoding *frame, cen_error *error);
+
+/* The same for several, `most` of them at most; *count says how many. FRAME: these are `most`, and there may be more; else what
+ * there is after them, which a further call answers, too. */
+cen_decoded ceni_input_take(ceni_input *input, ceni_frame *frames, unsigned most, unsigned *count, cen_error *error);
 
 /* Bytes that are there and in no frame yet. */
 static inline size_t ceni_input_left(const ceni_input *input)

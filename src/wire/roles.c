@@ -130,35 +130,31 @@ static void lose(ceni_exchange *exchange, ceni_after *after, int code, const cha
     ceni_exchange_unlock(exchange);
 }
 
-typedef struct claim {
-    uint64_t id;
-    const void *payload;
-    size_t size;
-    cen_request *request;
-} claim;
-
-/* Takes those OUT whose replies these are. Under the lock. */
-static void claim_all(ceni_exchange *exchange, claim *claims, unsigned count)
+/* Takes those OUT whose replies these are; NULL: nobody's. Under the lock. */
+static void claim_all(ceni_exchange *exchange, const ceni_frame *frames, cen_request **requests, unsigned count)
 {
+    uint32_t replied = 0, asked = 0;
     for (unsigned i = 0; i < count; i++) {
-        cen_request *request = ceni_wire_claim(&exchange->wire, claims[i].id);
-        claims[i].request = request;
-        if (!request) {
-            exchange->stats.late++;
-            continue;
-        }
-        exchange->stats.replied++;
-        ceni_exchange_count_out(exchange, request);
+        cen_request *request = ceni_wire_claim(&exchange->wire, frames[i].id);
+        requests[i] = request;
+        if (!request) continue;
+        replied++;
+        if (!ceni_asked_of(request)->blocked) asked++;
     }
+    exchange->stats.replied += replied;
+    exchange->stats.late += count - replied;
+    exchange->asked -= asked;
 }
 
 /* Those that were taken OUT are this thread's, and nobody else's, until they are told. */
-static void answer_all(ceni_exchange *exchange, ceni_after *after, claim *claims, unsigned count)
+static void answer_all(ceni_exchange *exchange, ceni_after *after, const ceni_frame *frames, cen_request **requests,
+                       unsigned count)
 {
+    const cen_allocator *allocator = exchange->allocator;
     for (unsigned i = 0; i < count; i++) {
-        if (!claims[i].request) continue;
-        ceni_request_answer(claims[i].request, claims[i].payload, claims[i].size, exchange->allocator);
-        ceni_after_add(after, claims[i].request);
+        if (!requests[i]) continue;
+        ceni_request_answer(requests[i], frames[i].payload, frames[i].size, allocator);
+        ceni_after_add(after, requests[i]);
     }
 }
 
@@ -170,21 +166,18 @@ static void count_in(ceni_exchange *exchange, size_t moved)
 
 static void take_frames(ceni_exchange *exchange, ceni_after *after, size_t moved)
 {
-    claim claims[FRAMES_AT_A_TIME];
-    cen_decoding frame;
+    ceni_frame frames[FRAMES_AT_A_TIME];
+    cen_request *requests[FRAMES_AT_A_TIME];
     cen_error error;
     cen_decoded found;
     do {
-        unsigned count = 0;
-        while ((found = ceni_input_next(&exchange->input, &frame, &error)) == CEN_DECODED_FRAME) {
-            claims[count] = (claim){.id = frame.id, .payload = frame.payload, .size = frame.size};
-            if (++count == FRAMES_AT_A_TIME) break;
-        }
+        unsigned count;
+        found = ceni_input_take(&exchange->input, frames, FRAMES_AT_A_TIME, &count, &error);
         ceni_exchange_lock(exchange);
         count_in(exchange, moved);
-        claim_all(exchange, claims, count);
+        claim_all(exchange, frames, requests, count);
         ceni_exchange_unlock(exchange);
-        answer_all(exchange, after, claims, count);
+        answer_all(exchange, after, frames, requests, count);
         moved = 0;
     } while (found == CEN_DECODED_FRAME && !ceni_planted(wire_reads_one_batch));
     if (found == CEN_DECODED_BROKEN) lose(exchange, after, 0, error.text);

@@ -4,7 +4,7 @@
 #include "support/world.h"
 #include "wire/input.h"
 
-enum { MOST = 200000, STREAM = 1 << 20 };
+enum { MOST = 200000, STREAM = 1 << 20, AT_A_TIME = 3 };
 
 static ceni_input input;
 static unsigned char stream[STREAM];
@@ -20,7 +20,7 @@ static void add_frame(cen_codec codec, uint64_t id, size_t size)
     stream_size += written;
 }
 
-static void expect_frame(const cen_decoding *frame, uint64_t id, size_t size)
+static void expect_frame(const ceni_frame *frame, uint64_t id, size_t size)
 {
     expect_equal(frame->id, id);
     expect_equal(frame->size, size);
@@ -28,12 +28,42 @@ static void expect_frame(const cen_decoding *frame, uint64_t id, size_t size)
     for (size_t i = 0; i < size; i++) expect(payload[i] == (char)('a' + (id + i) % 26));
 }
 
-/* Gives it the bytes from `from` on, at most `piece` at a time, and takes the frames; returns how many. */
-static uint64_t feed(size_t piece, const size_t *sizes)
+static void put(const void *bytes, size_t count)
+{
+    void *into;
+    size_t room;
+    expect_equal(ceni_input_room(&input, &into, &room), CEN_OK);
+    expect(room >= count);
+    memcpy(into, bytes, count);
+    ceni_input_added(&input, count);
+}
+
+/* Takes the frames that are there, so many at a time, or one by one if that is 0. */
+static cen_decoded take_all(unsigned at_a_time, const size_t *sizes, uint64_t *frames)
+{
+    ceni_frame taken[AT_A_TIME];
+    cen_error error;
+    cen_decoded found;
+    do {
+        unsigned count;
+        if (at_a_time) {
+            found = ceni_input_take(&input, taken, at_a_time, &count, &error);
+        } else {
+            cen_decoding one;
+            found = ceni_input_next(&input, &one, &error);
+            taken[0] = (ceni_frame){.id = one.id, .payload = one.payload, .size = one.size};
+            count = found == CEN_DECODED_FRAME;
+        }
+        expect(found != CEN_DECODED_FRAME || count == (at_a_time ? at_a_time : 1));
+        for (unsigned i = 0; i < count; i++, (*frames)++) expect_frame(&taken[i], *frames, sizes[*frames]);
+    } while (found == CEN_DECODED_FRAME);
+    return found;
+}
+
+/* Gives it the stream, at most `piece` bytes at a time, and takes the frames; returns how many. */
+static uint64_t feed(size_t piece, unsigned at_a_time, const size_t *sizes)
 {
     uint64_t frames = 0;
-    cen_decoding frame;
-    cen_error error;
     for (size_t from = 0; from < stream_size;) {
         void *into;
         size_t room;
@@ -41,15 +71,9 @@ static uint64_t feed(size_t piece, const size_t *sizes)
         expect(room > 0);
         size_t count = stream_size - from < piece ? stream_size - from : piece;
         if (count > room) count = room;
-        memcpy(into, stream + from, count);
+        put(stream + from, count);
         from += count;
-        ceni_input_added(&input, count);
-        cen_decoded found;
-        while ((found = ceni_input_next(&input, &frame, &error)) == CEN_DECODED_FRAME) {
-            expect_frame(&frame, frames, sizes[frames]);
-            frames++;
-        }
-        expect_equal(found, CEN_DECODED_MORE);
+        expect_equal(take_all(at_a_time, sizes, &frames), CEN_DECODED_MORE);
     }
     return frames;
 }
@@ -61,9 +85,9 @@ static void feed_in_pieces(cen_codec codec)
     size_t count = sizeof sizes / sizeof sizes[0];
     stream_size = 0;
     for (size_t i = 0; i < count; i++) add_frame(codec, i, sizes[i]);
-    for (size_t p = 0; p < sizeof pieces / sizeof pieces[0]; p++) {
+    for (size_t p = 0; p < (AT_A_TIME + 1) * (sizeof pieces / sizeof pieces[0]); p++) {
         ceni_input_init(&input, codec, MOST, NULL);
-        expect_equal(feed(pieces[p], sizes), count);
+        expect_equal(feed(pieces[p / (AT_A_TIME + 1)], p % (AT_A_TIME + 1), sizes), count);
         expect_equal(ceni_input_left(&input), 0);
         expect(input.capacity <= input.max_frame);
         ceni_input_fini(&input);
@@ -92,9 +116,36 @@ TEST(a_stream_of_small_frames_needs_no_more_than_the_first_memory)
         count++;
     }
     ceni_input_init(&input, cen_codec_binary(), MOST, NULL);
-    expect_equal(feed(STREAM, sizes), count);
+    expect_equal(feed(STREAM, AT_A_TIME, sizes), count);
     expect_equal(input.capacity, CENI_INPUT_FIRST);
     ceni_input_fini(&input);
+}
+
+/* Two frames, and behind them one with this head. */
+static void expect_broken_behind(cen_codec codec, const void *head, size_t size)
+{
+    static const size_t sizes[] = {5, 0};
+    uint64_t frames = 0;
+    stream_size = 0;
+    ceni_input_init(&input, codec, 10, NULL);
+    for (uint64_t i = 0; i < 2; i++) add_frame(codec, i, sizes[i]);
+    put(stream, stream_size);
+    put(head, size);
+    expect_equal(take_all(AT_A_TIME, sizes, &frames), CEN_DECODED_BROKEN);
+    expect_equal(frames, 2);
+    expect_equal(take_all(AT_A_TIME, sizes, &frames), CEN_DECODED_BROKEN); /* and stays so */
+    expect_equal(frames, 2);
+    ceni_input_fini(&input);
+}
+
+TEST(what_is_no_frame_is_found_behind_those_that_are)
+{
+    static const unsigned char too_large[4 + 8 + 11] = {0, 0, 0, 8 + 11}, too_short[12] = {0, 0, 0, 7};
+    expect_broken_behind(cen_codec_binary(), too_large, sizeof too_large);
+    expect_broken_behind(cen_codec_binary(), too_large, 4); /* its length is enough to know */
+    expect_broken_behind(cen_codec_binary(), too_short, sizeof too_short);
+    expect_broken_behind(cen_codec_lines(), "17 elevenbytes\n", 15);
+    expect_broken_behind(cen_codec_lines(), "x\n", 2);
 }
 
 static size_t shown; /* bytes that the codec had to search */
@@ -116,7 +167,7 @@ TEST(a_long_line_that_comes_byte_by_byte_is_searched_once)
     add_frame(cen_codec_lines(), 1, 10);
     shown = 0;
     ceni_input_init(&input, (cen_codec){&calls, NULL}, MOST, NULL);
-    expect_equal(feed(1, sizes), 2);
+    expect_equal(feed(1, 0, sizes), 2);
     expect(shown <= stream_size + 1);
     ceni_input_fini(&input);
 }
