@@ -115,11 +115,11 @@ void ceni_batch_merge(ceni_exchange *exchange)
 {
     ceni_batch *batch = &exchange->batch;
     if (!ceni_setting(&batch->thread)) return;
-    for (uint32_t count = ceni_load_acquire(&batch->count); batch->merged < count; batch->merged++) { /* [T2] */
-        ceni_wire_enter(&exchange->wire, batch->entries[batch->merged].request, batch->entries[batch->merged].id);
-        exchange->asked++;
-        exchange->stats.sent++;
-    }
+    uint32_t count = ceni_load_acquire(&batch->count), merged = batch->merged; /* [T2] */
+    exchange->asked += count - merged;
+    exchange->stats.sent += count - merged;
+    for (; merged < count; merged++) ceni_wire_enter(&exchange->wire, batch->entries[merged].request, batch->entries[merged].id);
+    batch->merged = count;
 }
 
 void ceni_batch_forget(ceni_exchange *exchange)

@@ -51,8 +51,7 @@ enum {
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/* Whether there is something to write; takes it out of the wire. */
-static bool have_output(ceni_exchange *exchange)
+static bool find_output(ceni_exchange *exchange)
 {
     if (exchange->state == CENI_EXCHANGE_BROKEN) return false;
     if (exchange->sent < exchange->sending.size) return true;
@@ -60,6 +59,12 @@ static bool have_output(ceni_exchange *exchange)
     exchange->sending.size = 0;
     if (ceni_wire_take_output(&exchange->wire, &exchange->sending)) return true;
     return ceni_batch_take_output(exchange, &exchange->sending);
+}
+
+/* Whether there is something to write; takes it out of the wire. */
+static inline bool have_output(ceni_exchange *exchange)
+{
+    return exchange->wire.unsent && find_output(exchange);
 }
 
 static void lose_locked(ceni_exchange *exchange, ceni_after *after, int code, const char *text)

@@ -44,6 +44,7 @@ cen_status ceni_wire_init(ceni_wire *wire, const ceni_wire_limits *limits, int64
                         .max_payload = limits->max_payload,
                         .max_output = limits->max_output,
                         .slot_bits = bits_for(limits->max_in_flight)};
+    wire->slot_mask = ((uint32_t)1 << wire->slot_bits) - 1;
     wire->slots = ceni_alloc(allocator, wire->max_in_flight * sizeof *wire->slots, _Alignof(ceni_wire_slot));
     if (!wire->slots) return CEN_NO_MEMORY;
     for (uint32_t i = 0; i < wire->max_in_flight; i++)
@@ -114,10 +115,17 @@ static void keep_deadline(ceni_wire *wire, ceni_asked *asked)
     }
 }
 
-static void forget_deadline(ceni_wire *wire, ceni_asked *asked)
+/* Only `kept` says whether it is in the list: the link itself need not. */
+static void unlink_deadline(ceni_list *link)
+{
+    link->previous->next = link->next;
+    link->next->previous = link->previous;
+}
+
+static inline void forget_deadline(ceni_wire *wire, ceni_asked *asked)
 {
     if (ceni_planted(wire_keeps_the_timer)) return;
-    if (asked->kept == CENI_KEPT_IN_ORDER) ceni_list_remove(&asked->timer.link);
+    if (asked->kept == CENI_KEPT_IN_ORDER) unlink_deadline(&asked->timer.link);
     else if (asked->kept == CENI_KEPT_IN_WHEEL) ceni_wheel_cancel(&wire->wheel, &asked->timer);
 }
 
@@ -129,7 +137,7 @@ static void leave_line(ceni_wire *wire, ceni_asked *asked)
 
 static uint32_t index_of(const ceni_wire *wire, uint64_t id)
 {
-    return (uint32_t)(id & (((uint64_t)1 << wire->slot_bits) - 1));
+    return (uint32_t)id & wire->slot_mask;
 }
 
 static ceni_wire_slot *slot_of(const ceni_wire *wire, uint64_t id)
@@ -137,12 +145,19 @@ static ceni_wire_slot *slot_of(const ceni_wire *wire, uint64_t id)
     return &wire->slots[index_of(wire, id)];
 }
 
-static void free_slot(ceni_wire *wire, uint64_t id)
+static inline void free_slot(ceni_wire *wire, uint32_t index)
 {
-    ceni_wire_slot *slot = slot_of(wire, id);
+    ceni_wire_slot *slot = &wire->slots[index];
     slot->request = NULL;
     slot->next = wire->free;
-    wire->free = index_of(wire, id);
+    wire->free = index;
+}
+
+/* Its request leaves FLIGHT. */
+static inline void vacate(ceni_wire *wire, uint32_t index)
+{
+    free_slot(wire, index);
+    wire->in_flight--;
 }
 
 static void fill_slot(ceni_wire *wire, ceni_wire_slot *slot, cen_request *request, uint64_t id)
@@ -159,8 +174,7 @@ static void take_out(ceni_wire *wire, ceni_asked *asked)
     if (asked->place == CENI_PLACE_LINE) {
         leave_line(wire, asked);
     } else {
-        free_slot(wire, asked->id);
-        wire->in_flight--;
+        vacate(wire, index_of(wire, asked->id));
     }
     forget_deadline(wire, asked);
     asked->place = CENI_PLACE_OUT;
@@ -168,7 +182,7 @@ static void take_out(ceni_wire *wire, ceni_asked *asked)
 
 static uint64_t next_id(const ceni_wire *wire, const ceni_wire_slot *slot)
 {
-    return slot->id + ((uint64_t)1 << wire->slot_bits);
+    return slot->id + wire->slot_mask + 1;
 }
 
 /* Says why the codec, or the limit, has refused a payload. */
@@ -230,7 +244,7 @@ void ceni_wire_enter(ceni_wire *wire, cen_request *request, uint64_t id)
 void ceni_wire_unreserve(ceni_wire *wire, uint64_t id)
 {
     wire->reserved--;
-    free_slot(wire, id);
+    free_slot(wire, index_of(wire, id));
 }
 
 void ceni_wire_wait(ceni_wire *wire, cen_request *request)
@@ -250,11 +264,15 @@ cen_request *ceni_wire_next(const ceni_wire *wire)
 
 cen_request *ceni_wire_claim(ceni_wire *wire, uint64_t id)
 {
-    uint64_t index = id & (((uint64_t)1 << wire->slot_bits) - 1);
+    uint32_t index = index_of(wire, id);
     if (index >= wire->max_in_flight) return NULL;
-    cen_request *request = wire->slots[index].request;
-    if (!request || (wire->slots[index].id != id && !ceni_planted(wire_ignores_generations))) return NULL;
-    take_out(wire, ceni_asked_of(request));
+    const ceni_wire_slot *slot = &wire->slots[index];
+    cen_request *request = slot->request;
+    if (!request || (slot->id != id && !ceni_planted(wire_ignores_generations))) return NULL;
+    ceni_asked *asked = ceni_asked_of(request); /* and it is in FLIGHT */
+    vacate(wire, index);
+    forget_deadline(wire, asked);
+    asked->place = CENI_PLACE_OUT;
     return request;
 }
 

@@ -82,7 +82,7 @@ typedef struct ceni_wire {
     cen_codec codec;
     uint32_t max_in_flight, max_waiting;
     size_t max_payload, max_output;
-    uint32_t slot_bits;
+    uint32_t slot_bits, slot_mask; /* so many bits of an id are the slot's number: these */
     ceni_wire_slot *slots;
     /* its owner's */
     uint32_t free, in_flight, waiting;
