@@ -10,7 +10,8 @@
  * Invariants
  *  F1 DONE is entered once, by the one exchange in complete, or the cas in settle. What the state was
  *     before tells whom to wake: PARKED the thread, ARMED the executor,
- *     GIVING_UP nobody, for the canceller sees DONE and tells.
+ *     GIVING_UP nobody, for the canceller sees DONE and tells. Whoever has promised one whose `done` was there before, and
+ *     withdraws it under a lock, finds it ARMED for sure, and may store DONE (wire/after.c).
  *  F2 The result is written before that exchange. After it whoever completes
  *     touches a PARKED future by its address only, a PENDING one not at all, and
  *     an ARMED one until its job is posted: till `done` is entered it is not the program's.

@@ -12,6 +12,7 @@
  * Order table
  * tag  site       | operation             | order   | pairs with | carries                               | breaks if weakened
  * [B1] tell       | exchange of the word  | acq_rel | ask.c [B2] [B3] | the request's answer                  | a blocked thread reads a half-written answer
+ * [B4] tell_done  | store of the future's state | release | sync/future.c [F2] | the same                   | one who sees that it is done reads a half-written answer
  */
 #include <string.h>
 
@@ -113,6 +114,41 @@ static void free_copy(cen_request *request, const cen_allocator *allocator)
     asked->copy = NULL;
 }
 
+/* One that was made ready with its `done` has no other consumer: nobody can wait for it, arm it or put it into a group, and a
+ * cancel leaves alone what is OUT. So nobody else changes its state any more, and a plain store does what takes a locked
+ * instruction for all others. `open`: the record that its job waits in; NULL: its executor is asked. */
+static void tell_done(cen_request *request, ceni_inline *open)
+{
+    cen_future *future = &request->future;
+    ceni_store_release(&future->state_, (uint32_t)CENI_FUTURE_DONE); /* [B4] */
+    if (open) {
+        ceni_inline_put(open, &future->job_);
+        return;
+    }
+    ceni_rank_expect_none("the executor of a request");
+    future->executor_->post(future->executor_, &future->job_);
+}
+
+static void tell_futures(ceni_after *after, const cen_allocator *allocator)
+{
+    const cen_executor *own = cen_inline();
+    ceni_inline *open = ceni_inline_open();
+    int held = -1;
+    ceni_list *link = after->futures.first;
+    after->futures = (ceni_chain){.first = NULL, .end = &after->futures.first};
+    while (link) {
+        cen_request *request = ceni_request_of(CENI_LIST_ENTRY(link, ceni_asked, link));
+        link = link->next; /* from its post on the request may be gone */
+        bool waits = open && request->future.executor_ == own; /* its `done`, for the record's end */
+        bool calls = !waits || ceni_asked_of(request)->copy;
+        if (calls && held < 0) held = ceni_cancel_hold(); /* executors and allocators are the program's */
+        free_copy(request, allocator);
+        if (request->done_) tell_done(request, waits ? open : NULL);
+        else ceni_future_complete(&request->future);
+    }
+    if (held >= 0) ceni_cancel_release(held);
+}
+
 void ceni_after_tell(ceni_after *after, const cen_allocator *allocator)
 {
     for (cen_request *request; (request = take_first(&after->threads));) tell_thread(ceni_asked_of(request)->blocked);
@@ -121,13 +157,7 @@ void ceni_after_tell(ceni_after *after, const cen_allocator *allocator)
         ceni_future_complete(after->drained);
         after->drained = NULL;
     }
-    if (!after->futures.first) return;
-    int held = ceni_cancel_hold(); /* executors are the program's */
-    for (cen_request *request; (request = take_first(&after->futures));) {
-        free_copy(request, allocator);
-        ceni_future_complete(&request->future);
-    }
-    ceni_cancel_release(held);
+    if (after->futures.first) tell_futures(after, allocator);
 }
 
 /* ---- The end of a call ---------------------------------------------------------------------------- */
