@@ -77,6 +77,21 @@ static const ceni_client *client_of(const ceni_visit *visit)
     return MHD_get_connection_info(visit->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind, (void)value;
+    *(int *)count += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    return MHD_YES;
+}
+
+/* Of two, somebody before us may have looked at the other. */
+static bool has_two_hosts(const ceni_visit *visit)
+{
+    int count = 0;
+    MHD_get_connection_values(visit->connection, MHD_HEADER_KIND, count_host, &count);
+    return count > 1;
+}
+
 static bool is_data(const char *path)
 {
     return strncmp(path, "/api/", 5) == 0 || strcmp(path, "/api") == 0 || strcmp(path, "/metrics") == 0;
@@ -94,6 +109,10 @@ bool ceni_inspect_admits(const ceni_visit *visit, ceni_answer *answer)
         ceni_answer_error(answer, refused, CEN_MISUSE, "this socket is for the user that the process runs as");
     else if (!host && strcmp(visit->version, MHD_HTTP_VERSION_1_1) == 0)
         ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "a request of HTTP/1.1 has a Host");
+    else if (has_two_hosts(visit))
+        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "a request has one Host, and this one has more");
+    else if (client_of(visit)->has_zero)
+        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "there is a %%00 in the address, and nothing here has one");
     else if (!inspect->anywhere && host && !ceni_inspect_host_is_ours(host)) /* on a Unix socket, too: ssh -L leads there */
         ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE,
                           "the Host \"%.80s\" is neither localhost nor an address in numbers", host);

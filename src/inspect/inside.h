@@ -57,6 +57,7 @@ typedef struct ceni_client {
     /* the thread's */
     ceni_client_phase phase;
     bool was_answered; /* once at least */
+    bool has_zero;     /* there is a %00 in what it asks for now, and libmicrohttpd shows us only what is before it */
     unsigned refused;  /* with which HTTP status all it asks is answered; 0: it is welcome */
     int64_t since_ms;  /* in this phase */
 } ceni_client;

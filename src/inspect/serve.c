@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -85,8 +86,9 @@ static ceni_client *client_of(struct MHD_Connection *connection)
 
 void *ceni_inspect_asked(void *argument, const char *uri, struct MHD_Connection *connection)
 {
-    (void)argument, (void)uri;
+    (void)argument;
     ceni_client *client = client_of(connection);
+    client->has_zero = strstr(uri, "%00");
     if (client->phase == CENI_CLIENT_IDLE) enter(client, CENI_CLIENT_ASKED);
     return NULL;
 }

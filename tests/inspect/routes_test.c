@@ -141,7 +141,7 @@ TEST(what_is_not_there_is_a_json_error)
     expect_error(ask(at, "GET", "/api/things/1/tell/me", NULL), 404, "ABSENT", "");
     expect_error(ask(at, "GET", "/../etc/passwd", NULL), 404, "ABSENT", "");
     expect_error(ask(at, "GET", "/%2e%2e/etc/passwd", NULL), 404, "ABSENT", "");
-    expect_error(ask(at, "GET", "/a\xC3\xA9%00%ff", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/a\xC3\xA9%ff", NULL), 404, "ABSENT", "");
     end();
 }
 
@@ -341,6 +341,30 @@ TEST(what_is_no_http_is_refused_and_nothing_breaks)
     }
     json_decref(ask_json(at, "/api/things"));
     cen_inspect_stop(inspect);
+}
+
+TEST(a_zero_in_an_address_is_refused_and_not_taken_for_its_end)
+{
+    begin(NULL, true);
+    static const char *const with[] = {"/api/process%00", "/api/things%00/nothing", "/%00", "/metrics%00.txt",
+                                       "/api/things?parts=1%00x", "/api/news?level%00x=error"};
+    for (size_t i = 0; i < sizeof with / sizeof with[0]; i++) expect_error(ask(at, "GET", with[i], NULL), 400, "INVALID", "%00");
+    expect_error(ask(at, "POST", "/api/things/1/tell%00x", "{\"verb\":\"pause\"}"), 400, "INVALID", "%00");
+    json_decref(ask_json(at, "/api/process")); /* and what is asked next is nothing to do with it */
+    end();
+}
+
+TEST(of_two_hosts_none_is_believed)
+{
+    begin(NULL, false);
+    char answer[4096];
+    int client = client_connect(at);
+    static const char request[] = "GET /api/process HTTP/1.1\r\nHost: localhost\r\nhost: elsewhere\r\nConnection: close\r\n\r\n";
+    expect(client_send(client, request, sizeof request - 1));
+    client_read(client, answer, sizeof answer);
+    expect(strncmp(answer, "HTTP/1.1 400", 12) == 0 && strstr(answer, "one Host") != NULL);
+    close(client);
+    end();
 }
 
 TEST(http_1_1_needs_a_host_and_1_0_does_not)
