@@ -207,6 +207,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, ceni_answe
     if (!response) return MHD_NO;
     add_headers(response, answer);
     enum MHD_Result result = MHD_queue_response(connection, answer->code, response);
+    if (result == MHD_YES) ceni_inspect_told(connection);
     MHD_destroy_response(response);
     return result;
 }

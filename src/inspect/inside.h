@@ -47,7 +47,8 @@ typedef struct ceni_inspect_address {
 typedef enum ceni_client_phase {
     CENI_CLIENT_NONE = 0,
     CENI_CLIENT_IDLE,   /* nothing has come, or not enough of it to know what is asked */
-    CENI_CLIENT_ASKED,  /* the rest of the request is coming, or its answer is going */
+    CENI_CLIENT_ASKED,  /* the rest of the request is coming */
+    CENI_CLIENT_TOLD,   /* its answer is going */
     CENI_CLIENT_LEAVES, /* has been shut down, and is about to be closed */
 } ceni_client_phase;
 
@@ -116,6 +117,7 @@ void *ceni_inspect_serve(void *inspect);
 void ceni_inspect_connection(void *inspect, struct MHD_Connection *connection, void **client,
                              enum MHD_ConnectionNotificationCode what);
 void *ceni_inspect_asked(void *inspect, const char *uri, struct MHD_Connection *connection);
+void ceni_inspect_told(struct MHD_Connection *connection); /* its answer begins to go */
 void ceni_inspect_answered(void *inspect, struct MHD_Connection *connection, void **request,
                            enum MHD_RequestTerminationCode how);
 

@@ -5,24 +5,30 @@
  * States of a client
  *     NONE -> IDLE         it was accepted; nothing has come
  *     IDLE -> ASKED        its first line is complete
- *     ASKED -> IDLE        its answer is gone; it may ask again
- *     IDLE, ASKED -> LEAVES   it took too long, or had to make room: shut down, so that libmicrohttpd closes it
+ *     ASKED -> TOLD        the rest has come, and its answer is complete
+ *     TOLD -> IDLE         its answer is gone; it may ask again
+ *     IDLE, ASKED, TOLD -> LEAVES   it took too long, or had to make room: shut down, so that libmicrohttpd closes it
  *     any -> NONE          libmicrohttpd has closed it
  *
  * Invariants
  * I1 At most options.clients are neither refused nor LEAVES; with those that are refused, LOBBY more. Who comes when the
  *    lobby is full, too, waits in the system's line until somebody leaves.
- * I2 Nobody is IDLE or ASKED for longer than the patience: whoever sends or reads a byte now and then is
+ * I2 Nobody is IDLE for longer than the patience, nor ASKED and TOLD together: whoever sends or reads a byte now and then is
  *    not slow enough for the timeout of libmicrohttpd, which counts silence, and too slow for this.
  * I3 One who comes when all places are taken makes the one leave that has been IDLE longest: for at least a second,
  *    or for a twentieth if it was answered before, as browsers keep connections that they may never use again. So clients
  *    that ask nothing keep nobody out. Else he is told so, with 503.
- * I4 A slot's socket is open as long as it is there: libmicrohttpd tells before it closes. A forked child relies on it.
+ * I4 Who began to ask and was too slow is told so, with 408, and only he: in the middle of an answer it would be part of that, and
+ *    a browser that keeps a connection ready would take it for the answer to what it asks next.
+ * I5 A slot's socket is open as long as it is there: libmicrohttpd tells before it closes. A forked child relies on it.
  *
  * Everything here but the sockets belongs to this thread, and so no order is needed.
  */
 #include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -44,6 +50,11 @@ static size_t slots_of(const cen_inspect *inspect)
     return inspect->clients + CENI_INSPECT_LOBBY;
 }
 
+static bool is_there(const ceni_client *client)
+{
+    return client->phase == CENI_CLIENT_IDLE || client->phase == CENI_CLIENT_ASKED || client->phase == CENI_CLIENT_TOLD;
+}
+
 static void enter(ceni_client *client, ceni_client_phase phase)
 {
     client->phase = phase;
@@ -61,6 +72,31 @@ static void show_out(ceni_client *client)
     enter(client, CENI_CLIENT_LEAVES);
 }
 
+/* Whether anything has come from it. Of a Unix socket the system does not tell; no browser is at one. */
+static bool has_begun(const cen_inspect *inspect, const ceni_client *client)
+{
+    struct tcp_info told = {0};
+    socklen_t length = sizeof told;
+    if (client->phase == CENI_CLIENT_ASKED) return true;
+    if (client->phase != CENI_CLIENT_IDLE || client->was_answered) return false;
+    if (inspect->at.is_local) return true;
+    return getsockopt(atomic_load(&client->socket), IPPROTO_TCP, TCP_INFO, &told, &length) == 0 &&
+           told.tcpi_bytes_received > 0;
+}
+
+/* I4. Nothing was sent to it yet, so that these bytes find room, or it is as good as gone. */
+static void tell_too_slow(const ceni_client *client)
+{
+#define SLOW "{\"error\":{\"status\":\"TIMEOUT\",\"text\":\"the request did not come to its end in time\"}}"
+    char answer[256];
+    int length = snprintf(answer, sizeof answer,
+                          "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nCache-Control: no-store\r\n"
+                          "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                          sizeof SLOW - 1, SLOW);
+    (void)!send(atomic_load(&client->socket), answer, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
+#undef SLOW
+}
+
 /* ---- What libmicrohttpd tells, on this thread -------------------------------------- */
 
 void ceni_inspect_connection(void *argument, struct MHD_Connection *connection, void **client,
@@ -73,7 +109,7 @@ void ceni_inspect_connection(void *argument, struct MHD_Connection *connection, 
         inspect->coming = NULL;
     } else {
         ceni_client *gone = *client;
-        keep_socket(gone, -1); /* I4 */
+        keep_socket(gone, -1); /* I5 */
         gone->phase = CENI_CLIENT_NONE;
     }
 }
@@ -93,6 +129,12 @@ void *ceni_inspect_asked(void *argument, const char *uri, struct MHD_Connection 
     return NULL;
 }
 
+void ceni_inspect_told(struct MHD_Connection *connection)
+{
+    ceni_client *client = client_of(connection);
+    if (client->phase != CENI_CLIENT_LEAVES) client->phase = CENI_CLIENT_TOLD; /* and its time goes on: I2 */
+}
+
 void ceni_inspect_answered(void *argument, struct MHD_Connection *connection, void **visit,
                            enum MHD_RequestTerminationCode how)
 {
@@ -103,14 +145,14 @@ void ceni_inspect_answered(void *argument, struct MHD_Connection *connection, vo
     *visit = NULL;
     ceni_client *client = client_of(connection);
     client->was_answered = true;
-    if (client->phase == CENI_CLIENT_ASKED) enter(client, CENI_CLIENT_IDLE);
+    if (is_there(client)) enter(client, CENI_CLIENT_IDLE);
 }
 
 /* ---- Who comes ------------------------------------------------------------------------ */
 
 static bool counts(const ceni_client *client)
 {
-    return (client->phase == CENI_CLIENT_IDLE || client->phase == CENI_CLIENT_ASKED) && !client->refused;
+    return is_there(client) && !client->refused;
 }
 
 /* I3 */
@@ -194,11 +236,15 @@ static int64_t mind_patience(cen_inspect *inspect)
     int64_t now = now_ms(), next = -1;
     for (size_t i = 0; i < slots_of(inspect); i++) {
         ceni_client *client = &inspect->client[i];
-        if (client->phase != CENI_CLIENT_IDLE && client->phase != CENI_CLIENT_ASKED) continue;
+        if (!is_there(client)) continue;
         int64_t patience = client->refused && inspect->patience_ms > LOBBY_MS ? LOBBY_MS : inspect->patience_ms;
         int64_t left = client->since_ms + patience - now;
-        if (left <= 0) show_out(client);
-        else if (next < 0 || left < next) next = left;
+        if (left > 0) {
+            if (next < 0 || left < next) next = left;
+            continue;
+        }
+        if (has_begun(inspect, client)) tell_too_slow(client);
+        show_out(client);
     }
     return next;
 }

@@ -53,7 +53,8 @@ static struct MHD_Daemon *start_daemon(cen_inspect *inspect)
     return MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, ceni_inspect_answer, inspect,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(inspect->clients + CENI_INSPECT_LOBBY),
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)((inspect->patience_ms + 999) / 1000),
+        /* A second more than ours, which tells who is too slow. */
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)((inspect->patience_ms + 1999) / 1000),
         /* Four times what is allowed, so that what is somewhat too long is refused by us, in our words. */
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)4 * CENI_INSPECT_REQUEST_MOST,
         MHD_OPTION_NOTIFY_CONNECTION, ceni_inspect_connection, inspect,

@@ -59,6 +59,53 @@ TEST(who_sends_a_byte_now_and_then_is_cut_off_all_the_same)
     cen_inspect_stop(inspect);
 }
 
+/* What a client that has sent something, and sends nothing more, gets until the server closes. */
+static const char *read_to_end(int client)
+{
+    static char answer[8192];
+    client_read(client, answer, sizeof answer);
+    close(client);
+    return answer;
+}
+
+TEST(who_begins_to_ask_and_is_too_slow_is_told_so)
+{
+    char where[100];
+    snprintf(where, sizeof where, "unix:/tmp/cenote-slow-%d.socket", (int)getpid());
+    const char *const places[] = {"127.0.0.1:0", where};
+    static const char *const begun[] = {"GET /api", "GET /api/process HTTP/1.1\r\nHost: localhost\r\n",
+                                        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\n{",
+                                        "GET /api/process HTTP/1.1\r\nHost: localhost\r\n\r\n"};
+    enum { SLOW = 3, ALL = 4 };
+    for (size_t p = 0; p < 2; p++) {
+        /* Patience enough for a client that gets no processor between its connect and its send. */
+        cen_inspect *inspect = inspect_impatient((cen_inspect_options){.at = places[p], .control = true}, 1500);
+        int clients[ALL];
+        for (int i = 0; i < ALL; i++) {
+            clients[i] = client_connect(cen_inspect_address(inspect));
+            expect(client_send(clients[i], begun[i], strlen(begun[i])));
+        }
+        for (int i = 0; i < SLOW; i++) {
+            const char *answer = read_to_end(clients[i]), *body = strstr(answer, "\r\n\r\n");
+            expect(strncmp(answer, "HTTP/1.1 408 ", 13) == 0);
+            json_t *json = json_loads(body ? body + 4 : "", 0, NULL); /* as long as its head says, and nothing behind it */
+            expect_text(json_string_value(json_object_get(json_object_get(json, "error"), "status")), "TIMEOUT");
+            json_decref(json);
+        }
+        /* One that was answered, and keeps the connection: it has asked nothing that it waits for. */
+        const char *kept = read_to_end(clients[SLOW]);
+        expect(strncmp(kept, "HTTP/1.1 200 ", 13) == 0 && !strstr(kept, "408"));
+        cen_inspect_stop(inspect);
+    }
+}
+
+TEST(a_connection_that_a_browser_keeps_ready_is_closed_without_a_word)
+{
+    cen_inspect *inspect = inspect_impatient((cen_inspect_options){.at = "127.0.0.1:0"}, 250);
+    expect_text(read_to_end(client_connect(cen_inspect_address(inspect))), "");
+    cen_inspect_stop(inspect);
+}
+
 TEST(one_too_many_is_told_so_and_served_when_there_is_room)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.clients = 2});
