@@ -3,9 +3,16 @@
  * Where this user's processes say that they can be looked into: a directory of his
  * alone, with a file PID.address for each, one line, the address. Whoever has a process'
  * number finds it there.
+ *
+ * Who is killed leaves his file there, and his socket. The next one that starts removes them, if there is no process of that
+ * number and nobody answers at the address: the number alone would not do, as the directory may be shared with processes whose
+ * numbers are not to be seen from here.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +61,89 @@ static int write_line(const char *path, const char *line)
     return code;
 }
 
+/* ---- What others have left -------------------------------------------------------------- */
+
+enum { TIDIED_MOST = 64, ANSWER_MS = 20 };
+
+/* The first line of a file; false: there is none. */
+static bool read_line(const char *path, char *line, size_t room)
+{
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return false;
+    ssize_t length = read(file, line, room - 1);
+    close(file);
+    line[length > 0 ? length : 0] = 0;
+    line[strcspn(line, "\n")] = 0;
+    return length > 0;
+}
+
+static int try_connect(const ceni_inspect_address *at)
+{
+    int probe = socket(at->socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), code = 0;
+    if (probe < 0) return errno;
+    if (connect(probe, &at->socket.any, at->length) != 0) code = errno;
+    if (code == EINPROGRESS) {
+        socklen_t length = sizeof code;
+        struct pollfd wait = {.fd = probe, .events = POLLOUT};
+        if (poll(&wait, 1, ANSWER_MS) == 1) getsockopt(probe, SOL_SOCKET, SO_ERROR, &code, &length);
+    }
+    close(probe);
+    return code;
+}
+
+/* Whether it is known that nobody is there: "unix:/path", "http://127.0.0.1:9911/". */
+static bool is_deserted(const char *line)
+{
+    char at[200];
+    ceni_inspect_address address;
+    bool network = strncmp(line, "http://", 7) == 0;
+    int length = snprintf(at, sizeof at, "%s", line + (network ? 7 : 0));
+    if (length <= 0 || (size_t)length >= sizeof at) return false;
+    if (network && at[length - 1] == '/') at[length - 1] = 0;
+    if (ceni_inspect_address_read(at, true, &address, NULL) != CEN_OK) return false;
+    int code = try_connect(&address);
+    return code == ECONNREFUSED || (code == ENOENT && address.is_local);
+}
+
+/* The number of the process in the name of its file; 0: it is no such name. */
+static pid_t owner_of(const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+    bool ours = strcmp(name + digits, ".address") == 0 || strcmp(name + digits, ".socket") == 0;
+    return ours && digits > 0 && digits < 10 ? (pid_t)strtol(name, NULL, 10) : 0;
+}
+
+static bool is_left_behind(const char *path, const char *name)
+{
+    char line[512];
+    pid_t owner = owner_of(name);
+    if (owner <= 0 || kill(owner, 0) == 0 || errno != ESRCH) return false;
+    if (strstr(name, ".socket")) snprintf(line, sizeof line, "unix:%s", path);
+    else if (!read_line(path, line, sizeof line)) return false;
+    return is_deserted(line);
+}
+
+static void tidy(const char *place)
+{
+    char path[400];
+    DIR *all = opendir(place);
+    if (!all) return;
+    struct dirent *entry;
+    for (int removed = 0; removed < TIDIED_MOST && (entry = readdir(all));) {
+        snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
+        if (is_left_behind(path, entry->d_name) && unlink(path) == 0) removed++;
+    }
+    closedir(all);
+}
+
+/* ---- One's own --------------------------------------------------------------------------- */
+
 cen_status ceni_inspect_announce(cen_inspect *inspect, cen_error *error)
 {
     char place[100], why[128];
     cen_status status = ceni_inspect_place(place, sizeof place, error);
     if (status != CEN_OK) return status;
+    tidy(place);
     snprintf(inspect->place, sizeof inspect->place, "%s/%ld.address", place, (long)inspect->process);
     int code = write_line(inspect->place, inspect->address);
     if (code == 0) return CEN_OK;
@@ -73,10 +158,5 @@ void ceni_inspect_withdraw(const cen_inspect *inspect)
     if (!inspect->place[0]) return;
     /* Another one of this process may have written its own address since. */
     char line[sizeof inspect->address + 2] = "";
-    int file = open(inspect->place, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (file < 0) return;
-    ssize_t length = read(file, line, sizeof line - 1);
-    close(file);
-    if (length > 0 && line[length - 1] == '\n') line[length - 1] = 0;
-    if (strcmp(line, inspect->address) == 0) unlink(inspect->place);
+    if (read_line(inspect->place, line, sizeof line) && strcmp(line, inspect->address) == 0) unlink(inspect->place);
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -91,6 +92,87 @@ TEST(without_options_it_is_found_by_the_number_of_the_process)
     json_decref(ask_json(cen_inspect_address(inspect), "/api/process"));
     cen_inspect_stop(inspect);
     expect(access(path, F_OK) != 0);
+    remove_scratch();
+}
+
+/* A process that starts, says so, and is killed: its number. */
+static pid_t killed_at(const char *at)
+{
+    int ready[2];
+    char byte;
+    expect_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        cen_inspect *inspect;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(start_at(at, &inspect, NULL) == CEN_OK && write(ready[1], "r", 1) == 1 && pause() ? 0 : 1);
+    }
+    close(ready[1]);
+    expect_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    expect_equal(kill(child, SIGKILL), 0);
+    expect_equal(waitpid(child, NULL, 0), child);
+    return child;
+}
+
+static bool is_in_place(pid_t process, const char *suffix)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/cenote/%ld.%s", scratch, (long)process, suffix);
+    struct stat there;
+    return lstat(path, &there) == 0;
+}
+
+static void write_in_place(const char *name, const char *line)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/cenote/%s", scratch, name);
+    FILE *file = fopen(path, "we");
+    expect(file != NULL);
+    fputs(line, file);
+    fclose(file);
+}
+
+static void remove_in_place(const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/cenote/%s", scratch, name);
+    expect_equal(unlink(path), 0);
+}
+
+TEST(what_killed_processes_have_left_is_gone_when_the_next_one_starts)
+{
+    make_scratch();
+    pid_t local = killed_at(NULL), network = killed_at("localhost:0");
+    expect(!is_in_place(local, "address") && !is_in_place(local, "socket")); /* by the second */
+    expect(is_in_place(network, "address"));
+    cen_inspect *inspect = inspect_started((cen_inspect_options){.at = "localhost:0"});
+    expect(!is_in_place(network, "address"));
+    expect(is_in_place(getpid(), "address"));
+    cen_inspect_stop(inspect);
+    remove_scratch();
+}
+
+/* Of a number that nobody here has, as if from another namespace: somebody answers. And what is not ours is not touched. */
+TEST(what_is_not_known_to_be_left_stays)
+{
+    make_scratch();
+    pid_t gone = killed_at("localhost:0");
+    cen_inspect *first = inspect_started((cen_inspect_options){.at = "localhost:0"});
+    char line[200], name[32];
+    snprintf(line, sizeof line, "%s\n", cen_inspect_address(first));
+    snprintf(name, sizeof name, "%ld.address", (long)gone);
+    write_in_place(name, line);
+    write_in_place("notes.address", "unix:/nowhere\n");
+    write_in_place("999999999.txt", "unix:/nowhere\n");
+    write_in_place("1.address", "unix:/nowhere\n"); /* the number of somebody who is there */
+    cen_inspect *second = inspect_started((cen_inspect_options){.at = "localhost:0"});
+    cen_inspect_stop(second);
+    cen_inspect_stop(first);
+    remove_in_place(name);
+    remove_in_place("notes.address");
+    remove_in_place("999999999.txt");
+    remove_in_place("1.address");
     remove_scratch();
 }
 
