@@ -17,6 +17,7 @@
 #include <cenote/cenote.h>
 
 #include "inspect/client.h"
+#include "inspect/inside.h"
 #include "support/test.h"
 
 static int open_files(void)
@@ -92,6 +93,31 @@ TEST(without_options_it_is_found_by_the_number_of_the_process)
     json_decref(ask_json(cen_inspect_address(inspect), "/api/process"));
     cen_inspect_stop(inspect);
     expect(access(path, F_OK) != 0);
+    remove_scratch();
+}
+
+/* As it is for a program that runs with the rights of another user than the one that started it. */
+static bool is_not_to_be_believed;
+char *__real_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name)
+{
+    return is_not_to_be_believed ? NULL : __real_secure_getenv(name);
+}
+
+TEST(a_program_with_the_rights_of_another_takes_no_place_from_who_started_it)
+{
+    make_scratch();
+    char place[200], expected[64];
+    cen_error error;
+    is_not_to_be_believed = true;
+    cen_status status = ceni_inspect_place(place, sizeof place, &error);
+    is_not_to_be_believed = false;
+    snprintf(expected, sizeof expected, "/tmp/cenote-%u", (unsigned)geteuid());
+    expect_equal(status, CEN_OK);
+    expect_text(place, expected);
+    expect_equal(ceni_inspect_place(place, sizeof place, &error), CEN_OK);
+    expect(strncmp(place, scratch, strlen(scratch)) == 0);
     remove_scratch();
 }
 
