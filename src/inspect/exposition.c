@@ -23,6 +23,8 @@ typedef struct exposing {
     ceni_text *text;
     const ceni_metric_things *all;
     bool openmetrics;
+    ceni_metric_without without;
+    uint64_t left_out; /* histograms */
 } exposing;
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
@@ -160,11 +162,21 @@ static bool is_first_timing(const exposing *e, size_t thing, size_t timing)
     return ceni_metric_timing_of(own, name) == &own->timings[timing];
 }
 
+/* Those of a database's pool are there under OpenTelemetry's names, too. */
+static bool leaves_out(exposing *e, const ceni_metric_thing *thing)
+{
+    bool leaves = e->without == CENI_WITHOUT_HISTOGRAMS || (e->without == CENI_WITHOUT_TWICE && thing->alone);
+    e->left_out += leaves;
+    return leaves;
+}
+
 static void expose_timing(exposing *e, size_t first, const char *times, ceni_text *labels)
 {
     char name[96], help[200];
     const char *kind = e->all->things[first].kind;
     for (int part = 0; part < 2; part++) {
+        size_t before = e->text->length;
+        bool any = false;
         snprintf(name, sizeof name, part ? "cenote_%s_%s_one_in" : "cenote_%s_%s_seconds", kind, times);
         snprintf(help, sizeof help,
                  part ? "Of so many of each %s one is in cenote_%s_%s_seconds."
@@ -174,11 +186,13 @@ static void expose_timing(exposing *e, size_t first, const char *times, ceni_tex
         for (size_t i = first; i < e->all->count; i++) {
             const ceni_metric_thing *thing = &e->all->things[i];
             const ceni_metric_timing *its = strcmp(thing->kind, kind) == 0 ? ceni_metric_timing_of(thing, times) : NULL;
-            if (!its) continue;
+            if (!its || (!part && leaves_out(e, thing))) continue;
+            any = true;
             labels_of(thing, labels);
             if (part) put_number(e, name, "", labels->bytes, "", its->timing.one_in);
             else put_histogram(e, name, labels->bytes, its);
         }
+        if (!any) e->text->length = before; /* a family of nobody is not begun */
     }
 }
 
@@ -264,8 +278,13 @@ static bool put_times(exposing *e, const char *name, const char *labels, const c
                       const void *what)
 {
     const ceni_metric_timing *timing = ceni_metric_timing_of(pool, what);
-    if (timing) put_histogram(e, name, labels, timing);
-    return timing;
+    if (!timing) return false;
+    if (e->without == CENI_WITHOUT_HISTOGRAMS) {
+        e->left_out++;
+        return false;
+    }
+    put_histogram(e, name, labels, timing);
+    return true;
 }
 
 static void expose_pools(exposing *e)
@@ -293,9 +312,10 @@ static void expose_pools(exposing *e)
               "Time between take and give, of a sample: one in cenote_pool_use_one_in of them.", put_times, "use");
 }
 
-void ceni_metric_expose(ceni_text *text, const ceni_metric_things *things, bool openmetrics)
+void ceni_metric_expose(ceni_text *text, const ceni_metric_things *things, bool openmetrics,
+                        ceni_metric_without without)
 {
-    exposing e = {text, things, openmetrics};
+    exposing e = {text, things, openmetrics, without, 0};
     unsigned v = cen_version();
     begin_family(&e, "cenote", INFO, "The version of libcenote.");
     ceni_text_print(text, "cenote_info{version=\"%u.%u.%u\"} 1\n", v / 1000000, v / 1000 % 1000, v % 1000);
@@ -303,5 +323,8 @@ void ceni_metric_expose(ceni_text *text, const ceni_metric_things *things, bool 
     ceni_text_print(text, "cenote_things %zu\n", things->count);
     expose_pools(&e);
     expose_things(&e);
+    begin_family(&e, "cenote_histograms_left_out", GAUGE,
+                 "Histograms that are not here because this text would be too long.");
+    ceni_text_print(text, "cenote_histograms_left_out %" PRIu64 "\n", e.left_out);
     ceni_text_add(text, "# EOF\n");
 }

@@ -173,12 +173,17 @@ const ceni_metric_timing *ceni_metric_timing_of(const ceni_metric_thing *thing, 
 
 /* ---- Who wants them --------------------------------------------------------------------------- */
 
+/* One who has thousands of pools loses histograms before he loses all of it. */
 static void write_metrics(ceni_text *text, bool openmetrics)
 {
     ceni_metric_things things;
     ceni_metric_things_copy(&things);
     if (things.spoiled) text->spoiled = true;
-    else ceni_metric_expose(text, &things, openmetrics);
+    else ceni_metric_expose(text, &things, openmetrics, CENI_WITHOUT_NOTHING);
+    for (int without = CENI_WITHOUT_TWICE; text->too_long && without <= CENI_WITHOUT_HISTOGRAMS; without++) {
+        ceni_text_fini(text);
+        ceni_metric_expose(text, &things, openmetrics, (ceni_metric_without)without);
+    }
     ceni_metric_things_fini(&things);
 }
 

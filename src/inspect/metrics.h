@@ -47,7 +47,14 @@ void ceni_metric_things_fini(ceni_metric_things *things);
 const cen_reading *ceni_metric_reading(const ceni_metric_thing *thing, const char *name); /* NULL: it has none */
 const ceni_metric_timing *ceni_metric_timing_of(const ceni_metric_thing *thing, const char *name);
 
-/* Writes all families. */
-void ceni_metric_expose(ceni_text *text, const ceni_metric_things *things, bool openmetrics);
+/* What is left out of a text that would be too long; how much is told in it. */
+typedef enum ceni_metric_without {
+    CENI_WITHOUT_NOTHING = 0,
+    CENI_WITHOUT_TWICE,      /* cenote's own histograms of a database's pool, which are there under OpenTelemetry's names */
+    CENI_WITHOUT_HISTOGRAMS, /* all of them */
+} ceni_metric_without;
+
+/* Writes all families but those. */
+void ceni_metric_expose(ceni_text *text, const ceni_metric_things *things, bool openmetrics, ceni_metric_without without);
 
 #endif

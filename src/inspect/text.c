@@ -13,7 +13,8 @@ static bool grow(ceni_text *text, size_t more)
     if (more < text->room - text->length) return true; /* of none: 0 - 0 */
     size_t needed = text->length + more + 1, room = text->room ? text->room : 1024;
     while (room < needed && room < CENI_TEXT_MOST) room *= 2;
-    char *bytes = more < CENI_TEXT_MOST && needed <= CENI_TEXT_MOST ? realloc(text->bytes, room) : NULL;
+    text->too_long = more >= CENI_TEXT_MOST || needed > CENI_TEXT_MOST;
+    char *bytes = text->too_long ? NULL : realloc(text->bytes, room);
     if (!bytes) {
         text->spoiled = true;
         return false;

@@ -27,6 +27,7 @@ typedef struct ceni_text {
     char *bytes; /* of malloc's; NULL while there is nothing in it */
     size_t length, room;
     bool spoiled;
+    bool too_long; /* it is spoiled by the bound, and not for want of memory */
 } ceni_text;
 
 void ceni_text_put(ceni_text *text, const char *bytes, size_t length);

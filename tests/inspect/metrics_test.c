@@ -22,6 +22,7 @@
 
 #include "inspect/client.h"
 #include "inspect/metrics.h"
+#include "record/directory.h"
 #include "support/test.h"
 
 static cen_status make_nothing(void *argument, void **out, cen_error *error)
@@ -208,6 +209,99 @@ TEST(the_buckets_of_a_histogram_never_fall_and_end_with_its_count)
     expect(sample(text, "cenote_pool_use_seconds_sum{name=\"orders\",number=\"1\"}") >= 0.099);
     free(text);
     cen_pool_free(pool);
+}
+
+/* ---- More than fits ------------------------------------------------------------------------------- */
+
+/* Something that looks like a pool of a database, whose name makes each of its lines long. */
+static size_t two_readings(const void *object, cen_reading *readings, size_t room)
+{
+    (void)object;
+    if (room > 0) readings[0] = (cen_reading){.name = "max", .value = 7, .kind = CEN_GAUGE};
+    if (room > 1) readings[1] = (cen_reading){.name = "timed_out", .value = 3, .kind = CEN_COUNTER};
+    return 2;
+}
+
+static bool three_timings(const void *object, size_t index, cen_timing *timing, cen_durations *out)
+{
+    static const char *const names[] = {"wait", "use", "create"};
+    (void)object;
+    if (index >= 3) return false;
+    *timing = (cen_timing){.name = names[index], .one_in = 1, .instant = 5};
+    memset(out, 0, sizeof *out);
+    return true;
+}
+
+static const char *of_postgresql(const void *object)
+{
+    (void)object;
+    return "postgresql";
+}
+
+static const ceni_thing_calls wide_calls = {.durations = three_timings, .system = of_postgresql};
+enum { WIDE_MOST = 600, WIDE_NAME = 4000 };
+static ceni_entry wide[WIDE_MOST];
+static char wide_names[WIDE_MOST][WIDE_NAME + 1];
+
+static void make_wide(int count)
+{
+    for (int i = 0; i < count; i++) {
+        memset(wide_names[i], 'w', WIDE_NAME);
+        snprintf(wide_names[i], 8, "%d", i);
+        wide_names[i][strlen(wide_names[i])] = 'w';
+        wide[i] = (ceni_entry){.kind = "pool", .name = wide_names[i], .snapshot = two_readings, .calls = &wide_calls};
+        ceni_directory_join(ceni_directory_process(), &wide[i]);
+    }
+}
+
+static void end_wide(int count)
+{
+    for (int i = 0; i < count; i++) ceni_directory_leave(ceni_directory_process(), &wide[i]);
+}
+
+static int lines_with(const char *text, const char *begin)
+{
+    int count = 0;
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        count += strncmp(line, begin, strlen(begin)) == 0;
+    return count;
+}
+
+/* In so many pools' text there are so many histograms under either name, and all the rest, and it says what is missing. */
+static void expect_kept(int pools, int own, int conventional)
+{
+    make_wide(pools);
+    char *text = cen_inspect_metrics(NULL);
+    expect(text != NULL);
+    expect_equal(lines_with(text, "cenote_pool_wait_seconds_count{"), own);
+    expect_equal(lines_with(text, "db_client_connection_wait_time_seconds_count{"), conventional);
+    expect_equal(lines_with(text, "# TYPE cenote_pool_wait_seconds "), own > 0);
+    expect_equal(lines_with(text, "# TYPE db_client_connection_wait_time_seconds "), conventional > 0);
+    expect_equal(lines_with(text, "db_client_connection_max{"), pools);
+    expect_equal(lines_with(text, "cenote_pool_timed_out_total{"), pools);
+    expect_equal(lines_with(text, "cenote_pool_wait_one_in{"), pools);
+    expect_equal(sample(text, "cenote_histograms_left_out"), 3 * (2 * pools - own - conventional));
+    expect(strcmp(text + strlen(text) - 6, "# EOF\n") == 0);
+    free(text);
+    end_wide(pools);
+}
+
+TEST(what_would_be_too_long_loses_histograms_and_says_how_many)
+{
+    expect_kept(20, 20, 20);
+    expect_kept(40, 0, 40); /* what is there twice goes first */
+    expect_kept(100, 0, 0);
+}
+
+TEST(what_is_too_long_without_any_histogram_is_an_error)
+{
+    make_wide(WIDE_MOST);
+    size_t length = 1;
+    expect(cen_inspect_metrics(&length) == NULL && length == 0);
+    cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
+    expect_error(ask(cen_inspect_address(inspect), "GET", "/metrics", NULL), 503, "NO_MEMORY", "16 MiB");
+    cen_inspect_stop(inspect);
+    end_wide(WIDE_MOST);
 }
 
 TEST(the_form_is_the_one_that_is_asked_for)
