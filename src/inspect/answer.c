@@ -121,7 +121,7 @@ static bool answer_api(const ceni_visit *visit, ceni_answer *answer)
     if (which == 3) query.allowed = CENI_ASKS_AFTER | CENI_ASKS_LIMIT | CENI_ASKS_LEVEL | CENI_ASKS_AFTER_TRACE;
     if (!is_method(visit, "GET, HEAD", answer) || !read_query(visit, &query, answer)) return true;
     if (which == 1) ceni_answer_process(visit->inspect, answer);
-    else if (which == 2) ceni_answer_things(&query, answer);
+    else if (which == 2) ceni_answer_things(visit->inspect, &query, answer);
     else ceni_answer_news(&query, answer);
     return true;
 }

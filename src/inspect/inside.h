@@ -189,7 +189,7 @@ bool ceni_telling_read(const char *body, size_t length, ceni_telling *out, cen_e
 /* ---- things.c, news.c, process.c, metrics.c ------------------------------------------------------------ */
 
 void ceni_answer_process(const cen_inspect *inspect, ceni_answer *answer);
-void ceni_answer_things(const ceni_query *query, ceni_answer *answer);
+void ceni_answer_things(const cen_inspect *inspect, const ceni_query *query, ceni_answer *answer);
 void ceni_answer_thing(uint64_t number, const ceni_query *query, ceni_answer *answer);
 void ceni_answer_news(const ceni_query *query, ceni_answer *answer);
 void ceni_answer_tell(uint64_t number, const ceni_telling *telling, ceni_answer *answer);

@@ -95,7 +95,7 @@ static void show_member(void *argument, cen_thing *thing)
     show_members(s, thing);
 }
 
-void ceni_answer_things(const ceni_query *query, ceni_answer *answer)
+void ceni_answer_things(const cen_inspect *inspect, const ceni_query *query, ceni_answer *answer)
 {
     showing s = {
         .json = &answer->json, .most = query->most, .parts = query->parts, .durations = malloc(sizeof *s.durations)};
@@ -105,6 +105,8 @@ void ceni_answer_things(const ceni_query *query, ceni_answer *answer)
     }
     ceni_json_open(s.json, NULL, '{');
     ceni_json_number(s.json, "now_ns", ceni_inspect_now_ns());
+    ceni_json_number(s.json, "pid", inspect->process); /* whoever looks again and again sees that it is another one */
+    ceni_json_number(s.json, "started_ns", inspect->began_ns);
     ceni_json_open(s.json, "things", '[');
     cen_things_each(show_element, &s);
     ceni_json_close(s.json, ']');

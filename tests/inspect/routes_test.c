@@ -48,11 +48,13 @@ static void look_at_all(void)
     expect_equal(json_integer_value(json_object_get(process, "pid")), getpid());
     expect_equal(json_integer_value(json_object_get(process, "things")), 2);
     expect(json_is_false(json_object_get(process, "control")));
-    json_int_t age = json_integer_value(json_object_get(process, "now_ns")) - json_integer_value(json_object_get(process, "started_ns"));
+    json_int_t began = json_integer_value(json_object_get(process, "started_ns")), age = json_integer_value(json_object_get(process, "now_ns")) - began;
     expect(age > -20000000 && age < INT64_C(120000000000)); /* the start is known to a hundredth of a second */
     json_decref(process);
 
     json_t *things = ask_json(at, "/api/things"), *its = thing_named(things, "queue");
+    expect_equal(json_integer_value(json_object_get(things, "pid")), getpid());
+    expect_equal(json_integer_value(json_object_get(things, "started_ns")), began);
     expect_text(json_string_value(json_object_get(its, "name")), "a \"queue\"\n\xC3\xA9\xEF\xBF\xBD");
     expect(json_is_null(json_object_get(its, "system")));
     expect_equal(json_integer_value(json_object_get(json_object_get(its, "readings"), "length")), 0);

@@ -60,8 +60,8 @@ export function isSame(one, other) {
     return one.pid === other.pid && Math.abs(one.started_ns - other.started_ns) < 2e9;
 }
 
-// Calls seen({process, at_ns, things, news, missed, fresh}) after each look, and changed({state, in_ms, text}) when the link is
-// 'live', 'gone' or 'locked' (the token is missing or wrong). `fresh`: another process answers than before.
+// Calls seen({process, at_ns, things, news, missed, fresh}) after each look, and changed({state, in_ms, text, defect}) when the link is
+// 'live', 'gone' or 'locked' (the token is missing or wrong); `defect`: it is live, and what it told could not be drawn. `fresh`: another process answers than before.
 export class Link {
     constructor(seen, changed) {
         this.seen = seen;
@@ -110,22 +110,28 @@ export class Link {
     }
 
     async lookOnce(began) {
-        if (began - this.process_at > PROCESS_EVERY_MS || this.failures > 0) {
-            const process = await ask('api/process');
-            if (!this.process || !isSame(this.process, process)) {
-                this.fresh = true; // until it was told: what is asked next may fail
-                this.next = 0;
-            }
-            this.process = process;
-            this.process_at = began;
-        }
+        if (began - this.process_at > PROCESS_EVERY_MS || this.failures > 0) await this.askWho(began);
         // One after the other: the process has few connections to give away, and one is enough for a page.
-        const { now_ns, things } = await ask('api/things?parts=1');
+        let look = await ask('api/things?parts=1');
+        if (!isSame(this.process, look)) {
+            await this.askWho(began); // another one has come in its place since
+            look = await ask('api/things?parts=1');
+        }
         const news = await ask(`api/news?after=${this.next}&limit=${NEWS_AT_ONCE}&level=detail`);
         this.next = news.next;
         const fresh = this.fresh;
         this.fresh = false;
-        return { process: this.process, at_ns: now_ns, things, news: news.news, missed: news.missed, fresh };
+        return { process: this.process, at_ns: look.now_ns, things: look.things, news: news.news, missed: news.missed, fresh };
+    }
+
+    async askWho(began) {
+        const process = await ask('api/process');
+        if (!this.process || !isSame(this.process, process)) {
+            this.fresh = true; // until it was told: what is asked next may fail
+            this.next = 0;
+        }
+        this.process = process;
+        this.process_at = began;
     }
 
     failed(error) {

@@ -58,6 +58,33 @@ await test('a program that may only be looked at has no controls, and shows who 
     assert.equal(await ended, 0);
 });
 
+await test('another process in the place of the last one is seen at the first look', async () => {
+    const first = await Shop.start('first');
+    hosts.add(new URL(first.address).host);
+    const visitor = await open({}, '#/', first.address);
+    const title = () => visitor.locator('#title').innerText();
+    await until('the first', async () => (await title()) === 'first');
+    const seen = (hidden) =>
+        visitor.evaluate((value) => {
+            Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
+            document.dispatchEvent(new Event('visibilitychange'));
+        }, hidden);
+    await seen(true); // it does not see the end of the one, nor the beginning of the other
+    await visitor.waitForTimeout(300);
+    await watch.during(/ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_SOCKET|ERR_ABORTED/, async () => {
+        assert.equal(await first.end(), 0);
+        const second = await Shop.start('second', new URL(first.address).host);
+        const looks = [];
+        visitor.on('request', (request) => /api\/things/.test(request.url()) && looks.push(request.url()));
+        await seen(false);
+        await until('the second', async () => (await title()) === 'second');
+        assert.ok(looks.length <= 2, `after ${looks.length} looks`);
+        assert.match(await visitor.locator('#said').innerText(), /Another process/);
+        await visitor.context().close();
+        assert.equal(await second.end(), 0);
+    });
+});
+
 await test('a process that ends is shown as gone, and one that comes back is seen', async () => {
     await show('#/');
     await watch.during(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET|ERR_ABORTED/, async () => {
