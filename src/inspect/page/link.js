@@ -89,8 +89,7 @@ export class Link {
         try {
             const look = await this.lookOnce(began);
             this.failures = 0;
-            this.show(look);
-            this.changed({ state: 'live' });
+            this.changed({ state: 'live', defect: this.show(look) });
             wait = Math.max(50, EVERY_MS - (performance.now() - began));
         } catch (error) {
             wait = this.failed(error);
@@ -101,11 +100,14 @@ export class Link {
     }
 
     // What goes wrong while a look is drawn is the page's fault, and is not to be taken for silence of the process.
+    // Answers whether anything did.
     show(look) {
         try {
             this.seen(look);
+            return false;
         } catch (error) {
             reportError(error);
+            return true;
         }
     }
 

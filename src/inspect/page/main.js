@@ -132,7 +132,7 @@ function onSeen({ process, at_ns, things, news, missed, fresh }) {
 const LINK_WORDS = { live: 'live', gone: 'no answer', locked: 'needs a token' };
 let countdown = 0;
 
-function onChanged({ state, in_ms, text }) {
+function onChanged({ state, in_ms, text, defect }) {
     clearInterval(countdown);
     const status = place('link');
     status.dataset.state = state;
@@ -141,6 +141,7 @@ function onChanged({ state, in_ms, text }) {
     setHidden(place('gone'), state !== 'gone');
     setHidden(place('locked'), state !== 'locked');
     setHidden(place('hello'), true);
+    setHidden(place('defect'), !defect);
     if (state === 'locked') setText(place('locked-text'), text);
     if (state !== 'gone') return;
     setText(place('gone-text'), text);

@@ -85,6 +85,28 @@ await test('another process in the place of the last one is seen at the first lo
     });
 });
 
+await test('what the page cannot draw is told as its own defect, and not as silence of the process', async () => {
+    const visitor = await open();
+    const banner = visitor.locator('#defect');
+    await until('the cards', async () => (await visitor.locator('article.card').count()) > 5);
+    assert.ok(!(await banner.isVisible()));
+    await watch.during(/exception|not a function/, async () => {
+        await visitor.route(/api\/things/, async (route) => {
+            const answer = await route.fetch();
+            const look = await answer.json();
+            look.things.find(({ name }) => name === 'orders').sketch.holders = 'nonsense';
+            await route.fulfill({ response: answer, json: look });
+        });
+        await until('the banner', () => banner.isVisible());
+        assert.equal(await visitor.locator('#link').innerText(), 'live');
+        assert.ok(!(await visitor.locator('#gone').isVisible()));
+        assert.match(await banner.innerText(), /defect of the page/);
+        await visitor.unroute(/api\/things/);
+        await until('its end', async () => !(await banner.isVisible()));
+    });
+    await visitor.context().close();
+});
+
 await test('a process that ends is shown as gone, and one that comes back is seen', async () => {
     await show('#/');
     await watch.during(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET|ERR_ABORTED/, async () => {
