@@ -134,6 +134,21 @@ await test('on a phone no view is wider than the screen', async () => {
     await phone.context().close();
 });
 
+await test('on a phone what is in a cell stands together', async () => {
+    const phone = await open({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+    const { kind, number } = await shop.thing('search');
+    await until('the cards', async () => (await phone.locator('article.card').count()) > 5);
+    await show(`#/${kind}/${number}`, phone);
+    const state = phone.locator('td[data-label="state"]').first();
+    await until('a state', () => state.isVisible());
+    const apart = await state.evaluate((cell) => {
+        const [first, second] = [...cell.children].map((child) => child.getBoundingClientRect());
+        return { between: second.left - first.right, behind: cell.getBoundingClientRect().right - second.right };
+    });
+    assert.ok(apart.between < 16 && apart.behind < 16, `${JSON.stringify(apart)} pixels`);
+    await phone.context().close();
+});
+
 await test('who wants no motion gets none', async () => {
     const still = await open({ reducedMotion: 'reduce' });
     await until('a bar', async () => (await still.locator('.part').count()) > 0);
