@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Controls: a button for each verb that a thing obeys, if the process allows it, and a question before it is told.
 
-import { el, setHidden, keyed, say } from './dom.js';
+import { el, setHidden, keyed, nameOf, say } from './dom.js';
 import { tell } from './link.js';
 import { wordsOf } from './numbers.js';
 
@@ -98,7 +98,7 @@ function confirmVerb(thing, verb, button, controls) {
     const form = el(
         'form',
         { method: 'dialog' },
-        el('h2', { id: 'verb-title' }, `${how.label}: `, el('bdi', { text: thing.name })),
+        el('h2', { id: 'verb-title' }, `${how.label}: `, nameOf(thing.name, thing.number)),
         el('p', { text: how.question }),
         number ? el('label', { for: 'verb-value', text: how.value }) : null,
         number,

@@ -28,9 +28,28 @@ export function setHidden(element, hidden) {
     if (element.hidden !== hidden) element.hidden = hidden;
 }
 
-// A name of the program's, kept to itself whatever directions its letters have.
-export function nameOf(text, options = {}) {
-    return el('bdi', { ...options, text: text === '' ? '(no name)' : text });
+// Numbers of the things of whose kind another one has the same name: wherever their names stand, their numbers follow.
+const twins = new Set();
+
+export function tellTwinsApart(things) {
+    const seen = new Map();
+    twins.clear();
+    for (const { kind, name, number } of things) {
+        const key = `${kind} ${name}`;
+        if (seen.has(key)) twins.add(number).add(seen.get(key));
+        else seen.set(key, number);
+    }
+    for (const name of document.querySelectorAll('bdi[data-number]'))
+        name.classList.toggle('twin', twins.has(Number(name.dataset.number)));
+}
+
+// A name of the program's, kept to itself whatever directions its letters have; `number`: of the thing that has it.
+export function nameOf(text, number) {
+    return el('bdi', {
+        'data-number': number,
+        class: twins.has(number) ? 'twin' : null,
+        text: text === '' ? '(no name)' : text,
+    });
 }
 
 const kept = new WeakMap();

@@ -135,7 +135,7 @@ export class Log {
 
 function makeEvent(one) {
     const of = one.thing
-        ? el('a', { href: hrefOf({ kind: one.kind, number: one.thing }) }, nameOf(one.name))
+        ? el('a', { href: hrefOf({ kind: one.kind, number: one.thing }) }, nameOf(one.name, one.thing))
         : el('span', { text: 'program' });
     return {
         element: el(

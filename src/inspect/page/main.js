@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page: what was seen, which view is shown, and whether the process still answers.
 
-import { el, setText, setHidden, setAttribute, say } from './dom.js';
+import { el, setText, setHidden, setAttribute, say, tellTwinsApart } from './dom.js';
 import { startTheme, onTheme } from './theme.js';
 import { Link, keepToken, startToken } from './link.js';
 import { History } from './history.js';
@@ -116,6 +116,7 @@ function onSeen({ process, at_ns, things, news, missed, fresh }) {
     }
     seen.process = process;
     seen.things = things;
+    tellTwinsApart(things);
     seen.history.add(at_ns, things);
     seen.news.add(news, missed);
     showProcess(process, at_ns);
@@ -140,8 +141,8 @@ function onChanged({ state, in_ms, text, defect }) {
     document.body.classList.toggle('stale', state !== 'live');
     setHidden(place('gone'), state !== 'gone');
     setHidden(place('locked'), state !== 'locked');
-    setHidden(place('hello'), true);
     setHidden(place('defect'), !defect);
+    setHidden(place('hello'), true);
     if (state === 'locked') setText(place('locked-text'), text);
     if (state !== 'gone') return;
     setText(place('gone-text'), text);

@@ -35,7 +35,7 @@ class Attention {
             ({ thing, level }) => {
                 const sentence = el('span', {});
                 return {
-                    element: el('li', { class: level }, el('a', { href: hrefOf(thing) }, nameOf(thing.name)), sentence),
+                    element: el('li', { class: level }, el('a', { href: hrefOf(thing) }, nameOf(thing.name, thing.number)), sentence),
                     sentence,
                 };
             },
@@ -106,7 +106,7 @@ function othersTable(history) {
 }
 
 function fillLink(cell, thing) {
-    if (!cell.firstChild) cell.append(el('a', { href: hrefOf(thing) }, nameOf(thing.name)));
+    if (!cell.firstChild) cell.append(el('a', { href: hrefOf(thing) }, nameOf(thing.name, thing.number)));
 }
 
 function gaugesText(thing) {

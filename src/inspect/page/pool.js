@@ -62,7 +62,7 @@ export class PoolCard {
         this.element = el(
             'article',
             { class: 'card' },
-            el('h3', {}, el('a', { href: hrefOf(thing) }, nameOf(thing.name)), system, this.badges),
+            el('h3', {}, el('a', { href: hrefOf(thing) }, nameOf(thing.name, thing.number)), system, this.badges),
             this.bar.element,
             el('p', { class: 'places' }, this.places, this.limit),
             this.figures.element,
@@ -266,7 +266,7 @@ export class PoolView {
                 'div',
                 {},
                 el('a', { href: '#/', class: 'back', text: 'Overview' }),
-                el('h1', { tabindex: '-1' }, nameOf(thing.name), system, this.badges),
+                el('h1', { tabindex: '-1' }, nameOf(thing.name, thing.number), system, this.badges),
             ),
             this.controls.element,
         );

@@ -134,7 +134,7 @@ export class ThingCard {
             el(
                 'h3',
                 {},
-                el('a', { href: hrefOf(thing) }, nameOf(thing.name)),
+                el('a', { href: hrefOf(thing) }, nameOf(thing.name, thing.number)),
                 el('span', { class: 'system', text: wordsOf(thing.kind) }),
                 this.badges,
             ),
@@ -274,7 +274,7 @@ export class ThingView {
                 el(
                     'h1',
                     { tabindex: '-1' },
-                    nameOf(thing.name),
+                    nameOf(thing.name, thing.number),
                     el('span', { class: 'system', text: wordsOf(thing.kind) }),
                     this.badges,
                 ),

@@ -60,7 +60,7 @@ function updateState(parts, node) {
 }
 
 function makeNode(node) {
-    const name = nameOf(String(node.name ?? ''));
+    const name = nameOf(String(node.name ?? ''), node.supervisor);
     const parts = {
         state: el('span', { class: 'state' }),
         strategy: el('span', { class: 'system' }),

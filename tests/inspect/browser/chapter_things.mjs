@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What is there, and that all of it can be seen.
 import assert from 'node:assert/strict';
-import { shop, watch, page, show, textOf } from './desk.mjs';
-import { test, until } from './stage.mjs';
+import { shop, watch, hosts, open, page, show, textOf } from './desk.mjs';
+import { Shop, test, until } from './stage.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
@@ -23,6 +23,32 @@ await test('every pool has a card on the overview, with its limit and who holds'
 await test('a pool whose server is away is what the overview begins with', async () => {
     await until('the breaker', async () => /nothing can be opened/.test(await textOf('.attention li')), 10000);
     assert.match(await textOf('.attention li'), /^reports/);
+});
+
+await test('two of one name are told apart by their numbers, wherever they are named', async () => {
+    const shops = await Shop.start('twins', '127.0.0.1:0', '', 'orders');
+    hosts.add(new URL(shops.address).host);
+    const numbers = (await shops.things()).filter(({ name }) => name === 'orders').map(({ number }) => number);
+    assert.equal(numbers.length, 2);
+    const visitor = await open({}, '#/', shops.address);
+    const named = (place) =>
+        visitor.locator(place).evaluateAll((all) =>
+            all.map((name) => {
+                const { content } = getComputedStyle(name, '::after');
+                return `${name.textContent}|${content === 'none' ? '' : content.replaceAll(/"|\s/g, '')}`;
+            }),
+        );
+    const expected = (number) => (text) => text === `orders|#${number}`;
+    await until('the cards', async () => (await visitor.locator('article.card').count()) > 5);
+    const cards = await named('article.card h3 bdi');
+    for (const number of numbers) assert.equal(cards.filter(expected(number)).length, 1, cards.join());
+    assert.ok(cards.includes('carts|'), `who is alone has none: ${cards}`);
+    await show(`#/pool/${numbers[1]}`, visitor);
+    assert.ok((await named('main h1 bdi')).every(expected(numbers[1])));
+    await visitor.getByRole('button', { name: 'Resize', exact: true }).click();
+    assert.ok((await named('dialog bdi')).every(expected(numbers[1])));
+    await visitor.context().close();
+    assert.equal(await shops.end(), 0);
 });
 
 await test('a name that is markup is shown as text', async () => {
