@@ -63,11 +63,13 @@ void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *t
 
 /* ---- Takes that waited ------------------------------------------------------------------- */
 
-/* "a take at orders.c:12" */
-static void say_take(char *text, size_t room, const cen_pool *pool, const ceni_pool_waiter *waiter, const char *what, int64_t ns)
+/* "a take at orders.c:12 waited for 20 ms, and ..." */
+static void say_take(char *text, size_t room, const cen_pool *pool, const ceni_pool_waiter *waiter, const char *and, int64_t ns)
 {
-    snprintf(text, room, "pool \"%s\": %s%s%.80s %s for %lld us", pool->name, waiter->pending ? "an ask" : "a take",
-             waiter->where ? " at " : "", waiter->where ? waiter->where : "", what, (long long)(ns / 1000));
+    bool is_short = ns < 10 * INT64_C(1000000);
+    snprintf(text, room, "pool \"%s\": %s%s%.80s waited for %lld %s, and %s", pool->name, waiter->pending ? "an ask" : "a take",
+             waiter->where ? " at " : "", waiter->where ? waiter->where : "", (long long)(ns / (is_short ? 1000 : 1000000)),
+             is_short ? "us" : "ms", and);
 }
 
 void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
@@ -77,7 +79,7 @@ void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int
     if (!ceni_pool_tells || waited < LONG_WAIT_NS || now - pool->wait_told_at < WAITS_APART_NS) return;
     pool->wait_told_at = now;
     char text[sizeof((cen_news *)NULL)->text];
-    say_take(text, sizeof text, pool, waiter, "waited, and was served,", waited);
+    say_take(text, sizeof text, pool, waiter, "was served", waited);
     ceni_news(CEN_LEVEL_DETAIL, "waited", &pool->entry, waited, text);
 }
 
@@ -86,7 +88,7 @@ void ceni_tell_expired_locked(const cen_pool *pool, const ceni_pool_waiter *wait
 {
     if (!ceni_pool_tells || waiter->error) return;
     char text[sizeof((cen_news *)NULL)->text];
-    say_take(text, sizeof text, pool, waiter, "got no object in its time, and waited", now - waiter->since);
+    say_take(text, sizeof text, pool, waiter, "got no object in its time", now - waiter->since);
     ceni_news(CEN_LEVEL_WARNING, "timed_out", &pool->entry, now - waiter->since, text);
 }
 

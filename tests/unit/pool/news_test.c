@@ -169,7 +169,8 @@ TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
     cen_error error;
     ask_for(pool, &asked, NULL);
     cen_news news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
-    expect_words(&news, "an ask at ask.c:5 got no object in its time");
+    expect_words(&news, "an ask at ask.c:5 waited for ");
+    expect_words(&news, ", and got no object in its time");
     ask_for(pool, &asked, &error);
     news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
     expect_words(&news, "no object after 2000 ms. Backlog:");
@@ -183,7 +184,7 @@ TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
 {
     begin_news();
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waits", .max = 1), 1);
-    const int64_t waits[] = {MS - 1, 5 * MS, 5 * MS, 7 * MS};
+    const int64_t waits[] = {MS - 1, 5 * MS, 5 * MS, 25 * MS};
     for (int i = 0; i < 4; i++) {
         cen_lease held = take_now(pool);
         taker one;
@@ -195,8 +196,12 @@ TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
         if (i == 1) {
             cen_news news = expect_news(pool, "waited", CEN_LEVEL_DETAIL, 5 * MS);
             expect_words(&news, "a take at ");
+            expect_words(&news, " waited for 5000 us, and was served");
         }
-        if (i == 3) expect_news(pool, "waited", CEN_LEVEL_DETAIL, 7 * MS); /* 12 ms after the last that was told */
+        if (i == 3) { /* 30 ms after the last that was told */
+            cen_news news = expect_news(pool, "waited", CEN_LEVEL_DETAIL, 25 * MS);
+            expect_words(&news, " waited for 25 ms, and was served");
+        }
         else expect_no_news();
     }
     free_pool(pool);
