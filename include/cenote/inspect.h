@@ -71,8 +71,10 @@ CEN_API const char *cen_inspect_address(const cen_inspect *inspect);
 /* Ends it: when this returns no request is being answered and the socket is gone. NULL is allowed. */
 CEN_API void cen_inspect_stop(cen_inspect *inspect);
 
-/* The text that /metrics answers, in memory of malloc's, with its length in *length if that is not NULL; for a server
- * that the program has already. NULL: no memory, or more than 16 MiB of it. */
+/* The text that /metrics answers to who accepts OpenMetrics, in memory of malloc's, with its length in *length if that is
+ * not NULL; for a server that the program has already, which must send it with this Content-Type: under another one
+ * Prometheus refuses it. NULL: no memory, or more than 16 MiB of it. */
+#define CEN_INSPECT_METRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 CEN_API char *cen_inspect_metrics(size_t *length);
 
 #ifdef __cplusplus

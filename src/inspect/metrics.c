@@ -189,8 +189,7 @@ static void write_metrics(ceni_text *text, bool openmetrics)
 
 void ceni_answer_metrics(bool openmetrics, ceni_answer *answer)
 {
-    answer->type = openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                               : "text/plain; version=0.0.4; charset=utf-8";
+    answer->type = openmetrics ? CEN_INSPECT_METRICS_TYPE : "text/plain; version=0.0.4; charset=utf-8";
     write_metrics(&answer->json.text, openmetrics);
 }
 

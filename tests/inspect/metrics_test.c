@@ -311,7 +311,7 @@ TEST(the_form_is_the_one_that_is_asked_for)
     reply plain = ask(at, "GET", "/metrics", NULL), open = ask_with(at, "GET", "/metrics", NULL, "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5", NULL);
     expect_text(reply_header(&plain, "Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
     expect(strstr(plain.body, "# TYPE cenote_info gauge\n") != NULL);
-    expect_text(reply_header(&open, "Content-Type"), "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    expect_text(reply_header(&open, "Content-Type"), CEN_INSPECT_METRICS_TYPE);
     expect(strstr(open.body, "# TYPE cenote info\n") != NULL);
     reply_fini(&plain);
     reply_fini(&open);
