@@ -47,6 +47,7 @@
 #include "port/port.h"
 #include "rcu/rcu.h"
 #include "record/directory.h"
+#include "record/histogram.h"
 #include "router/thread.h"
 #include "runtime/runtime.h"
 #include "sync/wheel.h"
@@ -55,6 +56,7 @@ enum {
     CENI_ROUTER_NAME = 48,
     CENI_MEMBER_NAME = 64,
     CENI_ROUTER_STRIPES = 16, /* at most */
+    CENI_LATENCY_ONE_IN = 16, /* of timed uses, by chance: each is a write that all threads share */
 };
 
 /* Whether a life goes on: cen_stripe_. */
@@ -185,6 +187,7 @@ struct cen_router {
     _Atomic uint64_t *door; /* as hot.door, for set.c, which writes it: a word that is 0 in a forked child, or `shut` */
     _Atomic uint64_t shut;  /* always 0 */
     uint32_t stripes;       /* of each member, for threads */
+    ceni_histogram *latency; /* of one in CENI_LATENCY_ONE_IN uses; NULL: they are not timed */
     cen_runtime *runtime;
     int64_t target, max, max_uses, max_age_ns;
     uint32_t backlog_max;

@@ -197,4 +197,13 @@ static void sketch_router(const void *object, const cen_sketch *sketch, size_t m
     if (rows) free_rows(router, rows, bytes);
 }
 
-const ceni_thing_calls ceni_router_calls = {.sketch = sketch_router};
+static bool copy_durations(const void *object, size_t index, cen_timing *timing, cen_durations *out)
+{
+    const cen_router *router = object;
+    if (index > 0 || !router->latency || !ceni_fork_is(router->epoch)) return false;
+    *timing = (cen_timing){.name = "latency", .one_in = CENI_LATENCY_ONE_IN};
+    ceni_histogram_snapshot(router->latency, out);
+    return true;
+}
+
+const ceni_thing_calls ceni_router_calls = {.durations = copy_durations, .sketch = sketch_router};

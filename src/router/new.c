@@ -103,6 +103,26 @@ static void fill(cen_router *router, const cen_router_options *o)
                                  .calls = &ceni_router_calls};
 }
 
+/* Nobody knows it, not yet or not any more. */
+static void let_go(cen_router *router)
+{
+    cen_runtime *runtime = router->runtime;
+    if (router->door != &router->shut) ceni_fork_give_word(router->door);
+    if (router->latency) ceni_free(router->allocator, router->latency, sizeof *router->latency, CENI_LINE);
+    ceni_free(router->allocator, router, sizeof *router, CENI_LINE);
+    ceni_runtime_leave(runtime);
+}
+
+/* Timed uses are written by every thread, so they are rarely counted. */
+static cen_status make_latency(cen_router *router, cen_error *error)
+{
+    if (!router->clocked) return CEN_OK;
+    router->latency = ceni_alloc(router->allocator, sizeof *router->latency, CENI_LINE);
+    if (!router->latency) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a router's latencies");
+    ceni_histogram_init(router->latency);
+    return CEN_OK;
+}
+
 cen_status cen_router_new(const cen_router_options *options, cen_router **out, cen_error *error)
 {
     if (!options || !out) return ceni_error_set(error, CEN_INVALID, 0, "a router needs options and a place for its handle");
@@ -116,6 +136,11 @@ cen_status cen_router_new(const cen_router_options *options, cen_router **out, c
         return ceni_error_set(error, status, 0, "the router's runtime could not be had: %s", cen_status_text(status));
     }
     fill(router, options);
+    status = make_latency(router, error);
+    if (status != CEN_OK) {
+        let_go(router);
+        return status;
+    }
     ceni_rcu_join();
     if (router->type->init) {
         cen_error said = {.status = CEN_OK};
@@ -124,9 +149,7 @@ cen_status cen_router_new(const cen_router_options *options, cen_router **out, c
             if (said.status == CEN_OK)
                 ceni_error_set(&said, status, 0, "strategy %s could not begin: %s", router->type->name, cen_status_text(status));
             if (error) *error = said;
-            if (router->door != &router->shut) ceni_fork_give_word(router->door);
-            ceni_runtime_leave(router->runtime);
-            ceni_free(options->allocator, router, sizeof *router, CENI_LINE);
+            let_go(router);
             return status;
         }
     }
@@ -141,11 +164,8 @@ cen_status cen_router_new(const cen_router_options *options, cen_router **out, c
 static void release(ceni_bin *bin)
 {
     cen_router *router = CENI_LIST_ENTRY(bin, cen_router, bin);
-    cen_runtime *runtime = router->runtime;
     if (router->type->fini) router->type->fini(router->state, router->allocator);
-    if (router->door != &router->shut) ceni_fork_give_word(router->door);
-    ceni_free(router->allocator, router, sizeof *router, CENI_LINE);
-    ceni_runtime_leave(runtime);
+    let_go(router);
 }
 
 void ceni_router_drop(cen_router *router)

@@ -161,6 +161,8 @@ static void judge(cen_router *router, const cen_route *route, cen_outcome outcom
     if (outcome == CEN_OUTCOME_CANCELLED) latency_ns = -1;
     else if (latency_ns > 0 && !(router->type->needs & CEN_STRATEGY_LATENCY))
         ceni_store_relaxed(&member->latency, latency_ns); /* a number by itself; carries nothing */
+    if (router->latency && latency_ns > 0 && ceni_route_below(CENI_LATENCY_ONE_IN) == 0)
+        ceni_histogram_record(router->latency, latency_ns);
     if (router->type->ended) router->type->ended(router->state, route->member, latency_ns, outcome == CEN_OUTCOME_FAILED);
 }
 

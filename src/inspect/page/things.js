@@ -5,7 +5,7 @@ import { el, setText, setAttribute, setHidden, nameOf, keyed } from './dom.js';
 import { countText, rateText, timeText, valueText, wordsOf } from './numbers.js';
 import { concernsOf } from './concerns.js';
 import { Cursor, LineChart, Spark } from './chart.js';
-import { timesChart } from './pool.js';
+import { timesChart, twoMarks } from './pool.js';
 import { Controls } from './controls.js';
 import { Table } from './table.js';
 import { Figures, Sketch, Tabs, hrefOf, updateBadges, updateFacts } from './parts.js';
@@ -44,6 +44,7 @@ const KINDS = {
             ['uses', 'uses'],
             ['failed', 'failed'],
         ],
+        times: ['latency'],
     },
     mux_pool: {
         chart: 'Requests in flight, and who waits',
@@ -107,7 +108,14 @@ function kindOf(thing) {
 }
 
 function figuresOf(thing, record) {
-    const { gauges, rates } = kindOf(thing);
+    const { gauges, rates, times = [] } = kindOf(thing);
+    const marksOf = (timing) => {
+        const [half, most] = twoMarks(record, timing);
+        return [
+            [`${timing} p50`, timeText(half)],
+            [`${timing} p99`, timeText(most)],
+        ];
+    };
     return [
         ...gauges
             .map((gauge) => (Array.isArray(gauge) ? gauge : [gauge, wordsOf(gauge)]))
@@ -116,6 +124,7 @@ function figuresOf(thing, record) {
         ...rates
             .filter(([name]) => name in thing.readings)
             .map(([name, label]) => [label, rateText(record.rate(name, RECENT_NS))]),
+        ...times.filter((timing) => timing in (thing.durations ?? {})).flatMap(marksOf),
     ];
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is there, and that all of it can be seen.
 import assert from 'node:assert/strict';
-import { shop, watch, hosts, open, page, show, textOf } from './desk.mjs';
+import { shop, watch, hosts, open, page, show, textOf, figure, nanoseconds } from './desk.mjs';
 import { Shop, test, until } from './stage.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
@@ -80,6 +80,10 @@ await test('crews, routers and supervisors show workers, members and children', 
     await show(`#/router/${numberOf(['router', 'search'])}`);
     await until('three members', async () => (await page.locator('table[aria-label="Members"] tbody').count()) === 3);
     assert.equal(await page.locator('tbody', { hasText: 'search-c:9200' }).locator('.state').innerText(), 'down');
+    await until('how long uses take', async () => {
+        const [half, most] = [nanoseconds(await figure('latency p50')), nanoseconds(await figure('latency p99'))];
+        return half >= 1e6 && most >= half; // each sleeps for a millisecond
+    });
     await show('#/');
     const nested = page.locator('.tree > li > ul > li', { hasText: 'links' });
     await until('the tree', async () => (await nested.locator('ul > li').count()) === 2);

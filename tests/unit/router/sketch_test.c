@@ -48,6 +48,49 @@ TEST(members_show_state_load_latency_and_why_they_are_down)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* So many uses, of which each took so long. */
+static void use_often(int count, cen_outcome outcome, int64_t latency_ns)
+{
+    for (int i = 0; i < count; i++) {
+        cen_route route = route_now();
+        expect_equal(cen_route_done(&route, outcome, latency_ns), CEN_OK);
+    }
+}
+
+TEST(a_router_that_times_uses_tells_their_latencies_of_a_share)
+{
+    enum { OFTEN = 16000 };
+    static cen_durations d;
+    cen_timing timing;
+    make_router(.name = "timed", .strategy = cen_strategy_round_robin(), .measure = true);
+    add_up(0);
+    expect(durations_of("router", "timed", "latency", &timing, &d));
+    expect_equal(d.count, 0);
+    use_often(OFTEN, CEN_OUTCOME_OK, 3 * ms);
+    use_often(OFTEN / 4, CEN_OUTCOME_FAILED, 40 * ms); /* how long a failure took is of interest, too */
+    use_often(OFTEN, CEN_OUTCOME_CANCELLED, 900 * ms);
+    expect(durations_of("router", "timed", "latency", &timing, &d));
+    expect_equal(timing.one_in, 16);
+    expect_equal(timing.instant, 0);
+    expect(d.count > OFTEN / 16 && d.count < OFTEN / 16 * 3 / 2); /* 1250, give or take 35 */
+    expect(cen_durations_percentile(&d, 500000) >= 3 * ms && cen_durations_percentile(&d, 500000) < 4 * ms);
+    expect(cen_durations_percentile(&d, 990000) >= 40 * ms && cen_durations_percentile(&d, 990000) < 42 * ms);
+    expect_equal(d.largest, 40 * ms);
+    end_all();
+    expect_equal(ceni_world_bytes(), 0);
+}
+
+TEST(a_router_that_times_nothing_tells_no_latencies)
+{
+    static cen_durations d;
+    cen_timing timing;
+    make_router(.name = "untimed", .strategy = cen_strategy_round_robin());
+    add_up(0);
+    use_often(100, CEN_OUTCOME_OK, 3000);
+    expect(!durations_of("router", "untimed", "latency", &timing, &d));
+    end_all();
+}
+
 TEST(a_closed_router_says_so_and_what_only_rises_is_a_counter)
 {
     sketch s;
