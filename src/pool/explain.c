@@ -447,7 +447,11 @@ size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
     take_picture(&p, CEN_POOL_MOST);
     cause why = cause_of(&p);
     say(&w, "pool \"%s\": ", pool->name);
-    if (why == CAUSE_NONE) say(&w, "a take finds an object, or makes one.");
+    /* What has come back lies there until the first in line has it, or somebody who overtakes. */
+    if (why == CAUSE_NONE && p.s.waiting > 0)
+        say(&w, ceni_pool_has(&pool->strict) ? "others wait, and come first."
+                                             : "a take finds one that is free just now, or waits with the others.");
+    else if (why == CAUSE_NONE) say(&w, "a take finds an object, or makes one.");
     else say_cause(&w, &p, why);
     say(&w, "\n");
     say_counts(&w, &p);

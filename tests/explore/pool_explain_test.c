@@ -36,3 +36,26 @@ EXPLORE(L19_the_counts_of_a_text_agree_while_another_takes_and_gives, 3)
     expect_equal(held + idle + moving, 2);
     end();
 }
+
+static taker first;
+
+static void take_once(void *unused)
+{
+    (void)unused;
+    take_and_give(&first);
+}
+
+/* What is given lies there until the one who waits has run, or somebody has overtaken it. */
+EXPLORE(no_text_says_that_all_is_well_while_somebody_waits, 2)
+{
+    char text[1000];
+    ceni_world_set_cpus(1);
+    other = first = (taker){.deadline = CEN_NEVER};
+    make_filled((cen_pool_options){.max = 1});
+    ceni_thread one = start("first", take_once, NULL), two = start("other", take_and_give_twice, NULL);
+    cen_pool_explain(pool, text, sizeof text);
+    join(one);
+    join(two);
+    if (strstr(text, "a take finds an object, or makes one.")) expect_equal(count_before(text, " waiting."), 0);
+    end();
+}
