@@ -18,6 +18,13 @@ export function breakerOf(thing) {
     return thing.sketch?.breaker ?? ['closed', 'open', 'probing'][thing.readings.breaker ?? 0] ?? 'closed';
 }
 
+// More wait than there is for them. What has just been given back is idle until the first of those who wait has run, several
+// times in a second: a pool that is used up does not cease to be by that. One that is paused has idle ones for nobody.
+function isUsedUp({ readings: r }) {
+    const idle = r.idle ?? 0;
+    return r.waiting > idle && r.held > 0 && r.held + idle >= r.max && !(idle > 0 && r.paused);
+}
+
 function ofPool(thing) {
     const r = thing.readings;
     const all = [];
@@ -26,7 +33,7 @@ function ofPool(thing) {
     if (breaker === 'probing') all.push({ level: 'warning', text: 'breaker probing' });
     const leaks = leaksOf(thing).length;
     if (leaks > 0) all.push({ level: 'warning', text: plural(leaks, 'leak', 'leaks') });
-    if (r.waiting > 0 && r.held >= r.max) all.push({ level: 'warning', text: 'used up' });
+    if (isUsedUp(thing)) all.push({ level: 'warning', text: 'used up' });
     if (r.shedding) all.push({ level: 'warning', text: 'sheds load' });
     if (r.is_closed) all.push({ level: 'notice', text: 'closed' });
     if (r.paused) all.push({ level: 'notice', text: 'paused' });
@@ -74,7 +81,10 @@ function ofPoolInWords(thing) {
     }
     if (oldest)
         return `an object has been out for ${timeText(oldest.held_ns)}${oldest.where ? `, taken at ${oldest.where}` : ''}`;
-    if (r.waiting > 0 && r.held >= r.max) return `all ${r.max} are out, and ${plural(r.waiting, 'take waits', 'takes wait')}`;
+    if (isUsedUp(thing)) {
+        const all = r.held >= r.max ? `all ${r.max} are out` : `all ${r.max} are out, or about to be`;
+        return `${all}, and ${plural(r.waiting, 'take waits', 'takes wait')}`;
+    }
     return '';
 }
 

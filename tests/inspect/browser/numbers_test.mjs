@@ -273,6 +273,12 @@ test('a pool is said to be used up only if somebody waits and all are out', () =
     const texts = (thing) => concernsOf(thing).map(({ text }) => text);
     assert.deepEqual(texts(pool({ held: 4 })), []);
     assert.deepEqual(texts(pool({ held: 4, waiting: 2 })), ['used up']);
+    assert.deepEqual(texts(pool({ held: 3, idle: 1, waiting: 2 })), ['used up'], 'the one that is idle is on its way');
+    assert.equal(sentenceOf(pool({ held: 4, waiting: 1 })), 'all 4 are out, and 1 take waits');
+    assert.equal(sentenceOf(pool({ held: 3, idle: 1, waiting: 2 })), 'all 4 are out, or about to be, and 2 takes wait');
+    assert.deepEqual(texts(pool({ held: 2, idle: 2, waiting: 2 })), [], 'there is one for each');
+    assert.deepEqual(texts(pool({ held: 2, idle: 1, waiting: 5 })), [], 'there may be one more');
+    assert.deepEqual(texts(pool({ held: 1, idle: 3, waiting: 9, paused: 1 })), ['paused']);
     assert.deepEqual(texts(pool({ held: 1, waiting: 2, paused: 1 })), ['paused']);
     assert.deepEqual(texts(pool({ breaker: 1 })), ['breaker open']);
     const holders = [{ held_ns: 1e6 }, { held_ns: 2e9, where: 'b.c:2 g' }, { held_ns: 5e9, where: 'a.c:1 f' }];
