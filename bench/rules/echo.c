@@ -220,7 +220,9 @@ int main(int argc, char **argv)
         echo_many(port, connections, slot_count);
     else
         echo_one(port);
-    if (counted == 0 || !is_over || ended_slots != slot_count)
+    if (counted == 0)
+        bench_fail("nothing was answered within the time");
+    if (!is_over || ended_slots != slot_count)
         bench_fail("the client returned with requests in flight");
     struct rusage life = end_server();
     print(&life);
