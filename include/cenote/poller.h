@@ -85,8 +85,8 @@ typedef struct cen_watch {
 /* The thread has begun when it returns. Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM. */
 CEN_API cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, cen_error *error);
 
-/* Ends the thread, waits for it and gives the memory back. NULL is allowed. Errors: BUSY (something is watched), MISUSE (from
- * `ready`): nothing changes. */
+/* Ends the thread, waits for it and gives the memory back. NULL is allowed. If a `ready` is being called it has returned before
+ * this decides. Errors: BUSY (something is watched), MISUSE (from `ready`): nothing changes. */
 CEN_API cen_status cen_poller_free(cen_poller *poller);
 
 /* Lets watch->ready be called once, when the descriptor is as `events` say or the deadline has come, whatever is first; a

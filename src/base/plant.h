@@ -142,6 +142,7 @@
     X(inline_job_cancelled, "a thread can be cancelled within an inline job") \
     X(inbox_last_first, "an inbox runs what was posted last first") \
     X(inbox_never_silenced, "the bell of an inbox rings on after its jobs were taken") \
+    X(poller_freed_under_ready, "a poller is freed while a ready runs that watches again") \
     X(late_ring_forgotten, "a ring that comes after its job was taken is never silenced") \
     X(drain_has_no_end, "a drain goes on as long as its jobs post others") \
     X(child_rings_the_parent, "a job that a child posts rings the bell of its parent") \

@@ -27,6 +27,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/heap.h"
+#include "base/plant.h"
 #include "poller/ready.h"
 #include "port/deadline.h"
 #include "port/mutex.h"
@@ -167,6 +168,16 @@ static void take_out_locked(cen_poller *poller, cen_watch *watch)
     poller->watched--;
 }
 
+/* Until the call of a ready that is under way has returned. Comes and goes with the mutex held. */
+static void await_turn_locked(cen_poller *poller)
+{
+    uint32_t turn = ceni_load_relaxed(&poller->turns); /* under the lock; carries nothing */
+    unlock(poller);
+    /* What the call did is seen by the lock below; carries nothing. */
+    while (ceni_load_relaxed(&poller->turns) == turn) ceni_futex_wait(&poller->turns, turn, CENI_FOREVER);
+    lock(poller);
+}
+
 bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch)
 {
     if (!poller || !watch || !ceni_fork_is(poller->epoch)) return false;
@@ -176,11 +187,7 @@ bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch)
         take_out_locked(poller, watch);
         if (watch->fd_ >= 0) ceni_ready_disarm(&poller->ready, watch->fd_);
     } else if (poller->running == watch && poller->poller != ceni_thread_id()) {
-        uint32_t turn = ceni_load_relaxed(&poller->turns); /* under the lock; carries nothing */
-        unlock(poller);
-        /* What the call did is seen by the lock below; carries nothing. */
-        while (ceni_load_relaxed(&poller->turns) == turn) ceni_futex_wait(&poller->turns, turn, CENI_FOREVER);
-        lock(poller);
+        await_turn_locked(poller);
     }
     unlock(poller);
     return was;
@@ -418,6 +425,7 @@ cen_status cen_poller_new(const cen_poller_options *o, cen_poller **out, cen_err
     return CEN_OK;
 }
 
+/* A ready that is being called may watch again: whether something is watched is not known before it has returned. */
 cen_status cen_poller_free(cen_poller *poller)
 {
     if (!poller) return CEN_OK;
@@ -426,7 +434,9 @@ cen_status cen_poller_free(cen_poller *poller)
         return CEN_OK;
     }
     lock(poller);
-    bool inside = poller->poller == ceni_thread_id(), busy = poller->watched > 0 || (poller->manual && poller->poller);
+    bool inside = poller->poller == ceni_thread_id();
+    while (!inside && !poller->manual && poller->running && !ceni_planted(poller_freed_under_ready)) await_turn_locked(poller);
+    bool busy = poller->watched > 0 || (poller->manual && poller->poller);
     if (!inside && !busy) poller->ends = true;
     unlock(poller);
     if (inside || busy) return inside ? CEN_MISUSE : CEN_BUSY;

@@ -355,6 +355,35 @@ TEST(ready_deadline_and_unwatch_race_and_exactly_one_has_it)
 
 /* ---- For whoever watches ---------------------------------------------------------------------------- */
 
+typedef struct chain {
+    cen_watch watch;
+    cen_poller *poller;
+    _Atomic uint32_t calls;
+    _Atomic bool over;
+} chain;
+
+static void go_on(cen_watch *watch, unsigned events)
+{
+    chain *self = (chain *)watch;
+    (void)events;
+    ceni_add_seq_cst(&self->calls, 1u);
+    if (ceni_load_seq_cst(&self->over)) return;
+    sched_yield(); /* it is watched by nobody meanwhile */
+    expect_equal(cen_poller_watch(self->poller, watch, -1, 0, cen_in_ns(1)), CEN_OK);
+}
+
+TEST(a_poller_is_busy_while_a_ready_runs_that_watches_again)
+{
+    cen_poller *poller = make(false);
+    chain links = {.watch = {.ready = go_on}, .poller = poller};
+    cen_status status = CEN_BUSY;
+    expect_equal(cen_poller_watch(poller, &links.watch, -1, 0, cen_in_ns(1)), CEN_OK);
+    while (ceni_load_seq_cst(&links.calls) < 2000) expect_equal(cen_poller_free(poller), CEN_BUSY);
+    ceni_store_seq_cst(&links.over, true);
+    while (status == CEN_BUSY) status = cen_poller_free(poller);
+    expect_equal(status, CEN_OK);
+}
+
 TEST(a_poller_shows_what_it_watches_for_what_and_until_when)
 {
     int pair[2], sockets[2];
