@@ -32,6 +32,7 @@ enum {
     CENI_CHUNKS = 32, /* each beyond the first at least half as large as all before it */
     CENI_POOL_NAME = 32,
     CENI_TRACE_ROOM = CEN_TRACE_MOST + 1, /* the generation it belongs to, and the addresses */
+    CENI_USE_STRIPES = 4, /* so that threads rarely write to the same lines for the leases that are timed */
 };
 
 /* Numbers that change only under the lock, and so agree with one another. */
@@ -76,7 +77,8 @@ typedef struct ceni_pace {
 
 /* How long things took, of all of them or of some. */
 typedef struct ceni_times {
-    ceni_histogram use;    /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times */
+    ceni_histogram use[CENI_USE_STRIPES]; /* any thread, each to its own: leases, one in CENI_SAMPLED_ONE_IN, or all with
+                                           * exact_times */
     cen_durations wait;    /* under the pool's lock: takes that had to wait, however that ended */
     cen_durations create;  /* likewise: openings that succeeded */
     uint64_t instant;      /* likewise: takes that did not wait, the most that anybody was told */

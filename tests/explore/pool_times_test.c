@@ -9,7 +9,9 @@
 /* Leases that were counted. Time stands still while anybody can run, so all of them took none. */
 static uint64_t uses(void)
 {
-    return ceni_load_relaxed(&pool->times->use.buckets[0]);
+    uint64_t all = 0;
+    for (unsigned i = 0; i < CENI_USE_STRIPES; i++) all += ceni_load_relaxed(&pool->times->use[i].buckets[0]);
+    return all;
 }
 
 /* As if its slot had been lent so often that the next lease is one that is sampled: takes that. */
