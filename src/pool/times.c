@@ -21,7 +21,7 @@
  *
  * The times of use are several histograms, which a thread chooses by the number of
  * its owner, and whoever asks gets their sum. With one, two threads that count
- * the same durations write to the same two lines: that was 2 ns of every pair
+ * the same durations write to the same two lines: that was 1 ns of every pair
  * of each of them, though only one in 64 is timed.
  *
  * Invariants
