@@ -303,7 +303,9 @@
     X(news_of_the_parent, "a forked child finds the news of its parent") \
     X(news_of_file_believes_all, "a place of a dump is shown although it is not its event's") \
     X(news_of_file_looks_once, "an event that changes while the file is read is shown") \
-    X(thing_tell_any_verb, "a thing is told a verb that it does not have")
+    X(thing_tell_any_verb, "a thing is told a verb that it does not have") \
+    X(reloaded_open_pumps, "an object that was reloaded while it was opened for an ask is ended with a nested pump") \
+    X(retired_open_pumps, "an object that is surplus once it is opened for an ask is ended with a nested pump")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

@@ -146,6 +146,9 @@ void ceni_closing_pass(cen_pool *pool, int64_t now);
  * many; false if it is not to be retired, or not idle any more. */
 bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation);
 
+/* The same without a pump: the caller pumps afterwards. Only for a driver that does not block. */
+bool ceni_pool_retire_quietly(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation);
+
 /* Errors that several calls have. Check: INVALID, FORKED, or OK. */
 cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *error);
 cen_status ceni_pool_is_closed(const char *name, cen_error *error);

@@ -50,7 +50,15 @@ static void opened_in_vain(cen_pool *pool, uint32_t index, const cen_error *why)
     ceni_line_make_call(line, id, pool, &call); /* has to do with the pool only if it has a hand on it */
 }
 
-/* Only publishes, or fails one: its caller pumps again, so that it is not called from within itself. */
+static void end_reloaded(cen_pool *pool, uint32_t index)
+{
+    static const char why[] = "the pool was reloaded while it was opened";
+    if (ceni_planted(reloaded_open_pumps)) ceni_place_end(pool, index, why);
+    else ceni_place_end_quietly(pool, index, why);
+}
+
+/* Never pumps, neither directly nor by ending an object: the caller does, in a loop. A pump here could open again, and each
+ * reload or resize during an open would add a level to the stack. */
 void ceni_pending_open(cen_pool *pool, uint32_t index)
 {
     cen_error error;
@@ -64,16 +72,16 @@ void ceni_pending_open(cen_pool *pool, uint32_t index)
     }
     ceni_line_lock(line);
     pool->opening_for_pending--;
+    pool->opening--;
     bool published = ceni_idle_publish_locked(pool, index, generation, CENI_OPENING);
-    if (published) {
-        pool->opening--;
-        ceni_places_counted_locked(pool);
-    }
+    bool ends = !published && ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_OPENING, CENI_CLOSING);
+    if (ends) ceni_place_leaves_locked(pool);
+    else ceni_places_counted_locked(pool);
     ceni_line_unlock(line);
-    if (!published) {
-        ceni_place_end_from(pool, index, generation, CENI_OPENING, "the pool was reloaded while it was opened");
+    if (ends) {
+        end_reloaded(pool, index);
         return;
     }
     uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [A1] */
-    if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) ceni_pool_retire(line, id, index, generation);
+    if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) ceni_pool_retire_quietly(line, id, index, generation);
 }

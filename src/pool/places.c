@@ -276,6 +276,18 @@ static void serve_before_closing(cen_pool *pool)
     if (ctl >= CENI_CTL_ONE && !ceni_planted(surplus_ends_in_silence)) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
 }
 
+/* The same for a caller that pumps afterwards. It opens nothing, so it cannot come back here; what is left is the caller's. */
+static void serve_without_opening(cen_pool *pool)
+{
+    ceni_call call = {.never_opens = true};
+    if (ceni_load_seq_cst(&pool->line->ctl) < CENI_CTL_ONE) return; /* [O7] */
+    ceni_line_lock(pool->line);
+    ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    ceni_line_unlock(pool->line);
+    call.more = false;
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
+}
+
 static void call_end(cen_pool *pool, uint32_t index, void (*end)(void *, void *))
 {
     if (!end) return;
@@ -315,6 +327,7 @@ static void tell_closed(cen_pool *pool, uint32_t index, const char *why)
 void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why)
 {
     tell_closed(pool, index, why);
+    serve_without_opening(pool);
     call_end(pool, index, pool->calls.close);
     ceni_line_lock(pool->line);
     count_ended_locked(pool, index);

@@ -242,7 +242,8 @@ cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error
 
 /* ---- Give ---------------------------------------------------------------------------------- */
 
-bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation)
+static bool retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation,
+                   void (*end)(cen_pool *, uint32_t, const char *))
 {
     ceni_line_lock(line);
     cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL; /* gone: then the slot is, too */
@@ -250,8 +251,18 @@ bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_
     bool surplus = ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS);
     bool ours = pool && surplus && ceni_idle_withdraw_locked(pool, index, generation);
     ceni_line_unlock(line);
-    if (ours) ceni_place_end(pool, index, "there are too many, or the pool is closed");
+    if (ours) end(pool, index, "there are too many, or the pool is closed");
     return ours;
+}
+
+bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation)
+{
+    return retire(line, pool_id, index, generation, ceni_place_end);
+}
+
+bool ceni_pool_retire_quietly(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation)
+{
+    return retire(line, pool_id, index, generation, ceni_planted(retired_open_pumps) ? ceni_place_end : ceni_place_end_quietly);
 }
 
 /* A lease that may be one: its pool is there and the slot is the pool's. */

@@ -108,5 +108,5 @@ void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index)
     uint64_t ctl = ceni_load_relaxed(&line->ctl); /* written under this lock; carries nothing */
     ceni_line_unlock(line);
     if (ends) ceni_place_end_quietly(pool, index, works ? "it is to be made anew" : "it failed its test");
-    else if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) ceni_pool_retire(line, id, index, generation);
+    else if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) ceni_pool_retire_quietly(line, id, index, generation);
 }

@@ -109,6 +109,98 @@ TEST(L12_after_a_reload_those_who_asked_get_a_new_object)
     finish();
 }
 
+/* A second thread changes the pool during an open, because the driver itself may not. */
+typedef struct changer {
+    void (*change)(int turn);
+    int turns;     /* opens, or opens and closes, during which it does so */
+    bool in_close;
+    uintptr_t first_frame;
+    _Atomic uint32_t wanted, done;
+    ceni_thread thread;
+} changer;
+
+static changer changing;
+
+static void run_changes(void *unused)
+{
+    (void)unused;
+    for (int turn = 1; turn <= changing.turns; turn++) {
+        while (ceni_load_acquire(&changing.wanted) < (uint32_t)turn)
+            ceni_futex_wait(&changing.wanted, (uint32_t)turn - 1, CENI_FOREVER);
+        changing.change(turn);
+        ceni_add_acq_rel(&changing.done, 1);
+        ceni_futex_wake(&changing.done, 1);
+    }
+}
+
+enum { MOST_STACK = 16384 }; /* of an open, below the first one */
+
+static void change_inside(workshop *of, char what, void *object)
+{
+    (void)object;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    if (what == '+' && !changing.first_frame) changing.first_frame = frame;
+    if (what == '+') expect(changing.first_frame - frame < MOST_STACK);
+    of->log[0] = '\0';
+    uint32_t turn = ceni_load_relaxed(&changing.wanted) + 1;
+    if (turn > (uint32_t)changing.turns || (what == '-' && !changing.in_close)) return;
+    ceni_add_acq_rel(&changing.wanted, 1);
+    ceni_futex_wake(&changing.wanted, 1);
+    while (ceni_load_acquire(&changing.done) < turn) ceni_futex_wait(&changing.done, turn - 1, CENI_FOREVER);
+}
+
+static void begin_changes(void (*change)(int turn), int turns, bool in_close)
+{
+    changing = (changer){.change = change, .turns = turns, .in_close = in_close};
+    changing.thread = start("changer", run_changes, NULL);
+    shop.inside = change_inside;
+}
+
+static void reload_again(int turn)
+{
+    (void)turn;
+    expect_equal(cen_pool_reload(pool, 0, NULL), CEN_OK);
+}
+
+TEST(L12_any_number_of_reloads_during_an_open_costs_no_stack)
+{
+    enum { RELOADS = 100000 };
+    asker one;
+    prepare(1);
+    cen_lease held = take_now(pool);
+    ask(&one, pool, CEN_NEVER);
+    begin_changes(reload_again, RELOADS, false);
+    discard_it(&held);
+    expect_lent(&one, RELOADS + 2);
+    expect_equal(shop.closed, RELOADS + 1);
+    join(changing.thread);
+    give_asked(&one);
+    finish();
+}
+
+/* The pool shrinks during each open, and grows during each close. */
+static void shrink_or_grow(int turn)
+{
+    expect_equal(cen_pool_resize(pool, turn % 2 ? 2 : 1, NULL), CEN_OK);
+}
+
+TEST(L16_any_number_of_resizes_during_an_open_costs_no_stack)
+{
+    enum { PAIRS = 50000 };
+    asker one;
+    prepare(2);
+    cen_lease held = take_now(pool), other = take_now(pool);
+    ask(&one, pool, CEN_NEVER);
+    begin_changes(shrink_or_grow, 2 * PAIRS + 1, true);
+    discard_it(&other);
+    expect_lent(&one, PAIRS + 3);
+    expect_equal(shop.closed, PAIRS + 1);
+    join(changing.thread);
+    give_back(&held);
+    give_asked(&one);
+    finish();
+}
+
 TEST(L11_when_the_breaker_opens_those_who_asked_are_told_what_the_driver_said)
 {
     for (int with_text = 0; with_text < 2; with_text++) {
