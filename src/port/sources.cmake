@@ -19,6 +19,7 @@ list(APPEND port_portable_sources
   src/port/posix/bell.c)
 list(APPEND port_fake_sources
   src/port/fake/arena.c
+  src/port/fake/crash.c
   src/port/fake/explore.c
   src/port/fake/fiber.c
   src/port/fake/memory.c

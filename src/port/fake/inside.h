@@ -145,4 +145,7 @@ void story_note(const ceni_site *site, const char *what, uint64_t a, uint64_t b)
 void story_step(unsigned point, world_step step);
 void story_print(void);
 
+/* From now on an invalid memory access in a body ends the process with a report. Idempotent. */
+void crash_report(void);
+
 #endif

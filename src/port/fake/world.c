@@ -295,6 +295,7 @@ void world_once(void (*body)(void), world_plan plan, uint64_t step_limit)
     arena_begin();
     story_begin();
     the_world.current = world_spawn("main", run_body, NULL);
+    crash_report();
     the_world.running = true;
     ceni_fiber_switch(&the_world.home, &the_world.current->fiber, false);
     the_world.running = false;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/atomic.h"
+#include "port/fake/asan.h"
 
 static _Atomic uint32_t x, y, seen_x, seen_y;
 static _Atomic uint32_t gate;
@@ -160,6 +161,36 @@ static void free_too_early(void)
 PLAIN_TEST(a_touch_of_freed_memory_is_reported)
 {
     expect(reports(&(ceni_exploration){.body = free_too_early, .preemptions = 1}, "use after free"));
+}
+
+static int **indirect;
+
+static void follow_pointer(void *unused)
+{
+    (void)unused;
+    **indirect = 1;
+}
+
+static void free_a_pointer_too_early(void)
+{
+    static int target;
+    indirect = ceni_alloc(NULL, sizeof *indirect, 16);
+    *indirect = &target;
+    ceni_thread a = start("late", follow_pointer, NULL);
+    ceni_free(NULL, (void *)indirect, sizeof *indirect, 16);
+    join(a);
+}
+
+/* AddressSanitizer reports the read itself, and first. */
+PLAIN_TEST(the_use_of_a_pointer_from_freed_memory_is_reported_with_its_schedule)
+{
+    ceni_exploration plan = {.body = free_a_pointer_too_early, .preemptions = 1};
+#ifdef CENI_WITH_ASAN
+    expect(fails(&plan, NULL));
+#else
+    expect(reports(&plan, "crash: Segmentation fault"));
+    expect(strstr(output, "CENOTE_REPLAY=") != NULL);
+#endif
 }
 
 static void forget_memory(void)
