@@ -16,6 +16,7 @@ cenote_test(unit/sync/waitlist_test.c WORLD)
 cenote_test(unit/sync/queue_stuck_test.c WORLD)
 cenote_test(unit/sync/select_fair_test.c WORLD)
 cenote_test(unit/sync/queue_fork_test.c REAL)
+cenote_test(unit/sync/queue_bytes_test.c REAL)
 
 # Futures, groups, executors
 cenote_test(explore/future_test.c WORLD)

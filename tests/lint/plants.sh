@@ -42,6 +42,9 @@ plants rejects "check-plants rejects a bug without a test" "lost has no line"
 planted_tree "sleepy" "sleepy unit-thing it_works
 gone unit-thing it_works"
 plants rejects "check-plants rejects a line for a bug that is gone" "gone is not in src/base/plant.h"
+planted_tree "sleepy" "sleepy unit-thing it_works
+sleepy stress-thing it_works"
+plants rejects "check-plants rejects a test that finds its bug by chance" "stress-thing finds bugs by chance"
 planted_tree "sleepy" "sleepy unit-broken it_works"
 plants rejects "check-plants rejects a test that fails without the bug" "without the bug the test says: FAIL"
 planted_tree "sleepy" "sleepy unit-thing it_wirks"

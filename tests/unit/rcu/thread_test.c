@@ -58,6 +58,56 @@ TEST(readers_never_meet_what_was_released_while_it_is_replaced_again_and_again)
     free_runtime(runtime);
 }
 
+/* An object with a plain field: ThreadSanitizer does not remember relaxed loads. */
+typedef struct plain_object {
+    ceni_retired retired;
+    int field;
+} plain_object;
+
+static _Atomic(plain_object *) shown;
+static _Atomic uint32_t turn; /* a relaxed word: it orders nothing */
+
+static void wait_for_turn(uint32_t number)
+{
+    while (ceni_load_relaxed(&turn) < number) ceni_thread_yield(); /* carries nothing, on purpose */
+}
+
+static void read_in_turn(void *unused)
+{
+    (void)unused;
+    ceni_read_begin();
+    expect_equal(ceni_load_acquire(&shown)->field, ALIVE);
+    ceni_read_end();
+    ceni_store_relaxed(&turn, 1); /* carries nothing, on purpose */
+    wait_for_turn(2);
+}
+
+static void overwrite(ceni_retired *retired)
+{
+    CENI_LIST_ENTRY(retired, plain_object, retired)->field = GONE;
+    ceni_add_seq_cst(&released, 1);
+}
+
+/* The section is over when the object is put into the bin. Only the grace period orders the read before the release.
+ * ThreadSanitizer reports the release if there is no grace period: in every run, since the turns force the interleaving. */
+TEST(a_grace_period_orders_a_read_before_the_release)
+{
+    static plain_object object = {.field = ALIVE};
+    cen_runtime *runtime = make_runtime(.name = "bins");
+    ceni_rcu_join();
+    ceni_bin_init(&bin, runtime);
+    ceni_store_release(&shown, &object);
+    ceni_thread reader = begin_thread(read_in_turn, NULL);
+    wait_for_turn(1);
+    ceni_store_release(&shown, NULL);
+    ceni_bin_put(&bin, &object.retired, overwrite, sizeof object, true);
+    ceni_bin_empty(&bin);
+    expect_equal(ceni_load_seq_cst(&released), 1);
+    ceni_store_relaxed(&turn, 2); /* carries nothing, on purpose */
+    ceni_thread_join(&reader);
+    free_runtime(runtime);
+}
+
 /* liburcu notices by itself that a thread which has read is gone. */
 TEST(a_grace_period_does_not_wait_for_threads_that_have_ended)
 {
