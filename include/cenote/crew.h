@@ -111,7 +111,7 @@ struct cen_task {
         int64_t aligned_;
         char room_[48];
     } alarm_;
-    void *reserved_[2];
+    void *link_[2];
 };
 
 /* Makes a task ready for its first use, or, once it is over, for another. */
@@ -158,13 +158,14 @@ CEN_API cen_next cen_task_yield(cen_task *task, cen_step next);
 /* `next` comes when the future is done, however that ended; at once if it is. The
  * task is its consumer until then: nobody else waits for it. If the task is asked
  * to end meanwhile, or was and has not heard of it by cen_task_asked, it goes on early, once, if
- * the future can be cancelled: then that is given up, and never done. A future
+ * the future can be cancelled: then that is given up, and never done. A stop that drops may end the task here, and `next`
+ * never runs: see cen_crew_stop. A future
  * that has another consumer, or that nobody promised, ends the task with MISUSE. */
 CEN_API cen_next cen_task_wait(cen_task *task, cen_future *future, cen_step next);
 
 /* Whether the task should come to its end: OK: no. INTERRUPTED: it was cancelled;
  * TIMEOUT: its deadline has passed; CLOSED: the crew is being stopped. The step
- * decides what it leaves undone. */
+ * decides what it leaves undone. After CLOSED the task may still wait, for a rollback say: the stop does not drop it. */
 CEN_API cen_status cen_task_asked(const cen_task *task);
 
 /* ---- On a worker ---------------------------------------------------------------------- */
@@ -231,8 +232,8 @@ typedef struct cen_observer {
     void (*began)(void *argument, cen_task *task);     /* before each step */
     void (*paused)(void *argument, cen_task *task, cen_next next); /* after each step but the last */
     void (*resumed)(void *argument, cen_task *task);   /* it waited, and is queued again */
-    /* After the last step, or instead of the first: it was cancelled, too late, or
-     * dropped. `status` is how it ended. The last that is told, before its future is. */
+    /* After the last step; instead of the first, if the task was cancelled, too late or dropped; or while it was suspended,
+     * if a stop dropped it. `status` is how it ended. The last that is told, before its future is. */
     void (*over)(void *argument, cen_task *task, cen_status status, bool begun);
     void *argument;
 } cen_observer;
@@ -294,20 +295,29 @@ CEN_API cen_executor *cen_crew_executor(cen_crew *crew);
 /* How a stop went. */
 typedef struct cen_crew_report {
     uint64_t finished; /* tasks that came to their end since stop was called first */
-    uint64_t dropped;  /* that had not begun, and were told CLOSED */
+    uint64_t dropped;  /* tasks that ended with CLOSED: they had not begun, or were suspended */
     uint64_t running;  /* are left: in a step, or queued for the next ... */
     uint64_t waiting;  /* ... waiting for a future ... */
     uint64_t queued;   /* ... or not begun */
 } cen_crew_report;
 
-/* From now on submits from outside answer CLOSED. To drain, what is there is run to
- * its end, with what it submits; to drop, what has not begun is not, and fails
- * with CLOSED, what has begun is asked to end, and submits answer CLOSED everywhere. A task
- * that waits goes on when its future is done, and learns then that it should end. Waits for the
- * end of all, and of the workers; when the deadline has passed it drops what has not begun, asks the
- * rest to end, and answers TIMEOUT; it may be called again, to wait or to drop. A zero deadline is
- * 30 seconds. From within a task of the crew it waits for all others, as cen_await
- * does, and the workers end later. `report` may be NULL. Errors: TIMEOUT, INVALID, FORKED. */
+/* Stop a crew and wait until all tasks and workers have ended. Submits from outside fail with CLOSED from now on.
+ *
+ * CEN_STOP_DRAIN runs all tasks to their end, and the tasks that they submit.
+ *
+ * CEN_STOP_DROP ends each task as soon as it can be ended. All submits fail with CLOSED.
+ *   - A queued task that has not begun ends with CLOSED.
+ *   - A suspended task ends with CLOSED if the future it waits for can be cancelled. That future is cancelled, and the next
+ *     step never runs. Leases that the task holds go the way of on_owner_end. Other resources are the program's:
+ *     release them in the `done` of the task's future.
+ *   - A suspended task whose future cannot be cancelled goes on when that future is done. So does a task that waits for a
+ *     task of the same crew. A task that waits for a group goes on at once; the members stay pending.
+ *   - A task in a step is asked to end: cen_task_asked returns CLOSED. A task that then calls cen_task_wait and has not
+ *     called cen_task_asked since the stop is dropped as a suspended one.
+ *
+ * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest. A zero
+ * deadline is 30 seconds. From within a task of the crew it waits for all other tasks, as cen_await does, and the workers
+ * end later. `report` may be NULL. Errors: TIMEOUT, INVALID, FORKED. */
 CEN_API cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report);
 
 /* Waits for the workers' last instructions and gives the memory back; in a forked child, just

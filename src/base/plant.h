@@ -182,6 +182,10 @@
     X(crew_cancel_trusts_its_look, "a cancel that finds a task queued for its next step takes it back as if it had not begun") \
     X(crew_resumed_by_two, "a task whose future is done while somebody asks it to end is put in by both") \
     X(crew_lets_go_early, "an await whose deadline passes while it is told does not wait for who tells") \
+    X(crew_leaves_the_suspended, "a stop that drops does not look for suspended tasks") \
+    X(crew_waits_beside_a_stop, "a task that begins to wait does not look whether its crew drops") \
+    X(crew_drops_beside_its_future, "a stop drops a suspended task although its future was not cancelled") \
+    X(crew_drops_without_its_leases, "a suspended task that a stop drops keeps its leases") \
     X(crew_counts_ins_first, "a stop counts the tasks that came in before it counts those that went out") \
     X(crew_lies_down_in_silence, "a worker that lies down does not tell whoever stops the crew") \
     X(crew_poster_uncounted, "who resumes a task is not counted until it touches the crew no more") \

@@ -39,6 +39,7 @@ void ceni_task_go_on(cen_task *task)
 {
     ceni_core *core = task->core_;
     const cen_observer *observer = &core->crew->options.observer;
+    ceni_suspended_remove(core, task);
     if (observer->resumed) observer->resumed(observer->argument, task);
     ceni_task_push(core, task);
 }
@@ -61,8 +62,9 @@ bool ceni_task_is_asked(cen_task *task)
 
 void ceni_task_ask(cen_task *task, cen_status why)
 {
-    uint32_t none = 0, state = CENI_TASK_BINDING;
-    if (!ceni_cas_seq_cst(&task->asked_, &none, (uint32_t)why)) return; /* [A5]; one is enough, and the first stays */
+    uint32_t asked = 0, state = CENI_TASK_BINDING;
+    while (!ceni_cas_seq_cst(&task->asked_, &asked, asked | (uint32_t)why)) /* [A5] */
+        if (asked & CENI_ASKED_STATUS) return; /* one is enough, and the first stays */
     if (ceni_cas_seq_cst(&task->state_, &state, (uint32_t)CENI_TASK_BINDING_ASKED)) return; /* [A5] */
     state = CENI_TASK_WAITING;
     if (ceni_cas_seq_cst(&task->state_, &state, (uint32_t)CENI_TASK_ASKING)) ceni_task_cut_short(task); /* [A5] */
@@ -73,12 +75,12 @@ cen_status cen_task_asked(const cen_task *task)
     if (!task || !task->core_) return CEN_OK;
     ceni_core *core = task->core_;
     uint32_t asked = ceni_load_relaxed(&((cen_task *)(uintptr_t)task)->asked_) & CENI_ASKED_STATUS; /* a reason; carries nothing */
-    if (asked) {
-        /* The step knows, and may still wait for what it needs to come to an end. */
-        ceni_or_seq_cst(&((cen_task *)(uintptr_t)task)->asked_, (uint32_t)CENI_ASKED_KNOWN); /* [A5] */
-        return (cen_status)asked;
-    }
-    return ceni_load_relaxed(&core->closing) == CEN_STOP_DROP ? CEN_CLOSED : CEN_OK; /* likewise; carries nothing */
+    bool drops = ceni_load_relaxed(&core->closing) == CEN_STOP_DROP; /* likewise; carries nothing */
+    if (!asked && !drops) return CEN_OK;
+    /* The step knows, and may still wait for what it needs to come to an end. */
+    uint32_t marks = (asked ? CENI_ASKED_KNOWN : 0u) | (drops ? CENI_ASKED_CLOSED : 0u);
+    ceni_or_seq_cst(&((cen_task *)(uintptr_t)task)->asked_, marks); /* [A5] */
+    return asked ? (cen_status)asked : CEN_CLOSED;
 }
 
 /* ---- The deadline ------------------------------------------------------------------------------- */

@@ -55,6 +55,7 @@ enum {
     CENI_ASKED_STATUS = 0xFF,
     CENI_ASKED_RANG = 0x100, /* the alarm's call has let go of the task */
     CENI_ASKED_KNOWN = 0x200, /* its step has seen it, or its wait was cut short: from now on it may wait */
+    CENI_ASKED_CLOSED = 0x400, /* its step has learned that the crew drops: from now on it is not dropped */
 };
 
 #define CENI_TASK_OF_JOB(job) ((cen_task *)(void *)((char *)(job) - offsetof(cen_task, job_)))
@@ -66,6 +67,7 @@ enum {
 
 _Static_assert(sizeof(ceni_alarm) <= sizeof(((cen_task *)0)->alarm_), "a task has room for its alarm");
 _Static_assert(sizeof(ceni_owner) <= sizeof(((cen_task *)0)->owner_), "a task has room for its owner's record");
+_Static_assert(sizeof(ceni_list) <= sizeof(((cen_task *)0)->link_), "a task has room for its link among the suspended");
 
 /* ---- Workers -------------------------------------------------------------------------------- */
 
@@ -134,6 +136,18 @@ struct ceni_worker {
 /* Of the word idle: this bit, and twice the workers that search. */
 enum { CENI_IDLE_CALLABLE = 1, CENI_IDLE_SEARCHER = 2 };
 
+/* Some of the suspended tasks; see suspend.c. */
+#ifdef CENI_WATCHED
+enum { CENI_SUSPENDED_LISTS = 1 };
+#else
+enum { CENI_SUSPENDED_LISTS = 8 };
+#endif
+
+typedef struct ceni_suspended {
+    _Alignas(CENI_LINE) ceni_mutex mutex; /* of rank SUSPENDED */
+    ceni_list tasks; /* under the mutex */
+} ceni_suspended;
+
 /* All that a process has of a crew; the child of a fork has another. */
 struct ceni_core {
     /* fixed when it is made */
@@ -147,6 +161,8 @@ struct ceni_core {
     _Atomic(ceni_worker *) *workers; /* max of them; NULL: never used */
 
     _Alignas(CENI_LINE) _Atomic uint32_t idle; /* see idle.c */
+
+    ceni_suspended suspended[CENI_SUSPENDED_LISTS]; /* see suspend.c */
 
     /* read by all, written seldom */
     _Alignas(CENI_LINE) _Atomic uint32_t seats; /* workers below this number have been used; grows under the mutex */
@@ -176,6 +192,7 @@ struct ceni_core {
     ceni_list parked_list;
     uint64_t out_elsewhere; /* tasks that were over without a worker */
     uint64_t dropped;       /* of these, dropped by a stop */
+    uint64_t dropped_suspended; /* of these, tasks that were suspended */
     uint64_t lost;
     uint64_t stop_base;     /* tasks that were over when the first stop came */
     cen_error start_error;  /* of the first start that failed */
@@ -284,6 +301,7 @@ bool ceni_task_withdraw_future(cen_future *future); /* `withdraw_` of every task
 bool ceni_task_withdraw_once(ceni_core *core, cen_task *task); /* false also if it is just being moved */
 bool ceni_task_withdraw(ceni_core *core, cen_task *task); /* true: it had not begun, and is the caller's */
 void ceni_task_over_elsewhere(ceni_core *core, cen_task *task, cen_status status, bool tell); /* the last touch of both */
+void ceni_task_over_suspended(ceni_core *core, cen_task *task); /* a stop drops it, and its future was cancelled; likewise */
 
 /* ask.c: a task is asked to end; the alarm of its deadline. */
 void ceni_task_ask(cen_task *task, cen_status why);
@@ -292,6 +310,13 @@ void ceni_task_cut_short(cen_task *task); /* it is ASKING, by the caller's doing
 void ceni_task_go_on(cen_task *task);     /* it waited, and is the caller's; the last touch */
 cen_status ceni_task_set_alarm(ceni_core *core, cen_task *task);
 void ceni_task_unset_alarm(ceni_core *core, cen_task *task);
+
+/* suspend.c */
+void ceni_suspended_add(ceni_core *core, cen_task *task); /* by the task's owner, as the two below */
+void ceni_suspended_remove(ceni_core *core, cen_task *task);
+bool ceni_task_is_to_drop(cen_task *task); /* the crew drops, and the task does not know it; after add */
+void ceni_task_drop(cen_task *task); /* it is ASKING, by the caller's doing, and in no list; the last touch */
+void ceni_suspended_drop(ceni_core *core); /* all that are suspended now */
 
 /* worker.c */
 cen_job *ceni_worker_find(ceni_worker *worker);
@@ -337,7 +362,8 @@ void ceni_clocks_stop(ceni_core *core); /* once it is over */
 
 /* stop.c */
 bool ceni_look_for_the_end_locked(ceni_core *core); /* whoever stops it looks again; true: the caller makes it over */
-void ceni_count_out_elsewhere(ceni_core *core, bool dropped); /* a task that had not begun is over; the last touch */
+typedef enum ceni_out { CENI_OUT_ENDED, CENI_OUT_DROPPED, CENI_OUT_DROPPED_SUSPENDED } ceni_out;
+void ceni_count_out_elsewhere(ceni_core *core, ceni_out how); /* a task is over, and no worker counts it; the last touch */
 void ceni_look_for_the_end(ceni_core *core); /* a task is over, and the crew is being stopped */
 void ceni_stop_abandon(ceni_worker *worker); /* a task within a stop has lost its thread */
 void ceni_make_over(ceni_core *core);

@@ -15,6 +15,7 @@ static void look(ceni_core *core, cen_crew_stats *out)
     *out = (cen_crew_stats){.slow = read_count(&core->slow_count)};
     ceni_core_lock(core);
     out->finished = core->out_elsewhere;
+    resumed = core->dropped_suspended;
     out->lost = core->lost;
     out->workers = core->target;
     out->threads = core->threads;

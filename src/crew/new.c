@@ -99,6 +99,7 @@ static ceni_core *make_core(cen_crew *crew, cen_runtime *runtime)
     ceni_store_relaxed(&core->workers_guess, core->target); /* nobody knows the core yet; carries nothing */
     core->min = crew->options.min;
     ceni_list_init(&core->parked_list);
+    for (uint32_t i = 0; i < CENI_SUSPENDED_LISTS; i++) ceni_list_init(&core->suspended[i].tasks);
     if (core->injector.shards && core->workers) return core;
     ceni_free(allocator, core->workers, max * sizeof *core->workers, _Alignof(void *));
     ceni_free(allocator, core->injector.shards, core->injector.count * sizeof(ceni_shard), _Alignof(ceni_shard));

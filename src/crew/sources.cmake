@@ -11,6 +11,7 @@ list(APPEND cenote_sources
   src/crew/sketch.c
   src/crew/step.c
   src/crew/stop.c
+  src/crew/suspend.c
   src/crew/task.c
   src/crew/threads.c
   src/crew/worker.c)

@@ -125,6 +125,17 @@ static bool is_promised(cen_future *future)
     return future && !ceni_future_is_fresh(future);
 }
 
+/* It is ASKING, by its own worker's doing: a stop drops it, or it was asked to end. */
+static void end_wait(cen_task *task)
+{
+    if (!ceni_task_is_to_drop(task)) {
+        ceni_task_cut_short(task);
+        return;
+    }
+    ceni_suspended_remove(task->core_, task);
+    ceni_task_drop(task);
+}
+
 /* The future knows where to come back to. From WAITING on the task is somebody else's. */
 static void let_wait(cen_task *task, bool asked)
 {
@@ -132,7 +143,7 @@ static void let_wait(cen_task *task, bool asked)
     if (!asked && ceni_cas_acq_rel(&task->state_, &state, (uint32_t)CENI_TASK_WAITING)) return; /* [K3] */
     while (state != CENI_TASK_GOES_ON)
         if (ceni_cas_acq_rel(&task->state_, &state, (uint32_t)CENI_TASK_ASKING)) { /* [K3] */
-            ceni_task_cut_short(task);
+            end_wait(task);
             return;
         }
     ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY); /* [K7] */
@@ -146,9 +157,11 @@ static bool begin_to_wait(ceni_worker *worker, cen_task *task)
     cen_future *future = task->awaits_;
     task->executor_.post = ceni_task_resume;
     ceni_exchange_seq_cst(&task->state_, (uint32_t)CENI_TASK_BINDING); /* [K6] */
-    bool asked = ceni_task_is_asked(task);
+    ceni_suspended_add(worker->core, task); /* before it looks for a stop: U3 in suspend.c */
+    bool asked = ceni_task_is_asked(task) || (ceni_task_is_to_drop(task) && !ceni_planted(crew_waits_beside_a_stop));
     bool own = future == &task->future; /* it would be done when the task is over, and the task over when it is done */
     if (own || !is_promised(future) || cen_future_then(future, &task->executor_, never) != CEN_OK) {
+        ceni_suspended_remove(worker->core, task);
         ceni_task_set_failure(task, CEN_MISUSE,
                               "would have waited for a future that nobody promised, or that somebody else waits for");
         return false;

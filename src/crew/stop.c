@@ -115,7 +115,7 @@ static void tell_stop(const cen_crew *crew, cen_stop how)
 {
     char text[128];
     snprintf(text, sizeof text, "crew \"%s\" is being stopped, and %s", crew->name,
-             how == CEN_STOP_DROP ? "drops what has not begun" : "runs what it has to its end");
+             how == CEN_STOP_DROP ? "drops queued and suspended tasks" : "runs what it has to its end");
     ceni_news(CEN_LEVEL_NOTICE, "stopped", &crew->entry, 0, text);
 }
 
@@ -129,7 +129,9 @@ static void shut(ceni_core *core, cen_stop how)
     ceni_core_unlock(core);
     ceni_injector_shut(&core->injector, how == CEN_STOP_DROP ? CENI_SHUT_TASKS : CENI_SHUT_OUTSIDE);
     if (first) tell_stop(core->crew, how);
-    if (how == CEN_STOP_DROP) drop_queued(core);
+    if (how != CEN_STOP_DROP) return;
+    drop_queued(core);
+    ceni_suspended_drop(core);
 }
 
 static bool threads_are_gone_locked(ceni_core *core)
@@ -219,11 +221,12 @@ bool ceni_look_for_the_end_locked(ceni_core *core)
 }
 
 /* Whoever counts the last one out may be no worker: the crew stays until it has made it over. */
-void ceni_count_out_elsewhere(ceni_core *core, bool dropped)
+void ceni_count_out_elsewhere(ceni_core *core, ceni_out how)
 {
     ceni_core_lock(core);
     core->out_elsewhere++;
-    core->dropped += dropped;
+    core->dropped += how != CENI_OUT_ENDED;
+    core->dropped_suspended += how == CENI_OUT_DROPPED_SUSPENDED;
     ceni_turn_locked(core);
     bool ends = ceni_look_for_the_end_locked(core) && !ceni_planted(crew_cancel_leaves_it_open);
     core->alarms += ends;

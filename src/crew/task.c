@@ -6,6 +6,7 @@
  *                      QUEUED ──withdrawn──▶ FREE                (cancel, deadline, drop)
  *     RUNNING ──yield──▶ READY ──taken──▶ RUNNING
  *     RUNNING ──wait───▶ BINDING ──▶ WAITING ──the future is done──▶ READY
+ *                        WAITING ──dropped by a stop──▶ ASKING ──▶ FREE   (suspend.c)
  *                        BINDING, ASKING ──the future is done──▶ GOES_ON ──▶ READY, by who was binding or asking   (ask.c)
  *
  * Invariants
@@ -237,7 +238,17 @@ void ceni_task_over_elsewhere(ceni_core *core, cen_task *task, cen_status status
     /* TIMEOUT: that is the alarm itself. */
     if (task->marks_ & CENI_MARK_DEADLINE && status != CEN_TIMEOUT) ceni_task_unset_alarm(core, task);
     if (tell) ceni_future_complete(&task->future);
-    ceni_count_out_elsewhere(core, status == CEN_CLOSED);
+    ceni_count_out_elsewhere(core, status == CEN_CLOSED ? CENI_OUT_DROPPED : CENI_OUT_ENDED);
+}
+
+void ceni_task_over_suspended(ceni_core *core, cen_task *task)
+{
+    ceni_task_set_failure(task, CEN_CLOSED, "was suspended when the crew was stopped");
+    tell_over(&core->crew->options.observer, task, true);
+    if (!ceni_planted(crew_drops_without_its_leases)) let_go(core, task);
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [K1] */
+    ceni_future_complete(&task->future);
+    ceni_count_out_elsewhere(core, CENI_OUT_DROPPED_SUSPENDED);
 }
 
 /* ---- Taking one back --------------------------------------------------------------------------------- */

@@ -35,6 +35,7 @@
     X(BIN, "what is let go of when nobody can be reading it")     \
     X(ACTOR, "what an actor was told for later, and its end")     \
     X(CREW, "the workers of a crew, which sleep, and its end")    \
+    X(SUSPENDED, "the suspended tasks of a crew")                 \
     X(RUNTIMES, "the process' own runtime, and who uses which")   \
     X(RUNTIME, "alarms, errands and threads of a runtime")        \
     X(WAITLIST, "those who wait for one thing, in their order")

@@ -119,4 +119,7 @@ static inline void ceni_inline_put(ceni_inline *record, cen_job *job)
 
 CENI_SPI_END
 
+/* group.c: whether it is a group's. Cancelling it leaves the members pending. */
+bool ceni_future_is_group(const cen_future *future);
+
 #endif

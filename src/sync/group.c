@@ -106,6 +106,11 @@ static bool withdraw(cen_future *future)
     return !cen_future_is_done(future);
 }
 
+bool ceni_future_is_group(const cen_future *future)
+{
+    return future->withdraw_ == withdraw;
+}
+
 static bool is_free(const cen_future *member)
 {
     uint32_t state = ceni_load_relaxed(&((cen_future *)(uintptr_t)member)->state_); /* its consumer asks; carries nothing */
