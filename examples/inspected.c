@@ -4,7 +4,7 @@
  *
  *     inspected                         only this user's programs reach it: cenote top PID
  *     inspected 127.0.0.1:9911          see http://127.0.0.1:9911/ in a browser
- *     inspected ADDRESS --control --token TOKEN --seconds N
+ *     inspected ADDRESS --control --token TOKEN --seconds N     control over TCP requires a token
  *
  * In it there is something of everything to see:
  *

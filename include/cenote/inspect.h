@@ -53,7 +53,9 @@ typedef struct cen_inspect_options {
     const char *at;
     /* If set, /api and /metrics need it: "Authorization: Bearer TOKEN", or ?token=TOKEN. Letters, digits, - . _ ~ */
     const char *token;
-    bool control;       /* pause, resume, resize, reload, evict may be told; default: only looked at */
+    /* Allow pause, resume, resize, reload and evict. Default: read-only. Over TCP it requires a token, because every user of
+     * this machine can connect; over a Unix socket it does not. */
+    bool control;
     bool anywhere;      /* `at` may be an address that others reach; needs a token of at least 16 bytes */
     uint32_t clients;   /* connections at a time, 1 to 256; default 32 */
     const char *title;  /* of the page; default the program's name */
@@ -61,8 +63,13 @@ typedef struct cen_inspect_options {
 
 #define CEN_INSPECT_OPTIONS(...) {.size = sizeof(cen_inspect_options), __VA_ARGS__}
 
-/* Starts it; options may be NULL. Errors: INVALID (the text names the field), EXISTS (somebody else is at the
- * address), SYSTEM, NO_MEMORY. */
+/* Start the server. options may be NULL.
+ * Returns:
+ *   OK
+ *   INVALID    an option is invalid, and the text names it; control over TCP without a token is one
+ *   EXISTS     another process listens at the address
+ *   SYSTEM     a system call failed
+ *   NO_MEMORY  out of memory */
 CEN_API cen_status cen_inspect_start(const cen_inspect_options *options, cen_inspect **out, cen_error *error);
 
 /* Where it is: "http://127.0.0.1:9911/" or "unix:/path/to/socket"; as long as it runs. */

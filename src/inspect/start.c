@@ -47,6 +47,15 @@ static cen_status decide_address(cen_inspect *inspect, const cen_inspect_options
     return ceni_inspect_address_read(at, false, &inspect->at, error);
 }
 
+/* Every user of this machine can connect to a TCP port, loopback included. The Unix socket admits its own user only. */
+static cen_status check_control(const cen_inspect *inspect, cen_error *error)
+{
+    if (!inspect->control || inspect->token || inspect->at.is_local) return CEN_OK;
+    return ceni_inspect_error(error, CEN_INVALID, 0,
+                              "cen_inspect_start: options.control over TCP needs options.token, or any local user can pause "
+                              "and resize; set a token, or use a Unix socket (options.at = NULL or \"unix:/path\")");
+}
+
 /* clang-format off */
 static struct MHD_Daemon *start_daemon(cen_inspect *inspect)
 {
@@ -111,6 +120,7 @@ cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patien
         atomic_init(&inspect->client[i].socket, -1);
     cen_status status = ceni_inspect_settle(inspect, options, error);
     if (status == CEN_OK) status = decide_address(inspect, options, error);
+    if (status == CEN_OK) status = check_control(inspect, error);
     if (status == CEN_OK) status = ceni_inspect_listen(inspect, error);
     if (status != CEN_OK) goto undo_memory;
     status = furnish(inspect, error);

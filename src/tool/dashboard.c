@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tool/dashboard.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,7 +12,11 @@
 #include "tool/words.h"
 
 #ifdef TOOL_HAS_INSPECT
+#include <sys/random.h>
+
 #include <cenote/inspect.h>
+
+enum { TOKEN_BYTES = 16, TOKEN_SIZE = 257 };
 
 static int exit_of(cen_status status)
 {
@@ -29,16 +34,41 @@ static const char *words_of(const cen_error *error)
     return strncmp(text, option, strlen(option)) == 0 ? text + strlen(option) : text;
 }
 
+/* A random token: control over TCP requires one. CENOTE_TOKEN is used instead if it is set. */
+static bool make_token(char token[TOKEN_SIZE])
+{
+    const char *given = getenv("CENOTE_TOKEN");
+    unsigned char bytes[TOKEN_BYTES];
+    if (given && *given) return (size_t)snprintf(token, TOKEN_SIZE, "%s", given) < TOKEN_SIZE;
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) return false;
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+/* Whoever can read the terminal has the token, and so the page. */
+static void print_address(const cen_inspect *inspect, const char *token)
+{
+    const char *address = cen_inspect_address(inspect);
+    fprintf(stderr, "The dashboard is at %s%s", terminal_ink(stderr, INK_ACCENT), address);
+    if (strncmp(address, "http:", 5) == 0) fprintf(stderr, "?token=%s", token);
+    fprintf(stderr, "%s\n", terminal_ink(stderr, INK_PLAIN));
+}
+
 int dashboard_start(dashboard *self, const command *whose, const char *at, const char *title)
 {
+    char token[TOKEN_SIZE] = "";
     cen_error error;
     cen_inspect *inspect;
-    cen_inspect_options options = CEN_INSPECT_OPTIONS(.at = *at ? at : "127.0.0.1:0", .control = true, .title = title);
+    bool is_local = strncmp(at, "unix:", 5) == 0;
+    if (!is_local && !make_token(token))
+        return command_fail(whose, EXIT_SYSTEM, "--dashboard: no token; set CENOTE_TOKEN to one of at most %d bytes.",
+                            TOKEN_SIZE - 1);
+    cen_inspect_options options = CEN_INSPECT_OPTIONS(.at = *at ? at : "127.0.0.1:0", .token = is_local ? NULL : token,
+                                                      .control = true, .title = title);
     if (cen_inspect_start(&options, &inspect, &error) != CEN_OK)
         return command_fail(whose, exit_of(error.status), "--dashboard: %s", words_of(&error));
     self->inspect = inspect;
-    fprintf(stderr, "The dashboard is at %s%s%s\n", terminal_ink(stderr, INK_ACCENT), cen_inspect_address(inspect),
-            terminal_ink(stderr, INK_PLAIN));
+    print_address(inspect, token);
     return EXIT_DONE;
 }
 

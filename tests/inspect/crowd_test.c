@@ -79,7 +79,7 @@ TEST(who_begins_to_ask_and_is_too_slow_is_told_so)
     enum { SLOW = 3, ALL = 4 };
     for (size_t p = 0; p < 2; p++) {
         /* Patience enough for a client that gets no processor between its connect and its send. */
-        cen_inspect *inspect = inspect_impatient((cen_inspect_options){.at = places[p], .control = true}, 1500);
+        cen_inspect *inspect = inspect_impatient((cen_inspect_options){.at = places[p], .control = p == 1}, 1500);
         int clients[ALL];
         for (int i = 0; i < ALL; i++) {
             clients[i] = client_connect(cen_inspect_address(inspect));

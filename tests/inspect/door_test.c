@@ -15,6 +15,7 @@
 #include "support/test.h"
 
 #define TOKEN "correct-horse.battery_staple~1"
+#define BEARER "Authorization: Bearer " TOKEN
 
 static long code_of(reply r)
 {
@@ -62,17 +63,17 @@ TEST(a_token_that_is_almost_right_is_wrong)
 /* A page at http://evil.example makes that name point at 127.0.0.1, and is then of the same origin as this server. */
 TEST(a_name_that_was_made_to_point_here_is_refused)
 {
-    cen_inspect *inspect = inspect_started((cen_inspect_options){.control = true});
+    cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
     const char *at = cen_inspect_address(inspect);
     static const char *const foreign[] = {"Host: evil.example", "Host: evil.example:9911", "Host: localhost.evil.example", "Host: 127.0.0.1.nip.io",
                                           "Host: [::1", "Host: [::1]x", "Host: :80", "Host: 127.1", "Host: 2130706433"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
-        expect_error(ask_with(at, "GET", "/api/things", NULL, foreign[i], NULL), 403, "MISUSE", "Host");
-        expect_error(ask_with(at, "GET", "/", NULL, foreign[i], NULL), 403, "MISUSE", "Host");
-        expect_error(ask_with(at, "POST", "/api/things/1/tell", "{\"verb\":\"pause\"}", foreign[i], NULL), 403, "MISUSE", "Host");
+        expect_error(ask_with(at, "GET", "/api/things", NULL, BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
+        expect_error(ask_with(at, "GET", "/", NULL, BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
+        expect_error(ask_with(at, "POST", "/api/things/1/tell", "{\"verb\":\"pause\"}", BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
     }
     static const char *const own[] = {"Host: localhost", "Host: LocalHost:1", "Host: 127.0.0.1:80", "Host: [::1]", "Host: [::1]:99", "Host: 192.0.2.7"};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) expect_equal(code_of(ask_with(at, "GET", "/api/things", NULL, own[i], NULL)), 200);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) expect_equal(code_of(ask_with(at, "GET", "/api/things", NULL, BEARER, own[i], NULL)), 200);
     cen_inspect_stop(inspect);
 }
 
@@ -96,9 +97,9 @@ TEST(a_page_of_another_site_may_tell_nothing)
     cen_crew *crew;
     cen_crew_options options = CEN_CREW_OPTIONS(.workers = 1);
     expect_equal(cen_crew_new(&options, &crew, NULL), CEN_OK);
-    cen_inspect *inspect = inspect_started((cen_inspect_options){.control = true});
+    cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
     const char *at = cen_inspect_address(inspect), *body = "{\"verb\":\"resize\",\"value\":1}";
-    json_t *things = ask_json(at, "/api/things");
+    json_t *things = ask_json(at, "/api/things?token=" TOKEN);
     char path[64], own[128];
     snprintf(path, sizeof path, "/api/things/%lld/tell",
              (long long)json_integer_value(json_object_get(json_array_get(json_object_get(things, "things"), 0), "number")));
@@ -106,16 +107,16 @@ TEST(a_page_of_another_site_may_tell_nothing)
     static const char *const foreign[] = {"Origin: http://evil.example", "Origin: null", "Origin: https://localhost", "Origin: http://localhost:1",
                                           "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-        expect_error(ask_with(at, "POST", path, body, foreign[i], NULL), 403, "MISUSE", "another site");
+        expect_error(ask_with(at, "POST", path, body, BEARER, foreign[i], NULL), 403, "MISUSE", "another site");
     snprintf(own, sizeof own, "Origin: %.*s", (int)strlen(at) - 1, at);
-    expect_equal(code_of(ask_with(at, "POST", path, body, own, "Sec-Fetch-Site: same-origin", NULL)), 200);
-    expect_equal(code_of(ask(at, "POST", path, body)), 200);
+    expect_equal(code_of(ask_with(at, "POST", path, body, BEARER, own, "Sec-Fetch-Site: same-origin", NULL)), 200);
+    expect_equal(code_of(ask_with(at, "POST", path, body, BEARER, NULL)), 200);
     /* A proxy with TLS in front, that passes the Host on. */
-    expect_equal(code_of(ask_with(at, "POST", path, body, "Host: localhost:8443", "Origin: https://localhost:8443", NULL)), 200);
-    expect_error(ask_with(at, "POST", path, body, "Host: localhost:8443", "Origin: https://localhost:844", NULL), 403, "MISUSE", "another site");
-    expect_error(ask_with(at, "POST", path, body, "Host: localhost:8443", "Origin: ftp://localhost:8443", NULL), 403, "MISUSE", "another site");
+    expect_equal(code_of(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: https://localhost:8443", NULL)), 200);
+    expect_error(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: https://localhost:844", NULL), 403, "MISUSE", "another site");
+    expect_error(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: ftp://localhost:8443", NULL), 403, "MISUSE", "another site");
     /* With looking there is nothing to gain: no answer may be read by another site. */
-    reply r = ask_with(at, "GET", "/api/things", NULL, "Origin: http://evil.example", NULL);
+    reply r = ask_with(at, "GET", "/api/things", NULL, BEARER, "Origin: http://evil.example", NULL);
     expect_text(reply_header(&r, "Access-Control-Allow-Origin"), "");
     reply_fini(&r);
     cen_inspect_stop(inspect);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "inspect/client.h"
 #include "inspect/inside.h"
@@ -38,6 +39,30 @@ TEST(options_that_are_wrong_are_named)
     expect_refused((cen_inspect_options){.at = "127.0.0.1:0", .anywhere = true}, "options.token");
     cen_inspect_options fine = CEN_INSPECT_OPTIONS(.at = "127.0.0.1:0");
     expect_equal(cen_inspect_start(&fine, NULL, NULL), CEN_INVALID);
+}
+
+TEST(control_over_tcp_without_a_token_is_refused)
+{
+    static const char *const tcp[] = {"127.0.0.1:0", "localhost:0", "[::1]:0"};
+    for (size_t i = 0; i < sizeof tcp / sizeof tcp[0]; i++) {
+        expect_refused((cen_inspect_options){.at = tcp[i], .control = true}, "options.control");
+        expect_refused((cen_inspect_options){.at = tcp[i], .control = true}, "set a token, or use a Unix socket");
+    }
+    cen_inspect_stop(inspect_started((cen_inspect_options){.at = "127.0.0.1:0", .control = true, .token = "a-token-of-16-bytes"}));
+    cen_inspect_stop(inspect_started((cen_inspect_options){.at = "127.0.0.1:0"}));
+}
+
+TEST(control_over_a_unix_socket_needs_no_token)
+{
+    char where[64];
+    snprintf(where, sizeof where, "unix:/tmp/cenote-options-%d.socket", (int)getpid());
+    cen_inspect_stop(inspect_started((cen_inspect_options){.at = where, .control = true}));
+    cen_inspect_options options = CEN_INSPECT_OPTIONS(.control = true); /* the default address */
+    cen_inspect *inspect;
+    cen_error error;
+    expect_equal(cen_inspect_start(&options, &inspect, &error), CEN_OK);
+    expect(strncmp(cen_inspect_address(inspect), "unix:", 5) == 0);
+    cen_inspect_stop(inspect);
 }
 
 TEST(addresses_that_are_wrong_are_shown)

@@ -3,7 +3,7 @@
  * A shop that can be looked into, for the tests of the page and its pictures: pools, a crew, lanes, a router, supervisors, a queue
  * and an actor, all of them real and at work.
  *
- *     shop [TITLE [ADDRESS [TOKEN [NAME]]]]     NAME is that of a small pool, markup unless it is said
+ *     shop [TITLE [ADDRESS [TOKEN [NAME]]]]     NAME is that of a small pool, markup unless it is said; control needs a TOKEN
  *
  * It prints "see http://127.0.0.1:PORT/", and does what the lines of its standard input say:
  *
@@ -351,9 +351,9 @@ int main(int count, char **arguments)
 
     cen_inspect *inspect;
     cen_error error;
-    cen_inspect_options o = CEN_INSPECT_OPTIONS(.at = count > 2 ? arguments[2] : "127.0.0.1:0", .control = true, .clients = 64,
-                                                .title = count > 1 ? arguments[1] : "shop",
-                                                .token = count > 3 && arguments[3][0] ? arguments[3] : NULL);
+    const char *token = count > 3 && arguments[3][0] ? arguments[3] : NULL;
+    cen_inspect_options o = CEN_INSPECT_OPTIONS(.at = count > 2 ? arguments[2] : "127.0.0.1:0", .control = token != NULL,
+                                                .clients = 64, .title = count > 1 ? arguments[1] : "shop", .token = token);
     fine(cen_inspect_start(&o, &inspect, &error), &error);
     printf("see %s\n", cen_inspect_address(inspect));
     fflush(stdout);

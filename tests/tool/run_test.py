@@ -781,12 +781,16 @@ def the_dashboard_is_served_meanwhile(place):
         process.communicate()
         expect(process.returncode == 2, process.returncode)
         return
-    address = re.search(r"http://127\.0\.0\.1:\d+/", line)
+    address = re.search(r"(http://127\.0\.0\.1:\d+/)\?token=([0-9a-f]{32})\b", line)
     expect(address, line)
     things = {}
 
+    def ask(*options):
+        command = ["curl", "-s", "-m", "5", *options, address.group(1) + "api/things"]
+        return subprocess.run(command, stdout=subprocess.PIPE, check=False)
+
     def pool_is_there():
-        done = subprocess.run(["curl", "-s", "-m", "5", address.group(0) + "api/things"], stdout=subprocess.PIPE, check=False)
+        done = ask("-H", "Authorization: Bearer " + address.group(2))
         try:
             names = {thing["name"]: thing for thing in json.loads(done.stdout)["things"]}
         except ValueError:
@@ -796,6 +800,7 @@ def the_dashboard_is_served_meanwhile(place):
 
     try:
         wait_for(pool_is_there)
+        expect(b"token" in ask().stdout, "the dashboard answers without its token")
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=10)

@@ -2,7 +2,7 @@
 // What is there, and that all of it can be seen.
 import assert from 'node:assert/strict';
 import { shop, watch, hosts, open, page, show, textOf, figure, nanoseconds } from './desk.mjs';
-import { Shop, test, until } from './stage.mjs';
+import { Shop, TOKEN, test, until } from './stage.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
@@ -26,7 +26,7 @@ await test('a pool whose server is away is what the overview begins with', async
 });
 
 await test('two of one name are told apart by their numbers, wherever they are named', async () => {
-    const shops = await Shop.start('twins', '127.0.0.1:0', '', 'orders');
+    const shops = await Shop.start('twins', '127.0.0.1:0', TOKEN, 'orders');
     hosts.add(new URL(shops.address).host);
     const numbers = (await shops.things()).filter(({ name }) => name === 'orders').map(({ number }) => number);
     assert.equal(numbers.length, 2);

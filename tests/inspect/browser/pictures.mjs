@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The pictures of docs/dashboard.md: a shop under a load that changes, with a leak, and a server that is away.
-import { Shop, launch, until } from './stage.mjs';
+import { Shop, TOKEN, launch, until } from './stage.mjs';
 
-const shop = await Shop.start('Corner shop', '127.0.0.1:0', '', 'thumbnails');
+const shop = await Shop.start('Corner shop', '127.0.0.1:0', TOKEN, 'thumbnails');
 const browser = await launch();
 const folder = process.env.CENOTE_PICTURES;
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -10,7 +10,7 @@ const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 async function open(options, hash) {
     const context = await browser.newContext(options);
     const page = await context.newPage();
-    await page.goto(`${shop.address}#${hash}`);
+    await page.goto(`${shop.address}?token=${TOKEN}#${hash}`);
     await until('the page', async () => (await page.locator('.card').count()) > 0);
     return page;
 }

@@ -51,10 +51,14 @@ export async function until(what, check, ms = 15000) {
 
 // ---- The shop --------------------------------------------------------------------------------
 
+// The shop allows control over TCP, which requires a token.
+export const TOKEN = 'the-token-of-every-shop';
+
 export class Shop {
-    static async start(...options) {
+    static async start(title, at = '127.0.0.1:0', token = TOKEN, ...more) {
         const shop = new Shop();
-        shop.process = spawn(process.env.CENOTE_SHOP, options, { stdio: ['pipe', 'pipe', 'inherit'] });
+        shop.token = token;
+        shop.process = spawn(process.env.CENOTE_SHOP, [title, at, token, ...more], { stdio: ['pipe', 'pipe', 'inherit'] });
         shop.ended = new Promise((done) => shop.process.on('exit', (status, signal) => done(status ?? signal)));
         shop.lines = createInterface({ input: shop.process.stdout })[Symbol.asyncIterator]();
         const { value } = await shop.lines.next();
@@ -74,7 +78,8 @@ export class Shop {
     }
 
     async ask(path, options) {
-        return (await fetch(new URL(path, this.address), options)).json();
+        const headers = { Authorization: `Bearer ${this.token}` };
+        return (await fetch(new URL(path, this.address), { headers, ...options })).json();
     }
 
     async things() {
