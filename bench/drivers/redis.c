@@ -18,9 +18,8 @@
 static cen_pool *pool;
 static const char *right = "value";
 
-static bool ask_by(redisContext *connection)
+static bool judge(redisReply *reply)
 {
-    redisReply *reply = redisCommand(connection, "GET key");
     bool is_right = reply && reply->type == REDIS_REPLY_STRING && strcmp(reply->str, right) == 0;
     freeReplyObject(reply);
     return is_right;
@@ -45,7 +44,7 @@ static void *begin_own(const char *url)
 
 static bool ask_own(void *own)
 {
-    return ask_by(own);
+    return judge(redisCommand(own, "GET key"));
 }
 
 static void end_own(void *own)
@@ -67,7 +66,7 @@ static bool ask_pool(void *own)
     cen_lease lease;
     cen_error error;
     if (cen_pool_take(pool, cen_in_s(30), &lease, &error) != CEN_OK) bench_fail("%s", error.text);
-    bool is_right = ask_by(lease.object);
+    bool is_right = judge(cen_redis_command(lease.object, "GET key"));
     return cen_pool_give(&lease) == CEN_OK && is_right;
 }
 

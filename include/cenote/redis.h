@@ -17,8 +17,8 @@
  * authenticated and in their database; when they come back in another state they are mended before anybody else has them.
  *
  * What a connection was used for is known from memory, without asking the server, if commands go through cen_redis_command
- * and its kin: they look at the command's name and at its reply. Commands that are given to hiredis directly work as well; of
- * those only the replies are seen. options.suspicion says what is made of that.
+ * and its kin: they look at the command's name and at its reply. Commands that are given to hiredis directly work as well. The
+ * driver notices them and resets the connection when it comes back; options.suspicion opts out.
  *
  * Not allowed on what a pool lends: redisFree, redisReconnect, redisAsyncFree, redisAsyncDisconnect, another event loop, other
  * functions or private data of its reader.
@@ -65,12 +65,15 @@ typedef enum cen_redis_role {
  * have replies unread, or are subscribed. A reset is one round trip, on a helper thread; nobody waits for it but who wants
  * that connection. */
 typedef enum cen_redis_suspicion {
-    /* What was used directly and had a reply that a command that changes the connection could have had: OK, QUEUED, RESET, the
-     * arrays of SUBSCRIBE and HELLO. Reading commands have others. A pipeline of direct commands whose replies were not all
-     * read, and are not all there yet, is not noticed. */
-    CEN_REDIS_SUSPECT_CHANGES = 0,
-    CEN_REDIS_SUSPECT_NOTHING, /* what is used directly is left as it was found */
-    CEN_REDIS_SUSPECT_ALL,     /* every one, after each use */
+    /* Default: every connection that was used directly, i.e. whose context was given to redisCommand, redisAppendCommand,
+     * redisAsyncCommand or their kin. The driver notices the bytes that hiredis wrote, and replies to commands it did not
+     * see. A program that calls hiredis directly pays one reset per use: call cen_redis_command instead, or opt out below. */
+    CEN_REDIS_SUSPECT_DIRECT = 0,
+    CEN_REDIS_SUSPECT_NOTHING, /* opt out: direct use is ignored, unless replies lie unread in the reader's buffer */
+    CEN_REDIS_SUSPECT_ALL,     /* every connection, after each use */
+    /* Opt out of part: direct use is ignored unless a reply could be that of a command that changes the connection: OK, QUEUED,
+     * RESET, the arrays of SUBSCRIBE and HELLO. Replies that were left unread and have not arrived reach the next holder. */
+    CEN_REDIS_SUSPECT_CHANGES,
 } cen_redis_suspicion;
 
 /* A pool's max beside what the server has. */
@@ -143,7 +146,8 @@ CEN_API redisReply *cen_redis_vcommand(redisContext *context, const char *format
 CEN_API redisReply *cen_redis_command(redisContext *context, const char *format, ...);
 CEN_API redisReply *cen_redis_command_argv(redisContext *context, int count, const char **arguments, const size_t *lengths);
 
-/* As redisAppendCommand and redisAppendCommandArgv: replies are had, in order, by redisGetReply. REDIS_OK or REDIS_ERR. */
+/* As redisAppendCommand and redisAppendCommandArgv: redisGetReply returns the replies in order. REDIS_OK or REDIS_ERR. Do not
+ * append directly before the first reply: such a command is noticed only when its reply arrives with the others. */
 CEN_API int cen_redis_append(redisContext *context, const char *format, ...);
 CEN_API int cen_redis_append_argv(redisContext *context, int count, const char **arguments, const size_t *lengths);
 

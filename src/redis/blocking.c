@@ -158,6 +158,7 @@ cen_status ceni_redis_open(void *state, void **out, cen_error *error)
         ceni_redis_talk_fini(&talk);
     }
     ledger->is_quiet = false;
+    if (status == CEN_OK && !ceni_redis_seal_renew(ledger)) status = ceni_redis_no_memory(pool, error);
     *out = context;
     if (status != CEN_OK) ceni_redis_close(pool, context);
     return status;
@@ -243,5 +244,6 @@ cen_status ceni_redis_reset(void *state, void *object, cen_error *error)
     }
     ledger->is_quiet = false;
     ceni_redis_ledger_clear(ledger);
+    if (status == CEN_OK && !ceni_redis_seal_renew(ledger)) status = ceni_redis_no_memory(pool, error);
     return status;
 }

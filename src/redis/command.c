@@ -44,17 +44,19 @@ static bool send_now(redisContext *context, const char *bytes, size_t size)
     if (ceni_redis_unsent(context) > 0) {
         if (!send_bytes(context, context->obuf, ceni_redis_unsent(context))) return false;
         ceni_redis_sent_all(context);
+        ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
+        if (ledger) ledger->appended = 0;
     }
     return send_bytes(context, bytes, size);
 }
 
-/* Tells the ledger. What waits in the buffer and is not in the ledger was put there directly, so that replies cannot be counted. */
+/* Tells the ledger. */
 static ceni_redis_effect note(redisContext *context, const char *bytes, size_t size)
 {
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
     ceni_redis_effect effect = ceni_redis_effect_of(bytes, size, ledger ? ledger->database : 0);
     if (!ledger) return effect;
-    if (ledger->count == 0 && ceni_redis_unsent(context) > 0) ceni_redis_ledger_lose(ledger);
+    ceni_redis_seal_before_command(ledger);
     ceni_redis_ledger_sent(ledger, effect);
     return effect;
 }
@@ -63,7 +65,10 @@ static int append(redisContext *context, const char *bytes, size_t size)
 {
     if (context->err) return REDIS_ERR;
     (void)note(context, bytes, size);
-    return redisAppendFormattedCommand(context, bytes, size);
+    int answer = redisAppendFormattedCommand(context, bytes, size);
+    ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
+    if (ledger) ledger->appended = ceni_redis_unsent(context);
+    return answer;
 }
 
 /* Sends one command and waits for its reply. */

@@ -34,7 +34,7 @@ static cen_status read_options(const cen_redis_options *options, ceni_redis *poo
 {
     if ((unsigned)options->role > CEN_REDIS_REPLICA)
         return refused(error, "The option role of a Redis driver is none of cen_redis_role.");
-    if ((unsigned)options->suspicion > CEN_REDIS_SUSPECT_ALL)
+    if ((unsigned)options->suspicion > CEN_REDIS_SUSPECT_CHANGES)
         return refused(error, "The option suspicion of a Redis driver is none of cen_redis_suspicion.");
     if (!set_time(options->connect_timeout_ns, 5000, &pool->connect_ns) ||
         !set_time(options->command_timeout_ns, 30000, &pool->command_ns) ||

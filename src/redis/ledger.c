@@ -6,8 +6,9 @@
  * there are two informers. A command that is sent through cenote says what it will do, by its name, and its effect waits in a
  * ring. Every reply, whoever sent the command, passes the reader's functions, which are ours and call hiredis' own: a reply
  * takes the next effect from the ring and applies it, unless it is an error. One that finds the ring empty answers a command
- * that hiredis was given directly, and is judged by its looks: all commands that change a connection are answered with a
- * status, or with an array that begins with a word of its own.
+ * that hiredis was given directly. It is noted as direct use, and also judged by its looks: all commands that change a
+ * connection are answered with a status, or with an array that begins with a word of its own. Direct commands whose replies
+ * have not come are noted by what they wrote: seal.c has that of the blocking form, line.c that of the asynchronous form.
  *
  * Errs on one side: what is not known to be clean is dirty.
  */
@@ -29,6 +30,7 @@ enum {
     IS_UNKNOWN_USER = 256,  /* it said NOAUTH */
     MAY_HAVE_CHANGED = 512, /* by a command that was given to hiredis directly */
     IS_LOST = 1024,         /* it is not known any more how many replies are to come */
+    USED_DIRECTLY = 2048,   /* hiredis was given a command by the program, whatever it was */
 };
 
 /* ---- Commands ------------------------------------------------------------------------------------------ */
@@ -214,7 +216,9 @@ static void apply(ceni_redis_ledger *ledger, ceni_redis_effect effect, int type,
 static void note(ceni_redis_ledger *ledger, int type, const char *text, size_t size)
 {
     if (ledger->is_quiet) return;
+    ceni_redis_seal_at_reply(ledger);
     ledger->is_direct = ledger->count == 0;
+    if (ledger->is_direct) ledger->marks |= USED_DIRECTLY;
     if (!ledger->is_direct) {
         ceni_redis_effect effect = (ceni_redis_effect)ledger->ring[ledger->first];
         ledger->first = (ledger->first + 1) & (ledger->room - 1);
@@ -274,6 +278,7 @@ void ceni_redis_ledger_attach(ceni_redis_ledger *ledger, ceni_redis *pool, redis
 {
     redisReader *reader = context->reader;
     ledger->pool = pool;
+    ledger->context = context;
     ledger->ring = ledger->few;
     ledger->room = CENI_REDIS_FEW;
     ledger->fd = context->fd;
@@ -298,11 +303,17 @@ void ceni_redis_ledger_clear(ceni_redis_ledger *ledger)
     ledger->marks = 0;
     ledger->first = ledger->count = 0;
     ledger->is_direct = false;
+    ledger->appended = 0;
 }
 
 void ceni_redis_ledger_lose(ceni_redis_ledger *ledger)
 {
     ledger->marks |= IS_LOST;
+}
+
+void ceni_redis_ledger_used_directly(ceni_redis_ledger *ledger)
+{
+    ledger->marks |= USED_DIRECTLY;
 }
 
 ceni_redis_ledger *ceni_redis_ledger_of(const redisContext *context)
@@ -325,7 +336,12 @@ cen_condition ceni_redis_ledger_condition(const ceni_redis_ledger *ledger, const
     /* A reply is half read (a reader that found nothing to read has a task without a type), was not read, or is to come. */
     bool is_amid = reader->ridx > 0 || (reader->ridx == 0 && ceni_redis_first_task(reader)->type != -1);
     if (is_amid || reader->len > reader->pos || ledger->count > 0) return CEN_DIRTY;
-    if (ledger->pool->suspicion == CEN_REDIS_SUSPECT_NOTHING) marks &= ~(unsigned)MAY_HAVE_CHANGED;
-    if (ledger->pool->suspicion == CEN_REDIS_SUSPECT_ALL) return CEN_DIRTY;
+    if (!ceni_redis_seal_is_intact(ledger)) marks |= USED_DIRECTLY; /* none of it is ours: the ring is empty */
+    switch (ledger->pool->suspicion) {
+    case CEN_REDIS_SUSPECT_DIRECT: break;
+    case CEN_REDIS_SUSPECT_CHANGES: marks &= ~(unsigned)USED_DIRECTLY; break;
+    case CEN_REDIS_SUSPECT_NOTHING: marks &= ~(unsigned)(USED_DIRECTLY | MAY_HAVE_CHANGED); break;
+    case CEN_REDIS_SUSPECT_ALL: return CEN_DIRTY;
+    }
     return marks & ~(unsigned)IS_READ_ONLY ? CEN_DIRTY : CEN_CLEAN;
 }

@@ -202,10 +202,12 @@ void ceni_redis_line_on_writing(cen_watch *watch, unsigned events)
 
 /* ---- hiredis' side ------------------------------------------------------------------------------------- */
 
+/* hiredis calls it for every command. One that comes neither from the driver nor through cenote was given directly. */
 static void add_write(void *argument)
 {
     ceni_redis_line *line = argument;
     pthread_mutex_lock(&line->lock);
+    if (!line->is_sending && !line->ledger.is_quiet) ceni_redis_ledger_used_directly(&line->ledger);
     ceni_redis_line_flush(line);
     pthread_mutex_unlock(&line->lock);
 }
@@ -250,7 +252,9 @@ int ceni_redis_line_send(redisAsyncContext *context, redisCallbackFn *done, void
     if (effect == CENI_REDIS_STREAM || effect == CENI_REDIS_SILENCE) return REDIS_ERR;
     pthread_mutex_lock(&line->lock);
     /* Its reply cannot come before the lock is free. */
+    line->is_sending = true;
     int answer = redisAsyncFormattedCommand(context, done, argument, bytes, size);
+    line->is_sending = false;
     if (answer == REDIS_OK) ceni_redis_ledger_sent(&line->ledger, effect);
     pthread_mutex_unlock(&line->lock);
     return answer;

@@ -22,6 +22,7 @@ typedef struct ceni_redis_line {
     bool is_connected;  /* bytes may be moved */
     bool is_awaiting_room; /* the second descriptor is watched */
     bool is_corked;     /* more is to come before it is sent */
+    bool is_sending;    /* cenote gives hiredis a command of the holder */
     bool is_lost;       /* callbacks have been told */
     bool is_closing;    /* nothing is watched any more */
     ceni_redis_talk talk;

@@ -118,12 +118,15 @@ enum { CENI_REDIS_FEW = 32 };
  * whoever may use the connection. */
 typedef struct ceni_redis_ledger {
     ceni_redis *pool;
+    redisContext *context; /* that it hangs on; fixed */
     /* fixed, and of its own: a holder that has lost it may outlive the pool */
     int fd, database;
     pid_t process; /* who opened it */
     bool is_quiet; /* the driver itself talks: nothing is noted */
     bool has_no_reset; /* its server does not know RESET */
     bool is_direct; /* the reply that is being read answers no command of ours */
+    bool has_seal; /* blocking form only: seal.c */
+    size_t appended; /* bytes in the output buffer that came through cen_redis_append */
     unsigned marks;
     /* Effects of commands whose replies are to come: a ring of a power of two. */
     unsigned char few[CENI_REDIS_FEW], *ring;
@@ -137,12 +140,21 @@ void ceni_redis_ledger_clear(ceni_redis_ledger *ledger); /* it is as it was open
 /* NULL if it has none: the context is not a pool's, or its reader was exchanged. */
 ceni_redis_ledger *ceni_redis_ledger_of(const redisContext *context);
 void ceni_redis_ledger_lose(ceni_redis_ledger *ledger);  /* count: dirty until it was reset */
+void ceni_redis_ledger_used_directly(ceni_redis_ledger *ledger); /* hiredis was given a command by the program */
 /* A command was, or is about to be, sent. */
 void ceni_redis_ledger_sent(ceni_redis_ledger *ledger, ceni_redis_effect effect);
 cen_condition ceni_redis_ledger_condition(const ceni_redis_ledger *ledger, const redisContext *context);
 bool ceni_redis_ledger_needs_reset(const ceni_redis_ledger *ledger); /* what nothing but RESET undoes */
 /* Of a command in RESP, as hiredis formats it. */
 ceni_redis_effect ceni_redis_effect_of(const char *command, size_t size, int own_database);
+
+/* ---- What hiredis wrote by itself: seal.c --------------------------------------------------------------- */
+
+bool ceni_redis_seal_is_intact(const ceni_redis_ledger *ledger); /* always, of the asynchronous form */
+bool ceni_redis_seal_renew(ceni_redis_ledger *ledger);           /* false: out of memory */
+/* Before the driver appends or sends a command of the holder: notes what was used directly until now. */
+void ceni_redis_seal_before_command(ceni_redis_ledger *ledger);
+void ceni_redis_seal_at_reply(ceni_redis_ledger *ledger);
 
 /* ---- The driver's own talk: talk.c --------------------------------------------------------------------- */
 

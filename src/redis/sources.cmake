@@ -7,6 +7,7 @@ set(redis_sources
   src/redis/later.c
   src/redis/ledger.c
   src/redis/line.c
+  src/redis/seal.c
   src/redis/talk.c
   src/redis/url.c
   src/redis/words.c

@@ -128,7 +128,7 @@ static cen_pool *pool_of(cen_redis_suspicion suspicion)
 
 TEST(what_a_command_leaves_behind_is_known_from_its_name_and_reply)
 {
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_CHANGES);
+    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
     expect_fates(pool, looked_at, COUNT(looked_at), false);
     place_close(pool);
 }
@@ -141,6 +141,21 @@ static const struct row direct_rows[] = {
     {"HELLO 2", RESET},     {"SUBSCRIBE a", RESET}, {"PSUBSCRIBE a", RESET},    {"RESET", RESET},     {"CLIENT TRACKING ON", RESET},
     {"MONITOR", RESET},     {"SELECT 99", KEPT},    {"MULTI|GET x", RESET},     {"GET x|SELECT 3|GET x", RESET},
 };
+
+TEST(a_connection_that_was_used_directly_is_reset)
+{
+    static const struct row rows[] = {
+        {"GET x", RESET},       {"INCR n", RESET},           {"LRANGE list 0 -1", RESET}, {"NOSUCHCOMMAND", RESET},
+        {"PING", RESET},        {"SET x 1", RESET},          {"MULTI", RESET},            {"WATCH x", RESET},
+        {"SELECT 3", RESET},    {"AUTH default secret", RESET}, {"SUBSCRIBE a", RESET},   {"CLIENT TRACKING ON", RESET},
+        {"MONITOR", RESET},     {"HELLO 2", RESET},          {"GET x|SELECT 3|GET x", RESET},
+    };
+    static const struct row ours[] = {{"GET x", KEPT}, {"SET x 1", KEPT}};
+    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    expect_fates(pool, rows, COUNT(rows), true);
+    expect_fates(pool, ours, COUNT(ours), false); /* the reset is forgotten */
+    place_close(pool);
+}
 
 TEST(a_direct_command_whose_reply_may_be_that_of_a_change_is_suspicious)
 {
@@ -229,6 +244,88 @@ TEST(a_reply_that_is_still_to_come_is_counted)
     expect_text(reply->str, "mine");
     freeReplyObject(reply);
     expect_equal(cen_pool_give(&lease), CEN_OK);
+    place_close(pool);
+}
+
+/* The command is sent, and no byte of its reply is there when the connection is given back. */
+static void send_directly(redisContext *context, const char *command)
+{
+    int done = 0;
+    expect_equal(redisAppendCommand(context, command), REDIS_OK);
+    while (!done) expect_equal(redisBufferWrite(context, &done), REDIS_OK);
+}
+
+static void expect_own_reply(cen_pool *pool)
+{
+    cen_lease lease = place_take(pool);
+    redisReply *reply = cen_redis_command(lease.object, "ECHO mine");
+    expect(reply && reply->type == REDIS_REPLY_STRING);
+    expect_text(reply->str, "mine");
+    freeReplyObject(reply);
+    expect(is_as_new(lease.object));
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+}
+
+TEST(a_direct_pipeline_left_unread_reaches_nobody)
+{
+    static const char *const commands[] = {"BLPOP nothing-there 0.3", "ECHO theirs", "SELECT 3", "CLIENT REPLY OFF", "SUBSCRIBE a"};
+    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        cen_lease lease = place_take(pool);
+        send_directly(lease.object, commands[i]);
+        expect_equal(cen_pool_give(&lease), CEN_OK);
+        expect_own_reply(pool);
+        expect_equal(place_stats(pool).reset, i + 1);
+    }
+    place_close(pool);
+}
+
+TEST(a_direct_command_before_one_of_ours_is_not_hidden_by_it)
+{
+    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    cen_lease lease = place_take(pool);
+    send_directly(lease.object, "SELECT 3"); /* its reply is taken for that of ECHO */
+    freeReplyObject(cen_redis_command(lease.object, "ECHO x"));
+    redisReply *reply = NULL;
+    expect_equal(redisGetReply(lease.object, (void **)&reply), REDIS_OK);
+    freeReplyObject(reply);
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    expect_own_reply(pool);
+    expect_equal(place_stats(pool).reset, 1);
+    place_close(pool);
+}
+
+TEST(a_direct_command_after_a_pipeline_of_ours_is_not_hidden_by_it)
+{
+    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    for (int is_direct = 0; is_direct < 2; is_direct++) {
+        cen_lease lease = place_take(pool);
+        for (int i = 0; i < 3; i++) expect_equal(cen_redis_append(lease.object, "ECHO %d", i), REDIS_OK);
+        for (int i = 0; i < 3; i++) {
+            redisReply *reply = NULL;
+            expect_equal(redisGetReply(lease.object, (void **)&reply), REDIS_OK);
+            freeReplyObject(reply);
+        }
+        if (is_direct) send_directly(lease.object, "BLPOP nothing-there 0.1");
+        expect_equal(cen_pool_give(&lease), CEN_OK);
+        expect_own_reply(pool);
+        expect_equal(place_stats(pool).reset, is_direct);
+    }
+    place_close(pool);
+}
+
+TEST(a_pipeline_of_ours_does_not_hide_a_direct_command_before_it)
+{
+    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    cen_lease lease = place_take(pool);
+    redisReply *reply = NULL;
+    send_directly(lease.object, "ECHO x");
+    expect_equal(cen_redis_append(lease.object, "BLPOP nothing-there 0.3"), REDIS_OK);
+    expect_equal(redisGetReply(lease.object, (void **)&reply), REDIS_OK); /* that of ECHO; that of BLPOP is to come */
+    freeReplyObject(reply);
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    expect_own_reply(pool);
+    expect_equal(place_stats(pool).reset, 1);
     place_close(pool);
 }
 

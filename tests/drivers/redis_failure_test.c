@@ -116,10 +116,10 @@ TEST(a_command_that_is_not_answered_fails_in_time)
     place_close(pool);
 }
 
-/* The one gap of the default: it is closed before anybody has it who was away for longer than trust_ns. */
+/* The gap of SUSPECT_CHANGES: a connection that was idle for longer than trust_ns is tested, and closed, before it is lent. */
 TEST(what_a_direct_pipeline_left_to_come_is_found_by_the_next_test)
 {
-    cen_pool *pool = place_form_pool((cen_redis_options){0}, false, (cen_pool_options){.trust_ns = 1});
+    cen_pool *pool = place_form_pool((cen_redis_options){.suspicion = CEN_REDIS_SUSPECT_CHANGES}, false, (cen_pool_options){.trust_ns = 1});
     cen_lease lease = place_take(pool);
     int done = 0;
     expect_equal(redisAppendCommand(lease.object, "BLPOP nothing-there 0.1"), REDIS_OK);

@@ -110,8 +110,6 @@ TEST(one_thread_opens_uses_and_gives)
     expect_equal(cen_redis_async_command(context, on_reply, &told, "ECHO %s", "hello"), REDIS_OK);
     turn_until(told.calls == 1);
     expect_text(told.text, "hello");
-    expect_equal(redisAsyncCommand(context, on_reply, &told, "GET nothing-there"), REDIS_OK);
-    turn_until(told.calls == 2);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     expect_equal(stats().idle, 1);
     expect_equal(stats().reset, 0);
@@ -286,6 +284,39 @@ TEST(one_that_a_callback_frees_is_still_there_and_closed_when_it_is_given)
     expect(((redisAsyncContext *)lease.object)->err != 0);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     turn_until(stats().closed == 1);
+    end();
+}
+
+TEST(direct_use_is_noticed_here_too)
+{
+    struct told told = {0};
+    begin(1);
+    cen_lease lease = take();
+    expect_equal(redisAsyncCommand(lease.object, on_reply, &told, "GET nothing-there"), REDIS_OK);
+    turn_until(told.calls == 1);
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    lease = take();
+    expect_equal(stats().reset, 1);
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    lease = take();
+    expect_equal(stats().reset, 1); /* only once */
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    end();
+}
+
+TEST(a_direct_change_before_a_command_of_ours_is_not_hidden_by_it)
+{
+    struct told told = {0};
+    begin(1);
+    cen_lease lease = take();
+    expect_equal(redisAsyncCommand(lease.object, on_reply, &told, "SELECT 3"), REDIS_OK);
+    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "ECHO x"), REDIS_OK);
+    turn_until(told.calls == 2);
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    lease = take();
+    expect_equal(stats().reset, 1);
+    expect(place_later_is_clean(lease.object));
+    expect_equal(cen_pool_give(&lease), CEN_OK);
     end();
 }
 
