@@ -9,6 +9,7 @@ cenote_test(unit/pool/owners_end_test.c REAL)
 cenote_test(unit/pool/owners_end_test.c PORTABLE)
 target_compile_options(unit-pool-owners_end_test-portable PRIVATE -fexceptions)
 cenote_test(unit/pool/renew_test.c REAL)
+cenote_test(unit/pool/renew_options_test.c REAL)
 cenote_test(stress/pool_task_stress.c REAL)
 cenote_test(stress/pool_task_stress.c PORTABLE)
 

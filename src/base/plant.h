@@ -309,7 +309,8 @@
     X(news_of_file_looks_once, "an event that changes while the file is read is shown") \
     X(thing_tell_any_verb, "a thing is told a verb that it does not have") \
     X(reloaded_open_pumps, "an object that was reloaded while it was opened for an ask is ended with a nested pump") \
-    X(retired_open_pumps, "an object that is surplus once it is opened for an ask is ended with a nested pump")
+    X(retired_open_pumps, "an object that is surplus once it is opened for an ask is ended with a nested pump") \
+    X(options_kept_in_place, "the options for a forked child are written over the copy that a child reads")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

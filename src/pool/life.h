@@ -199,6 +199,12 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *options);
 /* What the quick path reads, by what is set now. */
 void ceni_settings_apply_locked(cen_pool *pool);
 
+/* Copies the options for a child that is forked from now on. Call after every change. */
+void ceni_settings_keep_locked(cen_pool *pool);
+
+/* The options that were in force at the fork: the set before a change or the set after it, never a mix. */
+const cen_pool_options *ceni_settings_kept(cen_pool *pool);
+
 /* ---- close.c: the parts of a close ---------------------------------------------------------- */
 
 /* Marks the pool closed; false if it was before. True: the caller has a hand. */

@@ -41,6 +41,7 @@ static void configure(cen_pool *pool, const cen_pool_options *o, const cen_drive
     snprintf(pool->name, sizeof pool->name, "%s", o->name);
     pool->options = *o;
     pool->options.name = pool->name;
+    pool->kept[0] = pool->options; /* nobody else has the pool yet */
     ceni_pool_describe(pool); /* for what is told of it before it is in the directory */
 }
 

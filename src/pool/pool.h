@@ -115,6 +115,9 @@ struct cen_pool {
     ceni_entry freed_entry; /* while something of the freed pool is out */
     ceni_times *times; /* how long things took; in memory of its own */
     ceni_chunk *former; /* slots of before a fork: kept, so that their leases are told from others */
+    /* The options as a forked child finds them: one copy is whole whenever a fork comes. Written under the lock. */
+    cen_pool_options kept[2];
+    _Atomic uint32_t kept_at; /* which copy is whole; changed when the other one is, too */
     _Atomic uint64_t renewer; /* the epoch of the process one of whose threads makes it anew; 0: none */
     /* any thread reads; written under the lock; all from here on is made anew after a fork */
     _Alignas(CENI_LINE) _Atomic uint32_t chunk_count;

@@ -70,11 +70,11 @@ void ceni_renew_forget(cen_pool *pool)
 
 static cen_status gather(cen_pool *pool, parts *out)
 {
-    uint32_t max = ceni_load_relaxed(&pool->max); /* of before the fork; carries nothing */
-    out->chunk = ceni_chunk_make(pool->allocator, 0, max, pool->options.backtraces);
+    const cen_pool_options *options = ceni_settings_kept(pool);
+    out->chunk = ceni_chunk_make(pool->allocator, 0, options->max, pool->traced);
     if (!out->chunk) return CEN_NO_MEMORY;
     out->runtime = NULL;
-    cen_status status = ceni_keeper_is_needed(pool, &pool->options) ? ceni_runtime_join(NULL, &out->runtime) : CEN_OK;
+    cen_status status = ceni_keeper_is_needed(pool, options) ? ceni_runtime_join(NULL, &out->runtime) : CEN_OK;
     if (status != CEN_OK) goto undo_chunk;
     out->id = ceni_pool_number();
     out->line = ceni_line_lend(pool, out->id);
@@ -97,16 +97,12 @@ static ceni_chunk *set_aside(cen_pool *pool)
     return aside;
 }
 
-/* Everything but what is fixed. */
+/* Everything but what is fixed. The kept options lie in the fixed part. */
 static void rebuild(cen_pool *pool, const parts *with)
 {
-    cen_pool_options options = pool->options;
-    uint32_t max = ceni_load_relaxed(&pool->max); /* nobody else reads it now; carries nothing */
     size_t fixed = offsetof(cen_pool, chunk_count);
     memset((char *)pool + fixed, 0, sizeof *pool - fixed);
-    pool->options = options;
-    pool->options.name = pool->name;
-    pool->options.max = max;
+    pool->options = *ceni_settings_kept(pool); /* pool->options may have been half written at the fork */
     pool->options.runtime = NULL; /* the process' own, whatever the parent had */
     ceni_store_relaxed(&pool->runtime, with->runtime); /* likewise; carries nothing */
     pool->line = with->line;

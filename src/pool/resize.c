@@ -31,6 +31,7 @@ static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, cons
     ceni_line_pace(pool->line, ceni_setting(&pool->overtake_ns), max);
     pool->options.max = max;
     if (o) ceni_settings_take_locked(pool, o);
+    ceni_settings_keep_locked(pool);
     if (!ceni_planted(resize_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, call);
 }
 

@@ -6,8 +6,19 @@
  * pool->options is what is in force, under the lock. What is read off the lock
  * has an atomic of its own beside it, which apply brings up to date: the quick
  * path's two numbers, the bound on overtaking, patience and exact times.
+ *
+ * A fork may come while another thread changes pool->options. The child cannot
+ * wait for that thread, so it does not read pool->options: it would find fields
+ * of two sets. Each change is also written to one of two copies, the one that
+ * the index does not name, and then the index changes [G1]. The child reads the
+ * copy that the index names: the old set or the new one, never a mix.
+ *
+ * Order table
+ * [G1] keep | store of kept_at | release | G2 | the copy that it names | a forked child reads a copy that is half written
+ * [G2] kept | load of kept_at  | acquire | G1 | the same | the same
  */
 #include "base/error.h"
+#include "base/plant.h"
 #include "pool/inside.h"
 #include "port/deadline.h"
 #include "port/port.h"
@@ -206,6 +217,19 @@ void ceni_settings_apply_locked(cen_pool *pool)
     ceni_setting_put(&pool->max_uses, o->max_uses);
     ceni_setting_put(&pool->fails_self_wait, o->on_self_wait == CEN_SELF_WAIT_FAIL);
     ceni_line_pace(pool->line, o->overtake_ns, o->max);
+}
+
+void ceni_settings_keep_locked(cen_pool *pool)
+{
+    uint32_t whole = ceni_load_relaxed(&pool->kept_at); /* written under this lock; carries nothing */
+    uint32_t other = ceni_planted(options_kept_in_place) ? whole : 1 - whole;
+    pool->kept[other] = pool->options;
+    ceni_store_release(&pool->kept_at, other); /* [G1] */
+}
+
+const cen_pool_options *ceni_settings_kept(cen_pool *pool)
+{
+    return &pool->kept[ceni_load_acquire(&pool->kept_at)]; /* [G2] */
 }
 
 cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out)
