@@ -32,8 +32,16 @@
  *     cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), &report);
  *     cen_crew_free(crew);
  *
- * Submitting allocates nothing. Tasks that one thread submits are begun about in
- * that order, and none is left behind for ever; there is no order among workers.
+ * Submitting allocates nothing.
+ *
+ * Order: a crew of one worker begins the tasks of one submitter in the order in which
+ * they were submitted. A submitter is a thread outside the crew, or a task. The order of two
+ * submitters is not defined. It is the order of first steps: a later step runs when its task
+ * is queued again. While a step is in cen_await its worker keeps that order too, but
+ * begins the awaited task first. A tick changes no order. The order is lost where a second thread runs tasks:
+ * during a section that blocks (cen_blocking_begin; set max to 1 to prevent it), and after a step
+ * that ends its thread. With several workers tasks begin in about the order of submission,
+ * and none waits for ever.
  *
  * Memory: from submit until its future is done a task is the library's and must
  * stay where it is: see future.h for when that is. A `done` of the future, run

@@ -186,6 +186,9 @@
     X(crew_waits_beside_a_stop, "a task that begins to wait does not look whether its crew drops") \
     X(crew_drops_beside_its_future, "a stop drops a suspended task although its future was not cancelled") \
     X(crew_drops_without_its_leases, "a suspended task that a stop drops keeps its leases") \
+    X(crew_runs_the_newest_first, "a worker runs the first of what it takes from the injector before what its deque has") \
+    X(crew_forgets_that_it_spilled, "what a task submits overtakes what did not fit into its worker's deque before") \
+    X(injector_leaves_its_shard, "a submitter of an ordered crew that finds its shard locked uses another") \
     X(crew_counts_ins_first, "a stop counts the tasks that came in before it counts those that went out") \
     X(crew_lies_down_in_silence, "a worker that lies down does not tell whoever stops the crew") \
     X(crew_poster_uncounted, "who resumes a task is not counted until it touches the crew no more") \

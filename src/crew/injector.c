@@ -27,7 +27,9 @@
  *
  * The lock is tried and never waited for while another shard is free, so one who
  * is stopped within holds up nobody. It is held for a few stores; what fills up
- * moves a ring's worth at most.
+ * moves a ring's worth at most. A crew of one worker promises an order: there a new
+ * task waits for the lock of its thread's own shard. Another shard would let it
+ * overtake what the thread has put in before.
  *
  * Order table
  * [J1] lock    | exchange of lock   | acquire | J2 | the shard's plain fields, from who had it last | a chain half linked
@@ -76,10 +78,20 @@ static uint32_t home_of(const ceni_injector *injector)
     return (uint32_t)ceni_thread_id() & (injector->count - 1);
 }
 
-/* The caller's own shard, or the next that is free. */
-static ceni_shard *lock_any(ceni_injector *injector)
+/* Of a task that has begun nobody asks where it is, nor in which order it comes. */
+static bool is_new(ceni_put what)
+{
+    return what == CENI_PUT_TASK || what == CENI_PUT_INSIDE;
+}
+
+/* The caller's own shard, or, if the order does not matter, the next that is free. */
+static ceni_shard *lock_any(ceni_injector *injector, ceni_put what)
 {
     uint32_t home = home_of(injector);
+    if (is_new(what) && ceni_setting(&injector->is_ordered) && !ceni_planted(injector_leaves_its_shard)) {
+        lock(&injector->shards[home]);
+        return &injector->shards[home];
+    }
     for (uint32_t i = 0; i < injector->count; i++) {
         ceni_shard *shard = &injector->shards[(home + i) & (injector->count - 1)];
         if (try_lock(shard)) return shard;
@@ -160,12 +172,6 @@ static bool has_room(ceni_shard *shard, uint32_t tail)
            ceni_planted(injector_overwrites);
 }
 
-/* Of a task that has begun nobody asks where it is. */
-static bool is_new(ceni_put what)
-{
-    return what == CENI_PUT_TASK || what == CENI_PUT_INSIDE;
-}
-
 static void count(ceni_shard *shard, ceni_put what, size_t more)
 {
     if (what == CENI_PUT_MOVED || what == CENI_PUT_JOB) return;
@@ -216,7 +222,7 @@ static ceni_shard *put_locked(ceni_shard *shard, const ceni_load *load, bool cou
 
 ceni_shard *ceni_injector_put(ceni_injector *injector, const ceni_load *load, bool counted)
 {
-    return put_locked(lock_any(injector), load, counted);
+    return put_locked(lock_any(injector, load->what), load, counted);
 }
 
 /* In any way but the usual one. */
@@ -229,7 +235,7 @@ static __attribute__((noinline)) bool put_task_locked(ceni_shard *shard, cen_tas
 bool ceni_injector_put_task(ceni_injector *injector, cen_task *task)
 {
     ceni_shard *shard = &injector->shards[home_of(injector)];
-    if (__builtin_expect(!try_lock(shard), 0)) shard = lock_any(injector);
+    if (__builtin_expect(!try_lock(shard), 0)) shard = lock_any(injector, CENI_PUT_TASK);
     uint32_t tail = ceni_load_relaxed(&shard->tail); /* its own, under the lock; carries nothing */
     bool usual = shard->shut == CENI_SHUT_NOTHING && chained(shard) == 0 && has_room(shard, tail);
     if (__builtin_expect(!usual, 0)) return put_task_locked(shard, task);
@@ -312,18 +318,26 @@ uint32_t ceni_injector_take(ceni_injector *injector, uint32_t start, uint32_t wo
     return 0;
 }
 
+static bool has_any(ceni_shard *shard)
+{
+    /* The chain first: what leaves it is in the ring before it is counted out. */
+    bool late = ceni_planted(injector_looks_at_the_ring_first);
+    if (!late && ceni_load_seq_cst(&shard->overflow) != 0) return true; /* [J8] */
+    uint32_t tail = ceni_load_seq_cst(&shard->tail); /* [J8] */
+    if (tail != ceni_load_acquire(&shard->head)) return true; /* [J7] */
+    return late && ceni_load_seq_cst(&shard->overflow) != 0; /* [J8] */
+}
+
 bool ceni_injector_has_any(ceni_injector *injector)
 {
-    for (uint32_t i = 0; i < injector->count; i++) {
-        ceni_shard *shard = &injector->shards[i];
-        /* The chain first: what leaves it is in the ring before it is counted out. */
-        bool late = ceni_planted(injector_looks_at_the_ring_first);
-        if (!late && ceni_load_seq_cst(&shard->overflow) != 0) return true; /* [J8] */
-        uint32_t tail = ceni_load_seq_cst(&shard->tail); /* [J8] */
-        if (tail != ceni_load_acquire(&shard->head)) return true; /* [J7] */
-        if (late && ceni_load_seq_cst(&shard->overflow) != 0) return true; /* [J8] */
-    }
+    for (uint32_t i = 0; i < injector->count; i++)
+        if (has_any(&injector->shards[i])) return true;
     return false;
+}
+
+bool ceni_injector_has_own(ceni_injector *injector)
+{
+    return has_any(&injector->shards[home_of(injector)]);
 }
 
 static uint32_t place_of(cen_task *task)

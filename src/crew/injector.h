@@ -3,9 +3,10 @@
  * The queue for what comes from outside: shards, each a ring of cells and,
  * behind it, a chain of what did not fit. Nothing is allocated by a push.
  *
- * A thread puts into its own shard, and into the next if that one is just being
- * used; workers look at all. What one thread puts in comes out in its order,
- * as long as it finds its own shard free.
+ * A thread puts into its own shard, and into the next if that one is locked.
+ * Workers take from all shards. A shard keeps its order. An injector that is
+ * ordered has new tasks wait for their thread's own shard, so the tasks of one
+ * thread come out in the order in which they went in.
  *
  * Threads: everything from any thread.
  */
@@ -54,6 +55,7 @@ typedef struct ceni_shard {
 
 typedef struct ceni_injector {
     uint32_t count; /* a power of two; fixed */
+    _Atomic uint32_t is_ordered; /* 1: the crew has one worker; written under the core's mutex, or before it is known */
     ceni_shard *shards;
 } ceni_injector;
 
@@ -102,6 +104,9 @@ uint32_t ceni_injector_take(ceni_injector *injector, uint32_t start, uint32_t wo
 
 /* The last look of one who lies down. */
 bool ceni_injector_has_any(ceni_injector *injector);
+
+/* Whether the calling thread's own shard has anything. What this thread put there is seen. */
+bool ceni_injector_has_own(ceni_injector *injector);
 
 /* Takes just that task out, if it is in this shard. */
 bool ceni_injector_withdraw(ceni_injector *injector, uint32_t shard, cen_task *task);

@@ -98,6 +98,7 @@ struct ceni_worker {
     uintptr_t stack_base; /* about where its stack begins */
     bool is_searching;  /* it is counted as such in the core's word */
     bool is_away;       /* its thread came back from a step in a forked child */
+    bool is_spilling;   /* of its new tasks some are in the injector, and the next go there too: see worker.c */
     bool is_ending;     /* it has handed over what it had, and takes nothing more into its deque */
     cen_task *task;     /* on top; NULL: none, or a job is, or what follows a step ... */
     cen_task *under_job; /* ... and this is the one below it; neither helps, so there is one at most */

@@ -97,6 +97,7 @@ static ceni_core *make_core(cen_crew *crew, cen_runtime *runtime)
     core->runtime = runtime;
     core->target = crew->options.workers;
     ceni_store_relaxed(&core->workers_guess, core->target); /* nobody knows the core yet; carries nothing */
+    ceni_setting_put(&core->injector.is_ordered, core->target == 1);
     core->min = crew->options.min;
     ceni_list_init(&core->parked_list);
     for (uint32_t i = 0; i < CENI_SUSPENDED_LISTS; i++) ceni_list_init(&core->suspended[i].tasks);

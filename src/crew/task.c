@@ -116,7 +116,18 @@ static inline bool put_inside_quickly(ceni_worker *worker, cen_task *task)
 {
     /* What slips through is dropped; carries nothing. */
     if (ceni_load_relaxed(&worker->core->closing) == CEN_STOP_DROP || ceni_deque_room(&worker->deque) == 0) return false;
+    if (__builtin_expect(worker->is_spilling, 0)) return false;
     push_inside(worker, task);
+    return true;
+}
+
+/* Into the injector. What the worker submits next must not overtake them, so it goes there too, until all are taken. */
+static bool spill(ceni_worker *worker, cen_task *const tasks[], size_t count)
+{
+    ceni_injector *injector = &worker->core->injector;
+    ceni_load load = {.what = CENI_PUT_INSIDE, .count = count, .tasks = tasks};
+    if (!ceni_injector_put(injector, &load, false)) return false;
+    worker->is_spilling = ceni_setting(&injector->is_ordered) && !ceni_planted(crew_forgets_that_it_spilled);
     return true;
 }
 
@@ -126,10 +137,8 @@ static bool put_inside(ceni_worker *worker, cen_task *const tasks[], size_t coun
     ceni_core *core = worker->core;
     ceni_deque *deque = &worker->deque;
     if (ceni_load_relaxed(&core->closing) == CEN_STOP_DROP) return false; /* what slips through is dropped; carries nothing */
-    if (ceni_deque_room(deque) < count && (!ceni_deque_tidy(deque) || ceni_deque_room(deque) < count)) {
-        ceni_load load = {.what = CENI_PUT_INSIDE, .count = count, .tasks = tasks};
-        return ceni_injector_put(&core->injector, &load, false) != NULL;
-    }
+    bool fits = ceni_deque_room(deque) >= count || (ceni_deque_tidy(deque) && ceni_deque_room(deque) >= count);
+    if (!fits || worker->is_spilling) return spill(worker, tasks, count);
     for (size_t i = 0; i < count; i++) push_inside(worker, tasks[i]);
     return true;
 }

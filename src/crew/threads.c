@@ -244,7 +244,7 @@ void ceni_worker_main(void *argument)
     *ceni_thread_worker() = worker;
     worker->is_searching = true;
     worker->stack_base = (uintptr_t)__builtin_frame_address(0);
-    worker->is_away = worker->is_ending = false;
+    worker->is_away = worker->is_ending = worker->is_spilling = false;
     worker->task = worker->under_job = NULL;
     worker->step = 0;
     worker->ticks = ceni_load_relaxed(&worker->core->ticks); /* a count; carries nothing */
@@ -285,6 +285,7 @@ cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
         core->too_many = core->too_many + fewer > more ? core->too_many + fewer - more : 0;
         core->target = workers;
         ceni_store_relaxed(&core->workers_guess, workers); /* for who guesses; carries nothing */
+        ceni_setting_put(&core->injector.is_ordered, workers == 1);
         core->starts_barred = false;
         ceni_update_locked(core, 0);
         ceni_news_locked(core);

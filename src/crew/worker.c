@@ -3,11 +3,23 @@
  * What a worker does: it finds a job, runs it, and searches or sleeps when there is none.
  *
  * Where it looks: in its own deque; in the injector; in the others' deques, from a
- * random one on. Every so often the injector comes first, so that what comes
- * from outside is not kept waiting by tasks that go on submitting, or yielding, inside.
- * What it takes beyond the first goes to its own deque, from which others steal. What
+ * random one on. Every so often it moves some of the injector behind what its deque
+ * has, so that what comes from outside is not kept waiting by tasks that go on
+ * submitting, or yielding, inside. What it takes beyond the first goes to its own
+ * deque, from which others steal. What
  * lies alone in another's deque is stolen at the second look: a chain of tasks, each of which submits the
  * next, else moves from worker to worker, and its lines with it.
+ *
+ * Order of one worker. A crew of one worker begins the tasks of one submitter in the
+ * order in which they were submitted. A submitter is a thread, or a task.
+ *  Q1 The deque is a queue: the owner takes the oldest. Everything in it was
+ *     submitted before what the same submitter has in the injector.
+ *  Q2 What leaves the injector goes behind all that the deque has, or is run when it has nothing.
+ *  Q3 A thread's tasks are in one shard, which keeps its order (injector.c).
+ *  Q4 A worker whose deque was full has put new tasks into its shard. Until that shard
+ *     is empty its next ones go there too (is_spilling).
+ * The naive turn runs the first of what it takes from the injector at once, before up to 31
+ * older tasks that the batch before has left in the deque.
  *
  * Order table
  * [W1] look | load of seats | seq_cst | T1 in threads.c | the deques there are | see T1
@@ -42,15 +54,42 @@ static cen_job *keep(ceni_worker *worker, cen_job **jobs, uint32_t count)
     return jobs[0];
 }
 
-/* These two apart, so that one who finds something in its own deque does not pay for their registers. */
-static __attribute__((noinline)) cen_job *from_injector(ceni_worker *worker)
+static uint32_t take_from_injector(ceni_worker *worker, cen_job **jobs, uint32_t room)
 {
     ceni_core *core = worker->core;
-    cen_job *jobs[CENI_BATCH];
-    uint32_t room = ceni_deque_room(&worker->deque) + 1, most = room < CENI_BATCH ? room : CENI_BATCH;
+    uint32_t most = room < CENI_BATCH ? room : CENI_BATCH;
     uint32_t workers = ceni_load_relaxed(&core->workers_guess); /* how many share it; carries nothing */
-    uint32_t got = ceni_injector_take(&core->injector, worker->number + worker->takes++, workers, jobs, most);
-    return got > 0 ? keep(worker, jobs, got) : NULL;
+    return ceni_injector_take(&core->injector, worker->number + worker->takes++, workers, jobs, most);
+}
+
+static void look_whether_it_spills(ceni_worker *worker)
+{
+    if (worker->is_spilling) worker->is_spilling = ceni_injector_has_own(&worker->core->injector); /* Q4 */
+}
+
+/* These three apart, so that one who finds something in its own deque does not pay for their registers. */
+static __attribute__((noinline)) cen_job *from_injector(ceni_worker *worker)
+{
+    cen_job *jobs[CENI_BATCH];
+    uint32_t got = take_from_injector(worker, jobs, ceni_deque_room(&worker->deque) + 1);
+    cen_job *job = got > 0 ? keep(worker, jobs, got) : NULL;
+    look_whether_it_spills(worker);
+    return job;
+}
+
+/* The injector's turn: some of it goes behind what the deque has (Q2). The deque's oldest is taken first, so there is room. */
+static __attribute__((noinline)) cen_job *take_turn(ceni_worker *worker)
+{
+    cen_job *jobs[CENI_BATCH], *job = ceni_planted(crew_runs_the_newest_first) ? NULL : ceni_deque_pop(&worker->deque);
+    if (!job) return from_injector(worker);
+    uint32_t got = take_from_injector(worker, jobs, ceni_deque_room(&worker->deque));
+    for (uint32_t i = 0; i < got; i++) fetch(jobs[i]);
+    if (got > 0) {
+        ceni_deque_push_all(&worker->deque, jobs, got);
+        ceni_call_one(worker->core);
+    }
+    look_whether_it_spills(worker);
+    return job;
 }
 
 /* Its owner takes it in a moment, most of the time: so it is left where it is, and noted. If it is still there at the
@@ -91,7 +130,7 @@ cen_job *ceni_worker_find(ceni_worker *worker)
     cen_job *job = NULL;
     if (__builtin_expect(worker->turn-- == 0, 0)) {
         worker->turn = INJECTOR_TURN - 1;
-        job = from_injector(worker);
+        job = take_turn(worker);
     }
     if (!job) job = ceni_deque_pop(&worker->deque);
     if (!job) job = from_injector(worker);

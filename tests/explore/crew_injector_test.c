@@ -190,6 +190,24 @@ EXPLORE(what_two_put_into_two_shards_comes_out_once, 3)
     for (int i = 0; i < 3; i++) expect_equal(times(i), 1);
 }
 
+/* One of the two others has the same shard as this thread. Taking begins with that shard, so a task that went to the other
+ * one would come last. */
+EXPLORE(what_one_thread_puts_into_an_ordered_injector_comes_out_in_its_order_whoever_holds_its_shard, 2)
+{
+    begin(2);
+    ceni_setting_put(&injector.is_ordered, 1u);
+    taken all = {.most = TASKS};
+    cen_job *jobs[TASKS];
+    ceni_thread one = start("one", put_one, (void *)2), two = start("two", put_one, (void *)3);
+    expect(put(0) && put(1));
+    join(one);
+    join(two);
+    for (uint32_t got; (got = ceni_injector_take(&injector, (uint32_t)ceni_thread_id(), 1, jobs, TASKS)) > 0;)
+        for (uint32_t i = 0; i < got; i++) all.numbers[all.count++] = open_parcel(jobs[i]);
+    expect_order(&all, 0, 2);
+    expect_equal(all.count, 4);
+}
+
 /* ---- Withdraw ---------------------------------------------------------------------------- */
 
 typedef struct withdrawal {
