@@ -34,3 +34,9 @@ cenote_test(unit/sync/inbox_fd_test.c PORTABLE)
 cenote_test(faults/inbox_faults_test.c WORLD support/faults.c)
 cenote_test(stress/future_stress.c REAL)
 cenote_test(stress/future_stress.c PORTABLE)
+
+# Stop tokens
+cenote_test(explore/stop_test.c WORLD)
+cenote_test(unit/sync/stop_test.c WORLD)
+cenote_test(unit/sync/stop_signal_test.c REAL)
+cenote_test(unit/sync/stop_signal_test.c PORTABLE)

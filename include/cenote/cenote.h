@@ -21,6 +21,7 @@
 #include <cenote/queue.h>
 #include <cenote/runtime.h>
 #include <cenote/status.h>
+#include <cenote/stop.h>
 #include <cenote/timer.h>
 #include <cenote/version.h>
 #include <cenote/watch.h>

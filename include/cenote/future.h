@@ -39,6 +39,7 @@
 #include <cenote/deadline.h>
 #include <cenote/executor.h>
 #include <cenote/status.h>
+#include <cenote/stop.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -76,6 +77,13 @@ CEN_API bool cen_future_is_done(const cen_future *future);
  * Errors: TIMEOUT (it is still pending), INVALID (NULL, or nobody ever promised it, or it was
  * cancelled), MISUSE (it has another consumer). OK says that it is done, and future->status how. */
 CEN_API cen_status cen_future_wait(cen_future *future, cen_deadline deadline);
+
+/* Wait as cen_future_wait does, or until the token is set (cenote/stop.h). A stopped wait leaves the
+ * operation pending: the next wait continues it, and cen_future_cancel ends it. `stop` NULL: no token.
+ * Returns: as cen_future_wait, and
+ *   INTERRUPTED  the token is set, and the future is not done yet
+ *   FORKED       the token belongs to the parent process */
+CEN_API cen_status cen_future_wait_stop(cen_future *future, cen_deadline deadline, cen_stop_token *stop);
 
 /* Gives it up. True: it will never be done, and its `done` is never called; so
  * it says of one that nobody has promised, and of one that was given up before.

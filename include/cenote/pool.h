@@ -49,6 +49,7 @@
 #include <cenote/driver.h>
 #include <cenote/runtime.h>
 #include <cenote/status.h>
+#include <cenote/stop.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -243,6 +244,32 @@ CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_l
 CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
                                        cen_error *error, const char *where);
 
+/* Take an object as cen_pool_take does, until the token is set (cenote/stop.h). A stopped take leaves the
+ * wait queue. An object that was granted before the take was stopped is returned with OK. `stop` NULL: no
+ * token.
+ * Returns: as cen_pool_take, and
+ *   INTERRUPTED  the token is set, before the call or while it waits; no object was taken
+ *   FORKED       also: the token belongs to the parent process */
+#define cen_pool_take_stop(pool, deadline, stop, out, error) \
+    cen_pool_take_stop_at((pool), (deadline), (stop), (out), (error), CEN_HERE)
+CEN_API cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out,
+                                         cen_error *error, const char *where);
+
+/* All that a take can be told. Zero means default in every field; fields are only appended. */
+typedef struct cen_take_options {
+    size_t size;           /* sizeof(cen_take_options), set by the macro */
+    cen_deadline deadline; /* when the take stops waiting; default options.patience of the pool */
+    cen_priority priority; /* orders waiters; default CEN_PRIORITY_NORMAL */
+    cen_stop_token *stop;        /* stops the take when set; default none */
+    const char *where;     /* the caller's file and line, set by the macro */
+} cen_take_options;
+
+#define CEN_TAKE_OPTIONS(...) {.size = sizeof(cen_take_options), .where = CEN_HERE, __VA_ARGS__}
+
+/* Take an object as cen_pool_take_stop does, with options. Returns: as cen_pool_take_stop, and INVALID
+ * (options is NULL, its size is not set, no such priority). */
+CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, cen_lease *out, cen_error *error);
+
 /* The same as cen_pool_take and never waits; it may open an object. With a driver that blocks it
  * lends what is idle only, and lets one be opened for whoever comes next. Errors: also EMPTY (all are
  * in use, or changed hands while they were looked at, or, with overtake_ns off,
@@ -277,8 +304,10 @@ CEN_API cen_status cen_pool_discard(cen_lease *lease);
  * Errors: STALE, FOREIGN, FORKED, INVALID. */
 CEN_API cen_status cen_pool_detach(const cen_lease *lease);
 
-/* Makes takes of this pool in which the owner with that number waits answer
- * INTERRUPTED now: true if there was one. Looks at all who wait. */
+/* Interrupt the takes of this pool in which the owner with that number waits: they return INTERRUPTED.
+ * Returns whether there was one. Searches the whole wait queue.
+ * Only a take that is already waiting is interrupted. A take that starts to wait a moment later is not, and
+ * nothing remembers the interrupt: to end a take reliably, use a stop token (cen_pool_take_stop). */
 CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t owner);
 
 /* Puts in an object that the caller made. It counts and is lent, given and, if
@@ -303,6 +332,10 @@ typedef struct cen_scope {
 #define cen_pool_enter(pool, deadline, scope, error) cen_pool_enter_at((pool), (deadline), (scope), (error), CEN_HERE)
 CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error,
                                      const char *where);
+
+/* Enter as cen_pool_enter does, with the options of a take. A scope that borrows ignores them.
+ * Returns: as cen_pool_enter and cen_pool_take_with. */
+CEN_API cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *options, cen_scope *scope, cen_error *error);
 
 /* Ends the scope. The object is given back when the last scope of this owner
  * in the pool has ended, in whatever order they end. Errors: STALE (it has

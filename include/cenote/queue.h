@@ -42,6 +42,7 @@
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
 #include <cenote/status.h>
+#include <cenote/stop.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -198,6 +199,13 @@ static inline cen_case cen_case_pop(cen_queue *queue, void *element)
  * (an unbounded push, whose number is in *out; nothing was done), INVALID (nothing was done; also when every queue is
  * NULL and the deadline is CEN_NEVER, which could not end). */
 CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);
+
+/* Select as cen_select does, until the token is set (cenote/stop.h). With one case it is a push or a
+ * pop that can be stopped. `stop` NULL: no token.
+ * Returns: as cen_select, and
+ *   INTERRUPTED  the token is set; nothing was done, and *out is untouched
+ *   FORKED       the token belongs to the parent process */
+CEN_API cen_status cen_select_stop(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop, size_t *out);
 
 /* The same, but of several that could be done the first in the array is. */
 CEN_API cen_status cen_select_biased(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);

@@ -117,6 +117,14 @@
     X(actor_watches_once, "a watchdog that lies down does not look whether something has begun") \
     X(inline_runs_within, "a job that is posted inline runs within the job that posts it") \
     X(done_wakes_nobody, "a thread that waits for a future is not woken when it is done") \
+    X(stop_wakes_nobody, "a stop token that is set does not wake the threads that wait with it") \
+    X(stop_join_does_not_look, "a thread joins a stop token and does not look whether it was set meanwhile") \
+    X(stop_leaves_under_a_walker, "a stopped thread returns while a set still reads its record") \
+    X(stop_forgotten_on_reset, "a thread that was stopped waits on because the token was reset") \
+    X(stopped_park_does_not_look, "a thread sleeps on a future or a pool although its stop token was set before") \
+    X(stopped_select_does_not_look, "a select sleeps although its stop token was set before") \
+    X(stopped_heir_keeps_role, "a select that was called and stopped at once keeps the role of the heir") \
+    X(stopped_take_loses_its_grant, "a take that was granted an object and stopped at once returns without it") \
     X(keep_leaves_canceller, "a promise returns while one who cancels its future still reads it") \
     X(any_of_completes_twice, "every member of a group of which one is enough completes it") \
     X(group_left_early, "a group is left while a member still tells it") \

@@ -307,7 +307,7 @@ static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict
     case CEN_FULL: say(w, "pool \"%s\": as many takes wait already as may (max_waiters)", name); break;
     case CEN_OVERLOAD: say(w, "pool \"%s\": ", name); say_rule(w, p, verdict); break;
     case CEN_EMPTY: say(w, "pool \"%s\": nothing is idle", name); break;
-    case CEN_INTERRUPTED: say(w, "pool \"%s\": interrupted by another thread", name); break;
+    case CEN_INTERRUPTED: say(w, "pool \"%s\": interrupted", name); break;
     default: say(w, "pool \"%s\": no object", name); break;
     }
     if (status == CEN_TIMEOUT || status == CEN_INTERRUPTED) {

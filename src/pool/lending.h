@@ -3,6 +3,8 @@
 #ifndef CENI_POOL_LENDING_H
 #define CENI_POOL_LENDING_H
 
+#include <cenote/stop.h>
+
 #include "pool/pool.h"
 
 /* ---- owners.c ------------------------------------------------------------------------------- */
@@ -116,9 +118,17 @@ bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation);
 /* One look: an idle slot, or a claimed place for a new object (out->slot is NULL then). */
 bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out);
 
-/* Waits in line until `moment`. OK: something was found or granted. After CLOSED
- * the pool may be gone; DRIVER: what the last opening said. */
-ceni_verdict ceni_pool_wait(cen_pool *pool, cen_priority priority, int64_t moment, const char *where, ceni_grant *out);
+/* How a take waits. */
+typedef struct ceni_wait_terms {
+    cen_priority priority;
+    int64_t moment; /* its deadline on the pool's clock; CENI_FOREVER: none */
+    cen_stop_token *stop; /* NULL: none */
+    const char *where;
+} ceni_wait_terms;
+
+/* Waits in line until the deadline, or until the token is set. OK: something was found or granted. After
+ * CLOSED the pool may be gone; DRIVER: what the last opening said; FORKED: the token is the parent's. */
+ceni_verdict ceni_pool_wait(cen_pool *pool, const ceni_wait_terms *terms, ceni_grant *out);
 
 /* ---- pending.c -------------------------------------------------------------------- */
 

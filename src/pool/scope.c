@@ -136,7 +136,9 @@ static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_e
     return CEN_OK;
 }
 
-cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error, const char *where)
+/* `options` NULL: a plain take with that deadline and place. */
+static cen_status enter(cen_pool *pool, const cen_take_options *options, cen_deadline deadline, const char *where,
+                        cen_scope *scope, cen_error *error)
 {
     if (!scope) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_enter: scope is NULL");
     *scope = cen_scope_none_(); /* leaving one that was not entered is STALE */
@@ -147,7 +149,8 @@ cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *s
     if (outer != CENI_NO_INDEX) {
         status = borrow(pool, outer, &entered, error);
     } else {
-        status = cen_pool_take_at(pool, deadline, &entered.lease, error, where);
+        status = options ? cen_pool_take_with(pool, options, &entered.lease, error)
+                         : cen_pool_take_at(pool, deadline, &entered.lease, error, where);
         if (status == CEN_OK) {
             ceni_slot *slot = entered.lease.slot;
             slot->scope_generation = entered.lease.generation;
@@ -157,6 +160,17 @@ cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *s
     }
     if (status == CEN_OK) *scope = entered;
     return status;
+}
+
+cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error, const char *where)
+{
+    return enter(pool, NULL, deadline, where, scope, error);
+}
+
+cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *options, cen_scope *scope, cen_error *error)
+{
+    if (!options) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_enter_with: options is NULL");
+    return enter(pool, options, (cen_deadline){0}, NULL, scope, error);
 }
 
 cen_status cen_pool_leave(cen_scope *scope)

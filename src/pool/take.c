@@ -30,6 +30,7 @@
 #include "port/deadline.h"
 #include "port/port.h"
 #include "sync/future.h"
+#include "sync/stop.h"
 
 #define AGAIN ((cen_status)99) /* a take: what was found did not work */
 #define ONLY_TRY ((cen_priority)3) /* of a take that does not wait: it needs no priority, and answers EMPTY */
@@ -118,17 +119,33 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const c
     return CEN_OK;
 }
 
+/* How a take goes: what its caller said. */
+typedef struct taking {
+    cen_deadline deadline; /* becomes a moment as soon as it counts */
+    cen_priority priority;
+    cen_stop_token *stop; /* NULL: none */
+    const char *where;
+} taking;
+
+/* The token is set, or is the parent's. */
+static cen_status tell_stopped(const cen_pool *pool, cen_status status, cen_error *error)
+{
+    const char *why = status == CEN_FORKED ? "the stop token belongs to the parent process" : "the stop token is set";
+    return ceni_error_set(error, status, 0, "pool \"%s\": the take was not started: %s", pool->name, why);
+}
+
 /* Nothing is idle and nothing can be opened by this thread. */
-static cen_status wait_for(cen_pool *pool, cen_priority priority, int64_t moment, cen_lease *out, cen_error *error,
-                           const char *where)
+static cen_status wait_for(cen_pool *pool, const taking *take, int64_t moment, cen_lease *out, cen_error *error)
 {
     char name[CENI_POOL_NAME]; /* the pool may be gone when the answer is CLOSED */
     memcpy(name, pool->name, sizeof name);
     int64_t began = ceni_pool_now(pool);
     ceni_grant grant;
-    ceni_verdict verdict = ceni_pool_wait(pool, priority, moment, where, &grant);
-    if (verdict.status == CEN_OK) return finish(pool, &grant, true, where, out, error);
+    ceni_wait_terms terms = {.priority = take->priority, .moment = moment, .stop = take->stop, .where = take->where};
+    ceni_verdict verdict = ceni_pool_wait(pool, &terms, &grant);
+    if (verdict.status == CEN_OK) return finish(pool, &grant, true, take->where, out, error);
     if (verdict.status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
+    if (verdict.status == CEN_FORKED) return tell_stopped(pool, CEN_FORKED, error);
     return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - began, ceni_owner_known(), error);
 }
 
@@ -166,57 +183,65 @@ static cen_status none_for(cen_priority priority)
 }
 
 /* One try: something idle, something new, or a wait. */
-static cen_status take_once(cen_pool *pool, cen_priority priority, cen_deadline *deadline, cen_lease *out, cen_error *error,
-                            const char *where)
+static cen_status take_once(cen_pool *pool, taking *take, cen_lease *out, cen_error *error)
 {
+    const char *where = take->where;
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [T1] carries nothing */
     if (ctl & CENI_CTL_CLOSED) return ceni_pool_is_closed(pool->name, error);
     ceni_grant grant = {.slot = NULL};
     bool inside = ceni_callout_inside(pool);
     if (!(ctl & CENI_CTL_FIRST)) {
         if (ceni_idle_take_as_newcomer(pool, ceni_hint_get(ceni_pool_own_get(), pool->mark), &grant)) {
-            if (grant.stale) pin(pool, deadline); /* before the test, which takes time */
+            if (grant.stale) pin(pool, &take->deadline); /* before the test, which takes time */
             return finish(pool, &grant, false, where, out, error);
         }
         if (!inside && ceni_place_claim(pool, &grant.index)) return finish(pool, &grant, false, where, out, error);
     }
-    bool now = ceni_deadline_is_now(*deadline);
+    bool now = ceni_deadline_is_now(take->deadline);
     if (inside && (!now || ceni_load_relaxed(&pool->openable) > 0)) /* a guess, as good as any; carries nothing */
         return ceni_pool_misuse(pool, "a take would have to wait or to open an object", error);
     if (now) ceni_chores_wish(pool);
-    if (now) return ceni_explain_failure(pool, none_for(priority), 0, ceni_owner_known(), error);
+    if (now) return ceni_explain_failure(pool, none_for(take->priority), 0, ceni_owner_known(), error);
     cen_status status = check_self_wait(pool, error);
     if (status != CEN_OK) return status;
-    return wait_for(pool, priority, pin(pool, deadline), out, error, where);
+    return wait_for(pool, take, pin(pool, &take->deadline), out, error);
 }
 
 /* What was found may not have worked: then it goes on, until the same deadline. */
-static cen_status take_until(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out, cen_error *error,
-                             const char *where)
+static cen_status take_until(cen_pool *pool, taking *take, cen_lease *out, cen_error *error)
 {
-    cen_status status, none = none_for(priority);
-    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
-    while ((status = take_once(pool, priority, &deadline, out, error, where)) == AGAIN) {
-        bool over = ceni_deadline_is_now(deadline) ? none != CEN_EMPTY : ceni_pool_now(pool) >= pin(pool, &deadline);
+    cen_status status, none = none_for(take->priority);
+    take->deadline = ceni_deadline_or(take->deadline, (cen_deadline){ceni_setting(&pool->patience)});
+    while ((status = take_once(pool, take, out, error)) == AGAIN) {
+        bool over = ceni_deadline_is_now(take->deadline) ? none != CEN_EMPTY
+                                                         : ceni_pool_now(pool) >= pin(pool, &take->deadline);
         if (over) return ceni_explain_failure(pool, none, 0, ceni_owner_known(), error);
     }
+    return status;
+}
+
+/* `from`: the return address of the public function, for backtraces. */
+static cen_status take_as_told(cen_pool *pool, taking *take, cen_lease *out, cen_error *error, const void *from)
+{
+    cen_status status = ceni_pool_check(pool, "cen_pool_take", error);
+    if (status != CEN_OK) return status;
+    if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
+    if ((unsigned)take->priority > ONLY_TRY)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none", (unsigned)take->priority);
+    if (cen_stop_token_is_set(take->stop)) return tell_stopped(pool, CEN_INTERRUPTED, error);
+    /* All that a quick take may lack is the owner's number: it is a task's first; or it is one whose time is taken. */
+    if (!ceni_owner_known() && ceni_owner_assign() && ceni_take_quickly(pool, 0, out, take->where)) return CEN_OK;
+    if (ceni_take_sampled(pool, 0, out, take->where)) return CEN_OK;
+    status = take_until(pool, take, out, error);
+    if (status == CEN_OK) ceni_trace_note(pool, out, from);
     return status;
 }
 
 __attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_deadline deadline, cen_lease *out,
                                                         cen_error *error, const char *where, cen_priority priority)
 {
-    cen_status status = ceni_pool_check(pool, "cen_pool_take", error);
-    if (status != CEN_OK) return status;
-    if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
-    if ((unsigned)priority > ONLY_TRY)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none", (unsigned)priority);
-    /* All that a quick take may lack is the owner's number: it is a task's first; or it is one whose time is taken. */
-    if (!ceni_owner_known() && ceni_owner_assign() && ceni_take_quickly(pool, 0, out, where)) return CEN_OK;
-    if (ceni_take_sampled(pool, 0, out, where)) return CEN_OK;
-    status = take_until(pool, priority, deadline, out, error, where);
-    if (status == CEN_OK) ceni_trace_note(pool, out, __builtin_return_address(0));
-    return status;
+    taking take = {.deadline = deadline, .priority = priority, .where = where};
+    return take_as_told(pool, &take, out, error, __builtin_return_address(0));
 }
 
 cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error, const char *where)
@@ -232,6 +257,26 @@ cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadli
     bool known = (unsigned)priority < ONLY_TRY;
     if (__builtin_expect(pool && out && known && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
     return take_slowly(pool, deadline, out, error, where, known ? priority : (cen_priority)(ONLY_TRY + 1));
+}
+
+cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out, cen_error *error,
+                                 const char *where)
+{
+    taking take = {.deadline = deadline, .priority = CEN_PRIORITY_NORMAL, .stop = stop, .where = where};
+    return take_as_told(pool, &take, out, error, __builtin_return_address(0));
+}
+
+/* A program built against an older header has a smaller struct; what it lacks is 0. */
+cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, cen_lease *out, cen_error *error)
+{
+    cen_take_options known = {.size = 0};
+    if (!options || options->size < offsetof(cen_take_options, where))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take_with: options is NULL or its size is not set");
+    memcpy(&known, options, options->size < sizeof known ? options->size : sizeof known);
+    bool valid = (unsigned)known.priority < ONLY_TRY;
+    taking take = {.deadline = known.deadline, .priority = valid ? known.priority : (cen_priority)(ONLY_TRY + 1),
+                   .stop = known.stop, .where = known.where};
+    return take_as_told(pool, &take, out, error, __builtin_return_address(0));
 }
 
 cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where)

@@ -7,6 +7,7 @@
  *       └──not first─────────────────────────────────────────────────────────────▶ park
  *     park ──granted──▶ done        ──called──▶ look, as the first
  *          ──sent away──▶ closed    ──deadline──▶ look once more, leave
+ *          ──stopped──▶ leave
  *
  * Only the first in line ever stays awake, and only in a pool with fewer objects than
  * there are processors, where the holder is running, not waiting for a processor.
@@ -20,12 +21,13 @@
  *
  * Order table
  * [J1] told, settle  | load of the state | acquire | L3 in line.c | the grant | a grant half written is read
- * [J2] park, wake up | cas of the state  | acq_rel | L3 in line.c | the grant; that a wake is needed | a teller sees AWAKE and wakes nobody
+ * [J2] park, wake up | cas of the state  | acq_rel; park: seq_cst | L3 in line.c; park: S5 in sync/stop.c | the grant; that a wake is needed | a teller sees AWAKE and wakes nobody; a stopped thread sleeps on
  */
 #include "base/plant.h"
 #include "base/probe.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "sync/stop.h"
 
 /* How long the first in line stays awake, and when it looks. The watched build
  * looks once, so that there are fewer schedules. */
@@ -178,22 +180,34 @@ static bool is_over(const cen_pool *pool, int64_t moment)
     return moment != CENI_FOREVER && ceni_pool_now(pool) >= moment;
 }
 
-/* Sleeps until somebody tells it something; false if the moment passed before. One
- * who waits for a pool of a manual runtime runs meanwhile what is due there. */
-static bool park(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment)
+/* Sleeps until somebody tells it something; false if the moment passed or the stop token was set before. A
+ * set makes PARKED AWAKE. A thread that waits for a pool of a manual runtime runs what is due there. */
+static bool park(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment, ceni_stop_wait *stop)
 {
+    bool looks = !ceni_planted(stopped_park_does_not_look);
     cen_runtime *runtime = ceni_pool_runtime(pool);
     bool manual = runtime && ceni_runtime_is_manual(runtime);
     uint32_t state = CENI_WAIT_AWAKE;
-    ceni_cas_acq_rel(&waiter->state, &state, CENI_WAIT_PARKED); /* [J2] */
+    ceni_cas_seq_cst(&waiter->state, &state, CENI_WAIT_PARKED); /* [J2] */
     while ((state = ceni_load_acquire(&waiter->state)) == CENI_WAIT_PARKED) { /* [J1] */
+        if (looks && ceni_stop_is_hit(stop)) break;
         int64_t until = manual ? ceni_runtime_tend(runtime) : moment;
         if (manual && !ceni_runtime_is_virtual(runtime)) until = earlier(until, moment);
         bool late = ceni_futex_wait(&waiter->state, CENI_WAIT_PARKED, until) == CENI_TIMED_OUT;
         if (late && (!manual || is_over(pool, moment))) break;
     }
     state = CENI_WAIT_PARKED;
-    return !ceni_cas_acq_rel(&waiter->state, &state, CENI_WAIT_AWAKE); /* [J2] nobody need wake it now */
+    /* [J2] nobody need wake it now */
+    return !ceni_cas_acq_rel(&waiter->state, &state, CENI_WAIT_AWAKE) && state != CENI_WAIT_AWAKE;
+}
+
+/* It is in no line any more: it was told something before it could leave. */
+static ceni_verdict told_before(const ceni_pool_waiter *waiter, ceni_grant *out)
+{
+    uint32_t state = ceni_load_acquire(&((ceni_pool_waiter *)(uintptr_t)waiter)->state); /* [J1] */
+    if (state != CENI_WAIT_GRANTED) return answer_to(waiter, state);
+    take_granted(waiter, out);
+    return fine;
 }
 
 /* The deadline has passed. What came first wins. */
@@ -201,10 +215,21 @@ static ceni_verdict expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant 
 {
     if (!must_queue(pool) && ceni_idle_take(pool, CENI_NO_INDEX, out)) return settle_found(pool, waiter, out);
     if (ceni_line_leave(pool, waiter, &pool->tally.timed_out)) return (ceni_verdict){.status = CEN_TIMEOUT};
-    uint32_t state = ceni_load_acquire(&waiter->state); /* [J1] */
-    if (state != CENI_WAIT_GRANTED) return answer_to(waiter, state);
-    take_granted(waiter, out);
-    return fine;
+    return told_before(waiter, out);
+}
+
+/* The stop token was set. What came first wins here, too. */
+static ceni_verdict stop_waiting(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
+{
+    ceni_verdict stopped = {.status = CEN_INTERRUPTED};
+    if (ceni_line_leave(pool, waiter, NULL) || ceni_planted(stopped_take_loses_its_grant)) return stopped;
+    return told_before(waiter, out);
+}
+
+/* Nobody has told it anything, and it waits no longer. */
+static ceni_verdict give_up(cen_pool *pool, ceni_pool_waiter *waiter, ceni_stop_wait *stop, ceni_grant *out)
+{
+    return ceni_stop_is_hit(stop) ? stop_waiting(pool, waiter, out) : expire(pool, waiter, out);
 }
 
 /* `look`: it is not the heir, but gives pass the one before it by, who is pending. */
@@ -229,27 +254,39 @@ static ceni_verdict join(cen_pool *pool, ceni_pool_waiter *waiter, int64_t momen
     return verdict;
 }
 
-ceni_verdict ceni_pool_wait(cen_pool *pool, cen_priority priority, int64_t moment, const char *where, ceni_grant *out)
+/* Stands in line until it is told something, finds something, or gives up. */
+static ceni_verdict stand_in_line(cen_pool *pool, ceni_pool_waiter *waiter, ceni_stop_wait *stop, ceni_grant *out)
 {
-    ceni_pool_own_get()->countdown = 0; /* whoever waits holds for longer than it did */
-    ceni_pool_waiter waiter = {.owner = ceni_owner_number(), .where = where, .priority = (uint8_t)priority,
-                               .moment = moment};
+    int64_t moment = waiter->moment;
     bool first = false, look = false;
-    ceni_verdict verdict = join(pool, &waiter, moment, &first, &look);
+    ceni_verdict verdict = join(pool, waiter, moment, &first, &look);
     if (verdict.status != CEN_OK) return verdict;
-    CENI_PROBE2(wait, pool->name, where);
-    if (look && ceni_pool_find(pool, CENI_NO_INDEX, out)) return settle_found(pool, &waiter, out);
+    CENI_PROBE2(wait, pool->name, waiter->where);
+    if (look && ceni_pool_find(pool, CENI_NO_INDEX, out)) return settle_found(pool, waiter, out);
     for (;;) {
-        if (first && look_as_first(pool, &waiter, moment, out)) return settle_found(pool, &waiter, out);
-        if (!park(pool, &waiter, moment)) return expire(pool, &waiter, out);
+        if (first && look_as_first(pool, waiter, moment, out)) return settle_found(pool, waiter, out);
+        if (!park(pool, waiter, moment, stop)) return give_up(pool, waiter, stop, out);
         uint32_t state = CENI_WAIT_CALLED;
-        first = ceni_cas_acq_rel(&waiter.state, &state, CENI_WAIT_AWAKE); /* [J2] */
-        /* One who is called again and again in vain never sleeps until its deadline. */
-        if (first && is_over(pool, moment)) return expire(pool, &waiter, out);
+        first = ceni_cas_acq_rel(&waiter->state, &state, CENI_WAIT_AWAKE); /* [J2] */
+        /* One who is called again and again in vain never sleeps until its deadline, or until it is stopped. */
+        if (first && (is_over(pool, moment) || ceni_stop_is_hit(stop))) return give_up(pool, waiter, stop, out);
         if (first) continue;
-        if (state > CENI_WAIT_GRANTED) return answer_to(&waiter, state);
+        if (state > CENI_WAIT_GRANTED) return answer_to(waiter, state);
         if (state != CENI_WAIT_GRANTED) continue;
-        take_granted(&waiter, out);
+        take_granted(waiter, out);
         return fine;
     }
+}
+
+ceni_verdict ceni_pool_wait(cen_pool *pool, const ceni_wait_terms *terms, ceni_grant *out)
+{
+    ceni_pool_own_get()->countdown = 0; /* whoever waits holds for longer than it did */
+    ceni_pool_waiter waiter = {.owner = ceni_owner_number(), .where = terms->where, .priority = (uint8_t)terms->priority,
+                               .moment = terms->moment};
+    ceni_stop_wait stop; /* joined first: a token that is set keeps the thread out of the line */
+    cen_status joined = ceni_stop_join(&stop, terms->stop, &waiter.state, CENI_WAIT_PARKED, CENI_WAIT_AWAKE);
+    if (joined != CEN_OK) return (ceni_verdict){.status = joined};
+    ceni_verdict verdict = stand_in_line(pool, &waiter, &stop, out);
+    ceni_stop_leave(&stop);
+    return verdict;
 }

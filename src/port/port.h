@@ -46,7 +46,8 @@ void ceni_sleep_until(int64_t moment);
  * sleep are one step with respect to ceni_futex_wake. It may also return for
  * no reason, and when a signal was handled: callers loop.
  *
- * ceni_futex_wake wakes up to `count` sleepers. It uses the address as a name
+ * ceni_futex_wake wakes up to `count` sleepers. A signal handler may call it;
+ * it may change errno. It uses the address as a name
  * only and never reads the word, so the memory may be gone by then; sleepers
  * on other words at a reused address may wake for no reason, as above. */
 

@@ -38,7 +38,8 @@
     X(SUSPENDED, "the suspended tasks of a crew")                 \
     X(RUNTIMES, "the process' own runtime, and who uses which")   \
     X(RUNTIME, "alarms, errands and threads of a runtime")        \
-    X(WAITLIST, "those who wait for one thing, in their order")
+    X(WAITLIST, "those who wait for one thing, in their order")   \
+    X(STOP, "the waits that a stop token ends")
 
 typedef enum ceni_rank {
 #define CENI_RANK_ENUM_(name, words) CENI_RANK_##name,

@@ -31,7 +31,7 @@
  * Order table
  * [F1] complete      | exchange or cas of the state | acq_rel | F2 F3 | the result, to whoever reads it; `done` and the executor, from then | a result half written is read; the job has no `done`
  * [F2] look          | load of the state       | acquire | F1 | the result | a result half written is read
- * [F3] then, park, end of a park | cas of the state | acq_rel | F1 | `done` and the executor; the result, if it is too late | the same from the other side
+ * [F3] then, park, end of a park | cas of the state | acq_rel; park: seq_cst | F1; park: S5 in stop.c | `done` and the executor; the result, if it is too late; that a set token must wake this thread | the same from the other side; a stopped thread sleeps on
  * [F4] keep          | cas of the promise's word | acq_rel | F5 | that the future is there, and what its consumer wrote before | two take the future
  * [F5] cancel        | cas of the word         | acq_rel | F4 | who was first | the same
  * [F6] cancel        | cas of the state to GIVING_UP | acq_rel | F1 | the result, if it is too late; who was first, the cas itself says | one who was told "too late" reads a result half written
@@ -47,6 +47,7 @@
 #include "port/port.h"
 #include "port/rank.h"
 #include "sync/backoff.h"
+#include "sync/stop.h"
 
 #include <stddef.h>
 
@@ -118,19 +119,26 @@ bool cen_future_is_done(const cen_future *future)
     return future && state_of(future) == CENI_FUTURE_DONE;
 }
 
-/* Sleeps until it is done: true, or until the moment. */
-static bool park(cen_future *future, int64_t moment)
+/* Sleeps until the future is done (true), the moment has come, or the token is set. A set makes PARKED
+ * PENDING again. */
+static bool park(cen_future *future, int64_t moment, ceni_stop_wait *stop)
 {
     uint32_t state = CENI_FUTURE_PENDING;
-    if (!ceni_cas_acq_rel(&future->state_, &state, (uint32_t)CENI_FUTURE_PARKED)) return true; /* [F3] */
-    while (state_of(future) == CENI_FUTURE_PARKED)
+    if (!ceni_cas_seq_cst(&future->state_, &state, (uint32_t)CENI_FUTURE_PARKED)) return true; /* [F3] */
+    bool looks = !ceni_planted(stopped_park_does_not_look);
+    while (state_of(future) == CENI_FUTURE_PARKED && !(looks && ceni_stop_is_hit(stop)))
         if (ceni_futex_wait(&future->state_, CENI_FUTURE_PARKED, moment) == CENI_TIMED_OUT) break;
     state = CENI_FUTURE_PARKED;
     if (ceni_planted(wait_stays_parked)) return state_of(future) == CENI_FUTURE_DONE;
-    return !ceni_cas_acq_rel(&future->state_, &state, (uint32_t)CENI_FUTURE_PENDING); /* [F3] */
+    return !ceni_cas_acq_rel(&future->state_, &state, (uint32_t)CENI_FUTURE_PENDING) && state == CENI_FUTURE_DONE; /* [F3] */
 }
 
 cen_status cen_future_wait(cen_future *future, cen_deadline deadline)
+{
+    return cen_future_wait_stop(future, deadline, NULL);
+}
+
+cen_status cen_future_wait_stop(cen_future *future, cen_deadline deadline, cen_stop_token *stop)
 {
     if (!future) return CEN_INVALID;
     uint32_t state = state_of(future);
@@ -139,7 +147,13 @@ cen_status cen_future_wait(cen_future *future, cen_deadline deadline)
     if (state == CENI_FUTURE_DONE) return CEN_OK;
     if (ceni_deadline_is_now(deadline)) return CEN_TIMEOUT;
     deadline = ceni_deadline_or(deadline, cen_in_s(DEFAULT_PATIENCE_S));
-    return park(future, ceni_deadline_moment(deadline, ceni_clock_now())) ? CEN_OK : CEN_TIMEOUT;
+    ceni_stop_wait wait;
+    cen_status joined = ceni_stop_join(&wait, stop, &future->state_, CENI_FUTURE_PARKED, CENI_FUTURE_PENDING);
+    if (joined != CEN_OK) return joined;
+    bool done = park(future, ceni_deadline_moment(deadline, ceni_clock_now()), &wait);
+    bool stopped = !done && ceni_stop_is_hit(&wait);
+    ceni_stop_leave(&wait);
+    return done ? CEN_OK : stopped ? CEN_INTERRUPTED : CEN_TIMEOUT;
 }
 
 bool cen_future_cancel(cen_future *future)

@@ -298,7 +298,7 @@ cen_status cen_queue_push_until(cen_queue *queue, const void *element, cen_deadl
     if (__builtin_expect(!undecided(attempt), 1)) return status_of(attempt, CEN_TIMEOUT);
     cen_case only = cen_case_push(queue, element);
     size_t which;
-    return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->patience), false, &which);
+    return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->patience), false, NULL, &which);
 }
 
 cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_deadline deadline)
@@ -308,7 +308,7 @@ cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_deadline dea
     if (__builtin_expect(!undecided(attempt), 1)) return status_of(attempt, CEN_TIMEOUT);
     cen_case only = cen_case_pop(queue, element);
     size_t which;
-    return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->patience), false, &which);
+    return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->patience), false, NULL, &which);
 }
 
 cen_status cen_queue_push(cen_queue *queue, const void *element)

@@ -18,6 +18,7 @@
 
 #include "base/atomic.h"
 #include "record/directory.h"
+#include "sync/stop.h"
 #include "sync/waitlist.h"
 
 /* What an attempt that does not wait came to. */
@@ -154,7 +155,7 @@ ceni_attempt ceni_meet_join(cen_queue *queue, cen_direction direction, ceni_plac
 
 /* ---- Waiting ------------------------------------------------------------------------------------ */
 
-cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, size_t *out);
+cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop, size_t *out);
 
 /* Copies one element. Most elements are a pointer or a number, for which a
  * call of memcpy would cost more than the copy. */

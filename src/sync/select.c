@@ -20,6 +20,10 @@
  *
  * Order table
  * [X1] wait | load of verdict | acquire | W5 in waitlist.c | the verdict (a passed element comes through the lock, I4 there) | a verdict is taken for open that is settled
+ * [X2] join | store of verdict, before the look at the stop token | seq_cst | S5 in stop.c | that this thread may sleep | a stopped thread sleeps on
+ *
+ * A stop token settles the verdict like a deadline does: WITHDRAWN. A stopped select tries once more, as
+ * one whose deadline has passed, because it may have been called before.
  */
 #include <assert.h>
 
@@ -64,6 +68,7 @@ typedef struct selection {
     cen_deadline deadline;
     bool moment_known;
     ceni_waiter waiter;
+    ceni_stop_wait stop;
 } selection;
 
 /* ---- Trying ---------------------------------------------------------------------- */
@@ -147,7 +152,7 @@ static ceni_attempt join_one(selection *s, cen_case *one)
 /* DONE: a rendezvous took place, *out says in which case. BLOCKED: all joined. */
 static ceni_attempt join_all(selection *s, size_t *out)
 {
-    ceni_waiter_init_thread(&s->waiter);
+    ceni_store_seq_cst(&s->waiter.verdict, (uint32_t)CENI_VERDICT_OPEN); /* [X2] */
     for (cen_case *one = s->first; one; one = standing_of(one)->later) {
         ceni_attempt joined = join_one(s, one);
         if (joined == CENI_DONE) *out = (size_t)(one - s->cases);
@@ -207,7 +212,8 @@ static int64_t park_until(selection *s)
 static ceni_attempt wait_once(selection *s, size_t *out, cen_case **heir_of)
 {
     ceni_attempt joined = join_all(s, out);
-    if (joined == CENI_BLOCKED) ceni_waiter_park(&s->waiter, park_until(s));
+    bool stopped = ceni_stop_is_hit(&s->stop) && !ceni_planted(stopped_select_does_not_look);
+    if (joined == CENI_BLOCKED && !stopped) ceni_waiter_park(&s->waiter, park_until(s));
     bool withdrawn = ceni_waiter_settle(&s->waiter, CENI_VERDICT_WITHDRAWN);
     *heir_of = leave_all(s);
     if (joined == CENI_DONE) return CENI_DONE;
@@ -253,63 +259,84 @@ static cen_status status_of(ceni_attempt decided)
     return decided == CENI_DONE ? CEN_OK : decided == CENI_SHUT ? CEN_CLOSED : CEN_NO_MEMORY;
 }
 
-cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, size_t *out)
+/* Why a wait ends that could do nothing; OK: it goes on. */
+static cen_status end_of_wait(selection *s)
 {
-    selection s = {.cases = cases, .count = count, .fair = fair, .deadline = deadline};
+    if (ceni_stop_is_hit(&s->stop)) return CEN_INTERRUPTED;
+    return expired(s) ? CEN_TIMEOUT : CEN_OK;
+}
+
+static cen_status wait_until_done(selection *s, size_t *out)
+{
     ceni_backoff backoff = {0};
     cen_case *heir_of = NULL;
-    bool late = ceni_deadline_is_now(deadline);
-    sort_cases(&s);
+    cen_status end = ceni_deadline_is_now(s->deadline) ? CEN_TIMEOUT : CEN_OK;
+    sort_cases(s);
     for (;;) {
-        ceni_attempt attempt = try_all(&s, out);
-        if (heir_of && !(ceni_planted(expired_heir_keeps_role) && late)) resign(heir_of);
+        ceni_attempt attempt = try_all(s, out);
+        bool keeps = (ceni_planted(expired_heir_keeps_role) && end == CEN_TIMEOUT) ||
+                     (ceni_planted(stopped_heir_keeps_role) && end == CEN_INTERRUPTED);
+        if (heir_of && !keeps) resign(heir_of);
         heir_of = NULL;
         if (attempt != CENI_BLOCKED && attempt != CENI_BUSY) return status_of(attempt);
-        if (late) return CEN_TIMEOUT;
+        if (end != CEN_OK) return end;
         if (attempt == CENI_BUSY) {
             ceni_backoff_wait(&backoff);
-            late = expired(&s);
+            end = end_of_wait(s);
             continue;
         }
         backoff.step = 0;
-        if (worth_a_look(&s)) {
-            late = expired(&s);
-            continue;
-        }
-        if (wait_once(&s, out, &heir_of) == CENI_DONE) return CEN_OK;
-        late = expired(&s);
+        if (!worth_a_look(s) && wait_once(s, out, &heir_of) == CENI_DONE) return CEN_OK;
+        end = end_of_wait(s);
     }
+}
+
+cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop, size_t *out)
+{
+    selection s = {.cases = cases, .count = count, .fair = fair, .deadline = deadline};
+    ceni_waiter_init_thread(&s.waiter);
+    cen_status status = ceni_stop_join(&s.stop, stop, &s.waiter.verdict, CENI_VERDICT_OPEN, CENI_VERDICT_WITHDRAWN);
+    if (status != CEN_OK) return status;
+    status = wait_until_done(&s, out);
+    ceni_stop_leave(&s.stop);
+    return status;
 }
 
 /* ---- The public functions ------------------------------------------------------------------ */
 
-static cen_status checked_select(cen_case *cases, size_t count, cen_deadline deadline, bool fair, size_t *out)
+static cen_status checked_select(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop, size_t *out)
 {
     if ((!cases && count) || !out || count > UINT32_MAX - CENI_VERDICT_CASE) return CEN_INVALID;
     deadline = ceni_deadline_or(deadline, CEN_NEVER);
-    bool can_end = deadline.ns_ != CEN_NEVER.ns_;
+    bool can_end = deadline.ns_ != CEN_NEVER.ns_ || stop;
     for (size_t i = 0; i < count; i++) {
         if (!valid(&cases[i])) return CEN_INVALID;
         can_end = can_end || cases[i].queue;
     }
     if (!can_end) return CEN_INVALID;
     size_t which;
-    cen_status status = ceni_wait_for_any(cases, count, deadline, fair, &which);
-    if (status != CEN_TIMEOUT) *out = which;
+    cen_status status = ceni_wait_for_any(cases, count, deadline, fair, stop, &which);
+    bool decided = status == CEN_OK || status == CEN_CLOSED || status == CEN_NO_MEMORY;
+    if (decided) *out = which;
     return status;
 }
 
 cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadline, size_t *out)
 {
-    return checked_select(cases, count, deadline, true, out);
+    return checked_select(cases, count, deadline, true, NULL, out);
+}
+
+cen_status cen_select_stop(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop, size_t *out)
+{
+    return checked_select(cases, count, deadline, true, stop, out);
 }
 
 cen_status cen_select_biased(cen_case *cases, size_t count, cen_deadline deadline, size_t *out)
 {
-    return checked_select(cases, count, deadline, false, out);
+    return checked_select(cases, count, deadline, false, NULL, out);
 }
 
 cen_status cen_try_select(cen_case *cases, size_t count, size_t *out)
 {
-    return checked_select(cases, count, CEN_NOW, true, out);
+    return checked_select(cases, count, CEN_NOW, true, NULL, out);
 }

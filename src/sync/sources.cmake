@@ -10,5 +10,6 @@ list(APPEND cenote_sources
   src/sync/queue_ring.c
   src/sync/queue_source.c
   src/sync/select.c
+  src/sync/stop.c
   src/sync/waitlist.c
   src/sync/wheel.c)

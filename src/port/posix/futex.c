@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The futex on mutexes and condition variables, for systems without one.
+ * The futex on mutexes and semaphores, for systems without one.
  *
  *     table[256]     hash of the address
  *       bucket ----- mutex, list of sleepers in the order they came
- *                      sleeper: address, woken, its own condition variable
+ *                      sleeper: address, woken, its own semaphore
  *                      (on the sleeping thread's stack)
  *
  * The naive version has one condition variable per bucket and wakes it as a
  * whole: a wake of one sleeper must then wake everybody who hashes there, or
  * may reach only a stranger who goes back to sleep, and is lost. Here a wake
- * finds the sleepers of its own address and signals exactly those.
+ * finds the sleepers of its own address and posts exactly those.
  *
  * Comparing and going to sleep are one step with respect to a wake because
- * both happen under the bucket's mutex. If the wake has it first, the store
- * that came before the wake is visible to the comparison; if the sleeper has
- * it first, the wake finds it in the list.
+ * the comparison and the entry in the list happen under the bucket's mutex. If
+ * the wake has it first, the store that came before the wake is visible to the
+ * comparison; if the sleeper has it first, the wake finds it in the list, and
+ * its post is kept until the sleeper waits for it.
  *
- * A wake unlinks a sleeper and signals it before the mutex is released. The
- * sleeper cannot return, and its stack cannot go, before it has the mutex
- * back. A sleeper whose time ran out while a wake unlinked it says "woken":
- * the wake was counted and must not get lost.
+ * A wake unlinks a sleeper and posts it before the mutex is released. The
+ * sleeper passes through the mutex before it returns, so its stack stays until
+ * then. A sleeper whose time ran out while a wake unlinked it says "woken": the
+ * wake was counted and must not get lost.
+ *
+ * Signals: a wake may come from a signal handler (sync/stop.c). The mutex is
+ * held with all signals blocked, so a handler never interrupts its holder, and
+ * waits at most for another thread. It is a semaphore that sleepers wait for,
+ * because a post is async-signal-safe and a signal to a condition variable is not.
  *
  * Fork: a child inherits mutexes that other threads of its parent held and
  * sleepers that do not exist in it. A handler makes the table new before the
@@ -31,6 +37,8 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stddef.h>
 
 #include "base/atomic.h"
@@ -50,7 +58,7 @@ typedef struct bucket {
 
 typedef struct sleeper {
     const void *address; /* fixed while it is in the list */
-    pthread_cond_t wake;
+    sem_t wake;
     /* Under the bucket's mu. */
     ceni_list link;
     bool woken; /* unlinked by a wake */
@@ -76,58 +84,83 @@ __attribute__((constructor)) static void watch_forks(void)
     pthread_atfork(NULL, NULL, make_table_new);
 }
 
-static void init_condition(pthread_cond_t *condition)
+static void lock_bucket(bucket *bed, sigset_t *signals)
 {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, signals);
+    pthread_mutex_lock(&bed->mu);
 }
 
-/* Joins the list and sleeps; the bucket's mutex is held on entry and return. */
-static ceni_woken sleep_locked(bucket *bed, const void *address, int64_t moment)
+static void unlock_bucket(bucket *bed, const sigset_t *signals)
 {
-    sleeper self = {.address = address};
+    pthread_mutex_unlock(&bed->mu);
+    pthread_sigmask(SIG_SETMASK, signals, NULL);
+}
+
+/* Joins the list if the word is as expected. */
+static bool join_bucket(bucket *bed, sleeper *self, _Atomic uint32_t *word, uint32_t expected)
+{
+    sigset_t signals;
+    lock_bucket(bed, &signals);
+    bool joins = ceni_load_relaxed(word) == expected; /* ordered by the mutex; carries nothing */
+    if (joins && !bed->sleepers.next) ceni_list_init(&bed->sleepers);
+    if (joins) ceni_list_push_back(&bed->sleepers, &self->link);
+    unlock_bucket(bed, &signals);
+    return joins;
+}
+
+/* Leaves the list, if no wake has unlinked it; true if one has. */
+static bool leave_bucket(bucket *bed, sleeper *self)
+{
+    sigset_t signals;
+    lock_bucket(bed, &signals);
+    if (!self->woken) ceni_list_remove(&self->link);
+    bool woken = self->woken;
+    unlock_bucket(bed, &signals);
+    return woken;
+}
+
+/* True if the moment passed. A handled signal ends the sleep, too. */
+static bool sleep_until(sleeper *self, int64_t moment)
+{
     struct timespec until = ceni_moment_timespec(moment);
-    init_condition(&self.wake);
-    if (!bed->sleepers.next) ceni_list_init(&bed->sleepers);
-    ceni_list_push_back(&bed->sleepers, &self.link);
-    int failure = 0;
-    while (!self.woken && failure != ETIMEDOUT) {
-        if (moment == CENI_FOREVER) pthread_cond_wait(&self.wake, &bed->mu);
-        else failure = pthread_cond_timedwait(&self.wake, &bed->mu, &until);
+    if (moment == CENI_FOREVER) {
+        sem_wait(&self->wake);
+        return false;
     }
-    if (!self.woken) ceni_list_remove(&self.link);
-    pthread_cond_destroy(&self.wake);
-    return self.woken ? CENI_WOKEN : CENI_TIMED_OUT;
+    return sem_clockwait(&self->wake, CLOCK_MONOTONIC, &until) != 0 && errno == ETIMEDOUT;
 }
 
 ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t moment)
 {
     if (ceni_fault(CENI_FAULT_WAIT)) return CENI_WOKEN;
     bucket *bed = bucket_of(word);
-    ceni_woken result = CENI_WOKEN;
+    sleeper self = {.address = word};
     int cancel = ceni_cancel_off();
-    pthread_mutex_lock(&bed->mu);
-    if (ceni_load_relaxed(word) == expected) /* ordered by the mutex; carries nothing */
-        result = sleep_locked(bed, word, moment);
-    pthread_mutex_unlock(&bed->mu);
+    sem_init(&self.wake, 0, 0);
+    bool late = false;
+    if (join_bucket(bed, &self, word, expected)) {
+        late = sleep_until(&self, moment);
+        if (leave_bucket(bed, &self)) late = false;
+    }
+    sem_destroy(&self.wake);
     ceni_cancel_restore(cancel);
-    return result;
+    return late ? CENI_TIMED_OUT : CENI_WOKEN;
 }
 
 static void wake_locked(sleeper *one)
 {
     ceni_list_remove(&one->link);
     one->woken = true;
-    pthread_cond_signal(&one->wake);
+    sem_post(&one->wake);
 }
 
 void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count)
 {
     bucket *bed = bucket_of(word);
-    pthread_mutex_lock(&bed->mu);
+    sigset_t signals;
+    lock_bucket(bed, &signals);
     ceni_list *end = &bed->sleepers, *next;
     for (ceni_list *link = end->next; link && link != end && count; link = next) {
         sleeper *one = CENI_LIST_ENTRY(link, sleeper, link);
@@ -136,5 +169,5 @@ void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count)
         wake_locked(one);
         count--;
     }
-    pthread_mutex_unlock(&bed->mu);
+    unlock_bucket(bed, &signals);
 }

@@ -237,7 +237,7 @@ TEST(L18_a_take_that_was_interrupted_says_so_and_how_long_it_had_waited)
     ceni_world_advance(700 * MS);
     expect(cen_pool_interrupt(pool, one.thread.handle + 1)); /* a world numbers its threads from 1 */
     expect_answer(&one, CEN_INTERRUPTED);
-    expect_says(one.error.text, "pool \"orders\": interrupted by another thread after 700 ms. Backlog: ");
+    expect_says(one.error.text, "pool \"orders\": interrupted after 700 ms. Backlog: ");
     give_back(&lease);
     free_pool(pool);
 }

@@ -224,6 +224,44 @@ TEST(a_wait_is_no_cancellation_point)
     expect_equal(one.result, CENI_WOKEN);
 }
 
+static _Atomic uint32_t handled, ends;
+
+static void wake_in_handler(int signal)
+{
+    (void)signal;
+    ceni_futex_wake(&words[4], 1);
+    ceni_add_relaxed(&handled, 1); /* counts only; carries nothing */
+}
+
+static void compare_and_wake_again_and_again(void *unused)
+{
+    (void)unused;
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    while (!ceni_load_acquire(&ends)) {
+        ceni_futex_wait(&words[4], 1, CENI_FOREVER); /* it is not 1: the thread never sleeps, and is met in any step */
+        ceni_futex_wake(&words[4], 1);
+    }
+}
+
+/* A handler may interrupt a wait or a wake of the same word on its own thread. */
+TEST(a_wake_in_a_signal_handler_never_waits_for_the_thread_that_it_interrupted)
+{
+    enum { SIGNALS = 5000 };
+    struct sigaction action = {.sa_handler = wake_in_handler, .sa_flags = SA_RESTART};
+    expect_equal(sigaction(SIGUSR2, &action, NULL), 0);
+    ceni_thread thread;
+    int code;
+    expect_equal(ceni_thread_start(&thread, "signalled", compare_and_wake_again_and_again, NULL, &code), CEN_OK);
+    for (uint32_t i = 0; i < SIGNALS; i++) {
+        expect_equal(pthread_kill((pthread_t)(uintptr_t)thread.handle, SIGUSR2), 0);
+        while (ceni_load_relaxed(&handled) <= i) ceni_thread_yield(); /* carries nothing */
+    }
+    ceni_store_release(&ends, 1);
+    ceni_thread_join(&thread);
+}
+
 /* The child below starts a thread, which ThreadSanitizer refuses unless told otherwise. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stop token: a flag that ends waits.
+ *
+ * Life: init, or CEN_STOP_TOKEN_INIT; pass it to calls that wait; set; reset to use it again.
+ *
+ *     static cen_stop_token stop = CEN_STOP_TOKEN_INIT;
+ *
+ *     static void on_sigterm(int signal) { cen_stop_token_set(&stop); }
+ *
+ *     while (cen_pool_take_stop(pool, CEN_NEVER, &stop, &lease, &error) == CEN_OK) {
+ *         serve(lease.object);
+ *         cen_pool_give(&lease);
+ *     }
+ *
+ * A set token stays set. A call that receives it later returns CEN_INTERRUPTED at once, so a stop
+ * is never lost because it came too early. These calls accept a token: cen_pool_take_stop,
+ * cen_pool_take_with, cen_pool_enter_with (cenote/pool.h), cen_future_wait_stop (cenote/future.h),
+ * cen_select_stop (cenote/queue.h).
+ *
+ * A stopped take leaves the wait queue. To keep the place in the queue, start an asynchronous take
+ * (cenote/ask.h) and wait for its future with cen_future_wait_stop: the take stays pending, and the
+ * next wait continues it.
+ *
+ * Threads: every function may be called from any thread, at any time, except cen_stop_token_init. One token
+ * serves any number of threads, pools and queues. cen_stop_token_set and cen_stop_token_is_set are
+ * async-signal-safe: cen_stop_token_set takes no lock, allocates nothing and preserves errno.
+ *
+ * Memory: the token belongs to the program. It must stay in place until every call that received it,
+ * including cen_stop_token_set, has returned.
+ */
+#ifndef CENOTE_STOP_H
+#define CENOTE_STOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cenote/executor.h>
+#include <cenote/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cen_stop_token {
+    /* cenote's */
+    CEN_ATOMIC_(uint64_t) epoch_;
+    CEN_ATOMIC_(void *) first_;
+    CEN_ATOMIC_(uint32_t) set_;
+    CEN_ATOMIC_(uint32_t) walkers_;
+    CEN_ATOMIC_(uint32_t) lock_;
+    uint32_t reserved_;
+} cen_stop_token;
+
+/* Initializes a token statically: not set. A zeroed token is the same. */
+#define CEN_STOP_TOKEN_INIT {0, 0, 0, 0, 0, 0}
+
+/* Initialize a token: not set. No call may be using it. */
+CEN_API void cen_stop_token_init(cen_stop_token *stop);
+
+/* Set the token, and wake every call that waits with it. Each of these calls is stopped, even if
+ * cen_stop_token_reset follows at once. Setting a token twice has no further effect on later calls.
+ * Blocking: never waits; takes time proportional to the number of waiting calls.
+ * Async-signal-safe. NULL is ignored. */
+CEN_API void cen_stop_token_set(cen_stop_token *stop);
+
+/* Clear the token: calls that receive it from now on wait again. Calls that were stopped stay stopped. */
+CEN_API void cen_stop_token_reset(cen_stop_token *stop);
+
+/* Return whether the token is set. Async-signal-safe. A NULL token is never set. */
+CEN_API bool cen_stop_token_is_set(const cen_stop_token *stop);
+
+/* ---- Caveats --------------------------------------------------------------
+ * fork: the child may set, reset and test a token of its parent. Setting it wakes nobody in the
+ * parent. To wait with it, the child calls cen_stop_token_init first: until then a call that receives it
+ * returns CEN_FORKED. A token that no call has waited with before the fork needs no cen_stop_token_init.
+ */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
