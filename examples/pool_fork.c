@@ -70,6 +70,10 @@ static void abandon_connection(void *argument, void *object)
 {
     struct connection *connection = object;
     (void)argument;
+    if (connection->opened_by == getpid()) { /* its holder may still be using it: cut it off, and close follows */
+        shutdown(connection->fd, SHUT_RDWR);
+        return;
+    }
     close(connection->fd);
     close(connection->server);
     free(connection);

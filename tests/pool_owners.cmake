@@ -1,5 +1,6 @@
 # Tests of src/pool/owners.c, renew.c and trace.c
 cenote_test(unit/pool/owners_test.c WORLD)
+cenote_test(unit/pool/orphans_test.c WORLD)
 cenote_test(unit/pool/owner_task_test.c WORLD)
 target_link_options(unit-pool-owner_task_test PRIVATE -Wl,--wrap=ceni_directory_each)
 cenote_test(unit/pool/owner_scope_test.c WORLD)
@@ -8,6 +9,7 @@ target_link_options(unit-pool-owner_scope_test PRIVATE -Wl,--wrap=ceni_directory
 cenote_test(unit/pool/owners_end_test.c REAL)
 cenote_test(unit/pool/owners_end_test.c PORTABLE)
 target_compile_options(unit-pool-owners_end_test-portable PRIVATE -fexceptions)
+cenote_test(unit/pool/handover_test.c REAL)
 cenote_test(unit/pool/renew_test.c REAL)
 cenote_test(unit/pool/renew_options_test.c REAL)
 cenote_test(stress/pool_task_stress.c REAL)
@@ -15,6 +17,7 @@ cenote_test(stress/pool_task_stress.c PORTABLE)
 
 # Under every schedule
 cenote_test(explore/pool_detach_test.c WORLD)
+cenote_test(explore/pool_orphans_test.c WORLD)
 cenote_test(explore/pool_owners_test.c WORLD)
 cenote_test(explore/pool_owner_task_test.c WORLD)
 cenote_test(explore/pool_renew_test.c WORLD)

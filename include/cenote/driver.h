@@ -107,9 +107,14 @@ typedef struct cen_driver_calls {
      * objects are believed to work. */
     cen_status (*test)(void *argument, void *object, cen_error *error);
 
-    /* Lets go of an object that is another process', after fork, or that a
-     * holder has lost: free what is this process' own (close the descriptor)
-     * and say no goodbye to a server. NULL: it is left as it is. */
+    /* Let go of an object without a word to the server.
+     * In the child of a fork, for an object of the parent: close the descriptors, free the memory, send nothing. No close
+     * follows.
+     * In the process that opened it, for a lease that ended without its holder (an orphan, a reclaimed leak): cut the object off
+     * (shut the socket down) and leave its memory alone, because its holder may still be using it. interrupt was called
+     * before. close or close_start follows: at the late give, or when the pool is freed.
+     * A driver tells the two apart by the process that opened the object. Called inline, so it must be quick. NULL: an orphan
+     * keeps its place until it is given. */
     void (*abandon)(void *argument, void *object);
 
     /* Drivers that neither block nor are quick, because they speak with a server

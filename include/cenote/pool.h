@@ -80,22 +80,34 @@ typedef enum cen_order {
     CEN_ORDER_FIFO,
 } cen_order;
 
-/* What becomes of an object whose owner has ended: the thread or the task that
- * took it is gone and did not give it back. */
+/* What happens to a lease whose owner ends without giving it. The owner is the thread or the task that took it. */
 typedef enum cen_owner_policy {
-    CEN_OWNER_CLOSE = 0, /* it is closed: nobody knows in which condition it is */
-    CEN_OWNER_TEST,      /* it is checked, reset and tested as the driver can, and lent again if that went well */
-    CEN_OWNER_REUSE,     /* it is given back as it is */
+    /* The lease becomes an orphan: another thread may still be using the object. The driver's interrupt and abandon are called,
+     * which cut the object off and leave its memory alone. Its place is free at once. A late give closes the object and
+     * returns REVOKED; cen_pool_free closes what was never given. A driver without abandon, or a lack of memory, keeps the
+     * place until the give. The lease of a scope (CEN_WITH, cen_pool_enter) cannot be another thread's: its object is closed
+     * at once. */
+    CEN_OWNER_ORPHAN = 0,
+    /* For programs that never hand a lease to another thread; otherwise that thread uses a closed or shared object. */
+    CEN_OWNER_CLOSE, /* The object is closed at once. */
+    CEN_OWNER_TEST,  /* The object is checked, reset and tested, as far as the driver can, and lent again if it passes. */
+    CEN_OWNER_REUSE, /* The object is given back as it is. */
 } cen_owner_policy;
 
 /* What is done about an object that was held for longer than leak_ns. */
 typedef enum cen_leak_policy {
     CEN_LEAK_REPORT = 0, /* it is reported, once for each lease */
-    /* Also its lease ends, the driver's interrupt and abandon are called, and
-     * its place is free for another: the holder must not use it any more, and
-     * its give answers STALE. */
+    /* The lease ends too, attached, detached or asynchronous. The driver's interrupt and abandon are called, and the place is
+     * free for another object, whether the driver has an abandon or not. The holder must not use the object any more. A late
+     * give closes it and returns REVOKED; cen_pool_free closes what was never given. */
     CEN_LEAK_RECLAIM,
 } cen_leak_policy;
+
+/* What happens to a lease that was held for longer than hold_ns. */
+typedef enum cen_hold_policy {
+    CEN_HOLD_REVOKE = 0, /* It is revoked: the driver's interrupt is called, and the place stays taken until the give. */
+    CEN_HOLD_RECLAIM,    /* It is reclaimed as a leak is (CEN_LEAK_RECLAIM): the place is free at once. */
+} cen_hold_policy;
 
 /* An owner that would wait for a pool all of whose objects it holds itself. */
 typedef enum cen_self_wait {
@@ -184,6 +196,8 @@ typedef struct cen_pool_options {
      * one is tried in that time, before it is told what the last one said; and for as long again while one is tried that does
      * not fail as quickly as the last did. Default 250 ms, CEN_OFF: it is told at once. */
     int64_t breaker_wait_ns;
+
+    cen_hold_policy on_hold; /* what happens at hold_ns; default CEN_HOLD_REVOKE */
 } cen_pool_options;
 
 /* Of a cen_priority: who is served first of those who wait. Each class keeps its order, and none starves: one is passed
@@ -278,7 +292,9 @@ CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *op
 CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where);
 
 /* Ends a lease: the object goes to whoever waits, or is idle. Any thread may
- * give any lease. Never waits. lease->pool is NULL afterwards, so that giving
+ * give any lease. If the thread or task that took it ends before, the lease becomes an orphan: this call then closes the
+ * object and returns REVOKED (options.on_owner_end); cen_pool_detach before the hand-over prevents that.
+ * Never waits. lease->pool is NULL afterwards, so that giving
  * the same variable again is STALE, as giving a copy is.
  * If the pool is closed, or has more objects than its max, the object is
  * closed instead, by this call, or, if the driver blocks, on a helper; the
@@ -288,8 +304,8 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
  *   FOREIGN  the fields are not those of a lease of that pool
  *   FORKED   it was taken before a fork, in another process
  *   INVALID  lease is NULL
- * Not quite an error: REVOKED, close had taken the object away; it has now
- * come back and was closed, and the lease has ended. */
+ * Not quite an error: REVOKED. The lease had ended before: by close, by hold_ns, as a leak, or with its owner. The object is
+ * closed now. A second give is STALE. */
 CEN_API cen_status cen_pool_give(cen_lease *lease);
 
 /* Ends a lease and closes the object, by this call or, if the driver blocks, on
@@ -450,7 +466,7 @@ typedef enum cen_event_kind {
     CEN_EVENT_BREAKER_CLOSED,
     CEN_EVENT_LEAK,           /* owner, where and held_ns say whose */
     CEN_EVENT_REVOKED,        /* a lease, by hold_ns or close */
-    CEN_EVENT_OWNER_ENDED,    /* a lease was taken back from a thread or a task that ended */
+    CEN_EVENT_OWNER_ENDED,    /* a lease was taken back from a thread or a task that ended; an orphan is ORPHANED */
     CEN_EVENT_SELF_WAIT,      /* an owner waits for a pool all of whose objects it holds */
     CEN_EVENT_PAUSED,
     CEN_EVENT_RESUMED,
@@ -458,6 +474,7 @@ typedef enum cen_event_kind {
     CEN_EVENT_POOL_CLOSED,
     CEN_EVENT_CALL_REFUSED,   /* an alarm or a helper thread could not be had */
     CEN_EVENT_SHED,           /* takes that wait begin to be refused, or are no more: the text says how many were */
+    CEN_EVENT_ORPHANED,       /* an owner ended without giving its lease (CEN_OWNER_ORPHAN); owner and where say whose */
 } cen_event_kind;
 
 typedef struct cen_event {
@@ -484,7 +501,8 @@ typedef struct cen_event {
  * What happens until the pool is closed is told even afterwards, at the latest
  * by cen_pool_free, on its own thread: when that returns the listener has, too.
  * Texts longer than those of a cen_error are cut.
- * Without a listener LEAK events are printed to stderr as "LEAK-DETECTED" lines. All events
+ * Without a listener LEAK events are printed to stderr as "LEAK-DETECTED" lines, and the first ORPHANED event of the pool as
+ * an "ORPHANED-LEASE" line. All events
  * are in the news of the process, too (cenote/news.h), whether anybody listens here or not.
  * Errors: CLOSED (not if listener is NULL), FORKED, INVALID, NO_MEMORY, MISUSE. */
 CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event), void *argument,
@@ -530,6 +548,8 @@ typedef struct cen_pool_stats {
     int64_t oldest_wait_ns;                  /* of those who wait now; 0 if nobody does */
     int64_t estimated_wait_ns;               /* of a take that would begin to wait now; 0: nothing is known */
     bool is_closed, is_paused, is_shedding;
+    uint64_t orphaned;                       /* leases whose owner ended without giving them (CEN_OWNER_ORPHAN) */
+    uint32_t orphans;                        /* objects, orphaned or reclaimed, that were cut off and not given back yet */
 } cen_pool_stats;
 
 /* Reads all slots: up to a million, some milliseconds then. Takes the lock for

@@ -102,6 +102,15 @@
     X(detached_taken_back, "what was detached is taken back when its thread ends") \
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
     X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
+    X(orphan_counted_late, "an orphan is counted after its slot has moved on") \
+    X(orphan_by_slot_alone, "a late give takes the orphan of another lease of the slot") \
+    X(orphan_given_twice, "a late give leaves the orphan in the list") \
+    X(orphan_closed_at_once, "a lease taken by hand is closed when its owner ends") \
+    X(scope_orphaned, "the lease of a scope becomes an orphan") \
+    X(free_forgets_orphans, "free does not close what was never given") \
+    X(revoke_forgets_the_owner, "a revoke does not look whether the owner has ended") \
+    X(revoked_never_reclaimed, "a revoked lease keeps its place for good") \
+    X(detached_never_reclaimed, "a detached lease is never reclaimed") \
     X(child_closes_the_parents, "a child that makes a pool anew closes the parent's objects") \
     X(timer_told_though_given_up, "a timer that is due is done although it was given up") \
     X(timer_given_up_unclaimed, "a cancel asks the runtime although the timer is due and may have left it") \

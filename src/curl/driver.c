@@ -141,17 +141,13 @@ static void interrupt_handle(void *site, void *easy)
 }
 
 /* Its holder may be in the middle of a transfer, here or, when the process was forked, in the parent: nothing of curl's own can be
- * touched, nor freed. curl_easy_cleanup would say goodbye, by TLS and HTTP/2, on a connection that is the parent's. */
-static void abandon_handle(void *argument, void *easy)
+ * touched, nor freed. curl_easy_cleanup would say goodbye, by TLS and HTTP/2, on a connection that is the parent's. In the same
+ * process a close follows. */
+static void abandon_handle(void *site, void *easy)
 {
-    ceni_curl_site *site = argument;
     ceni_curl_record *record = ceni_curl_record_of(easy);
-    if (record->process != ceni_curl_process()) {
-        ceni_curl_sockets_leave(&record->sockets);
-        return;
-    }
-    atomic_store(&site->is_kept, true);
-    interrupt_handle(site, easy);
+    if (record->process != ceni_curl_process()) ceni_curl_sockets_leave(&record->sockets);
+    else interrupt_handle(site, easy);
 }
 
 /* ---- The driver's value --------------------------------------------------------------------------- */
@@ -171,10 +167,9 @@ static cen_status prepare_url(void *url, void **site, cen_error *error)
     return prepare_with(&options, site, error);
 }
 
-static void fini(void *argument)
+static void fini(void *site)
 {
-    ceni_curl_site *site = argument;
-    if (!atomic_load(&site->is_kept)) ceni_curl_site_free(site);
+    ceni_curl_site_free(site);
 }
 
 #define CALLS(name, how)                                                                                         \

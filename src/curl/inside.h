@@ -50,7 +50,6 @@ typedef struct ceni_curl_site {
     cen_curl_warm warm;
     cen_curl_test test;
     /* any thread's */
-    atomic_bool is_kept; /* a holder that has lost its handle may come back with it: the site stays when its pool goes */
 } ceni_curl_site;
 
 /* Reads options; the site is the caller's to free. A size of 0 is taken for the present one. */

@@ -152,24 +152,24 @@ static bool is_same_file(int a, int b)
 
 /* In a child the descriptors are closed, which says nothing to the server as long as the parent has its own. The memory is
  * left: a thread of the parent's may have been changing it when it was copied. Without its socket the library finds that the
- * server has gone, should anybody use it, and writes to no number that belongs to somebody else by then. In the process itself
- * a holder has lost it, and may come back to it: its socket is shut down, whereupon the server ends the session, and all else
- * is left. */
+ * server has gone, should anybody use it, and writes to no number that belongs to somebody else by then.
+ * In the same process a holder may still be using it: its socket is shut down, whereupon the server ends the session. All else
+ * is left for the close that follows. */
 void ceni_mariadb_abandon(void *server, void *object)
 {
     ceni_mariadb_connection *connection = object;
+    (void)server;
     if (connection->process != getpid()) {
         if (connection->theirs >= 0 && is_same_file(connection->theirs, connection->own)) close(connection->theirs);
         if (connection->own >= 0) close(connection->own);
         connection->theirs = connection->own = -1;
         connection->mysql.net.pvio = NULL;
+        ceni_mariadb_connection_lose(connection);
     } else {
-        ceni_mariadb_server_hold(server); /* for whoever may still ask something of it */
         shutdown(connection->own, SHUT_RDWR);
         pthread_mutex_lock(&connection->stop->lock);
         atomic_store(&connection->stop->is_back, true);
         pthread_cond_broadcast(&connection->stop->changed);
         pthread_mutex_unlock(&connection->stop->lock);
     }
-    ceni_mariadb_connection_lose(connection);
 }

@@ -66,7 +66,7 @@ static bool await_empty(cen_pool *pool, int64_t moment)
     }
 }
 
-static void interrupt(cen_pool *pool, ceni_slot *slot)
+void ceni_slot_interrupt(cen_pool *pool, ceni_slot *slot)
 {
     if (!pool->calls.interrupt) return;
     void *object = ceni_load_relaxed(&slot->object); /* the slot is REVOKING, and ours; carries nothing */
@@ -76,15 +76,34 @@ static void interrupt(cen_pool *pool, ceni_slot *slot)
     ceni_callout_end(&callout);
 }
 
-bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
+/* HELD becomes REVOKING, and interrupt has been called: true then, and the slot is the caller's. */
+static bool begin_revoking(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!ceni_slot_move(slot, generation, CENI_HELD, CENI_REVOKING)) return false;
     ceni_line_lock(pool->line);
     pool->revoked++; /* before its holder can bring it back */
     ceni_line_unlock(pool->line);
-    interrupt(pool, slot);
-    if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_REVOKED)) return true;
+    ceni_slot_interrupt(pool, slot);
+    return true;
+}
+
+bool ceni_slot_reclaim(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (!begin_revoking(pool, index, generation) && !ceni_slot_move(slot, generation, CENI_REVOKED, CENI_REVOKING)) return false;
+    ceni_orphan_part(pool, index, generation, CENI_LOST_BY_LIMIT);
+    return true;
+}
+
+bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    if (!begin_revoking(pool, index, generation)) return false;
+    if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_REVOKED)) {
+        ceni_owner_settle(pool, index, generation);
+        return true;
+    }
     ceni_slot_move(slot, generation, CENI_RETURNED, CENI_CLOSING); /* it came back meanwhile */
     ceni_use_ends(pool, slot, generation);
     ceni_revoked_is_back(pool);
@@ -209,6 +228,9 @@ cen_status cen_pool_free(cen_pool *pool)
     bury(pool);
     ceni_line_lock(pool->line);
     pool->freed = true;
+    ceni_line_unlock(pool->line);
+    ceni_orphans_end(pool);
+    ceni_line_lock(pool->line);
     ceni_hand_drop_locked(pool);
     return CEN_OK;
 }

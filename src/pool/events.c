@@ -215,11 +215,19 @@ static void compose(const cen_pool *pool, told *out, const char *format, va_list
     if (strncmp(sentence, name, (size_t)length) == 0) memmove(out->text, sentence, strlen(sentence) + 1);
 }
 
-/* Nobody listens, and a leak must not go unnoticed. */
-static void print(const told *leak)
+/* Nobody listens, and a leak must not go unnoticed, nor the first orphan of a pool. */
+static bool is_printed(cen_pool *pool, cen_event_kind kind)
 {
-    char line[sizeof leak->text + 32];
-    snprintf(line, sizeof line, "LEAK-DETECTED %s\n", leak->text);
+    if (kind == CEN_EVENT_LEAK) return true;
+    bool printed = false;
+    return kind == CEN_EVENT_ORPHANED && ceni_pool_tells &&
+           ceni_cas_relaxed(&pool->orphan_printed, &printed, true); /* one is the first; carries nothing */
+}
+
+static void print(const told *lost)
+{
+    char line[sizeof lost->text + 32];
+    snprintf(line, sizeof line, "%s %s\n", lost->event.kind == CEN_EVENT_LEAK ? "LEAK-DETECTED" : "ORPHANED-LEASE", lost->text);
     int held = ceni_cancel_hold();
     fputs(line, stderr); /* unbuffered: one line in one piece */
     ceni_cancel_release(held);
@@ -256,7 +264,7 @@ void ceni_event_tell(cen_pool *pool, cen_event event, const char *format, ...)
     va_end(arguments);
     if (ceni_pool_tells && (heard || !ceni_planted(news_only_if_heard))) ceni_tell_event(pool, &event, new.text);
     if (heard) heard = queue(pool, l, &new);
-    if (!heard && event.kind == CEN_EVENT_LEAK) print(&new);
+    if (!heard && is_printed(pool, event.kind)) print(&new);
 }
 
 /* ---- Listening --------------------------------------------------------------------------- */
@@ -370,6 +378,7 @@ const char *cen_event_name(cen_event_kind kind)
     case CEN_EVENT_POOL_CLOSED: return "pool_closed";
     case CEN_EVENT_CALL_REFUSED: return "call_refused";
     case CEN_EVENT_SHED: return "shed";
+    case CEN_EVENT_ORPHANED: return "orphaned";
     }
     return "?";
 }

@@ -392,6 +392,49 @@ static void say_holders(writer *w, const picture *p)
     if (p->holders > p->listed) say(w, "  and %u more\n", p->holders - p->listed);
 }
 
+/* "object 3, taken by thread 7 at orders.c:12" */
+static void say_lost(writer *w, uint32_t index, uint64_t owner, const char *where)
+{
+    say(w, "  object %u, taken by %s %llu", index, ceni_owner_word(owner), ceni_owner_figure(owner));
+    if (where) say(w, " at %s", where);
+}
+
+/* Orphans that have kept their places are REVOKED. */
+static uint32_t say_kept_orphans(writer *w, cen_pool *pool, bool counts)
+{
+    uint32_t count = 0, places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++) {
+        cen_holding h;
+        ceni_slot *slot = ceni_slot_at(pool, index);
+        if (ceni_word_state(ceni_word_at(pool, index)) != CENI_REVOKED || !ceni_slot_holding(pool, index, &h)) continue;
+        if (h.state != CEN_SLOT_REVOKED || !ceni_owner_has_ended(slot, h.generation)) continue;
+        count++;
+        if (counts) continue;
+        say_lost(w, index, h.owner, h.where);
+        say(w, "; its place is taken until the lease is given\n");
+    }
+    return count;
+}
+
+static void say_orphans(writer *w, cen_pool *pool)
+{
+    enum { AT_A_TIME = 16 };
+    ceni_orphan_seen seen[AT_A_TIME];
+    uint32_t kept = say_kept_orphans(w, pool, true);
+    size_t count = ceni_orphans_list(pool, 0, seen, AT_A_TIME);
+    if (kept + count > 0) say(w, "Leases that ended without a give, and were not given since:\n");
+    if (kept > 0) say_kept_orphans(w, pool, false);
+    for (size_t told = 0; count > 0; count = ceni_orphans_list(pool, told, seen, AT_A_TIME)) {
+        for (size_t i = 0; i < count; i++) {
+            say_lost(w, seen[i].index, seen[i].owner, seen[i].where);
+            say(w, "; %s ", seen[i].loss == CENI_LOST_BY_OWNER ? "its owner ended" : "it was reclaimed");
+            say_time(w, seen[i].ago_ns);
+            say(w, " ago\n");
+        }
+        told += count;
+    }
+}
+
 static void say_waits(writer *w, const cen_pool_stats *s)
 {
     if (s->waited == 0) return;
@@ -457,6 +500,7 @@ size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
     say_counts(&w, &p);
     say(&w, "\n");
     say_holders(&w, &p);
+    say_orphans(&w, pool);
     say_waits(&w, &p.s);
     say_overload(&w, &p.s);
     if (why != CAUSE_OPENING_FAILS) say_opening(&w, &p);

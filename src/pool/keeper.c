@@ -13,7 +13,8 @@
  *              idle for longer than it is trusted, or
  *              another was found broken (trust.c) ............. marked: tested before it is lent
  *     HELD     too old ........................................ marked: closed when it comes back
- *              held for long ................................... told as a leak, or revoked
+ *              held for long ................................... told as a leak, revoked or reclaimed
+ *     REVOKED  held for long, and the setting says so .......... reclaimed (orphans.c)
  *     OPENING, TESTING for too long ........................... told; the gate; marked
  *
  * Ages. No take and no give reads a clock (L17). A round notes which word it
@@ -206,19 +207,6 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     else t->calm = false;
 }
 
-/* The object is lost: its place is needed for another. */
-static void reclaim(cen_pool *pool, uint32_t index, uint64_t generation)
-{
-    if (!ceni_slot_revoke(pool, index, generation)) return;
-    if (!ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_REVOKED, CENI_CLOSING)) return; /* it came back meanwhile */
-    ceni_use_ends(pool, ceni_slot_at(pool, index), generation);
-    ceni_revoked_is_back(pool);
-    ceni_line_lock(pool->line);
-    pool->tally.reclaimed++;
-    ceni_line_unlock(pool->line);
-    ceni_place_end_here(pool, index, true);
-}
-
 static void tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, const char *what)
 {
     ceni_event_tell(pool,
@@ -226,6 +214,36 @@ static void tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h,
                     "object %u is held by %s %llu, which took it at %s, for at least %lld ms%s",
                     h->index, ceni_owner_word(h->owner), ceni_owner_figure(h->owner), h->where ? h->where : "an unknown place",
                     (long long)(h->held_ns / 1000000), what);
+}
+
+/* Reports a leak once for each lease; true if it is now. */
+static bool count_leak(cen_pool *pool, ceni_slot *slot, uint64_t word)
+{
+    uint64_t generation = ceni_word_generation(word);
+    ceni_line_lock(pool->line);
+    /* What `told` says of a call that has begun since, it says under this lock, after the lease has ended. */
+    bool leaks = ceni_word_bare(ceni_slot_word(slot)) == ceni_word_bare(word);
+    leaks = leaks && (slot->told != generation || ceni_planted(leak_told_every_round));
+    if (leaks) slot->told = generation;
+    pool->tally.leaked += leaks;
+    ceni_line_unlock(pool->line);
+    return leaks;
+}
+
+static bool is_over(int64_t limit, int64_t age)
+{
+    return limit != CEN_OFF && age >= limit;
+}
+
+/* A revoked lease keeps its place. It is as old as the lease. */
+static void tend_revoked(cen_pool *pool, const tour *t, uint32_t index, uint64_t word)
+{
+    const cen_pool_options *o = &t->limits;
+    uint64_t generation = ceni_word_generation(word);
+    int64_t age = ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(generation, CENI_HELD));
+    bool leaks = o->on_leak == CEN_LEAK_RECLAIM && is_over(o->leak_ns, age);
+    bool over = o->on_hold == CEN_HOLD_RECLAIM && is_over(o->hold_ns, age);
+    if ((leaks || over) && !ceni_planted(revoked_never_reclaimed)) ceni_slot_reclaim(pool, index, generation);
 }
 
 static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
@@ -236,20 +254,21 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     int64_t age = ceni_slot_age(pool, slot, word);
     t->calm = false;
     if (is_too_old(t, slot, index)) ceni_slot_mark(slot, generation, CENI_HELD);
-    bool leaks = o->leak_ns != CEN_OFF && age >= o->leak_ns, over = o->hold_ns != CEN_OFF && age >= o->hold_ns;
+    bool leaks = is_over(o->leak_ns, age), over = is_over(o->hold_ns, age);
     cen_holding holding;
     if (!(leaks || over) || !ceni_slot_holding(pool, index, &holding) || holding.generation != generation) return;
-    ceni_line_lock(pool->line);
-    /* What `told` says of a call that has begun since, it says under this lock, after the lease has ended. */
-    leaks = leaks && ceni_word_bare(ceni_slot_word(slot)) == ceni_word(generation, CENI_HELD);
-    leaks = leaks && (slot->told != generation || ceni_planted(leak_told_every_round));
-    if (leaks) slot->told = generation;
-    pool->tally.leaked += leaks;
-    ceni_line_unlock(pool->line);
-    bool reclaims = leaks && o->on_leak == CEN_LEAK_RECLAIM && !holding.is_detached;
+    leaks = leaks && count_leak(pool, slot, word);
+    bool reclaims = leaks && o->on_leak == CEN_LEAK_RECLAIM;
+    if (ceni_planted(detached_never_reclaimed)) reclaims = reclaims && !holding.is_detached;
     if (leaks) tell_held(pool, CEN_EVENT_LEAK, &holding, reclaims ? "; its place is taken back" : "");
-    if (reclaims) reclaim(pool, index, generation);
-    else if (over && ceni_slot_revoke(pool, index, generation)) tell_held(pool, CEN_EVENT_REVOKED, &holding, "; it is revoked");
+    if (reclaims) {
+        ceni_slot_reclaim(pool, index, generation);
+    } else if (over) {
+        bool frees = o->on_hold == CEN_HOLD_RECLAIM;
+        bool ended = frees ? ceni_slot_reclaim(pool, index, generation) : ceni_slot_revoke(pool, index, generation);
+        const char *fate = frees ? "; it is revoked, and its place is free" : "; it is revoked";
+        if (ended) tell_held(pool, CEN_EVENT_REVOKED, &holding, fate);
+    }
 }
 
 /* Whether the call that began then still goes on with that slot, or another has begun since. */
@@ -392,6 +411,7 @@ void ceni_keeper_round(cen_pool *pool)
         switch (ceni_word_state(word)) {
         case CENI_IDLE: tend_idle(pool, &t, index, word); break;
         case CENI_HELD: tend_held(pool, &t, index, word); break;
+        case CENI_REVOKED: tend_revoked(pool, &t, index, word); break;
         case CENI_OPENING:
         case CENI_TESTING: tend_call(pool, &t, index, word); break;
         default: break;

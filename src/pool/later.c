@@ -44,6 +44,10 @@ enum { INDEX_BITS = 20 };
 _Static_assert(CEN_POOL_MOST <= 1 << INDEX_BITS, "an index fits");
 #define NUMBERS ((UINT64_C(1) << (64 - INDEX_BITS)) - 1)
 
+/* The index in the ticket of an orphan's close, which has no slot. */
+#define NO_SLOT ((UINT64_C(1) << INDEX_BITS) - 1)
+_Static_assert(CEN_POOL_MOST <= (1 << INDEX_BITS) - 1, "no slot has that index");
+
 static uint64_t next_number(void)
 {
     static CENI_STATIC _Atomic uint64_t last;
@@ -94,6 +98,23 @@ void ceni_later_start(cen_pool *pool, ceni_chore chore, uint32_t index, cen_tick
     case CENI_CHORE_CLOSE: pool->calls.close_start(argument, object, ticket); break;
     default: pool->calls.test_start(argument, object, ticket); break;
     }
+    ceni_callout_end(&callout);
+    ceni_inline_end(&here);
+}
+
+cen_ticket ceni_later_ticket_locked(cen_pool *pool, uint64_t *number)
+{
+    *number = next_number();
+    return ticket_of(pool, (uint32_t)NO_SLOT, *number);
+}
+
+void ceni_later_close_orphan(cen_pool *pool, void *object, cen_ticket ticket)
+{
+    ceni_inline here; /* as above */
+    ceni_inline_begin(&here);
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    pool->calls.close_start(pool->driver.argument, object, ticket);
     ceni_callout_end(&callout);
     ceni_inline_end(&here);
 }
@@ -182,11 +203,15 @@ cen_status cen_driver_done(cen_ticket ticket, cen_status status, void *object, c
     ceni_line *line = ticket.line_;
     ceni_chore chore;
     uint32_t index;
+    ceni_orphan *orphan = NULL;
     ceni_line_lock(line);
     cen_pool *pool = line->pool == ticket.pool ? line->pool : NULL; /* or it is gone, and this another's line */
-    bool ours = pool && redeem_locked(pool, ticket.number, &index, &chore, &how);
+    bool has_slot = (ticket.number & NO_SLOT) != NO_SLOT;
+    bool ours = pool && has_slot && redeem_locked(pool, ticket.number, &index, &chore, &how);
+    bool parts = pool && !has_slot && ceni_orphan_redeem_locked(pool, ticket.number >> INDEX_BITS, &orphan);
     ceni_line_unlock(line);
-    if (!ours) return CEN_STALE;
+    if (parts) ceni_orphan_closed(orphan);
+    if (!ours) return parts ? CEN_OK : CEN_STALE;
     ceni_inline here;
     ceni_inline_begin(&here);
     ceni_chores_follow(pool, chore, index, &how);

@@ -29,11 +29,60 @@ void ceni_owner_arm(void);
 /* The lease outlives its owner. */
 cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* Whether the lease was taken back from an owner that has ended, and its object is to be tested. */
+/* Whether the owner of the lease has ended: its object is to be tested, or is an orphan that has kept its place. */
 bool ceni_owner_has_ended(ceni_slot *slot, uint64_t generation);
+
+/* The slot has just become REVOKED: if its owner has ended meanwhile, the lease becomes an orphan now. */
+void ceni_owner_settle(cen_pool *pool, uint32_t index, uint64_t generation);
 
 /* Whether all objects that the pool may have are held by that owner. */
 bool ceni_owner_has_all(cen_pool *pool, uint64_t owner);
+
+/* ---- orphans.c: objects that were cut off while somebody may still be using them ----------- */
+
+typedef struct ceni_orphan ceni_orphan;
+
+/* Why a lease ended without its holder. */
+typedef enum ceni_loss {
+    CENI_LOST_BY_OWNER, /* its owner has ended */
+    CENI_LOST_BY_LIMIT, /* leak_ns or hold_ns, and the setting says that its place is reclaimed */
+} ceni_loss;
+
+/* What became of its place. */
+typedef enum ceni_parted {
+    CENI_PARTED_FREED,
+    CENI_PARTED_KEPT,   /* until the give: no abandon, or no memory */
+    CENI_PARTED_CLOSED, /* its holder has come back, or the pool was freed: the object is closed */
+} ceni_parted;
+
+/* The slot is REVOKING and the caller's, and interrupt was called: the object is cut off and its place is freed, if the driver
+ * can do that or a limit says so. */
+ceni_parted ceni_orphan_part(cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss loss);
+
+/* The same slot, of a lease that nobody but its owner can use: closes the object. */
+void ceni_orphan_close_scope(cen_pool *pool, uint32_t index, uint64_t generation, const char *why);
+
+/* A lease that is not its slot's any more is given: true if its object was an orphan, which is closed now; *note is the lease's. */
+bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generation, uint64_t *note);
+
+/* The orphan whose close has that number is closed: taken out under the lock, and then released. */
+bool ceni_orphan_redeem_locked(cen_pool *pool, uint64_t ticket, ceni_orphan **out);
+void ceni_orphan_closed(ceni_orphan *orphan);
+
+/* The pool is freed: closes all orphans, and what an owner that has ended left in its place. */
+void ceni_orphans_end(cen_pool *pool);
+
+/* One orphan, for a text. */
+typedef struct ceni_orphan_seen {
+    uint32_t index;
+    uint64_t owner;
+    const char *where;
+    ceni_loss loss;
+    int64_t ago_ns;
+} ceni_orphan_seen;
+
+/* Writes up to `room` of them after the first `skip`, the oldest first, and says how many. */
+size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, size_t room);
 
 /* ---- admission.c: who may join the line -------------------------------------------------- */
 
@@ -112,6 +161,12 @@ bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation);
 
 /* Takes the object away from its holder, if it is held: true then. (close.c) */
 bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* The same, and its place is freed, whatever its driver can do; also what was revoked before. (close.c) */
+bool ceni_slot_reclaim(cen_pool *pool, uint32_t index, uint64_t generation);
+
+/* Calls the driver's interrupt, while the slot is REVOKING and the caller's. (close.c) */
+void ceni_slot_interrupt(cen_pool *pool, ceni_slot *slot);
 
 /* ---- wait.c ------------------------------------------------------------------------- */
 

@@ -154,6 +154,10 @@ cen_ticket ceni_later_issue_locked(cen_pool *pool, ceni_chore chore, uint32_t in
 /* Calls the driver's start. The slot is not the caller's any more. */
 void ceni_later_start(cen_pool *pool, ceni_chore chore, uint32_t index, cen_ticket ticket);
 
+/* The same for the close of an orphan, which has no slot: *number is in its ticket. */
+cen_ticket ceni_later_ticket_locked(cen_pool *pool, uint64_t *number);
+void ceni_later_close_orphan(cen_pool *pool, void *object, cen_ticket ticket);
+
 /* Nobody wants what the call with that slot will bring: false if there is none, or it has been said before. The second
  * tells the driver, with no lock held, by one who keeps the pool. */
 bool ceni_later_withdraw_locked(cen_pool *pool, uint32_t index, cen_ticket *out);

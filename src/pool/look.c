@@ -99,6 +99,7 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .refused = t->refused, .refused_late = t->refused_late,
         .tested = t->tested, .test_failed = t->test_failed, .reset = t->reset,
         .reset_failed = t->reset_failed, .leaked = t->leaked, .reclaimed = t->reclaimed, .expired = t->expired,
+        .orphaned = t->orphaned, .orphans = ceni_load_relaxed(&pool->orphan_count), /* carries nothing */
         .breaker = pool->gate.breaker, .open_failures = pool->gate.failures, .is_paused = pool->paused,
         .waited = t->waited, .served = t->served, .timed_out = t->timed_out, .sent_away = t->sent_away, .failed = t->failed,
         .shed = t->shed, .is_shedding = ceni_shedding_is_active_locked(pool),
@@ -198,7 +199,7 @@ static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, ce
     if (read_word(slot) != word) return false;
     uint64_t owner = out->state == CEN_SLOT_IDLE ? 0 : ceni_slot_owner(note, out->generation);
     if (!owner) return true;
-    out->owner = owner & ~CENI_OWNER_DETACHED;
+    out->owner = owner & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED);
     out->is_detached = owner & CENI_OWNER_DETACHED;
     out->where = where;
     out->held_ns = age_of(pool, slot, word, &out->is_exact);

@@ -58,6 +58,8 @@ void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
     ceni_store_relaxed(&pool->places, chunk->count); /* likewise; carries nothing */
     ceni_store_relaxed(&pool->max, chunk->count);    /* likewise; carries nothing */
     ceni_list_init(&pool->idle);
+    ceni_list_init(&pool->orphans);
+    ceni_list_init(&pool->parting);
     ceni_gate_init(&pool->gate);
     ceni_chores_init(pool);
 }
@@ -86,7 +88,7 @@ static void close_opened(cen_pool *pool, uint32_t end)
         bool ours = ceni_idle_withdraw_locked(pool, index - 1, ceni_slot_generation(pool, index - 1));
         ceni_line_unlock(pool->line);
         if (ours && pool->calls.close_start) ceni_place_end(pool, index - 1, "another could not be opened");
-        else if (ours) ceni_place_end_here(pool, index - 1, false);
+        else if (ours) ceni_place_end_here(pool, index - 1);
     }
 }
 

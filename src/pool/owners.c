@@ -26,6 +26,12 @@
  *     the owner's end         moves the word from HELD, g, under the pool's lock, in which it has seen the note attached
  *     detach                  marks the note of g, under the pool's lock, in which it has seen the word HELD, g
  *
+ * By default a lease that was taken by hand becomes an orphan (orphans.c): another thread may have it. The lease of a scope
+ * cannot be another's, and its object is closed. Whether it is one is read when the slot is REVOKING, which keeps others off.
+ * If a revoke runs at the same time, the owner's end only marks the note; both look under the lock, the revoke after its move
+ * to REVOKED and the owner's end before it looks at the word. So at least one of them sees the other, and the move from
+ * REVOKED back to REVOKING lets one of them go on.
+ *
  * Invariants
  *  W1 One lease ends once: all of them change one word by compare-and-swap.
  *  W2 What detach has answered OK for is never taken back: the owner's end
@@ -46,15 +52,13 @@
  * [W1] owned, detach | load of the note  | acquire | T5 in take.c, W2 W3 | whose lease it is, if the generations agree | nothing alone: the generation tells; kept so that the note is as new as the word
  * [W2] detach        | cas of the note   | acq_rel | W1, V2 in look.c | that the lease belongs to nobody | nothing alone: the lock lies between
  * [W3] seize         | store of the note | release | W1 | that the owner has ended | a helper finds an older note, and lends what was to be tested
+ * [W4] orphan        | cas of the note   | acq_rel | W1, under the lock on both sides | that the owner has ended | nothing alone: the lock lies between
  */
 #include <string.h>
 
 #include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
-
-/* In the owner of a note, of a lease that was taken back to be tested. */
-#define OWNER_ENDED (UINT64_C(1) << 46)
 
 /* ---- Whose lease it is ----------------------------------------------------------------- */
 
@@ -76,7 +80,7 @@ static bool is_owned(ceni_slot *slot, uint64_t owner, uint64_t *generation)
 
 bool ceni_owner_has_ended(ceni_slot *slot, uint64_t generation)
 {
-    return owner_of(slot, generation) & OWNER_ENDED;
+    return owner_of(slot, generation) & CENI_OWNER_ENDED;
 }
 
 bool ceni_owner_has_all(cen_pool *pool, uint64_t owner)
@@ -114,17 +118,93 @@ static bool seize(cen_pool *pool, ceni_slot *slot, uint64_t owner, uint64_t gene
     ceni_line_lock(pool->line);
     *policy = pool->options.on_owner_end;
     bool owned = owner_of(slot, generation) == owner;
-    bool kept = owned && *policy != CEN_OWNER_CLOSE && ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING);
+    bool kept = owned && *policy >= CEN_OWNER_TEST && ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING);
     bool ends = owned && !kept && ceni_slot_move(slot, generation, CENI_HELD, CENI_CLOSING);
     if (ends) ceni_place_leaves_locked(pool);
     if (ends) *policy = CEN_OWNER_CLOSE;
     if (kept && *policy == CEN_OWNER_TEST) {
         uint64_t timed = (ceni_setting(&slot->note) ^ generation) & CENI_NOTE_TIMED; /* stays as it is */
-        ceni_store_release(&slot->note, ceni_slot_note_of(owner | OWNER_ENDED, generation) ^ timed); /* [W3] */
+        ceni_store_release(&slot->note, ceni_slot_note_of(owner | CENI_OWNER_ENDED, generation) ^ timed); /* [W3] */
     }
     ceni_line_unlock(pool->line);
     return kept || ends;
 }
+
+/* ---- Orphans ------------------------------------------------------------------------------ */
+
+static bool is_scoped(const ceni_slot *slot, uint64_t generation)
+{
+    return slot->scope_generation == generation && slot->scopes > 0;
+}
+
+static const char *why_ended(uint64_t owner)
+{
+    return owner & CENI_OWNER_TASK ? "the task that held it has ended" : "the thread that held it has ended";
+}
+
+static void tell_orphan(cen_pool *pool, const cen_holding *was, ceni_parted parted)
+{
+    if (parted == CENI_PARTED_CLOSED) return; /* its holder gave it at the same moment */
+    const char *place = parted == CENI_PARTED_FREED ? "it is cut off, and its place is free"
+                                                    : "its place is free when the lease is given";
+    ceni_event_tell(pool,
+                    (cen_event){.kind = CEN_EVENT_ORPHANED, .index = was->index, .owner = was->owner, .where = was->where,
+                                .held_ns = was->held_ns},
+                    "%s %llu ended without giving object %u, taken at %s; %s", ceni_owner_word(was->owner),
+                    ceni_owner_figure(was->owner), was->index, was->where ? was->where : "an unknown place", place);
+}
+
+static void tell(cen_pool *pool, const cen_holding *was, cen_owner_policy policy);
+
+/* The slot is REVOKING and the caller's, its owner has ended, and interrupt was called if that was due. */
+static void part(cen_pool *pool, uint32_t index, uint64_t generation, bool scoped, const cen_holding *was)
+{
+    if (scoped) {
+        tell(pool, was, CEN_OWNER_CLOSE);
+        ceni_orphan_close_scope(pool, index, generation, why_ended(was->owner));
+    } else {
+        tell_orphan(pool, was, ceni_orphan_part(pool, index, generation, CENI_LOST_BY_OWNER));
+    }
+}
+
+/* Marks the note of a lease that is still the owner's: its slot may be going on to the next. */
+static void mark_ended_locked(ceni_slot *slot, uint64_t owner, uint64_t generation)
+{
+    uint64_t note = ceni_load_acquire(&slot->note); /* [W1] */
+    if (ceni_slot_owner(note, generation) != owner) return;
+    ceni_cas_acq_rel(&slot->note, &note, note | CENI_OWNER_ENDED << CENI_NOTE_BITS); /* [W4] */
+}
+
+static void orphan(cen_pool *pool, uint32_t index, uint64_t generation, const cen_holding *was)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    ceni_line_lock(pool->line);
+    bool owned = owner_of(slot, generation) == was->owner;
+    if (owned) mark_ended_locked(slot, was->owner, generation);
+    bool held = owned && ceni_slot_move(slot, generation, CENI_HELD, CENI_REVOKING);
+    bool mine = held || (owned && ceni_slot_move(slot, generation, CENI_REVOKED, CENI_REVOKING));
+    bool scoped = mine && (is_scoped(slot, generation) || ceni_planted(orphan_closed_at_once));
+    if (scoped && ceni_planted(scope_orphaned)) scoped = false;
+    if (held) pool->revoked++;
+    ceni_line_unlock(pool->line);
+    if (held && !scoped) ceni_slot_interrupt(pool, slot);
+    if (mine) part(pool, index, generation, scoped, was);
+}
+
+void ceni_owner_settle(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    cen_holding was = {.index = index};
+    ceni_slot_holding(pool, index, &was);
+    ceni_line_lock(pool->line);
+    bool mine = ceni_owner_has_ended(slot, generation) && !ceni_planted(revoke_forgets_the_owner) &&
+                ceni_slot_move(slot, generation, CENI_REVOKED, CENI_REVOKING);
+    bool scoped = mine && is_scoped(slot, generation);
+    ceni_line_unlock(pool->line);
+    if (mine) part(pool, index, generation, scoped, &was);
+}
+
+/* ---- The other policies --------------------------------------------------------------------- */
 
 static void tell(cen_pool *pool, const cen_holding *was, cen_owner_policy policy)
 {
@@ -136,6 +216,15 @@ static void tell(cen_pool *pool, const cen_holding *was, cen_owner_policy policy
                     ceni_owner_figure(was->owner), was->index, was->where ? was->where : "an unknown place", fate);
 }
 
+/* In a pool that the program has freed nobody can give late: what was revoked is closed. */
+static bool orphans(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    bool orphans = pool->options.on_owner_end == CEN_OWNER_ORPHAN && !pool->freed;
+    ceni_line_unlock(pool->line);
+    return orphans;
+}
+
 static void take_back(cen_pool *pool, uint32_t index, uint64_t owner)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -145,6 +234,10 @@ static void take_back(cen_pool *pool, uint32_t index, uint64_t owner)
     cen_holding was = {.index = index};
     ceni_slot_holding(pool, index, &was);
     was.owner = owner;
+    if (orphans(pool)) {
+        orphan(pool, index, generation, &was);
+        return;
+    }
     if (!seize(pool, slot, owner, generation, &policy)) {
         /* Given or detached meanwhile, or taken away before: who has lost that cannot bring it back any more. */
         if (is_owned(slot, owner, &generation)) ceni_slot_take_back(pool, index, generation);
@@ -152,8 +245,7 @@ static void take_back(cen_pool *pool, uint32_t index, uint64_t owner)
     }
     ceni_use_ends(pool, slot, generation);
     tell(pool, &was, policy);
-    const char *why = owner & CENI_OWNER_TASK ? "the task that held it has ended" : "the thread that held it has ended";
-    if (policy == CEN_OWNER_CLOSE) ceni_place_end(pool, index, why);
+    if (policy == CEN_OWNER_CLOSE) ceni_place_end(pool, index, why_ended(owner));
     else if (policy == CEN_OWNER_TEST) ceni_chores_check(pool, index, generation);
     else ceni_place_return(pool, index, generation, CENI_RESETTING);
 }

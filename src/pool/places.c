@@ -288,13 +288,13 @@ static void serve_without_opening(cen_pool *pool)
     ceni_line_make_call(pool->line, pool->id, pool, &call);
 }
 
-static void call_end(cen_pool *pool, uint32_t index, void (*end)(void *, void *))
+static void call_close(cen_pool *pool, uint32_t index)
 {
-    if (!end) return;
+    if (!pool->calls.close) return;
     void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
-    end(pool->driver.argument, object);
+    pool->calls.close(pool->driver.argument, object);
     ceni_callout_end(&callout);
 }
 
@@ -306,16 +306,21 @@ static void count_ended_locked(cen_pool *pool, uint32_t index)
     if (fewer) pool->next_round = 0;
 }
 
-void ceni_place_ended(cen_pool *pool, uint32_t index)
+void ceni_place_ended_locked(cen_pool *pool, uint32_t index)
 {
-    ceni_line_lock(pool->line);
     count_ended_locked(pool, index);
     ceni_place_vacate_locked(pool, index, CENI_CLOSING);
 }
 
-void ceni_place_end_here(cen_pool *pool, uint32_t index, bool abandoned)
+void ceni_place_ended(cen_pool *pool, uint32_t index)
 {
-    call_end(pool, index, abandoned ? pool->calls.abandon : pool->calls.close);
+    ceni_line_lock(pool->line);
+    ceni_place_ended_locked(pool, index);
+}
+
+void ceni_place_end_here(cen_pool *pool, uint32_t index)
+{
+    call_close(pool, index);
     ceni_place_ended(pool, index);
 }
 
@@ -328,7 +333,7 @@ void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why)
 {
     tell_closed(pool, index, why);
     serve_without_opening(pool);
-    call_end(pool, index, pool->calls.close);
+    call_close(pool, index);
     ceni_line_lock(pool->line);
     count_ended_locked(pool, index);
     ceni_place_vacate_quietly_locked(pool, index, CENI_CLOSING);
@@ -339,7 +344,7 @@ void ceni_place_end(cen_pool *pool, uint32_t index, const char *why)
     tell_closed(pool, index, why);
     serve_before_closing(pool);
     if (!pool->helped) {
-        ceni_place_end_here(pool, index, false);
+        ceni_place_end_here(pool, index);
         return;
     }
     ceni_call call = {.more = false};

@@ -124,14 +124,15 @@ void ceni_place_vacate_locked(cen_pool *pool, uint32_t index, ceni_slot_state fr
  * helper if the driver blocks, otherwise on this thread. `why` is for the event stream. */
 void ceni_place_end(cen_pool *pool, uint32_t index, const char *why);
 
-/* The same on this thread, whatever the driver; abandoned: without a word to whoever is at the other end. */
-void ceni_place_end_here(cen_pool *pool, uint32_t index, bool abandoned);
+/* The same on this thread, whatever the driver. */
+void ceni_place_end_here(cen_pool *pool, uint32_t index);
 
 /* Ends an object whose slot is CLOSING, on this thread, and pumps nothing: its caller does. */
 void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why);
 
-/* What follows when the driver has closed the object. */
+/* What follows when the driver has closed the object. The second: the caller has the lock, which is dropped. */
 void ceni_place_ended(cen_pool *pool, uint32_t index);
+void ceni_place_ended_locked(cen_pool *pool, uint32_t index);
 
 /* Ends the slot that is the caller's in state `from`, whatever its mark; false if it is in another by now. */
 bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why);

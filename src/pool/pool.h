@@ -41,6 +41,7 @@ typedef struct ceni_pool_tally {
     uint64_t waited, served, timed_out, sent_away, failed, shed;
     uint64_t closed_before; /* of those closed: before the pool was, or because they were idle then */
     uint64_t refused, refused_late, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
+    uint64_t orphaned;
 } ceni_pool_tally;
 
 /* What helpers do for a pool whose driver blocks. */
@@ -158,6 +159,8 @@ struct cen_pool {
     uint32_t opening_for_minimum;     /* ... and openings of such that are under way */
     uint32_t testing_for_waiters;     /* slots that are tested because somebody waits, and not for too long */
     uint32_t tests_given_up;          /* tests that were cancelled and are not done yet */
+    ceni_list orphans; /* objects that were cut off, until their late gives (orphans.c) ... */
+    ceni_list parting; /* ... and those whose close is done later */
     uint32_t hands; /* errands posted or running, alarms set or ringing, calls to be done later: the memory stays */
     _Atomic int64_t alarm_at; /* when the keeper is to come; also read by whoever sets the alarm */
     bool alarm_refused;       /* it was set and nobody was there to ring it: whoever plans next sets it again */
@@ -181,6 +184,8 @@ struct cen_pool {
     /* any thread, atomically */
     _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
     _Atomic uint64_t refusals;       /* takes that were since then */
+    _Atomic uint32_t orphan_count;   /* at least as many as are in `orphans`; changed under the lock */
+    _Atomic bool orphan_printed;     /* the first orphan was printed to stderr */
     ceni_mutex looking; /* one cen_pool_look at a time */
 };
 

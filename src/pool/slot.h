@@ -18,6 +18,9 @@
  *       │                       ▼                       ▼                 │            │
  *       └────────────────── CLOSING ◀──────discard──────┴─────────────────┴────────────┘
  *
+ * An orphan (orphans.c) goes REVOKING ▶ CLOSING ▶ EMPTY without its holder: a record keeps its object. REVOKED goes back to
+ * REVOKING when its owner ends or its place is reclaimed.
+ *
  * RESETTING stands between HELD and IDLE while what was given is checked and
  * reset, TESTING between IDLE, or HELD when its owner has ended, and IDLE.
  * Who makes a slot leave a state is its only owner until the next: IDLE is
@@ -116,6 +119,9 @@ static inline uint64_t ceni_slot_note_of(uint64_t owner, uint64_t generation)
 
 /* In the owner of a note: the lease was detached from it. */
 #define CENI_OWNER_DETACHED (UINT64_C(1) << 47)
+
+/* In the owner of a note: the owner has ended. The lease was taken back to be tested, or is an orphan. */
+#define CENI_OWNER_ENDED (UINT64_C(1) << 46)
 
 /* The owner in a note of that generation's lease; 0 if it is another's. */
 static inline uint64_t ceni_slot_owner(uint64_t note, uint64_t generation)

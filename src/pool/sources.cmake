@@ -32,6 +32,7 @@ list(APPEND cenote_sources
   src/pool/turn.c
   src/pool/upkeep.c
   src/pool/events.c
+  src/pool/orphans.c
   src/pool/owners.c
   src/pool/trace.c
   src/pool/trust.c

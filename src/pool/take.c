@@ -342,11 +342,13 @@ bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation)
 }
 
 /* The lease is marked as ended before it ends: it may lie in the object, which is then somebody else's. */
-static cen_status give_revoked(cen_pool *pool, uint32_t index, cen_lease *lease)
+static cen_status give_revoked(cen_pool *pool, uint32_t index, cen_lease *lease, uint64_t *note)
 {
     uint64_t generation = lease->generation;
+    const ceni_slot *slot = lease->slot;
     lease->pool = NULL;
     if (ceni_slot_take_back(pool, index, generation)) return CEN_REVOKED;
+    if (ceni_orphan_given(pool, slot, generation, note)) return CEN_REVOKED;
     lease->pool = pool;
     return CEN_STALE;
 }
@@ -390,7 +392,7 @@ cen_status ceni_give_noting(cen_lease *lease, cen_future *giving, bool *kept)
     if (pool->calls.check && ceni_callout_inside(pool)) return CEN_MISUSE;
     uint64_t note = note_of(lease);
     lease->pool = NULL;
-    status = give_checked(pool, index, lease->generation, giving, kept) ? CEN_OK : give_revoked(pool, index, lease);
+    status = give_checked(pool, index, lease->generation, giving, kept) ? CEN_OK : give_revoked(pool, index, lease, &note);
     if (status != CEN_STALE) ceni_held_ends(ceni_pool_own_get(), note);
     return status;
 }
@@ -500,7 +502,7 @@ cen_status cen_pool_discard(cen_lease *lease)
     uint64_t note = note_of(lease);
     lease->pool = NULL;
     bool ours = ceni_slot_move(lease->slot, lease->generation, CENI_HELD, CENI_CLOSING);
-    if (!ours) status = give_revoked(pool, index, lease);
+    if (!ours) status = give_revoked(pool, index, lease, &note);
     if (status != CEN_STALE) ceni_held_ends(ceni_pool_own_get(), note);
     if (!ours) return status;
     if (!ceni_planted(use_counted_by_nobody)) ceni_use_ends(pool, ceni_slot_at(pool, index), lease->generation);

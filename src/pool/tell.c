@@ -57,7 +57,8 @@ static cen_level level_of(cen_event_kind kind)
 void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *text)
 {
     int64_t value = event->index == CEN_NO_SLOT ? 0 : event->index;
-    bool held = event->kind == CEN_EVENT_LEAK || event->kind == CEN_EVENT_REVOKED || event->kind == CEN_EVENT_OWNER_ENDED;
+    bool held = event->kind == CEN_EVENT_LEAK || event->kind == CEN_EVENT_REVOKED || event->kind == CEN_EVENT_OWNER_ENDED ||
+                event->kind == CEN_EVENT_ORPHANED;
     ceni_news(level_of(event->kind), cen_event_name(event->kind), &pool->entry, held ? event->held_ns : value, text);
 }
 

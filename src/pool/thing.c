@@ -70,6 +70,8 @@ static void add_leases(list *l, const cen_pool_stats *s)
     count(l, "discarded", s->discarded);
     count(l, "leaked", s->leaked);
     count(l, "reclaimed", s->reclaimed);
+    count(l, "orphaned", s->orphaned);
+    gauge(l, "orphans", s->orphans);
 }
 
 static void add_waits(list *l, const cen_pool_stats *s)

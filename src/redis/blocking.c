@@ -189,11 +189,11 @@ void ceni_redis_interrupt(void *state, void *object)
 }
 
 /* In a child the descriptor is closed, and the server, which has the parent's, hears nothing. In the same process the holder
- * may come back to its context at any time: it finds a connection that has ended, and the memory is lost. */
+ * may come back to its context at any time: it finds a connection that has ended. A close follows. */
 void ceni_redis_abandon(void *state, void *object)
 {
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(object);
-    if (ledger && ledger->process == getpid()) shutdown(ledger->fd, SHUT_RDWR);
+    if (ledger && ledger->process == getpid()) ceni_redis_interrupt(state, object); /* which raises no SIGPIPE either */
     else ceni_redis_close(state, object);
 }
 

@@ -176,16 +176,18 @@ static void disarm(cen_job *job)
     sqlite3_busy_handler(db, NULL, NULL);
     sqlite3_set_authorizer(db, deny, NULL);
     sqlite3_mutex_leave(sqlite3_db_mutex(db));
+    if (ceni_sqlite_table_disarmed(connection)) ceni_sqlite_end(connection, db);
 }
 
-/* In a child: table.c says why there is nothing to do. Otherwise a holder has lost it, and may come back to it: its memory and
- * descriptors stay, but not its transaction, which would keep all others from writing for ever. */
+/* In a child: table.c says why there is nothing to do. Otherwise a holder may still be using it: its memory and descriptors
+ * stay for the close that follows, but not its transaction, which would keep all others from writing for ever. */
 static void abandon(void *argument, void *db)
 {
     ceni_sqlite_base *base = argument;
     if (ceni_sqlite_is_inherited(db)) return;
     ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
     if (!connection) return;
+    connection->is_disarming = !base->options.no_mutex;
     ceni_sqlite_table_lose(connection);
     atomic_fetch_sub(&base->connections, 1);
     connection->job = (cen_job){.run = disarm};

@@ -67,6 +67,9 @@ typedef struct ceni_sqlite_connection {
     uint64_t hits, misses;
     /* whoever abandons it */
     cen_job job;
+    /* under the lock of the list of lost ones */
+    bool is_disarming; /* the job has not ended */
+    bool closes;       /* when it has: its holder gave it back, or the pool is gone */
 } ceni_sqlite_connection;
 
 /* ---- table.c: who is behind an sqlite3 ------------------------------------------ */
@@ -77,8 +80,15 @@ cen_status ceni_sqlite_table_begin(void);
 void ceni_sqlite_table_put(ceni_sqlite_connection *connection);
 void ceni_sqlite_table_remove(ceni_sqlite_connection *connection);
 
-/* Removes it, and keeps it for the rest of the process' life. */
+/* Removes it, and keeps it in the list of lost ones until it is regained. */
 void ceni_sqlite_table_lose(ceni_sqlite_connection *connection);
+
+/* The lost connection with that sqlite3, taken out of the list; NULL if there is none, or its job has not ended: the job closes
+ * it then, and *is_left is true. */
+ceni_sqlite_connection *ceni_sqlite_table_regain(sqlite3 *db, bool *is_left);
+
+/* The job has ended; true if it is to close the connection, which is in no list then. */
+bool ceni_sqlite_table_disarmed(ceni_sqlite_connection *connection);
 
 /* NULL: it is none of a pool's in this process. */
 ceni_sqlite_connection *ceni_sqlite_table_find(sqlite3 *db);
@@ -104,8 +114,10 @@ int ceni_sqlite_settle(const ceni_sqlite_base *base, ceni_sqlite_connection *con
 /* Takes out functions of a holder's, and puts the wait for locks back. */
 void ceni_sqlite_unhook(const ceni_sqlite_base *base, ceni_sqlite_connection *connection, sqlite3 *db);
 
-/* Closes it with all its statements; those of the holder's own are reset. */
+/* Closes it with all its statements; those of the holder's own are reset. After an abandon the job that disarms it closes it, if
+ * that has not ended. The second: what remains when it is in no list. */
 void ceni_sqlite_close(sqlite3 *db);
+void ceni_sqlite_end(ceni_sqlite_connection *connection, sqlite3 *db);
 
 /* ---- statements.c ---------------------------------------------------------------------- */
 

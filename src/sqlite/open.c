@@ -159,19 +159,27 @@ undo_count:
     return status;
 }
 
-void ceni_sqlite_close(sqlite3 *db)
+/* Its base may be gone. */
+void ceni_sqlite_end(ceni_sqlite_connection *connection, sqlite3 *db)
 {
-    ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
-    if (connection) {
-        ceni_sqlite_table_remove(connection);
-        ceni_sqlite_statements_trim(connection, 0, true);
-    }
+    if (connection) ceni_sqlite_statements_trim(connection, 0, true);
     /* What a holder forgot keeps the connection in memory until it finalizes it, but not the file locked. */
     for (sqlite3_stmt *statement = NULL; (statement = sqlite3_next_stmt(db, statement));) sqlite3_reset(statement);
     if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "rollback", NULL, NULL, NULL);
     sqlite3_busy_handler(db, NULL, NULL);
     sqlite3_close_v2(db);
-    if (!connection) return;
-    atomic_fetch_sub(&connection->base->connections, 1);
     free(connection);
+}
+
+void ceni_sqlite_close(sqlite3 *db)
+{
+    bool is_left = false;
+    ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
+    if (connection) {
+        ceni_sqlite_table_remove(connection);
+        atomic_fetch_sub(&connection->base->connections, 1);
+    } else {
+        connection = ceni_sqlite_table_regain(db, &is_left); /* abandon has counted it already */
+    }
+    if (!is_left) ceni_sqlite_end(connection, db);
 }

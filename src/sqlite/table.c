@@ -28,8 +28,8 @@ static struct part {
     ceni_sqlite_connection *first;
 } parts[PARTS];
 
-/* Taken away from holders that may still use them: there to be recognised by a child, and by a checker for leaks. Under the
- * lock of the first part. */
+/* Taken away from holders that may still use them, until they are closed: there to be recognised by a child. Under the lock of
+ * the first part. */
 static ceni_sqlite_connection *lost;
 
 /* Written by the child's handler before the child has threads, and only read after that. */
@@ -110,6 +110,24 @@ void ceni_sqlite_table_lose(ceni_sqlite_connection *connection)
     pthread_mutex_unlock(&parts[0].lock);
 }
 
+/* Under the lock of the first part. */
+static void forget_lost(ceni_sqlite_connection *connection)
+{
+    ceni_sqlite_connection **link = &lost;
+    while (*link && *link != connection) link = &(*link)->next;
+    if (*link) *link = connection->next;
+}
+
+bool ceni_sqlite_table_disarmed(ceni_sqlite_connection *connection)
+{
+    pthread_mutex_lock(&parts[0].lock);
+    connection->is_disarming = false;
+    bool closes = connection->closes;
+    if (closes) forget_lost(connection);
+    pthread_mutex_unlock(&parts[0].lock);
+    return closes;
+}
+
 static ceni_sqlite_connection *find_in(ceni_sqlite_connection *first, const sqlite3 *db)
 {
     while (first && first->db != db) first = first->next;
@@ -124,6 +142,17 @@ ceni_sqlite_connection *ceni_sqlite_table_find(sqlite3 *db)
     ceni_sqlite_connection *connection = find_in(part->first, db);
     pthread_mutex_unlock(&part->lock);
     return connection;
+}
+
+ceni_sqlite_connection *ceni_sqlite_table_regain(sqlite3 *db, bool *is_left)
+{
+    pthread_mutex_lock(&parts[0].lock);
+    ceni_sqlite_connection *connection = find_in(lost, db);
+    *is_left = connection && connection->is_disarming;
+    if (*is_left) connection->closes = true;
+    else if (connection) forget_lost(connection);
+    pthread_mutex_unlock(&parts[0].lock);
+    return *is_left ? NULL : connection;
 }
 
 bool ceni_sqlite_is_inherited(sqlite3 *db)

@@ -416,6 +416,45 @@ void conformance_interrupt_close(const conformance *self)
     expect_connections(self, 0);
 }
 
+struct producer {
+    cen_pool *pool;
+    cen_lease lease;
+};
+
+static void *take_and_end(void *argument)
+{
+    struct producer *one = argument;
+    one->lease = take(one->pool);
+    return NULL;
+}
+
+static cen_lease handed_over(cen_pool *pool)
+{
+    struct producer one = {.pool = pool};
+    pthread_t thread;
+    expect(pthread_create(&thread, NULL, take_and_end, &one) == 0);
+    pthread_join(thread, NULL);
+    return one.lease;
+}
+
+/* One that is given late is closed then, and one that never is, with the pool. */
+void conformance_orphan(const conformance *self)
+{
+    cen_pool *pool = good_pool(self, 1);
+    cen_lease late = handed_over(pool);
+    cen_lease lease = take(pool); /* the place is free */
+    expect(lease.object != late.object);
+    expect_use(self, &lease);
+    expect_equal(stats(pool).orphans, 1);
+    self->use(late.object); /* whatever the answer: its memory is there */
+    expect_equal(cen_pool_give(&late), CEN_REVOKED);
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    handed_over(pool);
+    expect_equal(stats(pool).orphaned, 2);
+    close_pool(pool);
+    expect_connections(self, 0);
+}
+
 /* What `child` finds, in a process forked now: 0 if all is well. */
 static int in_child(int (*child)(const conformance *, cen_pool *, cen_lease *), const conformance *self, cen_pool *pool,
                     cen_lease *lease)

@@ -83,6 +83,7 @@ void conformance_broken_held(const conformance *self);
 void conformance_open_timeout(const conformance *self);
 void conformance_interrupt_hold(const conformance *self);
 void conformance_interrupt_close(const conformance *self);
+void conformance_orphan(const conformance *self);
 void conformance_fork(const conformance *self);
 void conformance_renew(const conformance *self);
 void conformance_close(const conformance *self);
@@ -110,6 +111,7 @@ void conformance_storm(const conformance *self);
     CONFORMANCE_TEST_(prefix, gives_up_opening_at_a_server_that_is_silent, conformance_open_timeout)                     \
     CONFORMANCE_TEST_(prefix, interrupts_who_holds_for_too_long, conformance_interrupt_hold)                             \
     CONFORMANCE_TEST_(prefix, interrupts_who_holds_when_the_pool_is_closed, conformance_interrupt_close)                 \
+    CONFORMANCE_TEST_(prefix, bears_a_close_after_an_abandon_when_the_taker_has_ended, conformance_orphan)               \
     CONFORMANCE_TEST_(prefix, a_child_says_nothing_to_the_parents_server, conformance_fork)                              \
     CONFORMANCE_TEST_(prefix, a_child_that_renews_has_connections_of_its_own, conformance_renew)                         \
     CONFORMANCE_TEST_(prefix, closes_so_that_the_server_has_none, conformance_close)                                     \

@@ -236,7 +236,7 @@ TEST(a_handle_that_is_reclaimed_ends_its_transfer_and_its_place_is_free)
     expect(lease.object != lost.object && use(lease.object));
     pthread_join(thread, &status);
     expect_equal((uintptr_t)status, CEN_INTERRUPTED);
-    expect_equal(cen_pool_give(&lost), CEN_STALE);
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     end(pool);
 }

@@ -255,7 +255,7 @@ TEST(a_lost_holder_is_cut_off_and_its_memory_stays)
     cen_error error;
     expect_equal(cen_mariadb_tell(lost.object, &error), CEN_LOST);
     expect_equal(cen_mariadb_prepare(lost.object, "select 1", &(MYSQL_STMT *){NULL}, &error), CEN_LOST);
-    expect_equal(cen_pool_give(&lost), CEN_STALE);
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED);
     cen_pool_give(&lease);
     end_pool(pool);
 }

@@ -516,7 +516,7 @@ TEST(a_leak_that_is_reclaimed_is_cut_off_and_its_memory_left_to_its_holder)
     if (cen_pool_take(pool, cen_in_s(10), &lease, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     expect(place_use(lease.object));
     expect(!place_use(lost.object)); /* which its holder may still try */
-    expect_equal(cen_pool_give(&lost), CEN_STALE);
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_close(pool);
     place_soon(place_connections() == 0);

@@ -145,10 +145,9 @@ BOTH_FORMS(a_connection_whose_holder_is_lost_is_shut_down_and_stays_in_memory)
     expect(place_form_use(other.object, is_later));
     place_soon(place_connections() == 1);
     expect(!place_form_use(lost.object, is_later));
-    expect_equal(cen_pool_give(&lost), CEN_STALE);
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED);
     expect_equal(cen_pool_give(&other), CEN_OK);
     place_close(pool);
-    expect(!place_form_use(lost.object, is_later));
 }
 
 /* ---- Death ------------------------------------------------------------------------------------------------------------------- */

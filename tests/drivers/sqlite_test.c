@@ -584,7 +584,7 @@ TEST(the_transaction_of_a_lost_holder_ends_and_the_holder_is_refused)
     expect_equal(cen_sqlite_commit(lease.object, &error), CEN_OK);
     expect_soon(sqlite3_exec(lost.object, "insert into t values (2)", NULL, NULL, NULL) == SQLITE_AUTH);
     expect_equal(cen_sqlite_prepare(lost.object, "select 1", &(sqlite3_stmt *){NULL}, &error), CEN_INVALID);
-    expect_equal(cen_pool_give(&lost), CEN_STALE);
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED);
     cen_pool_give(&lease);
     end_pool(pool);
 }

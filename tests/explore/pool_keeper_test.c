@@ -148,7 +148,6 @@ static void revoke_beside(void (*what)(void *), cen_leak_policy policy, bool rec
     expect_calm(s.idle);
     expect_equal(cen_pool_try_take(pool, &mine.lease, NULL), CEN_OK); /* the place is free, or the object idle */
     give_one(mine.lease);
-    alive -= reclaims && s.reclaimed > 0; /* without an abandon it is left as it is */
     end_timed();
 }
 

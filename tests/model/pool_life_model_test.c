@@ -28,7 +28,7 @@ enum { THINGS = 3000, MOST = 4, STEPS = 60, RUNS = 3000, PART = 10000 };
 
 typedef struct thing {
     enum { GONE, IDLE, HELD, REVOKED } state;
-    bool open, reloaded;
+    bool open, reloaded, is_cut;
     bool unsound; /* it failed a test or a reset, or is broken */
     bool doomed;  /* it was too old once, by a limit that may have changed since */
     int64_t opened, since, tested; /* since: in this state */
@@ -149,7 +149,9 @@ static void end_thing(thing *it, const char *how)
 static void close_thing(void *unused, void *object)
 {
     (void)unused;
-    end_thing(object, "closed");
+    thing *it = object;
+    if (!it->is_cut) end_thing(it, "closed");
+    it->is_cut = false;
 }
 
 static void abandon_thing(void *unused, void *object)
@@ -160,6 +162,7 @@ static void abandon_thing(void *unused, void *object)
     t.reclaimed++;
     t.ended++;
     end_thing(it, "abandoned");
+    it->is_cut = true; /* its close follows, once */
 }
 
 static void interrupt_thing(void *unused, void *object)

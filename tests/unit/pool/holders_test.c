@@ -63,7 +63,7 @@ TEST(a_leak_is_reported_once_for_each_lease_and_the_holder_notices_nothing)
     end_life(&s, pool);
 }
 
-TEST(a_leaked_object_is_reclaimed_its_place_serves_who_waits_and_the_late_give_is_stale)
+TEST(a_leaked_object_is_reclaimed_its_place_serves_who_waits_and_the_late_give_closes_it)
 {
     for (unsigned abandons = 0; abandons < 2; abandons++) {
         s = (script){.opened = 0};
@@ -79,11 +79,15 @@ TEST(a_leaked_object_is_reclaimed_its_place_serves_who_waits_and_the_late_give_i
         cen_pool_stats n = look(pool);
         expect(n.leaked == 1 && n.reclaimed == 1 && n.held == 1 && n.revoked == 0);
         expect(s.of[CALL_ABANDON].calls == abandons && s.of[CALL_CLOSE].calls == 0);
-        expect_equal(cen_pool_give(&lost), CEN_STALE);
-        expect_equal(cen_pool_discard(&lost), CEN_STALE);
-        expect_equal(look(pool).held, 1);
+        expect(n.orphans == 1 && s.things[1].open);
+        cen_lease copy = lost;
+        expect_equal(cen_pool_give(&lost), CEN_REVOKED);
+        expect_equal(cen_pool_discard(&copy), CEN_STALE);
+        pass(0);
+        expect(!s.things[1].open && s.of[CALL_CLOSE].calls == 1);
+        n = look(pool);
+        expect(n.held == 1 && n.orphans == 0);
         give_back(&one.lease);
-        if (!abandons) s.things[1].closes = 1; /* nobody was to be told */
         end_life(&s, pool);
     }
 }
@@ -100,7 +104,7 @@ TEST(D_places_are_not_used_up_by_leak_after_leak)
     }
     cen_pool_stats n = look(pool);
     expect(n.reclaimed == 10 && n.vacant == 2 && n.opened == 10);
-    for (int i = 0; i < 10; i++) expect_equal(cen_pool_give(&lost[i]), CEN_STALE);
+    for (int i = 0; i < 10; i++) expect_equal(cen_pool_give(&lost[i]), CEN_REVOKED);
     end_life(&s, pool);
 }
 
@@ -116,6 +120,70 @@ TEST(L15_a_close_counts_what_was_revoked_before_it_and_its_late_give_ends_the_po
     expect_equal(s.things[1].interrupts, 1); /* once, and not again by the close */
     expect_equal(cen_pool_give(&lease), CEN_REVOKED);
     expect_equal(look(pool).vacant, 2);
+    end_life(&s, pool);
+}
+
+TEST(a_hold_limit_frees_the_place_if_the_setting_says_so)
+{
+    for (int reclaims = 0; reclaims < 2; reclaims++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .hold_ns = SECOND,
+                                    .on_hold = reclaims ? CEN_HOLD_RECLAIM : CEN_HOLD_REVOKE);
+        cen_lease lost = take(pool);
+        pass(2 * SECOND);
+        cen_pool_stats n = look(pool);
+        expect(n.revoked == !reclaims && n.vacant == (unsigned)reclaims && n.reclaimed == (unsigned)reclaims);
+        expect_equal(s.things[1].abandons, reclaims);
+        expect(s.things[1].open);
+        expect_equal(cen_pool_give(&lost), CEN_REVOKED);
+        pass(0);
+        expect(!s.things[1].open);
+        end_life(&s, pool);
+    }
+}
+
+TEST(a_detached_lease_is_reclaimed_as_a_leak)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .leak_ns = SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_lease lost = take(pool);
+    expect_equal(cen_pool_detach(&lost), CEN_OK);
+    pass(2 * SECOND);
+    expect_equal(look(pool).reclaimed, 1);
+    cen_lease next = take(pool);
+    give_back(&next);
+    end_life(&s, pool); /* which closes what was never given */
+}
+
+TEST(a_revoked_lease_that_does_not_come_back_is_reclaimed_as_a_leak)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .hold_ns = SECOND, .leak_ns = 10 * SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_lease lost = take(pool);
+    pass(5 * SECOND);
+    expect_equal(look(pool).revoked, 1);
+    pass(10 * SECOND);
+    cen_pool_stats n = look(pool);
+    expect(n.revoked == 0 && n.reclaimed == 1 && n.vacant == 1);
+    expect_equal(s.things[1].interrupts, 1);
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED);
+    end_life(&s, pool);
+}
+
+TEST(the_late_close_of_a_blocking_driver_runs_on_a_helper)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .leak_ns = SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_lease lost = take(pool);
+    pass(2 * SECOND);
+    s.of[CALL_CLOSE].hang_from = 1;
+    s.of[CALL_CLOSE].hang_to = 1;
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED); /* does not wait for it */
+    pass(0);
+    expect(s.things[1].busy);
+    let_all_go(&s, CALL_CLOSE);
+    pass(0);
+    expect(!s.things[1].open);
     end_life(&s, pool);
 }
 
@@ -136,7 +204,7 @@ TEST(a_scope_whose_object_was_taken_away_lends_it_to_nobody_and_ends)
             expect(inner.lease.object != outer.lease.object);
             expect_equal(cen_pool_leave(&inner), CEN_OK);
         }
-        expect_equal(cen_pool_leave(&outer), reclaims ? CEN_STALE : CEN_REVOKED);
+        expect_equal(cen_pool_leave(&outer), CEN_REVOKED);
         cen_lease lease = take(pool);
         give_back(&lease);
         end_life(&s, pool);

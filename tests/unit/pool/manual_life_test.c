@@ -167,6 +167,6 @@ TEST(a_program_can_test_its_leaks_by_moving_time)
     expect_equal(look(pool).leaked, 0);
     expect_equal(cen_runtime_advance(runtime, 30 * SECOND + 1), CEN_OK);
     expect_equal(look(pool).reclaimed, 1);
-    expect_equal(cen_pool_give(&lost), CEN_STALE);
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED);
     end_manual(pool);
 }

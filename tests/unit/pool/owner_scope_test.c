@@ -197,7 +197,7 @@ TEST(what_a_task_held_is_closed_with_a_word_on_the_task)
     static ear listener;
     memset(&listener, 0, sizeof listener);
     shop = (workshop){0};
-    cen_pool *pool = make_pool(.name = "orders", .max = 1, .driver = driver_of(&shop));
+    cen_pool *pool = make_pool(.name = "orders", .max = 1, .driver = driver_of(&shop), .on_owner_end = CEN_OWNER_CLOSE);
     listen_with(pool, &listener);
     task one = {.owner = {0}};
     take_in_step(&one, pool);

@@ -84,10 +84,10 @@ static holder end_with_one(cen_pool *pool)
     return one;
 }
 
-TEST(L13_by_default_what_an_ended_thread_held_is_closed)
+TEST(L13_with_the_policy_close_what_an_ended_thread_held_is_closed)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool = make_pool(.max = 2, .driver = driver_with("crt"), .order = order);
+        cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "crt", order);
         holder one = end_with_one(pool);
         expect_log(&shop, "+1 -1 ");
         expect_counts(pool, 0, 0);
@@ -185,7 +185,7 @@ TEST(L13_a_thread_that_ends_is_asked_for_in_every_pool)
 {
     cen_pool *first = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
     cen_pool *second = make_pool(.max = 2, .driver = {&calls, &shop}, .on_owner_end = CEN_OWNER_REUSE);
-    cen_pool *third = make_pool(.max = 2, .driver = {&calls, &shop}, .order = CEN_ORDER_FIFO);
+    cen_pool *third = make_pool(.max = 2, .driver = {&calls, &shop}, .order = CEN_ORDER_FIFO, .on_owner_end = CEN_OWNER_CLOSE);
     cen_lease mine = take_now(second); /* another thread's stays where it is */
     holder one = {.pools = {first, second, third}, .takes = 1};
     join(start("holder", take_and_end, &one));

@@ -51,7 +51,7 @@ typedef struct thing {
     bool open, busy;
     cen_condition condition; /* what a check says */
     bool broken;             /* a test fails */
-    unsigned tests, resets, closes, interrupts;
+    unsigned tests, resets, closes, interrupts, abandons;
     int64_t opened_at, closed_at;
 } thing;
 
@@ -134,9 +134,13 @@ static inline void scripted_close(void *argument, void *object)
     end_thing(argument, CALL_CLOSE, object);
 }
 
+/* Cuts the object off. Its close follows. */
 static inline void scripted_abandon(void *argument, void *object)
 {
-    end_thing(argument, CALL_ABANDON, object);
+    thing *it = begin_with(argument, object);
+    scripted_call(argument, CALL_ABANDON, NULL);
+    it->abandons++;
+    it->busy = false;
 }
 
 static inline void scripted_interrupt(void *argument, void *object)

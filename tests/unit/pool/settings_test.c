@@ -38,7 +38,7 @@ TEST(every_option_has_the_default_that_the_header_says)
         expect_equal(o.life_ns, blocks ? 1800 * SECOND : CEN_OFF);
         expect(o.trust_ns == SECOND && o.test_interval_ns == 30 * SECOND && o.test_timeout_ns == 5 * SECOND && o.testers == 2);
         expect(o.leak_ns == CEN_OFF && o.on_leak == CEN_LEAK_REPORT && o.hold_ns == CEN_OFF);
-        expect(o.on_owner_end == CEN_OWNER_CLOSE && o.max_waiters == CEN_OFF && o.on_self_wait == CEN_SELF_WAIT_TELL);
+        expect(o.on_owner_end == CEN_OWNER_ORPHAN && o.on_hold == CEN_HOLD_REVOKE && o.max_waiters == CEN_OFF && o.on_self_wait == CEN_SELF_WAIT_TELL);
         expect(!o.backtraces);
         set(pool, &o); /* what was got can be set */
         cen_pool_options again = get(pool);
@@ -113,7 +113,7 @@ static const bad bads[] = {
     BAD(open_timeout_ns, -2), BAD(backoff_least_ns, -2), BAD(backoff_most_ns, -2), BAD(backoff_most_ns, CEN_OFF),
     BAD(breaker_failures, -2), BAD(min_idle, 11), BAD(max_idle, -2), BAD(idle_ns, -2), BAD(life_ns, -2), BAD(life_jitter, 102),
     BAD(max_uses, -2), BAD(trust_ns, -2), BAD(test_interval_ns, -2), BAD(test_timeout_ns, -2), BAD(testers, 65),
-    BAD(leak_ns, INT64_MIN), BAD(on_leak, 2), BAD(hold_ns, -2), BAD(on_owner_end, 3), BAD(max_waiters, -2), BAD(on_self_wait, 2),
+    BAD(leak_ns, INT64_MIN), BAD(on_leak, 2), BAD(hold_ns, -2), BAD(on_owner_end, 4), BAD(on_hold, 2), BAD(max_waiters, -2), BAD(on_self_wait, 2),
 };
 
 static cen_pool_options with(cen_pool_options o, const bad *b)

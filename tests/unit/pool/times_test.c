@@ -125,7 +125,7 @@ TEST(a_lease_is_counted_once_however_it_ends)
     expect_equal(times_of(pool, "use")->durations.count, 3);
     int64_t until = times_of(pool, "use")->durations.sum - 2 * SECOND;
     expect(until >= 10 * SECOND && until <= 21 * SECOND);
-    expect_equal(cen_pool_give(&reclaimed), CEN_STALE);
+    expect_equal(cen_pool_give(&reclaimed), CEN_REVOKED);
     expect_equal(times_of(pool, "use")->durations.count, 3);
     cen_lease revoked = take_now(pool);
     ceni_world_advance(SECOND);
