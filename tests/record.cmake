@@ -3,6 +3,10 @@
 # watch, and its short version in a world, under every schedule.
 cenote_test(unit/record/counter_test.c REAL)
 cenote_test(unit/record/counter_explored_test.c WORLD)
+cenote_test(unit/record/owned_explored_test.c WORLD)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  cenote_test(unit/record/real_time_test.c REAL)
+endif()
 cenote_test(unit/record/histogram_test.c REAL)
 cenote_test(unit/record/ring_test.c REAL)
 cenote_test(unit/record/ring_explored_test.c WORLD)

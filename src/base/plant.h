@@ -206,6 +206,9 @@
     X(crew_runs_the_newest_first, "a worker runs the first of what it takes from the injector before what its deque has") \
     X(crew_forgets_that_it_spilled, "what a task submits overtakes what did not fit into its worker's deque before") \
     X(injector_leaves_its_shard, "a submitter of an ordered crew that finds its shard locked uses another") \
+    X(eventcount_wakes_nobody, "a thread that sleeps until a condition has changed is not woken") \
+    X(owned_sleeps_without_look, "a thread sleeps until something is ready without a last look") \
+    X(renew_gives_up_in_silence, "a thread that could not renew a pool does not wake those that wait for it") \
     X(crew_counts_ins_first, "a stop counts the tasks that came in before it counts those that went out") \
     X(crew_lies_down_in_silence, "a worker that lies down does not tell whoever stops the crew") \
     X(crew_poster_uncounted, "who resumes a task is not counted until it touches the crew no more") \

@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "lanes/ledger.h"
+#include "port/eventcount.h"
 #include "port/mutex.h"
 #include "port/port.h"
 #include "record/directory.h"
@@ -74,6 +75,7 @@ struct cen_lanes {
     /* any thread, atomically */
     _Atomic uint64_t epoch;   /* of the process whose tasks are counted */
     _Atomic uint64_t renewer; /* of the process that makes them anew, or did */
+    ceni_eventcount changes;  /* of epoch */
     _Atomic uint32_t stopped; /* 0, or the cen_stop */
 
     ceni_mutex mutex; /* of rank LANES: changes of limits and workers */

@@ -217,9 +217,13 @@ static cen_status enter_child(cen_lanes *lanes)
     if (before != mine && ceni_cas_acq_rel(&lanes->renewer, &before, mine)) { /* [N1] */
         renew(lanes);
         ceni_store_release(&lanes->epoch, mine); /* [N2] */
+        ceni_eventcount_advance(&lanes->changes);
     }
-    while (ceni_load_acquire(&lanes->epoch) != mine) ceni_thread_yield(); /* [N3] */
-    return CEN_OK;
+    for (;;) {
+        uint32_t seen = ceni_eventcount_read(&lanes->changes);
+        if (ceni_load_acquire(&lanes->epoch) == mine) return CEN_OK; /* [N3] */
+        ceni_eventcount_wait(&lanes->changes, seen);
+    }
 }
 
 cen_status ceni_lanes_enter(cen_lanes *lanes)

@@ -22,8 +22,6 @@
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * [L1] process_lock | load of ready  | acquire | [L2] | the fresh lock and pointer | a thread of a forked child locks what is still being made
- * [L2] process_lock | store of ready | release | [L1] | the fresh lock and pointer | as [L1]
  * [L3] run_awaited | store of over | release | [L4] | all that the call has done | whoever waited for it does not see it
  * [L4] ceni_loop_do | load of over | acquire | [L3] | the same | the same
  * All else is ordered by the locks, and by the beginning and the join of the thread.
@@ -37,6 +35,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/statics.h"
+#include "record/owned.h"
 
 enum { NAME = 16, CALLS_AT_A_TIME = 256 };
 
@@ -75,21 +74,14 @@ static CENI_STATIC struct {
     ceni_mutex mutex; /* rank LOOPS */
     cen_loop *own;    /* NULL: there is none */
 } process;
-static CENI_STATIC _Atomic uint64_t claimed_by; /* the epoch of the process whose it is to be */
-static CENI_STATIC _Atomic uint64_t ready_for;  /* and of the one whose it is */
+static CENI_STATIC ceni_owned owned; /* a forked child has both anew */
 
 static void process_lock(void)
 {
-    uint64_t epoch = ceni_fork_epoch();
-    while (ceni_load_acquire(&ready_for) != epoch) { /* [L1] */
-        uint64_t claim = ceni_load_relaxed(&claimed_by); /* carries nothing */
-        if (claim == epoch) {
-            ceni_thread_yield();
-        } else if (ceni_cas_relaxed(&claimed_by, &claim, epoch)) { /* carries nothing: decides who */
-            process.mutex = (ceni_mutex){0};
-            process.own = NULL;
-            ceni_store_release(&ready_for, epoch); /* [L2] */
-        }
+    if (ceni_owned_begin(&owned)) {
+        process.mutex = (ceni_mutex){0};
+        process.own = NULL;
+        ceni_owned_ready(&owned);
     }
     ceni_mutex_lock(&process.mutex, CENI_RANK_LOOPS);
 }

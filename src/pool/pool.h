@@ -11,6 +11,7 @@
 #include "pool/map.h"
 #include "pool/own.h"
 #include "pool/slot.h"
+#include "port/eventcount.h"
 #include "record/directory.h"
 #include "record/histogram.h"
 #include "runtime/runtime.h"
@@ -120,6 +121,7 @@ struct cen_pool {
     cen_pool_options kept[2];
     _Atomic uint32_t kept_at; /* which copy is whole; changed when the other one is, too */
     _Atomic uint64_t renewer; /* the epoch of the process one of whose threads makes it anew; 0: none */
+    ceni_eventcount renewals; /* changes of the epoch and of renewer */
     /* any thread reads; written under the lock; all from here on is made anew after a fork */
     _Alignas(CENI_LINE) _Atomic uint32_t chunk_count;
     ceni_chunk *chunks[CENI_CHUNKS];

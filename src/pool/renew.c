@@ -12,7 +12,7 @@
  *       ▶ puts it into the pool's struct, behind what is fixed ▶ joins the directory
  *       ▶ publishes the epoch: from here on the pool is the child's
  *       ▶ calls the driver's abandon for each object of the parent's, with no lock held
- *     another that comes meanwhile waits until the epoch is there
+ *     another that comes meanwhile sleeps until the epoch is there
  *
  * Nobody reads the struct between the claim and the epoch: each call asks for the
  * epoch first, the quick path included, and what it reads afterwards is new.
@@ -148,17 +148,19 @@ static void abandon_all(cen_pool *pool, const ceni_chunk *first, const ceni_chun
 /* True: this thread is to make the pool anew. False: it is there. */
 static bool claim(cen_pool *pool, uint64_t epoch)
 {
-    while (!ceni_pool_is_ours(pool)) {
+    for (;;) {
+        uint32_t seen = ceni_eventcount_read(&pool->renewals);
+        if (ceni_pool_is_ours(pool)) return false;
         uint64_t renewer = ceni_load_relaxed(&pool->renewer); /* a guess for the cas; carries nothing */
-        if (renewer == epoch) ceni_thread_yield();
+        if (renewer == epoch) ceni_eventcount_wait(&pool->renewals, seen);
         else if (ceni_cas_acq_rel(&pool->renewer, &renewer, epoch)) return true; /* [E3] */
     }
-    return false;
 }
 
 static cen_status give_up(cen_pool *pool, cen_status status, cen_error *error)
 {
     ceni_store_release(&pool->renewer, 0); /* [E4] */
+    if (!ceni_planted(renew_gives_up_in_silence)) ceni_eventcount_advance(&pool->renewals);
     if (status == CEN_FORKED) return ceni_renew_refuse(pool, error);
     return ceni_error_set(error, status, 0, "pool \"%s\" could not be made anew after a fork: %s", pool->name,
                           cen_status_text(status));
@@ -184,6 +186,7 @@ cen_status ceni_renew(cen_pool *pool, cen_error *error)
     pool->former = left;
     rebuild(pool, &with);
     ceni_store_release(&pool->epoch, epoch); /* [E2] */
+    ceni_eventcount_advance(&pool->renewals);
     abandon_all(pool, left, older);
     ceni_pool_start_keeping(pool);
     return CEN_OK;

@@ -28,11 +28,7 @@
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * [R1] process_lock | load of ready  | acquire | [R2] | the fresh lock and pointer | a thread locks what is still being made
- * [R2] process_lock | store of ready | release | [R1] | the fresh lock and pointer | as [R1]
- * All else is ordered by the locks. [R1] and [R2] matter in a forked child, where
- * the lock may look held; no explored test can miss them, since a world has no
- * fork and finds zeros where zeros are put.
+ * All is ordered by the locks, and what they are made of by record/owned.h.
  *
  * Tested by tests/unit/runtime/life_test.c, own_test.c, fork_test.c,
  * tests/explore/runtime_life_test.c, tests/faults/runtime_faults_test.c.
@@ -42,6 +38,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/statics.h"
+#include "record/owned.h"
 #include "runtime/inside.h"
 
 static const int64_t default_linger_ns = INT64_C(10000000000);
@@ -53,22 +50,15 @@ static CENI_STATIC struct {
     cen_runtime *own; /* NULL: there is none */
     cen_job *kept, *kept_last; /* jobs for which it could not be made; none while it is there */
 } process;
-static CENI_STATIC _Atomic uint64_t claimed_by; /* the epoch of the process whose it is to be */
-static CENI_STATIC _Atomic uint64_t ready_for;  /* and of the one whose it is */
+static CENI_STATIC ceni_owned owned; /* a forked child has all of that anew */
 
 static void process_lock(void)
 {
-    uint64_t epoch = ceni_fork_epoch();
-    while (ceni_load_acquire(&ready_for) != epoch) { /* [R1] */
-        uint64_t claim = ceni_load_relaxed(&claimed_by); /* carries nothing */
-        if (claim == epoch) {
-            ceni_thread_yield();
-        } else if (ceni_cas_relaxed(&claimed_by, &claim, epoch)) { /* carries nothing: decides who */
-            process.mutex = (ceni_mutex){0};
-            process.own = NULL;
-            process.kept = NULL;
-            ceni_store_release(&ready_for, epoch); /* [R2] */
-        }
+    if (ceni_owned_begin(&owned)) {
+        process.mutex = (ceni_mutex){0};
+        process.own = NULL;
+        process.kept = NULL;
+        ceni_owned_ready(&owned);
     }
     ceni_mutex_lock(&process.mutex, CENI_RANK_RUNTIMES);
 }

@@ -16,15 +16,13 @@
  * that a handle of the parent's finds nothing of the child's.
  *
  * Order table
- * tag  site  | operation          | order   | pairs with | carries       | breaks if weakened
- * [H1] ready | load of ready_for  | acquire | [H2]       | the new table | one enters a table half made (plain memory)
- * [H2] ready | store of ready_for | release | [H1]       | the new table | as [H1]
- * All else is ordered by the two locks.
+ * All is ordered by the two locks, and the new table by record/owned.h.
  *
  * Tested by tests/unit/supervisor/life_test.c, fork_test.c.
  */
 #include "base/plant.h"
 #include "base/statics.h"
+#include "record/owned.h"
 #include "supervisor/inside.h"
 
 typedef struct house {
@@ -32,8 +30,7 @@ typedef struct house {
     /* under the mutex */
     ceni_table table;
     uint64_t last;
-    /* any thread, atomically */
-    _Atomic uint64_t claimed_by, ready_for; /* epochs: of the process whose it is to be, and whose it is */
+    ceni_owned owned; /* a forked child has all of that anew */
 } house;
 
 static CENI_STATIC house all;
@@ -48,24 +45,12 @@ static void unlock(void)
     ceni_mutex_unlock(&all.mutex, CENI_RANK_SUPERVISORS);
 }
 
-static bool is_ready(void)
-{
-    return ceni_load_acquire(&all.ready_for) == ceni_fork_epoch(); /* [H1] */
-}
-
 static void ready(void)
 {
-    uint64_t epoch = ceni_fork_epoch();
-    while (!is_ready()) {
-        uint64_t claim = ceni_load_relaxed(&all.claimed_by); /* carries nothing */
-        if (claim == epoch) {
-            ceni_thread_yield();
-        } else if (ceni_cas_relaxed(&all.claimed_by, &claim, epoch)) { /* carries nothing: decides who */
-            all.mutex = (ceni_mutex){0};
-            ceni_table_init(&all.table, NULL);
-            ceni_store_release(&all.ready_for, epoch); /* [H2] */
-        }
-    }
+    if (!ceni_owned_begin(&all.owned)) return;
+    all.mutex = (ceni_mutex){0};
+    ceni_table_init(&all.table, NULL);
+    ceni_owned_ready(&all.owned);
 }
 
 void ceni_house_enter(cen_supervisor *supervisor)
@@ -108,7 +93,7 @@ static ceni_tenure *find_next_start(const cen_supervisor *supervisor, uint64_t n
 
 ceni_tenure *ceni_house_find_and_lock(cen_child handle)
 {
-    if (handle.supervisor_ == 0 || !is_ready()) return NULL;
+    if (handle.supervisor_ == 0 || !ceni_owned_is_ready(&all.owned, ceni_fork_epoch())) return NULL;
     lock();
     ceni_table_node *node = ceni_table_find(&all.table, ceni_hash_word(0, handle.supervisor_), has_id, &handle.supervisor_);
     cen_supervisor *supervisor = node ? CENI_TABLE_ENTRY(node, cen_supervisor, node) : NULL;
