@@ -16,7 +16,7 @@ find_package(Python3 QUIET COMPONENTS Interpreter)
 if(TARGET with-server AND TARGET tests-wait_server AND Python3_FOUND AND NOT CENOTE_TEST_WORLDS AND NOT CENOTE_TEST_NAMES)
   add_test(NAME tool-run COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/tool/run_test.py $<TARGET_FILE:cenote-tool>
                                  $<TARGET_FILE:with-server> $<TARGET_FILE:tests-wait_server>)
-  set_tests_properties(tool-run PROPERTIES TIMEOUT 300 LABELS tool PROCESSORS 2)
+  set_tests_properties(tool-run PROPERTIES TIMEOUT 1800 LABELS tool PROCESSORS 2)
   # The programs are made with the rest, as the tests that are run are.
   add_custom_target(tool-run-programs ALL DEPENDS cenote-tool with-server tests-wait_server)
 endif()

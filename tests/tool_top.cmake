@@ -14,6 +14,6 @@ if(CENOTE_HAS_INSPECT AND CENOTE_HAS_ROUTE AND CENOTE_PYTHON AND NOT CENOTE_TEST
   foreach(name top explain metrics news)
     add_test(NAME tool-${name}_test COMMAND ${CENOTE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/tool/${name}_test.py $<TARGET_FILE:cenote-tool>
                                             $<TARGET_FILE:inspected>)
-    set_tests_properties(tool-${name}_test PROPERTIES LABELS tool TIMEOUT 300 PROCESSORS 2)
+    set_tests_properties(tool-${name}_test PROPERTIES LABELS tool TIMEOUT 1800 PROCESSORS 2)
   endforeach()
 endif()

@@ -19,5 +19,5 @@ if(TARGET tests-wait_server AND Python3_FOUND AND NOT CENOTE_TEST_WORLDS AND NOT
   add_custom_target(tool-tune_programs ALL DEPENDS cenote-tool with-server tests-wait_server)
   add_test(NAME tool-tune_test COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tool/tune_test.py $<TARGET_FILE:cenote-tool>
                                        $<TARGET_FILE:with-server> $<TARGET_FILE:tests-wait_server>)
-  set_tests_properties(tool-tune_test PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS tool)
+  set_tests_properties(tool-tune_test PROPERTIES TIMEOUT 1800 PROCESSORS 2 LABELS tool)
 endif()

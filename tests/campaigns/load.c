@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { OBJECTS = 256, MOST_THREADS = 1024 };
-#define LATE_AT_MOST (50 * MS)
+#define LATE_AT_MOST (100 * MS)
+#define PATIENCE (100 * SECOND) /* how long a condition is waited for before that is a failure */
 
 struct load {
     load_plan plan;
@@ -16,6 +18,7 @@ struct load {
     _Atomic bool over;
     _Atomic uint64_t tries, answered, broken, revoked, timeouts, refused, strange, shared;
     _Atomic int64_t latest, sleeper_latest;
+    int64_t warm_up_ns; /* how long the first answers took: how fast this machine is now */
     pthread_mutex_t mutex; /* for what follows */
     load_counts words;
     struct {
@@ -136,6 +139,7 @@ load *load_start(const load_plan *plan)
 {
     load *self = calloc(1, sizeof *self);
     expect(self != NULL && plan->threads <= MOST_THREADS);
+    alarm(1200); /* a busy machine is slow, and a hang is a failure still */
     self->plan = *plan;
     if (!self->plan.deadline_ns) self->plan.deadline_ns = 500 * MS;
     if (!self->plan.pause_ns) self->plan.pause_ns = MS;
@@ -161,18 +165,30 @@ load_counts load_look(load *self)
     return counts;
 }
 
-int64_t load_await_answers(load *self, uint64_t count, int64_t most_ns)
+int64_t load_await_answers(load *self, uint64_t count)
 {
     int64_t begun = cen_clock();
     uint64_t wanted = atomic_load(&self->answered) + count;
     while (atomic_load(&self->answered) < wanted) {
         load_counts now = load_look(self);
-        if (cen_clock() - begun > most_ns)
+        if (cen_clock() - begun > PATIENCE)
             test_fail(__FILE__, __LINE__, "after %lld ms %llu answers are missing; the last refusal: %s",
-                      (long long)(most_ns / MS), (unsigned long long)(wanted - now.answered), now.last_text);
+                      (long long)(PATIENCE / MS), (unsigned long long)(wanted - now.answered), now.last_text);
         campaign_sleep(MS);
     }
-    return cen_clock() - begun;
+    int64_t took = cen_clock() - begun;
+    if (!self->warm_up_ns) self->warm_up_ns = took;
+    return took;
+}
+
+void load_await_trouble(load *self, bool (*is_enough)(const load_counts *counts))
+{
+    for (int64_t begun = cen_clock();;) {
+        load_counts now = load_look(self);
+        if (is_enough(&now)) return;
+        if (cen_clock() - begun > PATIENCE) test_fail(__FILE__, __LINE__, "the outage was not noticed");
+        campaign_sleep(MS);
+    }
 }
 
 load_counts load_stop(load *self)
@@ -184,8 +200,9 @@ load_counts load_stop(load *self)
     load_counts counts = load_look(self);
     counts.latest_ns = atomic_load(&self->latest);
     counts.sleeper_ns = atomic_load(&self->sleeper_latest);
+    counts.warm_up_ns = self->warm_up_ns;
     cen_pool *pool = self->plan.pool;
-    if (cen_pool_close(pool, cen_in_s(20), NULL, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+    if (cen_pool_close(pool, cen_in_s(100), NULL, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     expect_equal(cen_pool_look(pool, &counts.stats), CEN_OK);
     expect_equal(cen_pool_free(pool), CEN_OK);
     pthread_mutex_destroy(&self->mutex);
@@ -227,13 +244,13 @@ void load_judge_saying(const load_counts *c, const char *campaign, int64_t recov
                   cen_status_text(c->strange_status), c->strange_text);
     expect_equal(c->tries, c->answered + c->broken + c->timeouts + c->refused);
     expect_equal(c->shared, 0);
-    if (c->latest_ns > LATE_AT_MOST + c->sleeper_ns)
+    if (c->latest_ns > LATE_AT_MOST + 4 * c->sleeper_ns)
         test_fail(__FILE__, __LINE__, "a take came back %lld ms after its deadline, a sleeper at most %lld ms",
                   (long long)(c->latest_ns / MS), (long long)(c->sleeper_ns / MS));
     expect_equal(c->stats.held + c->stats.waiting + c->stats.idle + c->stats.revoked, 0);
     expect_equal(c->stats.taken, c->stats.ended);
     expect_equal(c->stats.opened, c->stats.closed);
-    if (recovery_ns > most_ns)
-        test_fail(__FILE__, __LINE__, "it took %lld ms to recover, more than %lld ms", (long long)(recovery_ns / MS),
-                  (long long)(most_ns / MS));
+    if (recovery_ns > most_ns + 10 * c->warm_up_ns)
+        test_fail(__FILE__, __LINE__, "it took %lld ms to recover, more than %lld ms and ten times the first answers' %lld ms",
+                  (long long)(recovery_ns / MS), (long long)(most_ns / MS), (long long)(c->warm_up_ns / MS));
 }

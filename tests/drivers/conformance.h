@@ -71,6 +71,9 @@ typedef struct conformance {
  * exit, as libcrypto does, do not bear threads that end just then. */
 void conformance_settle(void);
 
+/* How long something that must happen is waited for. */
+extern int conformance_patience_ms;
+
 /* One for each sentence, in the order of the macro. */
 void conformance_open(const conformance *self);
 void conformance_reuse(const conformance *self);

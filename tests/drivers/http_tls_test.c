@@ -167,7 +167,7 @@ TEST(a_child_that_renews_leaves_the_parents_session_alone)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(60);
         bool own = get(pool, protocol) != first;
         cen_pool_close(pool, cen_in_s(5), NULL, NULL);
         cen_pool_free(pool);

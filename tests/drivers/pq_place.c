@@ -176,7 +176,7 @@ cen_lease place_take(cen_pool *pool)
 {
     cen_lease lease = {0};
     cen_error error = {.text = ""};
-    cen_status status = cen_pool_take(pool, cen_in_s(10), &lease, &error);
+    cen_status status = cen_pool_take(pool, cen_in_s(60), &lease, &error);
     if (status != CEN_OK) test_fail(__FILE__, __LINE__, "take: %s: %s", cen_status_name(status), error.text);
     return lease;
 }

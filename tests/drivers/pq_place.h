@@ -55,7 +55,7 @@ void place_pause_ms(int ms);
 #define place_soon(condition)                                                    \
     do {                                                                         \
         bool is_so_ = (condition);                                               \
-        for (int tries_ = 0; !is_so_ && tries_ < 500; tries_++) {                \
+        for (int tries_ = 0; !is_so_ && tries_ < 6000; tries_++) {                \
             place_pause_ms(10);                                                  \
             is_so_ = (condition);                                                \
         }                                                                        \

@@ -269,7 +269,7 @@ TEST(a_childs_pool_over_the_parents_poller_answers_forked)
     pid_t child = fork();
     if (child == 0) {
         cen_lease own;
-        alarm(20);
+        alarm(60);
         _exit((int)cen_pool_take(pool, cen_in_s(5), &own, NULL));
     }
     expect(waitpid(child, &status, 0) == child);

@@ -74,7 +74,7 @@ void place_refused(cen_redis_options options, bool is_later, cen_status status, 
 
 #define place_soon(condition)                                                            \
     do {                                                                                 \
-        for (int tries_ = 0; !(condition) && tries_ < 500; tries_++) place_pause_ms(10); \
+        for (int tries_ = 0; !(condition) && tries_ < 6000; tries_++) place_pause_ms(10); \
         expect(condition);                                                               \
     } while (0)
 

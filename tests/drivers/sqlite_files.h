@@ -52,7 +52,7 @@ static inline void pause_ms(int ms)
 
 #define expect_soon(condition)                                                     \
     do {                                                                           \
-        for (int tries_ = 0; !(condition) && tries_ < 500; tries_++) pause_ms(10); \
+        for (int tries_ = 0; !(condition) && tries_ < 6000; tries_++) pause_ms(10); \
         expect(condition);                                                         \
     } while (0)
 

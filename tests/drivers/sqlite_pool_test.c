@@ -241,7 +241,7 @@ TEST(a_child_of_a_fork_is_refused_by_both)
     pid_t child = fork();
     if (child == 0) {
         cen_lease lease;
-        alarm(20);
+        alarm(60);
         if (cen_pool_take(cen_sqlite_pool_writer(both), cen_in_s(1), &lease, NULL) != CEN_FORKED) _exit(1);
         if (cen_pool_take(cen_sqlite_pool_readers(both), cen_in_s(1), &lease, NULL) != CEN_FORKED) _exit(2);
         _exit(cen_sqlite_pool_free(both) == CEN_OK ? 0 : 3);

@@ -646,7 +646,7 @@ static int in_child(int (*child)(cen_pool *pool, cen_lease *lease), cen_pool *po
     int status = -1;
     pid_t process = fork();
     if (process == 0) {
-        alarm(30);
+        alarm(60);
         _exit(child(pool, lease));
     }
     expect(waitpid(process, &status, 0) == process);

@@ -158,7 +158,7 @@ TEST(another_user_is_refused_whatever_the_mode_of_the_file_is)
         unsetenv("XDG_RUNTIME_DIR");
         cen_inspect *inspect = inspect_started((cen_inspect_options){.at = where});
         expect_equal(chmod(where + 5, 0777), 0);
-        alarm(20);
+        alarm(60);
         pause();
         cen_inspect_stop(inspect);
         _exit(0);

@@ -412,7 +412,7 @@ TEST(a_child_has_no_server_and_its_stop_takes_nothing_from_its_parent)
     await_sleep();
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         close(client);
         cen_inspect_stop(inspect);
         /* The client's end, the listener, the waker, libmicrohttpd's epoll, and the server's end if it had been accepted. */
@@ -450,7 +450,7 @@ TEST(a_child_that_lives_on_does_not_hold_the_port)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         pause();
         _exit(0);
     }

@@ -516,7 +516,7 @@ static void await_target(const char *prometheus, char state[16], char trouble[40
 static void await_number(const char *prometheus, const char *query, char number[32])
 {
     number[0] = 0;
-    for (int i = 0; i < 100 && !number[0]; i++) {
+    for (int i = 0; i < 1200 && !number[0]; i++) {
         reply r = ask(prometheus, "GET", query, NULL);
         json_t *json = reply_json(&r), *first = json_array_get(json_object_get(json_object_get(json, "data"), "result"), 0);
         const char *text = json_string_value(json_array_get(json_object_get(first, "value"), 1));

@@ -19,6 +19,7 @@
 #include <cenote/pool.h>
 
 #include "support/model.h"
+#include "support/run.h"
 #include "support/test.h"
 
 #define MS INT64_C(1000000)
@@ -518,7 +519,7 @@ PLAIN_TEST(objects_live_as_their_model_says)
 {
     const char *wanted = getenv("CENOTE_MODEL_STEPS");
     unsigned long runs = wanted ? strtoul(wanted, NULL, 0) / STEPS + 1 : RUNS;
-    if (wanted) alarm(7200);
+    if (wanted) run_limit(7200);
     while (runs > 0) {
         unsigned part = runs > PART ? PART : (unsigned)runs;
         model m = {.name = "lives", .ops = ops, .op_count = sizeof ops / sizeof ops[0], .setup = setup, .teardown = teardown,

@@ -57,7 +57,7 @@ static void spin_a_while(worker *self, unsigned most_us)
  *
  * One who waits looks once more at its deadline. So a release that reached
  * nobody shows as a wait that lasted until then, not as one in vain. */
-enum { WAIT_S = 5 };
+enum { WAIT_S = 60 };
 
 typedef struct last_release {
     uint32_t size;

@@ -78,9 +78,9 @@ static void run_around(void (*body)(void), const char *name)
     if (!body) return;
     around = true;
     current = name;
-    alarm(120);
+    run_limit(600);
     body();
-    alarm(0);
+    run_limit(0);
     around = false;
 }
 
@@ -90,7 +90,7 @@ static int run_in_child(const test_entry *entry)
     pid_t child = fork();
     if (child == 0) {
         current = entry->name;
-        alarm((unsigned)(entry->seconds ? entry->seconds : 120));
+        run_limit((unsigned)(entry->seconds ? entry->seconds : 120));
         if (entry->plain) entry->run();
         else run_body(entry->run);
         exit(0);
@@ -99,7 +99,7 @@ static int run_in_child(const test_entry *entry)
     if (child < 0 || waitpid(child, &status, 0) != child) return -1;
     if (WIFSIGNALED(status)) {
         int number = WTERMSIG(status);
-        printf("     %s\n", number == SIGALRM ? "did not end in time" : strsignal(number));
+        printf("     %s\n", number == SIGALRM || number == SIGPROF ? "did not end in time" : strsignal(number));
     }
     return status;
 }

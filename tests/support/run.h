@@ -5,6 +5,10 @@
 
 void run_body(void (*body)(void));
 
+/* Ends this process by a signal when it is taken for hanging: after `seconds` of a quiet machine. Replaces an earlier limit.
+ * A busy machine gets more: a world is limited by processor time, any other test by the load of the machine. */
+void run_limit(unsigned seconds);
+
 /* Called when an expectation failed, before the test's process ends. */
 void run_failed(const char *file, int line, const char *text);
 

@@ -23,7 +23,7 @@ import traceback
 # Whoever starts the tests in the background has them ignore SIGINT, and what they start would do so, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-DEADLINE = float(os.environ.get("CENOTE_DEADLINE", "20"))
+DEADLINE = float(os.environ.get("CENOTE_DEADLINE", "60"))
 tests = []
 clean_up = []
 
@@ -82,12 +82,12 @@ class Subject:
 
     def ask(self, method, path, body=None):
         if self.address.startswith("unix:"):
-            connection = http.client.HTTPConnection("localhost", timeout=10)
+            connection = http.client.HTTPConnection("localhost", timeout=60)
             connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            connection.sock.settimeout(10)
+            connection.sock.settimeout(60)
             connection.sock.connect(self.address[5:])
         else:
-            connection = http.client.HTTPConnection(self.address.split("//")[1].strip("/"), timeout=10)
+            connection = http.client.HTTPConnection(self.address.split("//")[1].strip("/"), timeout=60)
         try:
             headers = {"Content-Type": "application/json"}
             if self.token:
@@ -136,7 +136,7 @@ class Terminal:
 
     def tmux(self, *arguments):
         done = subprocess.run(["tmux", "-u", "-L", self.name, "-f", "/dev/null", *arguments], env=self.environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=20)
+                              stderr=subprocess.PIPE, text=True, timeout=120)
         expect(done.returncode == 0, f"tmux {arguments[0]}: {done.stderr}")
         return done.stdout.strip("\n")
 
@@ -200,7 +200,7 @@ class Tool:
     def __init__(self, program, place):
         self.program, self.place = program, place
 
-    def __call__(self, *arguments, timeout=30, **more):
+    def __call__(self, *arguments, timeout=120, **more):
         done = subprocess.run([self.program, *arguments], env={**self.place.environment, **more}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=timeout)
         return Answer(done)

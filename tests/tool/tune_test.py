@@ -4,7 +4,13 @@
 
   tests/tool/tune_test.py CENOTE WITH_SERVER WAIT_SERVER [WORDS OF A TEST'S NAME]
 
-Starts itself again beside PostgreSQL and Redis by WITH_SERVER. Tests whose servers sleep nearly all the time ("asleep") come first,
+Starts itself again beside PostgreSQL and Redis by WITH_SERVER.
+
+A busy machine delays everything by some milliseconds. So all times of a test are multiples of a scale: how long the server waits,
+how long a sweep takes, what is too late. A test that fails is repeated with twice the scale, where the same delays are half as much;
+at the largest scale its verdict stands. A quiet machine needs the first scale only.
+
+Tests whose servers sleep nearly all the time ("asleep") come first,
 side by side and before everything else on the machine where the system lets them; then those that measure a server at work, one
 after another; then the rest. Ends only processes that it has started, by their ids.
 """
@@ -70,12 +76,19 @@ def started(words, **options):
 class Place:
     """A test's own directory: where it runs, and TMPDIR."""
 
-    def __init__(self, cenote, wait_server):
-        self.cenote, self.wait_server = cenote, wait_server
+    def __init__(self, cenote, wait_server, scale):
+        self.cenote, self.wait_server, self.scale = cenote, wait_server, scale
         self.home = tempfile.mkdtemp(prefix="cenote-test-")
         self.temporary, self.work = os.path.join(self.home, "tmp"), os.path.join(self.home, "work")
         os.mkdir(self.temporary)
         os.mkdir(self.work)
+
+    def seconds(self, number):
+        """An option's value for so many seconds at the first scale."""
+        return f"{round(number * self.scale * 1000)}ms"
+
+    def short(self):
+        return ["--budget", self.seconds(1), "--max", "2"]
 
     def environment(self, **more):
         dropped = ("NO_COLOR", "TERM", "COLUMNS", "LC_ALL", "LC_CTYPE")
@@ -90,7 +103,7 @@ class Place:
 
     def run(self, *words, **options):
         process = self.start(*words, **options)
-        out, said = process.communicate(timeout=90)
+        out, said = process.communicate(timeout=90 * self.scale)
         expect(not os.listdir(self.temporary), "left behind:", os.listdir(self.temporary))
         return process.returncode, out, said
 
@@ -101,7 +114,7 @@ class Place:
         expect(code == status, f"status {code} instead of {status}: {said}{out}")
         found = adds_up(json.loads(out))
         # Starting, and the last operations and connections, take their time beyond the budget.
-        expect(time.monotonic() - began < found["budget_seconds"] + 3, "took", time.monotonic() - began)
+        expect(time.monotonic() - began < found["budget_seconds"] + 3 * self.scale, "took", time.monotonic() - began)
         return found
 
     def end(self):
@@ -151,7 +164,7 @@ class Server:
     def __init__(self, place, threads, *words):
         self.process = started([place.wait_server, "--threads", str(threads), *words], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
-        self.url = f"http://127.0.0.1:{self.port}/?wait=0.05"
+        self.url = f"http://127.0.0.1:{self.port}/?wait={0.05 * place.scale}"
 
     def __enter__(self):
         return self
@@ -166,7 +179,8 @@ class Server:
 
 # One less than T does at most 80 %, and T does all but what the way there and back costs, on a busy machine some of the 50 ms: in a
 # short time a margin of 10 % is safely between the two.
-QUICKLY = ["--budget", "8s", "--max", "16", "--margin", "10%"]
+def quickly(place):
+    return ["--budget", place.seconds(8), "--max", "16", "--margin", "10%"]
 
 
 def tune_workers(place, threads, words):
@@ -176,41 +190,42 @@ def tune_workers(place, threads, words):
     expect(found["recommendation"]["size"] == threads, found["recommendation"], measured)
     expect(found["connections"]["connections"] == 3 * threads, found["connections"])
     per_second = next(point for point in found["points"] if point["size"] == threads)["throughput"]["mean"]
-    expect(0.85 * threads / 0.05 < per_second < 1.05 * threads / 0.05, "throughput", per_second)
+    most = threads / (0.05 * place.scale)
+    expect(0.85 * most < per_second < 1.05 * most, "throughput", per_second)
 
 
 @test("asleep")
 def a_server_of_2_workers_is_told_a_pool_of_2(place):
-    tune_workers(place, 2, QUICKLY)
+    tune_workers(place, 2, quickly(place))
 
 
 @test("asleep")
 def a_server_of_3_workers_is_told_a_pool_of_3(place):
-    tune_workers(place, 3, QUICKLY)
+    tune_workers(place, 3, quickly(place))
 
 
 @test("asleep")
 def a_server_of_5_workers_is_told_a_pool_of_5(place):
-    tune_workers(place, 5, QUICKLY)
+    tune_workers(place, 5, quickly(place))
 
 
 @test("asleep")
 def a_server_of_3_workers_is_told_a_pool_of_3_without_any_setting(place):
-    tune_workers(place, 3, [])
+    tune_workers(place, 3, [] if place.scale == 1 else ["--budget", place.seconds(30)])
 
 
 @test("asleep")
 def a_goal_leaves_out_sizes_that_queue_at_the_server(place):
     # Beyond two workers requests wait for one another: 50 ms become 100. Without the goal 4 % more would be worth a pool of 3.
     with Server(place, 2) as server:
-        found = place.tune(server.url, "--budget", "6s", "--max", "4", "--goal", "p90=80ms", "--margin", "0.5%")
+        found = place.tune(server.url, "--budget", place.seconds(6), "--max", "4", "--goal", f"p90={80 * place.scale}ms", "--margin", "0.5%")
     expect(found["recommendation"]["size"] == 2 and found["recommendation"]["keeps_goal"] is True, found["recommendation"])
 
 
 @test("asleep")
 def a_goal_that_no_size_keeps_is_said_and_is_a_status(place):
     with Server(place, 2) as server:
-        found = place.tune(server.url, "--budget", "3s", "--max", "2", "--goal", "p99=1ms", status=1)
+        found = place.tune(server.url, "--budget", place.seconds(3), "--max", "2", "--goal", "p99=1ms", status=1)
     expect(found["recommendation"]["keeps_goal"] is False, found["recommendation"])
     expect(found["recommendation"]["text"].startswith("No size keeps the goal"), found["recommendation"])
 
@@ -219,14 +234,14 @@ def a_goal_that_no_size_keeps_is_said_and_is_a_status(place):
 def at_a_rate_the_smallest_size_that_keeps_up_is_enough(place):
     # 24 a second of 50 ms each want 1.2 connections of the 8 that there could be.
     with Server(place, 8) as server:
-        found = place.tune(server.url, "--budget", "6s", "--max", "8", "--rate", "24", "--clients", "16")
+        found = place.tune(server.url, "--budget", place.seconds(6), "--max", "8", "--rate", str(24 / place.scale), "--clients", "16")
     expect(found["recommendation"]["size"] == 2, found["recommendation"], [(p["size"], p["throughput"]) for p in found["points"]])
 
 
 @test("asleep")
 def a_server_that_is_full_ends_the_sweep_with_its_cause(place):
     with Server(place, 8, "--connections", "3") as server:
-        found = place.tune(server.url, "--budget", "6s", "--max", "8")
+        found = place.tune(server.url, "--budget", place.seconds(6), "--max", "8")
     failed = [point for point in found["points"] if point["failed"]]
     expect(failed and "503" in failed[0]["cause"], [(p["size"], p["failed"], p["cause"]) for p in found["points"]])
     expect(found["recommendation"]["size"] <= 3, found["recommendation"])
@@ -237,13 +252,13 @@ def a_server_that_is_full_ends_the_sweep_with_its_cause(place):
 def a_server_that_goes_away_ends_the_sweep_and_is_a_status(place):
     # With two workers 1, 2, 4 and 8 are measured, and then it goes while sizes between them are looked at.
     with Server(place, 2) as server:
-        process = place.start(server.url, "--budget", "10s", "--max", "8", "--json")
+        process = place.start(server.url, "--budget", place.seconds(10), "--max", "8", "--json")
         expect("at most" in process.stderr.readline(), "no progress")
         for line in process.stderr:
             if "climbing" not in line:
                 break
         server.process.kill()
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=30 * place.scale)
     found = json.loads(out)
     expect(process.returncode == 1 and found["end"] == "failed", process.returncode, found["end"])
     expect("It ended after" in found["recommendation"]["doubts"], found["recommendation"])
@@ -252,15 +267,15 @@ def a_server_that_goes_away_ends_the_sweep_and_is_a_status(place):
 
 @test("alone")
 def sqlite_gets_a_size_in_its_budget(place):
-    found = place.tune("--budget", "2s")
+    found = place.tune("--budget", place.seconds(2))
     expect(found["system"] == "sqlite" and found["connections"]["usable"] is None, found["system"], found["connections"])
-    expect(found["elapsed_seconds"] <= 2.5, found["elapsed_seconds"])
+    expect(found["elapsed_seconds"] <= 2.5 * place.scale, found["elapsed_seconds"])
 
 
 @test("alone")
 def postgresql_gets_a_size_and_is_asked_for_its_limit(place):
     url = os.environ["CENOTE_POSTGRESQL_URL"]
-    found = place.tune(url, "--budget", "2s", "--replicas", "60")
+    found = place.tune(url, "--budget", place.seconds(2), "--replicas", "60")
     expect(found["connections"]["usable"] == 97, found["connections"])
     over = found["recommendation"]["size"] * 60 > 97
     expect(found["connections"]["over"] == over, found["connections"])
@@ -270,22 +285,22 @@ def postgresql_gets_a_size_and_is_asked_for_its_limit(place):
 
 @test("alone")
 def redis_gets_a_size(place):
-    found = place.tune(os.environ["CENOTE_REDIS_URL"], "--budget", "2s", "--max", "16")
+    found = place.tune(os.environ["CENOTE_REDIS_URL"], "--budget", place.seconds(2), "--max", "16")
     expect(found["system"] == "redis" and found["connections"]["usable"] > 100, found["system"], found["connections"])
 
 
 @test("asleep")
 def a_server_that_hangs_ends_the_sweep_with_what_was_known(place):
     pid = int(os.environ["CENOTE_REDIS_PID"])
-    process = place.start(os.environ["CENOTE_REDIS_URL"], "--budget", "5s", "--max", "4", "--rate", "50", "--json")
+    process = place.start(os.environ["CENOTE_REDIS_URL"], "--budget", place.seconds(5), "--max", "4", "--rate", "50", "--json")
     expect("at most" in process.stderr.readline(), "no progress")  # after two seconds: something has been measured
     os.kill(pid, signal.SIGSTOP)
     try:
         began = time.monotonic()
-        out, said = process.communicate(timeout=60)
+        out, said = process.communicate(timeout=60 * place.scale)
     finally:
         os.kill(pid, signal.SIGCONT)
-    expect(time.monotonic() - began < 25, "took", time.monotonic() - began)
+    expect(time.monotonic() - began < 25 * place.scale, "took", time.monotonic() - began)
     found = adds_up(json.loads(out))
     expect(found["trouble"] and process.returncode in (0, 1), found["trouble"], process.returncode, said)
 
@@ -327,13 +342,10 @@ def read_page(place, name="cenote-tune.html"):
     return text, Page(text)
 
 
-SHORT = ["--budget", "1s", "--max", "2"]
-
-
 @test()
 def the_page_is_whole_and_needs_nothing_else(place):
     strange = "select '<script>alert(1)</script>' || \"id\" & ?1 from orders limit 1"
-    code, out, said = place.run("-q", strange, "--replicas", "4", *SHORT)
+    code, out, said = place.run("-q", strange, "--replicas", "4", *place.short())
     expect(code == 0, code, said)
     expect("The report with charts is cenote-tune.html." in out, out)
     expect(os.listdir(place.work) == ["cenote-tune.html"], os.listdir(place.work))
@@ -348,7 +360,7 @@ def the_page_is_whole_and_needs_nothing_else(place):
 
 @test()
 def passwords_are_not_in_the_page(place):
-    code, _, said = place.run(os.environ["CENOTE_REDIS_URL"], *SHORT)
+    code, _, said = place.run(os.environ["CENOTE_REDIS_URL"], *place.short())
     expect(code == 0, code, said)
     text, _ = read_page(place)
     expect("secret" not in text and "redis://" in text, "the password is in the page")
@@ -359,12 +371,12 @@ def a_page_is_written_over_a_page_and_over_nothing_else(place):
     path = os.path.join(place.work, "mine.html")
     with open(path, "w", encoding="utf-8") as file:
         file.write("<p>my own</p>")
-    code, out, said = place.run("--report", "mine.html", *SHORT)
+    code, out, said = place.run("--report", "mine.html", *place.short())
     expect(code == 4 and out == "" and "mine.html is there and is no report" in said, code, out, said)
     with open(path, encoding="utf-8") as file:
         expect(file.read() == "<p>my own</p>", "it was changed")
     for words in (["--force"], []):
-        code, _, said = place.run("--report", "mine.html", *SHORT, *words)
+        code, _, said = place.run("--report", "mine.html", *place.short(), *words)
         expect(code == 0, code, said)
         read_page(place, "mine.html")
     expect(os.listdir(place.work) == ["mine.html"], os.listdir(place.work))
@@ -374,7 +386,7 @@ def a_page_is_written_over_a_page_and_over_nothing_else(place):
 def the_usual_page_is_left_out_where_another_file_has_its_name(place):
     with open(os.path.join(place.work, "cenote-tune.html"), "w", encoding="utf-8") as file:
         file.write("something")
-    code, out, said = place.run(*SHORT)
+    code, out, said = place.run(*place.short())
     expect(code == 0 and "No report will be written" in said and "The report" not in out, code, out, said)
 
 
@@ -382,9 +394,9 @@ def the_usual_page_is_left_out_where_another_file_has_its_name(place):
 def a_page_that_cannot_be_written_is_said_before_anything_is_measured(place):
     began = time.monotonic()
     for path in ("absent/page.html", ".", "/proc/page.html"):
-        code, out, said = place.run("--report", path, "--budget", "20s")
+        code, out, said = place.run("--report", path, "--budget", place.seconds(20))
         expect(code == 4 and out == "" and said.count("\n") == 1 and path in said, path, code, out, said)
-    expect(time.monotonic() - began < 5, "it was measured first")
+    expect(time.monotonic() - began < 5 * place.scale, "it was measured first")
 
 
 # ---- Manners ---------------------------------------------------------------------------------------------------------------
@@ -402,28 +414,28 @@ def what_is_wrong_is_said_in_one_sentence_and_nothing_is_done(place):
 
 @test()
 def a_server_that_is_absent_is_a_status_of_its_own(place):
-    code, out, said = place.run("redis://127.0.0.1:1", *SHORT)
+    code, out, said = place.run("redis://127.0.0.1:1", *place.short())
     expect(code == 3 and out == "" and "127.0.0.1" in said, code, out, said)
     expect(os.listdir(place.work) == [], os.listdir(place.work))
 
 
 @test()
 def a_query_that_fails_is_said(place):
-    code, out, said = place.run("-q", "select 1 from nowhere", *SHORT)
+    code, out, said = place.run("-q", "select 1 from nowhere", *place.short())
     expect(code in (1, 2, 3) and out == "" and "nowhere" in said, code, out, said)
 
 
 @test("asleep")
 def ctrl_c_gives_the_report_so_far(place):
     with Server(place, 2) as server:
-        process = place.start(server.url, "--budget", "30s", "--max", "8")
+        process = place.start(server.url, "--budget", place.seconds(30), "--max", "8")
         said = process.stderr.readline()  # a line of progress, after two seconds: something has been measured
         expect("at most" in said, said)
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=20 * place.scale)
     expect(process.returncode == 130, process.returncode, out)
-    expect(time.monotonic() - began < 5, "took", time.monotonic() - began)
+    expect(time.monotonic() - began < 5 * place.scale, "took", time.monotonic() - began)
     expect("A pool of" in out and "It was stopped after" in out, out)
     _, page = read_page(place)
     expect("It was stopped" in "".join(page.text), "the page does not say so")
@@ -434,7 +446,7 @@ def ctrl_c_at_once_leaves_nothing(place):
     process = place.start("--budget", "30s")
     time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=20 * place.scale)
     expect(process.returncode in (130, -signal.SIGINT), process.returncode)
     expect(not os.listdir(place.temporary), os.listdir(place.temporary))
 
@@ -463,8 +475,8 @@ def on_terminal(place, *words, **more):
 
 @test()
 def a_terminal_sees_a_bar_and_a_curve_in_colour(place):
-    seen = on_terminal(place, "--no-report", *SHORT)
-    expect(re.search(r"\[#+\.*\] at most 1 s more, (climbing|looking between|checking): size [12]", seen), seen)
+    seen = on_terminal(place, "--no-report", *place.short())
+    expect(re.search(r"\[#+\.*\] at most \d+ s more, (climbing|looking between|checking): size [12]", seen), seen)
     expect("\r" in seen and "\033[32m" in seen and "\u2588" in seen and "\u25b2 recommended" in seen, seen)
     last = seen[seen.rindex("\033[K"):]
     expect("at most" not in last, "the bar is left behind", seen)
@@ -472,14 +484,14 @@ def a_terminal_sees_a_bar_and_a_curve_in_colour(place):
 
 @test()
 def no_color_and_ascii_are_kept(place):
-    seen = on_terminal(place, "--no-report", "--ascii", *SHORT, NO_COLOR="1")
+    seen = on_terminal(place, "--no-report", "--ascii", *place.short(), NO_COLOR="1")
     expect("\033[3" not in seen and "\033[1" not in seen, seen)
     expect(seen.isascii() and "^ recommended" in seen and "#####" in seen, seen)
 
 
 @test()
 def without_a_terminal_or_unicode_it_is_plain(place):
-    code, out, _ = place.run("--no-report", *SHORT, env=place.environment(LANG="C"))
+    code, out, _ = place.run("--no-report", *place.short(), env=place.environment(LANG="C"))
     expect(code == 0 and "\033" not in out and out.isascii() and "^ recommended" in out, code, out)
     expect(max(len(line) for line in out.splitlines()) <= 80, out)
     expect(os.listdir(place.work) == [], os.listdir(place.work))
@@ -495,17 +507,24 @@ def help_teaches(place):
 
 # ---- Running them ------------------------------------------------------------------------------------------------------------
 
+SCALES = (1, 2, 4, 8)
+
+
 def judge(name, function, programs):
-    place = Place(*programs)
-    began = time.monotonic()
-    try:
-        function(place)
-        complaint = None
-    except Failure as failure:
-        complaint = str(failure)
-    except Exception:  # pylint: disable=broad-except
-        complaint = traceback.format_exc()
-    place.end()
+    began, complaint = time.monotonic(), None
+    for scale in SCALES:
+        place = Place(*programs, scale)
+        try:
+            function(place)
+            complaint = None
+        except Failure as failure:
+            complaint = str(failure)
+        except Exception:  # pylint: disable=broad-except
+            complaint = traceback.format_exc()
+        place.end()
+        if not complaint:
+            break
+        print(f"     {name}: at scale {scale}: {complaint.strip().splitlines()[-1][:400]}", flush=True)
     return name, complaint, time.monotonic() - began
 
 

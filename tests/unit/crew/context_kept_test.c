@@ -56,7 +56,7 @@ static void expect_abort(void (*run)(void), const char *sentence)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(60);
         dup2(ends[1], STDERR_FILENO);
         run();
         _exit(0);

@@ -188,9 +188,8 @@ TEST(the_proxy_of_a_test_ends_with_it_even_if_somebody_keeps_its_input_open)
     }
     expect(read(pipes[0], &left, sizeof left) == sizeof left);
     expect(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
-    int64_t begin = now_ms();
     expect(waitpid(left.proxy, &status, 0) == left.proxy);
     expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    expect(now_ms() - begin < 10000);
     expect(kill(left.holder, SIGKILL) == 0 && waitpid(left.holder, &status, 0) == left.holder);
+    expect(WIFSIGNALED(status)); /* it was still there when the proxy ended */
 }

@@ -42,7 +42,7 @@ static int in_child(void (*body)(void))
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         body();
         _exit(0);
     }

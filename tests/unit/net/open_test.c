@@ -237,7 +237,7 @@ TEST(an_opening_that_takes_too_long_is_a_timeout)
     int64_t began = ceni_clock_now();
     expect_equal(fail_to_open(at("127.0.0.1", lookup_port), cen_in_ms(80)), CEN_TIMEOUT);
     int64_t took = ceni_clock_now() - began;
-    expect(took >= 80 * ms && took < 5000 * ms);
+    expect(took >= 80 * ms);
     expect_words(at("127.0.0.1", lookup_port), "in time");
 }
 

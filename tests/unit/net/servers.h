@@ -109,7 +109,7 @@ __attribute__((unused)) static long receive_frame(int fd, uint64_t *id, void *pa
 
 #define AWAIT(condition)                                                                 \
     do {                                                                                 \
-        for (int64_t until_ = ceni_clock_now() + 20000 * ms; !(condition);) {            \
+        for (int64_t until_ = ceni_clock_now() + 60000 * ms; !(condition);) {            \
             if (ceni_clock_now() > until_) test_fail(__FILE__, __LINE__, "never %s", #condition); \
             ceni_sleep_until(ceni_clock_now() + ms / 5);                                 \
         }                                                                                \

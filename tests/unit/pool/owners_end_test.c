@@ -353,7 +353,7 @@ TEST(a_process_ends_with_its_code_while_threads_hold_objects)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(60);
         return_from_main_while_others_hold();
     }
     int status = -1;
@@ -373,7 +373,7 @@ TEST(L13_a_main_thread_that_exits_alone_gives_up_what_it_holds)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(60);
         prepare(CEN_OWNER_CLOSE);
         kept = take_now(pool);
         begin(end_process_when_all_is_back);

@@ -285,7 +285,7 @@ TEST(a_wake_in_a_forked_child_is_not_spent_on_the_parents_sleepers)
     start_asleep_in(sleep_deep_down, &parents, &words[5], CENI_FOREVER);
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         wake_own_sleeper_with_one_wake();
     }
     expect(waitpid(child, &status, 0) == child);

@@ -254,7 +254,7 @@ static void *end_the_process_after_main(void *argument)
 TEST(the_main_threads_hooks_run_when_it_calls_pthread_exit)
 {
     pthread_t other;
-    alarm(20);
+    alarm(60);
     expect(ceni_thread_at_exit(CENI_EXIT_LEASES, say_that_main_ends) == CEN_OK);
     expect(pthread_create(&other, NULL, end_the_process_after_main, NULL) == 0);
     pthread_exit(NULL);

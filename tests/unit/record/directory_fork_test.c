@@ -34,7 +34,7 @@ static void fork_and_expect_success(ceni_entry *inherited, bool locked)
     pid_t process = fork();
     if (process == 0) {
         if (locked) ceni_rank_leave(CENI_RANK_DIRECTORY); /* the thread that held it is not here */
-        alarm(10);
+        alarm(60);
         child(inherited);
     }
     if (locked) ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
@@ -74,7 +74,7 @@ static void fork_at_the_first(void *argument, ceni_entry *entry)
     (void)entry;
     if (walk->visits++ > 0) return;
     walk->child = fork();
-    if (walk->child == 0) alarm(10);
+    if (walk->child == 0) alarm(60);
 }
 
 static void count_visit(void *argument, ceni_entry *entry)

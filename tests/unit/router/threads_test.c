@@ -118,7 +118,7 @@ TEST(max_uses_is_exact_with_threads_and_a_member_that_comes_up_again_goes_on)
     ceni_store_seq_cst(&had, 0);
     run_threads(wait_and_use);
     expect_equal(ceni_load_seq_cst(&had), THREADS * 2000);
-    for (int i = 0; i < 1000 && ceni_load_seq_cst(&lives) < THREADS * 2000 / 50; i++) ceni_sleep_until(ceni_clock_now() + 10 * ms);
+    for (int i = 0; i < 6000 && ceni_load_seq_cst(&lives) < THREADS * 2000 / 50; i++) ceni_sleep_until(ceni_clock_now() + 10 * ms);
     expect_equal(ceni_load_seq_cst(&lives), THREADS * 2000 / 50);
     end_router();
 }

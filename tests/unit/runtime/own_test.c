@@ -181,7 +181,7 @@ TEST(main_can_return_while_helpers_are_blocked)
     for (int round = 0; round < 10; round++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(20);
+            alarm(60);
             leave_blocked_threads_behind();
             exit(7); /* as returning 7 from main does */
         }

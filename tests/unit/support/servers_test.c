@@ -38,7 +38,7 @@ void test_program_end(void)
 
 static bool waited_until_not(const server *at, bool answer)
 {
-    for (int i = 0; i < 500 && server_answers(at) == answer; i++) {
+    for (int i = 0; i < 6000 && server_answers(at) == answer; i++) {
         struct timespec moment = {.tv_nsec = 10000000};
         nanosleep(&moment, NULL);
     }
@@ -47,7 +47,7 @@ static bool waited_until_not(const server *at, bool answer)
 
 static bool waited_until_gone(const server *at)
 {
-    for (int i = 0; i < 500 && server_pid(at) != 0; i++) {
+    for (int i = 0; i < 6000 && server_pid(at) != 0; i++) {
         struct timespec moment = {.tv_nsec = 10000000};
         nanosleep(&moment, NULL);
     }

@@ -192,7 +192,7 @@ static cen_error error;
 
 #define AWAIT(condition)                                                                                   \
     do {                                                                                                   \
-        for (int64_t until_ = ceni_clock_now() + INT64_C(20000000000); !(condition);) {                    \
+        for (int64_t until_ = ceni_clock_now() + INT64_C(60000000000); !(condition);) {                    \
             if (ceni_clock_now() > until_) test_fail(__FILE__, __LINE__, "never %s", #condition);          \
             ceni_sleep_until(ceni_clock_now() + 200000);                                                   \
         }                                                                                                  \

@@ -225,7 +225,7 @@ TEST(a_forked_child_has_no_listener_and_can_have_its_own)
     await(&first.count, 1);
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         cen_news_tell(CEN_LEVEL_NOTICE, "untold", NULL);
         listen(CEN_LEVEL_NOTICE, &second);
         cen_news_tell(CEN_LEVEL_NOTICE, "child", NULL);
@@ -247,7 +247,7 @@ static void fork_here(void *argument, const cen_news *news, uint64_t missed)
     (void)argument, (void)news, (void)missed;
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         listen(CEN_LEVEL_NOTICE, &second); /* in the child this thread is nobody's listener */
         cen_news_tell(CEN_LEVEL_NOTICE, "child", NULL);
         await(&second.count, 1);

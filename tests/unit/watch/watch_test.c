@@ -301,7 +301,7 @@ TEST(a_thread_that_is_cancelled_while_it_visits_ends_after_that_and_the_thing_ca
     pthread_t thread;
     void *result;
     switch_on(&a, "a", NULL);
-    alarm(20); /* whoever left it would wait for ever */
+    alarm(60); /* whoever left it would wait for ever */
     expect_equal(pthread_create(&thread, NULL, walk, NULL), 0);
     await_stage(1);
     expect_equal(pthread_cancel(thread), 0);
