@@ -5,7 +5,8 @@
 #   stage_log FILE               empties FILE; all results go there
 #   stage "sentence" COMMAND...  runs one stage under a heading, with its time
 #   record pass|fail "sentence"  one result of a script's own
-#   stage_summary                prints "N passed, N failed"; false if any failed or none passed
+#   stage_table FILE...          prints the seconds of each stage of these logs, and their sum
+#   stage_summary                prints the table and "N passed, N failed"; false if any failed or none passed
 #
 # Test programs append their own lines to the same log. A stage whose command
 # fails without having said so in the log counts as one failure, and one that
@@ -16,6 +17,7 @@ stage_log() {
     case $CENOTE_TEST_LOG in /*) ;; *) CENOTE_TEST_LOG=$PWD/$CENOTE_TEST_LOG ;; esac
     mkdir -p "$(dirname "$CENOTE_TEST_LOG")"
     : >"$CENOTE_TEST_LOG"
+    : >"$CENOTE_TEST_LOG.seconds"
 }
 
 record() {
@@ -38,12 +40,22 @@ stage() {
         record pass "$sentence"
     fi
     printf '== %s s\n' "$((SECONDS - began))"
+    printf '%s %s\n' "$((SECONDS - began))" "$sentence" >>"$CENOTE_TEST_LOG.seconds"
+}
+
+stage_table() {
+    local log files=()
+    for log in "$@"; do [ ! -s "$log.seconds" ] || files+=("$log.seconds"); done
+    [ ${#files[@]} -gt 0 ] || return 0
+    printf '\n  seconds  stage\n'
+    awk '{ sum += $1; printf "%9d  %s\n", $1, substr($0, length($1) + 2) } END { printf "%9d  in all\n", sum }' "${files[@]}"
 }
 
 stage_summary() {
     local passed failed
     passed=$(stage_count pass)
     failed=$(stage_count fail)
+    stage_table "$CENOTE_TEST_LOG"
     printf '\n'
     [ "$failed" = 0 ] || sed -n 's/^fail /FAIL /p' "$CENOTE_TEST_LOG"
     printf '%s passed, %s failed\n' "$passed" "$failed"

@@ -38,6 +38,9 @@ stage_summary"
 }
 stages 'stage "one" true; stage "two" record pass "inner"'
 accepts "a stage counts once, whether it logs or not" bash -c "bash $tree/run | grep -x '2 passed, 0 failed'"
+stages 'stage "one" true; stage "two" sleep 1'
+accepts "the seconds of each stage are in a table before the counts" \
+    bash -c "bash $tree/run | tail -n 6 | tr -s ' \n' ' ' | grep -E '^ seconds stage [01] one [1-9][0-9]* two [1-9][0-9]* in all 2 passed, 0 failed'"
 stages 'stage "one" true; stage "two" false'
 rejects "a stage that fails in silence counts as a failure" "1 passed, 1 failed" bash "$tree/run"
 stages ':'
