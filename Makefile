@@ -12,15 +12,20 @@ STRESS_REQUESTS ?= 1000000
 MODEL_STEPS ?= 10000000
 FUZZ_SECONDS ?= 60
 VERIFY ?= quick
+TIMES ?= 3
+LOAD ?=
+BASE ?=
 EXPLORE ?= deep
 DEMO_QUERY = 'select count(*), sum(total) from orders where customer between ?1 % 1900 and ?1 % 1900 + 50'
 
-.PHONY: help demo check lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-ends bench-outage bench-growth explore weaken verify stress stress-faults fuzz coverage install clean
+.PHONY: help demo quick check check-under-load lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-ends bench-outage bench-growth explore weaken verify stress stress-faults fuzz coverage install clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo          build it and see it work: find the right size of a pool, and see one survive an outage'
 	@echo 'make check         build with gcc and clang, and run every test, also under the sanitizers'
+	@echo 'make quick         while you work: build with gcc, run the unit tests, check what changed since BASE; under 2 minutes'
+	@echo 'make check-under-load  the tests that wait on real time, beside LOAD busy processes (two per processor), TIMES=$(TIMES) times'
 	@echo 'make lint          layers, order tables, headers, symbols, static analysis'
 	@echo 'make bench         every benchmark, in its long form'
 	@echo 'make bench-all     the whole table, every part beside its peers in one run: under an hour, or BENCH_QUICK=1: under 5 minutes'
@@ -56,6 +61,15 @@ demo:
 check:
 	@tools/install-packages check cross verify
 	@tools/check
+
+quick:
+	@tools/install-packages check lint
+	@tools/quick $(BASE)
+
+check-under-load:
+	@tools/install-packages check
+	@tools/build dev
+	@tools/check-under-load --times $(TIMES) $(if $(LOAD),--load $(LOAD))
 
 lint:
 	@tools/install-packages lint

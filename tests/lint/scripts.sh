@@ -13,3 +13,5 @@ rm "$tree/tools/bad"
 put tools/worse <<<'#!/usr/bin/env python3
 def f(:'
 scripts rejects "check-scripts rejects Python that does not parse" "SyntaxError"
+accepts "check-scripts reads only the files that are named" "$tools/check-scripts" "$tree" tools/good
+rejects "check-scripts rejects a careless script that is named" "SyntaxError" "$tools/check-scripts" "$tree" tools/worse
