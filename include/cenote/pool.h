@@ -639,7 +639,9 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  * task holds when it is over. Either looks at all slots of all pools then, unless it
  * gave all that it took itself; the driver may be called there. A thread does so
  * after the thread-specific destructors of the program, which may
- * still give. Where the system has no thread-specific key left, its end is not noticed.
+ * still give. If such a destructor takes in the last round of destructors, a thread of the process' own runtime does so
+ * instead. Where the system has no thread-specific key left, its end is not noticed; nor is it if the thread uses the
+ * library for the first time in that last round.
  * Returning from main ends the process: nothing is given back.
  */
 

@@ -101,6 +101,7 @@
     X(held_counted_later, "the counts of a text were read one after the other") \
     X(detached_taken_back, "what was detached is taken back when its thread ends") \
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
+    X(owner_trusts_the_last_round, "what a thread takes in its last round of destructors is left to a hook that never comes") \
     X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
     X(orphan_counted_late, "an orphan is counted after its slot has moved on") \
     X(orphan_by_slot_alone, "a late give takes the orphan of another lease of the slot") \

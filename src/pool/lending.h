@@ -26,6 +26,9 @@ static inline unsigned long long ceni_owner_figure(uint64_t owner)
 /* The calling thread has taken something for the first time: when it ends, what it holds is taken back. */
 void ceni_owner_arm(void);
 
+/* last_round.c: what the calling thread takes is taken back when it is gone, although no exit hook may come. False: no memory. */
+bool ceni_owner_watch_thread(void);
+
 /* The lease outlives its owner. */
 cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation);
 

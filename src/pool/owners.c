@@ -343,5 +343,7 @@ const ceni_owner_calls ceni_owner_of_pools = {.holds = holds, .ended = take_back
 /* Without the system's help, which may come to its limit, it is tried again with the next slow take. */
 void ceni_owner_arm(void)
 {
-    ceni_pool_own_get()->armed = ceni_thread_at_exit(CENI_EXIT_LEASES, thread_ends) == CEN_OK;
+    bool armed = ceni_thread_at_exit(CENI_EXIT_LEASES, thread_ends) == CEN_OK;
+    if (ceni_thread_exit_is_late() && !ceni_planted(owner_trusts_the_last_round)) armed = ceni_owner_watch_thread();
+    ceni_pool_own_get()->armed = armed;
 }

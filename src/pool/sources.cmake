@@ -27,6 +27,7 @@ list(APPEND cenote_sources
   src/pool/chores.c
   src/pool/opening.c
   src/pool/keeper.c
+  src/pool/last_round.c
   src/pool/settings.c
   src/pool/shed.c
   src/pool/turn.c

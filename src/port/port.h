@@ -187,6 +187,21 @@ typedef enum ceni_exit_rank {
 /* Errors: SYSTEM if the key could not be made. */
 cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void));
 
+/* Whether this thread's hooks have run already. A hook that is armed now is called only if another round of destructors
+ * follows. */
+bool ceni_thread_exit_is_late(void);
+
+/* How another thread learns that one has ended, after its last destructor. */
+typedef struct ceni_thread_watch {
+    _Alignas(16) char room[64];
+} ceni_thread_watch;
+
+/* Watch the calling thread. The memory stays until await has returned. Errors: SYSTEM. */
+cen_status ceni_thread_watch_begin(ceni_thread_watch *watch);
+
+/* Sleep until the watched thread has ended. For another thread, once. */
+void ceni_thread_watch_await(ceni_thread_watch *watch);
+
 /* ---- Fork ----------------------------------------------------------------
  * The epoch is 0 never; it stays the same for the life of a process and is
  * different in a forked child. One relaxed load. */

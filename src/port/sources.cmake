@@ -8,6 +8,7 @@ list(APPEND port_common_sources
   src/port/posix/file.c
   src/port/posix/thread.c
   src/port/posix/thread_exit.c
+  src/port/posix/thread_watch.c
   src/port/posix/fork.c)
 list(APPEND port_linux_sources
   src/port/linux/futex.c

@@ -238,6 +238,22 @@ cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void))
     return CEN_OK;
 }
 
+bool ceni_thread_exit_is_late(void)
+{
+    return false; /* a fiber has no rounds of destructors */
+}
+
+cen_status ceni_thread_watch_begin(ceni_thread_watch *watch)
+{
+    (void)watch;
+    return CEN_SYSTEM;
+}
+
+void ceni_thread_watch_await(ceni_thread_watch *watch)
+{
+    (void)watch;
+}
+
 uint32_t *ceni_rank_mask(void)
 {
     static uint32_t outside;

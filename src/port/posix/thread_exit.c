@@ -25,7 +25,9 @@
  *
  * A hook may arm hooks: those of a higher rank run in the same pass, others in
  * another pass that follows at once. One that a destructor of the program's
- * arms after the hooks have run is run in the reserve round.
+ * arms after the hooks have run is run in the reserve round. If it is armed in that round, after the
+ * libc has passed our key, nothing calls it: ceni_thread_exit_is_late says so beforehand, and
+ * thread_watch.c notices the end without a round.
  *
  * The key is made by the first thread that arms, without a lock: a fork could
  * leave the lock held in the child for ever. A thread that loses the race
@@ -96,6 +98,11 @@ static void thread_ends(void *value)
     ceni_own.exit_running = true;
     while (run_armed_hooks()) continue;
     ceni_own.exit_running = false;
+}
+
+bool ceni_thread_exit_is_late(void)
+{
+    return ceni_own.exit_rounds > ROUNDS_TO_LET_PASS && !ceni_own.exit_running;
 }
 
 static bool publish_key(pthread_key_t *key)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A take in the last round of thread-specific destructors (L13).
+ *
+ * A thread that ends takes back what it holds in an exit hook, which runs after the program's
+ * destructors. A destructor of the program's that takes once more, after the hook, arms the hook
+ * again; but there may be no further round that calls it. Such a thread is watched as well: a
+ * helper of the process' own runtime sleeps until the thread is gone, and takes back what it left.
+ *
+ *     hook has run ──▶ a destructor takes ──▶ armed again, and watched
+ *                       a round follows: the hook takes back    the helper finds nothing
+ *                       none follows                             the helper takes back
+ *
+ * A lease ends once, whoever of the two ends it (W1 in owners.c).
+ *
+ * Not noticed: a thread whose very first use of the library is in the last round. Nothing tells
+ * it that its destructors run.
+ *
+ * Tested by tests/unit/pool/last_round_test.c.
+ */
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "pool/inside.h"
+#include "port/port.h"
+
+typedef struct departure {
+    cen_job job;
+    ceni_thread_watch watch;
+    uint64_t owner;
+} departure;
+
+static void take_back(cen_job *job)
+{
+    departure *self = (departure *)(void *)((char *)job - offsetof(departure, job));
+    ceni_thread_watch_await(&self->watch);
+    ceni_owner_of_pools.ended(self->owner);
+    ceni_free(NULL, self, sizeof *self, _Alignof(departure));
+}
+
+bool ceni_owner_watch_thread(void)
+{
+    departure *self = ceni_alloc(NULL, sizeof *self, _Alignof(departure));
+    if (!self) return false;
+    self->job = (cen_job){.run = take_back};
+    self->owner = ceni_thread_id();
+    if (ceni_thread_watch_begin(&self->watch) != CEN_OK) {
+        ceni_free(NULL, self, sizeof *self, _Alignof(departure));
+        return false;
+    }
+    cen_executor *executor = cen_runtime_executor(NULL);
+    executor->post(executor, &self->job); /* from here on it is the helper's */
+    return true;
+}
