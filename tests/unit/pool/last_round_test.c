@@ -6,6 +6,19 @@
 
 #include "unit/pool/pools.h"
 
+/* ThreadSanitizer lets no code run in the last round, so a hook that is armed in the one before it cannot run either. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WITHOUT_LAST_ROUND 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define WITHOUT_LAST_ROUND 1
+#endif
+#ifndef WITHOUT_LAST_ROUND
+#define WITHOUT_LAST_ROUND 0
+#endif
+
 static cen_pool *pool;
 static pthread_key_t key;
 static int takes_in_round, round_now;
@@ -65,17 +78,17 @@ TEST(what_a_thread_takes_in_a_round_of_destructors_before_the_last_is_taken_back
 {
     workshop shop;
     begin(&shop);
-    for (int round = 1; round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) take_in(round);
+    for (int round = 1; round < PTHREAD_DESTRUCTOR_ITERATIONS - WITHOUT_LAST_ROUND; round++) take_in(round);
     end();
 }
 
 TEST(what_a_thread_takes_in_its_last_round_of_destructors_is_taken_back)
 {
-#if defined(__SANITIZE_THREAD__)
-    printf("     skipped: ThreadSanitizer lets no code run in the last round\n");
-    return;
-#endif
     workshop shop;
+    if (WITHOUT_LAST_ROUND) {
+        printf("     skipped: ThreadSanitizer lets no code run in the last round\n");
+        return;
+    }
     begin(&shop);
     for (int i = 0; i < 10; i++) take_in(PTHREAD_DESTRUCTOR_ITERATIONS);
     end();
