@@ -27,9 +27,13 @@
  *
  * Threads: every function may be called from any thread at any time, except
  * cen_pool_free, which says what it needs. What a holder wrote before it gave
- * an object is visible to the next that takes it. Nothing here is a
- * cancellation point. The driver's functions and the visitor are called with
+ * an object is visible to the next that takes it. The driver's functions and the visitor are called with
  * no lock held; what they may call is said at "Caveats".
+ *
+ * Cancellation: a take that waits for an object is a cancellation point. A thread that is cancelled there
+ * leaves the wait queue, gives back an object that was granted before, and ends. No other function of
+ * cenote is a cancellation point: a take that need not wait, a wait for a future, a queue or a close.
+ * With cancellation disabled, and in a call that the pool itself made, a take waits on.
  *
  * Progress: see the note at each function. "Never waits" means that it does
  * not sleep for somebody to give an object back. It may still take the pool's

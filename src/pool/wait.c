@@ -26,6 +26,7 @@
 #include "base/plant.h"
 #include "base/probe.h"
 #include "pool/inside.h"
+#include "pool/quick.h"
 #include "port/port.h"
 #include "sync/stop.h"
 
@@ -180,11 +181,49 @@ static bool is_over(const cen_pool *pool, int64_t moment)
     return moment != CENI_FOREVER && ceni_pool_now(pool) >= moment;
 }
 
+/* ---- Cancellation -------------------------------------------------------------------------
+ * A thread that is cancelled in its sleep leaves the line as one that is stopped, and gives back what it was
+ * granted before. Then it ends, and never returns from its take. */
+
+typedef struct sleeping {
+    cen_pool *pool;
+    ceni_pool_waiter *waiter;
+    ceni_stop_wait *stop;
+} sleeping;
+
+/* Nobody will have what was granted. A lease counts for its owner until it is given. */
+static void return_grant(cen_pool *pool, const ceni_pool_waiter *waiter)
+{
+    ceni_grant grant;
+    take_granted(waiter, &grant);
+    if (!grant.slot || grant.stale) {
+        give_up_extra(pool, &grant);
+        return;
+    }
+    ceni_held_counts(ceni_pool_own_get());
+    cen_lease lease;
+    ceni_lease_fill(pool, grant.slot, grant.generation, &lease);
+    cen_pool_give(&lease);
+}
+
+static void leave_cancelled(void *argument)
+{
+    sleeping *self = argument;
+    uint32_t state = ceni_load_acquire(&self->waiter->state); /* [J1] */
+    /* After being sent away it does not touch the pool. */
+    bool in_line = state < CENI_WAIT_GRANTED && ceni_line_leave(self->pool, self->waiter, NULL);
+    if (!in_line) state = ceni_load_acquire(&self->waiter->state); /* [J1] */
+    if (!in_line && state == CENI_WAIT_GRANTED && !ceni_planted(cancelled_take_loses_its_grant))
+        return_grant(self->pool, self->waiter);
+    ceni_stop_leave(self->stop);
+}
+
 /* Sleeps until somebody tells it something; false if the moment passed or the stop token was set before. A
  * set makes PARKED AWAKE. A thread that waits for a pool of a manual runtime runs what is due there. */
 static bool park(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment, ceni_stop_wait *stop)
 {
     bool looks = !ceni_planted(stopped_park_does_not_look);
+    sleeping self = {.pool = pool, .waiter = waiter, .stop = stop};
     cen_runtime *runtime = ceni_pool_runtime(pool);
     bool manual = runtime && ceni_runtime_is_manual(runtime);
     uint32_t state = CENI_WAIT_AWAKE;
@@ -193,7 +232,8 @@ static bool park(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment, ceni_
         if (looks && ceni_stop_is_hit(stop)) break;
         int64_t until = manual ? ceni_runtime_tend(runtime) : moment;
         if (manual && !ceni_runtime_is_virtual(runtime)) until = earlier(until, moment);
-        bool late = ceni_futex_wait(&waiter->state, CENI_WAIT_PARKED, until) == CENI_TIMED_OUT;
+        ceni_woken woken = ceni_futex_wait_cancellable(&waiter->state, CENI_WAIT_PARKED, until, leave_cancelled, &self);
+        bool late = woken == CENI_TIMED_OUT;
         if (late && (!manual || is_over(pool, moment))) break;
     }
     state = CENI_WAIT_PARKED;

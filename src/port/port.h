@@ -57,6 +57,12 @@ typedef enum ceni_woken {
 } ceni_woken;
 
 ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t moment);
+
+/* The same as a cancellation point. A thread that is cancelled here calls `leave`, once, on itself, and
+ * ends: this never returns then. `leave` may do whatever the thread may do. Nothing else in the library
+ * is a cancellation point. */
+ceni_woken ceni_futex_wait_cancellable(_Atomic uint32_t *word, uint32_t expected, int64_t moment, void (*leave)(void *),
+                                       void *argument);
 void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count);
 
 /* ---- Threads ------------------------------------------------------------- */

@@ -11,6 +11,7 @@ list(APPEND port_common_sources
   src/port/posix/thread_watch.c
   src/port/posix/fork.c)
 list(APPEND port_linux_sources
+  src/port/linux/cancel.c
   src/port/linux/futex.c
   src/port/linux/names.c
   src/port/linux/bell.c)

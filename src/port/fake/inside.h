@@ -39,6 +39,7 @@ typedef struct world_thread {
     world_state state;
     bool stepped_aside; /* polled in vain: others go first until one of them has written something */
     bool timed_out;
+    bool cancelled, cancellable; /* it was asked to end; it sleeps where it would */
     const volatile void *parked_on;
     int64_t deadline;
     uint64_t parked_order; /* among those parked on one address: first come, first woken */
@@ -108,6 +109,7 @@ unsigned world_index(const world_thread *thread);
 uint64_t world_key(void);               /* hash of the state at this point */
 world_thread *world_spawn(const char *name, void (*run)(void *), void *argument);
 void world_wrote(const world_thread *writer); /* those who polled in vain may find something new */
+_Noreturn void world_exit(void);        /* the current thread ends here */
 void world_block(void);                 /* the current thread's state says why it cannot go on */
 
 /* memory.c */

@@ -63,6 +63,42 @@ static bool wakes_for_no_reason(void)
     return wakes;
 }
 
+/* A thread that was cancelled leaves at the next point that says so. */
+static void leave_if_cancelled(void (*leave)(void *), void *argument)
+{
+    world_thread *self = the_world.current;
+    if (!self->cancelled) return;
+    self->cancelled = self->cancellable = false;
+    story_note(NULL, "is cancelled", 0, 0);
+    leave(argument);
+    world_exit();
+}
+
+ceni_woken ceni_futex_wait_cancellable(_Atomic uint32_t *word, uint32_t expected, int64_t moment, void (*leave)(void *),
+                                       void *argument)
+{
+    leave_if_cancelled(leave, argument);
+    the_world.current->cancellable = true;
+    ceni_woken woken = ceni_futex_wait(word, expected, moment);
+    leave_if_cancelled(leave, argument);
+    the_world.current->cancellable = false;
+    return woken;
+}
+
+/* A request; a thread that sleeps cancellably is woken by it. */
+void ceni_world_cancel(ceni_thread thread)
+{
+    world_thread *other = &the_world.threads[thread.handle];
+    world_point();
+    memory_event(other, 'X', true);
+    story_note(NULL, "cancels thread", thread.handle, 0);
+    if (other->state == WORLD_ENDED) return;
+    other->cancelled = true;
+    if (other->state != WORLD_PARKED || !other->cancellable) return;
+    other->past = memory_mix(other->past, the_world.current->past);
+    other->state = WORLD_READY;
+}
+
 ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t moment)
 {
     if (!the_world.running) ceni_world_fail("somebody waits outside a world, where nobody can wake it");

@@ -244,6 +244,12 @@ static void thread_entry(void)
 {
     world_thread *self = the_world.current;
     self->run(self->argument);
+    world_exit();
+}
+
+void world_exit(void)
+{
+    world_thread *self = the_world.current;
     end_thread(self);
     bool last = true;
     for (unsigned i = 0; i < the_world.count; i++) last = last && the_world.threads[i].state == WORLD_ENDED;

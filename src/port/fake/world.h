@@ -93,6 +93,11 @@ uint64_t ceni_world_allocations(void);
 /* Processors the world pretends to have from now on. */
 void ceni_world_set_cpus(unsigned count);
 
+/* Asks a thread to end, as pthread_cancel does with a thread whose requests are deferred. Only a wait that is a
+ * cancellation point heeds it. */
+struct ceni_thread;
+void ceni_world_cancel(struct ceni_thread thread);
+
 /* From now on the world is the child of a fork: the epoch is another, and
  * everything else, threads too, is as it was. */
 void ceni_world_fork(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing in cenote is a cancellation point, but several libc calls are: the
+/* Only ceni_futex_wait_cancellable is a cancellation point, but several libc calls are: the
  * seam switches cancellation off around them. A request stays pending. */
 #ifndef CENI_PORT_POSIX_CANCEL_H
 #define CENI_PORT_POSIX_CANCEL_H

@@ -62,6 +62,12 @@ typedef struct sleeper {
     /* Under the bucket's mu. */
     ceni_list link;
     bool woken; /* unlinked by a wake */
+    /* Its own thread's. */
+    int64_t moment;
+    bool late;
+    int cancel;            /* the cancel state to sleep with */
+    void (*leave)(void *); /* NULL: the wait is no cancellation point */
+    void *argument;
 } sleeper;
 
 static bucket table[BUCKETS] = {[0 ... BUCKETS - 1] = {.mu = PTHREAD_MUTEX_INITIALIZER}};
@@ -132,21 +138,59 @@ static bool sleep_until(sleeper *self, int64_t moment)
     return sem_clockwait(&self->wake, CLOCK_MONOTONIC, &until) != 0 && errno == ETIMEDOUT;
 }
 
-ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t moment)
+/* ---- As a cancellation point: waiting for a semaphore is one -------------------- */
+
+static void sleep_guarded(void *argument)
+{
+    sleeper *self = argument;
+    ceni_cancel_restore(self->cancel);
+    self->late = sleep_until(self, self->moment);
+    ceni_cancel_off();
+}
+
+/* The thread was cancelled in its sleep, and ends. */
+static void leave_cancelled(void *argument)
+{
+    sleeper *self = argument;
+    leave_bucket(bucket_of(self->address), self);
+    sem_destroy(&self->wake);
+    self->leave(self->argument);
+}
+
+static void sleep_cancellably(sleeper *self, int cancel)
+{
+    self->cancel = cancel;
+    ceni_thread_run_guarded(sleep_guarded, leave_cancelled, self);
+}
+
+static ceni_woken wait_on(_Atomic uint32_t *word, uint32_t expected, int64_t moment, sleeper *self)
 {
     if (ceni_fault(CENI_FAULT_WAIT)) return CENI_WOKEN;
     bucket *bed = bucket_of(word);
-    sleeper self = {.address = word};
     int cancel = ceni_cancel_off();
-    sem_init(&self.wake, 0, 0);
+    sem_init(&self->wake, 0, 0);
     bool late = false;
-    if (join_bucket(bed, &self, word, expected)) {
-        late = sleep_until(&self, moment);
-        if (leave_bucket(bed, &self)) late = false;
+    if (join_bucket(bed, self, word, expected)) {
+        if (self->leave) sleep_cancellably(self, cancel);
+        else self->late = sleep_until(self, moment);
+        late = !leave_bucket(bed, self) && self->late;
     }
-    sem_destroy(&self.wake);
+    sem_destroy(&self->wake);
     ceni_cancel_restore(cancel);
     return late ? CENI_TIMED_OUT : CENI_WOKEN;
+}
+
+ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t moment)
+{
+    sleeper self = {.address = word, .moment = moment};
+    return wait_on(word, expected, moment, &self);
+}
+
+ceni_woken ceni_futex_wait_cancellable(_Atomic uint32_t *word, uint32_t expected, int64_t moment, void (*leave)(void *),
+                                       void *argument)
+{
+    sleeper self = {.address = word, .moment = moment, .leave = leave, .argument = argument};
+    return wait_on(word, expected, moment, &self);
 }
 
 static void wake_locked(sleeper *one)

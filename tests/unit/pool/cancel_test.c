@@ -36,31 +36,86 @@ static void expect_cancelled(pthread_t thread)
     expect(result == PTHREAD_CANCELED);
 }
 
-/* ---- No cancellation points ----------------------------------------------------------------- */
+/* ---- A take that waits is a cancellation point ------------------------------------------------- */
 
-static void *take_then_be_cancelled(void *unused)
+static void count(void *counter)
 {
-    (void)unused;
+    ++*(int *)counter;
+}
+
+static int cleanups;
+
+/* With a cleanup of the program's own around it, as ours must not keep it from running. */
+static void *take_and_be_cancelled(void *disabled)
+{
+    if (disabled) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_cleanup_push(count, &cleanups);
     answer = cen_pool_take(pool, CEN_NEVER, &kept, NULL);
+    pthread_cleanup_pop(0);
+    if (disabled) pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
     for (;;) pthread_testcancel();
     return NULL;
 }
 
-TEST(a_take_that_waits_is_no_cancellation_point)
+static pthread_t begin_to_wait(void *disabled)
+{
+    pthread_t thread;
+    uint32_t before = expect_sound(pool).waiting;
+    expect_equal(pthread_create(&thread, NULL, take_and_be_cancelled, disabled), 0);
+    while (expect_sound(pool).waiting == before) ceni_thread_yield();
+    return thread;
+}
+
+TEST(a_take_that_waits_is_a_cancellation_point_and_leaves_the_queue)
+{
+    prepare(1);
+    cleanups = 0;
+    cen_lease held = take_now(pool);
+    pthread_t thread = begin_to_wait(NULL);
+    expect_equal(pthread_cancel(thread), 0);
+    expect_cancelled(thread); /* although nobody gives */
+    expect_equal(cleanups, 1);
+    expect_equal(answer, CEN_INVALID); /* the take never returned */
+    expect_equal(expect_sound(pool).waiting, 0);
+    give_back(&held);
+    expect_counts(pool, 1, 0);
+    free_pool(pool);
+}
+
+TEST(a_take_that_waits_with_cancellation_disabled_waits_on)
 {
     prepare(1);
     cen_lease held = take_now(pool);
-    pthread_t thread;
-    expect_equal(pthread_create(&thread, NULL, take_then_be_cancelled, NULL), 0);
-    while (expect_sound(pool).waiting == 0) ceni_thread_yield();
+    pthread_t thread = begin_to_wait(&shop);
     expect_equal(pthread_cancel(thread), 0);
-    usleep(2000); /* time to be cancelled wrongly */
-    expect_equal(expect_sound(pool).waiting, 1);
+    for (int looks = 0; looks < 100; looks++) {
+        expect_equal(expect_sound(pool).waiting, 1);
+        ceni_thread_yield();
+    }
     give_back(&held);
     expect_cancelled(thread);
     expect_equal(answer, CEN_OK);
     expect_equal(expect_sound(pool).revoked, 1); /* an orphan, whose driver has no abandon */
     expect_equal(cen_pool_give(&kept), CEN_REVOKED);
+    free_pool(pool);
+}
+
+/* Whether the request or the object comes first, nothing is lost. */
+TEST(takes_that_are_cancelled_while_they_are_served_lose_no_object)
+{
+    prepare(1);
+    for (int round = 0; round < 300; round++) {
+        cen_lease held = take_now(pool);
+        pthread_t thread = begin_to_wait(NULL);
+        if (round % 2) give_back(&held);
+        expect_equal(pthread_cancel(thread), 0);
+        if (round % 2 == 0) give_back(&held);
+        expect_cancelled(thread);
+        if (answer == CEN_OK) expect_equal(cen_pool_give(&kept), CEN_REVOKED); /* it had the object when it was cancelled */
+        answer = CEN_INVALID;
+        cen_pool_stats s = expect_sound(pool);
+        expect(s.waiting == 0 && s.held == 0 && s.taken == s.ended);
+    }
     free_pool(pool);
 }
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A wait that is a cancellation point.
+ *
+ * pthread_cancel only reaches a thread that passes a cancellation point, and a plain system call is none.
+ * So the cancel type is asynchronous around the call, and deferred again after it. In between the thread
+ * does nothing but sleep: it holds no lock and owns nothing that `leave` does not know of. If the request
+ * comes before or after the sleep itself, `leave` finds what the waiter has been told, as after a sleep.
+ * With cancellation disabled the type has no effect.
+ */
+#include <pthread.h>
+
+#include "port/port.h"
+
+typedef struct cancellable {
+    _Atomic uint32_t *word;
+    uint32_t expected;
+    int64_t moment;
+    ceni_woken result;
+    void (*leave)(void *);
+    void *argument;
+} cancellable;
+
+static void wait_asynchronously(void *argument)
+{
+    cancellable *self = argument;
+    int type, ignored;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    self->result = ceni_futex_wait(self->word, self->expected, self->moment);
+    pthread_setcanceltype(type, &ignored);
+}
+
+static void leave_cancelled(void *argument)
+{
+    cancellable *self = argument;
+    self->leave(self->argument);
+}
+
+ceni_woken ceni_futex_wait_cancellable(_Atomic uint32_t *word, uint32_t expected, int64_t moment, void (*leave)(void *),
+                                       void *argument)
+{
+    cancellable self = {.word = word, .expected = expected, .moment = moment, .leave = leave, .argument = argument};
+    ceni_thread_run_guarded(wait_asynchronously, leave_cancelled, &self);
+    return self.result;
+}
