@@ -413,14 +413,15 @@ typedef struct cen_close_report {
 /* Refuses takes from now on, tells those who wait, closes what is idle, and
  * awaits the holders until `deadline` (zero: the pool's patience). What is out
  * then is revoked: its lease has ended, the driver's interrupt is called, and
- * the object still counts until its holder gives it back. Fills *out, if it is
- * not NULL, whether OK or TIMEOUT.
+ * the object still counts until its holder gives it back. A REVOKED event is told for each. Fills *out, if
+ * it is not NULL, whether OK or TIMEOUT. The text of TIMEOUT names the oldest holders; cen_pool_explain
+ * lists what is still out.
  * Errors: TIMEOUT (something that was revoked is still out, or is busy), CLOSED (it was closed before; nothing
  * changes), FORKED, INVALID, MISUSE. */
 CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_report *out, cen_error *error);
 
 /* Closes the pool, without waiting, if it is not closed, and gives back all
- * memory. What is still held is revoked, and the last give, discard or leave
+ * memory. What is still held is revoked, with a REVOKED event for each, and the last give, discard or leave
  * of it, or the end of its owner, gives the memory back. Those may be going on
  * meanwhile; no other call may be in progress or come later. NULL is allowed. In a forked child it only gives
  * back memory: the parent's objects are left alone.

@@ -135,6 +135,8 @@
     X(stopped_select_does_not_look, "a select sleeps although its stop token was set before") \
     X(stopped_heir_keeps_role, "a select that was called and stopped at once keeps the role of the heir") \
     X(stopped_take_loses_its_grant, "a take that was granted an object and stopped at once returns without it") \
+    X(close_revokes_in_silence, "a close revokes leases and tells no event") \
+    X(close_meets_nobody, "a close does not note who holds objects when it begins") \
     X(cancelled_take_loses_its_grant, "a take that was granted an object and cancelled at once does not give it back") \
     X(keep_leaves_canceller, "a promise returns while one who cancels its future still reads it") \
     X(any_of_completes_twice, "every member of a group of which one is enough completes it") \

@@ -111,6 +111,16 @@ bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
     return true;
 }
 
+/* Whose the lease is, is read before it ends. */
+static void revoke_and_tell(cen_pool *pool, uint32_t index, uint64_t generation)
+{
+    cen_holding holding;
+    bool known = ceni_slot_holding(pool, index, &holding) && holding.generation == generation;
+    if (!ceni_slot_revoke(pool, index, generation) || ceni_planted(close_revokes_in_silence)) return;
+    if (!known) holding = (cen_holding){.index = index};
+    ceni_tell_held(pool, CEN_EVENT_REVOKED, &holding, "; the pool is closed, and it is revoked");
+}
+
 /* A slot may still become idle by a give, and be lent to a take that began
  * before the close: each is looked at until it is neither. */
 void ceni_close_revoke_all(cen_pool *pool)
@@ -120,7 +130,7 @@ void ceni_close_revoke_all(cen_pool *pool)
         for (;;) {
             uint64_t word = ceni_word_at(pool, index);
             ceni_slot_state state = ceni_word_state(word);
-            if (state == CENI_HELD) ceni_slot_revoke(pool, index, ceni_word_generation(word));
+            if (state == CENI_HELD) revoke_and_tell(pool, index, ceni_word_generation(word));
             else if (state == CENI_IDLE) close_one(pool, index, word, 0);
             else break;
         }
@@ -141,8 +151,19 @@ bool ceni_close_mark(cen_pool *pool)
     return first;
 }
 
+/* From now on every lease has an age, so that who is late can be told apart at the deadline. */
+static void meet_holders(cen_pool *pool)
+{
+    uint32_t places = ceni_place_count(pool);
+    for (uint32_t index = 0; index < places; index++) {
+        uint64_t word = ceni_word_at(pool, index);
+        if (ceni_word_state(word) == CENI_HELD) ceni_slot_age(pool, ceni_slot_at(pool, index), word);
+    }
+}
+
 void ceni_close_begin(cen_pool *pool, cen_close_report *report)
 {
+    if (!ceni_planted(close_meets_nobody)) meet_holders(pool);
     ceni_keeper_retire(pool);
     ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
     report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
@@ -157,12 +178,9 @@ void ceni_close_count_locked(const cen_pool *pool, cen_close_report *report)
     report->busy = pool->live - pool->revoked;
 }
 
-cen_status ceni_close_answer(const cen_pool *pool, const cen_close_report *report, cen_error *error)
+cen_status ceni_close_answer(cen_pool *pool, const cen_close_report *report, cen_error *error)
 {
-    if (report->revoked + report->busy == 0) return CEN_OK;
-    return ceni_error_set(error, CEN_TIMEOUT, 0,
-                          "pool \"%s\": at the deadline %u objects were out and were revoked, %u were being opened or closed",
-                          pool->name, report->revoked, report->busy);
+    return report->revoked + report->busy == 0 ? CEN_OK : ceni_explain_close(pool, report, error);
 }
 
 static void let_go(cen_pool *pool)

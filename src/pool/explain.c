@@ -117,8 +117,13 @@ static void list(picture *p, const cen_holding *h)
 static void meet_holder(picture *p, uint32_t index)
 {
     cen_holding h;
-    if (!ceni_slot_holding(p->pool, index, &h) || h.state != CEN_SLOT_HELD) return;
+    if (!ceni_slot_holding(p->pool, index, &h)) return;
     ceni_slot *slot = ceni_slot_at(p->pool, index);
+    if (p->s.is_closed && h.state == CEN_SLOT_REVOKED && !ceni_owner_has_ended(slot, h.generation)) {
+        p->holders++; /* a closed pool waits for it; it explains no take */
+        list(p, &h);
+    }
+    if (h.state != CEN_SLOT_HELD) return;
     if (ceni_planted(older_lease_blamed))
         h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at); /* whoever was met then; carries nothing */
     ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
@@ -153,7 +158,7 @@ static void take_picture(picture *p, uint32_t most)
     else cen_pool_look(p->pool, &p->s);
     p->full = p->s.places - p->s.vacant >= p->s.max || !ceni_pool_opens(p->pool);
     read_gate(p);
-    if (p->s.held == 0) return;
+    if (p->s.held == 0 && !(p->s.is_closed && p->s.revoked > 0)) return;
     for (uint32_t index = 0; index < places && index < most; index++) meet_holder(p, index);
 }
 
@@ -181,7 +186,7 @@ static void say_counts(writer *w, const picture *p)
 /* "object 3, held by thread 7 for at least 61 s, taken at orders.c:12" */
 static void say_holder(writer *w, const cen_holding *h)
 {
-    say(w, "object %u, held", h->index);
+    say(w, "object %u, %sheld", h->index, h->state == CEN_SLOT_REVOKED ? "revoked, " : "");
     if (h->owner) say(w, " by %s %llu", ceni_owner_word(h->owner), ceni_owner_figure(h->owner));
     if (h->owner && h->is_detached) say(w, " (detached)");
     say(w, " for at least ");
@@ -376,6 +381,26 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
     }
     fill_in(error, &verdict, verdict.status, why == CAUSE_OPENING_FAILS ? p.last.code : 0);
     return verdict.status;
+}
+
+/* ---- A close that ended at its deadline ---------------------------------------------------------- */
+
+cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, cen_error *error)
+{
+    if (!error) return CEN_TIMEOUT;
+    picture p = {.pool = pool};
+    take_picture(&p, MOST_LOOKED);
+    writer w = {.text = error->text, .room = sizeof error->text};
+    say(&w, "pool \"%s\": close timed out (revoked: %u, being opened or closed: %u)", pool->name, report->revoked, report->busy);
+    for (uint32_t i = 0; i < p.listed && w.used < sizeof error->text / 2; i++) {
+        say(&w, i == 0 ? "; still out: " : "; ");
+        say_holder(&w, &p.oldest[i]);
+        p.holders--;
+    }
+    if (p.listed > 0 && p.holders > 0) say(&w, "; and %u more", p.holders);
+    say(&w, ".");
+    fill_in(error, &(ceni_verdict){.status = CEN_TIMEOUT}, CEN_TIMEOUT, 0);
+    return CEN_TIMEOUT;
 }
 
 /* ---- For whoever asks --------------------------------------------------------------------------------- */

@@ -207,15 +207,6 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     else t->calm = false;
 }
 
-static void tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, const char *what)
-{
-    ceni_event_tell(pool,
-                    (cen_event){.kind = kind, .index = h->index, .owner = h->owner, .where = h->where, .held_ns = h->held_ns},
-                    "object %u is held by %s %llu, which took it at %s, for at least %lld ms%s",
-                    h->index, ceni_owner_word(h->owner), ceni_owner_figure(h->owner), h->where ? h->where : "an unknown place",
-                    (long long)(h->held_ns / 1000000), what);
-}
-
 /* Reports a leak once for each lease; true if it is now. */
 static bool count_leak(cen_pool *pool, ceni_slot *slot, uint64_t word)
 {
@@ -260,14 +251,14 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     leaks = leaks && count_leak(pool, slot, word);
     bool reclaims = leaks && o->on_leak == CEN_LEAK_RECLAIM;
     if (ceni_planted(detached_never_reclaimed)) reclaims = reclaims && !holding.is_detached;
-    if (leaks) tell_held(pool, CEN_EVENT_LEAK, &holding, reclaims ? "; its place is taken back" : "");
+    if (leaks) ceni_tell_held(pool, CEN_EVENT_LEAK, &holding, reclaims ? "; its place is taken back" : "");
     if (reclaims) {
         ceni_slot_reclaim(pool, index, generation);
     } else if (over) {
         bool frees = o->on_hold == CEN_HOLD_RECLAIM;
         bool ended = frees ? ceni_slot_reclaim(pool, index, generation) : ceni_slot_revoke(pool, index, generation);
         const char *fate = frees ? "; it is revoked, and its place is free" : "; it is revoked";
-        if (ended) tell_held(pool, CEN_EVENT_REVOKED, &holding, fate);
+        if (ended) ceni_tell_held(pool, CEN_EVENT_REVOKED, &holding, fate);
     }
 }
 

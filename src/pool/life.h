@@ -220,6 +220,6 @@ void ceni_close_revoke_all(cen_pool *pool);
 
 /* Fills in what became of the rest; OK if nothing is left, else TIMEOUT with its text. */
 void ceni_close_count_locked(const cen_pool *pool, cen_close_report *report);
-cen_status ceni_close_answer(const cen_pool *pool, const cen_close_report *report, cen_error *error);
+cen_status ceni_close_answer(cen_pool *pool, const cen_close_report *report, cen_error *error);
 
 #endif

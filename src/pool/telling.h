@@ -36,6 +36,9 @@ void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
 cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);
 cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waited_ns, uint64_t owner, cen_error *error);
 
+/* The text of a close that ended at its deadline: what is out, and whose. Returns TIMEOUT. */
+cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, cen_error *error);
+
 /* ---- times.c: how long things took ----------------------------------------------------- */
 
 /* The pool's record, made with it; NULL without memory. The second: made anew in the child of a fork. */
@@ -75,6 +78,9 @@ void ceni_tell_expired_locked(const cen_pool *pool, const ceni_pool_waiter *wait
 
 /* As ceni_explain_refusal, and tells it. */
 cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);
+
+/* An event about a lease: who holds it, since when, and `what` became of it. */
+void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, const char *what);
 
 /* A lease begins; one has ended, after so long. */
 void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where);

@@ -241,7 +241,7 @@ TEST(close_waits_until_its_deadline_and_not_a_nanosecond_less)
         expect_closed(&one, CEN_TIMEOUT);
         expect_report(&one.report, 0, 0, 0, 1);
         expect_error(&one.error, CEN_TIMEOUT, "\"ending\"");
-        expect_error(&one.error, CEN_TIMEOUT, "1 objects");
+        expect_error(&one.error, CEN_TIMEOUT, "revoked: 1");
         expect_equal(cen_pool_give(&held[0]), CEN_REVOKED);
         free_pool(pool);
     }
