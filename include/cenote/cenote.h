@@ -20,6 +20,7 @@
 #include <cenote/poller.h>
 #include <cenote/queue.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <cenote/stop.h>
 #include <cenote/timer.h>

@@ -16,6 +16,9 @@
 /* name, the mistake in words */
 #define CENI_PLANT_LIST(X) \
     X(none, "nothing is planted") \
+    X(sized_reads_beyond, "a caller's struct is read beyond its size") \
+    X(sized_writes_beyond, "a caller's struct is written beyond its size") \
+    X(sized_ignores_the_tail, "a larger struct is accepted although it sets a field that is not known") \
     X(settle_without_asking, "a waiter is settled although somebody was first") \
     X(call_without_wake, "a called thread is not woken") \
     X(push_tells_nobody, "a push does not look for waiting pops") \

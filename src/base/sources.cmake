@@ -4,4 +4,5 @@ list(APPEND cenote_sources
   src/base/hash.c
   src/base/heap.c
   src/base/plant.c
+  src/base/sized.c
   src/base/status.c)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sized structs: one ABI rule for options, stats and reports.
+ *
+ * A sized struct begins with `size`, which the caller sets to the sizeof of its
+ * own header. Later versions only append fields. A program therefore runs with
+ * an older or a newer library than the one it was compiled for.
+ *
+ *     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
+ *     if (cen_pool_look(pool, &stats) == CEN_OK) printf("%u idle\n", stats.idle);
+ *
+ * The rule, for a caller's struct of `size` bytes:
+ *  - A smaller struct is accepted. The library reads and writes no byte beyond
+ *    `size`. Options the caller does not know have their defaults.
+ *  - A larger struct is accepted if the bytes that the library does not know are
+ *    zero. Otherwise the call fails with INVALID: it would ignore a setting.
+ *  - A `size` of 0 is INVALID: the struct was not initialised. So is a `size`
+ *    smaller than the field itself, or larger than CEN_SIZED_MOST.
+ *  - The library never changes `size`. A call that fails with INVALID because of
+ *    `size` has no other effect.
+ *  - In an array, all elements have the `size` of the first, and that is the stride.
+ *  - In a struct that the library passes to a callback, `size` is the library's.
+ *
+ * Options macros such as CEN_POOL_OPTIONS set `size`. docs/abi.md has the whole
+ * rule, with the types that never change.
+ *
+ * Threads: nothing here is shared; every function may be called anywhere.
+ */
+#ifndef CENOTE_SIZED_H
+#define CENOTE_SIZED_H
+
+#include <stddef.h>
+
+#include <cenote/status.h>
+
+/* A zeroed struct with its `size` set: an initialiser, or a value to assign. In
+ * C++ it also starts options: `auto options = CEN_SIZED(cen_pool_options);`. */
+#ifdef __cplusplus
+template <typename type> inline type cen_sized_()
+{
+    type sized = type();
+    sized.size = sizeof sized;
+    return sized;
+}
+#define CEN_SIZED(type) (cen_sized_<type>())
+#else
+#define CEN_SIZED(type) ((type){.size = sizeof(type)})
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The largest `size` accepted: more is no struct of ours. */
+#define CEN_SIZED_MOST 8192
+
+/* ---- For drivers, which have options of their own --------------------------- */
+
+/* Copy the caller's struct `given` into `out`, a struct of `known` bytes, and
+ * zero what the caller does not have. A field that `size` cuts is left out.
+ * out->size is `known` afterwards. `what` begins the error text: "cen_pq: options".
+ * Returns:
+ *   OK
+ *   INVALID  given is NULL, its size is not valid, or it has bytes set that are
+ *            not known; *out is not written */
+CEN_API cen_status cen_sized_read(void *out, size_t known, const void *given, const char *what, cen_error *error);
+
+/* Check the caller's struct `given` before a call that will write to it.
+ * Returns: as cen_sized_read. */
+CEN_API cen_status cen_sized_check(const void *given, size_t known, const char *what, cen_error *error);
+
+/* Copy `from`, a struct of `known` bytes, into the caller's struct `given`, which
+ * cen_sized_check accepted: no byte beyond its size, and not `size` itself. */
+CEN_API void cen_sized_write(void *given, const void *from, size_t known);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

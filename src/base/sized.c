@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sized structs: reading and writing a caller's struct of another version.
+ *
+ * A naive read copies sizeof bytes of our own struct. A caller that was compiled
+ * with an older header has fewer: the copy reads beyond them, and the write of a
+ * stats struct overwrites whatever lies behind. Every access here is bounded by
+ * the caller's `size`.
+ *
+ * A `size` is read with memcpy, because the caller's struct has a type that is
+ * not known here.
+ */
+#include <cenote/sized.h>
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/plant.h"
+
+static size_t size_of(const void *given)
+{
+    size_t size;
+    memcpy(&size, given, sizeof size);
+    return size;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The offset of the first byte that is set at or after `from`, or `size`. */
+static size_t first_set(const unsigned char *bytes, size_t from, size_t size)
+{
+    while (from < size && bytes[from] == 0) from++;
+    return from;
+}
+
+cen_status cen_sized_check(const void *given, size_t known, const char *what, cen_error *error)
+{
+    if (!given) return ceni_error_set(error, CEN_INVALID, 0, "%s is NULL", what);
+    size_t size = size_of(given);
+    if (size == 0)
+        return ceni_error_set(error, CEN_INVALID, 0, "%s.size is 0; initialise it with its macro or with CEN_SIZED", what);
+    if (size < sizeof size || size > CEN_SIZED_MOST)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "%s.size is %zu, not %zu to %d (%zu here); initialise it with its macro or with CEN_SIZED", what,
+                              size, sizeof size, CEN_SIZED_MOST, known);
+    size_t at = first_set(given, smaller(known, size), size);
+    if (at < size && !ceni_planted(sized_ignores_the_tail))
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "%s has a field at offset %zu that this library does not know (size %zu, known %zu); leave it "
+                              "zero or use a newer library",
+                              what, at, size, known);
+    return CEN_OK;
+}
+
+/* A size that is no version's sizeof cuts a field. Half a pointer is worse than none: only whole words are read. */
+cen_status cen_sized_read(void *out, size_t known, const void *given, const char *what, cen_error *error)
+{
+    cen_status status = cen_sized_check(given, known, what, error);
+    if (status != CEN_OK) return status;
+    size_t size = smaller(size_of(given), known);
+    if (size < known) size -= size % sizeof(void *);
+    if (ceni_planted(sized_reads_beyond)) size = known;
+    memset(out, 0, known);
+    memcpy(out, given, size);
+    memcpy(out, &known, sizeof known);
+    return CEN_OK;
+}
+
+void cen_sized_write(void *given, const void *from, size_t known)
+{
+    size_t size = smaller(size_of(given), known);
+    if (ceni_planted(sized_writes_beyond)) size = known;
+    memcpy((unsigned char *)given + sizeof size, (const unsigned char *)from + sizeof size, size - sizeof size);
+}
