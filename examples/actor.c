@@ -123,7 +123,7 @@ static void *use_the_bank(void *argument)
 static bool close_account(account *self, uint64_t *handled)
 {
     cen_future stopped;
-    cen_actor_stats stats;
+    cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
     cen_future_init(&stopped);
     if (cen_actor_stop(self->actor, CEN_STOP_DRAIN, &stopped) != CEN_OK) return false;
     if (cen_future_wait(&stopped, cen_in_s(10)) != CEN_OK) return false;

@@ -163,8 +163,8 @@ int main(void)
     printf("%d requests answered; %.0f ms later the idle workers had flushed everything\n", REQUESTS, (double)ns / (double)MS);
 
     submit(crew, REQUESTS, LATE_REQUESTS, &expected); /* and at once the end */
-    cen_crew_report report;
-    cen_crew_stats stats;
+    cen_crew_report report = CEN_SIZED(cen_crew_report);
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report) == CEN_OK);
     assert(cen_crew_look(crew, &stats) == CEN_OK);
     assert(cen_crew_free(crew) == CEN_OK);

@@ -117,7 +117,7 @@ static cen_status result(query *self)
 
 static void await_waiting(cen_crew *crew, uint64_t count)
 {
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     do cen_crew_look(crew, &stats);
     while (stats.waiting < count);
 }
@@ -172,7 +172,7 @@ static void cancel_before_it_begins(cen_crew *crew)
         cen_task_init(&keepers[i], keep_worker);
         assert(cen_crew_submit(crew, &keepers[i]) == CEN_OK);
     }
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     do cen_crew_look(crew, &stats);
     while (stats.running < WORKERS);
     make_ready(&third, "third");
@@ -213,7 +213,7 @@ int main(void)
 {
     cen_crew *crew;
     cen_error error;
-    cen_crew_report report;
+    cen_crew_report report = CEN_SIZED(cen_crew_report);
     cen_crew_options workers = CEN_CREW_OPTIONS(.name = "queries", .workers = WORKERS, .max = WORKERS);
     cen_pool_options connections = CEN_POOL_OPTIONS(.name = "server", .driver = {&calls, NULL}, .max = CONNECTIONS);
     if (cen_pool_new(&connections, &pool, &error) != CEN_OK) return puts(error.text), 1;
@@ -225,7 +225,7 @@ int main(void)
 
     assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report) == CEN_OK && report.dropped == 0);
     assert(cen_crew_free(crew) == CEN_OK); /* first the tasks, then what they use */
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     assert(cen_pool_look(pool, &stats) == CEN_OK && stats.held == 0 && stats.waiting == 0);
     assert(cen_pool_close(pool, cen_in_s(20), NULL, &error) == CEN_OK);
     cen_pool_free(pool);

@@ -65,7 +65,7 @@ static void share_two(cen_pool *pool)
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, get_pages, pool);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &stats);
     printf("%d threads got %d pages with %u connections\n", THREADS, THREADS * ROUNDS, (unsigned)stats.opened);
     expect_that(stats.opened <= CONNECTIONS, "there are no more connections than allowed");
@@ -115,7 +115,7 @@ static void ask_at_once(void)
     static cen_future futures[ASKS];
     cen_http *http;
     cen_error error;
-    cen_http_options options = CEN_HTTP_OPTIONS(.name = "pages", .site.url = url, .loops = CONNECTIONS);
+    cen_http_options options = CEN_HTTP_OPTIONS(.name = "pages", .url = url, .loops = CONNECTIONS);
     if (cen_http_new(&options, &http, &error) != CEN_OK) return expect_that(false, error.text);
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/", .deadline = cen_in_s(30));
     for (int i = 0; i < ASKS; i++) {
@@ -128,7 +128,7 @@ static void ask_at_once(void)
         answered += futures[i].status == CEN_OK;
         if (futures[i].status == CEN_OK) cen_http_reply_free(futures[i].value);
     }
-    cen_http_stats stats;
+    cen_http_stats stats = CEN_SIZED(cen_http_stats);
     cen_http_look(http, &stats);
     printf("%d of %d requests were answered over %u connections\n", answered, ASKS, (unsigned)stats.loops);
     expect_that(answered == ASKS, "all of them are answered");

@@ -133,12 +133,12 @@ static void report(void)
 {
     static const struct { cen_priority priority; const char *name; } kinds[CEN_LANES] = {
         {CEN_PRIORITY_HIGH, "high"}, {CEN_PRIORITY_NORMAL, "normal"}, {CEN_PRIORITY_LOW, "low"}};
-    cen_lanes_stats stats;
+    cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
     assert(cen_lanes_look(lanes, &stats) == CEN_OK);
     puts("\n  lane     submitted   done   refused   p50 wait   p50 total");
     for (int i = 0; i < CEN_LANES; i++) {
         const cen_lane_stats *s = &stats.lane[kinds[i].priority];
-        cen_lane_times times;
+        cen_lane_times times = CEN_SIZED(cen_lane_times);
         assert(cen_lanes_times(lanes, kinds[i].priority, &times) == CEN_OK);
         printf("  %-8s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %7.2f ms %8.2f ms\n", kinds[i].name, s->submitted, s->done,
                s->refused_full, (double)times.wait.p50_ns / 1e6, (double)times.total.p50_ns / 1e6);
@@ -168,7 +168,7 @@ int main(void)
     for (int i = 0; i < HEAVY; i++) await(&heavy[i]);
     report();
 
-    cen_lanes_report end;
+    cen_lanes_report end = CEN_SIZED(cen_lanes_report);
     assert(cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(20), &end) == CEN_OK && end.total.dropped == 0);
     assert(cen_lanes_free(lanes) == CEN_OK);
     return 0;

@@ -315,22 +315,24 @@ static void on_closed(cen_closing *closing)
 static void close_without_waiting(void)
 {
     cen_closing closing;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     keep_all();
     for (uint32_t i = 0; i < LAST; i++) ask(&requests[i], i, cen_in_s(60), on_sent_away);
     cen_closing_init(&closing, on_closed, cen_inbox_executor(loop.inbox));
+    closing.report = &report;
     expect_that(cen_pool_close_then(loop.pool, cen_in_s(10), &closing) == CEN_OK, "the close begins");
     expect_that(turn_until(turn, &sent_away, LAST) && closed == 0, "those who wait are told at once, and the holders have time");
     for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&keepers[i].take.lease);
     expect_that(turn_until(turn, &closed, 1), "the pool is closed when everything is back");
-    printf("Closed without waiting: %u asks were told CLOSED, %u connections were awaited.\n", closing.report.waiting,
-           closing.report.given);
-    expect_that(closing.report.waiting == LAST && closing.report.given == CONNECTIONS, "the report says so");
+    printf("Closed without waiting: %u asks were told CLOSED, %u connections were awaited.\n", report.waiting,
+           report.given);
+    expect_that(report.waiting == LAST && report.given == CONNECTIONS, "the report says so");
 }
 
 static void end(void)
 {
-    cen_runtime_stats threads;
-    cen_pool_stats s;
+    cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_runtime_look(loop.runtime, &threads);
     cen_pool_look(loop.pool, &s);
     printf("The pool: %" PRIu64 " leases, %" PRIu64 " ended; %" PRIu64 " connections opened; %u helper threads.\n"

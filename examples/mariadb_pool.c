@@ -97,7 +97,7 @@ static void work_together(cen_pool *pool)
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, pool);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    cen_mariadb_cache cache = {0, 0, 0};
+    cen_mariadb_cache cache = CEN_SIZED(cen_mariadb_cache);
     CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, NULL) {
         cen_mariadb_look(mysql, &cache);
     }
@@ -137,7 +137,7 @@ static void leave_things_behind(cen_pool *pool)
     run(lease.object, "set @customer = 7, time_zone = '+09:00'");
     run(lease.object, "begin");
     cen_pool_give(&lease); /* forgotten: all of it */
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     for (int i = 0; i < 500 && cen_pool_look(pool, &s) == CEN_OK && s.reset == 0;
          i++) /* a helper does it, and nobody waits for that */
         nanosleep(&(struct timespec){.tv_nsec = 10 * MS}, NULL);
@@ -159,7 +159,7 @@ static void leave_things_behind(cen_pool *pool)
 
 static void run_a_long_query(cen_pool *pool)
 {
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_lease lease;
     cen_error error;
     cen_pool_options_get(pool, &options);

@@ -58,7 +58,7 @@ static void lose_one(cen_pool *pool)
 {
     char answer[120], kill_it[130];
     line admin;
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     CEN_WITH (pool, cen_in_s(5), own_object *, object, NULL) line_ask(&object->line, "who", answer, sizeof answer);
     snprintf(kill_it, sizeof kill_it, "kill %s", answer + 3);
     expect_that(line_connect(&admin, server.port, 1000) && line_ask(&admin, "hello admin commander", answer, sizeof answer) &&

@@ -78,7 +78,7 @@ int main(void)
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, read_messages, (void *)(intptr_t)i);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_look(buffers, &s);
     printf("%d threads read %d messages, %.1f MiB, through %u buffers of %d KiB.\n", THREADS, THREADS * MESSAGES,
            (double)bytes_read / (1 << 20), s.idle, BYTES / 1024);

@@ -56,7 +56,7 @@ static void take_in_vain(const char *title)
 {
     pthread_t thread;
     cen_error error = {.text = "it was served"};
-    cen_pool_stats stats = {.waiting = 0};
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     returned = 0;
     if (pthread_create(&thread, NULL, take, &error) != 0) abort();
     while (stats.waiting == 0 && !returned) cen_pool_look(pool, &stats);

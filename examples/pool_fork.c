@@ -111,7 +111,7 @@ static void live_anew(cen_pool *pool, cen_lease *lease)
 {
     cen_error error;
     cen_lease mine;
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     int before = opened;
     puts("The child of a pool that is made anew:");
     cen_status status = cen_pool_take(pool, cen_in_s(1), &mine, &error);

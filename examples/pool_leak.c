@@ -106,7 +106,7 @@ static void serve(int customer)
 
 static cen_pool_stats look(void)
 {
-    cen_pool_stats s = {0};
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &s);
     return s;
 }
@@ -167,7 +167,7 @@ static void explain_all(void)
 
 static void reclaim(void)
 {
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_error error;
     cen_lease lease;
     cen_pool_options_get(pool, &options);
@@ -202,7 +202,7 @@ int main(void)
     puts("The policy is changed:");
     reclaim();
 
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_pool_give(&forgotten[1]);
     cen_status status = cen_pool_close(pool, cen_in_ms(100), &report, NULL);
     printf("At the end close answers %s: %u had to be revoked.\n", cen_status_name(status), report.revoked);

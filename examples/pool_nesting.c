@@ -35,7 +35,7 @@ static struct connection *write_line(void)
 
 static unsigned idle(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     return cen_pool_look(pool, &s) == CEN_OK ? s.idle : 0;
 }
 

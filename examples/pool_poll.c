@@ -188,7 +188,7 @@ static void serve_requests(void)
 
 static cen_pool_stats look(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     if (cen_pool_look(work.pool, &s) != CEN_OK) work.mistakes++;
     return s;
 }
@@ -239,7 +239,7 @@ int main(void)
     printf("  %.3f s  the echo process is killed\n", seconds());
     bool noticed = wait_until(test_failed);
 
-    cen_runtime_stats threads;
+    cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
     cen_runtime_look(work.runtime, &threads);
     cen_pool_stats s = look();
     printf("%" PRIu64 " tests of idle connections, %" PRIu64 " failed; %u helper threads, %d driver's calls on another thread.\n",

@@ -181,7 +181,7 @@ int main(void)
     while (answered + failed < REQUESTS && cen_clock() - begin < PATIENCE) turn();
     double ms = (double)(cen_clock() - begin) / 1e6;
 
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &s);
     int count = threads();
     printf("%d queries of a millisecond over %d connections in %.0f ms, by %d thread; %" PRIu64

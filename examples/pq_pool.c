@@ -202,7 +202,7 @@ int main(void)
     hold_for_too_long(pool);
     lose_one(pool);
 
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &s);
     printf("\nThe pool's numbers: %" PRIu64 " opened, at most %u at a time; %" PRIu64 " leases, %" PRIu64
            " rolled back, %" PRIu64 " found broken by a test.\n",

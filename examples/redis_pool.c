@@ -126,7 +126,7 @@ static void count_together(cen_pool *pool)
 static void leave_things(cen_pool *pool)
 {
     cen_error error;
-    cen_pool_stats before, after;
+    cen_pool_stats before = CEN_SIZED(cen_pool_stats), after = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &before);
     CEN_WITH (pool, cen_in_s(5), redisContext *, redis, &error) {
         run(redis, "MULTI");

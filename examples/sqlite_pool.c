@@ -152,7 +152,7 @@ static void write_through_a_reader(void)
 static void run_an_endless_query(void)
 {
     cen_pool *readers = cen_sqlite_pool_readers(orders);
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_lease lease;
     cen_pool_options_get(readers, &options);
     options.hold_ns = 200000000; /* settings may change while the pool is in use */
@@ -184,14 +184,14 @@ static void print_pool(const char *name, const cen_pool_stats *s)
 
 static void report(void)
 {
-    cen_sqlite_pool_stats s;
-    cen_sqlite_pool_look(orders, &s);
+    cen_pool_stats w = CEN_SIZED(cen_pool_stats), r = CEN_SIZED(cen_pool_stats);
+    cen_sqlite_pool_look(orders, &w, &r);
     printf("\nThe pools' numbers:\n");
-    print_pool("the writer", &s.writer);
-    print_pool("readers", &s.readers);
-    expect_that(s.writer.reset == 3, "three forgotten transactions were rolled back");
-    expect_that(s.writer.opened == 1, "there was one writer");
-    expect_that(s.writer.timed_out == 0 && s.readers.timed_out == 1, "only the fourth take timed out");
+    print_pool("the writer", &w);
+    print_pool("readers", &r);
+    expect_that(w.reset == 3, "three forgotten transactions were rolled back");
+    expect_that(w.opened == 1, "there was one writer");
+    expect_that(w.timed_out == 0 && r.timed_out == 1, "only the fourth take timed out");
 
     int all = -1, nobodys = -1;
     CEN_WITH (cen_sqlite_pool_writer(orders), cen_in_s(20), sqlite3 *, db, NULL) {

@@ -133,7 +133,7 @@ int main(void)
     char tree[1000];
     cen_supervisor_dump(service, tree, sizeof tree);
     printf("%s", tree);
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     wrong |= cen_supervisor_stop(service, cen_in_s(10), &report) != CEN_OK || report.ended != 3;
     cen_supervisor_free(service);
     cen_supervisor_free(links);

@@ -166,7 +166,7 @@ static double by_pool(struct crowd *crowd, cen_curl_version version)
 static double by_router(struct crowd *crowd)
 {
     cen_error error;
-    cen_http_options options = CEN_HTTP_OPTIONS(.name = "clients", .site.url = asked.url, .loops = (uint32_t)asked.pool,
+    cen_http_options options = CEN_HTTP_OPTIONS(.name = "clients", .url = asked.url, .loops = (uint32_t)asked.pool,
                                                 .streams = MOST, .deadline = CEN_NEVER);
     if (cen_http_new(&options, &crowd->http, &error) != CEN_OK) die(&error);
     double seconds = run(crowd);

@@ -8,6 +8,7 @@ cenote_test(unit/net/mux_test.c REAL)
 cenote_test(unit/net/sketch_test.c REAL)
 cenote_test(unit/net/end_test.c REAL)
 cenote_test(unit/net/fork_test.c REAL)
+cenote_test(unit/net/sized_net_test.c REAL support/sized.c)
 
 # Load on real threads
 cenote_test(stress/mux_stress.c REAL)

@@ -1,5 +1,6 @@
 # Tests of src/router and src/rcu
 cenote_test(unit/router/new_test.c WORLD)
+cenote_test(unit/router/sized_route_test.c REAL support/sized.c)
 cenote_test(unit/router/member_test.c WORLD)
 cenote_test(unit/router/listener_test.c WORLD)
 cenote_test(unit/router/route_test.c WORLD)

@@ -84,7 +84,7 @@ static int memory(unsigned count, bool planted)
     for (unsigned i = 0; i < count; i++)
         ask(&takes[i]);
     uint64_t grown = seam_bytes - bytes;
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     must(cen_pool_look(pool, &stats));
     for (unsigned i = 0; i < count; i += 2)
         cancel(&takes[i]);

@@ -75,7 +75,7 @@ static void pool_inside(struct task *task)
 static void assert_features(void)
 {
     static struct task task;
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     pool_result(&task);
     if (cen_crew_submit(crew, &task.node.task) != CEN_MISUSE)
         bench_fail("a task that was not made ready again was accepted");

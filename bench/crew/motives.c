@@ -314,7 +314,7 @@ static void suspended(struct request *all, uint32_t count)
 {
     cen_crew *crew = crew_new(2);
     pthread_t thread = maker_start(count);
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     uint64_t most = 0;
     int64_t start = bench_now();
     for (uint32_t i = 0; i < count; i++) {

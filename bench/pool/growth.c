@@ -232,7 +232,7 @@ static void start_thread(pthread_t *thread, void *(*body)(void *), void *argumen
 
 static void await_standing(unsigned count)
 {
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     int64_t limit = bench_now() + INT64_C(60000000000);
     do {
         if (cen_pool_look(pool, &stats) != CEN_OK || bench_now() > limit)

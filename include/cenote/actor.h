@@ -51,6 +51,7 @@
 #include <cenote/executor.h>
 #include <cenote/future.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -181,6 +182,7 @@ CEN_API cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *fu
 /* ---- A look at it --------------------------------------------------------------------- */
 
 typedef struct cen_actor_stats {
+    size_t size; /* sizeof(cen_actor_stats), set by CEN_SIZED */
     uint64_t queued;  /* messages that were sent and are not being handled yet, those for later included */
     uint64_t handled; /* of which the handler has returned */
     uint64_t dropped;

@@ -71,12 +71,14 @@ CEN_API bool cen_pool_cancel(cen_take *take);
  * included, INVALID (NULL) and MISUSE (the future is promised already): nothing is told then. */
 CEN_API cen_status cen_pool_give_then(cen_lease *lease, cen_future *future);
 
-/* A close under way. Caller-owned. The report is there when the future is done. */
+/* A close under way. Caller-owned. After init the program may set `report` to a report of its own, with its size
+ * set; it is filled when the future is done. */
 typedef struct cen_closing {
     cen_future future;
-    cen_close_report report;
+    cen_close_report *report;
     /* cenote's */
     void (*done_)(struct cen_closing *closing);
+    uint32_t waiting_, idle_;
     uint64_t reserved_[4];
 } cen_closing;
 
@@ -89,7 +91,7 @@ CEN_API void cen_closing_init(cen_closing *closing, void (*done)(cen_closing *cl
  * had come then. It cannot be cancelled. What is idle, and the
  * driver does not block, is closed by this call. Errors: CLOSED, FORKED, INVALID (NULL, or `done` without an
  * executor), MISUSE (inside a call that the pool itself made, or promised already), NO_MEMORY and SYSTEM (nobody
- * could keep the deadline): nothing changes, and nothing is told. */
+ * could keep the deadline): nothing changes, and nothing is told. The size of closing->report is checked, too. */
 CEN_API cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closing *closing);
 
 #ifdef __cplusplus

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus

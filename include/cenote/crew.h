@@ -68,6 +68,7 @@
 #include <cenote/executor.h>
 #include <cenote/future.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -302,6 +303,7 @@ CEN_API cen_executor *cen_crew_executor(cen_crew *crew);
 
 /* How a stop went. */
 typedef struct cen_crew_report {
+    size_t size; /* sizeof(cen_crew_report), set by CEN_SIZED */
     uint64_t finished; /* tasks that came to their end since stop was called first */
     uint64_t dropped;  /* tasks that ended with CLOSED: they had not begun, or were suspended */
     uint64_t running;  /* are left: in a step, or queued for the next ... */
@@ -336,6 +338,7 @@ CEN_API cen_status cen_crew_free(cen_crew *crew);
 /* ---- A look at it --------------------------------------------------------------------------- */
 
 typedef struct cen_crew_stats {
+    size_t size; /* sizeof(cen_crew_stats), set by CEN_SIZED */
     uint64_t submitted, finished; /* tasks; finished includes those that were cancelled, too late or dropped */
     uint64_t queued;   /* not begun, or ready for their next step */
     uint64_t running;  /* in a step, or below one that runs while it awaits something */

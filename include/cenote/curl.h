@@ -33,6 +33,7 @@
 
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <curl/curl.h>
 

@@ -43,6 +43,7 @@
 #include <cenote/future.h>
 #include <cenote/router.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <cenote/strategy.h>
 
@@ -56,9 +57,10 @@ typedef struct cen_http cen_http;
 typedef struct cen_http_options {
     size_t size;      /* sizeof(cen_http_options), set by the macro */
     const char *name; /* default "http" */
-    /* Where requests go. Its size may be 0; the version is always HTTP/2, and a connection is always made warm, by HEAD if
-     * it says CEN_CURL_COLD; total_timeout_ns means nothing here. Credentials are asked for on the loop's thread. */
-    cen_curl_options site;
+    const char *url; /* where requests go, as in cen_curl_options; default that of `site` */
+    /* The other options of the site; default: defaults. The version is always HTTP/2, and a connection is always made warm,
+     * by HEAD if it says CEN_CURL_COLD; total_timeout_ns means nothing here. Credentials are asked for on the loop's thread. */
+    const cen_curl_options *site;
     uint32_t loops;    /* connections, each with a thread; default 2, at most 256 */
     int64_t streams;   /* requests at a time on one, at most; default 100, at most 10000 */
     size_t most;       /* bytes of a reply's body, at most; default 1 MiB */
@@ -88,6 +90,7 @@ typedef struct cen_http_options {
 CEN_API cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_error *error);
 
 typedef struct cen_http_report {
+    size_t size; /* sizeof(cen_http_report), set by CEN_SIZED */
     uint64_t left;   /* requests that had no reply by the deadline, and were told CLOSED */
     uint32_t waited; /* requests that waited for room and were told CLOSED */
 } cen_http_report;
@@ -142,6 +145,7 @@ CEN_API void cen_http_reply_free(cen_http_reply *reply);
 
 /* asked = answered + lost + timed_out + refused + cancelled + closed + failed + under_way */
 typedef struct cen_http_stats {
+    size_t size; /* sizeof(cen_http_stats), set by CEN_SIZED */
     uint32_t loops, up;
     uint64_t connects;  /* connections that were made, ever */
     uint64_t failures;  /* attempts in vain */

@@ -40,6 +40,7 @@
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
 #include <cenote/executor.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus

@@ -37,6 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <cenote/version.h>
 

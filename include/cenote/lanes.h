@@ -45,6 +45,7 @@
 #include <cenote/crew.h>
 #include <cenote/deadline.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -68,7 +69,7 @@ typedef struct cen_lane_options {
     const cen_crew_options *crew;
     int64_t max_tasks; /* admitted at a time; default 2000 for each worker; CEN_OFF: CEN_LANES_MOST */
     void *reserved_[4];
-} cen_lane_options;
+} cen_lane_options; /* a part of cen_lanes_options: its size never changes */
 
 /* Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_lanes_options {
@@ -130,9 +131,16 @@ CEN_API cen_crew *cen_lanes_crew(cen_lanes *lanes, cen_priority priority);
 
 /* ---- The end ----------------------------------------------------------------------------- */
 
+/* A part of cen_lanes_report, with the numbers of a cen_crew_report: its size never changes. */
+typedef struct cen_lane_report {
+    uint64_t finished, dropped, running, waiting, queued;
+    uint64_t reserved_[3];
+} cen_lane_report;
+
 typedef struct cen_lanes_report {
-    cen_crew_report lane[CEN_LANES]; /* by cen_priority */
-    cen_crew_report total;
+    size_t size; /* sizeof(cen_lanes_report), set by CEN_SIZED */
+    cen_lane_report lane[CEN_LANES]; /* by cen_priority */
+    cen_lane_report total;
 } cen_lanes_report;
 
 /* cen_crew_stop of all crews: submits are refused at once in all of them, and there is one deadline, by default of
@@ -145,6 +153,7 @@ CEN_API cen_status cen_lanes_free(cen_lanes *lanes);
 
 /* ---- A look at it --------------------------------------------------------------------------- */
 
+/* A part of cen_lanes_stats: its size never changes. */
 typedef struct cen_lane_stats {
     bool is_absent;
     uint64_t max;                        /* the limit */
@@ -155,9 +164,11 @@ typedef struct cen_lane_stats {
     uint64_t cancelled, late, dropped;   /* that never began: taken back, past their deadline, by a stop */
     uint64_t refused_full, refused_total, refused_late; /* that were not admitted: by max_tasks, max_total, a deadline */
     int64_t estimated_wait_ns;           /* see cen_lanes_estimate; 0 also if no times are kept */
+    uint64_t reserved_[4];
 } cen_lane_stats;
 
 typedef struct cen_lanes_stats {
+    size_t size; /* sizeof(cen_lanes_stats), set by CEN_SIZED */
     cen_lane_stats lane[CEN_LANES]; /* by cen_priority */
     uint64_t max, admitted;         /* of all lanes */
     bool is_stopped;
@@ -171,7 +182,8 @@ typedef struct cen_lanes_stats {
  * Errors: INVALID, FORKED. */
 CEN_API cen_status cen_lanes_look(cen_lanes *lanes, cen_lanes_stats *out);
 
-/* Durations. A percentile is wrong by at most 1/64 of itself; all else is exact. 0 if there are none. */
+/* Durations. A percentile is wrong by at most 1/64 of itself; all else is exact. 0 if there are none. A part of
+ * cen_lane_times: its size never changes. */
 typedef struct cen_times {
     uint64_t count;
     int64_t sum_ns, shortest_ns, p50_ns, p90_ns, p99_ns, p999_ns, longest_ns;
@@ -179,6 +191,7 @@ typedef struct cen_times {
 
 /* Of every task that was admitted and has come so far; those that failed, were cancelled or too late included. */
 typedef struct cen_lane_times {
+    size_t size; /* sizeof(cen_lane_times), set by CEN_SIZED */
     cen_times wait;  /* from submit until it began, or was over without */
     cen_times run;   /* in its steps, of those that began */
     cen_times total; /* from submit until it was over */

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include <cenote/allocator.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus

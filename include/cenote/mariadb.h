@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include <cenote/driver.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <mysql.h>
 
@@ -73,6 +74,7 @@ typedef enum cen_mariadb_tls {
 
 /* A pool's max beside what the server has. */
 typedef struct cen_mariadb_budget_report {
+    size_t size; /* sizeof(cen_mariadb_budget_report), set by CEN_SIZED; in on_budget, the library's */
     uint32_t pool_max;        /* what the pool may open; 0: unknown */
     uint32_t max_connections; /* the server's; one more is for its administrator */
     uint32_t in_use;          /* connections now, of whatever program, this one included */
@@ -140,6 +142,7 @@ CEN_API cen_driver cen_mariadb_with(const cen_mariadb_options *options);
 CEN_API cen_status cen_mariadb_prepare(MYSQL *mysql, const char *sql, MYSQL_STMT **out, cen_error *error);
 
 typedef struct cen_mariadb_cache {
+    size_t size; /* sizeof(cen_mariadb_cache), set by CEN_SIZED */
     uint32_t kept;   /* statements now */
     uint64_t hits;   /* how often one was there already */
     uint64_t misses; /* how often the server was asked */

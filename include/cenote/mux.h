@@ -44,6 +44,7 @@
 #include <cenote/loop.h>
 #include <cenote/request.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -135,6 +136,7 @@ typedef enum cen_mux_state {
 } cen_mux_state;
 
 typedef struct cen_mux_stats {
+    size_t size; /* sizeof(cen_mux_stats), set by CEN_SIZED */
     cen_mux_state state;
     uint32_t in_flight, waiting; /* requests: sent and not over; waiting for room */
     uint64_t sent;               /* requests, ever */

@@ -55,6 +55,7 @@
 #include <cenote/request.h>
 #include <cenote/router.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <cenote/strategy.h>
 #include <cenote/supervisor.h>
@@ -96,7 +97,8 @@ typedef struct cen_mux_pool_options {
     size_t address_count;
     uint32_t connections;     /* how many; default 8 */
     const char *const *names; /* so many, copied; default "connection 1", ... */
-    cen_mux_options mux;      /* what every connection has; name, address, loop, runtime and allocator are the pool's */
+    /* Options of every connection; copied; default: defaults. The pool sets name, address, loop, runtime and allocator. */
+    const cen_mux_options *mux;
 
     cen_strategy strategy; /* default two choices */
     int64_t target, max;   /* requests in flight on a connection, as for a router's members; default none */
@@ -132,6 +134,7 @@ typedef struct cen_mux_pool_options {
 CEN_API cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **out, cen_error *error);
 
 typedef struct cen_mux_pool_report {
+    size_t size; /* sizeof(cen_mux_pool_report), set by CEN_SIZED */
     uint64_t left;   /* requests that had no reply by the deadline, and were failed with CLOSED */
     uint32_t waited; /* requests that waited for a connection and were told CLOSED */
 } cen_mux_pool_report;
@@ -182,6 +185,7 @@ CEN_API cen_status cen_mux_pool_ask(cen_mux_pool *pool, cen_mux_asking *asking);
 /* ---- A look at it ------------------------------------------------------------------- */
 
 typedef struct cen_mux_pool_stats {
+    size_t size; /* sizeof(cen_mux_pool_stats), set by CEN_SIZED */
     uint32_t connections;            /* = up + connecting + down */
     uint32_t up, connecting, down;   /* down: lost, and about to be opened again */
     uint64_t opened;                 /* connections that were made, ever */

@@ -37,6 +37,7 @@
 #include <cenote/codec.h>
 #include <cenote/deadline.h>
 #include <cenote/loop.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -113,6 +114,7 @@ CEN_API void cen_mux_call_drop(cen_mux_call *call);
 /* ---- A look at it --------------------------------------------------------------------- */
 
 typedef struct cen_mux_server_stats {
+    size_t size; /* sizeof(cen_mux_server_stats), set by CEN_SIZED */
     uint64_t clients;  /* connected now */
     uint64_t accepted; /* ever, those refused included */
     uint64_t refused;  /* because of max_clients */

@@ -38,6 +38,7 @@
 
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus

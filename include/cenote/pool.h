@@ -52,6 +52,7 @@
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <cenote/stop.h>
 
@@ -121,7 +122,7 @@ typedef enum cen_self_wait {
 
 /* Zero means default in every field, and CEN_OFF switches a limit off. Fields
  * are only ever appended; those that a program does not know, because `size` is
- * smaller, have their defaults. "Blocking": if driver.calls->blocks is set, or
+ * smaller, have their defaults: see cenote/sized.h. "Blocking": if driver.calls->blocks is set, or
  * one of its calls is done later. */
 typedef struct cen_pool_options {
     size_t size;       /* sizeof(cen_pool_options), set by the macro */
@@ -212,7 +213,7 @@ typedef struct cen_pool_options {
 #define CEN_POOL_MOST 1000000
 
 /* In C++, where a designated initialiser is not for everybody: start from
- * `cen_pool_options options = {};` and set `size` and what is needed. */
+ * `cen_pool_options options = CEN_SIZED(cen_pool_options);` and set what is needed. */
 #define CEN_POOL_OPTIONS(...) {.size = sizeof(cen_pool_options), __VA_ARGS__}
 
 /* Makes a pool; all memory that it will use is had here. Errors: INVALID (the
@@ -220,14 +221,16 @@ typedef struct cen_pool_options {
  * answered: then the objects already made are closed, last one first. */
 CEN_API cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_error *error);
 
-/* All options as they are now, defaults filled in; to be changed and set. Errors: FORKED, INVALID. */
+/* All options as they are now, defaults filled in; to be changed and set. out->size is set before the call. Errors: FORKED,
+ * INVALID. */
 CEN_API cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out);
 
 /* Sets all that is not said to be fixed, in one step: nobody sees half of it.
  * What is tighter now takes hold with the next round of the housekeeper, and
  * objects in use are never taken away on that account. `eager` means nothing
- * here. Errors: INVALID (the text names the field, also one that is fixed and
- * differs), NO_MEMORY, CLOSED, FORKED, MISUSE: nothing changes. */
+ * here. A smaller struct leaves the options that it does not have as they are.
+ * Errors: INVALID (the text names the field, also one that is fixed and differs), NO_MEMORY, CLOSED, FORKED, MISUSE:
+ * nothing changes. */
 CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *options, cen_error *error);
 
 /* ---- Take and give --------------------------------------------------------- */
@@ -273,7 +276,7 @@ CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, ce
 CEN_API cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out,
                                          cen_error *error, const char *where);
 
-/* All that a take can be told. Zero means default in every field; fields are only appended. */
+/* All that a take can be told. Zero means default in every field; fields are only appended: see cenote/sized.h. */
 typedef struct cen_take_options {
     size_t size;           /* sizeof(cen_take_options), set by the macro */
     cen_deadline deadline; /* when the take stops waiting; default options.patience of the pool */
@@ -403,6 +406,7 @@ static inline void cen_scope_end_(cen_scope *scope)
 /* ---- Close, free, resize ------------------------------------------------------ */
 
 typedef struct cen_close_report {
+    size_t size; /* sizeof(cen_close_report), set by CEN_SIZED */
     uint32_t waiting; /* takes that were waiting and were told CLOSED */
     uint32_t idle;    /* objects that were idle and were closed */
     uint32_t given;   /* others closed since: given back or discarded by their holders */
@@ -537,6 +541,7 @@ typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER
  * slots that changed while they were looked at, idle or held, say, at that
  * moment: none in a pool at rest. */
 typedef struct cen_pool_stats {
+    size_t size; /* sizeof(cen_pool_stats), set by CEN_SIZED */
     uint32_t max, places;
     uint32_t idle, held, moving, revoked, opening, resetting, testing, closing, vacant;
     uint32_t waiting;                        /* takes that wait now */
@@ -572,6 +577,7 @@ typedef enum cen_slot_state {
 /* One object, and who has it. */
 #define CEN_TRACE_MOST 16
 typedef struct cen_holding {
+    size_t size; /* in cen_pool_visit the library's sizeof(cen_holding), in cen_pool_holders the caller's */
     void *object;
     uint32_t index;
     cen_slot_state state;
@@ -594,10 +600,13 @@ CEN_API cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, 
                                   void *argument);
 
 /* Writes up to `room` holdings that are held or revoked, in the order of their
- * indexes, and to *out how many there are. Without exact_times, held_ns counts
+ * indexes, and to *out how many there are. The array need not be initialised: the
+ * macro passes the size of an element. Without exact_times, held_ns counts
  * from the first call of this, or whatever else looks at holders, that met the lease: call it now and then. Calls
  * of this take turns; nobody else is held up. Errors: FORKED, INVALID (also: holdings is NULL and room is not 0). */
-CEN_API cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, size_t *out);
+#define cen_pool_holders(pool, holdings, room, out) \
+    cen_pool_holders_sized((pool), (holdings), sizeof(cen_holding), (room), (out))
+CEN_API cen_status cen_pool_holders_sized(cen_pool *pool, cen_holding *holdings, size_t size, size_t room, size_t *out);
 
 /* Writes, in plain words and at most `room` bytes with the final zero, how the
  * pool is and why a take would wait or fail now: counts, the oldest holders, who

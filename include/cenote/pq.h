@@ -36,6 +36,7 @@
 #include <stdint.h>
 
 #include <cenote/driver.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <libpq-fe.h>
 
@@ -63,6 +64,7 @@ typedef enum cen_pq_reset {
 
 /* A pool's max beside what the server has. */
 typedef struct cen_pq_budget_report {
+    size_t size; /* sizeof(cen_pq_budget_report), set by CEN_SIZED; in on_budget, the library's */
     uint32_t pool_max;        /* what the pool may open; 0: unknown */
     uint32_t max_connections; /* the server's */
     uint32_t reserved;        /* of these, for superusers and other privileged roles */

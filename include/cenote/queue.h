@@ -41,6 +41,7 @@
 
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <cenote/stop.h>
 
@@ -72,7 +73,7 @@ typedef struct cen_queue_options {
 } cen_queue_options;
 
 /* In C++, where a designated initialiser is not for everybody: start from
- * `cen_queue_options options = {};` and set `size` and what is needed. */
+ * `cen_queue_options options = CEN_SIZED(cen_queue_options);` and set what is needed. */
 #define CEN_QUEUE_OPTIONS(...) {.size = sizeof(cen_queue_options), __VA_ARGS__}
 
 /* Makes a queue. Errors: INVALID (the text names the field), NO_MEMORY. */

@@ -46,6 +46,7 @@
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
 #include <cenote/poller.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -78,6 +79,7 @@ typedef enum cen_redis_suspicion {
 
 /* A pool's max beside what the server has. */
 typedef struct cen_redis_budget_report {
+    size_t size; /* sizeof(cen_redis_budget_report), set by CEN_SIZED; in on_budget, the library's */
     uint32_t pool_max;    /* what the pool may open; 0: unknown */
     uint32_t max_clients; /* the server's */
     uint32_t in_use;      /* connections of clients now, of whatever program, this one included */

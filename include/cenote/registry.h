@@ -48,6 +48,7 @@
 #include <cenote/owner.h>
 #include <cenote/read.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -201,6 +202,7 @@ CEN_API cen_status cen_registry_unlisten(cen_listening *listening);
 /* ---- A look at it ------------------------------------------------------------------------------------ */
 
 typedef struct cen_registry_stats {
+    size_t size; /* sizeof(cen_registry_stats), set by CEN_SIZED */
     uint64_t keys, entries; /* there are now */
     uint64_t registered;    /* ever */
     uint64_t removed, owner_ended; /* entries that went, by why */

@@ -47,6 +47,7 @@
 #include <cenote/read.h>
 #include <cenote/registry.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 #include <cenote/strategy.h>
 
@@ -103,6 +104,7 @@ typedef struct cen_router_options {
 CEN_API cen_status cen_router_new(const cen_router_options *options, cen_router **out, cen_error *error);
 
 typedef struct cen_router_report {
+    size_t size; /* sizeof(cen_router_report), set by CEN_SIZED */
     uint64_t left;   /* uses in flight that had not ended by the deadline */
     uint32_t waited; /* who waited for a member and was told CLOSED */
 } cen_router_report;
@@ -223,8 +225,8 @@ CEN_API cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_
 /* Zero means default in every field. Fields are only ever appended. The struct is copied. */
 typedef struct cen_follow_options {
     size_t size; /* sizeof(cen_follow_options), set by the macro */
-    /* What every member has; `value` becomes the entry's. Its size may be 0. The name, if there is one, must stay. */
-    cen_member_options member;
+    /* Options of every member; copied; default: defaults. `value` becomes the entry's. The name, if set, must stay. */
+    const cen_member_options *member;
     /* Fills in more of what one member is to have, its name for instance; what it points to need stay only until it was added. */
     void (*describe)(void *argument, const cen_registered *entry, cen_member_options *member);
     /* An entry could not become a member: NO_MEMORY, CLOSED, or what `describe` made of it. Its `gone` will not be called. */
@@ -256,6 +258,7 @@ CEN_API uint32_t cen_following_count(const cen_following *following);
 /* ---- Looking ---------------------------------------------------------------------- */
 
 typedef struct cen_router_stats {
+    size_t size; /* sizeof(cen_router_stats), set by CEN_SIZED */
     uint32_t members; /* all that were added and not removed */
     uint32_t connecting, up, full, draining, down, ejected; /* full ones are not counted as up */
     uint32_t zombies;   /* removed, and still in use */
@@ -274,6 +277,7 @@ typedef struct cen_router_stats {
 CEN_API cen_status cen_router_look(cen_router *router, cen_router_stats *out);
 
 typedef struct cen_member_stats {
+    size_t size; /* the library's sizeof(cen_member_stats) */
     const char *name; /* valid during the call */
     void *value;
     cen_member_state state;

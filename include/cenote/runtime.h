@@ -44,6 +44,7 @@
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
 #include <cenote/executor.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -115,6 +116,7 @@ CEN_API cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns);
 CEN_API cen_executor *cen_runtime_executor(cen_runtime *runtime);
 
 typedef struct cen_runtime_stats {
+    size_t size; /* sizeof(cen_runtime_stats), set by CEN_SIZED */
     uint32_t users;   /* pools, actors, timers, and jobs posted to the process' own */
     uint32_t helpers; /* threads for calls that may block */
     uint32_t busy;    /* of these, in a call */

@@ -43,6 +43,7 @@
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
 #include <cenote/pool.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -117,6 +118,7 @@ CEN_API cen_status cen_sqlite_rollback(sqlite3 *db, cen_error *error);
 CEN_API cen_status cen_sqlite_tell(sqlite3 *db, int code, cen_error *error);
 
 typedef struct cen_sqlite_cache {
+    size_t size; /* sizeof(cen_sqlite_cache), set by CEN_SIZED */
     uint32_t kept;   /* statements now */
     uint64_t hits;   /* how often one was there already */
     uint64_t misses; /* how often it had to be made */
@@ -150,12 +152,8 @@ CEN_API cen_status cen_sqlite_pool_new(const cen_sqlite_pool_options *options, c
 CEN_API cen_pool *cen_sqlite_pool_writer(const cen_sqlite_pool *pool);
 CEN_API cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool);
 
-typedef struct cen_sqlite_pool_stats {
-    cen_pool_stats writer, readers;
-} cen_sqlite_pool_stats;
-
-/* Errors: FORKED, INVALID. */
-CEN_API cen_status cen_sqlite_pool_look(const cen_sqlite_pool *pool, cen_sqlite_pool_stats *out);
+/* Read the stats of both pools, as cen_pool_look does. Either may be NULL. Errors: FORKED, INVALID. */
+CEN_API cen_status cen_sqlite_pool_look(const cen_sqlite_pool *pool, cen_pool_stats *writer, cen_pool_stats *readers);
 
 /* Closes the readers, then the writer, each as cen_pool_close does, both by the one deadline: so that the writer is the last, and
  * puts what is in the log into the file. Errors: as cen_pool_close, the first that was not OK. */

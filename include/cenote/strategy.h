@@ -25,6 +25,7 @@
 
 #include <cenote/allocator.h>
 #include <cenote/executor.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus

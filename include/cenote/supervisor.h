@@ -53,6 +53,7 @@
 #include <cenote/future.h>
 #include <cenote/owner.h>
 #include <cenote/runtime.h>
+#include <cenote/sized.h>
 #include <cenote/status.h>
 
 #ifdef __cplusplus
@@ -237,9 +238,16 @@ CEN_API cen_status cen_supervisor_new(const cen_supervisor_options *options, cen
  * was made with options.nested and stays the same through all its restarts, so that the
  * program can keep its address; what was added to it is forgotten when it ends. It is freed after the
  * outer one. The name is the inner one's, which must stay till the options were used; change what you like. */
-CEN_API cen_child_options cen_supervisor_child(cen_supervisor *inner);
+CEN_API void cen_supervisor_child_fill_(cen_supervisor *inner, cen_child_options *out);
+static inline cen_child_options cen_supervisor_child(cen_supervisor *inner)
+{
+    cen_child_options child = CEN_SIZED(cen_child_options);
+    cen_supervisor_child_fill_(inner, &child);
+    return child;
+}
 
 typedef struct cen_supervisor_report {
+    size_t size; /* sizeof(cen_supervisor_report), set by CEN_SIZED */
     uint32_t ended;     /* children that ended because of the stop, within their time */
     uint32_t killed;    /* of these, after kill */
     uint32_t abandoned; /* children that did not end in time */
@@ -289,6 +297,7 @@ CEN_API cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char
 /* ---- A look at it --------------------------------------------------------------------- */
 
 typedef struct cen_supervisor_stats {
+    size_t size; /* sizeof(cen_supervisor_stats), set by CEN_SIZED */
     uint32_t children; /* = down + waiting + starting + running + stopping */
     uint32_t down, waiting, starting, running, stopping;
     uint64_t starts;    /* children that have started, again or for the first time */
@@ -303,6 +312,7 @@ CEN_API cen_status cen_supervisor_look(cen_supervisor *supervisor, cen_superviso
 
 /* One child, in one moment. */
 typedef struct cen_child_stats {
+    size_t size; /* the library's sizeof(cen_child_stats) */
     const char *name; /* valid in the visitor's call */
     cen_child_state state;
     cen_restart restart;

@@ -77,8 +77,9 @@ typedef struct cen_reading {
 /* No thing has more readings than this. */
 #define CEN_READINGS_MOST 64
 
-/* Writes up to `room` readings and answers how many the thing has. */
-CEN_API size_t cen_thing_readings(const cen_thing *thing, cen_reading *readings, size_t room);
+/* Write up to `room` readings. Returns: how many the thing has. The macro passes the size of an element. */
+#define cen_thing_readings(thing, readings, room) cen_thing_readings_sized((thing), (readings), sizeof(cen_reading), (room))
+CEN_API size_t cen_thing_readings_sized(const cen_thing *thing, cen_reading *readings, size_t size, size_t room);
 
 /* ---- Durations ----------------------------------------------------------------- */
 

@@ -13,13 +13,10 @@ static cen_status refuse(cen_error *error, const char *what)
     return ceni_error_set(error, CEN_INVALID, 0, "cen_actor_new: %s", what);
 }
 
-static cen_status check_options(const cen_actor_options *o, cen_error *error)
+static cen_status check_options(const cen_actor_options *given, cen_actor_options *o, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_actor_new: options.size is %zu, not %zu; fill options with CEN_ACTOR_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_actor_new: options", error);
+    if (status != CEN_OK) return status;
     if (!o->handle) return refuse(error, "options.handle is NULL");
     if (o->executor && !o->executor->post) return refuse(error, "options.executor has no post");
     if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");
@@ -58,7 +55,7 @@ static void sketch_actor(const void *object, const cen_sketch *sketch, size_t mo
 {
     cen_actor *actor = (cen_actor *)(uintptr_t)object;
     void *to = sketch->argument;
-    cen_actor_stats stats;
+    cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
     const char *doing = NULL;
     int64_t ns = 0;
     (void)most; /* it has no lists */
@@ -96,10 +93,12 @@ static void fill(cen_actor *actor, const cen_actor_options *o)
     ceni_alarm_init(&actor->watchdog, ceni_watch_due);
 }
 
-cen_status cen_actor_new(const cen_actor_options *o, cen_actor **out, cen_error *error)
+cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_error *error)
 {
+    cen_actor_options known;
+    const cen_actor_options *o = &known;
     if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_runtime *runtime;
     status = ceni_runtime_join(o->runtime, &runtime);
@@ -119,10 +118,12 @@ undo_join:
 
 cen_status cen_actor_look(const cen_actor *actor, cen_actor_stats *out)
 {
-    if (!actor || !out) return CEN_INVALID;
+    if (!actor) return CEN_INVALID;
     if (!ceni_fork_is(actor->epoch)) return CEN_FORKED;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_actor_look: out", NULL);
+    if (status != CEN_OK) return status;
     uint64_t gate = read_count(&actor->gate);
-    *out = (cen_actor_stats){
+    const cen_actor_stats now = {
         .queued = count_in(gate),
         .handled = read_count(&actor->handled),
         .dropped = read_count(&actor->dropped_count),
@@ -130,5 +131,6 @@ cen_status cen_actor_look(const cen_actor *actor, cen_actor_stats *out)
         .is_running = ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running), /* for whoever looks; carries nothing */
         .is_stopped = (gate & CENI_GATE_CLOSED) != 0,
     };
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }

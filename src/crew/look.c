@@ -47,17 +47,20 @@ static void look(ceni_core *core, cen_crew_stats *out)
 
 cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
 {
-    if (!crew || !out) return CEN_INVALID;
-    cen_status status;
+    cen_crew_stats now = CEN_SIZED(cen_crew_stats);
+    if (!crew) return CEN_INVALID;
+    cen_status status = cen_sized_check(out, sizeof now, "cen_crew_look: out", NULL);
+    if (status != CEN_OK) return status;
     ceni_core *core = ceni_crew_core(crew, &status);
     if (!core) return status;
-    look(core, out);
+    look(core, &now);
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
 
 size_t ceni_crew_snapshot(const void *object, cen_reading *readings, size_t room)
 {
-    cen_crew_stats s;
+    cen_crew_stats s = CEN_SIZED(cen_crew_stats);
     if (cen_crew_look((cen_crew *)(uintptr_t)object, &s) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"submitted", (int64_t)s.submitted, CEN_COUNTER},

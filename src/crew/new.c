@@ -44,12 +44,10 @@ static cen_status check_numbers(const cen_crew_options *o, cen_error *error)
     return CEN_OK;
 }
 
-static cen_status check_options(const cen_crew_options *o, cen_error *error)
+static cen_status check_options(const cen_crew_options *given, cen_crew_options *o, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_crew_new: options.size is %zu, not %zu; fill options with CEN_CREW_OPTIONS", o->size, sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_crew_new: options", error);
+    if (status != CEN_OK) return status;
     if (o->cpu_count > 0 && !o->cpus) return refuse(error, "options.cpus is NULL, and options.cpu_count is not 0");
     if (o->cpus && o->cpu_count == 0) return refuse(error, "options.cpus needs options.cpu_count");
     if (o->on_fork != CEN_FORK_REFUSE && o->on_fork != CEN_FORK_RENEW) return refuse(error, "options.on_fork is no policy");
@@ -246,10 +244,12 @@ static cen_status begin(cen_crew *crew, ceni_core *core, cen_error *error)
     return ceni_error_set(error, why.status, why.code, "cen_crew_new: %s", why.text);
 }
 
-cen_status cen_crew_new(const cen_crew_options *o, cen_crew **out, cen_error *error)
+cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_error *error)
 {
+    cen_crew_options known;
+    const cen_crew_options *o = &known;
     if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_runtime *runtime;
     cen_crew *crew = NULL;

@@ -97,7 +97,7 @@ static void sketch_crew(const void *object, const cen_sketch *sketch, size_t mos
 {
     cen_crew *crew = (cen_crew *)(uintptr_t)object;
     void *to = sketch->argument;
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     cen_status status;
     ceni_core *core = ceni_crew_core(crew, &status);
     if (!core || cen_crew_look(crew, &stats) != CEN_OK) return;

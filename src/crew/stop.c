@@ -254,18 +254,19 @@ static void await_posters(ceni_core *core)
         while (ceni_load_acquire(&core->injector.shards[i].posting) != 0) ceni_backoff_wait(&backoff); /* [S2] */
 }
 
-static void fill_report(ceni_core *core, cen_crew_report *report)
+static void fill_report(ceni_core *core, cen_crew_report *out)
 {
-    cen_crew_stats stats;
-    if (!report) return;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
+    if (!out) return;
     cen_crew_look(core->crew, &stats);
     ceni_core_lock(core);
-    *report = (cen_crew_report){.finished = tasks_out_locked(core) - core->stop_base - core->dropped, .dropped = core->dropped};
+    cen_crew_report report = {.finished = tasks_out_locked(core) - core->stop_base - core->dropped, .dropped = core->dropped};
     ceni_core_unlock(core);
     uint64_t left = stats.submitted - stats.finished;
-    report->waiting = stats.waiting < left ? stats.waiting : left;
-    report->queued = stats.queued < left - report->waiting ? stats.queued : left - report->waiting;
-    report->running = left - report->waiting - report->queued;
+    report.waiting = stats.waiting < left ? stats.waiting : left;
+    report.queued = stats.queued < left - report.waiting ? stats.queued : left - report.waiting;
+    report.running = left - report.waiting - report.queued;
+    cen_sized_write(out, &report, sizeof report);
 }
 
 /* Nothing lives, and nothing will. */
@@ -282,6 +283,7 @@ static bool end_workers(ceni_core *core, int64_t moment)
 cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report)
 {
     if (!crew || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)) return CEN_INVALID;
+    if (report && cen_sized_check(report, sizeof *report, "cen_crew_stop: report", NULL) != CEN_OK) return CEN_INVALID;
     ceni_core *core = ceni_setting(&crew->core);
     if (!ceni_fork_is(core->epoch)) return CEN_FORKED;
     deadline = ceni_deadline_or(deadline, cen_in_s(DEFAULT_PATIENCE_S));

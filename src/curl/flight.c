@@ -252,6 +252,13 @@ static cen_status refuse(cen_http *http, const cen_http_request *request, const 
         return ceni_curl_error(error, CEN_INVALID, 0, "a request needs a client and somewhere for its reply");
     if (http->process != ceni_curl_process())
         return ceni_curl_error(error, CEN_FORKED, 0, "this HTTP client belongs to the process that this one was forked from");
+    return CEN_OK;
+}
+
+static cen_status read_request(const cen_http *http, const cen_http_request *given, cen_http_request *request, cen_error *error)
+{
+    cen_status status = cen_sized_read(request, sizeof *request, given, "cen_http_ask: request", error);
+    if (status != CEN_OK) return status;
     if (!request->path || request->path[0] != '/')
         return ceni_curl_error(error, CEN_INVALID, 0, "%s: the path of a request begins with a slash", http->name);
     return CEN_OK;
@@ -259,10 +266,10 @@ static cen_status refuse(cen_http *http, const cen_http_request *request, const 
 
 cen_status cen_http_ask(cen_http *http, const cen_http_request *request, cen_future *future, cen_error *error)
 {
-    cen_http_request known = {.size = sizeof known};
+    cen_http_request known;
     cen_status status = refuse(http, request, future, error);
+    if (status == CEN_OK) status = read_request(http, request, &known, error);
     if (status != CEN_OK) return status;
-    memcpy(&known, request, request->size && request->size < sizeof known ? request->size : sizeof known);
     ceni_http_flight *flight = flight_new(http, &known);
     if (!flight) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "%s: there is no memory for a request", http->name);
     status = cen_promise_init(&flight->promise, future);

@@ -37,11 +37,13 @@ static void read_numbers(cen_http *http, const cen_http_options *o)
 
 static cen_status make_parts(cen_http *http, const cen_http_options *o, cen_error *error)
 {
-    cen_curl_options site = {.size = sizeof site};
-    memcpy(&site, &o->site, o->site.size && o->site.size < sizeof site ? o->site.size : sizeof site);
+    cen_curl_options site = CEN_SIZED(cen_curl_options);
+    cen_status status = o->site ? cen_sized_read(&site, sizeof site, o->site, "cen_http_new: options.site", error) : CEN_OK;
+    if (status != CEN_OK) return status;
+    if (o->url) site.url = o->url;
     site.version = CEN_CURL_VERSION_2;
     if (site.warm == CEN_CURL_COLD) site.warm = CEN_CURL_WARM_HEAD;
-    cen_status status = ceni_curl_site_new(&site, &http->site, error);
+    status = ceni_curl_site_new(&site, &http->site, error);
     if (status != CEN_OK) return status;
     cen_router_options router = CEN_ROUTER_OPTIONS(.name = http->name, .strategy = o->strategy, .backlog = o->backlog,
                                                    .changed = o->changed, .argument = o->argument, .runtime = o->runtime);
@@ -90,9 +92,10 @@ static cen_status await_first(cen_http *http, cen_error *error)
 
 cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_error *error)
 {
-    cen_http_options known = {.size = sizeof known};
+    cen_http_options known;
     if (!options || !out) return ceni_curl_error(error, CEN_INVALID, 0, "an HTTP client needs options and somewhere to be put");
-    memcpy(&known, options, options->size && options->size < sizeof known ? options->size : sizeof known);
+    cen_status status = cen_sized_read(&known, sizeof known, options, "cen_http_new: options", error);
+    if (status != CEN_OK) return status;
     const char *wrong = wrong_field(&known);
     if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is not allowed", wrong);
     cen_http *http = calloc(1, sizeof *http);
@@ -100,7 +103,7 @@ cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_err
     read_numbers(http, &known);
     pthread_mutex_init(&http->mutex, NULL);
     pthread_cond_init(&http->changed, NULL);
-    cen_status status = make_parts(http, &known, error);
+    status = make_parts(http, &known, error);
     if (status == CEN_OK) status = start_loops(http, error);
     if (status != CEN_OK) {
         free_parts(http);
@@ -136,9 +139,10 @@ cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report
 {
     if (!http) return CEN_INVALID;
     if (http->process != ceni_curl_process()) return CEN_FORKED;
+    if (report && cen_sized_check(report, sizeof *report, "cen_http_close: report", NULL) != CEN_OK) return CEN_INVALID;
     if (ceni_http_on_loop(http)) return CEN_MISUSE;
     if (!begin_close(http)) return CEN_CLOSED;
-    cen_router_report routed = {0};
+    cen_router_report routed = CEN_SIZED(cen_router_report);
     cen_router_close(http->router, deadline.ns_ ? deadline : cen_in_s(5), &routed);
     for (uint32_t i = 0; i < http->loop_count; i++) ceni_http_loop_stop(&http->loops[i]);
     pthread_mutex_lock(&http->mutex);
@@ -146,8 +150,8 @@ cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report
     http->closed = true;
     pthread_mutex_unlock(&http->mutex);
     uint64_t told = closed_count(http);
-    cen_http_report all = {.left = told > routed.waited ? told - routed.waited : 0, .waited = routed.waited};
-    if (report) *report = all;
+    const cen_http_report all = {.left = told > routed.waited ? told - routed.waited : 0, .waited = routed.waited};
+    if (report) cen_sized_write(report, &all, sizeof all);
     return all.left ? CEN_TIMEOUT : CEN_OK;
 }
 
@@ -168,12 +172,15 @@ cen_status cen_http_free(cen_http *http)
 
 cen_status cen_http_look(cen_http *http, cen_http_stats *out)
 {
-    if (!http || !out) return CEN_INVALID;
+    if (!http) return CEN_INVALID;
     if (http->process != ceni_curl_process()) return CEN_FORKED;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_http_look: out", NULL);
+    if (status != CEN_OK) return status;
     pthread_mutex_lock(&http->mutex);
-    *out = http->counts;
-    out->up = http->up;
+    cen_http_stats now = http->counts;
+    now.up = http->up;
     pthread_mutex_unlock(&http->mutex);
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
 

@@ -137,15 +137,14 @@ static bool copy_all(ceni_curl_site *site, const cen_curl_options *o)
 
 cen_status ceni_curl_site_new(const cen_curl_options *options, ceni_curl_site **out, cen_error *error)
 {
-    cen_curl_options known = {.size = sizeof known};
-    size_t size = options->size && options->size < sizeof known ? options->size : sizeof known;
-    memcpy(&known, options, size);
+    cen_curl_options known;
+    cen_status status = cen_sized_read(&known, sizeof known, options, "an HTTP client: options", error);
+    if (status != CEN_OK) return status;
     const char *wrong = wrong_field(&known);
     if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is missing or not allowed", wrong);
     if (!ceni_curl_begin()) return ceni_curl_error(error, CEN_SYSTEM, 0, "curl could not be made ready in this process");
     ceni_curl_site *site = calloc(1, sizeof *site);
     if (!site) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of an HTTP client");
-    cen_status status = CEN_OK;
     bool is_cold = known.warm == CEN_CURL_COLD;
     if (!read_url(site, known.url))
         status = ceni_curl_error(error, CEN_INVALID, 0, "the option url of an HTTP client is not a URL of http:// or https://, or "

@@ -44,10 +44,6 @@ static cen_status check_token(const char *token, bool anywhere, cen_error *error
 
 static cen_status check(const cen_inspect_options *o, cen_error *error)
 {
-    if (o->size != sizeof *o)
-        return ceni_inspect_error(error, CEN_INVALID, 0,
-                                  "cen_inspect_start: options.size is %zu, and must be %zu: use CEN_INSPECT_OPTIONS",
-                                  o->size, sizeof *o);
     if (o->clients > CENI_INSPECT_CLIENTS_MOST)
         return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: options.clients is %u, and may be 1 to %d",
                                   o->clients, CENI_INSPECT_CLIENTS_MOST);

@@ -107,9 +107,10 @@ static cen_status furnish(cen_inspect *inspect, cen_error *error)
 cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patience_ms, cen_inspect **out,
                               cen_error *error)
 {
-    cen_inspect_options usual = CEN_INSPECT_OPTIONS(.at = NULL);
-    if (!options) options = &usual;
+    cen_inspect_options known = CEN_SIZED(cen_inspect_options);
     if (!out) return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: out is NULL");
+    cen_status status = options ? cen_sized_read(&known, sizeof known, options, "cen_inspect_start: options", error) : CEN_OK;
+    if (status != CEN_OK) return status;
     cen_inspect *inspect = calloc(1, sizeof *inspect);
     if (!inspect) return ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: there is no memory for it");
     inspect->process = getpid();
@@ -118,8 +119,8 @@ cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patien
     inspect->listener = -1;
     for (size_t i = 0; i < sizeof inspect->client / sizeof inspect->client[0]; i++)
         atomic_init(&inspect->client[i].socket, -1);
-    cen_status status = ceni_inspect_settle(inspect, options, error);
-    if (status == CEN_OK) status = decide_address(inspect, options, error);
+    status = ceni_inspect_settle(inspect, &known, error);
+    if (status == CEN_OK) status = decide_address(inspect, &known, error);
     if (status == CEN_OK) status = check_control(inspect, error);
     if (status == CEN_OK) status = ceni_inspect_listen(inspect, error);
     if (status != CEN_OK) goto undo_memory;

@@ -32,17 +32,19 @@ static void look_at(const ceni_lane *lane, const ceni_ledger_entry *entry, int64
 
 cen_status cen_lanes_look(cen_lanes *lanes, cen_lanes_stats *out)
 {
-    if (!lanes || !out) return CEN_INVALID;
-    cen_status status = ceni_lanes_enter(lanes);
+    if (!lanes) return CEN_INVALID;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_lanes_look: out", NULL);
+    if (status == CEN_OK) status = ceni_lanes_enter(lanes);
     if (status != CEN_OK) return status;
     ceni_ledger_entry entry;
     ceni_ledger_read(&lanes->ledger, &entry);
     int64_t now = lanes->timed ? ceni_lanes_now(lanes) : 0;
-    *out = (cen_lanes_stats){.max = entry.max_total, .admitted = entry.total, .is_stopped = ceni_setting(&lanes->stopped) != 0};
+    cen_lanes_stats all = {.max = entry.max_total, .admitted = entry.total, .is_stopped = ceni_setting(&lanes->stopped) != 0};
     for (unsigned i = 0; i < CEN_LANES; i++) {
-        if (lanes->lane[i].is_absent) out->lane[i].is_absent = true;
-        else look_at(&lanes->lane[i], &entry, now, &out->lane[i]);
+        if (lanes->lane[i].is_absent) all.lane[i].is_absent = true;
+        else look_at(&lanes->lane[i], &entry, now, &all.lane[i]);
     }
+    cen_sized_write(out, &all, sizeof all);
     return CEN_OK;
 }
 
@@ -63,17 +65,20 @@ static void summarise(const ceni_histogram *histogram, cen_durations *room, cen_
 
 cen_status cen_lanes_times(cen_lanes *lanes, cen_priority priority, cen_lane_times *out)
 {
-    if (!lanes || !out) return CEN_INVALID;
-    cen_status status = ceni_lanes_enter(lanes);
+    if (!lanes) return CEN_INVALID;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_lanes_times: out", NULL);
+    if (status == CEN_OK) status = ceni_lanes_enter(lanes);
     if (status != CEN_OK) return status;
+    cen_lane_times times = CEN_SIZED(cen_lane_times);
     const ceni_lane *lane = ceni_lanes_route(lanes, priority);
     if (!lane) return CEN_INVALID;
     if (!lane->clocks) return CEN_EMPTY;
     cen_durations *room = ceni_alloc(lanes->allocator, sizeof *room, _Alignof(cen_durations));
     if (!room) return CEN_NO_MEMORY;
-    summarise(&lane->clocks->wait, room, &out->wait);
-    summarise(&lane->clocks->run, room, &out->run);
-    summarise(&lane->clocks->total, room, &out->total);
+    summarise(&lane->clocks->wait, room, &times.wait);
+    summarise(&lane->clocks->run, room, &times.run);
+    summarise(&lane->clocks->total, room, &times.total);
+    cen_sized_write(out, &times, sizeof times);
     ceni_free(lanes->allocator, room, sizeof *room, _Alignof(cen_durations));
     return CEN_OK;
 }

@@ -50,31 +50,30 @@ static cen_status refuse_lane(cen_error *error, unsigned index, const char *fiel
 
 static cen_status check_lane(const cen_lane_options *o, unsigned index, cen_error *error)
 {
-    const cen_crew_options *crew = o->crew;
+    char what[48];
+    cen_crew_options crew;
     if (o->max_tasks < CEN_OFF || o->max_tasks > CEN_LANES_MOST)
         return refuse_lane(error, index, "max_tasks", "is neither 1 to CEN_LANES_MOST nor CEN_OFF");
-    if (!crew) return CEN_OK;
-    if (crew->size != sizeof *crew) return refuse_lane(error, index, "crew->size", "is wrong; fill it with CEN_CREW_OPTIONS");
-    if (crew->runtime) return refuse_lane(error, index, "crew->runtime", "is set; the lanes have one");
-    if (crew->allocator) return refuse_lane(error, index, "crew->allocator", "is set; the lanes have one");
-    if (crew->on_fork) return refuse_lane(error, index, "crew->on_fork", "is set; the lanes have one");
+    if (!o->crew) return CEN_OK;
+    snprintf(what, sizeof what, "cen_lanes_new: options.%s.crew", ceni_lane_names[index]);
+    cen_status status = cen_sized_read(&crew, sizeof crew, o->crew, what, error);
+    if (status != CEN_OK) return status;
+    if (crew.runtime) return refuse_lane(error, index, "crew->runtime", "is set; the lanes have one");
+    if (crew.allocator) return refuse_lane(error, index, "crew->allocator", "is set; the lanes have one");
+    if (crew.on_fork) return refuse_lane(error, index, "crew->on_fork", "is set; the lanes have one");
     return CEN_OK;
 }
 
-static cen_status check_options(const cen_lanes_options *o, cen_error *error)
+static cen_status check_options(const cen_lanes_options *given, cen_lanes_options *o, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_lanes_new: options.size is %zu, not %zu; fill options with CEN_LANES_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_lanes_new: options", error);
+    if (status != CEN_OK) return status;
     if (o->high.is_absent && o->normal.is_absent && o->low.is_absent) return refuse(error, "options has no lane at all");
     if (o->max_total < CEN_OFF || o->max_total > CEN_LANES * (int64_t)CEN_LANES_MOST)
         return refuse(error, "options.max_total is neither 1 to three times CEN_LANES_MOST nor CEN_OFF");
     if ((unsigned)o->on_fork > CEN_FORK_RENEW) return refuse(error, "options.on_fork is no such choice");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
-    cen_status status = CEN_OK;
     for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) status = check_lane(lane_options(o, i), i, error);
     return status;
 }
@@ -99,7 +98,7 @@ static cen_status make_crew(ceni_lane *lane, const cen_lane_options *o, cen_erro
     char name[CENI_LANES_NAME + 8];
     snprintf(name, sizeof name, "%s-%s", lanes->name, ceni_lane_names[lane->index]);
     cen_crew_options crew = CEN_CREW_OPTIONS(.name = NULL);
-    if (o->crew) crew = *o->crew;
+    if (o->crew) cen_sized_read(&crew, sizeof crew, o->crew, "options.crew", NULL); /* checked before */
     if (!crew.name) crew.name = name;
     if (!crew.workers && lane->index == CEN_PRIORITY_LOW) crew.workers = (ceni_cpu_count() + 1) / 2;
     lane->observer = crew.observer;
@@ -118,7 +117,7 @@ static cen_status make_crew(ceni_lane *lane, const cen_lane_options *o, cen_erro
 static cen_status make_lane(cen_lanes *lanes, unsigned index, const cen_lane_options *o, cen_error *error)
 {
     ceni_lane *lane = &lanes->lane[index];
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     lane->lanes = lanes;
     lane->index = index;
     lane->is_absent = o->is_absent;
@@ -173,10 +172,12 @@ static void end_crews(cen_lanes *lanes)
     }
 }
 
-cen_status cen_lanes_new(const cen_lanes_options *o, cen_lanes **out, cen_error *error)
+cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **out, cen_error *error)
 {
+    cen_lanes_options known;
+    const cen_lanes_options *o = &known;
     if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_lanes *lanes = ceni_alloc(o->allocator, sizeof *lanes, _Alignof(cen_lanes));
     if (!lanes) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: there is no memory for them");

@@ -12,7 +12,7 @@
 #include "base/plant.h"
 #include "lanes/inside.h"
 
-static void add(cen_crew_report *sum, const cen_crew_report *one)
+static void add(cen_lane_report *sum, const cen_lane_report *one)
 {
     sum->finished += one->finished;
     sum->dropped += one->dropped;
@@ -21,13 +21,19 @@ static void add(cen_crew_report *sum, const cen_crew_report *one)
     sum->queued += one->queued;
 }
 
-static cen_status stop_crew(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *out)
+static cen_status stop_crew(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_lane_report *out)
 {
+    cen_crew_report report = CEN_SIZED(cen_crew_report);
     if (!crew) return CEN_OK;
     bool own = crew == cen_crew_current();
     if (!own) cen_blocking_begin();
-    cen_status status = cen_crew_stop(crew, how, deadline, out);
+    cen_status status = cen_crew_stop(crew, how, deadline, &report);
     if (!own) cen_blocking_end();
+    *out = (cen_lane_report){.finished = report.finished,
+                             .dropped = report.dropped,
+                             .running = report.running,
+                             .waiting = report.waiting,
+                             .queued = report.queued};
     return status;
 }
 
@@ -44,7 +50,7 @@ static void stop_all(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_
 
 static uint64_t finished_of(cen_crew *crew)
 {
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     return crew && cen_crew_look(crew, &stats) == CEN_OK ? stats.finished : 0;
 }
 
@@ -68,7 +74,7 @@ static void count_finished(cen_lanes *lanes, cen_lanes_report *report)
     for (unsigned i = 0; i < CEN_LANES; i++) before[i] = lanes->lane[i].finished_before;
     ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
     for (unsigned i = 0; i < CEN_LANES; i++) {
-        cen_crew_report *one = &report->lane[i];
+        cen_lane_report *one = &report->lane[i];
         uint64_t ended = finished_of(lanes->lane[i].crew) - before[i];
         if (ended > one->finished + one->dropped) one->finished = ended - one->dropped;
         add(&report->total, one);
@@ -78,15 +84,16 @@ static void count_finished(cen_lanes *lanes, cen_lanes_report *report)
 cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report)
 {
     if (!lanes || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)) return CEN_INVALID;
+    if (report && cen_sized_check(report, sizeof *report, "cen_lanes_stop: report", NULL) != CEN_OK) return CEN_INVALID;
     cen_status status = ceni_lanes_enter(lanes);
     if (status != CEN_OK) return status;
     deadline = cen_deadline_fix(deadline.ns_ ? deadline : cen_in_s(30));
-    cen_lanes_report mine = {.total = {0}};
+    cen_lanes_report mine = CEN_SIZED(cen_lanes_report);
     close_all(lanes, how);
     if (how == CEN_STOP_DROP) stop_all(lanes, how, CEN_NOW, &mine, &(cen_status){CEN_OK});
     stop_all(lanes, how, deadline, &mine, &status);
     count_finished(lanes, &mine);
-    if (report) *report = mine;
+    if (report) cen_sized_write(report, &mine, sizeof mine);
     return status;
 }
 
@@ -96,7 +103,7 @@ static cen_status can_be_freed(cen_lanes *lanes)
     if (!ceni_fork_is(ceni_setting(&lanes->epoch))) return CEN_OK;
     for (unsigned i = 0; i < CEN_LANES; i++) {
         cen_crew *crew = lanes->lane[i].crew;
-        cen_crew_stats stats;
+        cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
         if (!crew) continue;
         if (crew == cen_crew_current()) return CEN_MISUSE;
         if (cen_crew_look(crew, &stats) != CEN_OK) continue; /* it says why when it is freed */

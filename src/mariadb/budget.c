@@ -8,6 +8,7 @@
 void ceni_mariadb_budget_tell(const ceni_mariadb_server *server, cen_mariadb_budget_report *report)
 {
     uint32_t max = report->pool_max ? report->pool_max : server->options.budget_max;
+    report->size = sizeof *report;
     report->pool_max = max;
     report->free = report->max_connections > report->in_use ? report->max_connections - report->in_use : 0;
     report->fits = max <= 1 + report->free;
@@ -23,8 +24,8 @@ void ceni_mariadb_budget_tell(const ceni_mariadb_server *server, cen_mariadb_bud
 cen_status cen_mariadb_budget(MYSQL *mysql, uint32_t max, cen_mariadb_budget_report *out, cen_error *error)
 {
     ceni_mariadb_connection *connection;
-    if (!out) return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_budget: out is NULL");
-    cen_status status = ceni_mariadb_connection_of(mysql, &connection, error);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mariadb_budget: out", error);
+    if (status == CEN_OK) status = ceni_mariadb_connection_of(mysql, &connection, error);
     if (status != CEN_OK) return status;
     ceni_mariadb_thread();
     ceni_mariadb_work work;
@@ -41,6 +42,6 @@ cen_status cen_mariadb_budget(MYSQL *mysql, uint32_t max, cen_mariadb_budget_rep
     }
     work.budget.pool_max = max;
     ceni_mariadb_budget_tell(connection->server, &work.budget);
-    *out = work.budget;
+    cen_sized_write(out, &work.budget, sizeof work.budget);
     return CEN_OK;
 }

@@ -70,18 +70,19 @@ static void describe(ceni_mariadb_server *server)
 
 cen_status ceni_mariadb_server_new(const cen_mariadb_options *options, ceni_mariadb_server **out, cen_error *error)
 {
-    if (!options) return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_with: the options are NULL");
-    if (options->size < sizeof options->size) return ceni_mariadb_text(error, CEN_INVALID, "size: %zu is too small", options->size);
+    cen_mariadb_options known;
+    cen_status status = cen_sized_read(&known, sizeof known, options, "cen_mariadb_with: options", error);
+    if (status != CEN_OK) return status;
     ceni_mariadb_server *server = calloc(1, sizeof *server);
     if (!server) return ceni_mariadb_text(error, CEN_NO_MEMORY, "there is no memory for the driver");
     cen_mariadb_options *o = &server->options;
-    memcpy(o, options, options->size < sizeof *o ? options->size : sizeof *o);
+    *o = known;
     atomic_init(&server->users, 1);
     server->process = getpid();
     atomic_flag_clear(&server->told_budget);
     pthread_mutex_init(&server->lock, NULL);
 
-    cen_status status = check(o, error);
+    status = check(o, error);
     /* First the program's own texts: what the URL adds is copied already. */
     if (status == CEN_OK && !(copy(server, &o->setup) && copy(server, &o->charset) && copy(server, &o->tls_ca) &&
                               copy(server, &o->tls_cert) && copy(server, &o->tls_key) && copy(server, &o->tls_cipher)))

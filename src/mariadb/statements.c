@@ -160,8 +160,10 @@ cen_status cen_mariadb_prepare(MYSQL *mysql, const char *sql, MYSQL_STMT **out, 
 cen_status cen_mariadb_look(MYSQL *mysql, cen_mariadb_cache *out)
 {
     ceni_mariadb_connection *connection;
-    if (!out) return CEN_INVALID;
-    cen_status status = ceni_mariadb_connection_of(mysql, &connection, NULL);
-    if (status == CEN_OK) *out = (cen_mariadb_cache){connection->kept, connection->hits, connection->misses};
-    return status;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mariadb_look: out", NULL);
+    if (status == CEN_OK) status = ceni_mariadb_connection_of(mysql, &connection, NULL);
+    if (status != CEN_OK) return status;
+    const cen_mariadb_cache now = {.kept = connection->kept, .hits = connection->hits, .misses = connection->misses};
+    cen_sized_write(out, &now, sizeof now);
+    return CEN_OK;
 }

@@ -312,17 +312,14 @@ static cen_status refuse(cen_error *error, const char *what)
     return ceni_error_set(error, CEN_INVALID, 0, "cen_loop_new: %s", what);
 }
 
-cen_status cen_loop_new(const cen_loop_options *o, cen_loop **out, cen_error *error)
+cen_status cen_loop_new(const cen_loop_options *options, cen_loop **out, cen_error *error)
 {
-    static const cen_loop_options usual = CEN_LOOP_OPTIONS(.name = NULL);
+    cen_loop_options o = CEN_SIZED(cen_loop_options);
     if (!out) return refuse(error, "out is NULL");
-    if (!o) o = &usual;
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_loop_new: options.size is %zu, not %zu; fill options with CEN_LOOP_OPTIONS", o->size, sizeof *o);
-    if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
-        return refuse(error, "options.allocator lacks alloc or free");
-    return make(o, out, error);
+    cen_status status = options ? cen_sized_read(&o, sizeof o, options, "cen_loop_new: options", error) : CEN_OK;
+    if (status != CEN_OK) return status;
+    if (o.allocator && (!o.allocator->alloc || !o.allocator->free)) return refuse(error, "options.allocator lacks alloc or free");
+    return make(&o, out, error);
 }
 
 cen_status cen_loop_free(cen_loop *loop)

@@ -51,12 +51,10 @@ static cen_status refuse(cen_error *error, const char *what)
     return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_open: %s", what);
 }
 
-static cen_status check_options(const cen_mux_options *o, cen_error *error)
+static cen_status check_options(const cen_mux_options *given, cen_mux_options *o, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_mux_open: options.size is %zu, not %zu; fill options with CEN_MUX_OPTIONS", o->size, sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_mux_open: options", error);
+    if (status != CEN_OK) return status;
     if (o->max_in_flight > CENI_WIRE_MAX_IN_FLIGHT) return refuse(error, "options.max_in_flight is more than 1048576");
     if (o->max_waiting < CEN_OFF || o->max_waiting > UINT32_MAX)
         return refuse(error, "options.max_waiting is neither a number of requests nor CEN_OFF");
@@ -101,11 +99,13 @@ static cen_mux_state shown_state(cen_mux *mux)
 
 cen_status cen_mux_look(cen_mux *mux, cen_mux_stats *out)
 {
-    if (!mux || !out) return CEN_INVALID;
+    if (!mux) return CEN_INVALID;
     if (!ceni_fork_is(mux->epoch)) return CEN_FORKED;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_look: out", NULL);
+    if (status != CEN_OK) return status;
     ceni_exchange_stats now = {.in_flight = 0};
     if (ceni_mux_state(mux) == CENI_MUX_OPEN) ceni_exchange_look(&mux->exchange, &now);
-    *out = (cen_mux_stats){
+    const cen_mux_stats stats = {
         .state = shown_state(mux),
         .in_flight = now.in_flight,
         .waiting = now.waiting,
@@ -123,12 +123,13 @@ cen_status cen_mux_look(cen_mux *mux, cen_mux_stats *out)
         .wakes = now.wakes,
         .output = now.output,
     };
+    cen_sized_write(out, &stats, sizeof stats);
     return CEN_OK;
 }
 
 static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
-    cen_mux_stats now;
+    cen_mux_stats now = CEN_SIZED(cen_mux_stats);
     if (cen_mux_look((cen_mux *)(uintptr_t)object, &now) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"state", now.state, CEN_GAUGE},
@@ -157,7 +158,7 @@ static void sketch_mux(const void *object, const cen_sketch *sketch, size_t most
 {
     cen_mux *mux = (cen_mux *)(uintptr_t)object;
     void *to = sketch->argument;
-    cen_mux_stats now;
+    cen_mux_stats now = CEN_SIZED(cen_mux_stats);
     cen_error cause = {.text = ""};
     (void)most; /* it has no lists: there may be a million requests */
     if (cen_mux_look(mux, &now) != CEN_OK) return;
@@ -229,9 +230,11 @@ static void fill(cen_mux *mux, const cen_mux_options *o)
 }
 
 /* Makes one that has not begun yet. */
-static cen_status make(const cen_mux_options *o, cen_mux **out, cen_error *error)
+static cen_status make(const cen_mux_options *options, cen_mux **out, cen_error *error)
 {
-    cen_status status = check_options(o, error);
+    cen_mux_options known;
+    const cen_mux_options *o = &known;
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_mux *mux = ceni_alloc(o->allocator, sizeof *mux, _Alignof(cen_mux));
     if (!mux) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_open: there is no memory for it");

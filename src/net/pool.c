@@ -92,14 +92,19 @@ static cen_status check_addresses(const cen_mux_pool_options *o, cen_error *erro
     return CEN_OK;
 }
 
+/* o->mux is *mux afterwards: the caller's, or defaults. */
+static cen_status read_options(const cen_mux_pool_options *given, cen_mux_pool_options *o, cen_mux_options *mux, cen_error *error)
+{
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_mux_pool_new: options", error);
+    if (status != CEN_OK) return status;
+    *mux = CEN_SIZED(cen_mux_options);
+    if (o->mux) status = cen_sized_read(mux, sizeof *mux, o->mux, "cen_mux_pool_new: options.mux", error);
+    o->mux = mux;
+    return status;
+}
+
 static cen_status check_options(const cen_mux_pool_options *o, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_mux_pool_new: options.size is %zu, not %zu; fill options with CEN_MUX_POOL_OPTIONS", o->size,
-                              sizeof *o);
-    if (o->mux.size && o->mux.size != sizeof o->mux) return refuse(error, "options.mux was not filled with CEN_MUX_OPTIONS");
     if (o->connections > CENI_MUX_POOL_MOST) return refuse(error, "options.connections is more than 65536");
     if ((unsigned)o->at_start > CEN_AT_START_EMPTY) return refuse(error, "options.at_start is no such choice");
     if (o->reroutes < CEN_OFF) return refuse(error, "options.reroutes is negative, and not CEN_OFF");
@@ -146,13 +151,12 @@ static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
     pool->epoch = ceni_fork_epoch();
     pool->given_runtime = o->runtime;
     pool->executor = cen_runtime_executor(o->runtime);
-    pool->mux = o->mux;
-    pool->mux.size = sizeof pool->mux;
+    pool->mux = *o->mux;
     pool->mux.loop = o->loop;
     pool->mux.runtime = o->runtime;
     pool->mux.allocator = o->allocator;
     pool->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
-    pool->request_deadline = ceni_deadline_or(o->mux.request, cen_in_ns(default_request_ns));
+    pool->request_deadline = ceni_deadline_or(o->mux->request, cen_in_ns(default_request_ns));
     pool->reroutes = o->reroutes == 0 ? DEFAULT_REROUTES : o->reroutes == CEN_OFF ? 0 : o->reroutes;
     pool->drain_ns = o->drain_ns == 0 ? default_drain_ns : o->drain_ns == CEN_OFF ? 0 : o->drain_ns;
     pool->keep_lost = o->keep_lost;
@@ -312,10 +316,14 @@ static void stop_tree(cen_mux_pool *pool)
     cen_supervisor_stop(pool->root, CEN_NEVER, NULL);
 }
 
-cen_status cen_mux_pool_new(const cen_mux_pool_options *o, cen_mux_pool **out, cen_error *error)
+cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **out, cen_error *error)
 {
+    cen_mux_pool_options known;
+    cen_mux_options mux;
+    const cen_mux_pool_options *o = &known;
     if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = read_options(options, &known, &mux, error);
+    if (status == CEN_OK) status = check_options(o, error);
     if (status != CEN_OK) return status;
     if (cen_read_is_open())
         return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_pool_new: a thread in a read section must not wait");
@@ -349,14 +357,16 @@ static bool close_first(cen_mux_pool *pool)
 
 cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux_pool_report *report)
 {
-    cen_router_report routes = {.left = 0};
+    cen_router_report routes = CEN_SIZED(cen_router_report);
     if (!pool) return CEN_INVALID;
     if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
+    if (report && cen_sized_check(report, sizeof *report, "cen_mux_pool_close: report", NULL) != CEN_OK) return CEN_INVALID;
     if (ceni_loop_is_inside(pool->loop) || cen_read_is_open()) return CEN_MISUSE;
     if (!close_first(pool)) return CEN_CLOSED;
     cen_status status = cen_router_close(pool->router, ceni_deadline_or(deadline, cen_in_ns(default_close_ns)), &routes);
     stop_tree(pool);
-    if (report) *report = (cen_mux_pool_report){.left = routes.left, .waited = routes.waited};
+    cen_mux_pool_report whole = {.size = sizeof whole, .left = routes.left, .waited = routes.waited};
+    if (report) cen_sized_write(report, &whole, sizeof whole);
     return status;
 }
 

@@ -47,11 +47,13 @@ static void look_at_lines(cen_mux_pool *pool, cen_mux_pool_stats *out)
 
 cen_status cen_mux_pool_look(cen_mux_pool *pool, cen_mux_pool_stats *out)
 {
-    if (!pool || !out) return CEN_INVALID;
+    if (!pool) return CEN_INVALID;
     if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
-    cen_router_stats router;
-    cen_supervisor_stats connections;
-    *out = (cen_mux_pool_stats){
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_pool_look: out", NULL);
+    if (status != CEN_OK) return status;
+    cen_router_stats router = CEN_SIZED(cen_router_stats);
+    cen_supervisor_stats connections = CEN_SIZED(cen_supervisor_stats);
+    cen_mux_pool_stats now = {
         .answered = sum(pool, CENI_COUNT_ANSWERED),
         .lost_requests = sum(pool, CENI_COUNT_LOST),
         .timed_out = sum(pool, CENI_COUNT_TIMED_OUT),
@@ -63,18 +65,19 @@ cen_status cen_mux_pool_look(cen_mux_pool *pool, cen_mux_pool_stats *out)
         .stale = sum(pool, CENI_COUNT_STALE),
         .registry_starts = ceni_load_relaxed(&pool->registry_starts), /* a number by itself; carries nothing */
     };
-    look_at_lines(pool, out);
+    look_at_lines(pool, &now);
     if (cen_router_look(pool->router, &router) == CEN_OK) {
-        out->waiting = router.waiting;
-        out->in_flight = router.in_flight;
+        now.waiting = router.waiting;
+        now.in_flight = router.in_flight;
     }
-    if (cen_supervisor_look(pool->connections, &connections) == CEN_OK) out->restarts = connections.restarts;
+    if (cen_supervisor_look(pool->connections, &connections) == CEN_OK) now.restarts = connections.restarts;
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
 
 size_t ceni_mux_pool_snapshot(const void *object, cen_reading *readings, size_t room)
 {
-    cen_mux_pool_stats s;
+    cen_mux_pool_stats s = CEN_SIZED(cen_mux_pool_stats);
     if (cen_mux_pool_look((cen_mux_pool *)(uintptr_t)object, &s) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"connections", s.connections, CEN_GAUGE},
@@ -144,7 +147,7 @@ typedef struct row {
 static void copy_line(ceni_mux_line *line, row *out)
 {
     cen_mux_pool *pool = line->pool;
-    *out = (row){.is_open = false};
+    *out = (row){.is_open = false, .stats = CEN_SIZED(cen_mux_stats)};
     ceni_mux_pool_lock(pool);
     ceni_mux_link *link = line->link;
     out->state = !link ? "down" : link->state == CENI_LINK_OPEN ? "up" : "connecting";
@@ -170,7 +173,7 @@ size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room)
     if (!pool || !ceni_fork_is(pool->epoch)) return 0;
     if (self.room > 0) *buffer = 0;
     cen_supervisor_dump_to(pool->root, write_bytes, &self);
-    cen_router_stats routes = {.up = 0};
+    cen_router_stats routes = CEN_SIZED(cen_router_stats);
     cen_router_look(pool->router, &routes);
     write_text(&self, "router %s: %u up, %llu in flight, %u wait\n", pool->name, routes.up + routes.full,
                (unsigned long long)routes.in_flight, routes.waiting);

@@ -31,6 +31,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "record/news.h"
+#include "wire/exchange.h"
 
 static const int64_t second_ns = INT64_C(1000000000);
 enum { BACKLOG = 1024, ACCEPTS_AT_A_TIME = 64, PAUSE_MS = 50 };
@@ -161,9 +162,11 @@ static uint64_t count_of(const cen_mux_server *server, unsigned what)
 
 cen_status cen_mux_server_look(const cen_mux_server *server, cen_mux_server_stats *out)
 {
-    if (!server || !out) return CEN_INVALID;
+    if (!server) return CEN_INVALID;
     if (!ceni_fork_is(server->epoch)) return CEN_FORKED;
-    *out = (cen_mux_server_stats){
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_server_look: out", NULL);
+    if (status != CEN_OK) return status;
+    const cen_mux_server_stats now = {
         .clients = ceni_load_relaxed(&((cen_mux_server *)(uintptr_t)server)->client_count), /* a number; carries nothing */
         .accepted = count_of(server, CENI_SERVED_ACCEPTED),
         .refused = count_of(server, CENI_SERVED_REFUSED),
@@ -173,12 +176,13 @@ cen_status cen_mux_server_look(const cen_mux_server *server, cen_mux_server_stat
         .received_bytes = count_of(server, CENI_SERVED_BYTES_IN),
         .sent_bytes = count_of(server, CENI_SERVED_BYTES_OUT),
     };
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
 
 static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
-    cen_mux_server_stats now;
+    cen_mux_server_stats now = CEN_SIZED(cen_mux_server_stats);
     if (cen_mux_server_look(object, &now) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"clients", (int64_t)now.clients, CEN_GAUGE},
@@ -218,18 +222,14 @@ static cen_status refuse(cen_error *error, const char *what)
     return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_server_start: %s", what);
 }
 
-static cen_status check_options(const cen_mux_server_options *o, cen_error *error)
+static cen_status check_options(const cen_mux_server_options *given, cen_mux_server_options *o, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_mux_server_start: options.size is %zu, not %zu; fill options with CEN_MUX_SERVER_OPTIONS",
-                              o->size, sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_mux_server_start: options", error);
+    if (status != CEN_OK) return status;
     if (!o->handle) return refuse(error, "options.handle is NULL");
     if (o->keepalive_ns < CEN_OFF) return refuse(error, "options.keepalive_ns is neither a time nor CEN_OFF");
-    const cen_codec_calls *codec = o->codec.calls;
-    if (codec && (codec->size < sizeof *codec || !codec->name || !codec->bound || !codec->encode || !codec->decode))
-        return refuse(error, "options.codec lacks its size, its name or one of its functions");
+    status = o->codec.calls ? ceni_codec_check(o->codec, "cen_mux_server_start", error) : CEN_OK;
+    if (status != CEN_OK) return status;
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     return CEN_OK;
@@ -293,10 +293,12 @@ static void tell_life(const cen_mux_server *server, const char *what, const char
     ceni_news(CEN_LEVEL_NOTICE, what, &server->entry, 0, text);
 }
 
-cen_status cen_mux_server_start(const cen_mux_server_options *o, cen_mux_server **out, cen_error *error)
+cen_status cen_mux_server_start(const cen_mux_server_options *options, cen_mux_server **out, cen_error *error)
 {
+    cen_mux_server_options known;
+    const cen_mux_server_options *o = &known;
     if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_mux_server *server = ceni_alloc(o->allocator, sizeof *server, _Alignof(cen_mux_server));
     if (!server) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_server_start: there is no memory for it");

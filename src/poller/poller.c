@@ -384,24 +384,23 @@ static void release(cen_poller *poller)
     ceni_free(poller->allocator, poller, sizeof *poller, _Alignof(cen_poller));
 }
 
-static cen_status check(const cen_poller_options *o, cen_poller **out, cen_error *error)
+static cen_status check(const cen_poller_options *given, cen_poller_options *o, cen_poller **out, cen_error *error)
 {
+    *o = CEN_SIZED(cen_poller_options);
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_poller_new: out is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_poller_new: options.size is %zu, not %zu; fill options with CEN_POLLER_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = given ? cen_sized_read(o, sizeof *o, given, "cen_poller_new: options", error) : CEN_OK;
+    if (status != CEN_OK) return status;
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_poller_new: options.allocator lacks alloc or free");
     return CEN_OK;
 }
 
-cen_status cen_poller_new(const cen_poller_options *o, cen_poller **out, cen_error *error)
+cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, cen_error *error)
 {
-    static const cen_poller_options usual = CEN_POLLER_OPTIONS(.name = NULL);
+    cen_poller_options known;
+    const cen_poller_options *o = &known;
     int code = 0;
-    if (!o) o = &usual;
-    cen_status status = check(o, out, error);
+    cen_status status = check(options, &known, out, error);
     if (status != CEN_OK) return status;
     cen_poller *poller = ceni_alloc(o->allocator, sizeof *poller, _Alignof(cen_poller));
     if (!poller) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_poller_new: there is no memory for it");

@@ -191,7 +191,7 @@ static void let_go(cen_pool *pool)
 
 static cen_close_report close_until(cen_pool *pool, int64_t moment)
 {
-    cen_close_report report = {0};
+    cen_close_report report = CEN_SIZED(cen_close_report);
     ceni_close_begin(pool, &report);
     if (!await_empty(pool, moment)) ceni_close_revoke_all(pool);
     ceni_line_lock(pool->line);
@@ -203,12 +203,13 @@ static cen_close_report close_until(cen_pool *pool, int64_t moment)
 cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_report *out, cen_error *error)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_close", error);
+    if (status == CEN_OK && out) status = cen_sized_check(out, sizeof *out, "cen_pool_close: out", error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", error);
     if (!ceni_close_mark(pool)) return ceni_pool_is_closed(pool->name, error);
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
     cen_close_report report = close_until(pool, ceni_deadline_moment(deadline, ceni_clock_now()));
-    if (out) *out = report;
+    if (out) cen_sized_write(out, &report, sizeof report);
     status = ceni_close_answer(pool, &report, error);
     let_go(pool);
     return status;

@@ -154,6 +154,7 @@ static void take_picture(picture *p, uint32_t most)
 {
     uint32_t places = ceni_place_count(p->pool);
     p->youngest = CENI_FOREVER;
+    p->s = CEN_SIZED(cen_pool_stats);
     if (places > most) count_partly(p);
     else cen_pool_look(p->pool, &p->s);
     p->full = p->s.places - p->s.vacant >= p->s.max || !ceni_pool_opens(p->pool);
@@ -168,7 +169,7 @@ static void say_counts(writer *w, const picture *p)
 {
     cen_pool_stats s = p->s;
     if (ceni_planted(held_counted_later)) {
-        cen_pool_stats later;
+        cen_pool_stats later = CEN_SIZED(cen_pool_stats);
         if (cen_pool_look(p->pool, &later) == CEN_OK) s.held = later.held;
     }
     say(w, "max is %u: ", s.max);

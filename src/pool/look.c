@@ -144,14 +144,15 @@ static void read_restless(cen_pool *pool, cen_pool_stats *s)
 cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_look", NULL);
-    if (status != CEN_OK || !out) return out ? status : CEN_INVALID;
-    cen_pool_stats best = {.moving = UINT32_MAX}, s;
+    if (status == CEN_OK) status = cen_sized_check(out, sizeof *out, "cen_pool_look: out", NULL);
+    if (status != CEN_OK) return status;
+    cen_pool_stats best = {.size = sizeof(cen_pool_stats), .moving = UINT32_MAX}, s = CEN_SIZED(cen_pool_stats);
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     for (int i = 0; i < READINGS && best.moving > 0; i++)
         if (read_once(pool, READ_FREELY, &s) && s.moving < best.moving) best = s;
     if (best.moving == UINT32_MAX) read_restless(pool, &best);
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
-    *out = best;
+    cen_sized_write(out, &best, sizeof best);
     return CEN_OK;
 }
 
@@ -216,7 +217,8 @@ bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out)
         ceni_slot_state state = ceni_word_state(word);
         bool shown = state == CENI_IDLE || state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
         if (!shown) return false;
-        *out = (cen_holding){.index = index, .generation = ceni_word_generation(word), .state = shown_state(state)};
+        *out = (cen_holding){
+            .size = sizeof *out, .index = index, .generation = ceni_word_generation(word), .state = shown_state(state)};
         if (read_holder(pool, slot, word, out)) return true;
     }
     return true;
@@ -258,11 +260,20 @@ int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word)
     return age_of(pool, slot, word, &exact);
 }
 
-cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, size_t *out)
+/* Writes to the element at `index` of the caller's array, whose elements may have another size than ours. */
+static void put_holding(void *array, size_t size, size_t index, const cen_holding *holding)
+{
+    unsigned char *at = (unsigned char *)array + index * size;
+    memset(at, 0, size);
+    memcpy(at, &size, sizeof size);
+    cen_sized_write(at, holding, sizeof *holding);
+}
+
+cen_status cen_pool_holders_sized(cen_pool *pool, cen_holding *holdings, size_t size, size_t room, size_t *out)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_holders", NULL);
     if (status != CEN_OK) return status;
-    if (!out || (room && !holdings)) return CEN_INVALID;
+    if (!out || (room && !holdings) || size < sizeof size || size > CEN_SIZED_MOST) return CEN_INVALID;
     uint32_t places = ceni_place_count(pool);
     size_t count = 0;
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
@@ -270,7 +281,7 @@ cen_status cen_pool_holders(cen_pool *pool, cen_holding *holdings, size_t room, 
         cen_holding holding;
         if (!ceni_slot_holding(pool, index, &holding) || holding.state == CEN_SLOT_IDLE) continue;
         meet(pool, ceni_slot_at(pool, index), ceni_word(holding.generation, CENI_HELD));
-        if (count < room) holdings[count] = holding;
+        if (count < room) put_holding(holdings, size, count, &holding);
         count++;
     }
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);

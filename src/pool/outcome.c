@@ -83,10 +83,12 @@ cen_closing *ceni_closing_claim_locked(cen_pool *pool)
 
 void ceni_closing_tell(cen_pool *pool, cen_closing *closing)
 {
+    cen_close_report report = {.size = sizeof(cen_close_report), .waiting = closing->waiting_, .idle = closing->idle_};
     ceni_line_lock(pool->line);
-    ceni_close_count_locked(pool, &closing->report);
+    ceni_close_count_locked(pool, &report);
     ceni_line_unlock(pool->line);
-    closing->future.status = ceni_close_answer(pool, &closing->report, closing->future.error);
+    closing->future.status = ceni_close_answer(pool, &report, closing->future.error);
+    if (closing->report) cen_sized_write(closing->report, &report, sizeof report);
     if (!ceni_planted(close_keeps_its_alarm)) ceni_keeper_retire(pool); /* its deadline need not be kept any more */
     ceni_line_lock(pool->line);
     ceni_hand_drop_locked(pool);
@@ -126,6 +128,9 @@ cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closin
     cen_status status = ceni_pool_check(pool, "cen_pool_close_then", closing->future.error);
     if (status != CEN_OK) return status;
     if (!ceni_future_is_fresh(&closing->future)) return CEN_MISUSE;
+    cen_close_report *out = closing->report;
+    if (out) status = cen_sized_check(out, sizeof *out, "cen_pool_close_then: closing->report", closing->future.error);
+    if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", closing->future.error);
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
     int64_t moment = ceni_deadline_moment(deadline, ceni_pool_now(pool));
@@ -134,8 +139,10 @@ cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closin
     if (status != CEN_OK) return status;
     if (!ceni_close_mark(pool)) return ceni_pool_is_closed(pool->name, closing->future.error);
     ceni_future_begin(&closing->future, NULL, pool);
-    closing->report = (cen_close_report){0};
-    ceni_close_begin(pool, &closing->report);
+    cen_close_report report = CEN_SIZED(cen_close_report);
+    ceni_close_begin(pool, &report);
+    closing->waiting_ = report.waiting;
+    closing->idle_ = report.idle;
     if (!waits && moment != CENI_FOREVER) ceni_close_revoke_all(pool);
     ceni_inline here;
     ceni_inline_begin(&here);

@@ -169,7 +169,8 @@ cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *s
 
 cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *options, cen_scope *scope, cen_error *error)
 {
-    if (!options) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_enter_with: options is NULL");
+    cen_status status = cen_sized_check(options, sizeof *options, "cen_pool_enter_with: options", error);
+    if (status != CEN_OK) return status;
     return enter(pool, options, (cen_deadline){0}, NULL, scope, error);
 }
 

@@ -30,8 +30,6 @@
 
 enum {
     MOST_AT_A_TIME = 64,
-    OPTIONS_AT_FIRST = offsetof(cen_pool_options, runtime), /* sizes of the first version */
-    CALLS_AT_FIRST = offsetof(cen_driver_calls, blocks),
 };
 
 /* ---- Checking --------------------------------------------------------------------------- */
@@ -155,27 +153,14 @@ static cen_status refuse(const char *call, cen_error *error, const char *what)
 static cen_status copy_known(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls, const char *call,
                              cen_error *error)
 {
-    if (!given) {
-        refuse(call, error, "options is NULL");
-        return CEN_INVALID; /* said twice, for those who read this without knowing ceni_error_set; also below */
-    }
-    if (given->size < OPTIONS_AT_FIRST || given->size > sizeof *given || given->size % sizeof(void *) != 0) {
-        ceni_error_set(error, CEN_INVALID, 0, "%s: options.size is %zu, not %zu; fill options with CEN_POOL_OPTIONS", call,
-                       given->size, sizeof *given);
-        return CEN_INVALID;
-    }
-    memset(filled, 0, sizeof *filled);
-    memcpy(filled, given, given->size);
-    filled->size = sizeof *filled;
-    *calls = (cen_driver_calls){.size = 0};
-    const cen_driver_calls *known = filled->driver.calls;
-    if (!known) return CEN_OK;
-    if (known->size < CALLS_AT_FIRST || known->size > sizeof *known || known->size % sizeof(void *) != 0) {
-        ceni_error_set(error, CEN_INVALID, 0, "%s: options.driver.calls->size is %zu, not %zu", call, known->size, sizeof *known);
-        return CEN_INVALID;
-    }
-    memcpy(calls, known, known->size);
-    return CEN_OK;
+    char what[64];
+    snprintf(what, sizeof what, "%s: options", call);
+    cen_status status = cen_sized_read(filled, sizeof *filled, given, what, error);
+    if (status != CEN_OK) return status;
+    *calls = CEN_SIZED(cen_driver_calls);
+    if (!filled->driver.calls) return CEN_OK;
+    snprintf(what, sizeof what, "%s: options.driver.calls", call);
+    return cen_sized_read(calls, sizeof *calls, filled->driver.calls, what, error);
 }
 
 cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls,
@@ -236,10 +221,12 @@ const cen_pool_options *ceni_settings_kept(cen_pool *pool)
 cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_options_get", NULL);
-    if (status != CEN_OK || !out) return out ? status : CEN_INVALID;
+    if (status == CEN_OK) status = cen_sized_check(out, sizeof *out, "cen_pool_options_get: out", NULL);
+    if (status != CEN_OK) return status;
     ceni_line_lock(pool->line);
-    *out = pool->options;
+    cen_pool_options now = pool->options;
     ceni_line_unlock(pool->line);
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
 
@@ -275,14 +262,30 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
     pool->next_round = 0; /* what is tighter now takes hold */
 }
 
+/* The caller's options, and what is in force in the fields that it does not know: a program of an older version that gets,
+ * changes and sets leaves them as they are. */
+static cen_status complete(cen_pool *pool, const cen_pool_options *given, cen_pool_options *whole, cen_error *error)
+{
+    cen_pool_options known;
+    cen_status status = cen_sized_read(&known, sizeof known, given, "cen_pool_options_set: options", error);
+    if (status != CEN_OK) return status;
+    size_t size = given->size < sizeof known ? given->size - given->size % sizeof(void *) : sizeof known;
+    ceni_line_lock(pool->line);
+    *whole = pool->options;
+    ceni_line_unlock(pool->line);
+    memcpy(whole, &known, size);
+    return CEN_OK;
+}
+
 cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *options, cen_error *error)
 {
     CENI_INLINE_AT_END;
     cen_status status = ceni_pool_check(pool, "cen_pool_options_set", error);
     if (status != CEN_OK) return status;
-    cen_pool_options filled;
+    cen_pool_options whole, filled;
     cen_driver_calls calls;
-    status = ceni_settings_check(options, &filled, &calls, "cen_pool_options_set", error);
+    status = complete(pool, options, &whole, error);
+    if (status == CEN_OK) status = ceni_settings_check(&whole, &filled, &calls, "cen_pool_options_set", error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a change of options", error);
     ceni_line_lock(pool->line);

@@ -221,7 +221,7 @@ static void sketch_waiter(const cen_sketch *s, const waiting *w, int64_t now, in
 /* Memory is had before the lock, for as many as wait then; who comes meanwhile is only counted. */
 static void sketch_waiters(const cen_sketch *s, cen_pool *pool, size_t most)
 {
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     size_t room = cen_pool_look(pool, &stats) == CEN_OK ? lesser(lesser(most, MOST_ITEMS), stats.waiting) : 0;
     line_copy copy = {.waiters = room ? ceni_alloc(NULL, room * sizeof(waiting), _Alignof(waiting)) : NULL};
     ceni_line_lock(pool->line);
@@ -240,7 +240,7 @@ static void sketch_waiters(const cen_sketch *s, cen_pool *pool, size_t most)
 void ceni_pool_sketch(const void *object, const cen_sketch *sketch, size_t most)
 {
     cen_pool *pool = (cen_pool *)(uintptr_t)object;
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (cen_pool_options_get(pool, &o) != CEN_OK) return;
     sketch_settings(sketch, pool, &o);
     sketch_explanation(sketch, pool);

@@ -266,13 +266,11 @@ cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop
     return take_as_told(pool, &take, out, error, __builtin_return_address(0));
 }
 
-/* A program built against an older header has a smaller struct; what it lacks is 0. */
 cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, cen_lease *out, cen_error *error)
 {
-    cen_take_options known = {.size = 0};
-    if (!options || options->size < offsetof(cen_take_options, where))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take_with: options is NULL or its size is not set");
-    memcpy(&known, options, options->size < sizeof known ? options->size : sizeof known);
+    cen_take_options known;
+    cen_status status = cen_sized_read(&known, sizeof known, options, "cen_pool_take_with: options", error);
+    if (status != CEN_OK) return status;
     bool valid = (unsigned)known.priority < ONLY_TRY;
     taking take = {.deadline = known.deadline, .priority = valid ? known.priority : (cen_priority)(ONLY_TRY + 1),
                    .stop = known.stop, .where = known.where};

@@ -113,8 +113,8 @@ static void add_settings(list *l, const cen_pool_options *o)
 static size_t readings_of(const void *object, cen_reading *readings, size_t room)
 {
     cen_pool *pool = (cen_pool *)(uintptr_t)object;
-    cen_pool_stats s;
-    cen_pool_options o;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (cen_pool_look(pool, &s) != CEN_OK || cen_pool_options_get(pool, &o) != CEN_OK) return 0;
     list l = {.readings = readings, .room = room};
     add_objects(&l, &s);

@@ -119,7 +119,7 @@ static void add_up(const ceni_times *times, cen_durations *out)
  * histogram, and whoever reads one takes a number that falls for a thing that began anew: so it never falls. */
 static uint64_t instant_takes(cen_pool *pool)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     if (cen_pool_look(pool, &s) != CEN_OK) return 0;
     ceni_line_lock(pool->line);
     if (s.taken > s.served + pool->times->instant) pool->times->instant = s.taken - s.served;

@@ -37,7 +37,8 @@ cen_status ceni_pq_budget_read(const PGconn *conn, const PGresult *answer, uint3
 {
     if (!answer || PQntuples(answer) != 1 || PQnfields(answer) != 3)
         return ceni_pq_say(error, conn, CEN_DRIVER, "", "it did not say how many connections it has", NULL);
-    *out = (cen_pq_budget_report){.pool_max = max,
+    *out = (cen_pq_budget_report){.size = sizeof *out,
+                                  .pool_max = max,
                                   .max_connections = number(answer, 0),
                                   .reserved = number(answer, 1),
                                   .in_use = number(answer, 2)};
@@ -51,11 +52,12 @@ cen_status ceni_pq_budget_read(const PGconn *conn, const PGresult *answer, uint3
 cen_status cen_pq_budget(PGconn *conn, uint32_t max, cen_pq_budget_report *out, cen_error *error)
 {
     PGresult *answer = NULL;
-    if (!out)
-        return conn ? ceni_pq_say(error, conn, CEN_INVALID, "", "cen_pq_budget was given no place for the report", NULL)
-                    : CEN_INVALID;
-    cen_status status = cen_pq_run(conn, ceni_pq_budget_question, 0, NULL, &answer, error);
-    if (status == CEN_OK) status = ceni_pq_budget_read(conn, answer, max, out, error);
+    cen_pq_budget_report report = CEN_SIZED(cen_pq_budget_report);
+    cen_status status = cen_sized_check(out, sizeof report, "cen_pq_budget: out", error);
+    if (status != CEN_OK) return status;
+    status = cen_pq_run(conn, ceni_pq_budget_question, 0, NULL, &answer, error);
+    if (status == CEN_OK) status = ceni_pq_budget_read(conn, answer, max, &report, error);
+    if (status == CEN_OK) cen_sized_write(out, &report, sizeof report);
     PQclear(answer);
     return status;
 }

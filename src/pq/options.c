@@ -133,9 +133,6 @@ static void fill_in(cen_pq_options *options, const PQconninfoOption *parsed)
 
 static cen_status examine(const cen_pq_options *options, cen_error *error)
 {
-    if (options->size < sizeof(size_t) || options->size > sizeof *options + 4096)
-        return refuse(error, CEN_INVALID,
-                      "cen_pq_options.size is not the size of any cen_pq_options: use CEN_PQ_OPTIONS.");
     if ((unsigned)options->role > CEN_PQ_READ_WRITE) return refuse(error, CEN_INVALID, "cen_pq_options.role is none.");
     if ((unsigned)options->reset > CEN_PQ_NO_RESET) return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
     if (options->statements > STATEMENTS_MOST)
@@ -246,14 +243,15 @@ static cen_status copy(ceni_pq_state *state, cen_error *error)
 
 cen_status ceni_pq_prepare_with(void *argument, void **out, cen_error *error)
 {
-    const cen_pq_options *options = argument;
-    if (!options) return refuse(error, CEN_INVALID, "cen_pq_with was given no options.");
+    cen_pq_options known;
+    cen_status status = cen_sized_read(&known, sizeof known, argument, "cen_pq_with: options", error);
+    if (status != CEN_OK) return status;
     ceni_pq_state *state = calloc(1, sizeof *state);
     if (!state) return refuse(error, CEN_NO_MEMORY, "There is no memory for the options of cen_pq.");
-    memcpy(&state->options, options, options->size < sizeof *options ? options->size : sizeof *options);
+    state->options = known;
     pthread_mutex_init(&state->lock, NULL);
     state->process = getpid();
-    cen_status status = examine(&state->options, error);
+    status = examine(&state->options, error);
     if (status == CEN_OK) status = copy(state, error);
     if (status == CEN_OK) *out = state;
     else ceni_pq_fini(state);

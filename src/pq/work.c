@@ -288,7 +288,7 @@ static int report_budget(ceni_pq_work *work)
         int wants = ask(work, ceni_pq_budget_question);
         if (wants > 0) return wants;
         if (PQstatus(work->conn) != CONNECTION_OK) return failed(work, work->error.status);
-        cen_pq_budget_report report;
+        cen_pq_budget_report report = CEN_SIZED(cen_pq_budget_report);
         bool is_there = wants == GO_ON && ceni_pq_budget_read(work->conn, work->answer, state->options.budget_max,
                                                               &report, &work->error) == CEN_OK;
         if (is_there) tell(state->options.argument, &report);

@@ -33,7 +33,8 @@ void ceni_redis_budget_hear(const redisReply *reply, int64_t *most, int64_t *pre
 bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64_t present, cen_redis_budget_report *out)
 {
     if (most < 0 || present < 0 || most > UINT32_MAX || present > UINT32_MAX) return false;
-    *out = (cen_redis_budget_report){.pool_max = max, .max_clients = (uint32_t)most, .in_use = (uint32_t)present};
+    *out = (cen_redis_budget_report){
+        .size = sizeof *out, .pool_max = max, .max_clients = (uint32_t)most, .in_use = (uint32_t)present};
     out->free = present < most ? (uint32_t)(most - present) : 0;
     out->fits = max <= 1 + (uint64_t)out->free;
     snprintf(out->text, sizeof out->text, "%s has %u of %u clients, and %u may still come: a pool of %u %s", where, out->in_use,
@@ -52,7 +53,7 @@ bool ceni_redis_budget_is_wanted(ceni_redis *pool)
 
 void ceni_redis_budget_tell(ceni_redis *pool, const ceni_redis_talk *talk)
 {
-    cen_redis_budget_report report;
+    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
     if (!talk->has_budget || !ceni_redis_budget_fill(pool->where, pool->budget_max, talk->most, talk->present, &report)) return;
     pthread_mutex_lock(&pool->lock);
     bool has_told = pool->has_told; /* two that were opened at a time have both asked */
@@ -84,11 +85,16 @@ static bool ask(redisContext *context, const char *command, int64_t *most, int64
 cen_status cen_redis_budget(redisContext *context, uint32_t max, cen_redis_budget_report *out, cen_error *error)
 {
     int64_t most = -1, present = -1;
+    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
     if (!context || !out) return refused(error, CEN_INVALID, "A budget", "it needs a connection and a place to be written to");
+    cen_status status = cen_sized_check(out, sizeof report, "cen_redis_budget: out", error);
+    if (status != CEN_OK) return status;
     const ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
     const char *where = ledger ? ledger->pool->where : "Redis";
     if (!ask(context, "INFO clients", &most, &present) || (most < 0 && !ask(context, "CONFIG GET maxclients", &most, &present)))
         return refused(error, CEN_LOST, where, "the connection is lost, and cannot be asked for the server's clients");
-    if (ceni_redis_budget_fill(where, max, most, present, out)) return CEN_OK;
-    return refused(error, CEN_DRIVER, where, "it does not say how many clients it has and may have");
+    if (!ceni_redis_budget_fill(where, max, most, present, &report))
+        return refused(error, CEN_DRIVER, where, "it does not say how many clients it has and may have");
+    cen_sized_write(out, &report, sizeof report);
+    return CEN_OK;
 }

@@ -68,10 +68,9 @@ static void describe(ceni_redis *pool)
 
 cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis **out, cen_error *error)
 {
-    cen_redis_options known = {0};
-    if (options->size < sizeof(size_t) || options->size > 65536)
-        return refused(error, "The size of the options of a Redis driver is not set.");
-    memcpy(&known, options, options->size < sizeof known ? options->size : sizeof known);
+    cen_redis_options known;
+    cen_status status = cen_sized_read(&known, sizeof known, options, "cen_redis_with: options", error);
+    if (status != CEN_OK) return status;
     ceni_redis *pool = calloc(1, sizeof *pool);
     if (!pool) {
         refused(error, "There is no memory for a Redis driver.");
@@ -79,7 +78,7 @@ cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis **out
     }
     pthread_mutex_init(&pool->lock, NULL);
     pool->process = getpid();
-    cen_status status = read_options(&known, pool, error);
+    status = read_options(&known, pool, error);
     if (status == CEN_OK) {
         describe(pool);
         *out = pool;

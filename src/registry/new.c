@@ -28,13 +28,10 @@ static cen_status refuse(cen_error *error, const char *what)
     return ceni_error_set(error, CEN_INVALID, 0, "cen_registry_new: %s", what);
 }
 
-static cen_status check_options(const cen_registry_options *o, cen_error *error)
+static cen_status check_options(const cen_registry_options *given, cen_registry_options *o, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_registry_new: options.size is %zu, not %zu; fill options with CEN_REGISTRY_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_registry_new: options", error);
+    if (status != CEN_OK) return status;
     if ((unsigned)o->kind > CEN_DUPLICATE) return refuse(error, "options.kind is no such choice");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
@@ -63,10 +60,12 @@ static void give_back(cen_registry *registry)
     ceni_free(registry->allocator, registry, sizeof *registry, _Alignof(cen_registry));
 }
 
-cen_status cen_registry_new(const cen_registry_options *o, cen_registry **out, cen_error *error)
+cen_status cen_registry_new(const cen_registry_options *options, cen_registry **out, cen_error *error)
 {
+    cen_registry_options known;
+    const cen_registry_options *o = &known;
     if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     ceni_rcu_join();
     cen_runtime *runtime;
@@ -149,11 +148,14 @@ cen_status cen_registry_free(cen_registry *registry)
 
 cen_status cen_registry_look(cen_registry *registry, cen_registry_stats *out)
 {
-    if (!registry || !out) return CEN_INVALID;
+    if (!registry) return CEN_INVALID;
     if (!ceni_fork_is(registry->epoch)) return CEN_FORKED;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_registry_look: out", NULL);
+    if (status != CEN_OK) return status;
     ceni_registry_lock(registry);
-    *out = registry->stats;
-    out->buckets = ceni_keys_buckets_locked(registry);
+    cen_registry_stats now = registry->stats;
+    now.buckets = ceni_keys_buckets_locked(registry);
     ceni_registry_unlock(registry);
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }

@@ -74,15 +74,13 @@ void ceni_owner_let_go(cen_owner *owner)
         ceni_free(owner->allocator, owner, sizeof *owner, _Alignof(cen_owner));
 }
 
-cen_status cen_owner_new(const cen_owner_options *o, cen_owner **out, cen_error *error)
+cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_error *error)
 {
-    static const cen_owner_options none = CEN_OWNER_OPTIONS(.name = NULL);
-    if (!o) o = &none;
+    cen_owner_options known = CEN_SIZED(cen_owner_options);
+    const cen_owner_options *o = &known;
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_owner_new: out is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_owner_new: options.size is %zu, not %zu; fill options with CEN_OWNER_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = options ? cen_sized_read(&known, sizeof known, options, "cen_owner_new: options", error) : CEN_OK;
+    if (status != CEN_OK) return status;
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_owner_new: options.allocator lacks alloc or free");
     cen_owner *owner = make(o->allocator);

@@ -54,6 +54,7 @@ struct cen_following {
     /* fixed */
     cen_router *router;
     cen_follow_options options;
+    cen_member_options member; /* of every one */
     cen_listening *listening;
     /* under the router's lock */
     ceni_list link;
@@ -93,7 +94,7 @@ static uint32_t count_of(const cen_following *self)
 /* A member for the entry, that is not up. */
 static cen_status make_member(cen_following *self, const cen_registered *change, cen_member **out, cen_error *why)
 {
-    cen_member_options options = self->options.member;
+    cen_member_options options = self->member;
     options.size = sizeof options;
     options.value = change->value;
     if (self->options.describe) self->options.describe(self->options.argument, change, &options);
@@ -312,15 +313,22 @@ static void hear(void *argument, const cen_registered *change)
 
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
-static cen_status check(const cen_router *router, const cen_follow_options *o, cen_following **out, cen_error *error)
+/* Copies the caller's options, or leaves the defaults where there are none. */
+static cen_status read_options(const cen_follow_options *given, cen_follow_options *o, cen_member_options *member, cen_error *error)
+{
+    *o = CEN_SIZED(cen_follow_options);
+    *member = CEN_SIZED(cen_member_options);
+    if (!given) return CEN_OK;
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_follow: options", error);
+    if (status != CEN_OK || !o->member) return status;
+    return cen_sized_read(member, sizeof *member, o->member, "cen_router_follow: options.member", error);
+}
+
+static cen_status check(const cen_router *router, cen_following *const *out, cen_error *error)
 {
     if (!router || !out) return ceni_error_set(error, CEN_INVALID, 0, "cen_router_follow: %s is NULL", !router ? "router" : "out");
     if (!ceni_fork_is(router->epoch))
         return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
-    if (o && o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "options.size is %zu, but a cen_follow_options has %zu bytes: use CEN_FOLLOW_OPTIONS", o->size,
-                              sizeof *o);
     return CEN_OK;
 }
 
@@ -342,14 +350,18 @@ static void end(cen_following *self)
 cen_status cen_router_follow(cen_router *router, cen_registry *registry, cen_key key, const cen_follow_options *options,
                              cen_following **out, cen_error *error)
 {
-    cen_status status = check(router, options, out, error);
+    cen_follow_options known;
+    cen_member_options member;
+    cen_status status = check(router, out, error);
+    if (status == CEN_OK) status = read_options(options, &known, &member, error);
     if (status != CEN_OK) return status;
     CENI_INLINE_AT_END;
     cen_following *self = ceni_alloc(router->allocator, sizeof *self, _Alignof(cen_following));
     if (!self)
         return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for router %s to follow a registry", router->name);
     self->router = router;
-    if (options) self->options = *options;
+    self->options = known;
+    self->member = member;
     ceni_table_init(&self->members, router->allocator);
     ceni_list_init(&self->link);
     status = cen_registry_listen(registry, &key, hear, self, &self->listening, error);

@@ -196,6 +196,7 @@ struct cen_router {
     void *argument;
     char name[CENI_ROUTER_NAME];
     ceni_set none; /* the empty set */
+    cen_strategy_type older_type; /* what `type` points to if the program has a smaller struct */
     ceni_entry entry;
 
     ceni_mutex mutex; /* rank ROUTER; for all that follows */

@@ -50,17 +50,20 @@ static cen_router_stats read_locked(const cen_router *router)
 
 cen_status cen_router_look(cen_router *router, cen_router_stats *out)
 {
-    if (!router || !out) return CEN_INVALID;
+    if (!router) return CEN_INVALID;
     if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_router_look: out", NULL);
+    if (status != CEN_OK) return status;
     ceni_router_lock(router);
-    *out = read_locked(router);
+    cen_router_stats now = read_locked(router);
     ceni_router_unlock(router);
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
 
 size_t ceni_router_snapshot(const void *object, cen_reading *readings, size_t room)
 {
-    cen_router_stats s;
+    cen_router_stats s = CEN_SIZED(cen_router_stats);
     if (cen_router_look((cen_router *)(uintptr_t)object, &s) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"members", s.members, CEN_GAUGE},
@@ -101,6 +104,7 @@ static void copy_locked(const ceni_member *member, row *out, int64_t now)
     memcpy(out->name, member->name, sizeof out->name);
     snprintf(out->cause, sizeof out->cause, "%.199s", member->cause.status != CEN_OK ? member->cause.text : "");
     out->stats = (cen_member_stats){
+        .size = sizeof out->stats,
         .value = member->cell->first.value,
         .state = cen_member_state_of(member->cell),
         .weight = member->weight,
@@ -178,7 +182,7 @@ static void sketch_router(const void *object, const cen_sketch *sketch, size_t m
 {
     cen_router *router = (cen_router *)(uintptr_t)object;
     void *to = sketch->argument;
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     size_t count, bytes;
     if (cen_router_look(router, &stats) != CEN_OK) return;
     row *rows = copy_rows(router, most, &count, &bytes);

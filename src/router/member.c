@@ -28,12 +28,10 @@ static uint64_t limit(int64_t own, int64_t routers)
     return value > 0 ? (uint64_t)value : UINT64_MAX;
 }
 
-static cen_status refuse_options(const cen_router *router, const cen_member_options *o, cen_error *error)
+static cen_status read_options(const cen_router *router, const cen_member_options *given, cen_member_options *o, cen_error *error)
 {
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "options.size is %zu, but a cen_member_options has %zu bytes: use CEN_MEMBER_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_add: options", error);
+    if (status != CEN_OK) return status;
     if (o->weight > UINT16_MAX)
         return ceni_error_set(error, CEN_INVALID, 0, "a member of router %s has the weight %u; 65535 is the most", router->name,
                               o->weight);
@@ -110,17 +108,18 @@ static cen_status add_locked(cen_router *router, ceni_member *member, const cen_
 
 cen_status cen_router_add(cen_router *router, const cen_member_options *options, cen_member **out, cen_error *error)
 {
+    cen_member_options known;
     if (!router || !options || !out)
         return ceni_error_set(error, CEN_INVALID, 0, "a member needs a router, options and a place for its handle");
     if (!ceni_fork_is(router->epoch))
         return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
-    cen_status status = refuse_options(router, options, error);
+    cen_status status = read_options(router, options, &known, error);
     if (status != CEN_OK) return status;
-    ceni_member *member = make(router, options);
+    ceni_member *member = make(router, &known);
     status = CEN_NO_MEMORY;
     if (member) {
         ceni_router_lock(router);
-        status = add_locked(router, member, options);
+        status = add_locked(router, member, &known);
         ceni_router_unlock(router);
     }
     if (status == CEN_OK) {

@@ -22,12 +22,21 @@ enum { DEFAULT_BACKLOG = 1024 };
 
 static CENI_STATIC _Atomic uint64_t numbers; /* of routers, ever */
 
-static cen_status refuse_options(const cen_router_options *o, cen_error *error)
+/* Copies a strategy of another version: what it does not know is NULL. */
+static cen_status read_strategy(const cen_strategy_type *given, cen_strategy_type *type, cen_error *error)
 {
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "options.size is %zu, but a cen_router_options has %zu bytes: use CEN_ROUTER_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = cen_sized_read(type, sizeof *type, given, "cen_router_new: options.strategy.type", error);
+    if (status != CEN_OK) return status;
+    if (!type->pick || !type->name) return ceni_error_set(error, CEN_INVALID, 0, "options.strategy has no name or no pick");
+    if (type->arrange && !type->table_size)
+        return ceni_error_set(error, CEN_INVALID, 0, "strategy %s arranges a table and does not say how large", type->name);
+    return CEN_OK;
+}
+
+static cen_status read_options(const cen_router_options *given, cen_router_options *o, cen_strategy_type *type, cen_error *error)
+{
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_new: options", error);
+    if (status != CEN_OK) return status;
     const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_age_ns, o->backlog};
     static const char *const names[] = {"target", "max", "max_uses", "max_age_ns", "backlog"};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
@@ -36,13 +45,7 @@ static cen_status refuse_options(const cen_router_options *o, cen_error *error)
                                   (long long)limits[i]);
     if (o->backlog > UINT32_MAX / 2)
         return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld, which is too many", (long long)o->backlog);
-    const cen_strategy_type *type = o->strategy.type;
-    if (type && (type->size != sizeof *type || !type->pick || !type->name))
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "options.strategy has no name, no pick, or a size that is not that of a cen_strategy_type");
-    if (type && type->arrange && !type->table_size)
-        return ceni_error_set(error, CEN_INVALID, 0, "strategy %s arranges a table and does not say how large", type->name);
-    return CEN_OK;
+    return o->strategy.type ? read_strategy(o->strategy.type, type, error) : CEN_OK;
 }
 
 /* Which of the inline picks the strategy is. Whoever wants to know how uses end has them ended by calls. */
@@ -67,6 +70,7 @@ static void fill(cen_router *router, const cen_router_options *o)
 {
     router->epoch = ceni_fork_epoch();
     router->type = o->strategy.type ? o->strategy.type : cen_strategy_two_choices().type;
+    if (router->type->size < sizeof *router->type) router->type = &router->older_type;
     router->number = ceni_add_relaxed(&numbers, 1) + 1; /* a number by itself; carries nothing */
     router->clocked = o->measure || (router->type->needs & CEN_STRATEGY_LATENCY);
     router->judged = router->clocked || router->type->ended;
@@ -123,10 +127,13 @@ static cen_status make_latency(cen_router *router, cen_error *error)
     return CEN_OK;
 }
 
-cen_status cen_router_new(const cen_router_options *options, cen_router **out, cen_error *error)
+cen_status cen_router_new(const cen_router_options *given, cen_router **out, cen_error *error)
 {
-    if (!options || !out) return ceni_error_set(error, CEN_INVALID, 0, "a router needs options and a place for its handle");
-    cen_status status = refuse_options(options, error);
+    cen_router_options known;
+    const cen_router_options *options = &known;
+    cen_strategy_type type;
+    if (!given || !out) return ceni_error_set(error, CEN_INVALID, 0, "a router needs options and a place for its handle");
+    cen_status status = read_options(given, &known, &type, error);
     if (status != CEN_OK) return status;
     cen_router *router = ceni_alloc(options->allocator, sizeof *router, CENI_LINE);
     if (!router) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a router");
@@ -135,6 +142,7 @@ cen_status cen_router_new(const cen_router_options *options, cen_router **out, c
         ceni_free(options->allocator, router, sizeof *router, CENI_LINE);
         return ceni_error_set(error, status, 0, "the router's runtime could not be had: %s", cen_status_text(status));
     }
+    if (options->strategy.type) router->older_type = type;
     fill(router, options);
     status = make_latency(router, error);
     if (status != CEN_OK) {
@@ -233,13 +241,15 @@ cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_route
 {
     if (!router) return CEN_INVALID;
     if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
+    if (report && cen_sized_check(report, sizeof *report, "cen_router_close: report", NULL) != CEN_OK) return CEN_INVALID;
     deadline = ceni_deadline_or(deadline, CEN_NOW);
     if (!ceni_deadline_is_now(deadline) && ceni_read_is_open()) return CEN_MISUSE;
     CENI_INLINE_AT_END;
     uint32_t waited = refuse_from_now_on(router);
     if (!ceni_read_is_open()) ceni_rcu_wait();
     uint64_t left = await_uses(router, ceni_deadline_moment(deadline, ceni_runtime_now(router->runtime)));
-    if (report) *report = (cen_router_report){.left = left, .waited = waited};
+    const cen_router_report whole = {.left = left, .waited = waited};
+    if (report) cen_sized_write(report, &whole, sizeof whole);
     return left > 0 ? CEN_TIMEOUT : CEN_OK;
 }
 

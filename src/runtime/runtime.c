@@ -184,13 +184,10 @@ static cen_status refuse(cen_error *error, const char *what)
     return ceni_error_set(error, CEN_INVALID, 0, "cen_runtime_new: %s", what);
 }
 
-static cen_status check_options(const cen_runtime_options *o, cen_error *error)
+static cen_status check_options(const cen_runtime_options *given, cen_runtime_options *o, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_runtime_new: options.size is %zu, not %zu; fill options with CEN_RUNTIME_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_runtime_new: options", error);
+    if (status != CEN_OK) return status;
     if (o->virtual_time && !o->manual) return refuse(error, "options.virtual_time needs options.manual");
     if (o->linger_ns < CEN_OFF)
         return ceni_error_set(error, CEN_INVALID, 0,
@@ -201,10 +198,12 @@ static cen_status check_options(const cen_runtime_options *o, cen_error *error)
     return CEN_OK;
 }
 
-cen_status cen_runtime_new(const cen_runtime_options *o, cen_runtime **out, cen_error *error)
+cen_status cen_runtime_new(const cen_runtime_options *options, cen_runtime **out, cen_error *error)
 {
+    cen_runtime_options known;
+    const cen_runtime_options *o = &known;
     if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_runtime *runtime = make(o);
     if (!runtime) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_runtime_new: there is no memory for it");
@@ -273,21 +272,23 @@ static uint32_t length_of(const ceni_list *list)
 
 cen_status cen_runtime_look(cen_runtime *runtime, cen_runtime_stats *out)
 {
-    if (!out) return CEN_INVALID;
+    cen_runtime_stats now = CEN_SIZED(cen_runtime_stats);
+    cen_status status = cen_sized_check(out, sizeof now, "cen_runtime_look: out", NULL);
+    if (status != CEN_OK) return status;
     if (runtime && !ceni_fork_is(runtime->epoch)) return CEN_FORKED;
-    *out = (cen_runtime_stats){0};
     process_lock();
     if (!runtime) runtime = process.own;
     if (runtime) {
         ceni_runtime_lock(runtime);
-        out->users = runtime->users;
-        out->helpers = runtime->helpers;
-        out->busy = runtime->helpers - runtime->spare;
-        out->queued = runtime->queued;
-        out->timers = (uint32_t)runtime->wheel.count + length_of(&runtime->due);
-        out->has_keeper = runtime->has_keeper;
+        now.users = runtime->users;
+        now.helpers = runtime->helpers;
+        now.busy = runtime->helpers - runtime->spare;
+        now.queued = runtime->queued;
+        now.timers = (uint32_t)runtime->wheel.count + length_of(&runtime->due);
+        now.has_keeper = runtime->has_keeper;
         ceni_runtime_unlock(runtime);
     }
     process_unlock();
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }

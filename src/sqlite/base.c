@@ -90,10 +90,9 @@ static bool copy(ceni_sqlite_base *base)
 
 cen_status ceni_sqlite_base_new(const cen_sqlite_options *options, ceni_sqlite_base **out, cen_error *error)
 {
-    cen_sqlite_options o = {0};
-    if (options->size < sizeof o.size) return ceni_sqlite_say(error, CEN_INVALID, "size: %zu is too small", options->size);
-    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    cen_status status = check(&o, error);
+    cen_sqlite_options o;
+    cen_status status = cen_sized_read(&o, sizeof o, options, "cen_sqlite_with: options", error);
+    if (status == CEN_OK) status = check(&o, error);
     if (status != CEN_OK) return status;
     if (ceni_sqlite_table_begin() != CEN_OK) return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory to watch for forks");
     if (o.busy_timeout_ns == 0) o.busy_timeout_ns = 5 * INT64_C(1000000000);

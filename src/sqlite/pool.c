@@ -18,13 +18,14 @@ enum { READERS = 4 };
 static cen_status read_options(const cen_sqlite_pool_options *given, cen_sqlite_pool_options *o, cen_sqlite_options *database,
                                cen_pool_options *pool, cen_error *error)
 {
-    if (!given) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_pool_new: the options are NULL");
-    if (given->size < sizeof given->size) return ceni_sqlite_say(error, CEN_INVALID, "size: %zu is too small", given->size);
-    memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
-    if (o->database) memcpy(database, o->database, o->database->size < sizeof *database ? o->database->size : sizeof *database);
-    if (o->pool) memcpy(pool, o->pool, o->pool->size < sizeof *pool ? o->pool->size : sizeof *pool);
-    database->size = sizeof *database;
-    pool->size = sizeof *pool;
+    *database = CEN_SIZED(cen_sqlite_options);
+    *pool = CEN_SIZED(cen_pool_options);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_sqlite_pool_new: options", error);
+    if (status == CEN_OK && o->database)
+        status = cen_sized_read(database, sizeof *database, o->database, "cen_sqlite_pool_new: options.database", error);
+    if (status == CEN_OK && o->pool)
+        status = cen_sized_read(pool, sizeof *pool, o->pool, "cen_sqlite_pool_new: options.pool", error);
+    if (status != CEN_OK) return status;
     if (o->path) database->path = o->path;
     if (database->read_only) return ceni_sqlite_say(error, CEN_INVALID, "database.read_only: then there can be no writer");
     if (o->readers == 0) o->readers = READERS;
@@ -96,11 +97,11 @@ cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool)
     return pool ? pool->readers : NULL;
 }
 
-cen_status cen_sqlite_pool_look(const cen_sqlite_pool *pool, cen_sqlite_pool_stats *out)
+cen_status cen_sqlite_pool_look(const cen_sqlite_pool *pool, cen_pool_stats *writer, cen_pool_stats *readers)
 {
-    if (!pool || !out) return CEN_INVALID;
-    cen_status status = cen_pool_look(pool->writer, &out->writer);
-    return status == CEN_OK ? cen_pool_look(pool->readers, &out->readers) : status;
+    if (!pool) return CEN_INVALID;
+    cen_status status = writer ? cen_pool_look(pool->writer, writer) : CEN_OK;
+    return status == CEN_OK && readers ? cen_pool_look(pool->readers, readers) : status;
 }
 
 cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline deadline, cen_error *error)

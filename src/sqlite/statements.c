@@ -126,10 +126,12 @@ cen_status cen_sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, 
 cen_status cen_sqlite_look(sqlite3 *db, cen_sqlite_cache *out)
 {
     ceni_sqlite_connection *connection;
-    if (!out) return CEN_INVALID;
-    cen_status status = find(db, &connection, NULL);
-    if (status == CEN_OK) *out = (cen_sqlite_cache){connection->kept, connection->hits, connection->misses};
-    return status;
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_sqlite_look: out", NULL);
+    if (status == CEN_OK) status = find(db, &connection, NULL);
+    if (status != CEN_OK) return status;
+    const cen_sqlite_cache now = {.kept = connection->kept, .hits = connection->hits, .misses = connection->misses};
+    cen_sized_write(out, &now, sizeof now);
+    return CEN_OK;
 }
 
 /* ---- Transactions ------------------------------------------------------------- */

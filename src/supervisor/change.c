@@ -73,9 +73,10 @@ cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_option
 {
     cen_status status = check(supervisor);
     if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_supervisor_add: %s", cen_status_text(status));
-    status = ceni_child_check(options, supervisor->auto_stop, error);
+    cen_child_options known;
+    status = ceni_child_read(options, &known, supervisor->auto_stop, error);
     if (status != CEN_OK) return status;
-    ceni_child *child = ceni_child_make(supervisor, options, false);
+    ceni_child *child = ceni_child_make(supervisor, &known, false);
     if (!child) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_add: there is no memory for the child");
     ceni_patron patron = {.is_told = false};
     bool waits = !ceni_deadline_is_now(deadline);

@@ -44,12 +44,10 @@ static cen_status check_calls(const cen_child_options *o, cen_error *error)
     return CEN_OK;
 }
 
-cen_status ceni_child_check(const cen_child_options *o, cen_auto_stop auto_stop, cen_error *error)
+cen_status ceni_child_read(const cen_child_options *given, cen_child_options *o, cen_auto_stop auto_stop, cen_error *error)
 {
-    if (!o) return ceni_error_set(error, CEN_INVALID, 0, "the options of a child are NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0, "the size of a child's options is %zu, not %zu; use CEN_CHILD_OPTIONS",
-                              o->size, sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "a child: options", error);
+    if (status != CEN_OK) return status;
     if (o->name && (o->name[0] == '\0' || o->name[0] == '#')) return refuse(o, error, "its name is empty or begins with '#'");
     if ((unsigned)o->restart > CEN_RESTART_TEMPORARY) return refuse(o, error, "restart is none of the three policies");
     if (o->significant && auto_stop == CEN_AUTO_STOP_NEVER) return refuse(o, error, "a significant one needs auto_stop");

@@ -218,7 +218,7 @@ void ceni_house_leave(cen_supervisor *supervisor);
 ceni_tenure *ceni_house_find_and_lock(cen_child handle); /* NULL: it is over, and nothing is locked */
 
 /* child.c: records */
-cen_status ceni_child_check(const cen_child_options *options, cen_auto_stop auto_stop, cen_error *error);
+cen_status ceni_child_read(const cen_child_options *given, cen_child_options *options, cen_auto_stop auto_stop, cen_error *error);
 ceni_child *ceni_child_make(cen_supervisor *supervisor, const cen_child_options *options, bool is_initial);
 cen_status ceni_child_list_locked(ceni_child *child, ceni_list *before, cen_error *error); /* EXISTS, FULL */
 ceni_child *ceni_child_find_locked(cen_supervisor *supervisor, const char *name);

@@ -33,17 +33,21 @@ static void read_locked(const cen_supervisor *supervisor, cen_supervisor_stats *
 
 cen_status cen_supervisor_look(cen_supervisor *supervisor, cen_supervisor_stats *out)
 {
-    if (!supervisor || !out) return CEN_INVALID;
+    cen_supervisor_stats now = CEN_SIZED(cen_supervisor_stats);
+    if (!supervisor) return CEN_INVALID;
     if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
+    cen_status status = cen_sized_check(out, sizeof now, "cen_supervisor_look: out", NULL);
+    if (status != CEN_OK) return status;
     ceni_supervisor_lock(supervisor);
-    read_locked(supervisor, out);
+    read_locked(supervisor, &now);
     ceni_supervisor_unlock(supervisor);
+    cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
 
 size_t ceni_supervisor_snapshot(const void *object, cen_reading *readings, size_t room)
 {
-    cen_supervisor_stats stats = {.children = 0};
+    cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     cen_supervisor_look((cen_supervisor *)(uintptr_t)object, &stats);
     const cen_reading all[] = {
         {"children", stats.children, CEN_GAUGE},
@@ -66,6 +70,7 @@ size_t ceni_supervisor_snapshot(const void *object, cen_reading *readings, size_
 static void read_child_locked(const ceni_child *child, cen_child_stats *out)
 {
     *out = (cen_child_stats){
+        .size = sizeof *out,
         .name = child->name,
         .state = child->state,
         .restart = child->options.restart,
@@ -179,7 +184,7 @@ static void put_child(void *argument, const cen_child_stats *child)
 static void put_tree(page *p, cen_supervisor *supervisor)
 {
     char line[200];
-    cen_supervisor_stats stats;
+    cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     ceni_supervisor_lock(supervisor);
     read_locked(supervisor, &stats);
     ceni_phase phase = supervisor->phase;

@@ -101,7 +101,7 @@ void ceni_machine_run_locked(cen_supervisor *supervisor)
 {
     supervisor->phase = CENI_PHASE_STARTING;
     supervisor->error = (cen_error){.status = CEN_OK};
-    supervisor->report = (cen_supervisor_report){0, 0, 0};
+    supervisor->report = CEN_SIZED(cen_supervisor_report);
     supervisor->hurry = supervisor->over_told = false;
     supervisor->not_before = 0;
     ceni_intensity_clear(&supervisor->intensity);

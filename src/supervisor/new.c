@@ -30,13 +30,21 @@ static cen_status check_numbers(const cen_supervisor_options *o, cen_error *erro
     return CEN_OK;
 }
 
-static cen_status check_options(const cen_supervisor_options *o, cen_error *error)
+/* The caller's struct may have another size than ours: the size of the first is the stride. */
+static cen_status read_child(const cen_supervisor_options *o, size_t index, cen_child_options *out, cen_error *error)
 {
-    if (!o) return refuse(error, "options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_supervisor_new: options.size is %zu, not %zu; fill options with CEN_SUPERVISOR_OPTIONS",
-                              o->size, sizeof *o);
+    size_t stride, size;
+    memcpy(&stride, o->children, sizeof stride);
+    const void *given = (const char *)o->children + index * stride;
+    memcpy(&size, given, sizeof size);
+    if (size != stride) return refuse(error, "options.children differ in size");
+    return ceni_child_read(given, out, o->auto_stop, error);
+}
+
+static cen_status check_options(const cen_supervisor_options *given, cen_supervisor_options *o, cen_error *error)
+{
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_supervisor_new: options", error);
+    if (status != CEN_OK) return status;
     if ((unsigned)o->supervision > CEN_REST_FOR_ONE) return refuse(error, "options.supervision is none of the three");
     if ((unsigned)o->auto_stop > CEN_AUTO_STOP_ALL) return refuse(error, "options.auto_stop is none of the three");
     if (o->child_count > 0 && !o->children) return refuse(error, "options.children is NULL");
@@ -45,9 +53,11 @@ static cen_status check_options(const cen_supervisor_options *o, cen_error *erro
         return refuse(error, "options.allocator lacks alloc or free");
     if (o->started && !ceni_future_is_fresh(o->started))
         return ceni_error_set(error, CEN_MISUSE, 0, "cen_supervisor_new: options.started was promised before");
-    cen_status status = check_numbers(o, error);
-    for (size_t i = 0; status == CEN_OK && i < o->child_count; i++)
-        status = ceni_child_check(&o->children[i], o->auto_stop, error);
+    status = check_numbers(o, error);
+    for (size_t i = 0; status == CEN_OK && i < o->child_count; i++) {
+        cen_child_options child;
+        status = read_child(o, i, &child, error);
+    }
     return status;
 }
 
@@ -158,9 +168,12 @@ static cen_status make_children(cen_supervisor *supervisor, const cen_supervisor
     if (!supervisor->initial) return CEN_NO_MEMORY;
     supervisor->initial_count = o->child_count;
     for (size_t i = 0; i < o->child_count; i++) {
-        ceni_child *child = supervisor->initial[i] = ceni_child_make(supervisor, &o->children[i], true);
+        cen_child_options options;
+        cen_status status = read_child(o, i, &options, error);
+        if (status != CEN_OK) return status;
+        ceni_child *child = supervisor->initial[i] = ceni_child_make(supervisor, &options, true);
         if (!child) return CEN_NO_MEMORY;
-        cen_status status = ceni_child_list_locked(child, &supervisor->children, error);
+        status = ceni_child_list_locked(child, &supervisor->children, error);
         if (status != CEN_OK) return status;
     }
     return CEN_OK;
@@ -202,10 +215,12 @@ static cen_status start(cen_supervisor *supervisor, const cen_supervisor_options
     return o->started ? CEN_OK : await_start(supervisor, error);
 }
 
-cen_status cen_supervisor_new(const cen_supervisor_options *o, cen_supervisor **out, cen_error *error)
+cen_status cen_supervisor_new(const cen_supervisor_options *options, cen_supervisor **out, cen_error *error)
 {
+    cen_supervisor_options known;
+    const cen_supervisor_options *o = &known;
     if (!out) return refuse(error, "out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_runtime *runtime;
     status = ceni_runtime_join(o->runtime, &runtime);

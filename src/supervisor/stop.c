@@ -85,6 +85,7 @@ cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline
 {
     if (!supervisor) return CEN_INVALID;
     if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
+    if (report && cen_sized_check(report, sizeof *report, "cen_supervisor_stop: report", NULL) != CEN_OK) return CEN_INVALID;
     int64_t moment = ceni_wait_moment(supervisor, deadline);
     ceni_supervisor_lock(supervisor);
     cen_status status = check_stop_locked(supervisor, true);
@@ -98,7 +99,7 @@ cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline
             call_steward_locked(supervisor);
             moment = CENI_FOREVER;
         }
-        if (report) *report = supervisor->report;
+        if (report) cen_sized_write(report, &supervisor->report, sizeof supervisor->report);
     }
     ceni_supervisor_unlock(supervisor);
     return status;
@@ -184,9 +185,9 @@ static void kill_inner(void *argument, cen_child child)
     ceni_steward_unlock(inner);
 }
 
-cen_child_options cen_supervisor_child(cen_supervisor *inner)
+void cen_supervisor_child_fill_(cen_supervisor *inner, cen_child_options *out)
 {
-    return (cen_child_options){
+    const cen_child_options options = {
         .size = sizeof(cen_child_options),
         .name = inner ? inner->name : NULL,
         .argument = inner,
@@ -197,4 +198,6 @@ cen_child_options cen_supervisor_child(cen_supervisor *inner)
         .shutdown_ns = CEN_OFF,
         .inner = inner,
     };
+    if (cen_sized_check(out, sizeof options, "cen_supervisor_child", NULL) == CEN_OK)
+        cen_sized_write(out, &options, sizeof options);
 }

@@ -274,17 +274,17 @@ int cen_inbox_fd(const cen_inbox *inbox)
 cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_error *error)
 {
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: out is NULL");
-    if (options && options->size != sizeof *options)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: options.size is %zu, expected %zu", options->size,
-                              sizeof *options);
-    const cen_allocator *allocator = options ? options->allocator : NULL;
+    cen_inbox_options known = CEN_SIZED(cen_inbox_options);
+    cen_status status = options ? cen_sized_read(&known, sizeof known, options, "cen_inbox_new: options", error) : CEN_OK;
+    if (status != CEN_OK) return status;
+    const cen_allocator *allocator = known.allocator;
     if (allocator && (!allocator->alloc || !allocator->free))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: options.allocator lacks alloc or free");
     cen_inbox *inbox = ceni_alloc(allocator, sizeof *inbox, CENI_LINE);
     if (!inbox) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_inbox_new: no memory");
     *inbox = (cen_inbox){.executor = {post}, .allocator = allocator, .epoch = ceni_fork_epoch()};
     int code = 0;
-    cen_status status = ceni_bell_init(&inbox->bell, &code);
+    status = ceni_bell_init(&inbox->bell, &code);
     if (status != CEN_OK) {
         ceni_free(allocator, inbox, sizeof *inbox, CENI_LINE);
         return ceni_error_set(error, status, code, "cen_inbox_new: no descriptor could be had");

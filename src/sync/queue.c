@@ -28,13 +28,10 @@ enum {
 
 /* ---- Life ---------------------------------------------------------------------- */
 
-static cen_status check_options(const cen_queue_options *o, cen_error *error)
+static cen_status check_options(const cen_queue_options *given, cen_queue_options *o, cen_error *error)
 {
-    if (!o) return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options is NULL");
-    if (o->size != sizeof *o)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_queue_new: options.size is %zu, not %zu; fill options with CEN_QUEUE_OPTIONS", o->size,
-                              sizeof *o);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_queue_new: options", error);
+    if (status != CEN_OK) return status;
     if (o->element_size == 0 || o->element_size > MOST_ELEMENT)
         return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.element_size is %zu, not 1 to %d",
                               o->element_size, MOST_ELEMENT);
@@ -127,10 +124,12 @@ static cen_status init_drop(cen_queue *queue, const cen_queue_options *o)
     return o->drop && !queue->drop_room ? CEN_NO_MEMORY : CEN_OK;
 }
 
-cen_status cen_queue_new(const cen_queue_options *o, cen_queue **out, cen_error *error)
+cen_status cen_queue_new(const cen_queue_options *options, cen_queue **out, cen_error *error)
 {
+    cen_queue_options known;
+    const cen_queue_options *o = &known;
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: out is NULL");
-    cen_status status = check_options(o, error);
+    cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     static const ceni_queue_form forms[] = {CENI_FORM_RING, CENI_FORM_BLOCKS, CENI_FORM_MEET};
     const char *name = o->name ? o->name : "queue";

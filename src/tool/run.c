@@ -101,6 +101,7 @@ static cen_status drive(run_report *report, target *aim, target_pools *pools, ce
     progress_begin(&line, settings->quiet);
     cen_status status = load_run(&plan, &report->load, error);
     progress_clear(&line);
+    report->pool = report->writer = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pools->pool, &report->pool);
     if (pools->writer) cen_pool_look(pools->writer, &report->writer);
     return status;

@@ -105,7 +105,7 @@ static cen_status operate_maria(target *self, void *object, const target_turn *t
 
 static cen_status limit_maria(target *self, void *object, target_limit *out, cen_error *error)
 {
-    cen_mariadb_budget_report report;
+    cen_mariadb_budget_report report = CEN_SIZED(cen_mariadb_budget_report);
     cen_status status = cen_mariadb_budget(object, 0, &report, error);
     (void)self;
     if (status != CEN_OK) return status;

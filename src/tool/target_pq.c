@@ -83,7 +83,7 @@ static cen_status operate_post(target *self, void *object, const target_turn *tu
 
 static cen_status limit_post(target *self, void *object, target_limit *out, cen_error *error)
 {
-    cen_pq_budget_report report;
+    cen_pq_budget_report report = CEN_SIZED(cen_pq_budget_report);
     cen_status status = cen_pq_budget(object, 0, &report, error);
     (void)self;
     if (status != CEN_OK) return status;

@@ -68,10 +68,18 @@ const char *cen_thing_system(const cen_thing *thing)
 
 /* ---- What it tells ----------------------------------------------------------- */
 
-size_t cen_thing_readings(const cen_thing *thing, cen_reading *readings, size_t room)
+/* The caller's elements may have another size than ours. */
+size_t cen_thing_readings_sized(const cen_thing *thing, cen_reading *readings, size_t size, size_t room)
 {
     const ceni_entry *entry = entry_of(thing);
-    return entry->snapshot(entry->object, readings, room);
+    cen_reading all[CEN_READINGS_MOST];
+    size_t count = entry->snapshot(entry->object, all, CEN_READINGS_MOST), known = size < sizeof *all ? size : sizeof *all;
+    for (size_t i = 0; i < count && i < room && i < CEN_READINGS_MOST; i++) {
+        unsigned char *at = (unsigned char *)readings + i * size;
+        memset(at, 0, size);
+        memcpy(at, &all[i], known);
+    }
+    return count;
 }
 
 bool cen_thing_durations(const cen_thing *thing, size_t index, cen_timing *timing, cen_durations *out)

@@ -20,11 +20,16 @@
 
 /* ---- Settings ------------------------------------------------------------------------------------ */
 
-static cen_status check_codec(cen_codec codec, cen_error *error)
+/* All fields are required, so a table that passes may be used as it is. */
+cen_status ceni_codec_check(cen_codec codec, const char *call, cen_error *error)
 {
-    const cen_codec_calls *calls = codec.calls;
-    if (calls->size >= sizeof *calls && calls->name && calls->bound && calls->encode && calls->decode) return CEN_OK;
-    return ceni_error_set(error, CEN_INVALID, 0, "The codec lacks its size, its name or one of its functions.");
+    char what[64];
+    cen_codec_calls calls;
+    snprintf(what, sizeof what, "%s: options.codec.calls", call);
+    cen_status status = cen_sized_read(&calls, sizeof calls, codec.calls, what, error);
+    if (status != CEN_OK) return status;
+    if (calls.name && calls.bound && calls.encode && calls.decode) return CEN_OK;
+    return ceni_error_set(error, CEN_INVALID, 0, "%s: options.codec lacks its name or one of its functions", call);
 }
 
 static cen_status check_settings(const ceni_exchange_settings *settings, cen_error *error)
@@ -77,7 +82,7 @@ static void fill_in(ceni_exchange *exchange, const ceni_exchange_settings *setti
 cen_status ceni_exchange_init(ceni_exchange *exchange, const ceni_exchange_settings *settings, cen_error *error)
 {
     cen_codec codec = settings->codec.calls ? settings->codec : cen_codec_binary();
-    cen_status status = check_codec(codec, error);
+    cen_status status = ceni_codec_check(codec, "cen_mux_open", error);
     if (status == CEN_OK) status = check_settings(settings, error);
     if (status != CEN_OK) return status;
     if (ceni_alarm_need_keeper(settings->runtime) != CEN_OK)

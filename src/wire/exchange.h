@@ -188,6 +188,9 @@ typedef struct ceni_exchange {
 
 /* ---- Life -------------------------------------------------------------------------------- */
 
+/* Check that the codec has all its functions. Returns: OK, INVALID. */
+cen_status ceni_codec_check(cen_codec codec, const char *call, cen_error *error);
+
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM (nobody keeps time). */
 cen_status ceni_exchange_init(ceni_exchange *exchange, const ceni_exchange_settings *settings, cen_error *error);
 

@@ -107,7 +107,7 @@ static void *look_often(void *argument)
 {
     openings *self = argument;
     while (!atomic_load(&self->over)) {
-        cen_pool_stats now;
+        cen_pool_stats now = CEN_SIZED(cen_pool_stats);
         if (cen_pool_look(self->pool, &now) == CEN_OK) {
             if (now.opening > atomic_load(&self->most)) atomic_store(&self->most, now.opening);
             bool open = now.breaker != CEN_BREAKER_CLOSED;

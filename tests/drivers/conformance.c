@@ -68,7 +68,7 @@ static cen_lease take_at(cen_pool *pool, int line)
 
 static cen_pool_stats stats(cen_pool *pool)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
     return s;
 }
@@ -385,7 +385,7 @@ void conformance_interrupt_hold(const conformance *self)
     hang(&holder);
     expect(holder.failed);
     expect_equal(cen_pool_give(&holder.lease), CEN_REVOKED);
-    cen_pool_options patient;
+    cen_pool_options patient = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &patient), CEN_OK);
     patient.hold_ns = CEN_OFF; /* who comes now may be slow, on a machine that is */
     expect_equal(cen_pool_options_set(pool, &patient, NULL), CEN_OK);
@@ -408,7 +408,7 @@ void conformance_interrupt_close(const conformance *self)
     expect(pthread_create(&thread, NULL, hang, &holder) == 0);
     expect_soon(holder.began);
     pause_ms(100);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, cen_in_ms(100), &report, NULL), CEN_TIMEOUT);
     expect_equal(report.revoked, 1);
     pthread_join(thread, NULL);

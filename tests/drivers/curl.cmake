@@ -21,6 +21,7 @@ if(TARGET PkgConfig::libnghttp2)
   endfunction()
   cenote_curl_test(drivers/curl_test.c drivers/conformance.c)
   cenote_curl_test(drivers/http_test.c)
+  cenote_curl_test(drivers/sized_curl_test.c support/sized.c)
   cenote_server_test(drivers/http_nginx_test.c LIBS curl-tested)
   cenote_server_test(drivers/http_tls_test.c drivers/conformance.c LIBS curl-tested)
 

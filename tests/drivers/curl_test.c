@@ -256,7 +256,7 @@ TEST(a_handle_that_lost_its_connection_is_warm_again_before_it_is_lent)
     expect_equal(cen_pool_give(&lease), CEN_OK);
     lease = take(pool);
     expect(lease.object == handle);
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &stats);
     expect_equal(stats.opened, 1);
     expect_equal(stats.reset, 1);
@@ -347,7 +347,7 @@ TEST(a_holder_that_has_lost_its_handle_finds_it_given_up)
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease = take(pool);
     CURL *handle = lease.object;
-    cen_pool_stats stats = {0};
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     struct timespec time = {0, 10000000};
     for (int i = 0; stats.leaked == 0 && i < 500; i++) {
         nanosleep(&time, NULL);

@@ -100,7 +100,7 @@ static cen_http_stats get_by(uint32_t loops, bool reloads)
     enum { THREADS = 4, EACH = 500 };
     cen_http *http = NULL;
     cen_error error = {.text = ""};
-    cen_http_options options = CEN_HTTP_OPTIONS(.name = "files", .site.url = server_url(nginx), .loops = loops);
+    cen_http_options options = CEN_HTTP_OPTIONS(.name = "files", .url = server_url(nginx), .loops = loops);
     if (cen_http_new(&options, &http, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     pthread_t threads[THREADS];
     struct getter getters[THREADS];
@@ -114,7 +114,7 @@ static cen_http_stats get_by(uint32_t loops, bool reloads)
         pthread_join(threads[i], NULL);
         lost += getters[i].lost;
     }
-    cen_http_stats stats;
+    cen_http_stats stats = CEN_SIZED(cen_http_stats);
     cen_http_look(http, &stats);
     printf("     %d connects, %d rerouted, %d lost\n", (int)stats.connects, (int)stats.rerouted, lost);
     expect_equal(cen_http_close(http, cen_in_s(5), NULL), CEN_OK);
@@ -143,7 +143,7 @@ TEST(a_server_that_has_room_for_fewer_streams_is_not_taken_for_one_that_is_lost)
     static cen_future futures[COUNT];
     cen_http *http = NULL;
     cen_error error = {.text = ""};
-    cen_http_options options = CEN_HTTP_OPTIONS(.name = "narrow", .site.url = server_url(narrow), .loops = 1);
+    cen_http_options options = CEN_HTTP_OPTIONS(.name = "narrow", .url = server_url(narrow), .loops = 1);
     if (cen_http_new(&options, &http, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/64k");
     for (int i = 0; i < COUNT; i++) {
@@ -158,7 +158,7 @@ TEST(a_server_that_has_room_for_fewer_streams_is_not_taken_for_one_that_is_lost)
         expect_bytes(reply->body, reply->size, 65536);
         cen_http_reply_free(reply);
     }
-    cen_http_stats stats;
+    cen_http_stats stats = CEN_SIZED(cen_http_stats);
     cen_http_look(http, &stats);
     expect_equal(stats.connects, 1);
     expect_equal(stats.rerouted, 0);
@@ -170,7 +170,7 @@ TEST(a_server_that_speaks_no_http2_is_refused)
 {
     cen_http *http = NULL;
     cen_error error = {.text = ""};
-    cen_http_options options = CEN_HTTP_OPTIONS(.name = "old", .site.url = server_http1_url(nginx), .loops = 2);
+    cen_http_options options = CEN_HTTP_OPTIONS(.name = "old", .url = server_http1_url(nginx), .loops = 2);
     int64_t begin = cen_clock();
     expect_equal(cen_http_new(&options, &http, &error), CEN_DRIVER);
     expect(cen_clock() - begin < INT64_C(5000000000));

@@ -56,11 +56,11 @@ static cen_http *client_with(cen_http_options options)
     if (status != CEN_OK) test_fail(__FILE__, __LINE__, "%s: %s", cen_status_name(status), error.text);
     return http;
 }
-#define client(port, ...) client_with((cen_http_options)CEN_HTTP_OPTIONS(.site.url = url_at(port), __VA_ARGS__))
+#define client(port, ...) client_with((cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(port), __VA_ARGS__))
 
 static cen_http_stats look(cen_http *http)
 {
-    cen_http_stats s;
+    cen_http_stats s = CEN_SIZED(cen_http_stats);
     expect_equal(cen_http_look(http, &s), CEN_OK);
     expect_equal(s.asked, s.answered + s.lost + s.timed_out + s.refused + s.cancelled + s.closed + s.failed + s.under_way);
     return s;
@@ -260,7 +260,7 @@ TEST(a_request_that_is_given_up_while_it_waits_leaves_the_line)
     expect_equal(cen_http_ask(http, &request, &busy, NULL), CEN_OK);
     expect_equal(cen_http_ask(http, &request, &waiting, NULL), CEN_OK);
     expect(cen_future_cancel(&waiting));
-    cen_router_stats line;
+    cen_router_stats line = CEN_SIZED(cen_router_stats);
     expect_soon(cen_router_look(cen_http_router(http), &line) == CEN_OK && line.waiting == 0);
     expect(!cen_future_is_done(&busy));
     expect_equal(look(http).cancelled, 1);
@@ -366,8 +366,8 @@ TEST(a_connection_that_ends_while_idle_goes_down_and_is_made_anew)
 TEST(a_server_that_falls_silent_is_found_out)
 {
     waits own = waits_start(0, NULL);
-    cen_http_options options = CEN_HTTP_OPTIONS(.site.url = url_at(own.port), .site.test_timeout_ns = 300LL * MS,
-                                                .site.connect_timeout_ns = 300LL * MS, .loops = 1, .quiet_ns = 200LL * MS);
+    cen_curl_options site = CEN_CURL_OPTIONS(.test_timeout_ns = 300LL * MS, .connect_timeout_ns = 300LL * MS);
+    cen_http_options options = CEN_HTTP_OPTIONS(.url = url_at(own.port), .site = &site, .loops = 1, .quiet_ns = 200LL * MS);
     cen_http *http = client_with(options);
     kill(own.pid, SIGSTOP);
     expect_soon(look(http).up == 0);
@@ -385,23 +385,23 @@ TEST(a_client_says_why_it_cannot_begin)
     cen_error error;
     waits gone = waits_start(0, NULL);
     waits_stop(&gone);
-    cen_http_options options = CEN_HTTP_OPTIONS(.site.url = url_at(gone.port));
+    cen_http_options options = CEN_HTTP_OPTIONS(.url = url_at(gone.port));
     expect_equal(cen_http_new(&options, &http, &error), CEN_DOWN);
     expect_equal(error.code, CURLE_COULDNT_CONNECT);
     expect(strstr(error.text, "127.0.0.1"));
     const char *words[] = {"--authorization", "Bearer sesame", NULL};
     waits strict = waits_start(0, words);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.site.url = url_at(strict.port));
+    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(strict.port));
     expect_equal(cen_http_new(&options, &http, &error), CEN_DRIVER);
     expect_equal(error.code, 401);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.site.url = url_at(gone.port), .starts_empty = true, .backlog = CEN_OFF);
+    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(gone.port), .starts_empty = true, .backlog = CEN_OFF);
     expect_equal(cen_http_new(&options, &http, &error), CEN_OK);
     cen_status status = fetch(http, "/", cen_in_ms(100), &error);
     expect(status == CEN_EMPTY || status == CEN_FULL);
     end(http);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.site.url = "gopher://127.0.0.1");
+    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = "gopher://127.0.0.1");
     expect_equal(cen_http_new(&options, &http, &error), CEN_INVALID);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.site.url = "http://127.0.0.1", .loops = 100000);
+    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = "http://127.0.0.1", .loops = 100000);
     expect_equal(cen_http_new(&options, &http, &error), CEN_INVALID);
     expect(strstr(error.text, "loops"));
     waits_stop(&strict);
@@ -418,7 +418,8 @@ TEST(a_token_opens_the_door)
 {
     const char *words[] = {"--authorization", "Bearer sesame", NULL};
     waits strict = waits_start(0, words);
-    cen_http *http = client(strict.port, .site.credentials = sesame);
+    cen_curl_options site = CEN_CURL_OPTIONS(.credentials = sesame);
+    cen_http *http = client(strict.port, .site = &site);
     cen_error error;
     expect_equal(fetch(http, "/", cen_in_s(5), &error), CEN_OK);
     end(http);
@@ -468,7 +469,7 @@ TEST(close_waits_for_replies_and_tells_the_rest_that_it_is_closed)
     cen_http_request quick = CEN_HTTP_REQUEST(.path = "/?wait=0.1"), slow = CEN_HTTP_REQUEST(.path = "/?wait=30");
     expect_equal(cen_http_ask(http, &quick, &soon, NULL), CEN_OK);
     expect_equal(cen_http_ask(http, &slow, &late, NULL), CEN_OK);
-    cen_http_report report;
+    cen_http_report report = CEN_SIZED(cen_http_report);
     expect_equal(cen_http_close(http, cen_in_ms(500), &report), CEN_TIMEOUT);
     expect_equal(report.left, 1);
     expect(cen_future_is_done(&soon) && cen_future_is_done(&late));
@@ -492,7 +493,7 @@ TEST(a_child_of_a_fork_is_refused_and_the_parent_notices_nothing)
         cen_future future;
         cen_future_init(&future);
         cen_http_request request = CEN_HTTP_REQUEST(.path = "/");
-        cen_http_stats stats;
+        cen_http_stats stats = CEN_SIZED(cen_http_stats);
         int wrong = cen_http_ask(http, &request, &future, NULL) != CEN_FORKED || cen_http_look(http, &stats) != CEN_FORKED ||
                     cen_http_close(http, CEN_NOW, NULL) != CEN_FORKED || cen_http_free(http) != CEN_OK;
         _exit(wrong);

@@ -145,7 +145,7 @@ TEST(an_idle_connection_is_tested_without_being_lost)
         expect_equal(cen_pool_new(&pooled, &pool, NULL), CEN_OK);
         char protocol[16];
         long first = get(pool, protocol);
-        cen_pool_stats stats = {.tested = 0};
+        cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
         for (int k = 0; k < 10 || (k < 50 && stats.tested == 0); k++) {
             usleep(k < 10 ? 2000 : 50000); /* the keeper, which says what is to be tested, may be late on a busy machine */
             expect_equal(get(pool, protocol), first);
@@ -187,7 +187,8 @@ TEST(a_router_sends_many_requests_over_tls_and_loses_none)
     static cen_error errors[COUNT];
     cen_http *http = NULL;
     cen_error error = {.text = ""};
-    cen_http_options options = CEN_HTTP_OPTIONS(.name = "tls", .site.url = url, .site.ca_file = certificate, .loops = 2);
+    cen_curl_options site = CEN_CURL_OPTIONS(.ca_file = certificate);
+    cen_http_options options = CEN_HTTP_OPTIONS(.name = "tls", .url = url, .site = &site, .loops = 2);
     if (cen_http_new(&options, &http, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/");
     for (int i = 0; i < COUNT; i++) {
@@ -202,7 +203,7 @@ TEST(a_router_sends_many_requests_over_tls_and_loses_none)
         expect(strncmp(reply->body, "HTTP/2.0 ", 9) == 0);
         cen_http_reply_free(reply);
     }
-    cen_http_stats stats;
+    cen_http_stats stats = CEN_SIZED(cen_http_stats);
     cen_http_look(http, &stats);
     printf("     %d connects, %d rerouted\n", (int)stats.connects, (int)stats.rerouted);
     expect(stats.connects >= 10); /* a hundred on each */

@@ -4,6 +4,7 @@ cenote_server_test(drivers/mariadb_conformance_test.c drivers/conformance.c LIBS
 cenote_server_test(drivers/mariadb_url_test.c LIBS mariadb-tested)
 cenote_server_test(drivers/mariadb_session_test.c LIBS mariadb-tested)
 cenote_server_test(drivers/mariadb_life_test.c LIBS mariadb-tested)
+cenote_server_test(drivers/sized_mariadb_test.c support/sized.c LIBS mariadb-tested)
 cenote_server_test(drivers/mariadb_tls_test.c LIBS mariadb-tested)
 cenote_server_test(drivers/mariadb_memory_test.c LIBS mariadb-tested)
 foreach(wrapped calloc malloc strdup strndup)

@@ -90,7 +90,7 @@ static void *carry_all(void *argument)
 
 static void hold_for(cen_pool *pool, int64_t ns)
 {
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     options.hold_ns = ns;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
@@ -393,7 +393,7 @@ TEST(the_budget_is_told_once_and_may_be_asked_for)
         expect_equal(told.free, 12);
         expect_equal(told.pool_max, 30);
         expect(!told.fits);
-        cen_mariadb_budget_report report;
+        cen_mariadb_budget_report report = CEN_SIZED(cen_mariadb_budget_report);
         cen_error error = {.text = ""};
         run(lease.object, "set @a = 1");
         expect_equal(cen_mariadb_budget(lease.object, 3, &report, &error), CEN_OK);
@@ -701,7 +701,7 @@ TEST(a_server_that_answers_bit_by_bit_is_given_up_in_time)
         cen_pool *pool = pool_with(1, .url = url, .poller = poller, .connect_timeout_ns = 200 * MS);
         cen_lease lease;
         cen_error error = {.text = ""};
-        cen_pool_stats s;
+        cen_pool_stats s = CEN_SIZED(cen_pool_stats);
         expect(cen_pool_take(pool, cen_in_ms(600), &lease, &error) != CEN_OK);
         expect(cen_pool_look(pool, &s) == CEN_OK && s.open_failed >= 1);
         expect_words(error, "200 ms");

@@ -119,7 +119,7 @@ TEST(an_encrypted_holder_is_interrupted_too)
 {
     cen_pool *pool = pool_of(cen_mariadb(url_with("127.0.0.1", "tls=on")), 1);
     cen_lease lease = take(pool);
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_pool_options_get(pool, &options);
     options.hold_ns = 100000000;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);

@@ -420,7 +420,7 @@ BOTH(the_budget_is_reported_once_and_its_numbers_are_true)
     expect(report.fits);
     for (int i = 1; i < 3; i++) leases[i] = place_take(pool);
     expect_equal(reports, 1);
-    cen_pq_budget_report own;
+    cen_pq_budget_report own = CEN_SIZED(cen_pq_budget_report);
     expect_equal(cen_pq_budget(leases[1].object, PLACE_CONNECTIONS, &own, NULL), CEN_OK);
     expect_equal(own.in_use,
                  atoi(place_admin("select count(*) from pg_stat_activity where backend_type = 'client backend'")));

@@ -9,6 +9,7 @@ cenote_redis_test(drivers/redis_dirty_test.c)
 cenote_redis_test(drivers/redis_loop_test.c)
 cenote_redis_test(drivers/redis_server_test.c)
 cenote_redis_test(drivers/redis_failure_test.c)
+cenote_redis_test(drivers/sized_redis_test.c support/sized.c)
 
 cenote_test(drivers/redis_url_test.c REAL)
 target_link_libraries(drivers-redis_url_test PRIVATE redis-tested)

@@ -37,7 +37,7 @@ static void on_budget(void *argument, const cen_redis_budget_report *report)
 BOTH_FORMS(a_user_with_few_rights_is_enough)
 {
     char url[80];
-    cen_redis_budget_report report = {0};
+    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
     place_admin("ACL SETUSER app reset on >few ~cache:* +@read +@write +@transaction -@dangerous "
                 "+select +ping +client|setname +role +info");
     snprintf(url, sizeof url, "redis://app:few@127.0.0.1:%u/1", server_port(place_server()));
@@ -212,7 +212,7 @@ BOTH_FORMS(a_socket_of_the_system_does_as_well)
 
 BOTH_FORMS(the_budget_is_told_once)
 {
-    cen_redis_budget_report report = {0};
+    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
     place_admin("CONFIG SET maxclients 10");
     cen_pool *pool = place_form_pool((cen_redis_options){.on_budget = on_budget, .argument = &report, .budget_max = 50}, is_later,
                                      (cen_pool_options){.max = 3});
@@ -223,7 +223,7 @@ BOTH_FORMS(the_budget_is_told_once)
     expect_equal(report.pool_max, 50);
     expect(!report.fits);
     expect(strstr(report.text, "does not fit") != NULL);
-    report = (cen_redis_budget_report){0};
+    report = CEN_SIZED(cen_redis_budget_report);
     cen_lease other = place_take(pool);
     expect_equal(report.max_clients, 0);
     if (!is_later) {

@@ -112,7 +112,7 @@ static sqlite3_stmt *prepared(sqlite3 *db, const char *sql)
 
 static cen_sqlite_cache cache(sqlite3 *db)
 {
-    cen_sqlite_cache found;
+    cen_sqlite_cache found = CEN_SIZED(cen_sqlite_cache);
     expect_equal(cen_sqlite_look(db, &found), CEN_OK);
     return found;
 }
@@ -293,7 +293,7 @@ TEST(every_kind_of_dirt_is_seen_and_removed)
     run(lease.object, "insert into t values (1), (2)");
     sqlite3 *first = lease.object;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        cen_pool_stats s;
+        cen_pool_stats s = CEN_SIZED(cen_pool_stats);
         kinds[i].make(lease.object);
         cen_pool_give(&lease);
         lease = take(pool);
@@ -393,7 +393,7 @@ TEST(a_deleted_or_replaced_file_makes_its_connections_broken)
     char other[120];
     snprintf(other, sizeof other, "%s.other", file);
     sqlite3 *db;
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     tested(pool);
     tested(pool);
     cen_pool_look(pool, &s);
@@ -427,7 +427,7 @@ TEST(a_locked_file_is_not_a_broken_one_and_its_test_does_not_wait)
     int64_t begin = cen_clock();
     tested(pool);
     expect(cen_clock() - begin < 1000000000);
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &s);
     expect(s.tested >= 1);
     expect_equal(s.test_failed, 0);
@@ -473,7 +473,7 @@ TEST(a_corrupted_page_is_reported_and_the_connection_not_lent_again)
     expect_equal(error.code & 0xff, SQLITE_CORRUPT);
     expect_words(error, "corrupted");
     cen_pool_give(&lease);
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     lease = take(pool);
     cen_pool_look(pool, &s);
     expect_equal(s.opened, 3);
@@ -550,7 +550,7 @@ TEST(a_wait_for_a_lock_is_given_up_when_the_lease_is_revoked)
     sqlite3 *db;
     expect_equal(sqlite3_open(file, &db), SQLITE_OK);
     run(db, "begin immediate");
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_pool_options_get(pool, &options);
     options.hold_ns = 100000000;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
@@ -617,7 +617,7 @@ TEST(a_private_database_in_memory_has_room_for_one_connection)
         cen_lease first = take(pool), second;
         cen_error error = {.text = ""};
         expect_equal(cen_pool_try_take(pool, &second, &error), CEN_EMPTY);
-        cen_pool_stats s;
+        cen_pool_stats s = CEN_SIZED(cen_pool_stats);
         expect_soon(cen_pool_look(pool, &s) == CEN_OK && s.open_failed == 1);
         expect_equal(cen_pool_take(pool, cen_in_ms(50), &second, &error), CEN_TIMEOUT);
         expect_words(error, "one connection's own");

@@ -159,7 +159,7 @@ EXPLORE(what_is_submitted_while_a_step_begins_to_block_is_run_by_another, 1)
 /* While one is searching nobody else is called: it calls the next when it has found something. */
 TEST(a_burst_does_not_wake_a_worker_for_each)
 {
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     make_crew(.workers = 3, .max = 3);
     ceni_world_settle();
     for (int i = 0; i < 3; i++) submit(i); /* the workers do not run meanwhile */

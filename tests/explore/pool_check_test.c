@@ -87,7 +87,7 @@ EXPLORE(L15_close_awaits_a_give_with_a_look_or_takes_the_object_away, 4)
     cen_lease mine = make_looking((cen_pool_options){.max = 1}, CEN_CLEAN);
     taker other = {.lease = mine};
     ceni_thread giving = start("give", give_lease, &other);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_status status = cen_pool_close(pool, CEN_NOW, &report, NULL);
     expect(status == CEN_OK || status == CEN_TIMEOUT);
     join(giving);

@@ -36,7 +36,7 @@ static void close_beside_a_take(void (*who)(void *), cen_pool_options options)
     make_opening(options);
     taker other = {.deadline = CEN_NEVER};
     ceni_thread taking = start("take", who, &other);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_status status = cen_pool_close(pool, CEN_NEVER, &report, NULL);
     expect_closed(status, &report);
     join(taking);
@@ -73,7 +73,7 @@ EXPLORE(L15_close_and_a_take_of_an_idle_object_do_not_both_have_it, 4)
     give_one(mine);
     taker other = {.deadline = CEN_NOW};
     ceni_thread taking = start("take", take_and_give, &other);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_closed(cen_pool_close(pool, CEN_NEVER, &report, NULL), &report);
     join(taking);
     expect(other.status == CEN_OK || other.status == CEN_CLOSED || other.status == CEN_TIMEOUT);
@@ -97,7 +97,7 @@ static void close_tells_the_waiting(void (*who)(void *), cen_pool_options option
     ceni_world_set_cpus(cpus);
     taker other = {.deadline = CEN_NEVER};
     ceni_thread waiter = start("wait", who, &other);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_status status = cen_pool_close(pool, CEN_NOW, &report, NULL);
     join(waiter); /* nobody has given anything: close alone must have told it */
     expect_equal(other.status, CEN_CLOSED);
@@ -187,7 +187,7 @@ EXPLORE(L15_a_waiter_whose_deadline_passes_while_the_pool_is_closed_is_told_one_
     cen_lease mine = make_with_one_held((cen_pool_options)ONE);
     taker other = {.deadline = cen_in_us(50)};
     ceni_thread waiter = start("wait", take_and_give, &other);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_pool_close(pool, CEN_NOW, &report, NULL);
     join(waiter);
     expect(other.status == CEN_TIMEOUT || other.status == CEN_CLOSED);
@@ -206,7 +206,7 @@ static void revoke_beside(void (*who)(void *), cen_pool_options options, cen_dea
 {
     taker holder = {.lease = make_with_one_held(options)};
     ceni_thread giver = start("give", who, &holder);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_status status = cen_pool_close(pool, deadline, &report, NULL);
     expect_closed(status, &report);
     join(giver);
@@ -378,7 +378,7 @@ EXPLORE(L15_a_scope_that_is_left_late_is_closed_once, 4)
     give_one(mine);
     taker other = {.status = CEN_OK};
     ceni_thread thread = start("scope", leave_scope, &other);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_closed(cen_pool_close(pool, CEN_NOW, &report, NULL), &report);
     join(thread);
     if (other.status == CEN_OK) expect(other.given == CEN_REVOKED || (other.given == CEN_OK && report.revoked == 0));

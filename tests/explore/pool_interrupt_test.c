@@ -90,7 +90,7 @@ EXPLORE(L5_the_next_in_line_that_is_interrupted_passes_its_role_on, 2)
 
 static void set_options(cen_pool_options wanted)
 {
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     options.overtake_ns = wanted.overtake_ns;
     options.order = wanted.order;

@@ -46,7 +46,7 @@ EXPLORE(L3_one_helper_at_a_time_opens_for_two, 1)
 EXPLORE(L11_one_who_hopes_for_a_helpers_try_is_told_when_its_time_is_over, 1)
 {
     make_living(&helped_calls, (cen_pool_options){.max = 1, NO_LIMITS});
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     options.backoff_least_ns = options.backoff_most_ns = 1000;
     options.breaker_failures = 1;

@@ -109,7 +109,7 @@ EXPLORE(L3_one_that_leaves_from_behind_an_heir_makes_nobody_else_the_first, 2)
 {
     make((cen_pool_options){.max = 1, .aging_ns = 1000000000}, NOT_POLLING);
     cen_lease mine = take_one();
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     asker one, two;
     expect_equal(ask(&one), CEN_OK);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);

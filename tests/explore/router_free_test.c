@@ -64,7 +64,7 @@ EXPLORE(a_close_awaits_a_use_that_began_before_and_refuses_one_that_comes_later,
     ceni_store_seq_cst(&inside, 0);
     ceni_store_seq_cst(&closed, 0);
     ceni_thread other = start("other", route_beside_a_close, NULL);
-    cen_router_report report;
+    cen_router_report report = CEN_SIZED(cen_router_report);
     expect_equal(cen_router_close(router, CEN_NEVER, &report), CEN_OK);
     expect_equal(ceni_load_seq_cst(&inside), 0);
     expect_equal(report.left, 0);

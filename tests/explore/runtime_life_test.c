@@ -58,7 +58,7 @@ static void join_use_and_leave(void *unused)
 {
     (void)unused;
     cen_runtime *runtime = join_own();
-    cen_runtime_stats stats;
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
     expect(stats.users >= 1);
     ceni_runtime_leave(runtime);
@@ -69,7 +69,7 @@ EXPLORE(one_who_joins_while_another_leaves_has_a_runtime, 4)
     ceni_thread other = start("other", join_use_and_leave, NULL);
     join_use_and_leave(NULL);
     join(other);
-    cen_runtime_stats stats;
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
     expect_equal(stats.users, 0);
     await_departed();
@@ -78,7 +78,7 @@ EXPLORE(one_who_joins_while_another_leaves_has_a_runtime, 4)
 static void look_once(void *unused)
 {
     (void)unused;
-    cen_runtime_stats stats;
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
     expect(stats.users <= 1 && stats.helpers <= 1 && stats.busy <= stats.helpers);
 }

@@ -79,7 +79,7 @@ static void poll(void)
 
 static cen_supervisor_stats look(void)
 {
-    cen_supervisor_stats stats;
+    cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     expect_equal(cen_supervisor_look(supervisor, &stats), CEN_OK);
     return stats;
 }
@@ -269,7 +269,7 @@ EXPLORE(a_child_that_is_terminated_while_it_dies_is_down_in_the_end, 4)
 
 EXPLORE(a_child_that_ends_when_the_deadline_of_a_stop_passes_has_ended_or_is_abandoned, 4)
 {
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     cen_child_options children[] = {kid_options(0)};
     children[0].stop = NULL;
     make_supervisor(children, 1, .name = NULL);

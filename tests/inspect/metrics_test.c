@@ -78,7 +78,7 @@ static bool has_line(const char *text, const char *words)
  * whoever asks for 20 ms and then gets no CPU for 15 waits for 5. */
 static void *give_late(void *lease)
 {
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     do {
         usleep(1000);
         expect_equal(cen_pool_look(((cen_lease *)lease)->pool, &stats), CEN_OK);
@@ -348,7 +348,7 @@ static void echo(void *argument, cen_mux_call *call)
 
 static void connect_out(household *h)
 {
-    cen_mux_pool_stats stats = {0};
+    cen_mux_pool_stats stats = CEN_SIZED(cen_mux_pool_stats);
     cen_mux_server_options serving = CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .handle = echo);
     expect_equal(cen_mux_server_start(&serving, &h->server, NULL), CEN_OK);
     const char *address = cen_mux_server_address(h->server);

@@ -236,7 +236,7 @@ static const char *look_at(rig *r, int i, const cen_lane_stats *s)
 static const char *look_op(void *state, int a, int b)
 {
     rig *r = state;
-    cen_lanes_stats stats;
+    cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
     (void)a, (void)b;
     if (cen_lanes_look(lanes, &stats) != CEN_OK) return "look was refused";
     const char *text = compare(r, -1, "admitted", stats.admitted, count(r, -1, -1));

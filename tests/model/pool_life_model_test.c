@@ -221,7 +221,7 @@ static const cen_driver_calls calls = {
 
 static void compare(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     if (cen_pool_look(t.pool, &s) != CEN_OK) complain("look fails");
     AGREE(max, t.limits.max);
     AGREE(idle, count(IDLE));
@@ -441,7 +441,7 @@ static const char *set_limits(void *state, int a, int b)
 {
     (void)state;
     begin_step();
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (cen_pool_options_get(t.pool, &o) != CEN_OK) complain("options cannot be had");
     o.idle_ns = a & 1 ? SECOND : CEN_OFF;
     o.life_ns = a & 2 ? 3 * SECOND : CEN_OFF;
@@ -494,6 +494,7 @@ static void *setup(void)
     cen_pool_options o = CEN_POOL_OPTIONS(.driver = {&calls, NULL}, .max = 3, .runtime = t.runtime, .life_jitter = CEN_NO_JITTER,
                                           .breaker_failures = CEN_OFF, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
     expect_equal(cen_pool_new(&o, &t.pool, NULL), CEN_OK);
+    t.limits = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(t.pool, &t.limits), CEN_OK);
     expect_equal(cen_pool_listen(t.pool, ignore, NULL, NULL), CEN_OK);
     return &t;

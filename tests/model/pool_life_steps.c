@@ -122,7 +122,7 @@ const char *step_resize(void *state, int a, int b)
 
 static const char *close_until(rig *r, twin *t, int64_t until)
 {
-    cen_close_report report = {.busy = 9}, right = {.busy = 0};
+    cen_close_report report = {.size = sizeof(cen_close_report), .busy = 9}, right = CEN_SIZED(cen_close_report);
     bool was_closed = t->closed, waits = until > r->now;
     cen_status status = cen_pool_close(t->pool, waits ? cen_at(until) : CEN_NOW, &report, NULL);
     ceni_world_settle();
@@ -189,7 +189,7 @@ const char *make(rig *r, twin *t, shape s)
 const char *end_one(rig *r, twin *t)
 {
     if (t->waiting) TRY(close_until(r, t, r->now));
-    cen_close_report unseen = {0};
+    cen_close_report unseen = CEN_SIZED(cen_close_report);
     t->quiet = true;
     TRY(expect_status("free", cen_pool_free(t->pool), CEN_OK));
     ceni_world_settle();

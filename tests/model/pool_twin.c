@@ -113,7 +113,7 @@ static void ask_for_too_much(twin *t)
     if (cen_pool_resize(t->pool, 7, NULL) != CEN_MISUSE) note(t, "resize inside the driver is not MISUSE");
     if (cen_pool_close(t->pool, CEN_NOW, NULL, NULL) != CEN_MISUSE) note(t, "close inside the driver is not MISUSE");
     if (cen_pool_free(t->pool) != CEN_MISUSE) note(t, "free inside the driver is not MISUSE");
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     if (cen_pool_look(t->pool, &stats) != CEN_OK) note(t, "look inside the driver is not OK");
 }
 
@@ -228,7 +228,7 @@ static const char *check_equations(const cen_pool_stats *s)
 const char *twin_compare(const rig *r, const twin *t)
 {
     if (t->misdeed) return t->misdeed;
-    cen_pool_stats s, m = t->tally;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats), m = t->tally;
     TRY(expect_status("look", cen_pool_look(t->pool, &s), CEN_OK));
     m.max = t->max;
     m.waiting = t->waiting;

@@ -74,8 +74,7 @@ cen_pool_options options_for(const cen_driver &driver)
 #if __cplusplus >= 202002L
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "strings", .driver = driver, .max = 4, .order = CEN_ORDER_LIFO);
 #else
-    cen_pool_options options = {};
-    options.size = sizeof options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     options.name = "strings";
     options.driver = driver;
     options.max = 4;
@@ -86,7 +85,7 @@ cen_pool_options options_for(const cen_driver &driver)
 
 cen_pool_stats look(cen_pool *pool)
 {
-    cen_pool_stats stats = {};
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     expect_that(cen_pool_look(pool, &stats) == CEN_OK, "a pool can be looked at");
     return stats;
 }
@@ -134,8 +133,7 @@ void use(cen_pool *pool, const counts &counted)
 
 void pass_through_a_queue()
 {
-    cen_queue_options options = {};
-    options.size = sizeof options;
+    cen_queue_options options = CEN_SIZED(cen_queue_options);
     options.element_size = sizeof(int);
     cen_queue *queue = nullptr;
     int sent = 7, got = 0;

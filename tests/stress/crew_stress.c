@@ -214,8 +214,8 @@ static void stop_somehow(uint64_t *dice, cen_crew_report *report)
 
 static void expect_all_over(const cen_crew_report *report)
 {
-    cen_crew_stats stats;
-    cen_pool_stats objects;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
+    cen_pool_stats objects = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_crew_look(crew, &stats), CEN_OK);
     expect_equal(ceni_load_seq_cst(&over), ceni_load_seq_cst(&let_in));
     expect_equal(stats.submitted, ceni_load_seq_cst(&let_in));
@@ -232,7 +232,7 @@ static uint64_t one_round(uint64_t *dice)
 {
     uint64_t seeds[SUBMITTERS];
     ceni_thread threads[SUBMITTERS];
-    cen_crew_report report;
+    cen_crew_report report = CEN_SIZED(cen_crew_report);
     ceni_store_seq_cst(&let_in, 0);
     ceni_store_seq_cst(&over, 0);
     for (int i = 0; i < 32; i++) ceni_store_seq_cst(&by_status[i], 0);

@@ -195,7 +195,7 @@ static void wait_for_all(void *argument)
     for (uint64_t done = 0; done < self->quota;) {
         make_question(self, q, false);
         line *chosen = choose_line(self);
-        cen_mux_stats before;
+        cen_mux_stats before = CEN_SIZED(cen_mux_stats);
         expect_equal(cen_mux_look(chosen->mux, &before), CEN_OK);
         cen_status status = cen_mux_request(chosen->mux, &q->request, NULL);
         pthread_rwlock_unlock(&chosen->lock);

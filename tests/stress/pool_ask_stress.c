@@ -176,7 +176,7 @@ static void expect_fine(cen_status status)
 
 static void set_options(worker *self)
 {
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.order = (cen_order)draw_below(self, 3);
     o.overtake_ns = draw_below(self, 3) == 0 ? CEN_OFF : 0;
@@ -191,7 +191,7 @@ static void set_options(worker *self)
 
 static void meddle(worker *self)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     while (!ceni_load_acquire(&enough)) {
         is_doing(self, "meddling");
         switch (draw_below(self, 6)) {
@@ -236,7 +236,7 @@ static void prepare(void)
 
 static void expect_nothing_left(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
     expect_equal(s.vacant, s.places);
     expect_equal(s.taken, s.ended);

@@ -134,7 +134,7 @@ static int64_t some_time(worker *self, unsigned most_us)
 
 static void set_options(worker *self)
 {
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.order = (cen_order)draw_below(self, 3);
     o.overtake_ns = draw_below(self, 3) == 0 ? CEN_OFF : 0;
@@ -161,7 +161,7 @@ static void set_options(worker *self)
 
 static void look_once(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
     expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.vacant, s.places);
     expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.waiting);
@@ -205,7 +205,7 @@ static void work(worker *self)
 
 static void expect_nothing_left(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_error error = {.status = CEN_OK};
     expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
     if (cen_pool_close(pool, cen_in_s(20), NULL, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);

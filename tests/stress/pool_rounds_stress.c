@@ -137,7 +137,7 @@ static void come_and_go(worker *self)
 /* Between two rounds all is at rest. */
 static void check_rest(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
     check_equations(&s);
     expect_equal(s.idle, now.size);
@@ -255,7 +255,7 @@ static void end_pool(worker *self, bool closes)
 {
     ceni_store_relaxed(&round_over, 1); /* carries nothing */
     is_doing(self, "close");
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_status status = cen_pool_close(pool, closes ? cen_in_us(draw_below(self, 200)) : CEN_NOW, &report, NULL);
     expect(status == CEN_OK || status == CEN_TIMEOUT);
 }

@@ -167,7 +167,7 @@ static bool see(void *argument, const cen_holding *holding)
 static void look_around(worker *self, cen_pool *pool)
 {
     is_doing(self, "look");
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
     check_equations(&s);
     uint32_t next = 0;
@@ -201,7 +201,7 @@ static void resize_one(worker *self, unsigned which)
     is_doing(self, "resize");
     if (max > allowed) ceni_store_release(&s->allowed, max);
     expect_equal(cen_pool_resize(pools[which], max, NULL), CEN_OK);
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pools[which], &stats), CEN_OK);
     if (max < allowed && stats.opening == 0 && stats.moving == 0) ceni_store_release(&s->allowed, max);
 }
@@ -265,8 +265,8 @@ static void settle(void)
     uint64_t taken = 0, ended = 0, discarded = 0;
     for (unsigned i = 0; i < LETTERS; i++) give_what_came(load_main(), &letters[i]);
     for (unsigned i = 0; i < now.pools; i++) {
-        cen_pool_stats s;
-        cen_close_report report;
+        cen_pool_stats s = CEN_SIZED(cen_pool_stats);
+        cen_close_report report = CEN_SIZED(cen_close_report);
         expect_equal(cen_pool_look(pools[i], &s), CEN_OK);
         check_equations(&s);
         expect_equal(s.held + s.moving + s.waiting + s.opening + s.closing, 0);

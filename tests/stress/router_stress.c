@@ -204,7 +204,7 @@ static void make_router(uint64_t *dice)
 
 static void check_sums(const worker *workers)
 {
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     uint64_t begun = 0, failed = 0, out = 0;
     expect_equal(cen_router_look(router, &stats), CEN_OK);
     for (int i = 0; i < USERS; i++) {
@@ -243,7 +243,7 @@ static void one_round(uint64_t *dice, bool closed_first)
     for (int i = 0; i < USERS + OWNERS; i++) ceni_thread_join(&workers[i].thread);
     check_sums(workers);
     if (closed_first) {
-        cen_router_report report;
+        cen_router_report report = CEN_SIZED(cen_router_report);
         cen_status status = cen_router_close(router, CEN_NOW, &report);
         expect_equal(status, report.left ? CEN_TIMEOUT : CEN_OK);
     }

@@ -144,10 +144,10 @@ static void play(cen_supervision supervision, uint64_t *dice)
         expect_equal(ceni_thread_start(&threads[i], "disturber", disturb, &seeds[i], &code), CEN_OK);
     }
     for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report), CEN_OK);
     expect_equal(report.abandoned, 0);
-    cen_supervisor_stats stats;
+    cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     expect_equal(cen_supervisor_look(supervisor, &stats), CEN_OK);
     expect(stats.is_over);
     expect_equal(stats.running + stats.starting + stats.stopping + stats.waiting, 0);

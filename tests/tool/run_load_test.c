@@ -74,7 +74,7 @@ static void check_sums(const load_result *got, const cen_pool_stats *stats)
 
 static void a_closed_loop(bool futures)
 {
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     load_result *got = run((load_plan){.clients = 12, .futures = futures, .warm_up_ns = 20 * MILLI, .duration_ns = 200 * MILLI}, 3, &stats);
     check_sums(got, &stats);
     expect(got->operations > 20 && got->failed == 0 && atomic_load(&most) <= 3 && got->waiting > 0.3 && !got->stopped);
@@ -94,7 +94,7 @@ TEST(futures_in_a_closed_loop_share_the_objects)
 
 static void an_open_loop(bool futures)
 {
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     load_result *got = run((load_plan){.clients = 8, .futures = futures, .duration_ns = 200 * MILLI, .rate = 200}, 4, &stats);
     check_sums(got, &stats);
     expect(got->attempts >= 39 && got->attempts <= 41);
@@ -113,7 +113,7 @@ TEST(futures_in_an_open_loop_begin_what_is_due_and_no_more)
 
 static void failures(bool futures)
 {
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     fail_every = 3;
     load_result *got = run((load_plan){.clients = 4, .futures = futures, .duration_ns = 150 * MILLI, .think_ns = MILLI}, 4, &stats);
     check_sums(got, &stats);
@@ -144,7 +144,7 @@ static void stop_at_half(void *argument, const load_progress *progress)
 
 static void an_early_end(bool futures)
 {
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     load_result *got = run((load_plan){.clients = 5, .futures = futures, .duration_ns = 60000 * MILLI, .hold_ns = 20 * MILLI,
                                        .stop = &stop, .tick = stop_at_half}, 1, &stats);
     check_sums(got, &stats);

@@ -33,7 +33,7 @@ TEST(calls_without_an_actor_or_a_message_are_invalid)
 {
     letter one;
     cen_future future;
-    cen_actor_stats stats;
+    cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
     init_letter(&one, 'a');
     cen_future_init(&future);
     make_actor(.runtime = make_manual());
@@ -257,7 +257,7 @@ TEST(an_actor_that_names_nothing_has_helpers_of_the_process_own_runtime_while_it
 {
     letter one;
     cen_future stopped;
-    cen_runtime_stats stats;
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     init_letter(&one, 'a');
     cen_future_init(&stopped);
     one.inside = note_thread;

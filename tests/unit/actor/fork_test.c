@@ -59,7 +59,7 @@ static void use_the_parents(void)
 {
     letter other;
     cen_future future;
-    cen_actor_stats stats;
+    cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
     cen_job job = {.run = run_job};
     init_letter(&other, 'o');
     cen_future_init(&future);

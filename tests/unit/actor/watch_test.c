@@ -81,7 +81,7 @@ TEST(of_many_messages_those_that_take_too_long_are_reported)
 TEST(a_quick_actor_is_never_reported_and_its_watchdog_lies_down)
 {
     letter one;
-    cen_runtime_stats stats;
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     init_letter(&one, 'a');
     runtime = NULL;
     make_actor(.slow_ns = second, .slow = note_slow);

@@ -107,7 +107,7 @@ static inline void expect_end(work *self, cen_status status)
 
 static inline cen_crew_stats look(void)
 {
-    cen_crew_stats s;
+    cen_crew_stats s = CEN_SIZED(cen_crew_stats);
     expect_equal(cen_crew_look(crew, &s), CEN_OK);
     return s;
 }
@@ -123,7 +123,7 @@ static inline cen_crew_stats sound_look(void)
 
 static inline void finish(void)
 {
-    cen_crew_report report;
+    cen_crew_report report = CEN_SIZED(cen_crew_report);
     expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, &report), CEN_OK);
     expect_equal(report.running + report.waiting + report.queued, 0);
     cen_crew_stats s = sound_look();

@@ -112,7 +112,7 @@ TEST(a_deadline_of_never_and_one_of_now_are_kept)
 TEST(a_task_that_is_over_or_taken_back_before_its_deadline_has_left_no_timer)
 {
     work two[2];
-    cen_runtime_stats stats;
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     init_works(two, 2);
     two[0].task.deadline = two[1].task.deadline = cen_in_s(3600);
     make_crew(.workers = 1);

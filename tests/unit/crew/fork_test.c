@@ -66,7 +66,7 @@ static void run_job(cen_job *job)
 static void expect_refused(void)
 {
     work one;
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     cen_job job = {.run = run_job};
     init_work(&one, 0, run_once);
     expect_equal(cen_crew_submit(crew, &one.task), CEN_FORKED);

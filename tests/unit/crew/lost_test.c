@@ -56,7 +56,7 @@ TEST(a_crew_of_several_lives_on_after_many_losses)
     }
     for (int i = 0; i < MANY; i++) expect_end_soon(&many[i], i % 2 ? CEN_OK : CEN_MISUSE);
     await_lost(MANY / 2);
-    cen_crew_report report;
+    cen_crew_report report = CEN_SIZED(cen_crew_report);
     expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, &report), CEN_OK);
     finish();
 }

@@ -16,6 +16,7 @@ static void expect_report(uint64_t finished, uint64_t dropped, uint64_t running,
 static cen_status stop(cen_stop how, cen_deadline deadline)
 {
     memset(&report, 0x5A, sizeof report);
+    report.size = sizeof report;
     return cen_crew_stop(crew, how, deadline, &report);
 }
 

@@ -4,7 +4,7 @@
 #include "unit/crew/crews.h"
 #include "unit/pool/pools.h"
 
-static cen_crew_report report;
+static cen_crew_report report = {.size = sizeof report};
 static cen_future promised;
 static cen_promise promise;
 static unsigned told; /* completions, over all tasks */

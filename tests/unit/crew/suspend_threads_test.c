@@ -69,7 +69,7 @@ TEST(of_many_suspended_tasks_each_goes_on_if_its_future_is_kept_and_is_dropped_i
 {
     for (int round = 0; round < ROUNDS; round++) {
         ceni_thread keepers[KEEPERS];
-        cen_crew_report report;
+        cen_crew_report report = CEN_SIZED(cen_crew_report);
         int code = 0;
         told = may_keep = 0;
         make_crew(.workers = 2);

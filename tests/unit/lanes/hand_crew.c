@@ -35,7 +35,7 @@ cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_err
 
 cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
 {
-    *out = (cen_crew_stats){.workers = ceni_load_seq_cst(&crew->workers), .is_stopped = crew->stops > 0, .running = crew->stop_answer != CEN_OK};
+    *out = (cen_crew_stats){.size = sizeof *out, .workers = ceni_load_seq_cst(&crew->workers), .is_stopped = crew->stops > 0, .running = crew->stop_answer != CEN_OK};
     return CEN_OK;
 }
 
@@ -56,7 +56,7 @@ cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, ce
 {
     (void)how, (void)deadline;
     crew->stops++;
-    if (report) *report = (cen_crew_report){.finished = 1, .dropped = 2, .running = 3, .waiting = 4, .queued = 5};
+    if (report) *report = (cen_crew_report){.size = sizeof *report, .finished = 1, .dropped = 2, .running = 3, .waiting = 4, .queued = 5};
     return crew->stop_answer;
 }
 

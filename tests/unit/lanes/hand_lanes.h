@@ -39,7 +39,7 @@ static inline void take_in(cen_priority priority, int i)
 
 static inline cen_lanes_stats look(void)
 {
-    cen_lanes_stats stats;
+    cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
     expect_equal(cen_lanes_look(lanes, &stats), CEN_OK);
     return stats;
 }

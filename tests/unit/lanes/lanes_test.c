@@ -131,7 +131,7 @@ TEST(who_is_refused_is_told_when_to_try_again_and_then_there_is_room)
 TEST(Q_the_wait_that_is_estimated_is_the_wait_that_a_task_has)
 {
     int64_t estimate;
-    cen_lane_times times;
+    cen_lane_times times = CEN_SIZED(cen_lane_times);
     make_lanes(.high.max_tasks = MANY);
     errands[9].takes_ns = 10 * MS;
     hand_in(HIGH, &errands[9], sleep_step);
@@ -157,7 +157,7 @@ TEST(Q_the_wait_that_is_estimated_is_the_wait_that_a_task_has)
 TEST(Q_a_task_that_never_began_is_in_the_wait_times)
 {
     errand blocker;
-    cen_lane_times times;
+    cen_lane_times times = CEN_SIZED(cen_lane_times);
     make_lanes(.name = NULL);
     hand_in(HIGH, &blocker, block_step);
     ceni_world_settle();
@@ -223,7 +223,7 @@ TEST(a_task_may_submit_to_its_own_lane_and_to_others)
 
 TEST(workers_come_and_go_at_run_time)
 {
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     make_lanes(.name = NULL);
     expect_equal(cen_lanes_resize(lanes, HIGH, 2), CEN_OK);
     hand_in(HIGH, &errands[0], block_step);
@@ -241,7 +241,7 @@ TEST(workers_come_and_go_at_run_time)
 
 TEST(L_a_stop_to_drain_runs_what_is_there_in_every_lane)
 {
-    cen_lanes_report report;
+    cen_lanes_report report = CEN_SIZED(cen_lanes_report);
     make_lanes(.name = NULL);
     for (int i = 0; i < 9; i++) {
         errands[i].takes_ns = MS;
@@ -261,7 +261,7 @@ TEST(L_a_stop_to_drain_runs_what_is_there_in_every_lane)
 
 TEST(L_a_stop_to_drop_tells_what_is_queued_in_every_lane_though_one_of_them_does_not_end)
 {
-    cen_lanes_report report;
+    cen_lanes_report report = CEN_SIZED(cen_lanes_report);
     make_lanes(.name = NULL);
     hand_in(NORMAL, &errands[0], block_step);
     hand_in(LOW, &errands[1], block_step);

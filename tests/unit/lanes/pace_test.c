@@ -199,7 +199,7 @@ TEST(a_lane_full_of_suspended_tasks_says_how_far_apart_they_end)
 TEST(lanes_without_times_read_no_clock_refuse_nothing_for_a_deadline_and_guess_when_to_try_again)
 {
     int64_t ns;
-    cen_lane_times times;
+    cen_lane_times times = CEN_SIZED(cen_lane_times);
     make_lanes(.high.crew = &one, .high.max_tasks = 2, .without_times = true);
     take_in(HIGH, 0);
     hand_begin(&tasks[0]);
@@ -217,7 +217,7 @@ TEST(lanes_without_times_read_no_clock_refuse_nothing_for_a_deadline_and_guess_w
 
 TEST(wait_run_and_total_times_of_every_task_are_there_and_those_that_failed_or_never_began_too)
 {
-    cen_lane_times times;
+    cen_lane_times times = CEN_SIZED(cen_lane_times);
     make_lanes(.name = NULL);
     for (int i = 0; i < 4; i++) take_in(HIGH, i);
     ceni_world_advance(10 * MS);

@@ -102,7 +102,7 @@ static inline void make_lanes_of(cen_lanes_options options)
 
 static inline cen_lanes_stats look(void)
 {
-    cen_lanes_stats stats;
+    cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
     expect_equal(cen_lanes_look(lanes, &stats), CEN_OK);
     return stats;
 }
@@ -120,7 +120,7 @@ static inline void expect_empty(void)
 
 static inline void end_lanes(void)
 {
-    cen_lanes_report report;
+    cen_lanes_report report = CEN_SIZED(cen_lanes_report);
     expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, &report), CEN_OK);
     expect_equal(report.total.running + report.total.waiting + report.total.queued, 0);
     expect_empty();

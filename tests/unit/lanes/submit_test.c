@@ -27,7 +27,7 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     REFUSED("options.on_fork", .on_fork = (cen_fork_policy)7);
     REFUSED("options.allocator", .allocator = &half);
     REFUSED("no lane", .high.is_absent = true, .normal.is_absent = true, .low.is_absent = true);
-    REFUSED("options.normal.crew->size", .normal.crew = &sizeless);
+    REFUSED("options.normal.crew.size", .normal.crew = &sizeless);
     REFUSED("options.normal.crew->allocator", .normal.crew = &with_allocator);
     REFUSED("options.low.crew->runtime", .low.crew = &with_runtime);
     REFUSED("options.high.crew->on_fork", .high.crew = &with_fork);
@@ -41,8 +41,8 @@ TEST(options_that_make_no_sense_are_refused_by_name)
 TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
 {
     int64_t ns;
-    cen_lanes_stats stats;
-    cen_lane_times times;
+    cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
+    cen_lane_times times = CEN_SIZED(cen_lane_times);
     make_lanes(.low.is_absent = true);
     for (int bad = LOW; bad <= 3; bad++) {
         cen_error error = {.text = ""};
@@ -334,7 +334,7 @@ TEST(the_programs_own_observer_is_told_too)
 
 TEST(a_stop_reaches_every_crew_and_the_report_has_the_sum)
 {
-    cen_lanes_report report;
+    cen_lanes_report report = CEN_SIZED(cen_lanes_report);
     make_lanes(.low.is_absent = true);
     cen_crew *high = cen_lanes_crew(lanes, HIGH), *normal = cen_lanes_crew(lanes, NORMAL);
     expect_equal(cen_lanes_free(lanes), CEN_BUSY);
@@ -370,7 +370,7 @@ TEST(lanes_that_are_full_and_stopped_say_that_they_are_stopped)
 
 TEST(in_a_child_lanes_that_refuse_answer_forked_and_touch_nothing)
 {
-    cen_lanes_stats stats;
+    cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
     cen_error error = {.text = ""};
     make_lanes(.name = NULL);
     take_in(HIGH, 0);

@@ -41,7 +41,7 @@ static void use_the_parents(void)
 {
     question q;
     cen_future ended;
-    cen_mux_stats stats;
+    cen_mux_stats stats = CEN_SIZED(cen_mux_stats);
     cen_future_init(&ended);
     ready_question(&q, 2);
     expect_equal(cen_mux_request(mux, &q.request, &error), CEN_FORKED);
@@ -93,7 +93,7 @@ static void stay_until_told(void)
 
 TEST(a_connection_ends_although_a_child_has_a_copy_of_its_socket)
 {
-    cen_mux_server_stats stats;
+    cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
     server = SERVE(.name = "echo");
     mux = OPEN(.address = cen_mux_server_address(server));
     expect(pipe(leave) == 0);

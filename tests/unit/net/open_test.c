@@ -293,7 +293,7 @@ TEST(what_cannot_be_an_address_is_refused_by_name)
     expect_words("cen_mux_open: options.address", "127.0.0.1");
     cen_mux_options small = {.size = 3}, many = CEN_MUX_OPTIONS(.address = "127.0.0.1:1", .max_in_flight = 1 << 21);
     expect_equal(cen_mux_open(&small, &mux, &error), CEN_INVALID);
-    expect_words("options.size", "CEN_MUX_OPTIONS");
+    expect_words("options.size", "CEN_SIZED");
     expect_equal(cen_mux_open(&many, &mux, &error), CEN_INVALID);
     expect_words("options.max_in_flight", "");
     expect_equal(cen_mux_open(NULL, &mux, &error), CEN_INVALID);

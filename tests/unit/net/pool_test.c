@@ -35,7 +35,7 @@ TEST(eight_connections_come_up_and_requests_are_spread_over_them)
     pool = POOL(.name = "spread", .address = cen_mux_server_address(server), .strategy = cen_strategy_round_robin());
     AWAIT(pool_stats(pool).up == 8);
     for (uint64_t i = 0; i < 400; i++) expect_equal(request_number(pool, i, &error), CEN_OK);
-    cen_mux_server_stats stats;
+    cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
     expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
     expect_equal(stats.clients, 8);
     cen_mux_pool_stats now = pool_stats(pool);
@@ -43,7 +43,7 @@ TEST(eight_connections_come_up_and_requests_are_spread_over_them)
     expect_equal(now.in_flight, 0);
     expect_equal(now.opened, 8);
     expect_equal(now.lost + now.failed_opens + now.restarts + now.stale, 0);
-    cen_router_stats routes;
+    cen_router_stats routes = CEN_SIZED(cen_router_stats);
     expect_equal(cen_router_look(cen_mux_pool_router(pool), &routes), CEN_OK);
     expect_equal(routes.uses, 400);
     end();
@@ -76,7 +76,7 @@ TEST(connections_are_spread_over_several_addresses)
     const char *addresses[] = {cen_mux_server_address(server), cen_mux_server_address(other)};
     pool = POOL(.addresses = addresses, .address_count = 2, .connections = 5);
     AWAIT(pool_stats(pool).up == 5);
-    cen_mux_server_stats stats;
+    cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
     expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
     expect_equal(stats.clients, 3);
     expect_equal(cen_mux_server_look(other, &stats), CEN_OK);
@@ -90,7 +90,7 @@ TEST(connections_are_spread_over_several_addresses)
 TEST(close_waits_for_what_is_in_flight_and_fails_what_is_left)
 {
     static inquiry all[20];
-    cen_mux_pool_report report;
+    cen_mux_pool_report report = CEN_SIZED(cen_mux_pool_report);
     server = SERVE(.handle = keep);
     pool = POOL(.address = cen_mux_server_address(server), .connections = 2);
     for (unsigned i = 0; i < 20; i++) {
@@ -182,7 +182,7 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.addresses = hole, .address_count = 2), CEN_INVALID, "addresses");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .connections = 2, .names = hole), CEN_INVALID, "names");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .max = -3), CEN_INVALID, "max");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = {.size = 5}), CEN_INVALID, "mux");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = &(cen_mux_options){.size = 5}), CEN_INVALID, "mux");
     expect_equal(cen_mux_pool_new(NULL, &pool, NULL), CEN_INVALID);
     AWAIT(cen_loop_users(NULL) == 0);
 }
@@ -216,7 +216,7 @@ TEST(the_tree_is_shown_with_its_connections)
     size_t entries = 0;
     expect_equal(cen_registry_count(cen_mux_pool_registry(pool), cen_key_text("up"), &entries), CEN_OK);
     expect_equal(entries, 2);
-    cen_supervisor_stats stats;
+    cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     expect_equal(cen_supervisor_look(cen_mux_pool_connections(pool), &stats), CEN_OK);
     expect_equal(stats.running, 2);
     end();

@@ -178,7 +178,7 @@ TEST(a_full_line_says_how_many_wait_and_how_many_may)
 {
     cen_lease lease = begin_one(.max_waiters = 3), other;
     for (int i = 0; i < 3; i++) come('A', THREAD, CEN_PRIORITY_NORMAL);
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     options.max_waiters = 2;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
@@ -240,7 +240,7 @@ TEST(a_timeout_and_a_misuse_are_no_refusal_and_an_error_that_is_used_again_forge
 TEST(the_options_have_defaults_and_can_be_changed_and_what_is_wrong_is_named)
 {
     pool = make_pool(.max = 1);
-    cen_pool_options o, bad;
+    cen_pool_options o = CEN_SIZED(cen_pool_options), bad = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     expect(o.aging_ns == 100 * MS && o.shed_target_ns == CEN_OFF && o.shed_interval_ns == 100 * MS && !o.refuse_late);
     o.shed_target_ns = 5 * MS;

@@ -200,15 +200,17 @@ TEST(L15_the_same_when_the_close_is_told_by_a_future)
 {
     asker one, two;
     cen_closing closing;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     prepare(1);
     ask(&one, pool, CEN_NEVER);
     ask(&two, pool, CEN_NEVER);
     two.other = &one;
     two.then = give_held_and_free;
     cen_closing_init(&closing, NULL, NULL);
+    closing.report = &report;
     expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_OK);
     expect_told(&two, CEN_CLOSED);
-    expect(cen_future_is_done(&closing.future) && closing.future.status == CEN_OK && closing.report.waiting == 1);
+    expect(cen_future_is_done(&closing.future) && closing.future.status == CEN_OK && report.waiting == 1);
     expect_log(&shop, "+1 -1 ");
 }
 
@@ -252,7 +254,7 @@ static cen_status resize_it(void)
 
 static cen_status set_options(void)
 {
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.max = 2;
     return cen_pool_options_set(pool, &o, NULL);

@@ -65,7 +65,7 @@ static void *wait_for_turn(void *argument)
 
 static void await_waiting(uint32_t wanted)
 {
-    cen_pool_stats s = {.waiting = 0};
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     while (s.waiting < wanted) {
         sched_yield();
         expect_equal(cen_pool_look(loop.pool, &s), CEN_OK);

@@ -307,7 +307,7 @@ TEST(now_does_not_wait_and_lets_a_blocking_driver_open_one_for_whoever_comes_nex
 TEST(L15_close_tells_those_who_asked_at_once_and_one_who_comes_later_too)
 {
     asker one, two, late;
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     prepare(1, 0);
     cen_lease held = take_now(pool);
     ask(&one, pool, cen_in_s(1));

@@ -24,7 +24,7 @@ static bool visit_none(void *argument, const cen_holding *holding)
 /* What the header allows works, and all else is refused and changes nothing. */
 static void use_the_pool(void)
 {
-    cen_pool_stats n;
+    cen_pool_stats n = CEN_SIZED(cen_pool_stats);
     cen_holding holding;
     size_t count;
     cen_lease lease;
@@ -39,7 +39,7 @@ static void use_the_pool(void)
     expect_equal(cen_pool_reap(inside, 0, NULL, NULL), CEN_MISUSE);
     expect_equal(cen_pool_close(inside, CEN_NOW, NULL, NULL), CEN_MISUSE);
     expect_equal(cen_pool_free(inside), CEN_MISUSE);
-    cen_pool_stats after;
+    cen_pool_stats after = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(inside, &after), CEN_OK);
     expect(after.max == n.max && after.is_closed == n.is_closed && after.adopted == n.adopted);
 }
@@ -113,7 +113,7 @@ TEST(L_close_awaits_a_test_and_closings_under_way_and_a_freed_pool_outlives_what
     expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
     ceni_world_settle();
     copy = held;
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     int64_t began = cen_clock();
     expect_equal(cen_pool_close(pool, cen_in_s(2), &report, NULL), CEN_TIMEOUT);
     expect_equal(cen_clock() - began, 2 * SECOND);

@@ -42,6 +42,7 @@ static void begin_close(closer *one, cen_deadline deadline)
 {
     *one = (closer){.deadline = deadline};
     memset(&one->report, 0x55, sizeof one->report);
+    one->report.size = sizeof one->report;
     one->thread = start("closer", run_closer, one);
     ceni_world_settle();
 }
@@ -69,8 +70,9 @@ TEST(close_closes_what_is_idle_and_says_how_much)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 5, .order = order), 0, 3, NULL);
-        cen_close_report report;
+        cen_close_report report = CEN_SIZED(cen_close_report);
         memset(&report, 0x55, sizeof report);
+        report.size = sizeof report;
         expect_equal(cen_pool_close(pool, CEN_NEVER, &report, NULL), CEN_OK);
         expect_report(&report, 0, 3, 0, 0);
         expect_log(&shop, "-1 -2 -3 ");
@@ -114,8 +116,9 @@ TEST(closing_twice_says_closed_and_changes_nothing)
     prepare(PLAIN(2), 1, 1, held);
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
     cen_pool_stats before = expect_sound(pool);
-    cen_close_report report, untouched;
+    cen_close_report report = CEN_SIZED(cen_close_report), untouched = CEN_SIZED(cen_close_report);
     memset(&untouched, 0x55, sizeof untouched);
+    untouched.size = sizeof untouched;
     report = untouched;
     cen_error error;
     expect_equal(cen_pool_close(pool, CEN_NEVER, &report, &error), CEN_CLOSED);
@@ -130,7 +133,7 @@ TEST(closing_twice_says_closed_and_changes_nothing)
 TEST(close_needs_a_pool_and_nothing_else)
 {
     cen_error error;
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(NULL, CEN_NOW, &report, &error), CEN_INVALID);
     expect_error(&error, CEN_INVALID, "pool is NULL");
     expect_equal(cen_pool_close(NULL, CEN_NOW, NULL, NULL), CEN_INVALID);
@@ -264,7 +267,7 @@ TEST(what_is_out_at_the_deadline_is_interrupted_in_order_and_counts_until_it_is_
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         cen_lease held[4];
-        cen_close_report report;
+        cen_close_report report = CEN_SIZED(cen_close_report);
         prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 5, .order = order), 4, 1, held);
         expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_TIMEOUT);
         expect_report(&report, 0, 1, 0, 4);
@@ -343,7 +346,7 @@ TEST(an_object_that_comes_back_while_it_is_interrupted_is_closed_after_that_and_
     for (int which = 0; which < 3; which++) {
         static const char *const logs[] = {"!1 r0 -1 !2 !3 ", "!1 !2 r0 -2 !3 ", "!1 !2 !3 r0 -3 "};
         cen_lease held[3];
-        cen_close_report report;
+        cen_close_report report = CEN_SIZED(cen_close_report);
         prepare(PLAIN(3), 3, 0, held);
         returning = &held[which];
         shop.inside = return_meanwhile;
@@ -377,7 +380,7 @@ static void discard_it(void *argument)
 TEST(what_is_being_opened_or_closed_at_the_deadline_is_called_busy)
 {
     cen_lease held[2];
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_error error;
     taker opener;
     prepare(PLAIN(3), 2, 0, held);

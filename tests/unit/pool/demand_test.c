@@ -55,7 +55,7 @@ TEST(L16_L3_more_openers_begin_at_once_what_could_not_begin_before)
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
     expect_equal(s.of[CALL_OPEN].in_flight, 1);
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.openers = 3;
     expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);
@@ -72,7 +72,7 @@ TEST(L16_a_minimum_that_is_raised_is_opened_at_once)
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
         cen_pool *pool = begin_life(&s, blocks, .max = 8);
-        cen_pool_options o;
+        cen_pool_options o = CEN_SIZED(cen_pool_options);
         expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
         o.min_idle = 5;
         expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);

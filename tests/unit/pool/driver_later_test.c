@@ -352,7 +352,7 @@ TEST(L15_close_cancels_what_is_opened_tested_and_reset_and_awaits_it)
     begin_take(&third, pool, CEN_NEVER);
     cen_pool_stats n = look(pool);
     expect(n.testing == 1 && n.resetting == 1 && n.opening == 1);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, cen_in_ms(10), &report, NULL), CEN_TIMEOUT);
     expect_answer(&third, CEN_CLOSED);
     expect(report.busy == 3 && report.revoked == 0);
@@ -391,7 +391,7 @@ TEST(what_waits_for_its_test_or_reset_when_the_pool_is_closed_is_closed_without)
     for (int i = 0; i < 5; i++) give_back(&leases[i]);
     ceni_world_settle();
     expect_equal(c.started[CALL_RESET], 2); /* two at a time */
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, cen_in_ms(10), &report, NULL), CEN_TIMEOUT);
     finish_all(&c);
     expect_equal(c.started[CALL_RESET], 2);
@@ -426,7 +426,9 @@ TEST(a_close_counts_apart_what_was_idle_and_what_was_given_though_some_are_still
     give_back(&one);
     give_back(&two);
     cen_closing closing;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     cen_closing_init(&closing, NULL, NULL);
+    closing.report = &report;
     expect_equal(cen_pool_close_then(pool, cen_in_ms(100), &closing), CEN_OK);
     ceni_world_settle();
     finish(&c, last_of(&c, CALL_CLOSE), CEN_OK);
@@ -435,7 +437,7 @@ TEST(a_close_counts_apart_what_was_idle_and_what_was_given_though_some_are_still
     finish(&c, last_of(&c, CALL_CLOSE), CEN_OK);
     pass(100 * MS);
     expect(cen_future_is_done(&closing.future) && closing.future.status == CEN_TIMEOUT);
-    expect(closing.report.idle == 2 && closing.report.given == 1 && closing.report.busy == 1);
+    expect(report.idle == 2 && report.given == 1 && report.busy == 1);
     end_clerk(&c, pool);
 }
 
@@ -527,7 +529,7 @@ TEST(L15_a_report_counts_no_give_that_never_was_while_idle_objects_are_still_clo
     c = (clerk){.at_once = AT_ONCE_OPEN};
     cen_pool *pool = begin_clerk(&c, CLOSES_TOO, .max = 2);
     warm_up(pool, 2);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_TIMEOUT);
     expect(report.idle == 2 && report.given == 0 && report.busy == 2);
     end_clerk(&c, pool);

@@ -238,7 +238,7 @@ TEST(an_object_that_was_being_opened_when_the_pool_was_closed_is_closed_again)
     taker slow;
     begin_take(&slow, pool, CEN_NEVER);
     int64_t began = cen_clock();
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, cen_in_s(60), &report, NULL), CEN_OK);
     expect_equal(cen_clock() - began, 10 * SECOND); /* it was awaited */
     expect_answer(&slow, CEN_CLOSED);

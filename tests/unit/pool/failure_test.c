@@ -246,7 +246,7 @@ TEST(G_after_an_outage_a_server_sees_1_2_4_openings_at_a_time_and_not_all)
 
 static void hope_for(cen_pool *pool, int64_t ns)
 {
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.breaker_wait_ns = ns;
     expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);

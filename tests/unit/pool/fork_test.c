@@ -81,8 +81,8 @@ static void call_everything(void)
     cen_error error;
     cen_lease lease, copy = held;
     cen_scope inner;
-    cen_close_report report;
-    cen_pool_stats stats;
+    cen_close_report report = CEN_SIZED(cen_close_report);
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     cen_holding holding;
     size_t count;
     expect_forked(cen_pool_take(pool, CEN_NEVER, &lease, &error), &error);

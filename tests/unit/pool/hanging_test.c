@@ -58,8 +58,8 @@ static void call_everything(cen_pool *pool, cen_runtime *runtime, cen_lease held
 {
     cen_lease lease;
     cen_scope scope;
-    cen_pool_stats stats;
-    cen_pool_options options;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_holding holdings[8];
     size_t count;
     uint32_t reaped;

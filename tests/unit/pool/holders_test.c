@@ -114,7 +114,7 @@ TEST(L15_a_close_counts_what_was_revoked_before_it_and_its_late_give_ends_the_po
     cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .hold_ns = SECOND);
     cen_lease lease = take(pool);
     pass(2 * SECOND);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_TIMEOUT);
     expect(report.revoked == 1 && report.busy == 0);
     expect_equal(s.things[1].interrupts, 1); /* once, and not again by the close */

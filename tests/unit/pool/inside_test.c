@@ -57,7 +57,7 @@ static void try_all_that_is_refused(void)
     bool closed = cen_pool_is_closed(pool);
     cen_lease copy = spare;
     cen_error error;
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_discard(&spare), CEN_MISUSE);
     expect(memcmp(&copy, &spare, sizeof copy) == 0);
     expect_misuse(cen_pool_adopt(pool, NULL, &error), &error);
@@ -261,7 +261,7 @@ static void give_spare(void)
 TEST(from_interrupt_one_may_give_the_very_object_and_it_is_closed_afterwards)
 {
     prepare(2, 1, '!', give_spare);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_OK); /* nothing is out any more */
     expect(looked == 1 && report.revoked == 0 && report.given == 1);
     expect_log(&shop, "-1 ");

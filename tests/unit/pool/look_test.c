@@ -16,7 +16,7 @@ static bool count_visit(void *argument, const cen_holding *holding)
 
 TEST(looking_needs_a_pool_and_a_place_to_write_to)
 {
-    cen_pool_stats stats;
+    cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     cen_holding holding;
     size_t count = 99;
     int visits = 0;
@@ -319,7 +319,7 @@ TEST(an_object_that_is_taken_during_the_visit_has_not_been_held_for_a_negative_t
 /* What holds at every moment, others being in the middle of whatever they do. */
 static void expect_equations(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
     expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.closing + s.vacant, s.places);
     expect(s.places >= s.max);

@@ -128,7 +128,7 @@ TEST(close_fails_those_who_wait_awaits_those_who_hold_and_can_be_called_twice)
     ask(&one, pool, cen_in_s(1));
     ceni_world_settle();
     ask(&two, pool, cen_in_s(1));
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_TIMEOUT);
     expect_told(&two, CEN_CLOSED);
     expect(report.waiting == 1 && report.revoked == 1);
@@ -402,7 +402,7 @@ EXPLORE(defect_6_the_numbers_agree_whatever_others_do_meanwhile, 3)
     ceni_world_without_hooks();
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 2);
     ceni_thread other = start("other", take_and_give_often, NULL);
-    cen_pool_stats n;
+    cen_pool_stats n = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &n), CEN_OK);
     expect_equal(n.idle + n.held + n.moving + n.vacant, n.places);
     expect(n.taken - n.ended >= n.held && n.taken - n.ended <= n.held + n.moving);

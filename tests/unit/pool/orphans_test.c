@@ -177,7 +177,7 @@ TEST(L15_close_drains_when_the_owner_of_what_it_revoked_ends)
         holder one = {.pool = pool};
         join(start("producer", take_and_end, &one)); /* the first orphan */
         expect_equal(cen_pool_give(&one.lease), CEN_REVOKED);
-        cen_close_report report;
+        cen_close_report report = CEN_SIZED(cen_close_report);
         expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_OK);
         free_pool(pool);
     }

@@ -8,6 +8,7 @@ static script s;
 static cen_pool *pool;
 static cen_future future;
 static cen_closing closing;
+static cen_close_report report;
 static cen_error error;
 static int told;
 
@@ -30,6 +31,8 @@ static void make_closing(void)
 {
     cen_closing_init(&closing, count, cen_inline());
     closing.future.error = &error;
+    report = CEN_SIZED(cen_close_report);
+    closing.report = &report;
 }
 
 /* ---- Give ------------------------------------------------------------------------------- */
@@ -132,7 +135,7 @@ TEST(a_close_of_a_pool_at_rest_is_over_at_once_or_when_its_helpers_have_closed_a
         expect_equal(cen_pool_close_then(pool, cen_in_s(5), &closing), CEN_OK);
         if (!kind) expect_equal(told, 1);
         ceni_world_settle();
-        expect(told == 1 && closing.future.status == CEN_OK && closing.report.idle == 2 && closing.report.revoked == 0);
+        expect(told == 1 && closing.future.status == CEN_OK && report.idle == 2 && report.revoked == 0);
         end_life(&s, pool);
     }
 }
@@ -147,7 +150,7 @@ TEST(a_close_is_told_when_the_last_object_is_back)
     give_back(&a);
     expect_equal(told, 0);
     give_back(&b);
-    expect(told == 1 && closing.future.status == CEN_OK && closing.report.given == 2);
+    expect(told == 1 && closing.future.status == CEN_OK && report.given == 2);
     end_life(&s, pool);
 }
 
@@ -163,7 +166,7 @@ TEST(a_close_at_whose_deadline_something_is_out_revokes_it_and_says_so)
     expect_equal(told, 0);
     ceni_world_advance(1 * MS);
     ceni_world_settle();
-    expect(told == 1 && closing.future.status == CEN_TIMEOUT && closing.report.revoked == 1 && closing.report.given == 1);
+    expect(told == 1 && closing.future.status == CEN_TIMEOUT && report.revoked == 1 && report.given == 1);
     expect(error.status == CEN_TIMEOUT && strstr(error.text, "close timed out (revoked: 1, being opened or closed: 0); still out: object 1"));
     expect_equal(cen_pool_give(&b), CEN_REVOKED);
     end_life(&s, pool);
@@ -175,7 +178,7 @@ TEST(a_close_that_does_not_wait_revokes_at_once)
     cen_lease lease = take(pool);
     make_closing();
     expect_equal(cen_pool_close_then(pool, CEN_NOW, &closing), CEN_OK);
-    expect(told == 1 && closing.future.status == CEN_TIMEOUT && closing.report.revoked == 1);
+    expect(told == 1 && closing.future.status == CEN_TIMEOUT && report.revoked == 1);
     expect_equal(cen_pool_give(&lease), CEN_REVOKED);
     end_life(&s, pool);
 }
@@ -194,10 +197,10 @@ TEST(what_was_idle_and_is_still_being_closed_at_the_deadline_is_busy_and_not_giv
             ceni_world_settle();
             expect(told == 1 && closing.future.status == CEN_TIMEOUT);
         } else {
-            expect_equal(cen_pool_close(pool, cen_in_ms(100), &closing.report, NULL), CEN_TIMEOUT);
+            expect_equal(cen_pool_close(pool, cen_in_ms(100), &report, NULL), CEN_TIMEOUT);
         }
-        expect(closing.report.idle == 2 && closing.report.busy == 1);
-        expect_equal(closing.report.given, 0);
+        expect(report.idle == 2 && report.busy == 1);
+        expect_equal(report.given, 0);
         end_life(&s, pool);
     }
 }
@@ -220,7 +223,7 @@ TEST(L15_a_pool_that_is_freed_while_it_closes_tells_so)
     make_closing();
     expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_OK);
     free_pool(pool);
-    expect(told == 1 && closing.future.status == CEN_TIMEOUT && closing.report.revoked == 1);
+    expect(told == 1 && closing.future.status == CEN_TIMEOUT && report.revoked == 1);
     expect_equal(cen_pool_give(&lease), CEN_REVOKED);
     ceni_world_settle();
     free_runtime(s.runtime);

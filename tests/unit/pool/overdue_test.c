@@ -140,7 +140,7 @@ TEST(L15_an_opening_that_ends_after_the_close_is_closed_and_the_report_calls_it_
     cen_pool *pool = begin_life(&s, BLOCKS, .max = 4);
     taker takers[3];
     for (int i = 0; i < 3; i++) begin_take(&takers[i], pool, CEN_NEVER);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, cen_in_s(5), &report, NULL), CEN_TIMEOUT);
     expect(report.busy == 2 && report.waiting == 3 && report.idle == 0 && report.revoked == 0);
     for (int i = 0; i < 3; i++) expect_answer(&takers[i], CEN_CLOSED);
@@ -164,7 +164,7 @@ TEST(E6_close_waits_for_openings_holders_resets_and_closings_and_then_everything
     cen_pool_stats n = look(pool);
     expect(n.resetting == 1 && n.closing == 1 && n.opening == 1);
     int64_t began = cen_clock();
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, cen_in_s(60), &report, NULL), CEN_OK);
     expect_answer(&one, CEN_CLOSED);
     expect_equal(cen_clock() - began, 4 * SECOND); /* three to open, one to close */

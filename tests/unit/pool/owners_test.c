@@ -354,7 +354,7 @@ TEST(L15_close_goes_on_when_a_holder_ends)
     ceni_thread thread = start("holder", hold_until_told, &one);
     ceni_world_settle();
     ceni_thread teller = start("teller", tell_to_end, &one);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, cen_in_s(1), &report, NULL), CEN_OK);
     join(thread);
     join(teller);

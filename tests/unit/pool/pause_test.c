@@ -70,7 +70,7 @@ TEST(a_paused_pool_opens_nothing_for_those_who_wait_or_for_its_minimum)
         s = (script){.opened = 0};
         cen_pool *pool = begin_life(&s, blocks, .max = 4);
         pause_it(pool);
-        cen_pool_options o;
+        cen_pool_options o = CEN_SIZED(cen_pool_options);
         expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
         o.min_idle = 2;
         expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);

@@ -181,7 +181,7 @@ TEST(close_tells_all_who_asked_and_refuses_the_next)
     cen_lease held = take_now(pool);
     expect_equal(ask(&one), CEN_OK);
     expect_equal(ask(&two), CEN_OK);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_TIMEOUT);
     expect(report.waiting == 2 && one.told == 1 && two.told == 1);
     expect(one.status == CEN_CLOSED && two.status == CEN_CLOSED);

@@ -112,7 +112,7 @@ TEST(a_driver_that_cannot_prepare_makes_no_pool_and_is_not_finished)
 TEST(options_name_the_driver_as_the_program_gave_it)
 {
     cen_pool *pool = pool_of("one");
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     expect_text(options.driver.argument, "one");
     options.max = 2;

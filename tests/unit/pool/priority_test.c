@@ -130,7 +130,7 @@ TEST(a_low_one_does_not_starve_beside_a_stream_of_high_ones)
 TEST(another_aging_holds_for_those_who_come_later)
 {
     cen_lease lease = begin_one(.aging_ns = 10 * MS);
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     come('A', THREAD, NORMAL);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     expect_equal(options.aging_ns, 10 * MS);
@@ -178,7 +178,7 @@ TEST(interrupt_finds_those_who_wait_in_every_class_and_close_sends_all_of_them_a
         expect_equal(self->status, CEN_INTERRUPTED);
     }
     for (int i = 0; i < 3; i++) come('A', i == 1 ? PENDING : THREAD, all[i]);
-    cen_close_report report;
+    cen_close_report report = CEN_SIZED(cen_close_report);
     expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_TIMEOUT);
     expect_equal(report.waiting, 3);
     for (int i = 0; i < 3; i++) expect_equal(next_told()->status, CEN_CLOSED);

@@ -41,6 +41,7 @@ static void prepare(void)
     for (int i = 1; i >= 0; i--) {
         cen_pool_options wanted = options_of(i ? 50 : 3);
         expect_equal(cen_pool_options_set(pool, &wanted, NULL), CEN_OK);
+        sets[i] = CEN_SIZED(cen_pool_options);
         expect_equal(cen_pool_options_get(pool, &sets[i]), CEN_OK);
     }
 }
@@ -64,7 +65,7 @@ static bool has(const cen_pool_options *o, const cen_pool_options *set)
 /* In a forked child: which set it has; 2 if it is a mix. */
 static int which_set(void)
 {
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (cen_pool_options_get(pool, &o) != CEN_OK || cen_pool_max(pool) != o.max) return 2;
     return has(&o, &sets[0]) ? 0 : has(&o, &sets[1]) ? 1 : 2;
 }

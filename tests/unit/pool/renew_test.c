@@ -154,7 +154,7 @@ static void use_it(void)
 
 static void look_first(void)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
     expect_anew();
     use_it();
@@ -179,7 +179,7 @@ static void ask_first(void)
 
 static void change_first(void)
 {
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     expect_anew();
     options.max = 5;
@@ -419,11 +419,11 @@ static void use_the_process_runtime(void)
     cen_lease lease;
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, NULL), CEN_OK); /* opened by a helper */
     expect_equal(thing_of(&lease)->made_by, getpid());
-    cen_runtime_stats stats;
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
     expect_equal(stats.users, 1);
     give_back(&lease);
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     expect(options.runtime == NULL);
     expect_equal(cen_pool_close(pool, cen_in_s(20), NULL, NULL), CEN_OK);

@@ -237,7 +237,7 @@ static inline void fail_all(script *s, call_kind kind)
 /* Everything in cen_pool_stats that must agree, whatever goes on in other threads. */
 static inline cen_pool_stats look(cen_pool *pool)
 {
-    cen_pool_stats n;
+    cen_pool_stats n = CEN_SIZED(cen_pool_stats);
     ceni_world_settle();
     expect_equal(cen_pool_look(pool, &n), CEN_OK);
     uint32_t there = n.idle + n.held + n.revoked + n.opening + n.resetting + n.testing + n.closing;

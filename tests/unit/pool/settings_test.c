@@ -7,8 +7,9 @@ static script s;
 
 static cen_pool_options get(cen_pool *pool)
 {
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     memset(&o, 0x6B, sizeof o);
+    o.size = sizeof o;
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     expect_equal(o.size, sizeof o);
     return o;

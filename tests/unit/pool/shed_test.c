@@ -233,7 +233,7 @@ TEST(switched_off_it_sheds_no_more_at_once)
     pass_on(&lease, &shed);
     ceni_world_advance(INTERVAL);
     pass_on(&lease, &shed);
-    cen_pool_options options;
+    cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
     options.shed_target_ns = CEN_OFF;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);

@@ -181,7 +181,7 @@ TEST(a_change_of_exact_times_begins_the_times_of_use_anew)
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "changes", .max = 1), 1);
     for (int i = 0; i < 640; i++) hold(pool, 10);
     expect(times_of(pool, "use")->durations.count > 0);
-    cen_pool_options o;
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     cen_lease before = take_now(pool);
     o.exact_times = true;

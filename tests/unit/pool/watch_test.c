@@ -256,7 +256,7 @@ static void use_the_pool(drawing *drawn)
     ceni_rank_expect_none("a function of a sketch");
     cen_lease lease = take_now(pool);
     give_back(&lease);
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
 }
 

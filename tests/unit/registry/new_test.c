@@ -29,7 +29,7 @@ TEST(wrong_options_are_refused_with_the_name_of_the_field)
 
 TEST(null_is_answered_with_invalid_and_free_takes_it)
 {
-    cen_registry_stats stats;
+    cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     const cen_entry *entry;
     size_t count;
     cen_key key = cen_key_number(1);

@@ -22,7 +22,7 @@ TEST(when_an_owner_ends_its_entries_go_in_every_registry)
     expect_equal(cen_owner_end(owner), CEN_OK);
     expect_equal(count_of("topic"), 200);
     expect_equal(look().owner_ended, 200);
-    cen_registry_stats stats;
+    cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     expect_equal(cen_registry_look(second, &stats), CEN_OK);
     expect_equal(stats.entries, 0);
     expect_equal(cen_registry_free(second), CEN_OK);
@@ -172,7 +172,7 @@ static void use_after_fork(void *argument)
     cen_listening *listening = argument;
     cen_owner *owner = threads_own;
     const cen_entry *entry;
-    cen_registry_stats stats;
+    cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     size_t count;
     cen_key key = cen_key_text("key");
     cen_error error;

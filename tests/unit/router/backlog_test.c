@@ -181,7 +181,7 @@ TEST(the_backlog_is_bounded_and_whoever_is_too_many_is_told_the_rule)
     expect(cen_future_cancel(&waiting[0].future));
     ask(3, CEN_NEVER);
     expect(!is_done(3));
-    cen_router_report report;
+    cen_router_report report = CEN_SIZED(cen_router_report);
     expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_OK);
     expect_equal(report.waited, 2);
     expect(waiting[1].future.status == CEN_CLOSED && waiting[3].future.status == CEN_CLOSED);
@@ -344,7 +344,7 @@ TEST(a_thread_that_waits_is_told_closed)
     ceni_thread thread = start("waiter", wait_there, (void *)0);
     ceni_world_settle();
     errors[0] = (cen_error){.text = ""};
-    cen_router_report report;
+    cen_router_report report = CEN_SIZED(cen_router_report);
     expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_OK);
     join(thread);
     expect_equal(answers[0], CEN_CLOSED);

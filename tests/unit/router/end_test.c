@@ -7,7 +7,7 @@ TEST(a_close_without_uses_is_over_at_once)
 {
     make_router(.name = NULL);
     add_up(0);
-    cen_router_report report = {.left = 9, .waited = 9};
+    cen_router_report report = {.size = sizeof(cen_router_report), .left = 9, .waited = 9};
     expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_OK);
     expect(report.left == 0 && report.waited == 0);
     expect_equal(cen_router_close(router, CEN_NEVER, NULL), CEN_OK);
@@ -20,7 +20,7 @@ TEST(a_close_says_how_many_uses_are_left_at_its_deadline)
     make_router(.name = NULL);
     cen_member *one = add_up(0);
     cen_route route = route_now(), removed = route_now();
-    cen_router_report report;
+    cen_router_report report = CEN_SIZED(cen_router_report);
     expect_equal(cen_router_close(router, routers_own, &report), CEN_TIMEOUT);
     expect_equal(report.left, 2);
     int64_t begun = cen_clock();
@@ -53,7 +53,7 @@ static void close_while_uses_end(bool limited)
     out[0] = route_now();
     out[1] = route_now();
     ceni_thread thread = start("ender", end_later, NULL);
-    cen_router_report report;
+    cen_router_report report = CEN_SIZED(cen_router_report);
     int64_t begun = cen_clock();
     expect_equal(cen_router_close(router, cen_in_s(100), &report), CEN_OK);
     expect(cen_clock() - begun < 3 * second);
@@ -94,7 +94,7 @@ TEST(in_a_read_section_a_router_is_neither_freed_nor_waited_for)
     expect_equal(cen_router_free(router), CEN_MISUSE);
     expect_equal(cen_router_close(router, CEN_NEVER, NULL), CEN_MISUSE);
     cen_route more = route_now(); /* nothing has been closed */
-    cen_router_report report;
+    cen_router_report report = CEN_SIZED(cen_router_report);
     expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_TIMEOUT);
     expect_equal(report.left, 2);
     cen_read_end();

@@ -57,9 +57,11 @@ static void begin(void)
     expect_equal(cen_registry_new(&g, &registry, &error), CEN_OK);
 }
 
+static const cen_member_options every = CEN_MEMBER_OPTIONS(.gone = gone);
+
 static void follow(void)
 {
-    cen_follow_options options = CEN_FOLLOW_OPTIONS(.member = {.gone = gone}, .describe = describe, .refused = refused,
+    cen_follow_options options = CEN_FOLLOW_OPTIONS(.member = &every, .describe = describe, .refused = refused,
                                                     .joined = joined, .left = left);
     expect_equal(cen_router_follow(router, registry, cen_key_text("up"), &options, &following, &error), CEN_OK);
 }
@@ -73,7 +75,7 @@ static uint64_t enter(int which, cen_owner *owner)
 
 static uint32_t up(void)
 {
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     expect_equal(cen_router_look(router, &stats), CEN_OK);
     expect_equal(stats.members, stats.up);
     if (following) expect_equal(cen_following_count(following), stats.members);
@@ -218,7 +220,7 @@ TEST(a_router_that_is_freed_first_ends_its_following)
     expect_equal(gone_count, 2);
     expect_equal(cen_registry_remove(registry, number), CEN_OK);
     enter(3, NULL);
-    cen_registry_stats stats;
+    cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     expect_equal(cen_registry_look(registry, &stats), CEN_OK);
     expect_equal(stats.listeners, 0);
     expect_equal(cen_registry_free(registry), CEN_OK);
@@ -237,7 +239,7 @@ TEST(a_router_follows_several_registries_and_keys)
     enter(1, NULL);
     expect_equal(cen_registry_register(second, cen_key_number(7), &values[2], NULL, NULL, &error), CEN_OK);
     expect_equal(cen_registry_register(second, cen_key_number(8), &values[3], NULL, NULL, &error), CEN_OK);
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     expect_equal(cen_router_look(router, &stats), CEN_OK);
     expect_equal(stats.up, 3);
     expect_equal(cen_router_unfollow(others[1]), CEN_OK);
@@ -309,7 +311,7 @@ enum { MANY = 3000 };
 
 static uint64_t changes(void)
 {
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     expect_equal(cen_router_look(router, &stats), CEN_OK);
     return stats.changes;
 }
@@ -440,7 +442,7 @@ TEST(without_memory_in_a_row_of_entries_some_are_refused_and_all_others_come_up)
         for (int i = 0; i < 8; i++) enter(i, NULL);
         ceni_fault_arm(CENI_FAULT_ALLOC, nth);
         cen_follow_options options =
-            CEN_FOLLOW_OPTIONS(.member = {.gone = gone}, .refused = refused, .joined = joined, .left = left);
+            CEN_FOLLOW_OPTIONS(.member = &every, .refused = refused, .joined = joined, .left = left);
         cen_status status = cen_router_follow(router, registry, cen_key_text("up"), &options, &following, NULL);
         failed = ceni_fault_disarm();
         expect(status == CEN_OK || status == CEN_NO_MEMORY);

@@ -35,7 +35,7 @@ static void use_the_parents(void)
 {
     cen_route route = {0};
     cen_routing asked;
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     cen_member *member = NULL;
     cen_member_options options = CEN_MEMBER_OPTIONS(.name = NULL);
     cen_error error = {.text = ""};

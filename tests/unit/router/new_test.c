@@ -191,7 +191,7 @@ TEST(calls_without_a_router_or_a_member_or_a_place_are_invalid)
 {
     cen_route route = {0};
     cen_routing routing;
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     cen_member *member;
     cen_error error = {.text = ""};
     cen_routing_init(NULL);

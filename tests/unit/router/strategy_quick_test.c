@@ -52,7 +52,7 @@ TEST(inline_routes_beyond_what_can_be_counted_are_refused)
     const cen_strategy strategies[] = {cen_strategy_random(), cen_strategy_round_robin(), cen_strategy_two_choices()};
     for (unsigned i = 0; i < 3; i++) {
         cen_route route, none;
-        cen_router_stats stats;
+        cen_router_stats stats = CEN_SIZED(cen_router_stats);
         begin_quick(strategies[i], 1);
         quick_route_to(&route);
         CEN_ATOMIC_(uint64_t) *word = &cen_stripe_of_(route.member, picker.stripe_)->word;
@@ -211,7 +211,7 @@ TEST(an_inline_route_of_a_member_that_went_down_says_so)
 TEST(an_inline_route_keeps_a_member_that_was_removed)
 {
     cen_route held;
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     begin_quick(cen_strategy_random(), 2);
     unsigned number = quick_route_to(&held);
     expect_equal(cen_member_remove(members[number]), CEN_OK);
@@ -291,7 +291,7 @@ static void change_beside_inline_uses(cen_strategy strategy)
     }
     ceni_store_seq_cst(&enough, 1);
     for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
-    cen_router_stats stats;
+    cen_router_stats stats = CEN_SIZED(cen_router_stats);
     for (int i = 0; i < 3; i++) cen_runtime_poll(runtime);
     expect_equal(cen_router_look(router, &stats), CEN_OK);
     expect(stats.in_flight == 0 && stats.zombies == 0 && stats.members == MEMBERS);

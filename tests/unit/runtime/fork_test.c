@@ -91,7 +91,7 @@ TEST(in_a_child_the_process_own_runtime_is_made_anew)
 static void call_everything(void)
 {
     cen_runtime *out = NULL;
-    cen_runtime_stats stats;
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     expect_equal(ceni_runtime_join(explicit_one, &out), CEN_FORKED);
     expect_equal(cen_runtime_look(explicit_one, &stats), CEN_FORKED);
     expect_equal(cen_runtime_look(own, &stats), CEN_FORKED);

@@ -26,7 +26,7 @@ static void in_child(void (*body)(void))
 
 static void see_it_refuse(void)
 {
-    cen_supervisor_stats stats;
+    cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     cen_future future;
     cen_child_options more = kid_options(1);
     cen_future_init(&future);

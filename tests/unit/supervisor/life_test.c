@@ -19,7 +19,7 @@ TEST(children_start_in_order_and_stop_in_reverse_order)
     expect_events("a started;b started;c started;");
     expect_equal(look().running, 3);
     expect(look().is_running);
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report), CEN_OK);
     expect_history("CBA");
     expect_events("c ended;b ended;a ended;family over;");

@@ -68,7 +68,7 @@ TEST(a_shutdown_without_a_limit_is_waited_for)
 TEST(a_child_that_does_not_end_is_killed_and_waited_for_again)
 {
     for (int dies = 0; dies < 2; dies++) {
-        cen_supervisor_report report;
+        cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
         init_kids();
         cen_child_options children[] = {stubborn(0)};
         children[0].kill = kill_kid;
@@ -316,7 +316,7 @@ TEST(a_kill_gets_a_start_out_of_its_call)
 
 TEST(the_memory_stays_until_an_abandoned_start_has_returned)
 {
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     sluggard slow = {.start_ns = 10 * second};
     cen_child_options child = slow_child("slow", &slow);
     cen_future started;
@@ -377,7 +377,7 @@ TEST(one_slow_start_does_not_hold_up_the_restart_of_another)
 
 TEST(when_the_deadline_of_a_stop_passes_all_that_are_left_are_killed_and_abandoned)
 {
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     init_kids();
     cen_child_options children[] = {stubborn(0), stubborn(1), stubborn(2), kid_options(3)};
     children[0].shutdown_ns = children[1].shutdown_ns = children[2].shutdown_ns = CEN_OFF;
@@ -396,7 +396,7 @@ TEST(when_the_deadline_of_a_stop_passes_all_that_are_left_are_killed_and_abandon
 TEST(a_stop_within_its_deadline_leaves_nobody_behind)
 {
     sluggard slow = {.stop_ns = second / 2};
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     cen_child_options child = slow_child("slow", &slow);
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = &child, .child_count = 1);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);

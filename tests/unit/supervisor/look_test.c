@@ -170,9 +170,10 @@ static void refuse_child(cen_child_options child, cen_auto_stop auto_stop, const
 TEST(options_of_a_child_that_make_no_sense_are_refused_by_name)
 {
     cen_child_options sized = WITH(.start = start_kid);
-    char text[120];
+    char text[160];
     sized.size = 1;
-    snprintf(text, sizeof text, "the size of a child's options is 1, not %zu; use CEN_CHILD_OPTIONS", sizeof sized);
+    snprintf(text, sizeof text, "a child: options.size is 1, not 8 to 8192 (%zu here); initialise it with its macro or with CEN_SIZED",
+             sizeof sized);
     refuse_child(sized, 0, text);
     refuse_child(WITH(.stop = stop_kid), 0, "child \"a\": it has neither start nor run");
     refuse_child(WITH(.start = start_kid, .run = run_nothing), 0, "child \"a\": it has both start and run");

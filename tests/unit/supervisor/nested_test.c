@@ -59,7 +59,7 @@ TEST(a_death_above_restarts_all_that_is_below_what_depends_on_it)
     make_tree(0);
     die(0, false);
     expect_history("CBabc");
-    cen_supervisor_stats stats;
+    cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     expect_equal(cen_supervisor_look(inner, &stats), CEN_OK);
     expect_equal(stats.running, 2);
     end_tree();
@@ -164,7 +164,7 @@ TEST(a_shutdown_of_a_supervisor_has_no_limit_of_its_own)
 
 TEST(when_the_deadline_of_the_outer_ones_stop_passes_the_inner_one_hurries)
 {
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     make_tree(0);
     kids[1].lingers = kids[2].lingers = true;
     expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, &report), CEN_TIMEOUT);

@@ -142,7 +142,7 @@ static cen_status ignore_all(void *argument, cen_child child, cen_error *error)
 
 TEST(a_thread_that_does_not_end_is_abandoned_and_keeps_the_memory_until_it_does)
 {
-    cen_supervisor_report report;
+    cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     worker self = {.runs = 0};
     cen_runtime *own;
     cen_runtime_options runtime_options = CEN_RUNTIME_OPTIONS(.name = "own");
@@ -201,7 +201,7 @@ TEST(a_thread_that_is_cancelled_in_its_walk_ends_when_the_walk_is_over)
     unsigned visits = 0;
     void *how = NULL;
     pthread_t thread;
-    cen_supervisor_stats stats;
+    cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     init_kids();
     cen_child_options children[] = {kid_options(0), kid_options(1)}, more = kid_options(2);
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = 2);

@@ -220,7 +220,7 @@ TEST(the_page_has_what_a_crew_tells)
 {
     cen_crew *crew;
     cen_task task;
-    cen_crew_stats stats;
+    cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     cen_crew_options options = CEN_CREW_OPTIONS(.workers = 2, .slow_ns = 1000000);
     read_page();
     MUST(cen_crew_new(&options, &crew, &error));
@@ -312,7 +312,7 @@ static void echo(void *argument, cen_mux_call *call)
 
 static uint32_t connections_up(cen_mux_pool *pool)
 {
-    cen_mux_pool_stats stats;
+    cen_mux_pool_stats stats = CEN_SIZED(cen_mux_pool_stats);
     MUST(cen_mux_pool_look(pool, &stats));
     return stats.up;
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The ABI rule of cenote/sized.h for every struct of libcenote-redis. */
+#include "drivers/redis_place.h"
+#include "support/sized.h"
+
+static cen_lease lease;
+
+static cen_status call_options(void *given)
+{
+    cen_pool *pool = NULL;
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_redis_with(given));
+    cen_status status = cen_pool_new(&options, &pool, NULL);
+    expect_equal(cen_pool_free(pool), CEN_OK);
+    return status;
+}
+
+static cen_status call_budget(void *given)
+{
+    return cen_redis_budget(lease.object, 3, given, NULL);
+}
+
+TEST(structs_of_every_size_are_accepted)
+{
+    static const sized_case cases[] = {
+        SIZED_INPUT(cen_redis_options, size, NULL, call_options),
+        SIZED_OUTPUT(cen_redis_budget_report, call_budget),
+    };
+    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = cen_redis(place_good())));
+    lease = place_take(pool);
+    SIZED_TRY(cases);
+    cen_pool_give(&lease);
+    place_close(pool);
+}
