@@ -99,7 +99,9 @@ typedef struct cen_driver_calls {
      * back. NULL: what is given is clean. */
     cen_condition (*check)(void *argument, void *object);
 
-    /* Makes a dirty object clean. Whatever but OK: it is closed. NULL: dirty objects are closed. */
+    /* Makes a dirty object clean. Whatever but OK: it is closed. NULL: dirty objects are closed. A reset that returns OK may
+     * say what it ended, in error->text with error->status OK: "transaction left open". The pool then tells
+     * CEN_EVENT_LEFT_OPEN with the call site of the lease. */
     cen_status (*reset)(void *argument, void *object, cen_error *error);
 
     /* Finds out, by asking the server say, whether the object still works:

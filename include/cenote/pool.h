@@ -484,6 +484,8 @@ typedef enum cen_event_kind {
     CEN_EVENT_CALL_REFUSED,   /* an alarm or a helper thread could not be had */
     CEN_EVENT_SHED,           /* takes that wait begin to be refused, or are no more: the text says how many were */
     CEN_EVENT_ORPHANED,       /* an owner ended without giving its lease (CEN_OWNER_ORPHAN); owner and where say whose */
+    CEN_EVENT_LEFT_OPEN,      /* a reset ended what a holder left open: "transaction left open by orders.c:40"; once for each
+                               * call site, of at most 64 in a pool */
 } cen_event_kind;
 
 typedef struct cen_event {

@@ -67,6 +67,7 @@
     X(hope_has_no_end, "who waits for an opening while the breaker is open is told nothing when its time is over") \
     X(hopeful_told_too_early, "who waits while the breaker is open is told at once, although there is time for more") \
     X(recovery_admits_all, "after an outage all openings are admitted at a time") \
+    X(left_open_told_each_time, "a transaction that was left open is told each time, not once for each call site") \
     X(dirty_is_lent, "what a check calls dirty or broken is lent again as it is") \
     X(late_test_forgiven, "a test that took too long and then answers OK keeps its object") \
     X(broken_one_shakes_nothing, "when one object is found broken the idle ones are lent untested as before") \

@@ -38,7 +38,7 @@ static cen_status finish(ceni_mariadb_work *work, cen_error *error)
 {
     ceni_mariadb_thread();
     ceni_mariadb_work_do(work, NULL);
-    if (work->status != CEN_OK) *error = work->error;
+    *error = work->error;
     return work->status;
 }
 

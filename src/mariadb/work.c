@@ -239,6 +239,8 @@ static void settle(ceni_mariadb_work *work)
     if (work->plan[0] == CENI_MARIADB_QUIT || work->status != CEN_OK) return;
     connection->autocommit = (connection->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) != 0;
     connection->changed = false;
+    if (connection->dirt & CENI_MARIADB_TRANSACTION)
+        work->error = (cen_error){.status = CEN_OK, .text = "transaction left open"}; /* the pool says by whom */
     connection->dirt = 0;
 }
 

@@ -205,6 +205,8 @@ static void was_reset(cen_pool *pool, uint32_t index, const ceni_outcome *how)
     else pool->tally.reset_failed++;
     ceni_line_unlock(pool->line);
     if (done) {
+        /* An error of an earlier try that the driver left there has its own status. */
+        if (how->said->status == CEN_OK && how->said->text[0]) ceni_left_open(pool, index, generation, how->said->text);
         pass(pool, index, generation);
         return;
     }

@@ -379,6 +379,7 @@ const char *cen_event_name(cen_event_kind kind)
     case CEN_EVENT_CALL_REFUSED: return "call_refused";
     case CEN_EVENT_SHED: return "shed";
     case CEN_EVENT_ORPHANED: return "orphaned";
+    case CEN_EVENT_LEFT_OPEN: return "left_open";
     }
     return "?";
 }

@@ -75,6 +75,9 @@ void ceni_chores_work_locked(cen_pool *pool);
 /* Queues a slot, in the state that the chore needs; plan afterwards. */
 void ceni_chores_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot);
 
+/* A reset has ended what the last holder left open, as `what` says: told once for each call site. The slot is the caller's. */
+void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const char *what);
+
 /* Checks what was given, RESETTING by now, and makes it idle, resets or ends it. */
 void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation);
 

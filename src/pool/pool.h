@@ -33,6 +33,7 @@ enum {
     CENI_CHUNKS = 32, /* each beyond the first at least half as large as all before it */
     CENI_POOL_NAME = 32,
     CENI_TRACE_ROOM = CEN_TRACE_MOST + 1, /* the generation it belongs to, and the addresses */
+    CENI_LEFT_SITES = 64,
     CENI_USE_STRIPES = 4, /* so that threads rarely write to the same lines for the leases that are timed */
 };
 
@@ -183,6 +184,8 @@ struct cen_pool {
     ceni_pool_tally tally;
     ceni_pace pace;
     int64_t wait_told_at; /* when the last that waited was told the news */
+    const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open, and were told: left.c */
+    uint32_t left_sites;
     /* any thread, atomically */
     _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
     _Atomic uint64_t refusals;       /* takes that were since then */

@@ -10,6 +10,7 @@ list(APPEND cenote_sources
   src/pool/close.c
   src/pool/idle.c
   src/pool/later.c
+  src/pool/left.c
   src/pool/line.c
   src/pool/lines.c
   src/pool/look.c

@@ -125,11 +125,14 @@ static cen_status reset(void *argument, void *db, cen_error *error)
     ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
     for (sqlite3_stmt *statement = NULL; (statement = sqlite3_next_stmt(db, statement));)
         if (sqlite3_stmt_busy(statement)) sqlite3_reset(statement);
-    int code = sqlite3_get_autocommit(db) ? SQLITE_OK : sqlite3_exec(db, "rollback", NULL, NULL, NULL);
+    bool is_open = !sqlite3_get_autocommit(db);
+    int code = is_open ? sqlite3_exec(db, "rollback", NULL, NULL, NULL) : SQLITE_OK;
     if (code == SQLITE_OK) code = detach_all(db);
     if (code == SQLITE_OK) code = ceni_sqlite_settle(base, connection, db);
     if (code == SQLITE_OK && has_temporary(db)) code = drop_temporary(db);
-    return ceni_sqlite_failed(base->path, db, code, error);
+    if (code == SQLITE_OK && is_open)
+        *error = (cen_error){.status = CEN_OK, .text = "transaction left open"}; /* the pool says by whom */
+    return code == SQLITE_OK ? CEN_OK : ceni_sqlite_failed(base->path, db, code, error);
 }
 
 /* ---- test -------------------------------------------------------------------------------- */

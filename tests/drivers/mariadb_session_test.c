@@ -554,3 +554,32 @@ TEST(a_test_that_nobody_answers_fails_in_its_time)
     cen_pool_give(&lease);
     end_pool(pool);
 }
+
+/* ---- A transaction that was left open ---------------------------------------------------------- */
+
+static char left[CEN_ERROR_TEXT_SIZE];
+static unsigned left_count;
+
+static void on_left_open(void *argument, const cen_event *event)
+{
+    (void)argument;
+    if (event->kind != CEN_EVENT_LEFT_OPEN) return;
+    snprintf(left, sizeof left, "%s", event->text);
+    left_count++;
+}
+
+TEST(a_transaction_left_open_is_told_once_with_its_call_site)
+{
+    cen_pool *pool = pool_of(cen_mariadb(server_url(mariadb)), 1);
+    expect_equal(cen_pool_listen(pool, on_left_open, NULL, NULL), CEN_OK);
+    for (int i = 0; i < 4; i++) {
+        cen_lease lease;
+        expect_equal(cen_pool_take_at(pool, cen_in_s(10), &lease, NULL, "orders.c:40"), CEN_OK);
+        if (i == 0) run(lease.object, "set @mine = 1"); /* reset, and no transaction */
+        if (i >= 2) run(lease.object, "start transaction");
+        expect_equal(cen_pool_give(&lease), CEN_OK);
+    }
+    end_pool(pool);
+    expect_equal(left_count, 1);
+    expect(strstr(left, "transaction left open by orders.c:40") != NULL);
+}

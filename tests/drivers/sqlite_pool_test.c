@@ -252,3 +252,32 @@ TEST(a_child_of_a_fork_is_refused_by_both)
     cen_pool_give(&reader);
     end_both(both);
 }
+
+/* ---- A transaction that was left open ---------------------------------------------------------- */
+
+static char left[CEN_ERROR_TEXT_SIZE];
+static atomic_uint left_count;
+
+static void on_left_open(void *argument, const cen_event *event)
+{
+    (void)argument;
+    if (event->kind != CEN_EVENT_LEFT_OPEN) return;
+    snprintf(left, sizeof left, "%s", event->text);
+    left_count++;
+}
+
+TEST(a_transaction_left_open_is_told_once_with_its_call_site)
+{
+    cen_sqlite_pool *both = both_with(.name = "orders", .path = make_place());
+    cen_pool *writer = cen_sqlite_pool_writer(both);
+    expect_equal(cen_pool_listen(writer, on_left_open, NULL, NULL), CEN_OK);
+    for (int i = 0; i < 3; i++) {
+        cen_lease lease;
+        expect_equal(cen_pool_take_at(writer, cen_in_s(10), &lease, NULL, "orders.c:40"), CEN_OK);
+        if (i != 1) run(lease.object, "begin immediate");
+        expect_equal(cen_pool_give(&lease), CEN_OK);
+    }
+    end_both(both);
+    expect_equal(left_count, 1);
+    expect_text(left, "pool \"orders-writer\": transaction left open by orders.c:40");
+}

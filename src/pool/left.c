@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a holder left open and a reset ended: told as an event, once for each call site.
+ *
+ * The call site is that of the lease which left it: the slot keeps it until the next lease begins, and the slot is the caller's
+ * until then. Sites are compared as texts, since two copies of one line of a header have two addresses.
+ *
+ * Tested by tests/unit/pool/left_test.c.
+ */
+#include <string.h>
+
+#include "base/plant.h"
+#include "pool/inside.h"
+
+/* Whether the site is new. A table that is full knows no new ones: events must not come at the rate of gives. */
+static bool is_new_locked(cen_pool *pool, const char *where)
+{
+    if (ceni_planted(left_open_told_each_time)) return true;
+    for (uint32_t i = 0; i < pool->left_sites; i++)
+        if (strcmp(pool->left_by[i], where) == 0) return false;
+    if (pool->left_sites == CENI_LEFT_SITES) return false;
+    pool->left_by[pool->left_sites++] = where;
+    return true;
+}
+
+void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const char *what)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    const char *where = ceni_load_relaxed(&slot->where); /* came with the slot; carries nothing */
+    uint64_t note = ceni_load_relaxed(&slot->note);      /* likewise; carries nothing */
+    if (!where) where = "an unknown place";
+    ceni_line_lock(pool->line);
+    bool is_new = is_new_locked(pool, where);
+    ceni_line_unlock(pool->line);
+    if (!is_new) return;
+    ceni_event_tell(pool,
+                    (cen_event){.kind = CEN_EVENT_LEFT_OPEN, .index = index, .where = where,
+                                .owner = ceni_slot_owner(note, generation) & ~CENI_OWNER_DETACHED},
+                    "%.100s by %s", what, where);
+}
