@@ -19,9 +19,9 @@
  *         puts(error.text);
  *     }
  *
- * What a taker gets is a PGconn of libpq, to be used with all that libpq has, except PQfinish and PQreset. A
- * transaction that is left open is rolled back, a query that is left running is cancelled, before anybody else has the
- * connection.
+ * A lease has a PGconn of libpq. Use it with all functions of libpq except PQfinish and PQreset. Before the next holder has the
+ * connection, a running query is cancelled, an open transaction is rolled back, and changed settings are reset as far as they
+ * are seen: see cen_pq_reset. A rolled back transaction is told as CEN_EVENT_LEFT_OPEN, once for each call site.
  *
  * Errors: error->code is the SQLSTATE as a number, see cen_pq_sqlstate, or 0; error->text names the server, the database and
  * the user, and never a password.
@@ -57,9 +57,16 @@ typedef enum cen_pq_role {
 
 /* What is done before a connection is lent again. */
 typedef enum cen_pq_reset {
-    CEN_PQ_ROLLBACK = 0, /* if it is in a transaction, that is rolled back; what runs is cancelled before */
-    CEN_PQ_DISCARD_ALL,  /* whatever it was used for, DISCARD ALL and then `setup` are run: one or two round trips a give */
-    CEN_PQ_NO_RESET,     /* one that is in a transaction is closed */
+    /* Default: a running query is cancelled, an open transaction is rolled back, and a changed session is reset by DISCARD ALL
+     * and `setup`. A session is changed by SET, RESET, DISCARD, LISTEN, LOAD, PREPARE, a temporary table or a WITH HOLD cursor
+     * that went through cen_pq_run, and by a setting that the server reports, however it was set: application_name,
+     * client_encoding, DateStyle, IntervalStyle, session_authorization, standard_conforming_strings, TimeZone; search_path
+     * since PostgreSQL 18. SET LOCAL is no change.
+     * NOT seen are other settings that were set by libpq directly, by set_config, in a function or in a DO block. */
+    CEN_PQ_RESET_CHANGED = 0,
+    CEN_PQ_DISCARD_ALL,  /* DISCARD ALL and `setup` after every use: one or two round trips per give */
+    CEN_PQ_NO_RESET,     /* a connection in a transaction is closed; settings reach the next holder */
+    CEN_PQ_ROLLBACK,     /* as the default, but a changed session is left as it is: settings reach the next holder */
 } cen_pq_reset;
 
 /* A pool's max beside what the server has. */

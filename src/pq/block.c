@@ -43,7 +43,7 @@ static cen_status finish(ceni_pq_work *work, cen_error *error)
             wants = await_socket(work, wants);
         }
     }
-    if (work->status != CEN_OK) *error = work->error;
+    *error = work->error;
     return work->status;
 }
 

@@ -22,6 +22,7 @@ static cen_condition look_closely(const ceni_pq_state *state, PGconn *conn, PGTr
     bool is_clean = transaction == PQTRANS_IDLE && PQpipelineStatus(conn) == PQ_PIPELINE_OFF;
     if (!is_clean && state->options.reset == CEN_PQ_NO_RESET) return CEN_BROKEN;
     if (state->options.reset == CEN_PQ_DISCARD_ALL || PQisnonblocking(conn) != state->is_nonblocking) return CEN_DIRTY;
+    if (is_clean && state->options.reset == CEN_PQ_RESET_CHANGED && link && ceni_pq_session_is_changed(link)) return CEN_DIRTY;
     return is_clean ? CEN_CLEAN : CEN_DIRTY;
 }
 

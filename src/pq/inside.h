@@ -104,6 +104,7 @@ typedef struct ceni_pq_statement {
     uint64_t hash;
     uint64_t used;   /* when last, by the cache's count */
     uint32_t number; /* of its name */
+    bool changes_session;
     uint32_t next;   /* in its bucket; index + 1 */
 } ceni_pq_statement;
 
@@ -135,6 +136,9 @@ typedef struct ceni_pq_link {
     pid_t process;
     bool reports_role; /* what the server tells by itself about its role has been true until now */
     bool is_broken;    /* the holder's: to be closed when it comes back */
+    bool is_changed;   /* the holder's: a statement of cen_pq_run changed the session */
+    unsigned reported_names; /* settings that the server reports, as bits; */
+    uint64_t reported_sum;   /* and a hash of their values, as they were when the session began */
 } ceni_pq_link;
 
 cen_status ceni_pq_book_add(ceni_pq_link *link);
@@ -146,6 +150,13 @@ cen_status ceni_pq_link_new(ceni_pq_state *state, PGconn *conn, ceni_pq_link **o
 void ceni_pq_finish(PGconn *conn); /* with its link, if it has one */
 /* From what the server has reported: false if it is known to be another than the role says. */
 bool ceni_pq_role_fits(PGconn *conn, cen_pq_role role);
+
+/* ---- session.c: what a holder changed ---------------------------------------------------------------- */
+
+/* Whether the statement, or one of them, changes what the next holder would find in the session. */
+bool ceni_pq_changes_session(const char *sql);
+void ceni_pq_session_begins(ceni_pq_link *link); /* it is open and set up, or was reset */
+bool ceni_pq_session_is_changed(const ceni_pq_link *link); /* reads memory only */
 
 /* ---- words.c: errors ------------------------------------------------------------------------------- */
 
@@ -191,6 +202,7 @@ typedef struct ceni_pq_work {
     bool is_refused; /* and the answer is an error, in `error` */
     bool was_sent;   /* the server has heard the cancel request */
     bool undone_twice;
+    bool rolled_back; /* a transaction that was left open */
     bool makes_report;
     int64_t deadline;  /* of all */
     int64_t until;     /* of what is going on: never later */

@@ -61,7 +61,7 @@ static void finish(ceni_pq_later *self)
     pthread_mutex_unlock(&state->lock);
     cen_status status = self->work.status;
     PGconn *opened = self->work.kind == CENI_PQ_OPENING && status == CEN_OK ? self->work.conn : NULL;
-    cen_status told = cen_driver_done(self->ticket, status, opened, status == CEN_OK ? NULL : &self->work.error);
+    cen_status told = cen_driver_done(self->ticket, status, opened, &self->work.error);
     if (told != CEN_OK && opened) ceni_pq_finish(opened);
     drop(self);
 }

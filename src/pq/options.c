@@ -134,7 +134,7 @@ static void fill_in(cen_pq_options *options, const PQconninfoOption *parsed)
 static cen_status examine(const cen_pq_options *options, cen_error *error)
 {
     if ((unsigned)options->role > CEN_PQ_READ_WRITE) return refuse(error, CEN_INVALID, "cen_pq_options.role is none.");
-    if ((unsigned)options->reset > CEN_PQ_NO_RESET) return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
+    if ((unsigned)options->reset > CEN_PQ_ROLLBACK) return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
     if (options->statements > STATEMENTS_MOST)
         return refuse(error, CEN_INVALID, "cen_pq_options.statements is more than 4096.");
     return CEN_OK;
@@ -235,7 +235,8 @@ static cen_status copy(ceni_pq_state *state, cen_error *error)
     fill_in(options, parsed);
     PQconninfoFree(parsed);
     state->is_nonblocking = options->poller != NULL;
-    state->looks_briefly = options->role == CEN_PQ_ANY && options->reset != CEN_PQ_DISCARD_ALL;
+    state->looks_briefly =
+        options->role == CEN_PQ_ANY && (options->reset == CEN_PQ_ROLLBACK || options->reset == CEN_PQ_NO_RESET);
     options->uri = state->uri;
     options->setup = state->setup;
     return status == CEN_OK ? CEN_OK : refuse(error, status, "There is no memory for the options of cen_pq.");

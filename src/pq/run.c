@@ -102,7 +102,7 @@ static bool forget_stale(ceni_pq_link *link, ceni_pq_statement *statement, const
     return true;
 }
 
-static PGresult *run_prepared(ceni_pq_link *link, const char *sql, int count, const char *const *values)
+static PGresult *run_prepared(ceni_pq_link *link, const char *sql, int count, const char *const *values, bool *changes)
 {
     PGresult *result = NULL;
     ceni_pq_statement *statement = ceni_pq_statements_find(&link->statements, sql);
@@ -110,6 +110,7 @@ static PGresult *run_prepared(ceni_pq_link *link, const char *sql, int count, co
     for (;;) {
         if (!statement) statement = prepare(link, sql, count, &result);
         if (!statement) return result;
+        *changes = statement->changes_session;
         char name[NAME_SIZE];
         result = collect(link->conn,
                          PQsendQueryPrepared(link->conn, name_of(statement, name), count, values, NULL, NULL, 0));
@@ -124,9 +125,10 @@ static PGresult *run_prepared(ceni_pq_link *link, const char *sql, int count, co
 
 /* ---- What the result says about the connection --------------------------------------------------------- */
 
-static void note(ceni_pq_link *link, PGresult *result)
+static void note(ceni_pq_link *link, PGresult *result, bool changes)
 {
     if (is_fine(result)) {
+        link->is_changed |= changes;
         const char *tag = PQcmdStatus(result);
         if (strcmp(tag, "DISCARD ALL") == 0 || strcmp(tag, "DEALLOCATE ALL") == 0)
             ceni_pq_statements_clear(&link->statements);
@@ -154,9 +156,10 @@ cen_status cen_pq_run(PGconn *conn, const char *sql, int count, const char *cons
     ceni_pq_link *link = ceni_pq_book_find(conn);
     bool is_plain = !link || link->statements.room == 0 ||
                     PQtransactionStatus(conn) == PQTRANS_INERROR; /* nothing can be prepared then */
+    bool changes = is_plain && link && ceni_pq_changes_session(sql);
     PGresult *result = is_plain ? collect(conn, PQsendQueryParams(conn, sql, count, NULL, values, NULL, NULL, 0))
-                                : run_prepared(link, sql, count, values);
-    if (link) note(link, result);
+                                : run_prepared(link, sql, count, values, &changes);
+    if (link) note(link, result, changes);
     if (is_fine(result)) {
         *out = result;
         return CEN_OK;

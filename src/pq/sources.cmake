@@ -9,6 +9,7 @@ set(pq_sources
   src/pq/options.c
   src/pq/queue.c
   src/pq/run.c
+  src/pq/session.c
   src/pq/statements.c
   src/pq/stop.c
   src/pq/words.c

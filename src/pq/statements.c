@@ -68,6 +68,7 @@ ceni_pq_statement *ceni_pq_statements_add(ceni_pq_statements *self, const char *
     place->hash = hash_of(sql);
     place->used = ++self->uses;
     place->number = ++self->last_number;
+    place->changes_session = ceni_pq_changes_session(sql);
     uint32_t *bucket = &self->buckets[place->hash & self->mask];
     place->next = *bucket;
     *bucket = (uint32_t)(place - self->places) + 1;

@@ -231,6 +231,7 @@ static int setup(ceni_pq_work *work)
         if (wants != GO_ON) return wants;
     }
     forget_answer(work);
+    if (work->link) ceni_pq_session_begins(work->link);
     work->stage = work->kind == CENI_PQ_OPENING ? CENI_PQ_ROLE : CENI_PQ_END;
     return GO_ON;
 }
@@ -384,6 +385,7 @@ static int undo(ceni_pq_work *work)
         work->undone_twice |= was_hit;
         if (was_hit) return GO_ON;
         if (wants == FAILED) return failed(work, work->error.status);
+        work->rolled_back = true;
         state = PQtransactionStatus(work->conn);
     }
     if (state != PQTRANS_IDLE) return fail_result(work, NULL, "it is still in a transaction");
@@ -391,9 +393,16 @@ static int undo(ceni_pq_work *work)
     return GO_ON;
 }
 
+static bool wants_discard(const ceni_pq_work *work)
+{
+    cen_pq_reset reset = work->state->options.reset;
+    if (reset == CEN_PQ_DISCARD_ALL || work->is_asked) return true;
+    return reset == CEN_PQ_RESET_CHANGED && work->link && ceni_pq_session_is_changed(work->link);
+}
+
 static int discard(ceni_pq_work *work)
 {
-    if (work->state->options.reset != CEN_PQ_DISCARD_ALL) {
+    if (!wants_discard(work)) {
         work->stage = CENI_PQ_END;
         return GO_ON;
     }
@@ -413,6 +422,9 @@ static int end_well(ceni_pq_work *work)
     bool later = work->state->options.poller != NULL;
     if (work->status == CEN_OK && work->kind == CENI_PQ_RESETTING && !later && PQsetnonblocking(work->conn, 0))
         work->status = ceni_pq_say_result(&work->error, work->conn, NULL, "it cannot be made blocking again");
+    if (work->status == CEN_OK) work->error = (cen_error){.status = CEN_OK};
+    if (work->status == CEN_OK && work->rolled_back)
+        snprintf(work->error.text, sizeof work->error.text, "transaction left open"); /* the pool says by whom */
     return CENI_PQ_DONE;
 }
 
