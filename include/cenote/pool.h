@@ -645,8 +645,9 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  * not longjmp out, and a child that they fork must not return from them.
  * A thread that holds an object and takes another from the same pool can wait
  * for ever on others that do the same: use scopes, which borrow, or a deadline.
- * A lease must not be given after the memory of its pool is gone: the second
- * give of one lease, and after free.
+ * A lease that has ended, because it was given, reclaimed or left by its owner, may be given after cen_pool_free has
+ * returned: that is STALE. Until then, while cen_pool_free runs, only leases that are still held may be given. A pool's
+ * struct, 3 kB, is kept for that and used for the next pool; all other memory is given back.
  * fork: unless options.on_fork says otherwise, in the child every call answers
  * FORKED and touches nothing. cen_pool_free in a child that has not used the pool
  * gives the child's memory back, and does no more.

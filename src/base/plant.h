@@ -107,6 +107,8 @@
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
     X(owner_trusts_the_last_round, "what a thread takes in its last round of destructors is left to a hook that never comes") \
     X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
+    X(head_keeps_its_slots, "a late give after free touches slots that are gone") \
+    X(generations_begin_again, "the next pool in a struct has the generations of the last one") \
     X(orphan_counted_late, "an orphan is counted after its slot has moved on") \
     X(orphan_by_slot_alone, "a late give takes the orphan of another lease of the slot") \
     X(orphan_given_twice, "a late give leaves the orphan in the list") \

@@ -70,14 +70,15 @@ static void count_state(cen_pool_stats *s, ceni_slot_state state)
 
 static void read_second(cen_pool *pool, uint32_t chunks, reading how, cen_pool_stats *s)
 {
+    uint64_t first = ceni_setting(&pool->first_generation);
     for (uint32_t i = 0; i < chunks; i++) {
         ceni_chunk *chunk = pool->chunks[i];
         for (uint32_t at = 0; at < chunk->count; at++) {
             uint64_t word = read_word(&chunk->slots[at]), generation = ceni_word_generation(word);
             ceni_slot_state state = ceni_word_state(word);
             bool out = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
-            s->taken += generation;
-            s->ended += generation - out;
+            s->taken += generation - first;
+            s->ended += generation - first - out;
             if (word != chunk->seen[at] || (how == READ_CERTAIN && !out)) s->moving++;
             else count_state(s, state);
         }

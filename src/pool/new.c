@@ -112,7 +112,7 @@ static cen_status open_all(cen_pool *pool, cen_error *error)
             if (!ceni_planted(eager_without_rollback)) close_opened(pool, made);
             return status;
         }
-        ceni_place_publish_opened(pool, index, 0);
+        ceni_place_publish_opened(pool, index, ceni_slot_generation(pool, index));
     }
     return CEN_OK;
 }
@@ -191,14 +191,14 @@ cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_err
     cen_status status = ceni_settings_check(options, &o, &calls, "cen_pool_new", error);
     if (status != CEN_OK) return status;
     status = CEN_NO_MEMORY;
-    cen_pool *pool = ceni_alloc(o.allocator, sizeof *pool, CENI_LINE);
+    cen_pool *pool = ceni_head_lend();
     if (!pool) goto failed;
     configure(pool, &o, &calls);
     if (o.runtime || ceni_keeper_is_needed(pool, &o)) status = ceni_pool_need_runtime(pool);
     else status = CEN_OK;
     if (status != CEN_OK) goto undo_pool;
     status = CEN_NO_MEMORY;
-    ceni_chunk *chunk = ceni_chunk_make(o.allocator, 0, o.max, o.backtraces);
+    ceni_chunk *chunk = ceni_chunk_make(o.allocator, 0, o.max, o.backtraces, ceni_setting(&pool->first_generation));
     if (!chunk) goto undo_runtime;
     ceni_pool_furnish(pool, ceni_pool_number(), chunk);
     pool->times = ceni_times_make(o.allocator);
@@ -221,7 +221,7 @@ undo_slots:
 undo_runtime:
     if (ceni_pool_runtime(pool)) ceni_runtime_leave(ceni_pool_runtime(pool));
 undo_pool:
-    ceni_free(o.allocator, pool, sizeof *pool, CENI_LINE);
+    ceni_head_return(pool);
 failed:
     return ceni_error_set(error, status, 0, "cen_pool_new: %s for a pool of %u",
                           status == CEN_NO_MEMORY ? "no memory" : "no runtime", o.max);

@@ -401,13 +401,14 @@ bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni
 
 void ceni_pool_release_memory(cen_pool *pool)
 {
+    ceni_head_end(pool); /* first: whoever gives from now on touches no slot */
     ceni_event_end(pool);
     ceni_patience_end(pool);
     ceni_times_free(pool->times, pool->allocator);
     ceni_renew_forget(pool);
     for (uint32_t i = ceni_chunk_count(pool); i > 0; i--)
         ceni_chunk_free(pool->chunks[i - 1], pool->allocator);
-    ceni_free(pool->allocator, pool, sizeof *pool, CENI_LINE);
+    ceni_head_return(pool);
 }
 
 void ceni_pool_release(cen_pool *pool)

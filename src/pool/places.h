@@ -7,8 +7,8 @@
 
 /* ---- slots.c: chunks, and which slot is which --------------------------------- */
 
-/* Makes room for `count` slots beginning with index `first`. NULL without memory. */
-ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces);
+/* Makes room for `count` slots beginning with index `first`; their leases begin after `generation`. NULL without memory. */
+ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces, uint64_t generation);
 void ceni_chunk_free(ceni_chunk *chunk, const cen_allocator *allocator);
 void ceni_chunk_publish_locked(cen_pool *pool, ceni_chunk *chunk);
 
@@ -146,6 +146,12 @@ void ceni_places_counted_locked(cen_pool *pool);
 
 /* Turns a claimed place with its new object into a lease. */
 void ceni_place_lend(cen_pool *pool, uint32_t index, ceni_grant *out);
+
+/* heads.c: the struct of a pool, zero but for what outlives pools; NULL without memory. The second: the pool ends, and its slots
+ * are still there. The third: another pool may have the struct. */
+cen_pool *ceni_head_lend(void);
+void ceni_head_end(cen_pool *pool);
+void ceni_head_return(cen_pool *pool);
 
 /* The end: the driver's fini, and all memory is given back. The second: only memory, in a forked child. */
 void ceni_pool_release(cen_pool *pool);

@@ -95,13 +95,16 @@ struct cen_pool {
     uint64_t id;    /* never used again by another pool of this process */
     _Atomic uint64_t epoch; /* of the process that made it, or made it anew: then written last of all */
     ceni_line *line;
-    ceni_slot *base;     /* the slots of the first chunk */
+    ceni_slot *base;     /* the slots of the first chunk; NULL when the pool is gone */
     _Atomic uint32_t quick_give; /* so many of them have the quick path: all, or none; a setting ... */
     _Atomic uint32_t quick_take; /* ... for each, this one in bytes */
     _Atomic uint32_t quick_check; /* and of a give that asks the driver first; at most one of the two is not none */
     uint32_t mark;       /* the low half of id, never 0: names the pool where a guess will do */
     _Atomic uint32_t hint_at; /* fixed: where a thread's hint for this pool is */
     uint64_t first_note; /* of its first slot: ceni_note(mark, 0) */
+    /* the struct's own, which outlive the pool (heads.c); all above and these are read by a give that comes too late */
+    _Atomic uint64_t first_generation; /* of its slots; leases of former pools have no greater one */
+    _Atomic bool lent;                 /* to a pool */
     /* fixed before start, or before the epoch was written */
     uint32_t base_count; /* slots of the first chunk: in a pool that never grew, all */
     bool traced; /* options.backtraces */
@@ -193,6 +196,12 @@ struct cen_pool {
     _Atomic bool orphan_printed;     /* the first orphan was printed to stderr */
     ceni_mutex looking; /* one cen_pool_look at a time */
 };
+
+/* Whether a lease of that generation was one of a pool that had the struct before, or has it no more. */
+static inline bool ceni_pool_is_newer(cen_pool *pool, uint64_t generation)
+{
+    return ceni_word_generation(ceni_word(generation, 0)) <= ceni_setting(&pool->first_generation);
+}
 
 /* What a take has got hold of. */
 typedef struct ceni_grant {

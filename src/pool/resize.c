@@ -40,7 +40,9 @@ static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, cons
 static cen_status set_max(cen_pool *pool, uint32_t max, const cen_pool_options *o)
 {
     uint32_t places = ceni_place_count(pool);
-    ceni_chunk *chunk = places < max ? ceni_chunk_make(pool->allocator, places, chunk_size(places, max), pool->traced) : NULL;
+    uint64_t first = ceni_setting(&pool->first_generation);
+    ceni_chunk *chunk =
+        places < max ? ceni_chunk_make(pool->allocator, places, chunk_size(places, max), pool->traced, first) : NULL;
     if (places < max && !chunk) return CEN_NO_MEMORY;
     ceni_call call = {.more = false};
     cen_status status = CEN_OK;

@@ -181,6 +181,7 @@ cen_status cen_pool_leave(cen_scope *scope)
     if (!pool) return CEN_STALE;
     if (!ceni_pool_is_ours(pool)) return CEN_FORKED;
     if (scope->owner != ceni_owner_known()) return CEN_MISUSE;
+    if (ceni_pool_is_newer(pool, scope->lease.generation)) return CEN_STALE; /* the pool of the lease is gone */
     uint32_t index = ceni_slot_index(pool, scope->lease.slot);
     if (index == CENI_NO_INDEX) return ceni_renew_is_former(pool, scope->lease.slot) ? CEN_FORKED : CEN_FOREIGN;
     ceni_slot *slot = scope->lease.slot;

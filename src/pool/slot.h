@@ -6,7 +6,7 @@
  *
  * The generation counts the leases the slot ever had. It goes up by one when a
  * lease begins and at no other time, so a lease is told from every other one
- * of its slot, and the sum of all generations is the number of takes.
+ * of its slot, and the sum of all generations, less the first of each slot (heads.c), is the number of takes.
  *
  *                    claim                 (waiter's own)
  *     EMPTY ───────────────▶ OPENING ───────────────────┐

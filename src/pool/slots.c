@@ -15,7 +15,7 @@
 #include "pool/inside.h"
 
 /* In the order of alignment: slots, this struct, maps, readings. */
-ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces)
+ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces, uint64_t generation)
 {
     size_t words = ceni_map_words(count);
     size_t slot_bytes = count * sizeof(ceni_slot);
@@ -32,6 +32,7 @@ ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint
     chunk->traces = traces ? (_Atomic uint64_t *)(void *)(chunk->seen + count) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         ceni_list_init(&chunk->slots[i].link);
+        ceni_store_relaxed(&chunk->slots[i].word, ceni_word(generation, CENI_EMPTY)); /* nobody reads it yet; carries nothing */
         ceni_map_set(&chunk->vacant, i);
     }
     return chunk;

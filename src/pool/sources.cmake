@@ -25,6 +25,7 @@ list(APPEND cenote_sources
   src/pool/slots.c
   src/pool/gate.c
   src/pool/hands.c
+  src/pool/heads.c
   src/pool/chores.c
   src/pool/opening.c
   src/pool/keeper.c

@@ -315,6 +315,7 @@ static cen_status check_lease(const cen_lease *lease, uint32_t *index)
     cen_pool *pool = lease->pool;
     if (!pool) return CEN_STALE;
     if (!ceni_pool_is_ours(pool)) return CEN_FORKED;
+    if (ceni_pool_is_newer(pool, lease->generation)) return CEN_STALE; /* the pool of the lease is gone */
     *index = ceni_slot_index(pool, lease->slot);
     if (*index != CENI_NO_INDEX) return CEN_OK;
     return ceni_renew_is_former(pool, lease->slot) ? CEN_FORKED : CEN_FOREIGN;

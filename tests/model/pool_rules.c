@@ -142,7 +142,8 @@ static const char *lend(rig *r, twin *t, int who, const outcome *o, bool opened,
     }
     if (object != p->thing) return wrong("slot %u was lent with another slot's object", index);
     if (!o->open) return wrong("slot %u was lent with an object that is closed", index);
-    if (o->lease.generation != ++p->generation) return wrong("slot %u: the generation is not one more than the last", index);
+    if (o->lease.generation != t->first + ++p->generation)
+        return wrong("slot %u: the generation is not one more than the last", index);
     p->state = HELD;
     p->owner = who;
     p->where = r->actors[who].where;
@@ -220,7 +221,7 @@ cen_status model_status_of(const hand *h)
 {
     if (!h->twin) return CEN_STALE;
     const place *p = &h->twin->places[h->index];
-    if (p->generation != h->lease.generation) return CEN_STALE;
+    if (h->twin->first + p->generation != h->lease.generation) return CEN_STALE;
     return p->state == HELD ? CEN_OK : p->state == REVOKED ? CEN_REVOKED : CEN_STALE;
 }
 

@@ -11,6 +11,7 @@
 
 #include "model/pool_askers.h"
 #include "model/pool_crew.h"
+#include "pool/inside.h"
 #include "support/model.h"
 
 const char *wrong(const char *format, ...)
@@ -169,6 +170,7 @@ cen_status twin_new(twin *t, shape s, cen_error *error)
                                                 .overtake_ns = s.overtake_ns, .exact_times = s.exact_times);
     cen_status status = cen_pool_new(&options, &t->pool, error);
     t->quiet = status != CEN_OK;
+    if (status == CEN_OK) t->first = ceni_setting(&t->pool->first_generation);
     return status;
 }
 
@@ -256,7 +258,7 @@ const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding 
     if (h->index != index) return wrong("slot %u is shown, it is the turn of %u", h->index, index);
     if (h->state != states[p->state]) return wrong("slot %u is shown in state %d", index, (int)h->state);
     if (h->object != p->thing) return wrong("slot %u is shown with another object", index);
-    if (h->generation != p->generation) return wrong("slot %u is shown with another generation", index);
+    if (h->generation != t->first + p->generation) return wrong("slot %u is shown with another generation", index);
     bool out = p->state != IDLE;
     bool by_main = p->owner == MAIN || is_asker(p->owner);
     uint64_t owner = !out ? 0 : by_main ? cen_thread_number() : crew_number(p->owner);

@@ -61,6 +61,7 @@ typedef struct twin {
     shape shape;
     cen_pool *pool;
     bool closed, freed;
+    uint64_t first; /* generation of its slots: above those of the pools that had its struct before */
     uint32_t max, live;
     place places[TWIN_PLACES];
     uint64_t turns;

@@ -141,7 +141,9 @@ TEST(a_lease_of_another_pool_is_foreign)
         cen_pool *third = make_pool(.max = 2, .driver = driver_of(&shop), .order = order);
         cen_lease lease = take_now(pool), mine = take_now(third), crossed = lease;
         crossed.pool = third;
+        crossed.generation = mine.generation; /* a smaller one would be a lease of a pool that had the struct before */
         expect_refused(&crossed, CEN_FOREIGN, third);
+        crossed = lease;
         crossed.pool = other;
         expect_refused(&crossed, CEN_FOREIGN, other);
         expect_counts(pool, 1, 1);
