@@ -48,9 +48,10 @@ typedef struct cen_take {
  * for, asked or grouped by its future. */
 CEN_API void cen_take_init(cen_take *take, void (*done)(cen_take *take), cen_executor *executor);
 
-/* Asks for an object, as cen_pool_take does, and returns at once. The lease
- * belongs to nobody: it is not taken back when a thread ends, only reported as
- * leaked, and its owner in lists of holders is the thread that asked. How it ended is
+/* Asks for an object, as cen_pool_take does, and returns at once. In a step of a task the
+ * lease belongs to the task, as one that it takes: if the task ends without giving it, it goes the way of
+ * options.on_owner_end. An ask that still waits then, and any ask outside of a task, brings a lease that belongs to nobody: it
+ * stays when a thread ends, its owner in lists of holders is whoever asked, and leak_ns and hold_ns hold for it. How it ended is
  * in take->future: OK, TIMEOUT, CLOSED, FULL, OVERLOAD, what the driver's open answered, or
  * NO_MEMORY or SYSTEM (its deadline cannot be kept).
  * An object that is idle is taken here and now, a driver that is quick opens one here and

@@ -48,7 +48,7 @@
  * inline or elsewhere, may free it. A future that a task waits for must stay until
  * the task goes on.
  *
- * Owners: what a step takes from a pool belongs to the task, whichever worker
+ * Owners: what a step takes from a pool or asks for belongs to the task, whichever worker
  * runs it, and what a task still holds when it is over goes the way of what an ended
  * thread held.
  *

@@ -109,6 +109,9 @@
     X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
     X(head_keeps_its_slots, "a late give after free touches slots that are gone") \
     X(generations_begin_again, "the next pool in a struct has the generations of the last one") \
+    X(asked_lease_detached, "what a task asks for belongs to nobody") \
+    X(ask_forgotten_in_a_look, "a task that has asked and holds nothing is believed to get nothing") \
+    X(pending_ask_outlives_its_task, "an ask that waits is granted to a task that has ended") \
     X(orphan_counted_late, "an orphan is counted after its slot has moved on") \
     X(orphan_by_slot_alone, "a late give takes the orphan of another lease of the slot") \
     X(orphan_given_twice, "a late give leaves the orphan in the list") \

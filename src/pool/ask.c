@@ -19,8 +19,10 @@
  *  Y3 One that was granted an object has it noted as its own before the lock is
  *     dropped: an object is never nobody's.
  *
- * A lease that was asked for belongs to nobody (L13): the owner that asked is
- * noted, as detached.
+ * A lease that was asked for in a step of a task belongs to the task (L13). Its note may be written by another thread, so the
+ * task counts it when it asks: an upper bound, since the ask may fail. While the ask waits, the count is not reset
+ * (sync/owner.c), and the end of the task makes the ask nobody's (owners.c). A lease that was asked for outside of a task
+ * belongs to nobody: the thread that asked is noted, as detached.
  *
  * Order table
  * [Y1] ask | load of ctl | relaxed | - | nothing: whether the pool is closed, or takes must queue; asked again under the lock; carries nothing | -
@@ -36,10 +38,19 @@
 #include "sync/future.h"
 #include "sync/inbox.h"
 
-/* Whose what is asked for is: nobody's, but the owner that asks is noted. */
+/* The mark of a lease that is asked for: 0 in a step of a task, whose it is; else it is nobody's. */
+static inline uint64_t mark_of_asked(void)
+{
+    bool attached = ceni_owner_is_task(ceni_owner_current()) && !ceni_planted(asked_lease_detached);
+    return attached || ceni_planted(asked_lease_attached) ? 0 : CENI_OWNER_DETACHED;
+}
+
+/* Who asks. The count of a task goes up here, on its own thread: the grant may come from any other. */
 static uint64_t owner_of_asked(void)
 {
-    return ceni_owner_number() | (ceni_planted(asked_lease_attached) ? 0 : CENI_OWNER_DETACHED);
+    uint64_t mark = mark_of_asked();
+    if (!mark) ceni_held_counts(ceni_pool_own_get());
+    return ceni_owner_number() | mark;
 }
 
 /* What is inside a cen_take. */
@@ -174,7 +185,6 @@ static void lend(cen_pool *pool, const ceni_grant *grant, cen_take *take, const 
 {
     ceni_pool_own *own = ceni_pool_own_get();
     if (!own->armed) ceni_owner_arm();
-    if (ceni_planted(asked_lease_attached)) ceni_held_counts(own);
     ceni_slot_note(pool, grant->slot, grant->generation, owner_of_asked(), where);
     ceni_tell_taken(pool, grant->index, where);
     ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
@@ -254,7 +264,7 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *ta
     cen_status status = ceni_pool_check(pool, "cen_pool_ask", take->future.error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an ask", take->future.error);
-    if (ceni_take_sampled(pool, CENI_OWNER_DETACHED, &take->lease, where)) {
+    if (ceni_take_sampled(pool, mark_of_asked(), &take->lease, where)) {
         ceni_future_complete_fresh(&take->future);
         return CEN_OK;
     }
@@ -285,14 +295,21 @@ __attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadl
     return status;
 }
 
+/* The quick path is written for either mark, so that neither is computed. A task without a number goes the slow way. */
+static inline bool ask_quickly(cen_pool *pool, cen_lease *out, const char *where)
+{
+    bool attached = ceni_owner_current()->note & CENI_OWNER_TASK << CENI_OWNER_SHIFT;
+    if (__builtin_expect(attached, 0)) return !mark_of_asked() && ceni_take_quickly(pool, 0, out, where);
+    return !ceni_planted(asked_lease_attached) && ceni_take_quickly(pool, CENI_OWNER_DETACHED, out, where);
+}
+
 cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where)
 {
     if (!pool || !take || (take->done_ && !take->future.executor_)) return CEN_INVALID;
     if ((unsigned)take->priority > CEN_PRIORITY_LOW) return CEN_INVALID;
     if (!ceni_future_is_fresh(&take->future)) return CEN_MISUSE;
     bool inside_call = ceni_pool_own_get()->callout && !ceni_planted(ask_served_inside); /* of some pool: it is found out which */
-    if (__builtin_expect(inside_call || !ceni_take_quickly(pool, CENI_OWNER_DETACHED, &take->lease, where), 0))
-        return ask_slowly(pool, deadline, take, where);
+    if (__builtin_expect(inside_call || !ask_quickly(pool, &take->lease, where), 0)) return ask_slowly(pool, deadline, take, where);
     ceni_future_complete_fresh(&take->future);
     return CEN_OK;
 }

@@ -257,7 +257,37 @@ typedef struct search {
     uint64_t after; /* entries of the directory up to this number have been looked at */
     cen_pool *pool; /* found; has a hand */
     uint32_t index; /* of the first slot */
+    bool asks; /* it waits in a line, pending */
 } search;
+
+/* Whether the owner has asked and waits; `detaches`: what it is granted later belongs to nobody. */
+typedef struct asked {
+    uint64_t owner;
+    bool detaches, found;
+} asked;
+
+static void meet_waiter(void *argument, const ceni_pool_waiter *waiter)
+{
+    asked *a = argument;
+    if (!waiter->pending || waiter->owner != a->owner) return;
+    a->found = true;
+    if (a->detaches) ((ceni_pool_waiter *)(uintptr_t)waiter)->owner |= CENI_OWNER_DETACHED; /* read under the lock */
+}
+
+static bool has_asked(cen_pool *pool, uint64_t owner, bool detaches)
+{
+    asked a = {.owner = owner, .detaches = detaches};
+    ceni_line_lock(pool->line);
+    if (pool->line->pool_id == pool->id) ceni_turn_walk_locked(pool->line, SIZE_MAX, meet_waiter, &a);
+    ceni_line_unlock(pool->line);
+    return a.found;
+}
+
+static void detach_asks(void *argument, ceni_entry *entry)
+{
+    const uint64_t *owner = argument;
+    if (strcmp(entry->kind, "pool") == 0) has_asked((cen_pool *)(uintptr_t)entry->object, *owner, true);
+}
 
 static bool has_any(cen_pool *pool, uint64_t owner, uint32_t *index)
 {
@@ -304,8 +334,11 @@ static void take_back_in(uint64_t owner, ceni_directory *directory)
     }
 }
 
+/* Asks first: what one of them is granted meanwhile is found in its slot. */
 static void take_back_all(uint64_t owner)
 {
+    bool asks = owner & CENI_OWNER_TASK && !ceni_planted(pending_ask_outlives_its_task);
+    if (asks) ceni_directory_each(ceni_directory_process(), detach_asks, &owner);
     take_back_in(owner, ceni_directory_process());
     take_back_in(owner, ceni_directory_freed()); /* second: a pool is in this one before it leaves the other */
 }
@@ -321,21 +354,24 @@ static void thread_ends(void)
     if (ceni_owner_is_task(&last)) take_back_all(ceni_thread_id());
 }
 
-/* Whether it has any: an early answer, because it is asked by its owner, who alone takes for itself. */
+/* Whether it has any: an early answer, because it is asked by its owner, who alone takes for itself. Its asks are looked for
+ * first: one leaves the line under the lock in which its lease is noted. */
 static void look_for_any(void *argument, ceni_entry *entry)
 {
     search *s = argument;
     cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;
     if (s->pool || strcmp(entry->kind, "pool") != 0) return;
+    if (s->owner & CENI_OWNER_TASK) s->asks |= has_asked(pool, s->owner, false);
     if (has_any(pool, s->owner, &s->index)) s->pool = pool; /* not touched afterwards: it has no hand */
 }
 
-static bool holds(uint64_t owner)
+static ceni_holding holds(uint64_t owner)
 {
     search s = {.owner = owner};
     ceni_directory_each(ceni_directory_process(), look_for_any, &s);
     if (!s.pool) ceni_directory_each(ceni_directory_freed(), look_for_any, &s);
-    return s.pool != NULL;
+    if (s.pool) return CENI_HOLDS_SOMETHING;
+    return s.asks && !ceni_planted(ask_forgotten_in_a_look) ? CENI_HOLDS_ASKS : CENI_HOLDS_NOTHING;
 }
 
 const ceni_owner_calls ceni_owner_of_pools = {.holds = holds, .ended = take_back_all};

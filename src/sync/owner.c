@@ -43,14 +43,14 @@ uint64_t ceni_owner_assign(void)
     return number;
 }
 
-/* Nobody else makes leases of the current owner: what is not there now is not there until it takes again. */
+/* Nobody else makes leases of the current owner, unless it has asked: what is not there now is not there until it takes again. */
 bool ceni_owner_looks(void)
 {
     ceni_owner *current = ceni_owner_current();
     const ceni_owner_calls *calls = ceni_load_acquire(&published); /* [O2] */
-    if (calls && calls->holds(current->note >> CENI_OWNER_SHIFT)) return true;
-    current->held = 0;
-    return false;
+    ceni_holding holding = calls ? calls->holds(current->note >> CENI_OWNER_SHIFT) : CENI_HOLDS_NOTHING;
+    if (holding == CENI_HOLDS_NOTHING) current->held = 0;
+    return holding == CENI_HOLDS_SOMETHING;
 }
 
 void ceni_owner_ends(ceni_owner *owner)

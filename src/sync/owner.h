@@ -23,7 +23,7 @@
  *
  *     held >= attached leases of the owner that have not ended
  *
- * It goes up when one is noted as the owner's, which happens on the owner's own
+ * It goes up when one is noted as the owner's, or asked for, which happens on the owner's own
  * thread, and down when the owner itself ends one that is noted as its own. What
  * another thread or another owner gives is not counted: zero is certain, and
  * anything else is looked into by the pools, once.
@@ -85,8 +85,14 @@ static inline void ceni_owner_leave(ceni_owner *owner, const ceni_owner_before *
 
 /* ---- What the pool says at this seam ------------------------------------------------ */
 
+typedef enum ceni_holding {
+    CENI_HOLDS_NOTHING,
+    CENI_HOLDS_SOMETHING,
+    CENI_HOLDS_ASKS, /* nothing, but it has asked and may be granted something by another thread */
+} ceni_holding;
+
 typedef struct ceni_owner_calls {
-    bool (*holds)(uint64_t owner); /* whether the owner of that number holds anything, attached; it is the current one */
+    ceni_holding (*holds)(uint64_t owner); /* whether the owner of that number holds anything, attached; it is the current one */
     void (*ended)(uint64_t owner); /* it has ended: what it holds goes the way of each pool's policy */
 } ceni_owner_calls;
 

@@ -55,6 +55,29 @@ EXPLORE(L13_of_a_give_and_the_end_of_the_task_one_ends_the_lease_that_is_reused,
     given_while_the_task_ends(CEN_OWNER_REUSE);
 }
 
+/* The task asks and waits. While it ends, another thread gives what it waits for: the lease is nobody's, or ends with the task. */
+static cen_take asked;
+
+EXPLORE(L13_an_ask_that_is_granted_while_its_task_ends_is_not_lost, 3)
+{
+    make_opening((cen_pool_options){.max = 1, .on_owner_end = CEN_OWNER_REUSE});
+    taker giver = {.lease = take_one()};
+    ceni_owner_before before;
+    owner = (ceni_owner){0};
+    ceni_owner_enter(&owner, &before);
+    cen_take_init(&asked, NULL, NULL);
+    expect_equal(cen_pool_ask(pool, CEN_NEVER, &asked), CEN_OK);
+    ceni_owner_leave(&owner, &before);
+    ceni_thread thread = start("gives", give_lease, &giver);
+    ceni_owner_end(&owner);
+    join(thread);
+    expect(cen_future_is_done(&asked.future) && asked.future.status == CEN_OK);
+    cen_status given = cen_pool_give(&asked.lease);
+    expect(given == CEN_OK || given == CEN_STALE);
+    expect_rest(1);
+    end();
+}
+
 static void detach_lease(void *into)
 {
     taker *self = into;

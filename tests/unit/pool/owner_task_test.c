@@ -293,25 +293,84 @@ TEST(what_another_thread_detached_is_not_held_any_more)
     free_pool(pool);
 }
 
-TEST(L13_what_a_task_asked_for_is_born_detached_and_says_which_task_asked)
+TEST(L13_what_a_task_asked_for_belongs_to_the_task_and_ends_with_it)
+{
+    for (int i = 0; i < 2; i++) { /* the second by the quick path */
+        cen_pool *pool = pool_with(CEN_OWNER_CLOSE);
+        task one = {.owner = {0}}, before = {.owner = {0}};
+        asker taking;
+        if (i) {
+            cen_lease lease = take_in_step(&before, pool);
+            give_in_step(&before, &lease);
+        }
+        begin_step(&one);
+        uint64_t number = cen_owner_number();
+        ask(&taking, pool, CEN_NOW);
+        expect(ceni_owner_holds());
+        end_step(&one);
+        expect_told(&taking, CEN_OK);
+        expect(holder_of(pool).owner == number && !holder_of(pool).is_detached);
+        end_task(&one);
+        expect_counts(pool, 0, 0);
+        expect_equal(cen_pool_give(&taking.take.lease), CEN_STALE);
+        free_pool(pool);
+    }
+}
+
+TEST(L13_what_a_task_asked_for_and_waited_for_belongs_to_the_task)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .on_owner_end = CEN_OWNER_REUSE), 1);
+    cen_lease held = take_now(pool);
+    task one = {.owner = {0}};
+    asker taking;
+    begin_step(&one);
+    ask(&taking, pool, CEN_NEVER);
+    expect(!ceni_owner_holds()); /* it waits, and may help others meanwhile; the look does not forget it */
+    end_step(&one);
+    give_back(&held); /* on a thread that is not the task's */
+    expect_told(&taking, CEN_OK);
+    expect(!holder_of(pool).is_detached);
+    begin_step(&one);
+    expect(ceni_owner_holds());
+    end_step(&one);
+    end_task(&one);
+    expect_counts(pool, 1, 0);
+    expect_equal(cen_pool_give(&taking.take.lease), CEN_STALE);
+    free_pool(pool);
+}
+
+TEST(L13_an_ask_that_waits_when_its_task_ends_belongs_to_nobody)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .on_owner_end = CEN_OWNER_REUSE), 1);
+    cen_lease held = take_now(pool);
+    task one = {.owner = {0}};
+    asker taking;
+    begin_step(&one);
+    ask(&taking, pool, CEN_NEVER);
+    end_step(&one);
+    end_task(&one);
+    give_back(&held);
+    expect_told(&taking, CEN_OK);
+    expect(holder_of(pool).is_detached);
+    give_back(&taking.take.lease);
+    free_pool(pool);
+}
+
+TEST(L13_a_task_that_gave_what_it_asked_for_is_not_looked_for)
 {
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
-    for (int i = 0; i < 2; i++) { /* the second by the quick path */
-        task one = {.owner = {0}};
+    task one = {.owner = {0}};
+    walks_since();
+    for (int i = 0; i < 3; i++) {
         asker taking;
-        walks_since();
         begin_step(&one);
-        uint64_t number = i ? cen_owner_number() : 0;
         ask(&taking, pool, CEN_NOW);
-        expect(!ceni_owner_holds());
-        number = cen_owner_number();
-        end_step(&one);
-        end_task(&one);
         expect_told(&taking, CEN_OK);
-        expect_equal(walks_since(), 0);
-        expect(holder_of(pool).owner == number && holder_of(pool).is_detached);
         give_back(&taking.take.lease);
+        end_step(&one);
     }
+    end_task(&one);
+    expect_equal(walks_since(), 0);
     free_pool(pool);
 }
 

@@ -11,11 +11,13 @@ static int looks, ends;
 static uint64_t looked_for, ended;
 static bool answer;
 
-static bool stand_in_holds(uint64_t owner)
+static bool asks;
+
+static ceni_holding stand_in_holds(uint64_t owner)
 {
     looks++;
     looked_for = owner;
-    return answer;
+    return answer ? CENI_HOLDS_SOMETHING : asks ? CENI_HOLDS_ASKS : CENI_HOLDS_NOTHING;
 }
 
 static void stand_in_ended(uint64_t owner)
@@ -168,6 +170,24 @@ TEST(who_surely_holds_nothing_is_answered_without_a_look_and_who_may_is_looked_f
     ceni_owner_leave(&owner, &before);
     ceni_owner_end(&owner);
     expect_equal(ends, 0);
+}
+
+TEST(an_owner_that_holds_nothing_and_has_asked_keeps_its_count)
+{
+    begin();
+    ceni_owner owner = {0};
+    ceni_owner_before before;
+    ceni_owner_enter(&owner, &before);
+    ceni_owner_number();
+    ceni_owner_current()->held = 1;
+    answer = false;
+    asks = true;
+    expect(!ceni_owner_holds());
+    expect_equal(ceni_owner_current()->held, 1);
+    asks = false;
+    expect(!ceni_owner_holds());
+    expect_equal(ceni_owner_current()->held, 0);
+    ceni_owner_leave(&owner, &before);
 }
 
 TEST(an_owner_that_ends_is_told_to_the_pools_if_it_may_hold_something)
