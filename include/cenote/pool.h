@@ -573,7 +573,11 @@ CEN_API cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out);
 typedef enum cen_slot_state {
     CEN_SLOT_IDLE = 1,
     CEN_SLOT_HELD,
-    CEN_SLOT_REVOKED, /* taken away by close, and not yet back */
+    CEN_SLOT_REVOKED,   /* taken away by close, and not yet back */
+    CEN_SLOT_RESETTING, /* was given back; the driver checks or resets it */
+    CEN_SLOT_TESTING,   /* the driver tests it */
+    CEN_SLOT_OPENING,   /* the driver's open has stored it and may not have returned */
+    CEN_SLOT_CLOSING,   /* the driver's close may have returned */
 } cen_slot_state;
 
 /* One object, and who has it. */
@@ -583,8 +587,8 @@ typedef struct cen_holding {
     void *object;
     uint32_t index;
     cen_slot_state state;
-    uint64_t generation; /* of the lease; of the last one if it is idle */
-    uint64_t owner;      /* the holder's cen_owner_number; 0 if idle, or taken this very instant */
+    uint64_t generation; /* of the lease; of the last one unless it is held or revoked */
+    uint64_t owner;      /* the holder's cen_owner_number; 0 unless held or revoked, or taken this very instant */
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
     int64_t held_ns;     /* at least so long, or ... */
     bool is_detached;
@@ -593,11 +597,18 @@ typedef struct cen_holding {
     void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
 } cen_holding;
 
-/* Calls `visit` for every object that is in the pool from the beginning to the
- * end of the call, idle or held, once, in the order of their indexes; one that
- * comes or goes meanwhile may be visited. Takes no lock, allocates nothing,
- * holds nobody up: another thread may take, give or even close the object
- * while it is visited. A visit that returns false ends it. Errors: FORKED, INVALID. */
+/* Call `visit` for every object that exists, in any state, in the order of indexes. An object exists from the moment that
+ * the driver's open has written it to *out, or that cen_pool_adopt was called with it, until the driver's close or abandon
+ * has returned. One that exists during the whole call is visited exactly once, also if its state changes meanwhile. One that
+ * is opened or closed meanwhile may be visited. Orphans are not visited: a collector must keep them alive by other means.
+ * A garbage collector may mark through this function: it takes no lock, allocates nothing and delays nobody, so the other
+ * threads may be stopped anywhere. In the states OPENING and CLOSING the object may be incomplete or already closed: mark or
+ * compare the pointer, do not follow it. In every other state another thread may take, give or close the object during the
+ * visit. The time follows the number of objects, not options.max. The visit ends when `visit` returns false.
+ * Returns:
+ *   OK
+ *   FORKED   the pool belongs to the parent process
+ *   INVALID  pool or visit is NULL */
 CEN_API cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_holding *holding),
                                   void *argument);
 

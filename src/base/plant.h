@@ -346,7 +346,12 @@
     X(thing_tell_any_verb, "a thing is told a verb that it does not have") \
     X(reloaded_open_pumps, "an object that was reloaded while it was opened for an ask is ended with a nested pump") \
     X(retired_open_pumps, "an object that is surplus once it is opened for an ask is ended with a nested pump") \
-    X(options_kept_in_place, "the options for a forked child are written over the copy that a child reads")
+    X(options_kept_in_place, "the options for a forked child are written over the copy that a child reads") \
+    X(visit_shows_the_calm, "a visit shows only what is idle, held or revoked") \
+    X(visit_reads_every_slot, "a visit reads every slot there may be") \
+    X(filled_only_when_open, "a slot is in the map of a visit only when its open has returned") \
+    X(vacated_keeps_its_object, "an empty slot keeps the pointer to the object that was closed") \
+    X(opened_on_the_stack, "an object is in its slot only when its open has returned")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

@@ -385,7 +385,7 @@ static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_
     ceni_outcome how = {.said = &said, .for_minimum = for_minimum};
     ceni_slot *slot = ceni_slot_at(pool, index);
     switch (chore) {
-    case CENI_CHORE_OPEN: how.status = ceni_place_call_open(pool, &how.object, &said); break;
+    case CENI_CHORE_OPEN: how.status = ceni_place_call_open(pool, index, &how.object, &said); break;
     case CENI_CHORE_RESET: how = call_with(pool, index, pool->calls.reset, &said); break;
     case CENI_CHORE_CLOSE: ceni_place_end_here(pool, index); return;
     default:

@@ -188,6 +188,9 @@ int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word);
 /* Fills in what one slot has; false if it has no object to show. (look.c) */
 bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out);
 
+/* The same of an object in any state; false if there is none. */
+bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_holding *out);
+
 /* One round over all slots, on this thread. */
 void ceni_keeper_round(cen_pool *pool);
 

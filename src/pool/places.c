@@ -94,6 +94,7 @@ static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
         uint32_t at = ceni_map_next(&chunk->vacant, 0, chunk->count);
         if (at >= chunk->count) continue;
         ceni_map_clear(&chunk->vacant, at);
+        if (!ceni_planted(filled_only_when_open)) ceni_map_set(&chunk->filled, at); /* before there is an object (visit.c) */
         *index = chunk->first + at;
         ceni_store_relaxed(&chunk->slots[at].opened_at, 0); /* no helper has begun; carries nothing */
         chunk->slots[at].told = CENI_TOLD_NOTHING;
@@ -142,15 +143,21 @@ bool ceni_place_claim(cen_pool *pool, uint32_t *index)
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
-cen_status ceni_place_call_open(cen_pool *pool, void **object, cen_error *error)
+/* The driver writes to the slot itself: a visitor finds the object before open has returned, so that no moment is left in
+ * which only this thread's stack has it. In a world an atomic has its own history, and the store of O3 counts. */
+cen_status ceni_place_call_open(cen_pool *pool, uint32_t index, void **object, cen_error *error)
 {
+    void *apart = NULL, **out = (void **)(uintptr_t)&ceni_slot_at(pool, index)->object;
+    if (ceni_planted(opened_on_the_stack)) out = &apart;
     *error = (cen_error){.status = CEN_OK};
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
     CENI_PROBE1(open_begin, pool->name);
-    cen_status status = pool->calls.open(pool->driver.argument, object, error);
+    cen_status status = pool->calls.open(pool->driver.argument, out, error);
     CENI_PROBE2(open_end, pool->name, (int)status);
     ceni_callout_end(&callout);
+    if (status != CEN_OK) *out = NULL;
+    *object = *out;
     return status;
 }
 
@@ -168,6 +175,7 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
     int64_t began = how->began ? how->began : ceni_setting(&slot->opened_at); /* the caller's own, before it is another moment */
     int64_t took = how->status == CEN_OK ? ceni_pool_now(pool) - began : 0;
     if (how->status == CEN_OK) {
+        if (ceni_planted(filled_only_when_open)) ceni_map_set(&ceni_chunk_of(pool, index)->filled, index);
         ceni_opening_done(pool, slot);
         ceni_store_release(&slot->object, how->object); /* [O3] */
     } else {
@@ -185,7 +193,7 @@ cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
 {
     cen_error said;
     ceni_outcome how = {.said = &said, .began = ceni_pool_now(pool)};
-    how.status = ceni_place_call_open(pool, &how.object, &said);
+    how.status = ceni_place_call_open(pool, index, &how.object, &said);
     ceni_place_note_opened(pool, index, &how, error);
     return how.status;
 }
@@ -228,8 +236,11 @@ void ceni_revoked_is_back(cen_pool *pool)
 static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
 {
     ceni_chunk *chunk = ceni_chunk_of(pool, index);
-    ceni_slot_move(&chunk->slots[index - chunk->first], ceni_slot_generation(pool, index), from, CENI_EMPTY);
+    ceni_slot *slot = &chunk->slots[index - chunk->first];
+    if (!ceni_planted(vacated_keeps_its_object)) ceni_store_relaxed(&slot->object, NULL); /* the move below carries it */
+    ceni_slot_move(slot, ceni_slot_generation(pool, index), from, CENI_EMPTY);
     ceni_map_set(&chunk->vacant, index - chunk->first);
+    ceni_map_clear(&chunk->filled, index - chunk->first);
     pool->live--;
     ceni_add_seq_cst(&pool->shifts, 1); /* [O6] */
     pool->leaving -= from == CENI_CLOSING;

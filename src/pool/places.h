@@ -96,7 +96,7 @@ bool ceni_place_claim_for_helper_locked(cen_pool *pool, uint32_t *index);
 cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error);
 
 /* The two halves of it: the call, and what is noted of its outcome. */
-cen_status ceni_place_call_open(cen_pool *pool, void **object, cen_error *error);
+cen_status ceni_place_call_open(cen_pool *pool, uint32_t index, void **object, cen_error *error);
 void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *how, cen_error *error);
 
 /* The place is OPENING no more, but not EMPTY: the gate may admit another now, so it ends in the pump. */

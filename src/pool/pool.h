@@ -23,6 +23,7 @@ typedef struct ceni_chunk {
     ceni_slot *slots;
     ceni_map listed; /* any thread: slots worth a look */
     ceni_map vacant; /* under the lock: slots that are EMPTY */
+    ceni_map filled; /* changed under the lock, read by any thread: slots that are not EMPTY (visit.c) */
     uint64_t *seen;  /* under the looking lock: words of the first of two readings */
     _Atomic uint64_t *traces; /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
     struct ceni_chunk *former; /* of those that forks have left behind: the next */

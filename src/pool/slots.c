@@ -20,7 +20,7 @@ ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint
     size_t words = ceni_map_words(count);
     size_t slot_bytes = count * sizeof(ceni_slot);
     size_t trace_bytes = traces ? (size_t)count * CENI_TRACE_ROOM * sizeof(uint64_t) : 0;
-    size_t bytes = slot_bytes + sizeof(ceni_chunk) + (2 * words + count) * sizeof(uint64_t) + trace_bytes;
+    size_t bytes = slot_bytes + sizeof(ceni_chunk) + (3 * words + count) * sizeof(uint64_t) + trace_bytes;
     char *memory = ceni_alloc(allocator, bytes, CENI_LINE);
     if (!memory) return NULL;
     ceni_chunk *chunk = (ceni_chunk *)(void *)(memory + slot_bytes);
@@ -28,7 +28,8 @@ ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint
     _Atomic uint64_t *maps = (_Atomic uint64_t *)(void *)(chunk + 1);
     ceni_map_init(&chunk->listed, count, maps);
     ceni_map_init(&chunk->vacant, count, maps + words);
-    chunk->seen = (uint64_t *)(void *)(maps + 2 * words);
+    ceni_map_init(&chunk->filled, count, maps + 2 * words);
+    chunk->seen = (uint64_t *)(void *)(maps + 3 * words);
     chunk->traces = traces ? (_Atomic uint64_t *)(void *)(chunk->seen + count) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         ceni_list_init(&chunk->slots[i].link);

@@ -34,6 +34,7 @@ list(APPEND cenote_sources
   src/pool/shed.c
   src/pool/turn.c
   src/pool/upkeep.c
+  src/pool/visit.c
   src/pool/events.c
   src/pool/orphans.c
   src/pool/owners.c

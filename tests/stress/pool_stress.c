@@ -159,7 +159,7 @@ static bool see(void *argument, const cen_holding *holding)
 {
     uint32_t *next = argument;
     expect(holding->index >= *next && holding->object);
-    expect(holding->state >= CEN_SLOT_IDLE && holding->state <= CEN_SLOT_REVOKED);
+    expect(holding->state >= CEN_SLOT_IDLE && holding->state <= CEN_SLOT_CLOSING);
     *next = holding->index + 1;
     return true;
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Visiting every object there is.
+ *
+ * A garbage collector marks through this: what a visit misses is freed. Its
+ * threads may be stopped anywhere, also with the pool's lock held, so a visit
+ * takes no lock. It reads the map of slots that are not EMPTY, so its cost
+ * follows the objects, not the slots.
+ *
+ * Invariants
+ *  I1 While a slot has an object, its bit in `filled` is set: the bit is set when the slot is claimed, before the driver is
+ *     called, and cleared when the slot is EMPTY, after the driver's close has returned.
+ *  I2 `filled` changes only under the pool's lock. So the bits above a set bit stay set: nobody clears a bit above a word
+ *     that has bits.
+ *  I3 An object stays in its slot for as long as it exists.
+ *  I4 A slot's object is NULL from shortly before EMPTY until the driver's open, or adopt, has written the next one. In
+ *     OPENING and CLOSING NULL means that there is none; in other states a driver may have NULL for an object.
+ *
+ * Therefore an object that exists for the whole visit is met: its bit is set throughout (I1, I2), its slot is read after the
+ * visit began (I3), and no state but EMPTY hides it. What is met in OPENING is never the object before (I4).
+ *
+ * The naive version shows a slot only in the states that it knows to be calm. An object that is being reset is then missed
+ * although it exists.
+ *
+ * Loads of the map are ordered in map.c [N5], those of slots in look.c [V1 V2].
+ *
+ * Tested by tests/unit/pool/visit_test.c, visit_real_test.c, tests/explore/pool_visit_test.c.
+ */
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "sync/future.h"
+
+typedef bool visitor(void *argument, const cen_holding *holding);
+
+static uint32_t next_filled(const ceni_chunk *chunk, uint32_t from)
+{
+    if (ceni_planted(visit_reads_every_slot)) return from;
+    return ceni_map_next(&chunk->filled, from, chunk->count);
+}
+
+static bool shows(cen_pool *pool, uint32_t index, cen_holding *out)
+{
+    return ceni_planted(visit_shows_the_calm) ? ceni_slot_holding(pool, index, out) : ceni_slot_shows(pool, index, out);
+}
+
+/* False: the visitor wants no more. */
+static bool visit_chunk(cen_pool *pool, const ceni_chunk *chunk, visitor *visit, void *argument)
+{
+    cen_holding holding;
+    for (uint32_t at = next_filled(chunk, 0); at < chunk->count; at = next_filled(chunk, at + 1))
+        if (shows(pool, chunk->first + at, &holding) && !visit(argument, &holding)) return false;
+    return true;
+}
+
+cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_holding *holding), void *argument)
+{
+    CENI_INLINE_AT_END; /* a visitor may give, and whoever is told of it may do what a visitor may not */
+    cen_status status = ceni_pool_check(pool, "cen_pool_visit", NULL);
+    if (status != CEN_OK || !visit) return visit ? status : CEN_INVALID;
+    uint32_t chunks = ceni_chunk_count(pool);
+    bool more = true;
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    for (uint32_t i = 0; i < chunks && more; i++) more = visit_chunk(pool, pool->chunks[i], visit, argument);
+    ceni_callout_end(&callout);
+    return CEN_OK;
+}
