@@ -17,6 +17,7 @@ cenote_test(unit/watch/keep_test.c REAL)
 if(CENOTE_HAS_PROBES)
   add_test(NAME probes COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/probes/check ${CMAKE_SOURCE_DIR}/docs/probes.md $<TARGET_FILE:cenote-shared>)
   set_tests_properties(probes PROPERTIES LABELS real TIMEOUT 60)
+  add_custom_target(probes DEPENDS cenote-shared) # as each test is a target of its name
 else()
   message(STATUS "the test of probes is left out: there is no <sys/sdt.h> (systemtap-sdt-dev), or probes are switched off")
 endif()

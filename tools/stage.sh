@@ -4,6 +4,8 @@
 #
 #   stage_log FILE               empties FILE; all results go there
 #   stage "sentence" COMMAND...  runs one stage under a heading, with its time
+#   stage_beside NAME "sentence" COMMAND...   begins one in the background: for what waits more than it computes
+#   stage_join                   waits for those in the background, and shows each as a stage
 #   record pass|fail "sentence"  one result of a script's own
 #   stage_table FILE...          prints the seconds of each stage of these logs, and their sum
 #   stage_summary                prints the table and "N passed, N failed"; false if any failed or none passed
@@ -27,6 +29,42 @@ record() {
 
 stage_count() { grep -c "^$1 " "${2:-$CENOTE_TEST_LOG}" || true; }
 
+# Its output and its results are kept apart until stage_join, so that the stages in front stay readable.
+stage_beside() {
+    local name=$1 sentence=$2 own=$CENOTE_TEST_LOG.$1
+    shift 2
+    rm -f "$own" "$own".*
+    trap stage_end_beside EXIT
+    set -m # a process group of its own, so that all of it can be ended
+    (
+        stage_log "$own"
+        stage "$sentence" "$@"
+        [ "$(stage_count fail)" = 0 ]
+    ) >"$own.output" 2>&1 </dev/null &
+    set +m
+    beside_names+=("$name")
+    beside_ids+=($!)
+}
+
+# shellcheck disable=SC2317 # called by the trap
+stage_end_beside() {
+    local id
+    for id in "${beside_ids[@]}"; do kill -- "-$id" 2>/dev/null; done
+}
+
+stage_join() {
+    local i own
+    for i in "${!beside_ids[@]}"; do
+        own=$CENOTE_TEST_LOG.${beside_names[$i]}
+        wait "${beside_ids[$i]}" || grep -q '^fail ' "$own" || echo "fail the stage ${beside_names[$i]} ended badly" >>"$own"
+        cat "$own.output"
+        cat "$own" >>"$CENOTE_TEST_LOG"
+        sed 's/$/ (beside others)/' "$own.seconds" >>"$CENOTE_TEST_LOG.seconds"
+    done
+    beside_names=() beside_ids=()
+}
+beside_names=() beside_ids=()
+
 stage() {
     local sentence=$1 began=$SECONDS status=0 failed lines
     shift
@@ -48,7 +86,7 @@ stage_table() {
     for log in "$@"; do [ ! -s "$log.seconds" ] || files+=("$log.seconds"); done
     [ ${#files[@]} -gt 0 ] || return 0
     printf '\n  seconds  stage\n'
-    awk '{ sum += $1; printf "%9d  %s\n", $1, substr($0, length($1) + 2) } END { printf "%9d  in all\n", sum }' "${files[@]}"
+    awk '!/ \(beside others\)$/ { sum += $1 } { printf "%9d  %s\n", $1, substr($0, length($1) + 2) } END { printf "%9d  in all\n", sum }' "${files[@]}"
 }
 
 stage_summary() {
