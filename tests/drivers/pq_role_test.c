@@ -44,7 +44,7 @@ static void expect_no_such_server(cen_pool *pool, const char *words)
     cen_status status;
     int64_t begin = cen_clock();
     do status = cen_pool_take(pool, cen_in_ms(500), &lease, &error);
-    while (status == CEN_TIMEOUT && cen_clock() - begin < 5000LL * MS); /* the breaker needs five failures */
+    while (status == CEN_TIMEOUT && cen_clock() - begin < 60000LL * MS); /* the breaker needs five failures */
     if (status != CEN_DRIVER) test_fail(__FILE__, __LINE__, "%s: %s", cen_status_name(status), error.text);
     expect_equal(error.code, cen_pq_code("25006"));
     if (!strstr(error.text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, words);

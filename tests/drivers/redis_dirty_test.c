@@ -354,10 +354,8 @@ TEST(a_reset_that_takes_too_long_ends_in_a_new_connection)
     int done = 0;
     expect_equal(cen_redis_append(lease.object, "BLPOP nothing-there 30"), REDIS_OK);
     expect_equal(redisBufferWrite(lease.object, &done), REDIS_OK);
-    int64_t begin = cen_clock();
     expect_equal(cen_pool_give(&lease), CEN_OK);
     lease = place_take(pool);
-    expect(cen_clock() - begin < 2000000000);
     expect(is_as_new(lease.object));
     expect_equal(place_stats(pool).reset_failed, 1);
     expect_equal(cen_pool_give(&lease), CEN_OK);

@@ -27,7 +27,7 @@ static void turn(void)
 
 #define turn_until(condition)                                                             \
     do {                                                                                  \
-        for (int64_t begin_ = cen_clock(); !(condition) && cen_clock() - begin_ < 10000000000;) turn(); \
+        for (int64_t begin_ = cen_clock(); !(condition) && cen_clock() - begin_ < 60000000000;) turn(); \
         expect(condition);                                                                \
     } while (0)
 
@@ -357,7 +357,7 @@ static int connected(uint16_t port)
 }
 
 /* With `crowd` the server's backlog is full, and the connect itself does not end. */
-static void cancel_opening(bool crowd, int64_t open_timeout_ns)
+static int64_t time_of_cancelled_opening(bool crowd, int64_t open_timeout_ns)
 {
     uint16_t port;
     int fd = silent(&port, crowd ? 0 : 8), others[4];
@@ -372,9 +372,18 @@ static void cancel_opening(bool crowd, int64_t open_timeout_ns)
     else turn_until(cen_future_is_done(&ask.future));
     if (open_timeout_ns) turn_until(stats().opening == 0);
     end(); /* which cancels what is under way */
-    expect(cen_clock() - start < 2000000000); /* the driver's own limit is 5 s */
+    int64_t took = cen_clock() - start;
     for (int i = 0; crowd && i < 4; i++) close(others[i]);
     close(fd);
+    return took;
+}
+
+/* The driver's own limit is 5 s. A busy machine only adds to what it takes, so one quick run shows that it was cancelled. */
+static void cancel_opening(bool crowd, int64_t open_timeout_ns)
+{
+    for (int tries = 0; tries < 5; tries++)
+        if (time_of_cancelled_opening(crowd, open_timeout_ns) < 2000000000) return;
+    test_fail(__FILE__, __LINE__, "the opening ended by its own limit");
 }
 
 TEST(an_opening_is_cancelled_when_the_pool_is_closed)
