@@ -54,17 +54,10 @@ void keep_in_hand(rig *r, twin *t)
     if (r->of_main.status == CEN_OK && r->in_hand < HAND) r->hands[r->in_hand++] = (hand){r->of_main.lease, r->of_main.index, t};
 }
 
-/* The text of a take that got nothing names who holds what, and has so met them. */
-static void meet_holders(const rig *r, twin *t)
-{
-    for (int i = 0; i < TWIN_PLACES; i++)
-        if (t->places[i].state == HELD && !t->places[i].met) t->places[i].met = r->now;
-}
-
 const char *check_error(const rig *r, twin *t, const cen_error *error)
 {
     if (r->of_main.status == CEN_OK) return NULL;
-    if (r->of_main.status == CEN_EMPTY || r->of_main.status == CEN_TIMEOUT) meet_holders(r, t);
+    if (r->of_main.status == CEN_EMPTY || r->of_main.status == CEN_TIMEOUT) model_meet_holders(r, t);
     if (error->status != r->of_main.status) return "the error has another status";
     if (r->of_main.status == OPEN_FAILED && (error->code != OPEN_FAILED_CODE || !strstr(error->text, OPEN_FAILED_TEXT)))
         return wrong("the driver's words are lost: %s", error->text);

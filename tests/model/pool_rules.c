@@ -283,9 +283,17 @@ const char *model_resize(rig *r, twin *t, uint32_t max)
     return model_serve(r, t);
 }
 
+/* The text of a take that got nothing names the holders, and a close needs their ages: from now on each is known. */
+void model_meet_holders(const rig *r, twin *t)
+{
+    for (int i = 0; i < TWIN_PLACES; i++)
+        if (t->places[i].state == HELD && !t->places[i].met) t->places[i].met = r->now;
+}
+
 const char *model_close_begin(rig *r, twin *t, cen_close_report *report)
 {
     t->closed = true;
+    model_meet_holders(r, t);
     for (; t->waiting; report->waiting++) {
         int who = t->line[0];
         leave_line(r, t, who);

@@ -43,7 +43,7 @@ typedef struct place {
     uint64_t turn; /* idle: when it became so, in turns */
     int owner;     /* held: an actor */
     const char *where;
-    int64_t since, met; /* met: when a list of holders or the text of a failure showed this lease first; 0: never */
+    int64_t since, met; /* met: when a list of holders, the text of a failure or a close met this lease first; 0: never */
 } place;
 
 /* How a pool is made; decoded from one number by shape_of. */
@@ -184,6 +184,9 @@ const char *model_bury(rig *r, twin *t);
 const char *model_put(rig *r, twin *t, thing *object, uint32_t index);
 
 const char *model_resize(rig *r, twin *t, uint32_t max);
+
+/* From now on every lease that is out has an age. */
+void model_meet_holders(const rig *r, twin *t);
 
 /* The parts of a close: what is done at once, and what is at the deadline. */
 const char *model_close_begin(rig *r, twin *t, cen_close_report *report);
