@@ -2,6 +2,7 @@
 cenote_test(unit/pool/owners_test.c WORLD)
 cenote_test(unit/pool/last_round_test.c REAL)
 cenote_test(unit/pool/orphans_test.c WORLD)
+cenote_test(unit/pool/stale_test.c WORLD)
 cenote_test(unit/pool/owner_task_test.c WORLD)
 target_link_options(unit-pool-owner_task_test PRIVATE -Wl,--wrap=ceni_directory_each)
 cenote_test(unit/pool/owner_scope_test.c WORLD)

@@ -71,6 +71,8 @@ CEN_API bool cen_pool_cancel(cen_take *take);
  * the driver said so, and the text says why. Such a future cannot be cancelled. Errors as cen_pool_give, REVOKED
  * included, INVALID (NULL) and MISUSE (the future is promised already): nothing is told then. */
 CEN_API cen_status cen_pool_give_then(cen_lease *lease, cen_future *future);
+CEN_API cen_status cen_pool_give_then_at(cen_lease *lease, cen_future *future, const char *where);
+#define cen_pool_give_then(lease, future) cen_pool_give_then_at((lease), (future), CEN_HERE)
 
 /* A close under way. Caller-owned. After init the program may set `report` to a report of its own, with its size
  * set; it is filled when the future is done. */

@@ -307,18 +307,33 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
  * closed instead, by this call, or, if the driver blocks, on a helper; the
  * answer is still OK.
  * Errors, which leave the lease and all else as it was:
- *   STALE    the lease has ended, or is none; even if its slot was lent again
+ *   STALE    the lease has ended, or is none; even if its slot was lent again. A double give is counted (stale_gives)
+ *            and told as a STALE_GIVE event with both places
  *   FOREIGN  the fields are not those of a lease of that pool
  *   FORKED   it was taken before a fork, in another process
  *   INVALID  lease is NULL
  * Not quite an error: REVOKED. The lease had ended before: by close, by hold_ns, as a leak, or with its owner. The object is
- * closed now. A second give is STALE. */
+ * closed now. A second give is STALE.
+ * The macro passes the caller's file and line. A binding calls the function, `(cen_pool_give)(lease)`, or takes its
+ * address; the event then names no place. The same holds for cen_pool_discard, cen_pool_leave and cen_pool_give_then. */
 CEN_API cen_status cen_pool_give(cen_lease *lease);
+#define cen_pool_give(lease) cen_pool_give_at((lease), CEN_HERE)
+
+CEN_API cen_status cen_pool_give_untold_(cen_lease *lease);
+CEN_API cen_status cen_pool_give_failed_(const cen_lease *lease, cen_status status, const char *where);
+
+static inline cen_status cen_pool_give_at(cen_lease *lease, const char *where)
+{
+    cen_status status = cen_pool_give_untold_(lease);
+    return __builtin_expect(status == CEN_OK, 1) ? status : cen_pool_give_failed_(lease, status, where);
+}
 
 /* Ends a lease and closes the object, by this call or, if the driver blocks, on
  * a helper; a new one may be made in its place. Without a driver, it takes the object out for good. Errors: as
  * cen_pool_give, and MISUSE. */
 CEN_API cen_status cen_pool_discard(cen_lease *lease);
+CEN_API cen_status cen_pool_discard_at(cen_lease *lease, const char *where);
+#define cen_pool_discard(lease) cen_pool_discard_at((lease), CEN_HERE)
 
 /* A lease belongs to its owner: the thread that took it or, if that was running a
  * step of a task, the task, on whatever thread that goes on. When the owner ends
@@ -365,6 +380,8 @@ CEN_API cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *o
  * ended, or was never entered), MISUSE (another owner entered it), and as
  * cen_pool_give. */
 CEN_API cen_status cen_pool_leave(cen_scope *scope);
+CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
+#define cen_pool_leave(scope) cen_pool_leave_at((scope), CEN_HERE)
 
 /*     CEN_WITH (pool, deadline, type, name, error) { ... } else { ... }
  *
@@ -400,7 +417,7 @@ static inline void *cen_scope_begin_(cen_pool *pool, cen_deadline deadline, cen_
 
 static inline void cen_scope_end_(cen_scope *scope)
 {
-    if (scope->lease.pool) cen_pool_leave(scope);
+    if (scope->lease.pool) (cen_pool_leave)(scope);
 }
 
 /* ---- Close, free, resize ------------------------------------------------------ */
@@ -486,6 +503,7 @@ typedef enum cen_event_kind {
     CEN_EVENT_ORPHANED,       /* an owner ended without giving its lease (CEN_OWNER_ORPHAN); owner and where say whose */
     CEN_EVENT_LEFT_OPEN,      /* a reset ended what a holder left open: "transaction left open by orders.c:40"; once for each
                                * call site, of at most 64 in a pool */
+    CEN_EVENT_STALE_GIVE,     /* an ended lease was given again; given_where says by which call, `where` which call took it */
 } cen_event_kind;
 
 typedef struct cen_event {
@@ -501,6 +519,7 @@ typedef struct cen_event {
                         * or were in it when the listener was replaced */
     const char *pool;  /* its name; both texts are there during the call only */
     const char *text;  /* a whole sentence that begins with the pool's name */
+    const char *given_where; /* STALE_GIVE: the call that gave the lease again, or NULL */
 } cen_event;
 
 #define CEN_NO_SLOT UINT32_MAX
@@ -513,7 +532,7 @@ typedef struct cen_event {
  * by cen_pool_free, on its own thread: when that returns the listener has, too.
  * Texts longer than those of a cen_error are cut.
  * Without a listener LEAK events are printed to stderr as "LEAK-DETECTED" lines, and the first ORPHANED event of the pool as
- * an "ORPHANED-LEASE" line. All events
+ * an "ORPHANED-LEASE" line, and its first STALE_GIVE event as a "STALE-GIVE" line. All events
  * are in the news of the process, too (cenote/news.h), whether anybody listens here or not.
  * Errors: CLOSED (not if listener is NULL), FORKED, INVALID, NO_MEMORY, MISUSE. */
 CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event), void *argument,
@@ -562,6 +581,7 @@ typedef struct cen_pool_stats {
     bool is_closed, is_paused, is_shedding;
     uint64_t orphaned;                       /* leases whose owner ended without giving them (CEN_OWNER_ORPHAN) */
     uint32_t orphans;                        /* objects, orphaned or reclaimed, that were cut off and not given back yet */
+    uint64_t stale_gives;                    /* leases given, discarded or left again after they had ended */
 } cen_pool_stats;
 
 /* Reads all slots: up to a million, some milliseconds then. Takes the lock for

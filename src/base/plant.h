@@ -16,6 +16,8 @@
 /* name, the mistake in words */
 #define CENI_PLANT_LIST(X) \
     X(none, "nothing is planted") \
+    X(stale_give_uncounted, "a double give is not counted") \
+    X(stale_variable_unseen, "a double give by the same variable is not told") \
     X(sized_reads_beyond, "a caller's struct is read beyond its size") \
     X(sized_writes_beyond, "a caller's struct is written beyond its size") \
     X(sized_ignores_the_tail, "a larger struct is accepted although it sets a field that is not known") \

@@ -215,19 +215,27 @@ static void compose(const cen_pool *pool, told *out, const char *format, va_list
     if (strncmp(sentence, name, (size_t)length) == 0) memmove(out->text, sentence, strlen(sentence) + 1);
 }
 
-/* Nobody listens, and a leak must not go unnoticed, nor the first orphan of a pool. */
+/* What is printed if nobody listens. */
+static const char *headline(cen_event_kind kind)
+{
+    if (kind == CEN_EVENT_LEAK) return "LEAK-DETECTED";
+    return kind == CEN_EVENT_ORPHANED ? "ORPHANED-LEASE" : "STALE-GIVE";
+}
+
+/* Every leak is printed; of orphans and of double gives the first of a pool. */
 static bool is_printed(cen_pool *pool, cen_event_kind kind)
 {
     if (kind == CEN_EVENT_LEAK) return true;
+    if (!ceni_pool_tells || (kind != CEN_EVENT_ORPHANED && kind != CEN_EVENT_STALE_GIVE)) return false;
     bool printed = false;
-    return kind == CEN_EVENT_ORPHANED && ceni_pool_tells &&
-           ceni_cas_relaxed(&pool->orphan_printed, &printed, true); /* one is the first; carries nothing */
+    _Atomic bool *first = kind == CEN_EVENT_ORPHANED ? &pool->orphan_printed : &pool->stale_printed;
+    return ceni_cas_relaxed(first, &printed, true); /* one is the first; carries nothing */
 }
 
 static void print(const told *lost)
 {
     char line[sizeof lost->text + 32];
-    snprintf(line, sizeof line, "%s %s\n", lost->event.kind == CEN_EVENT_LEAK ? "LEAK-DETECTED" : "ORPHANED-LEASE", lost->text);
+    snprintf(line, sizeof line, "%s %s\n", headline(lost->event.kind), lost->text);
     int held = ceni_cancel_hold();
     fputs(line, stderr); /* unbuffered: one line in one piece */
     ceni_cancel_release(held);
@@ -380,6 +388,7 @@ const char *cen_event_name(cen_event_kind kind)
     case CEN_EVENT_SHED: return "shed";
     case CEN_EVENT_ORPHANED: return "orphaned";
     case CEN_EVENT_LEFT_OPEN: return "left_open";
+    case CEN_EVENT_STALE_GIVE: return "stale_give";
     }
     return "?";
 }

@@ -42,7 +42,12 @@ void ceni_giving_fail(cen_future *giving, const char *name, const char *why)
     ceni_error_set(giving->error, CEN_DRIVER, 0, "pool \"%s\": the object that was given back is closed: %s", name, why);
 }
 
-cen_status cen_pool_give_then(cen_lease *lease, cen_future *future)
+cen_status(cen_pool_give_then)(cen_lease *lease, cen_future *future)
+{
+    return cen_pool_give_then_at(lease, future, NULL);
+}
+
+cen_status cen_pool_give_then_at(cen_lease *lease, cen_future *future, const char *where)
 {
     if (!lease || !future) return CEN_INVALID;
     if (!ceni_future_is_fresh(future)) return CEN_MISUSE;
@@ -51,7 +56,7 @@ cen_status cen_pool_give_then(cen_lease *lease, cen_future *future)
     cen_status status = ceni_give_noting(lease, future, &kept);
     if (status != CEN_OK) {
         ceni_future_undo(future);
-        return status;
+        return cen_pool_give_failed_(lease, status, where);
     }
     if (!kept) ceni_giving_succeed(future);
     return CEN_OK;

@@ -44,6 +44,7 @@ typedef struct ceni_pool_tally {
     uint64_t waited, served, timed_out, sent_away, failed, shed;
     uint64_t closed_before; /* of those closed: before the pool was, or because they were idle then */
     uint64_t refused, refused_late, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
+    uint64_t stale_gives;
     uint64_t orphaned;
 } ceni_pool_tally;
 
@@ -195,6 +196,7 @@ struct cen_pool {
     _Atomic uint64_t refusals;       /* takes that were since then */
     _Atomic uint32_t orphan_count;   /* at least as many as are in `orphans`; changed under the lock */
     _Atomic bool orphan_printed;     /* the first orphan was printed to stderr */
+    _Atomic bool stale_printed;      /* the first double give was */
     ceni_mutex looking; /* one cen_pool_look at a time */
 };
 

@@ -174,11 +174,16 @@ cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *options, 
     return enter(pool, options, (cen_deadline){0}, NULL, scope, error);
 }
 
-cen_status cen_pool_leave(cen_scope *scope)
+cen_status(cen_pool_leave)(cen_scope *scope)
+{
+    return cen_pool_leave_at(scope, NULL);
+}
+
+cen_status cen_pool_leave_at(cen_scope *scope, const char *where)
 {
     if (!scope) return CEN_INVALID;
     cen_pool *pool = scope->lease.pool;
-    if (!pool) return CEN_STALE;
+    if (!pool) return cen_pool_give_failed_(&scope->lease, CEN_STALE, where);
     if (!ceni_pool_is_ours(pool)) return CEN_FORKED;
     if (scope->owner != ceni_owner_known()) return CEN_MISUSE;
     if (ceni_pool_is_newer(pool, scope->lease.generation)) return CEN_STALE; /* the pool of the lease is gone */
@@ -195,5 +200,5 @@ cen_status cen_pool_leave(cen_scope *scope)
     bool beyond = open ? !forget(pool, index) : scope->reserved[BEYOND];
     if (beyond) one_beyond_less();
     scope->reserved[BEYOND] = 0;
-    return cen_pool_give(&scope->lease);
+    return cen_pool_give_at(&scope->lease, where);
 }

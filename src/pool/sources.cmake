@@ -41,5 +41,6 @@ list(APPEND cenote_sources
   src/pool/trace.c
   src/pool/trust.c
   src/pool/explain.c
+  src/pool/stale.c
   src/pool/take.c
   src/pool/wait.c)

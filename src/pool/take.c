@@ -468,7 +468,7 @@ __attribute__((noinline)) static cen_status give_sampled(cen_lease *lease, uint6
     return give_by_reset(lease, held, true, looks);
 }
 
-cen_status cen_pool_give(cen_lease *lease)
+cen_status cen_pool_give_untold_(cen_lease *lease)
 {
     if (__builtin_expect(!lease || !lease->pool, 0)) return give_slowly(lease);
     cen_pool *pool = lease->pool;
@@ -492,19 +492,31 @@ cen_status cen_pool_give(cen_lease *lease)
     return given(line, id, index, held, note);
 }
 
-cen_status cen_pool_discard(cen_lease *lease)
+/* For who needs its address, or calls it from another language: the place is not known. */
+cen_status(cen_pool_give)(cen_lease *lease)
+{
+    return cen_pool_give_at(lease, NULL);
+}
+
+cen_status(cen_pool_discard)(cen_lease *lease)
+{
+    return cen_pool_discard_at(lease, NULL);
+}
+
+cen_status cen_pool_discard_at(cen_lease *lease, const char *where)
 {
     CENI_INLINE_AT_END;
     uint32_t index;
     cen_status status = check_lease(lease, &index);
-    if (status != CEN_OK) return status;
+    if (status != CEN_OK) return cen_pool_give_failed_(lease, status, where);
     cen_pool *pool = lease->pool;
     if (ceni_callout_inside(pool)) return CEN_MISUSE;
     uint64_t note = note_of(lease);
     lease->pool = NULL;
     bool ours = ceni_slot_move(lease->slot, lease->generation, CENI_HELD, CENI_CLOSING);
     if (!ours) status = give_revoked(pool, index, lease, &note);
-    if (status != CEN_STALE) ceni_held_ends(ceni_pool_own_get(), note);
+    if (status == CEN_STALE) return cen_pool_give_failed_(lease, status, where);
+    ceni_held_ends(ceni_pool_own_get(), note);
     if (!ours) return status;
     if (!ceni_planted(use_counted_by_nobody)) ceni_use_ends(pool, ceni_slot_at(pool, index), lease->generation);
     ceni_line_lock(pool->line);

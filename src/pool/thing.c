@@ -72,6 +72,7 @@ static void add_leases(list *l, const cen_pool_stats *s)
     count(l, "reclaimed", s->reclaimed);
     count(l, "orphaned", s->orphaned);
     gauge(l, "orphans", s->orphans);
+    count(l, "stale_gives", s->stale_gives);
 }
 
 static void add_waits(list *l, const cen_pool_stats *s)
