@@ -10,11 +10,13 @@ cenote_test(unit/runtime/timer_test.c WORLD)
 cenote_test(unit/runtime/poll_test.c REAL)
 cenote_test(unit/runtime/poll_test.c PORTABLE)
 cenote_test(unit/runtime/own_test.c REAL)
+cenote_test(unit/runtime/exit_test.c REAL)
 cenote_test(unit/runtime/fork_test.c REAL)
 cenote_test(unit/runtime/timer_fork_test.c REAL)
 cenote_test(faults/runtime_faults_test.c WORLD support/faults.c)
 
 # Under every schedule
+cenote_test(explore/process_exit_test.c WORLD)
 cenote_test(explore/runtime_alarm_test.c WORLD)
 cenote_test(explore/runtime_errand_test.c WORLD)
 cenote_test(explore/runtime_executor_test.c WORLD)

@@ -74,6 +74,39 @@ CEN_API cen_status cen_runtime_new(const cen_runtime_options *options, cen_runti
  * from within its poll): nothing changes. */
 CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
 
+/* Wait until no helper thread of the runtime is in a call and no call is queued.
+ * NULL: no thread of cenote is in a call of a driver, a completion callback or a
+ * job, in any runtime or poller, none is ending, and nothing is queued in the process' own runtime.
+ *
+ * A program that frees its pools and then unloads or finalises a client library
+ * calls it in between: cen_pool_free does not wait for a driver call that hangs. The exit handler
+ * does the same, with a timeout: see cen_runtime_set_exit_timeout.
+ *
+ * Blocking: until then, or until the deadline; default CEN_NEVER.
+ * Returns:
+ *   CEN_OK
+ *   CEN_TIMEOUT  the deadline passed first
+ *   CEN_MISUSE   called from a driver call, a completion callback or a job on a thread of cenote
+ *   CEN_INVALID  a manual runtime has no threads
+ *   CEN_FORKED   the runtime is the parent's */
+CEN_API cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline);
+
+/* Set how long exit waits for threads of cenote that are in a call, in
+ * nanoseconds; default (0) 2 s, CEN_OFF: exit does not wait. It holds for the process.
+ *
+ * exit, and return from main, run a handler of cenote. From then on no driver
+ * call, job or watch begins on a thread of cenote. Calls that run are cancelled
+ * where the driver can (cancel_all in cenote/driver.h) and awaited. The call that called exit is not
+ * awaited. Nothing is closed and nothing is freed.
+ * Handlers run last in, first out. The handler is registered again after the
+ * first `prepare` or `init` of each driver, so it runs before those that a client
+ * library registers there. A program whose jobs use a library with such a handler (OpenSSL)
+ * initialises it before its first pool or job. quick_exit and _exit run no handler.
+ * Returns:
+ *   CEN_OK
+ *   CEN_INVALID  ns is negative and not CEN_OFF */
+CEN_API cen_status cen_runtime_set_exit_timeout(int64_t ns);
+
 /* Runs everything that is due in a manual runtime, on this thread, and answers
  * in how many nanoseconds to come again: when something will be due, or a little
  * earlier if that is far away; 0 at once, -1 nothing is foreseen. Work that makes

@@ -353,7 +353,12 @@
     X(visit_reads_every_slot, "a visit reads every slot there may be") \
     X(filled_only_when_open, "a slot is in the map of a visit only when its open has returned") \
     X(vacated_keeps_its_object, "an empty slot keeps the pointer to the object that was closed") \
-    X(opened_on_the_stack, "an object is in its slot only when its open has returned")
+    X(opened_on_the_stack, "an object is in its slot only when its open has returned") \
+    X(exit_looks_before_it_counts, "a call looks whether the process exits before it is counted") \
+    X(exit_end_wakes_nobody, "a call that ends does not wake exit, which waits for it") \
+    X(exit_awaits_itself, "exit waits for the call that called it") \
+    X(exit_forgets_the_leaving, "exit does not wait for a helper that runs its destructors") \
+    X(errand_begins_at_exit, "a helper begins an errand while the process exits")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

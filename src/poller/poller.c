@@ -32,6 +32,7 @@
 #include "port/deadline.h"
 #include "port/mutex.h"
 #include "port/port.h"
+#include "port/process_exit.h"
 #include "record/directory.h"
 
 enum { NAME = 16, LEAST_PLACES = 64 };
@@ -195,6 +196,12 @@ bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch)
 
 /* ---- Telling -------------------------------------------------------------------------------------- */
 
+static void end_turn_locked(cen_poller *poller)
+{
+    ceni_add_relaxed(&poller->turns, 1u); /* under the lock; carries nothing */
+    ceni_futex_wake(&poller->turns, UINT32_MAX);
+}
+
 /* Comes and goes with the mutex held. */
 static void tell_locked(cen_poller *poller, cen_watch *watch, unsigned events)
 {
@@ -206,8 +213,7 @@ static void tell_locked(cen_poller *poller, cen_watch *watch, unsigned events)
     watch->ready(watch, events);
     lock(poller);
     poller->running = NULL;
-    ceni_add_relaxed(&poller->turns, 1u); /* under the lock; carries nothing */
-    ceni_futex_wake(&poller->turns, UINT32_MAX);
+    end_turn_locked(poller);
 }
 
 static uint32_t tell_ready_locked(cen_poller *poller, const ceni_ready_event *event)
@@ -236,12 +242,25 @@ static uint32_t tell_due_locked(cen_poller *poller)
     return count;
 }
 
+/* The process exits: no watch is told any more. The thread sleeps until the poller is freed, if it ever is. */
+static void await_free(cen_poller *poller)
+{
+    lock(poller);
+    while (!poller->ends) await_turn_locked(poller);
+    unlock(poller);
+}
+
 /* One turn of whoever polls: what is ready, then what is late. */
 static uint32_t turn(cen_poller *poller, int milliseconds)
 {
     ceni_ready_event events[CENI_READY_AT_A_TIME];
     uint32_t count = 0;
     int ready = ceni_ready_wait(&poller->ready, events, milliseconds);
+    uint64_t call = poller->manual ? 0 : ceni_exit_call_begin(); /* a thread that polls a manual one is the program's */
+    if (!call && !poller->manual) {
+        await_free(poller);
+        return 0;
+    }
     lock(poller);
     for (int i = 0; i < ready; i++) {
         if (events[i].kind == CENI_READY_FD) count += tell_ready_locked(poller, &events[i]);
@@ -250,6 +269,7 @@ static uint32_t turn(cen_poller *poller, int milliseconds)
     count += tell_due_locked(poller);
     set_timer_locked(poller);
     unlock(poller);
+    if (call) ceni_exit_call_end(call);
     return count;
 }
 
@@ -436,7 +456,10 @@ cen_status cen_poller_free(cen_poller *poller)
     bool inside = poller->poller == ceni_thread_id();
     while (!inside && !poller->manual && poller->running && !ceni_planted(poller_freed_under_ready)) await_turn_locked(poller);
     bool busy = poller->watched > 0 || (poller->manual && poller->poller);
-    if (!inside && !busy) poller->ends = true;
+    if (!inside && !busy) {
+        poller->ends = true;
+        end_turn_locked(poller); /* the thread may sleep because the process exits */
+    }
     unlock(poller);
     if (inside || busy) return inside ? CEN_MISUSE : CEN_BUSY;
     ceni_directory_leave(ceni_directory_process(), &poller->entry);

@@ -208,6 +208,19 @@ cen_status ceni_thread_watch_begin(ceni_thread_watch *watch);
 /* Sleep until the watched thread has ended. For another thread, once. */
 void ceni_thread_watch_await(ceni_thread_watch *watch);
 
+/* The thread runs code of a driver or of the program, or it does not: a mark, for process_exit.h. */
+void ceni_thread_set_in_call(bool in_call);
+bool ceni_thread_in_call(void);
+
+/* When the thread-specific destructors and the hooks of this thread have run, ceni_exit_left is called on it. False: that cannot
+ * be arranged. */
+bool ceni_thread_mark_leaving(void);
+
+/* ---- The end of the process ----------------------------------------------- */
+
+/* Calls the handler at exit, as atexit does: last in, first out. False: there is no memory for it. */
+bool ceni_process_at_exit(void (*handler)(void));
+
 /* ---- Fork ----------------------------------------------------------------
  * The epoch is 0 never; it stays the same for the life of a process and is
  * different in a forked child. One relaxed load. */
@@ -220,6 +233,8 @@ extern _Atomic uint64_t ceni_fork_page_of[]; /* the same page, for our other lib
 #ifdef CENI_OUTSIDE
 #define ceni_fork_page ceni_fork_page_of
 #endif
+/* The word of process_exit.c. The epoch has its lines to itself, because it is read always and the others are written. */
+enum { CENI_FORK_EXIT_WORD = CENI_LINE / sizeof(uint64_t), CENI_FORK_FIRST_FREE_WORD };
 uint64_t ceni_fork_assign(void);
 
 static inline uint64_t ceni_fork_epoch(void)

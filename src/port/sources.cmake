@@ -1,11 +1,13 @@
 list(APPEND cenote_sources
   src/port/deadline.c
   src/port/mutex.c
+  src/port/process_exit.c
   src/port/rank.c)
 list(APPEND port_common_sources
   src/port/posix/clock.c
   src/port/posix/symbol.c
   src/port/posix/file.c
+  src/port/posix/process.c
   src/port/posix/thread.c
   src/port/posix/thread_exit.c
   src/port/posix/thread_watch.c

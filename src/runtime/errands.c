@@ -34,6 +34,7 @@
  * Tested by tests/unit/runtime/errand_test.c, tests/explore/runtime_errand_test.c.
  */
 #include "base/plant.h"
+#include "port/process_exit.h"
 #include "runtime/inside.h"
 
 void ceni_errand_init(ceni_errand *errand, void (*run)(ceni_errand *errand))
@@ -105,6 +106,16 @@ static bool idle_locked(cen_runtime *runtime, ceni_runtime_thread *self)
     return woken == CENI_WOKEN;
 }
 
+/* A helper counts as in a call from before it takes an errand until it sleeps or has begun to leave, and anew for each errand.
+ * False: the process exits, and what is queued stays there. */
+static bool begin_call(ceni_runtime_thread *self)
+{
+    ceni_runtime_end_call(self);
+    if (ceni_planted(errand_begins_at_exit)) return true;
+    self->call = ceni_exit_call_begin();
+    return self->call != 0;
+}
+
 static void help(void *argument)
 {
     cen_runtime *runtime = argument;
@@ -116,13 +127,14 @@ static void help(void *argument)
     runtime->spare++;
     for (;;) {
         if (lingered && ceni_planted(errand_left_to_the_departing)) break;
-        if (runtime->queued > 0) {
+        if (runtime->queued > 0 && begin_call(&self)) {
             runtime->spare--;
             if (ceni_errands_run_locked(runtime) == CENI_RAN_AWAY) return;
             runtime->spare++;
             lingered = false;
         } else {
             if (lingered || runtime->stopping) break;
+            ceni_runtime_end_call(&self); /* whoever awaits it is woken by this, and finds it spare */
             lingered = !idle_locked(runtime, &self);
         }
     }
@@ -154,6 +166,7 @@ static int64_t to_come_locked(const cen_runtime *runtime)
 bool ceni_helpers_have_locked(cen_runtime *runtime, uint32_t more)
 {
     if (runtime->manual) return true;
+    if (ceni_exiting()) return false; /* nobody would run it */
     while (to_come_locked(runtime) < (int64_t)runtime->queued + more) {
         if (runtime->helpers > 0 && ceni_planted(errand_waits_for_the_busy)) break;
         if (start_helper_locked(runtime) != CEN_OK) return false;
@@ -183,7 +196,8 @@ _Atomic uint32_t *ceni_errand_queue_locked(cen_runtime *runtime, ceni_errand *er
 cen_status ceni_errand_post(cen_runtime *runtime, ceni_errand *errand)
 {
     ceni_runtime_lock(runtime);
-    if (!ceni_helpers_have_locked(runtime, 1) && runtime->helpers == 0 && runtime->underway <= 0) {
+    bool have = ceni_helpers_have_locked(runtime, 1), some = runtime->helpers > 0 || runtime->underway > 0;
+    if (!have && (!some || ceni_exiting())) {
         ceni_runtime_unlock(runtime);
         return CEN_SYSTEM;
     }
@@ -192,4 +206,16 @@ cen_status ceni_errand_post(cen_runtime *runtime, ceni_errand *errand)
     /* The errand may have been run by now, and the helper be gone: the address is only a name. */
     if (word) ceni_futex_wake(word, 1);
     return CEN_OK;
+}
+
+uint32_t ceni_errand_unpost(cen_runtime *runtime, ceni_errand *errand)
+{
+    ceni_runtime_lock(runtime);
+    uint32_t count = errand->wanted;
+    if (count > 0) ceni_list_remove(&errand->link);
+    runtime->queued -= count;
+    errand->wanted = 0;
+    ceni_runtime_unlock(runtime);
+    if (count > 0) ceni_exit_nudge(); /* somebody may await the end of what is queued */
+    return count;
 }

@@ -15,6 +15,8 @@ enum { CENI_RUNTIME_NAME = 16 };
 typedef struct ceni_runtime_thread {
     /* fixed when it arrives */
     uint64_t id;
+    /* its own */
+    uint64_t call; /* a helper's: it counts as in a call (port/process_exit.h); 0: it does not */
     /* under the mutex */
     ceni_list link; /* in members */
     ceni_list idle; /* a helper's, in idle; else linked to itself */
@@ -150,6 +152,7 @@ static inline bool ceni_jobs_wait_locked(const cen_runtime *runtime)
 /* threads.c: the life of keeper and helpers; see there. */
 cen_status ceni_runtime_start(cen_runtime *runtime, const char *role, void (*run)(void *));
 void ceni_runtime_arrive_and_lock(cen_runtime *runtime, ceni_runtime_thread *self);
+void ceni_runtime_end_call(ceni_runtime_thread *self);
 void ceni_runtime_depart_locked(cen_runtime *runtime, ceni_runtime_thread *self); /* drops the mutex; the last touch */
 bool ceni_runtime_is_member_locked(const cen_runtime *runtime);
 bool ceni_runtime_stop(cen_runtime *runtime); /* true: all have ended; false: but for the caller, who takes the memory along */

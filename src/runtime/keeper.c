@@ -30,6 +30,7 @@
  * Tested by tests/unit/runtime/alarm_test.c, tests/explore/runtime_alarm_test.c.
  */
 #include "base/plant.h"
+#include "port/process_exit.h"
 #include "runtime/inside.h"
 
 void ceni_alarm_init(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm))
@@ -47,11 +48,14 @@ ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now)
     if (!timer) return CENI_RAN_NOTHING;
     ceni_alarm *alarm = CENI_LIST_ENTRY(timer, ceni_alarm, timer);
     uint64_t epoch = runtime->epoch;
+    /* At exit alarms go on, uncounted: deadlines hold until the end. A thread that polls is the program's. */
+    uint64_t call = runtime->manual ? 0 : ceni_exit_call_begin();
     ceni_runtime_unlock(runtime);
     ceni_rank_expect_none("an alarm");
     alarm->due(alarm); /* its memory may be gone when this returns */
     if (!ceni_fork_is(epoch)) return CENI_RAN_AWAY;
     ceni_runtime_lock(runtime);
+    if (call) ceni_exit_call_end(call);
     return CENI_RAN_ONE;
 }
 

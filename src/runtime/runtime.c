@@ -5,8 +5,8 @@
  * The process' own is made by the first who joins it, and found by all others
  * in `process`. Its last user takes it out of there, under the lock, and then
  * ends it: whoever joins meanwhile makes a new one, and for a moment there are
- * two. Nothing ends it but its last user: what its threads are doing when main
- * returns, they do until the process is gone.
+ * two. Nothing ends it but its last user: exit waits for its threads to be out
+ * of their calls (port/process_exit.h) and leaves the rest as it is.
  *
  * `process` is made by the first who asks, and made anew by the first who asks
  * in a forked child, where the parent's lock may be held by a thread that does
@@ -38,6 +38,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/statics.h"
+#include "port/deadline.h"
+#include "port/process_exit.h"
 #include "record/owned.h"
 #include "runtime/inside.h"
 
@@ -141,6 +143,7 @@ static cen_status join_or_make_own(cen_runtime **out)
 cen_runtime *ceni_runtime_join_or_keep(cen_job *job)
 {
     cen_runtime *own;
+    ceni_exit_register(NULL, NULL);
     if (join_or_make_own(&own) == CEN_OK) return own;
     process_lock();
     own = process.own; /* another thread may have had more luck meanwhile */
@@ -158,6 +161,7 @@ cen_runtime *ceni_runtime_join_or_keep(cen_job *job)
 
 cen_status ceni_runtime_join(cen_runtime *runtime, cen_runtime **out)
 {
+    ceni_exit_register(NULL, NULL);
     if (!runtime) return join_or_make_own(out);
     if (!ceni_fork_is(runtime->epoch)) return CEN_FORKED;
     process_lock();
@@ -290,5 +294,40 @@ cen_status cen_runtime_look(cen_runtime *runtime, cen_runtime_stats *out)
     }
     process_unlock();
     cen_sized_write(out, &now, sizeof now);
+    return CEN_OK;
+}
+
+/* ---- Waiting for its threads ------------------------------------------------------------------- */
+
+/* No helper is in a call, and none will be for what is queued. */
+static bool is_idle(void *argument)
+{
+    cen_runtime *runtime = argument;
+    process_lock();
+    if (!runtime) runtime = process.own;
+    bool idle = true;
+    if (runtime) {
+        ceni_runtime_lock(runtime);
+        idle = runtime->queued == 0 && (argument == NULL || runtime->helpers == runtime->spare);
+        ceni_runtime_unlock(runtime);
+    }
+    process_unlock();
+    return idle;
+}
+
+cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline)
+{
+    if (runtime && !ceni_fork_is(runtime->epoch)) return CEN_FORKED;
+    if (runtime && runtime->manual) return CEN_INVALID;
+    if (ceni_thread_in_call()) return CEN_MISUSE;
+    int64_t moment = ceni_deadline_moment(ceni_deadline_or(deadline, CEN_NEVER), ceni_clock_now());
+    bool quiet = runtime ? ceni_exit_await_only(moment, is_idle, runtime) : ceni_exit_await(moment, is_idle, NULL);
+    return quiet ? CEN_OK : CEN_TIMEOUT;
+}
+
+cen_status cen_runtime_set_exit_timeout(int64_t ns)
+{
+    if (ns < CEN_OFF) return CEN_INVALID;
+    ceni_exit_set_timeout(ns);
     return CEN_OK;
 }

@@ -84,6 +84,9 @@ bool ceni_alarm_unset(cen_runtime *runtime, ceni_alarm *alarm);
  * nothing was posted. */
 cen_status ceni_errand_post(cen_runtime *runtime, ceni_errand *errand);
 
+/* Takes an errand back that no helper has begun. Returns how many helpers were still to run it. */
+uint32_t ceni_errand_unpost(cen_runtime *runtime, ceni_errand *errand);
+
 /* What a thread does that waits for something of a manual runtime: runs what is
  * due, and answers until when it may sleep at most, on the real clock. In a
  * runtime with threads: CENI_FOREVER at once. */

@@ -41,6 +41,7 @@
 #include <stdio.h>
 
 #include "base/plant.h"
+#include "port/process_exit.h"
 #include "runtime/inside.h"
 
 /* Called with `threads` raised; the caller lowers it again if this fails. */
@@ -56,6 +57,7 @@ cen_status ceni_runtime_start(cen_runtime *runtime, const char *role, void (*run
 void ceni_runtime_arrive_and_lock(cen_runtime *runtime, ceni_runtime_thread *self)
 {
     self->id = ceni_thread_id();
+    self->call = 0;
     ceni_list_init(&self->link);
     ceni_list_init(&self->idle);
     ceni_store_relaxed(&self->called, 0); /* nobody knows the record yet; carries nothing */
@@ -63,10 +65,18 @@ void ceni_runtime_arrive_and_lock(cen_runtime *runtime, ceni_runtime_thread *sel
     ceni_list_push_back(&runtime->members, &self->link);
 }
 
+void ceni_runtime_end_call(ceni_runtime_thread *self)
+{
+    if (self->call) ceni_exit_call_end(self->call);
+    self->call = 0;
+}
+
 void ceni_runtime_depart_locked(cen_runtime *runtime, ceni_runtime_thread *self)
 {
     ceni_thread me = ceni_thread_self(), before = runtime->ended;
     bool stopping = runtime->stopping, must_join = runtime->somebody_ended;
+    bool may_end = ceni_exit_leaving_begin(); /* before the call ends: it is counted all the while */
+    ceni_runtime_end_call(self);
     ceni_list_remove(&self->link);
     runtime->threads--;
     bool last = runtime->abandoned && runtime->threads == 0;
@@ -79,6 +89,7 @@ void ceni_runtime_depart_locked(cen_runtime *runtime, ceni_runtime_thread *self)
     if (last) ceni_runtime_release(runtime);
     if (last || !stopping) {
         ceni_thread_detach(&me);
+        if (!may_end) ceni_exit_sleep();
         return;
     }
     /* The runtime may be gone by now: the address is only a name. */

@@ -51,6 +51,7 @@ typedef struct world_thread {
     uint32_t rank_mask;
     uint64_t room[CENI_THREAD_ROOM + CENI_THREAD_ROOM_BEYOND];
     void (*exit_hooks[CENI_EXIT_RANKS])(void);
+    bool in_call, leaving;
 } world_thread;
 
 typedef enum step_kind {

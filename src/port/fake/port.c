@@ -290,6 +290,29 @@ void ceni_thread_watch_await(ceni_thread_watch *watch)
     (void)watch;
 }
 
+bool ceni_thread_mark_leaving(void)
+{
+    if (the_world.no_hooks) return false;
+    return the_world.current->leaving = true;
+}
+
+void ceni_thread_set_in_call(bool in_call)
+{
+    if (the_world.running) the_world.current->in_call = in_call;
+}
+
+bool ceni_thread_in_call(void)
+{
+    return the_world.running && the_world.current->in_call;
+}
+
+/* A test calls the handler itself. */
+bool ceni_process_at_exit(void (*handler)(void))
+{
+    (void)handler;
+    return true;
+}
+
 uint32_t *ceni_rank_mask(void)
 {
     static uint32_t outside;

@@ -23,6 +23,7 @@
 
 #include "base/statics.h"
 #include "port/fake/inside.h"
+#include "port/process_exit.h"
 
 world the_world;
 
@@ -230,6 +231,7 @@ static void end_thread(world_thread *self)
 {
     for (int rank = 0; rank < CENI_EXIT_RANKS; rank++)
         if (self->exit_hooks[rank]) self->exit_hooks[rank]();
+    if (self->leaving) ceni_exit_left();
     world_point(); /* the end itself can be seen, by a join */
     memory_drain_all(self);
     memory_event(self, 'E', true);

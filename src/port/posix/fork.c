@@ -107,9 +107,8 @@ uint64_t ceni_fork_assign(void)
 
 _Atomic uint64_t *ceni_fork_take_word(void)
 {
-    enum { FIRST = CENI_LINE / sizeof(uint64_t) }; /* the epoch has its lines to itself: it is read always, and they are written */
     watch_forks();
-    for (size_t i = FIRST; i < WORDS; i++) {
+    for (size_t i = CENI_FORK_FIRST_FREE_WORD; i < WORDS; i++) {
         uint64_t bit = UINT64_C(1) << i % 64;
         if (ceni_load_relaxed(&taken[i / 64]) & bit) continue; /* decided by the next line; carries nothing */
         if (!(ceni_or_seq_cst(&taken[i / 64], bit) & bit)) return &ceni_fork_page[i]; /* [F2] */

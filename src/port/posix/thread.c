@@ -233,6 +233,16 @@ uint64_t ceni_thread_id(void)
     return ceni_own.id;
 }
 
+void ceni_thread_set_in_call(bool in_call)
+{
+    ceni_own.in_call = in_call;
+}
+
+bool ceni_thread_in_call(void)
+{
+    return ceni_own.in_call;
+}
+
 int ceni_cancel_hold(void)
 {
     return ceni_cancel_off();

@@ -45,6 +45,7 @@
 #include "base/atomic.h"
 #include "base/fault.h"
 #include "port/posix/own.h"
+#include "port/process_exit.h"
 
 #ifndef PTHREAD_DESTRUCTOR_ITERATIONS
 #define PTHREAD_DESTRUCTOR_ITERATIONS _POSIX_THREAD_DESTRUCTOR_ITERATIONS
@@ -98,6 +99,9 @@ static void thread_ends(void *value)
     ceni_own.exit_running = true;
     while (run_armed_hooks()) continue;
     ceni_own.exit_running = false;
+    if (!ceni_own.leaving) return;
+    ceni_own.leaving = false;
+    ceni_exit_left();
 }
 
 bool ceni_thread_exit_is_late(void)
@@ -131,4 +135,12 @@ cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void))
     if (!ceni_own.exit_running && (!project_key(&key) || !set_key(key))) return CEN_SYSTEM;
     ceni_own.exit_hooks[rank] = hook;
     return CEN_OK;
+}
+
+bool ceni_thread_mark_leaving(void)
+{
+    pthread_key_t key;
+    if (!project_key(&key) || pthread_setspecific(key, &ceni_own) != 0) return false;
+    ceni_own.leaving = true;
+    return true;
 }
