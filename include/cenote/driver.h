@@ -151,6 +151,11 @@ typedef struct cen_driver_calls {
      * "redis"; or "http". NULL: nothing that has such a name. A text that lives as long as the calls; whoever watches
      * the pool is told it. */
     const char *system;
+
+    /* The process exits: make all calls that run for this pool return soon, with whatever status. Called once at most, on the
+     * thread that exits, while the calls run on helpers. Must be quick, take no lock that a call holds while it waits, and free
+     * nothing. NULL: exit waits for them (cen_runtime_set_exit_timeout in cenote/runtime.h). */
+    void (*cancel_all)(void *argument);
 } cen_driver_calls;
 
 typedef struct cen_driver {

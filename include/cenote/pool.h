@@ -446,6 +446,9 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
  * of it, or the end of its owner, gives the memory back. Those may be going on
  * meanwhile; no other call may be in progress or come later. NULL is allowed. In a forked child it only gives
  * back memory: the parent's objects are left alone.
+ * Blocking: waits for helper threads of the pool that are between two driver calls; the last pool of the process' own
+ * runtime ends and joins its threads. A helper that is in a driver call is not awaited: see cen_runtime_await. Called
+ * on a thread of cenote it does not wait.
  * Error: MISUSE, inside a call that the pool itself made; nothing changes. */
 CEN_API cen_status cen_pool_free(cen_pool *pool);
 

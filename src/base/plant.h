@@ -358,7 +358,10 @@
     X(exit_end_wakes_nobody, "a call that ends does not wake exit, which waits for it") \
     X(exit_awaits_itself, "exit waits for the call that called it") \
     X(exit_forgets_the_leaving, "exit does not wait for a helper that runs its destructors") \
-    X(errand_begins_at_exit, "a helper begins an errand while the process exits")
+    X(exit_handler_registered_once, "the exit handler is registered when the runtime starts, and not after each driver's prepare") \
+    X(exit_cancels_nothing, "exit does not cancel the driver calls that run") \
+    X(errand_begins_at_exit, "a helper begins an errand while the process exits") \
+    X(free_forgets_its_helpers, "cen_pool_free does not wait for helpers that are between two calls of the driver")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

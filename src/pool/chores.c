@@ -32,6 +32,7 @@
 #include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "port/process_exit.h"
 
 enum { RESETTERS = 2, CLOSERS = 2 };
 
@@ -384,15 +385,18 @@ static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_
     cen_error said;
     ceni_outcome how = {.said = &said, .for_minimum = for_minimum};
     ceni_slot *slot = ceni_slot_at(pool, index);
+    ceni_hand_enter_driver(pool);
     switch (chore) {
     case CENI_CHORE_OPEN: how.status = ceni_place_call_open(pool, index, &how.object, &said); break;
     case CENI_CHORE_RESET: how = call_with(pool, index, pool->calls.reset, &said); break;
-    case CENI_CHORE_CLOSE: ceni_place_end_here(pool, index); return;
+    case CENI_CHORE_CLOSE: ceni_place_call_close(pool, index); break;
     default:
         ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who looks for what takes long; carries nothing */
         how = call_with(pool, index, pool->calls.test, &said);
         break;
     }
+    ceni_hand_leave_driver(pool);
+    if (chore == CENI_CHORE_OPEN) ceni_exit_opened(pool); /* the first may have initialised its client library */
     ceni_chores_follow(pool, chore, index, &how);
 }
 
@@ -415,13 +419,19 @@ static void end_untried(cen_pool *pool, ceni_chore chore, uint32_t index)
     if (giving) ceni_giving_succeed(giving); /* nothing was found wrong with it */
 }
 
+/* A helper begins nothing while the process exits; whoever else comes here is a thread of the program's. */
+static bool may_go_on(void)
+{
+    return !ceni_thread_in_call() || !ceni_exiting();
+}
+
 void ceni_chores_work_locked(cen_pool *pool)
 {
     ceni_line *line = pool->line;
     ceni_chore chore;
     uint32_t index;
     bool for_minimum;
-    while (pick_locked(pool, &chore, &index, &for_minimum)) {
+    while (may_go_on() && pick_locked(pool, &chore, &index, &for_minimum)) {
         ceni_call call = {.more = false};
         cen_ticket ticket;
         bool vain = is_vain_locked(pool, chore), later = !vain && ceni_later_does(pool, chore);
@@ -448,6 +458,7 @@ static void run(ceni_errand *errand)
     cen_pool *pool = (cen_pool *)(void *)((char *)errand - offsetof(cen_pool, errand));
     ceni_line_lock(pool->line);
     pool->hired--;
+    pool->working++;
     ceni_chores_work_locked(pool);
-    ceni_hand_drop_locked(pool);
+    ceni_hand_end_work_locked(pool);
 }

@@ -22,6 +22,7 @@
 #include "pool/inside.h"
 #include "port/deadline.h"
 #include "port/port.h"
+#include "port/process_exit.h"
 
 /* Closes the object if it is still idle. `told`: what its slot says from then on. */
 static bool close_one(cen_pool *pool, uint32_t index, uint64_t word, uint64_t told)
@@ -193,6 +194,7 @@ static cen_close_report close_until(cen_pool *pool, int64_t moment)
 {
     cen_close_report report = CEN_SIZED(cen_close_report);
     ceni_close_begin(pool, &report);
+    if (ceni_exiting()) ceni_hand_work_here(pool);
     if (!await_empty(pool, moment)) ceni_close_revoke_all(pool);
     ceni_line_lock(pool->line);
     ceni_close_count_locked(pool, &report);
@@ -245,6 +247,7 @@ cen_status cen_pool_free(cen_pool *pool)
     ceni_closing_pass(pool, CENI_FOREVER);
     ceni_event_finish(pool);
     bury(pool);
+    ceni_hand_await_work(pool);
     ceni_line_lock(pool->line);
     pool->freed = true;
     ceni_line_unlock(pool->line);

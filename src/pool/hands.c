@@ -14,12 +14,32 @@
  * looks whether its moment is still the one planned [H1], and sets it again. It
  * has a hand of its own meanwhile, and each ring has one.
  *
+ * Free waits for helpers that are between two calls of the driver: such a
+ * helper ends soon, and then the thread that frees drops the last hand, ends
+ * the runtime and joins its threads. A helper in a call of the driver may be in
+ * it for ever; it is not awaited, and its own end takes the memory along. Both
+ * counts are read under the lock, under which errands begin and end, so each
+ * that counts in `in_driver` counts in `working`. The keeper, if it is just
+ * looking after the pool, is awaited likewise.
+ *
+ * The naive free drops its hand at once. A helper that has just closed the last
+ * object then drops the last one, gives the runtime back on its own thread and
+ * is on its way out while main returns.
+ *
  * Order table
+ * [H3] enter_driver | add of in_driver    | seq_cst | H6 | nothing | with H4: free sleeps beside a helper that has entered the driver
+ * [H4] enter_driver | load of free_waits  | seq_cst | H5 | nothing | as H3
+ * [H5] await_work   | store of free_waits | seq_cst | H4 | nothing | as H3
+ * [H6] await_work   | load of in_driver   | seq_cst | H3 | nothing | as H3
+ * [H9] leave_driver | sub of in_driver    | seq_cst | H6 | nothing | nothing: free may wait for it again, and nobody need be woken
+ * [H7] turn_work    | add of work_turns   | acq_rel | H8 | what was changed before | free sees the turn and not the change, and sleeps on
+ * [H8] await_work   | load of work_turns  | acquire | H7 | the same | the same
  * [H1] alarm | load of alarm_at, before and after it is set | acquire | H2 in keeper.c | the latest plan, before the lock is dropped | nothing alone: the runtime's lock lies between; kept so that the loop can be read
  */
 #include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
+#include "port/process_exit.h"
 
 enum { RETRY_NS = 1000000000 };
 
@@ -33,11 +53,23 @@ void ceni_hand_drop_locked(cen_pool *pool)
     if (last) ceni_pool_release(pool);
 }
 
+static void turn_work(cen_pool *pool)
+{
+    ceni_add_acq_rel(&pool->work_turns, 1u); /* [H7] */
+    ceni_futex_wake(&pool->work_turns, 1);
+}
+
+static void tell_free_locked(cen_pool *pool)
+{
+    if (ceni_load_relaxed(&pool->free_waits)) turn_work(pool); /* it looks under this lock; carries nothing */
+}
+
 static void count_ring(cen_pool *pool, bool more)
 {
     ceni_line_lock(pool->line);
-    if (more) pool->hands++;
-    else pool->hands--;
+    if (more) pool->hands++, pool->rings++;
+    else pool->hands--, pool->rings--;
+    tell_free_locked(pool);
     ceni_line_unlock(pool->line);
 }
 
@@ -65,6 +97,91 @@ void ceni_hand_alarm(cen_pool *pool)
     ceni_hand_drop_locked(pool);
 }
 
+/* ---- Errands that run -------------------------------------------------------------------- */
+
+void ceni_hand_enter_driver(cen_pool *pool)
+{
+    if (!pool->helped) return;
+    ceni_add_seq_cst(&pool->in_driver, 1u); /* [H3] */
+    if (ceni_load_seq_cst(&pool->free_waits)) turn_work(pool); /* [H4] */
+}
+
+void ceni_hand_leave_driver(cen_pool *pool)
+{
+    if (pool->helped) ceni_sub_seq_cst(&pool->in_driver, 1u); /* [H9] */
+}
+
+void ceni_hand_end_work_locked(cen_pool *pool)
+{
+    pool->working--;
+    tell_free_locked(pool);
+    ceni_hand_drop_locked(pool);
+}
+
+void ceni_hand_end_ring_locked(cen_pool *pool)
+{
+    pool->rings--;
+    tell_free_locked(pool);
+    ceni_hand_drop_locked(pool);
+}
+
+/* With a hand of the caller's. */
+static void work_here_locked(cen_pool *pool)
+{
+    pool->working++;
+    ceni_chores_work_locked(pool);
+    pool->working--;
+    tell_free_locked(pool);
+}
+
+void ceni_hand_work_here(cen_pool *pool)
+{
+    if (!pool->helped) return;
+    ceni_line_lock(pool->line);
+    work_here_locked(pool);
+    ceni_line_unlock(pool->line);
+}
+
+/* Takes back what nobody has begun: the alarm, and the errands of an empty pool, which have nothing to do. */
+static void take_back(cen_pool *pool)
+{
+    if (ceni_alarm_unset(ceni_pool_runtime(pool), &pool->alarm)) count_ring(pool, false);
+    ceni_line_lock(pool->line);
+    bool empty = pool->live == 0;
+    ceni_line_unlock(pool->line);
+    uint32_t count = empty ? ceni_errand_unpost(ceni_pool_runtime(pool), &pool->errand) : 0;
+    ceni_line_lock(pool->line);
+    pool->hired -= count;
+    pool->hands -= count;
+    ceni_line_unlock(pool->line);
+}
+
+static bool all_are_in_driver(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    uint32_t awaited = pool->working + pool->rings + (pool->live == 0 ? pool->hired : 0);
+    bool all = awaited <= ceni_load_seq_cst(&pool->in_driver); /* [H6] */
+    ceni_line_unlock(pool->line);
+    return all;
+}
+
+void ceni_hand_await_work(cen_pool *pool)
+{
+    cen_runtime *runtime = ceni_pool_runtime(pool);
+    if (!pool->helped || !runtime || ceni_runtime_is_manual(runtime)) return;
+    if (ceni_thread_in_call()) return; /* one of the library's threads: it may be the one to wait for */
+    if (ceni_planted(free_forgets_its_helpers)) return;
+    take_back(pool);
+    ceni_store_seq_cst(&pool->free_waits, 1u); /* [H5] */
+    for (;;) {
+        uint32_t seen = ceni_load_acquire(&pool->work_turns); /* [H8] */
+        if (all_are_in_driver(pool)) return;
+        ceni_futex_wait(&pool->work_turns, seen, CENI_FOREVER);
+    }
+}
+
+/* ---- Posting --------------------------------------------------------------------------------- */
+
 /* What could not be posted is tried again by the keeper; in a closed pool, which it leaves alone, it is done here. */
 static void hire_later(cen_pool *pool, uint32_t count)
 {
@@ -75,7 +192,7 @@ static void hire_later(cen_pool *pool, uint32_t count)
     int64_t soon = ceni_pool_now(pool) + RETRY_NS;
     if (pool->next_round > soon) pool->next_round = soon;
     ceni_keeper_plan_locked(pool, &call);
-    if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) ceni_chores_work_locked(pool); /* under this lock; carries nothing */
+    if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) work_here_locked(pool); /* under this lock; carries nothing */
     ceni_line_unlock(pool->line);
     ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CALL_REFUSED, .status = CEN_SYSTEM, .index = CEN_NO_SLOT},
                     "no helper thread could be had; it is tried again");

@@ -437,7 +437,7 @@ static void ring(ceni_alarm *alarm)
     ceni_closing_pass(pool, now);
     ceni_event_resume(pool);
     ceni_line_lock(line);
-    ceni_hand_drop_locked(pool);
+    ceni_hand_end_ring_locked(pool);
 }
 
 void ceni_keeper_init(cen_pool *pool)

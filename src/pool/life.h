@@ -59,6 +59,28 @@ void ceni_hand_alarm(cen_pool *pool);
 /* Posts so many errands; each has a hand. */
 void ceni_hand_hire(cen_pool *pool, uint32_t count);
 
+/* An errand is about to call the driver, and has called it. */
+void ceni_hand_enter_driver(cen_pool *pool);
+void ceni_hand_leave_driver(cen_pool *pool);
+
+/* The end of an errand that counted itself in `working`. Drops its hand and the lock. */
+void ceni_hand_end_work_locked(cen_pool *pool);
+
+/* The same for the alarm's call, which ceni_hand_alarm has counted in `rings`. */
+void ceni_hand_end_ring_locked(cen_pool *pool);
+
+/* Makes the calls that are due on this thread, which has a hand: no helper makes them while the process exits. */
+void ceni_hand_work_here(cen_pool *pool);
+
+/* Waits until every errand of a closed pool has ended or is in a call of the driver. The caller has a hand. */
+void ceni_hand_await_work(cen_pool *pool);
+
+/* ---- exit.c: the end of the process ------------------------------------------------------ */
+
+/* prepare or init of the driver has returned, and, the second, open: a client library may have been initialised there. */
+void ceni_exit_prepared(const cen_pool *pool);
+void ceni_exit_opened(const cen_pool *pool);
+
 /* ---- chores.c: what helpers do --------------------------------------------------------- */
 
 void ceni_chores_init(cen_pool *pool);

@@ -165,6 +165,7 @@ static cen_status start(cen_pool *pool, cen_error *error)
         pool->calls.fini = NULL;
         return status;
     }
+    ceni_exit_prepared(pool);
     if (pool->options.eager) status = open_all(pool, error);
     if (status == CEN_OK) ceni_pool_start_keeping(pool);
     return status;

@@ -323,6 +323,11 @@ void ceni_place_ended_locked(cen_pool *pool, uint32_t index)
     ceni_place_vacate_locked(pool, index, CENI_CLOSING);
 }
 
+void ceni_place_call_close(cen_pool *pool, uint32_t index)
+{
+    call_close(pool, index);
+}
+
 void ceni_place_ended(cen_pool *pool, uint32_t index)
 {
     ceni_line_lock(pool->line);

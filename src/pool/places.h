@@ -127,6 +127,9 @@ void ceni_place_end(cen_pool *pool, uint32_t index, const char *why);
 /* The same on this thread, whatever the driver. */
 void ceni_place_end_here(cen_pool *pool, uint32_t index);
 
+/* Calls the driver's close and nothing else; ceni_place_ended is to follow. */
+void ceni_place_call_close(cen_pool *pool, uint32_t index);
+
 /* Ends an object whose slot is CLOSING, on this thread, and pumps nothing: its caller does. */
 void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why);
 

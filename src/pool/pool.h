@@ -163,6 +163,8 @@ struct cen_pool {
     uint32_t waiting[CENI_CHORES];    /* how many there are */
     uint32_t busy[CENI_CHORES];       /* such calls of the driver that go on, on helpers or after these have left them */
     uint32_t hired;                   /* errands posted that have not begun */
+    uint32_t working;                 /* errands that have begun and not ended */
+    uint32_t rings;                   /* alarms that are set, or whose call has not ended */
     uint32_t top_up;                  /* objects to be opened though nobody waits for them ... */
     uint32_t opening_for_minimum;     /* ... and openings of such that are under way */
     uint32_t testing_for_waiters;     /* slots that are tested because somebody waits, and not for too long */
@@ -192,6 +194,9 @@ struct cen_pool {
     const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open, and were told: left.c */
     uint32_t left_sites;
     /* any thread, atomically */
+    _Atomic uint32_t in_driver;   /* errands of `working` that are in a call of the driver */
+    _Atomic uint32_t free_waits;  /* cen_pool_free waits for the others */
+    _Atomic uint32_t work_turns;  /* a futex word: one of them may have ended, or entered the driver */
     _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
     _Atomic uint64_t refusals;       /* takes that were since then */
     _Atomic uint32_t orphan_count;   /* at least as many as are in `orphans`; changed under the lock */

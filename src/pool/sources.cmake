@@ -37,6 +37,7 @@ list(APPEND cenote_sources
   src/pool/visit.c
   src/pool/events.c
   src/pool/orphans.c
+  src/pool/exit.c
   src/pool/owners.c
   src/pool/trace.c
   src/pool/trust.c

@@ -192,7 +192,7 @@ void ceni_exit_run(void)
     ceni_fork_epoch(); /* in a forked child the word is wiped before it is used */
     if (ceni_or_seq_cst(word(), EXITING) & EXITING) return; /* [X3] */
     void (*cancel)(void) = (void (*)(void))ceni_setting(&cancels);
-    if (cancel) cancel();
+    if (cancel && !ceni_planted(exit_cancels_nothing)) cancel();
     await(last_moment(), true, NULL, NULL);
 }
 
@@ -211,6 +211,7 @@ void ceni_exit_register(const void *key, void (*cancel)(void))
 {
     if (cancel) ceni_setting_put(&cancels, (uintptr_t)cancel);
     bool first = ceni_load_relaxed(&registered) == 0; /* twice does no harm; carries nothing */
+    if (ceni_planted(exit_handler_registered_once)) key = NULL;
     if (key ? !is_new(key) : !first) return;
     ceni_store_relaxed(&registered, 1); /* as above; carries nothing */
     ceni_process_at_exit(ceni_exit_run);

@@ -37,6 +37,49 @@ EXPLORE(L15_a_pool_that_is_freed_lives_until_its_helpers_have_gone, 2)
     end_helped();
 }
 
+/* The thread that frees drops the last hand: it ends the runtime and joins its threads. */
+EXPLORE(L15_no_helper_between_two_calls_is_left_when_free_returns, 2)
+{
+    cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
+    make_living(&helped_calls, (cen_pool_options){.max = 1, NO_LIMITS});
+    adopt_living(0);
+    cen_lease lease = take_one();
+    expect_equal(cen_pool_discard(&lease), CEN_OK);
+    expect_equal(cen_pool_close(pool, CEN_NEVER, NULL, NULL), CEN_OK);
+    expect_equal(cen_pool_free(pool), CEN_OK);
+    expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
+    expect_equal(stats.users, 0);
+    expect_equal(alive, 0);
+    ceni_world_settle(); /* one that lingered out before may still be leaving */
+}
+
+static _Atomic uint32_t may_open;
+
+static cen_status open_when_told(void *unused, void **out, cen_error *error)
+{
+    for (;;) {
+        if (ceni_load_seq_cst(&may_open)) return open_thing(unused, out, error);
+        ceni_futex_wait(&may_open, 0, CENI_FOREVER);
+    }
+}
+
+static const cen_driver_calls hanging_calls = {
+    .size = sizeof hanging_calls, .open = open_when_told, .close = close_thing, .blocks = true};
+
+/* It enters the driver just before, while or just after free looks. */
+EXPLORE(L15_free_does_not_wait_for_a_helper_that_hangs_in_the_driver, 2)
+{
+    ceni_store_relaxed(&may_open, 0); /* before there are threads; carries nothing */
+    make_living(&hanging_calls, (cen_pool_options){.max = 1, NO_LIMITS});
+    cen_lease lease;
+    expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_TIMEOUT);
+    expect_equal(cen_pool_free(pool), CEN_OK);
+    ceni_store_seq_cst(&may_open, 1);
+    ceni_futex_wake(&may_open, 1);
+    ceni_world_settle();
+    expect_equal(alive, 0);
+}
+
 /* What is held becomes a zombie whose last give needs a helper once more. */
 EXPLORE(L15_what_comes_back_to_a_freed_pool_is_closed_by_a_helper, 2)
 {
