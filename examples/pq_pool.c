@@ -36,14 +36,11 @@ static bool expect_that(bool holds, const char *what)
 
 /* ---- Five lines ------------------------------------------------------------------------------------ */
 
-/* Its threads are awaited before main returns: one that has used TLS must not meet the end of the process (docs/runtime.md). */
-static cen_runtime *runtime;
-
 static cen_pool *open_pool(const char *url)
 {
     cen_pool *pool;
     cen_error error;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_pq(url), .max = 10, .runtime = runtime);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_pq(url), .max = 10);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
     return pool;
 }
@@ -63,7 +60,7 @@ static cen_pool *open_strict_pool(const char *url)
     cen_pq_options pq = CEN_PQ_OPTIONS(.uri = url, .role = CEN_PQ_READ_WRITE, .setup = "set statement_timeout = '90s'",
                                        .on_budget = say_budget, .budget_max = CONNECTIONS);
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_pq_with(&pq), .max = CONNECTIONS,
-                                                .hold_ns = 500 * MS, .trust_ns = 1 * MS, .runtime = runtime);
+                                                .hold_ns = 500 * MS, .trust_ns = 1 * MS);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
     return pool;
 }
@@ -184,9 +181,6 @@ int main(void)
 {
     const char *url = getenv("CENOTE_SERVER_URL");
     if (!url) return puts("Set CENOTE_SERVER_URL to a PostgreSQL: postgresql://user:password@host/database."), 0;
-    cen_error error;
-    cen_runtime_options threads = CEN_RUNTIME_OPTIONS(.name = "orders");
-    if (cen_runtime_new(&threads, &runtime, &error) != CEN_OK) return puts(error.text), 1;
     cen_pool *pool = open_pool(url);
     if (!pool) return 1;
     CEN_WITH(pool, cen_in_s(5), PGconn *, conn, NULL)
@@ -211,7 +205,6 @@ int main(void)
     expect_that(s.test_failed == 1, "the dead one was found by a test");
     expect_that(cen_pool_close(pool, cen_in_s(5), NULL, NULL) == CEN_OK, "and is closed");
     cen_pool_free(pool);
-    expect_that(cen_runtime_free(runtime) == CEN_OK, "its threads have ended");
     puts(surprises ? "That is not what was promised." : "All as promised.");
     return surprises ? 1 : 0;
 }

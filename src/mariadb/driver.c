@@ -11,6 +11,7 @@ static cen_status begin(const cen_mariadb_options *options, void **state, cen_er
 {
     ceni_mariadb_server *server = NULL;
     ceni_mariadb_thread();
+    ceni_mariadb_tls_begin();
     cen_status status = ceni_mariadb_server_new(options, &server, error);
     *state = server;
     return status;

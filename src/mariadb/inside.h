@@ -116,6 +116,9 @@ void ceni_mariadb_server_drop(ceni_mariadb_server *server);
 /* For the calling thread, before it calls the client library. */
 void ceni_mariadb_thread(void);
 
+/* tls.c: initialises OpenSSL, if the connector uses it, once in a process. */
+void ceni_mariadb_tls_begin(void);
+
 ceni_mariadb_connection *ceni_mariadb_connection_new(ceni_mariadb_server *server, cen_error *error);
 
 /* It is connected: what is remembered of that. */

@@ -7,6 +7,7 @@ set(mariadb_sources
   src/mariadb/later.c
   src/mariadb/server.c
   src/mariadb/statements.c
+  src/mariadb/tls.c
   src/mariadb/url.c
   src/mariadb/words.c
   src/mariadb/work.c

@@ -2,6 +2,7 @@
 /* The calls that block: on a helper of the pool's runtime, or, for a test, on the thread that takes. */
 #include <errno.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "pq/inside.h"
 
@@ -19,10 +20,13 @@ static int remaining(int64_t until)
 
 static int await_socket(ceni_pq_work *work, int wants)
 {
-    struct pollfd waiting = {.fd = PQsocket(work->conn),
-                             .events =
-                                 (short)((wants & CENI_PQ_READ ? POLLIN : 0) | (wants & CENI_PQ_WRITE ? POLLOUT : 0))};
-    int ms = remaining(work->until), ready = poll(&waiting, 1, ms);
+    short events = (short)((wants & CENI_PQ_READ ? POLLIN : 0) | (wants & CENI_PQ_WRITE ? POLLOUT : 0));
+    struct pollfd waiting[] = {{.fd = PQsocket(work->conn), .events = events}, {.fd = work->state->exits, .events = POLLIN}};
+    int ms = remaining(work->until), ready = poll(waiting, 2, ms);
+    if (ready > 0 && waiting[1].revents) {
+        ceni_pq_give_up(work, CEN_CLOSED, "the process exits");
+        return CENI_PQ_DONE;
+    }
     if (ready > 0) return ceni_pq_go(work);
     if (ready < 0 && errno != EINTR) {
         ceni_pq_give_up(work, CEN_SYSTEM, "poll(2) failed");
@@ -45,6 +49,12 @@ static cen_status finish(ceni_pq_work *work, cen_error *error)
     }
     *error = work->error;
     return work->status;
+}
+
+void ceni_pq_cancel_all(void *argument)
+{
+    const ceni_pq_state *state = argument;
+    if (state->exits >= 0 && state->process == getpid()) (void)!write(state->exits, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 cen_status ceni_pq_open(void *state, void **out, cen_error *error)

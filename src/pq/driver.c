@@ -71,7 +71,9 @@ static void abandon_connection(void *argument, void *conn)
     .size = sizeof(cen_driver_calls), .close = close_connection, .interrupt = interrupt_connection, \
     .fini = ceni_pq_fini, .check = check_connection, .check_only_reads = true,                      \
     .abandon = abandon_connection, .system = "postgresql"
-#define BLOCKING .blocks = true, .open = ceni_pq_open, .reset = ceni_pq_reset, .test = ceni_pq_test
+#define BLOCKING                                                                                    \
+    .blocks = true, .open = ceni_pq_open, .reset = ceni_pq_reset, .test = ceni_pq_test,             \
+    .cancel_all = ceni_pq_cancel_all
 
 static const cen_driver_calls uri_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_uri};
 static const cen_driver_calls blocking_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_with};

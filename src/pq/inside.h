@@ -31,6 +31,7 @@ typedef struct ceni_pq_state {
     int is_nonblocking;  /* the mode in which connections are lent, as PQisnonblocking says it */
     bool looks_briefly;  /* neither a role nor a reset at every give is asked for */
     pid_t process;
+    int exits; /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
     /* any thread */
     _Atomic uint32_t budgets; /* not 0: the report was made, or is being made */
     _Atomic uint32_t condemned; /* connections that cen_pq_run found broken and that are not closed yet */
@@ -90,6 +91,10 @@ void ceni_pq_stop_release(ceni_pq_stop *stop, bool is_working);
 
 /* The same in the child of a fork, where nobody else has it. */
 void ceni_pq_stop_abandon(ceni_pq_stop *stop);
+
+/* ---- tls.c: initialises OpenSSL, if libpq uses it, once in a process ---------------------------- */
+
+void ceni_pq_tls_begin(void);
 
 /* ---- queue.c: how many requests are under way --------------------------------------------------- */
 
@@ -238,6 +243,7 @@ cen_status ceni_pq_budget_read(const PGconn *conn, const PGresult *answer, uint3
 cen_status ceni_pq_open(void *state, void **out, cen_error *error);
 cen_status ceni_pq_test(void *state, void *conn, cen_error *error);
 cen_status ceni_pq_reset(void *state, void *conn, cen_error *error);
+void ceni_pq_cancel_all(void *state); /* the process exits: those that wait for a server fail */
 
 void ceni_pq_open_start(void *state, cen_ticket ticket);
 void ceni_pq_test_start(void *state, void *conn, cen_ticket ticket);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "pq/inside.h"
@@ -252,6 +253,8 @@ cen_status ceni_pq_prepare_with(void *argument, void **out, cen_error *error)
     state->options = known;
     pthread_mutex_init(&state->lock, NULL);
     state->process = getpid();
+    state->exits = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    ceni_pq_tls_begin();
     status = examine(&state->options, error);
     if (status == CEN_OK) status = copy(state, error);
     if (status == CEN_OK) *out = state;
@@ -277,5 +280,6 @@ void ceni_pq_fini(void *argument)
     free(state->uri);
     free(state->setup);
     pthread_mutex_destroy(&state->lock);
+    if (state->exits >= 0) close(state->exits);
     free(state);
 }

@@ -12,6 +12,7 @@ set(pq_sources
   src/pq/session.c
   src/pq/statements.c
   src/pq/stop.c
+  src/pq/tls.c
   src/pq/words.c
   src/pq/work.c
 )
