@@ -188,13 +188,27 @@ void ceni_redis_interrupt(void *state, void *object)
     if (ledger) shutdown(ledger->fd, kills ? SHUT_RD : SHUT_RDWR);
 }
 
+/* Puts /dev/null in the socket's place. The server sees the end of the connection at once. The holder reads an end of file, and
+ * a write raises no SIGPIPE, which a socket that is shut down for writing would. */
+static void replace_socket(int fd)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing < 0) return; /* reading has ended; the server learns of it with the close */
+    dup3(nothing, fd, O_CLOEXEC);
+    close(nothing);
+}
+
 /* In a child the descriptor is closed, and the server, which has the parent's, hears nothing. In the same process the holder
  * may come back to its context at any time: it finds a connection that has ended. A close follows. */
 void ceni_redis_abandon(void *state, void *object)
 {
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(object);
-    if (ledger && ledger->process == getpid()) ceni_redis_interrupt(state, object); /* which raises no SIGPIPE either */
-    else ceni_redis_close(state, object);
+    if (!ledger || ledger->process != getpid()) {
+        ceni_redis_close(state, object);
+        return;
+    }
+    ceni_redis_interrupt(state, object); /* wakes a holder that reads just now */
+    replace_socket(ledger->fd);
 }
 
 /* ---- Check, reset, test -------------------------------------------------------------------------------- */
