@@ -601,6 +601,7 @@ typedef enum cen_slot_state {
     CEN_SLOT_TESTING,   /* the driver tests it */
     CEN_SLOT_OPENING,   /* the driver's open has stored it and may not have returned */
     CEN_SLOT_CLOSING,   /* the driver's close may have returned */
+    CEN_SLOT_ORPHANED,  /* cut off when its lease ended without its holder; `index` was its place, which may have another object */
 } cen_slot_state;
 
 /* One object, and who has it. */
@@ -620,14 +621,16 @@ typedef struct cen_holding {
     void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
 } cen_holding;
 
-/* Call `visit` for every object that exists, in any state, in the order of indexes. An object exists from the moment that
- * the driver's open has written it to *out, or that cen_pool_adopt was called with it, until the driver's close or abandon
- * has returned. One that exists during the whole call is visited exactly once, also if its state changes meanwhile. One that
- * is opened or closed meanwhile may be visited. Orphans are not visited: a collector must keep them alive by other means.
+/* Call `visit` for every object that exists, in any state, in the order of indexes, orphans last. An object exists from the
+ * moment that the driver's open has written it to *out, or that cen_pool_adopt was called with it, until the driver's close or
+ * abandon has returned; an orphan exists until its close has returned. One that exists during the whole call is visited
+ * exactly once, also if its state changes meanwhile; if it becomes an orphan meanwhile, perhaps twice. One that is opened or
+ * closed meanwhile may be visited.
  * A garbage collector may mark through this function: it takes no lock, allocates nothing and delays nobody, so the other
- * threads may be stopped anywhere. In the states OPENING and CLOSING the object may be incomplete or already closed: mark or
- * compare the pointer, do not follow it. In every other state another thread may take, give or close the object during the
- * visit. The time follows the number of objects, not options.max. The visit ends when `visit` returns false.
+ * threads may be stopped anywhere. In the states OPENING, CLOSING and ORPHANED the object may be incomplete or already
+ * closed: mark or compare the pointer, do not follow it. In every other state another thread may take, give or close the
+ * object during the visit. The time follows the number of objects, not options.max. The visit ends when `visit` returns
+ * false.
  * Returns:
  *   OK
  *   FORKED   the pool belongs to the parent process

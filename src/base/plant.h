@@ -16,6 +16,8 @@
 /* name, the mistake in words */
 #define CENI_PLANT_LIST(X) \
     X(none, "nothing is planted") \
+    X(visit_misses_orphans, "a visit does not show orphans") \
+    X(orphan_shown_late, "an orphan is shown to visits after its slot was emptied") \
     X(stale_give_uncounted, "a double give is not counted") \
     X(stale_variable_unseen, "a double give by the same variable is not told") \
     X(sized_reads_beyond, "a caller's struct is read beyond its size") \

@@ -75,6 +75,14 @@ void ceni_orphan_closed(ceni_orphan *orphan);
 /* The pool is freed: closes all orphans, and what an owner that has ended left in its place. */
 void ceni_orphans_end(cen_pool *pool);
 
+/* All records of orphans, for a visit, without a lock: the next after that one, or the first; whether it has an object, and
+ * which. */
+ceni_orphan *ceni_orphan_next(cen_pool *pool, const ceni_orphan *after);
+bool ceni_orphan_shows(ceni_orphan *orphan, cen_holding *out);
+
+/* Gives the memory of all records back; also in a forked child. */
+void ceni_orphans_forget(cen_pool *pool);
+
 /* One orphan, for a text. */
 typedef struct ceni_orphan_seen {
     uint32_t index;

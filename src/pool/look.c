@@ -100,7 +100,8 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .refused = t->refused, .refused_late = t->refused_late,
         .tested = t->tested, .test_failed = t->test_failed, .reset = t->reset,
         .reset_failed = t->reset_failed, .leaked = t->leaked, .reclaimed = t->reclaimed, .expired = t->expired,
-        .orphaned = t->orphaned, .stale_gives = t->stale_gives, .orphans = ceni_load_relaxed(&pool->orphan_count), /* carries nothing */
+        .orphaned = t->orphaned, .orphans = ceni_load_relaxed(&pool->orphan_count), /* carries nothing */
+        .stale_gives = t->stale_gives,
         .breaker = pool->gate.breaker, .open_failures = pool->gate.failures, .is_paused = pool->paused,
         .waited = t->waited, .served = t->served, .timed_out = t->timed_out, .sent_away = t->sent_away, .failed = t->failed,
         .shed = t->shed, .is_shedding = ceni_shedding_is_active_locked(pool),

@@ -25,8 +25,19 @@
  *  F4 No record is added after `freed` is set. Whoever frees the pool closes all there are after it has set it.
  *  F5 While an object is closed the record has a hand on the pool: fini comes after the last close.
  *
+ *  F6 A record is shown from before its object leaves the slot until the object's close has returned. Records are kept on a
+ *     shelf and used again, and go with the pool. So a visit, which takes no lock, reads all slots and then the shelf, and meets
+ *     every object that exists during the whole visit.
+ *
+ * A record's word is `seq << 2 | shown << 1 | taken`. Each change of the record counts, so a visit that reads the same word before
+ * and after the fields has read the fields of one orphan.
+ *
  * Order table
  * [F1] part  | add to orphan_count before the word moves | relaxed | F2, by the word's cas | that there may be a record; carried by the cas | a late give finds neither the slot nor the record, and answers STALE
+ * [F3] take, show, hide | change of the word, stores of the fields | release; take: acq_rel | F4 | the fields | a visit shows the object of one orphan with the owner of another
+ * [F4] shows | loads of the word and the fields | acquire | F3 | the same | the same
+ * [F5] make  | cas of the shelf  | acq_rel | F6 | a new record's fields | a visit reads a record before it is zero
+ * [F6] next  | load of the shelf | acquire | F5 | the same | the same
  * [F2] given | load of orphan_count after the word       | relaxed | F1, by the load of the word | the same | the same
  *
  * Tested by tests/unit/pool/orphans_test.c, tests/explore/pool_orphans_test.c,
@@ -39,16 +50,22 @@
 #include "port/port.h"
 #include "sync/future.h"
 
+enum { TAKEN = 1, SHOWN = 2, ONE_CHANGE = 4 };
+
 struct ceni_orphan {
-    /* fixed before it is in a list */
+    /* fixed before it is on the shelf */
     cen_pool *pool;
-    void *object;
+    ceni_orphan *below; /* on the shelf */
+    /* any thread, atomically; written by whoever has taken the record */
+    _Atomic uint64_t word;
+    _Atomic(void *) object;
+    _Atomic uint64_t generation;
+    _Atomic uint64_t note; /* of the lease */
+    _Atomic(const char *) where;
+    _Atomic uint32_t index;
+    /* fixed before it is in a list */
     const ceni_slot *slot; /* where it was lent, with the generation; compared only */
-    uint64_t generation;
-    uint64_t note; /* of the lease */
-    const char *where;
     int64_t since; /* when the lease ended, on the pool's clock */
-    uint32_t index;
     ceni_loss loss;
     ceni_errand errand;
     /* under the pool's lock */
@@ -58,19 +75,100 @@ struct ceni_orphan {
 
 static void run_close(ceni_errand *errand);
 
-static ceni_orphan *make(cen_pool *pool)
+/* ---- The shelf -------------------------------------------------------------------------------- */
+
+ceni_orphan *ceni_orphan_next(cen_pool *pool, const ceni_orphan *after)
+{
+    return after ? after->below : ceni_load_acquire(&pool->shelf); /* [F6] */
+}
+
+/* A record on the shelf that nobody uses. */
+static ceni_orphan *take_record(cen_pool *pool)
+{
+    for (ceni_orphan *at = ceni_orphan_next(pool, NULL); at; at = at->below) {
+        uint64_t word = ceni_load_relaxed(&at->word); /* a guess for the cas; carries nothing */
+        if (!(word & TAKEN) && ceni_cas_acq_rel(&at->word, &word, word + ONE_CHANGE + TAKEN)) return at; /* [F3] */
+    }
+    return NULL;
+}
+
+static ceni_orphan *make_record(cen_pool *pool)
 {
     ceni_orphan *made = ceni_alloc(pool->allocator, sizeof *made, _Alignof(ceni_orphan));
     if (!made) return NULL;
     made->pool = pool;
+    ceni_store_relaxed(&made->word, TAKEN); /* nobody else knows it; carries nothing */
+    ceni_orphan *top = ceni_orphan_next(pool, NULL);
+    do made->below = top;
+    while (!ceni_cas_acq_rel(&pool->shelf, &top, made)); /* [F5] */
+    return made;
+}
+
+static ceni_orphan *make(cen_pool *pool)
+{
+    ceni_orphan *made = take_record(pool);
+    if (!made) made = make_record(pool);
+    if (!made) return NULL;
     ceni_list_init(&made->link);
     ceni_errand_init(&made->errand, run_close);
     return made;
 }
 
-static void discard(cen_pool *pool, ceni_orphan *orphan)
+static void show(ceni_orphan *orphan)
 {
-    ceni_free(pool->allocator, orphan, sizeof *orphan, _Alignof(ceni_orphan));
+    uint64_t word = ceni_load_relaxed(&orphan->word); /* the caller's; carries nothing */
+    ceni_store_release(&orphan->word, word + ONE_CHANGE + SHOWN); /* [F3] */
+}
+
+/* The object is closed, or never left its slot: the record may be used again. */
+static void discard(ceni_orphan *orphan)
+{
+    uint64_t word = ceni_load_relaxed(&orphan->word); /* the caller's; carries nothing */
+    ceni_store_release(&orphan->word, (word | TAKEN | SHOWN) - TAKEN - SHOWN + ONE_CHANGE); /* [F3] */
+}
+
+/* The fields as whoever has taken the record reads them, or under the lock. */
+static void *object_of(ceni_orphan *orphan)
+{
+    return ceni_load_relaxed(&orphan->object); /* carries nothing */
+}
+
+static uint64_t generation_of(ceni_orphan *orphan)
+{
+    return ceni_load_relaxed(&orphan->generation); /* carries nothing */
+}
+
+static uint64_t note_of(ceni_orphan *orphan)
+{
+    return ceni_load_relaxed(&orphan->note); /* carries nothing */
+}
+
+static uint32_t index_of(ceni_orphan *orphan)
+{
+    return ceni_load_relaxed(&orphan->index); /* carries nothing */
+}
+
+/* False if it has no object, or changes meanwhile: then its object came or went during the visit. */
+bool ceni_orphan_shows(ceni_orphan *orphan, cen_holding *out)
+{
+    uint64_t word = ceni_load_acquire(&orphan->word); /* [F4] */
+    if (!(word & SHOWN) || ceni_planted(visit_misses_orphans)) return false;
+    uint64_t note = ceni_load_acquire(&orphan->note); /* [F4] */
+    *out = (cen_holding){.size = sizeof *out, .state = CEN_SLOT_ORPHANED};
+    out->object = ceni_load_acquire(&orphan->object);         /* [F4] */
+    out->generation = ceni_load_acquire(&orphan->generation); /* [F4] */
+    out->where = ceni_load_acquire(&orphan->where);           /* [F4] */
+    out->index = ceni_load_acquire(&orphan->index);           /* [F4] */
+    out->owner = note >> CENI_NOTE_BITS & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED);
+    return ceni_load_acquire(&orphan->word) == word; /* [F4] */
+}
+
+void ceni_orphans_forget(cen_pool *pool)
+{
+    for (ceni_orphan *at = ceni_orphan_next(pool, NULL), *below; at; at = below) {
+        below = at->below;
+        ceni_free(pool->allocator, at, sizeof *at, _Alignof(ceni_orphan));
+    }
 }
 
 static void count_locked(cen_pool *pool, uint32_t more)
@@ -93,12 +191,15 @@ static void call_abandon(cen_pool *pool, void *object)
 static void describe(ceni_orphan *orphan, cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss loss)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    orphan->object = ceni_load_relaxed(&slot->object); /* came with the slot; carries nothing */
-    orphan->where = ceni_load_relaxed(&slot->where);   /* likewise; carries nothing */
-    orphan->note = ceni_load_relaxed(&slot->note);     /* likewise; carries nothing */
+    void *object = ceni_load_relaxed(&slot->object);    /* came with the slot; carries nothing */
+    const char *where = ceni_load_relaxed(&slot->where); /* likewise; carries nothing */
+    uint64_t note = ceni_load_relaxed(&slot->note);      /* likewise; carries nothing */
+    ceni_store_release(&orphan->object, object);         /* [F3] */
+    ceni_store_release(&orphan->where, where);           /* [F3] */
+    ceni_store_release(&orphan->note, note);             /* [F3] */
+    ceni_store_release(&orphan->generation, generation); /* [F3] */
+    ceni_store_release(&orphan->index, index);           /* [F3] */
     orphan->slot = slot;
-    orphan->generation = generation;
-    orphan->index = index;
     orphan->loss = loss;
     orphan->since = ceni_pool_now(pool);
 }
@@ -106,15 +207,17 @@ static void describe(ceni_orphan *orphan, cen_pool *pool, uint32_t index, uint64
 /* Moves the object from its slot to the record, and the slot to CLOSING; false if its holder came back, or the pool was freed. */
 static bool move_locked(cen_pool *pool, ceni_orphan *orphan)
 {
-    ceni_slot *slot = ceni_slot_at(pool, orphan->index);
+    ceni_slot *slot = ceni_slot_at(pool, index_of(orphan));
     bool early = !ceni_planted(orphan_counted_late);
+    uint64_t generation = generation_of(orphan);
     if (pool->freed) return false;
     if (early) count_locked(pool, 1);
-    bool moved = ceni_slot_move(slot, orphan->generation, CENI_REVOKING, CENI_CLOSING);
+    if (!ceni_planted(orphan_shown_late)) show(orphan); /* F6 */
+    bool moved = ceni_slot_move(slot, generation, CENI_REVOKING, CENI_CLOSING);
     if (moved != early) count_locked(pool, moved ? 1 : UINT32_MAX); /* UINT32_MAX: one less */
     if (!moved) return false;
     ceni_list_push_back(&pool->orphans, &orphan->link);
-    ceni_use_ends(pool, slot, orphan->generation);
+    ceni_use_ends(pool, slot, generation);
     pool->revoked--;
     ceni_place_leaves_locked(pool);
     pool->tally.orphaned += orphan->loss == CENI_LOST_BY_OWNER;
@@ -151,14 +254,15 @@ ceni_parted ceni_orphan_part(cen_pool *pool, uint32_t index, uint64_t generation
     if (!orphan && keep(pool, index, generation, loss)) return CENI_PARTED_KEPT;
     if (orphan) {
         describe(orphan, pool, index, generation, loss);
-        call_abandon(pool, orphan->object);
+        call_abandon(pool, object_of(orphan));
         ceni_line_lock(pool->line);
         if (move_locked(pool, orphan)) {
             ceni_place_ended_locked(pool, index);
+            if (ceni_planted(orphan_shown_late)) show(orphan);
             return CENI_PARTED_FREED;
         }
         ceni_line_unlock(pool->line);
-        discard(pool, orphan);
+        discard(orphan);
     }
     close_in_place(pool, index, generation, "its holder gave it back while it was taken away, or the pool was freed");
     return CENI_PARTED_CLOSED;
@@ -175,18 +279,19 @@ void ceni_orphan_close_scope(cen_pool *pool, uint32_t index, uint64_t generation
 static void end(ceni_orphan *orphan)
 {
     cen_pool *pool = orphan->pool;
-    discard(pool, orphan);
+    discard(orphan);
     ceni_line_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
 
 static void start_close(cen_pool *pool, ceni_orphan *orphan)
 {
+    void *object = object_of(orphan); /* now: the record may be another's once the ticket is there */
     ceni_line_lock(pool->line);
     ceni_list_push_back(&pool->parting, &orphan->link);
     cen_ticket ticket = ceni_later_ticket_locked(pool, &orphan->ticket);
     ceni_line_unlock(pool->line);
-    ceni_later_close_orphan(pool, orphan->object, ticket);
+    ceni_later_close_orphan(pool, object, ticket);
 }
 
 static void close_now(ceni_orphan *orphan)
@@ -199,7 +304,7 @@ static void close_now(ceni_orphan *orphan)
     if (pool->calls.close) {
         ceni_callout callout;
         ceni_callout_begin(&callout, pool);
-        pool->calls.close(pool->driver.argument, orphan->object);
+        pool->calls.close(pool->driver.argument, object_of(orphan));
         ceni_callout_end(&callout);
     }
     end(orphan);
@@ -229,7 +334,8 @@ static ceni_orphan *find_locked(cen_pool *pool, const ceni_slot *slot, uint64_t 
 {
     for (ceni_list *at = pool->orphans.next; at != &pool->orphans; at = at->next) {
         ceni_orphan *orphan = CENI_LIST_ENTRY(at, ceni_orphan, link);
-        if (orphan->slot == slot && (orphan->generation == generation || ceni_planted(orphan_by_slot_alone))) return orphan;
+        bool same = generation_of(orphan) == generation;
+        if (orphan->slot == slot && (same || ceni_planted(orphan_by_slot_alone))) return orphan;
     }
     return NULL;
 }
@@ -243,9 +349,10 @@ bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generatio
     if (orphan && ceni_planted(orphan_given_twice)) ceni_list_push_back(&pool->orphans, &orphan->link);
     ceni_line_unlock(pool->line);
     if (!orphan) return false;
-    *note = orphan->note;
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CLOSED, .index = orphan->index},
-                    "object %u is closed: its lease had ended, and its holder gave it back late", orphan->index);
+    *note = note_of(orphan);
+    uint32_t index = index_of(orphan);
+    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CLOSED, .index = index},
+                    "object %u is closed: its lease had ended, and its holder gave it back late", index);
     close_orphan(orphan);
     return true;
 }
@@ -303,9 +410,10 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
             skip--;
             continue;
         }
-        const ceni_orphan *orphan = CENI_LIST_ENTRY(at, ceni_orphan, link);
-        uint64_t owner = orphan->note >> CENI_NOTE_BITS & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED);
-        seen[count++] = (ceni_orphan_seen){.index = orphan->index, .owner = owner, .where = orphan->where, .loss = orphan->loss,
+        ceni_orphan *orphan = CENI_LIST_ENTRY(at, ceni_orphan, link);
+        uint64_t owner = note_of(orphan) >> CENI_NOTE_BITS & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED);
+        const char *where = ceni_load_relaxed(&orphan->where); /* carries nothing */
+        seen[count++] = (ceni_orphan_seen){.index = index_of(orphan), .owner = owner, .where = where, .loss = orphan->loss,
                                            .ago_ns = now - orphan->since};
     }
     ceni_line_unlock(pool->line);

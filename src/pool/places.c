@@ -420,6 +420,7 @@ void ceni_pool_release_memory(cen_pool *pool)
     ceni_head_end(pool); /* first: whoever gives from now on touches no slot */
     ceni_event_end(pool);
     ceni_patience_end(pool);
+    ceni_orphans_forget(pool);
     ceni_times_free(pool->times, pool->allocator);
     ceni_renew_forget(pool);
     for (uint32_t i = ceni_chunk_count(pool); i > 0; i--)

@@ -199,6 +199,7 @@ struct cen_pool {
     _Atomic uint32_t work_turns;  /* a futex word: one of them may have ended, or entered the driver */
     _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
     _Atomic uint64_t refusals;       /* takes that were since then */
+    _Atomic(struct ceni_orphan *) shelf; /* all records of orphans there ever were; grows only, and goes with the pool */
     _Atomic uint32_t orphan_count;   /* at least as many as are in `orphans`; changed under the lock */
     _Atomic bool orphan_printed;     /* the first orphan was printed to stderr */
     _Atomic bool stale_printed;      /* the first double give was */

@@ -12,12 +12,14 @@
  *     called, and cleared when the slot is EMPTY, after the driver's close has returned.
  *  I2 `filled` changes only under the pool's lock. So the bits above a set bit stay set: nobody clears a bit above a word
  *     that has bits.
- *  I3 An object stays in its slot for as long as it exists.
+ *  I3 An object stays in its slot for as long as it exists, or until it is an orphan. An orphan's record is shown before the
+ *     slot is emptied, and until the object is closed (F6 in orphans.c).
  *  I4 A slot's object is NULL from shortly before EMPTY until the driver's open, or adopt, has written the next one. In
  *     OPENING and CLOSING NULL means that there is none; in other states a driver may have NULL for an object.
  *
  * Therefore an object that exists for the whole visit is met: its bit is set throughout (I1, I2), its slot is read after the
- * visit began (I3), and no state but EMPTY hides it. What is met in OPENING is never the object before (I4).
+ * visit began (I3), and no state but EMPTY hides it. If it became an orphan before its slot was read, its record is read
+ * afterwards. If it becomes one later, it may be met twice. What is met in OPENING is never the object before (I4).
  *
  * The naive version shows a slot only in the states that it knows to be calm. An object that is being reset is then missed
  * although it exists.
@@ -52,6 +54,14 @@ static bool visit_chunk(cen_pool *pool, const ceni_chunk *chunk, visitor *visit,
     return true;
 }
 
+static bool visit_orphans(cen_pool *pool, visitor *visit, void *argument)
+{
+    cen_holding holding;
+    for (ceni_orphan *at = ceni_orphan_next(pool, NULL); at; at = ceni_orphan_next(pool, at))
+        if (ceni_orphan_shows(at, &holding) && !visit(argument, &holding)) return false;
+    return true;
+}
+
 cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_holding *holding), void *argument)
 {
     CENI_INLINE_AT_END; /* a visitor may give, and whoever is told of it may do what a visitor may not */
@@ -62,6 +72,7 @@ cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const ce
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
     for (uint32_t i = 0; i < chunks && more; i++) more = visit_chunk(pool, pool->chunks[i], visit, argument);
+    if (more) visit_orphans(pool, visit, argument); /* after the slots, which they come from */
     ceni_callout_end(&callout);
     return CEN_OK;
 }

@@ -103,3 +103,34 @@ EXPLORE(a_slot_that_is_filled_again_does_not_show_the_object_before, 3)
     give_one(first);
     end();
 }
+
+static void abandon_thing(void *unused, void *object)
+{
+    (void)unused, (void)object;
+}
+
+static void take_and_end(void *into)
+{
+    *(cen_lease *)into = take_one();
+}
+
+/* A thread ends without giving, and its object leaves the slot for a record during the visit. */
+EXPLORE(an_object_that_becomes_an_orphan_is_visited, 3)
+{
+    static const cen_driver_calls calls = {
+        .size = sizeof calls, .open = open_thing, .close = close_thing, .interrupt = interrupt_thing, .abandon = abandon_thing};
+    make(1, &calls);
+    ceni_world_with_hooks();
+    take_and_give_one(NULL); /* the object exists before the visit */
+    cen_lease lost;
+    ceni_thread thread = start("take", take_and_end, &lost);
+    visit();
+    join(thread);
+    expect(seen[0] == 1 || seen[0] == 2);
+    visit();
+    expect_equal(seen[0], 1);
+    expect_equal(cen_pool_give(&lost), CEN_REVOKED);
+    visit();
+    expect_equal(seen[0], 0);
+    end();
+}
