@@ -9,10 +9,10 @@
  *     static const cen_allocator arena = { my_alloc, my_free, &my_arena };
  *     cen_queue_options o = CEN_QUEUE_OPTIONS(.element_size = 8, .allocator = &arena);
  *
- * Callbacks: both may be called from any thread and must not call cenote. No lock of
- * cenote's is held meanwhile, except that a router whose members change, and a supervisor
- * whose children start, end, come or go, has its own: so a lock that an allocator takes
- * must not be held by one who calls such a router or supervisor.
+ * Callbacks: both may be called from any thread and must not call cenote. cenote holds
+ * no lock during the call, with three exceptions: a router whose members change, a
+ * supervisor whose children start, end, come or go, and a crew that starts a worker hold
+ * their own. So do not call these three while you hold a lock that the allocator takes.
  */
 #ifndef CENOTE_ALLOCATOR_H
 #define CENOTE_ALLOCATOR_H

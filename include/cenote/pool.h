@@ -38,7 +38,7 @@
  * Progress: see the note at each function. "Never waits" means that it does
  * not sleep for somebody to give an object back. It may still take the pool's
  * one lock, which is held for a few steps at a time and never during a call of
- * the program's code, except that of the allocator.
+ * the program's code, its allocator included.
  */
 #ifndef CENOTE_POOL_H
 #define CENOTE_POOL_H

@@ -23,20 +23,48 @@ void ceni_heap_fini(ceni_heap *heap)
     ceni_heap_init(heap, heap->allocator);
 }
 
-cen_status ceni_heap_reserve(ceni_heap *heap, size_t count)
+cen_status ceni_heap_room_for(const ceni_heap *heap, size_t count, ceni_heap_room *out)
 {
+    *out = (ceni_heap_room){.nodes = NULL};
     if (count <= heap->room) return CEN_OK;
     size_t room = heap->room ? heap->room : FIRST_ROOM;
     while (room < count) {
         if (room > SIZE_MAX / 2 / sizeof *heap->nodes) return CEN_NO_MEMORY;
         room *= 2;
     }
-    ceni_heap_node **nodes = ceni_alloc(heap->allocator, room * sizeof *nodes, _Alignof(ceni_heap_node *));
-    if (!nodes) return CEN_NO_MEMORY;
-    if (heap->count) memcpy(nodes, heap->nodes, heap->count * sizeof *nodes);
-    ceni_free(heap->allocator, heap->nodes, heap->room * sizeof *nodes, _Alignof(ceni_heap_node *));
-    heap->nodes = nodes;
-    heap->room = room;
+    out->count = room;
+    return CEN_OK;
+}
+
+cen_status ceni_heap_room_alloc(const ceni_heap *heap, ceni_heap_room *room)
+{
+    if (room->count) room->nodes = ceni_alloc(heap->allocator, room->count * sizeof *room->nodes, _Alignof(ceni_heap_node *));
+    return room->nodes || !room->count ? CEN_OK : CEN_NO_MEMORY;
+}
+
+void ceni_heap_room_use(ceni_heap *heap, ceni_heap_room *room)
+{
+    if (!room->nodes || room->count <= heap->room) return;
+    ceni_heap_room old = {heap->nodes, heap->room};
+    if (heap->count) memcpy(room->nodes, heap->nodes, heap->count * sizeof *room->nodes);
+    heap->nodes = room->nodes;
+    heap->room = room->count;
+    *room = old;
+}
+
+void ceni_heap_room_free(const ceni_heap *heap, ceni_heap_room *room)
+{
+    ceni_free(heap->allocator, room->nodes, room->count * sizeof *room->nodes, _Alignof(ceni_heap_node *));
+}
+
+cen_status ceni_heap_reserve(ceni_heap *heap, size_t count)
+{
+    ceni_heap_room room;
+    cen_status status = ceni_heap_room_for(heap, count, &room);
+    if (status == CEN_OK) status = ceni_heap_room_alloc(heap, &room);
+    if (status != CEN_OK) return status;
+    ceni_heap_room_use(heap, &room);
+    ceni_heap_room_free(heap, &room);
     return CEN_OK;
 }
 

@@ -53,6 +53,18 @@ void ceni_heap_fini(ceni_heap *heap);
  * Errors: NO_MEMORY, and nothing has changed. */
 cen_status ceni_heap_reserve(ceni_heap *heap, size_t count);
 
+/* The same in steps, for a heap that is under a lock: `for` and `use` under it, `alloc` and `free` without it.
+ * `for` says how large an array is needed; count is 0 if none is. `use` takes the array if it is still larger than the heap's,
+ * and leaves in *room the one to be freed. */
+typedef struct ceni_heap_room {
+    ceni_heap_node **nodes;
+    size_t count;
+} ceni_heap_room;
+cen_status ceni_heap_room_for(const ceni_heap *heap, size_t count, ceni_heap_room *out);
+cen_status ceni_heap_room_alloc(const ceni_heap *heap, ceni_heap_room *room);
+void ceni_heap_room_use(ceni_heap *heap, ceni_heap_room *room);
+void ceni_heap_room_free(const ceni_heap *heap, ceni_heap_room *room);
+
 /* Puts in a node that is in no heap. Errors: NO_MEMORY, and nothing has changed. */
 cen_status ceni_heap_push(ceni_heap *heap, ceni_heap_node *node);
 

@@ -93,18 +93,55 @@ static cen_watch *watch_of(ceni_heap_node *node)
 
 /* ---- Watching ------------------------------------------------------------------------------------- */
 
-static cen_status reach_locked(cen_poller *poller, int fd)
+/* A larger table, or none if it is large enough: 0 places then. */
+static size_t places_for(const cen_poller *poller, int fd)
 {
-    size_t wanted = (size_t)fd + 1, places = poller->places ? poller->places : LEAST_PLACES;
-    if (wanted <= poller->places) return CEN_OK;
+    size_t wanted = (size_t)(fd + 1), places = poller->places ? poller->places : LEAST_PLACES;
+    if (wanted <= poller->places) return 0;
     while (places < wanted) places *= 2;
-    place *table = ceni_alloc(poller->allocator, places * sizeof *table, _Alignof(place));
-    if (!table) return CEN_NO_MEMORY;
-    if (poller->places) memcpy(table, poller->table, poller->places * sizeof *table);
-    ceni_free(poller->allocator, poller->table, poller->places * sizeof *table, _Alignof(place));
-    poller->table = table;
-    poller->places = places;
-    return CEN_OK;
+    return places;
+}
+
+static void free_table(const cen_poller *poller, place *table, size_t places)
+{
+    ceni_free(poller->allocator, table, places * sizeof *table, _Alignof(place));
+}
+
+/* Leaves what is not needed, or not any more, in *table and *places. */
+static void use_table_locked(cen_poller *poller, place **table, size_t *places)
+{
+    place *old = poller->table;
+    size_t had = poller->places;
+    if (!*table || *places <= had) return;
+    if (had) memcpy(*table, old, had * sizeof *old);
+    poller->table = *table;
+    poller->places = *places;
+    *table = old;
+    *places = had;
+}
+
+/* Makes room for one more watch. Comes and goes with the mutex held, and drops it to call the allocator, which is the
+ * program's: so it looks again afterwards. */
+static cen_status make_room_locked(cen_poller *poller, int fd)
+{
+    cen_status status = CEN_OK;
+    while (status == CEN_OK) {
+        ceni_heap_room room;
+        size_t places = places_for(poller, fd);
+        status = ceni_heap_room_for(&poller->due, poller->due.count + 1, &room);
+        if (status != CEN_OK || (places == 0 && room.count == 0)) break;
+        unlock(poller);
+        place *table = places ? ceni_alloc(poller->allocator, places * sizeof *table, _Alignof(place)) : NULL;
+        status = places && !table ? CEN_NO_MEMORY : ceni_heap_room_alloc(&poller->due, &room);
+        lock(poller);
+        use_table_locked(poller, &table, &places);
+        ceni_heap_room_use(&poller->due, &room);
+        unlock(poller);
+        free_table(poller, table, table ? places : 0);
+        if (room.nodes) ceni_heap_room_free(&poller->due, &room);
+        lock(poller);
+    }
+    return status;
 }
 
 static void set_timer_locked(cen_poller *poller)
@@ -119,11 +156,9 @@ static void set_timer_locked(cen_poller *poller)
 static cen_status arm_locked(cen_poller *poller, cen_watch *watch, int fd, unsigned events)
 {
     if (fd < 0) return CEN_OK;
-    cen_status status = reach_locked(poller, fd);
-    if (status != CEN_OK) return status;
     place *here = &poller->table[fd];
     if (here->watch) return CEN_EXISTS;
-    status = ceni_ready_arm(&poller->ready, fd, events, poller->number + 1);
+    cen_status status = ceni_ready_arm(&poller->ready, fd, events, poller->number + 1);
     if (status != CEN_OK) return status;
     here->watch = watch;
     here->events = events & (CEN_READABLE | CEN_WRITABLE);
@@ -133,8 +168,8 @@ static cen_status arm_locked(cen_poller *poller, cen_watch *watch, int fd, unsig
 
 static cen_status watch_locked(cen_poller *poller, cen_watch *watch, int fd, unsigned events, int64_t due)
 {
-    if (watch->watched_) return CEN_MISUSE;
-    cen_status status = ceni_heap_reserve(&poller->due, poller->due.count + 1);
+    cen_status status = watch->watched_ ? CEN_MISUSE : make_room_locked(poller, fd);
+    if (status == CEN_OK && watch->watched_) status = CEN_MISUSE; /* since the mutex was dropped */
     if (status == CEN_OK) status = arm_locked(poller, watch, fd, events);
     if (status != CEN_OK) return status;
     watch->fd_ = fd;

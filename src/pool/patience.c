@@ -34,6 +34,17 @@ struct ceni_patience {
     int64_t next;      /* no deadline passes before this moment */
 };
 
+/* With no lock held: the allocator is the program's. NULL without memory. */
+static struct ceni_patience *make(cen_pool *pool)
+{
+    struct ceni_patience *made = ceni_alloc(pool->allocator, sizeof *made, _Alignof(struct ceni_patience));
+    if (!made) return NULL;
+    ceni_wheel_init(&made->wheel, ceni_pool_now(pool));
+    ceni_list_init(&made->expired);
+    made->next = CENI_FOREVER;
+    return made;
+}
+
 cen_status ceni_patience_need(cen_pool *pool)
 {
     ceni_line_lock(pool->line);
@@ -41,17 +52,14 @@ cen_status ceni_patience_need(cen_pool *pool)
     ceni_line_unlock(pool->line);
     cen_status status = there ? CEN_OK : ceni_pool_need_timekeeper(pool);
     if (there || status != CEN_OK) return status;
+    struct ceni_patience *made = make(pool);
     ceni_line_lock(pool->line);
-    struct ceni_patience *patient = pool->patient;
-    if (!patient) patient = ceni_alloc(pool->allocator, sizeof *patient, _Alignof(struct ceni_patience));
-    if (patient && !pool->patient) {
-        ceni_wheel_init(&patient->wheel, ceni_pool_now(pool));
-        ceni_list_init(&patient->expired);
-        patient->next = CENI_FOREVER;
-        pool->patient = patient;
-    }
+    struct ceni_patience *unused = pool->patient ? made : NULL; /* another was first */
+    if (!pool->patient) pool->patient = made;
+    there = pool->patient;
     ceni_line_unlock(pool->line);
-    return patient ? CEN_OK : CEN_NO_MEMORY;
+    if (unused) ceni_free(pool->allocator, unused, sizeof *unused, _Alignof(struct ceni_patience));
+    return there ? CEN_OK : CEN_NO_MEMORY;
 }
 
 void ceni_patience_set_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment)

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <cenote/poller.h>
 
 #include "base/atomic.h"
+#include "port/rank.h"
 #include "support/sketch.h"
 #include "support/test.h"
 
@@ -417,4 +419,48 @@ TEST(a_poller_shows_what_it_watches_for_what_and_until_when)
     expect(cen_poller_unwatch(poller, &timer.watch));
     expect_equal(cen_poller_free(poller), CEN_OK);
     for (int i = 0; i < 2; i++) close(pair[i]), close(sockets[i]);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------------------- */
+
+static unsigned allocations;
+
+static void *alloc_unlocked(void *unused, size_t size, size_t align)
+{
+    (void)unused;
+    ceni_rank_expect_none("the allocator of a poller"); /* aborts if a lock is held */
+    allocations++;
+    return aligned_alloc(align, (size + align - 1) / align * align);
+}
+
+static void free_unlocked(void *unused, void *memory, size_t size, size_t align)
+{
+    (void)unused, (void)size, (void)align;
+    ceni_rank_expect_none("the allocator of a poller");
+    free(memory);
+}
+
+TEST(the_allocator_is_called_with_no_lock_held)
+{
+    enum { MANY = 200 };
+    static const cen_allocator unlocked = {alloc_unlocked, free_unlocked, NULL};
+    static ear ears[MANY];
+    cen_poller *poller;
+    cen_poller_options options = CEN_POLLER_OPTIONS(.manual = true, .allocator = &unlocked);
+    expect_equal(cen_poller_new(&options, &poller, NULL), CEN_OK);
+    unsigned before = allocations;
+    int fds[MANY];
+    for (int i = 0; i < MANY; i++) { /* high descriptors and many deadlines: the table and the heap grow several times */
+        fds[i] = eventfd(0, EFD_CLOEXEC);
+        expect(fds[i] >= 0);
+        ears[i] = listening(poller, fds[i]);
+        expect_equal(cen_poller_watch(poller, &ears[i].watch, fds[i], CEN_READABLE, cen_in_s(1000 + i)), CEN_OK);
+        expect_equal(cen_poller_watch(poller, &ears[i].watch, fds[i], CEN_READABLE, CEN_NEVER), CEN_MISUSE);
+    }
+    expect(allocations >= before + 4);
+    for (int i = 0; i < MANY; i++) {
+        expect(cen_poller_unwatch(poller, &ears[i].watch));
+        close(fds[i]);
+    }
+    expect_equal(cen_poller_free(poller), CEN_OK);
 }

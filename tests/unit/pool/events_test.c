@@ -21,13 +21,13 @@ static void begin(void)
 
 TEST(each_event_has_a_name_of_its_own)
 {
-    for (int kind = CEN_EVENT_OPENED; kind <= CEN_EVENT_LEFT_OPEN; kind++) {
+    for (int kind = CEN_EVENT_OPENED; kind <= CEN_EVENT_STALE_GIVE; kind++) {
         expect(strcmp(cen_event_name((cen_event_kind)kind), "?") != 0);
         for (int other = CEN_EVENT_OPENED; other < kind; other++)
             expect(strcmp(cen_event_name((cen_event_kind)kind), cen_event_name((cen_event_kind)other)) != 0);
     }
     expect_text(cen_event_name((cen_event_kind)0), "?");
-    expect_text(cen_event_name((cen_event_kind)(CEN_EVENT_LEFT_OPEN + 1)), "?");
+    expect_text(cen_event_name((cen_event_kind)(CEN_EVENT_STALE_GIVE + 1)), "?");
 }
 
 TEST(listening_needs_a_pool_that_is_open_and_memory)
