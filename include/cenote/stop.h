@@ -53,7 +53,11 @@ typedef struct cen_stop_token {
 } cen_stop_token;
 
 /* Initializes a token statically: not set. A zeroed token is the same. */
-#define CEN_STOP_TOKEN_INIT {0, 0, 0, 0, 0, 0}
+#ifdef __cplusplus
+#define CEN_STOP_TOKEN_INIT {}
+#else
+#define CEN_STOP_TOKEN_INIT {0}
+#endif
 
 /* Initialize a token: not set. No call may be using it. */
 CEN_API void cen_stop_token_init(cen_stop_token *stop);
