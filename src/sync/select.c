@@ -314,7 +314,7 @@ static cen_status checked_select(cen_case *cases, size_t count, cen_deadline dea
         can_end = can_end || cases[i].queue;
     }
     if (!can_end) return CEN_INVALID;
-    size_t which;
+    size_t which = 0;
     cen_status status = ceni_wait_for_any(cases, count, deadline, fair, stop, &which);
     bool decided = status == CEN_OK || status == CEN_CLOSED || status == CEN_NO_MEMORY;
     if (decided) *out = which;
