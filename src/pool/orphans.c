@@ -346,7 +346,10 @@ bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generatio
     ceni_line_lock(pool->line);
     ceni_orphan *orphan = find_locked(pool, slot, generation);
     if (orphan) claim_locked(pool, orphan);
-    if (orphan && ceni_planted(orphan_given_twice)) ceni_list_push_back(&pool->orphans, &orphan->link);
+    if (orphan && ceni_planted(orphan_given_twice)) {
+        ceni_list_push_back(&pool->orphans, &orphan->link);
+        count_locked(pool, 1);
+    }
     ceni_line_unlock(pool->line);
     if (!orphan) return false;
     *note = note_of(orphan);
