@@ -445,7 +445,7 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
  * memory. What is still held is revoked, with a REVOKED event for each, and the last give, discard or leave
  * of it, or the end of its owner, gives the memory back. Those may be going on
  * meanwhile; no other call may be in progress or come later. NULL is allowed. In a forked child it only gives
- * back memory: the parent's objects are left alone.
+ * back memory: the parent's objects are left alone. Orphans are closed: a holder that still uses one must be done before.
  * Blocking: waits for helper threads of the pool that are between two driver calls; the last pool of the process' own
  * runtime ends and joins its threads. A helper that is in a driver call is not awaited: see cen_runtime_await. Called
  * on a thread of cenote it does not wait.
