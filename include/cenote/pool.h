@@ -338,7 +338,7 @@ CEN_API cen_status cen_pool_discard_at(cen_lease *lease, const char *where);
 /* A lease belongs to its owner: the thread that took it or, if that was running a
  * step of a task, the task, on whatever thread that goes on. When the owner ends
  * without giving it, it goes the way of options.on_owner_end. A detached one belongs
- * to nobody: it may outlive its owner, is only ever reported as leaked, and still says who took it.
+ * to nobody: it may outlive its owner, and still says who took it. CEN_LEAK_RECLAIM and CEN_HOLD_RECLAIM reclaim it, too.
  * Errors: STALE, FOREIGN, FORKED, INVALID. */
 CEN_API cen_status cen_pool_detach(const cen_lease *lease);
 
