@@ -21,7 +21,7 @@ await test('every pool has a card on the overview, with its limit and who holds'
 });
 
 await test('a pool whose server is away is what the overview begins with', async () => {
-    await until('the breaker', async () => /nothing can be opened/.test(await textOf('.attention li')), 10000);
+    await until('the breaker', async () => /nothing can be opened/.test(await textOf('.attention li')));
     assert.match(await textOf('.attention li'), /^reports/);
 });
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One shop and one page for the tests of all chapters, and how they find their way in it.
-import { Shop, TOKEN, Watch, launch, until } from './stage.mjs';
+import { HANG_MS, Shop, TOKEN, Watch, launch, until } from './stage.mjs';
 
 const WIDE = { width: 1280, height: 900 };
 
@@ -12,7 +12,7 @@ export const hosts = new Set([new URL(shop.address).host]);
 // A view, '#/...', is opened with the token. Any other text is appended to the address as it is.
 export async function open(options = {}, hash = '#/', address = shop.address) {
     const context = await browser.newContext({ viewport: WIDE, colorScheme: 'light', ...options });
-    context.setDefaultTimeout(15000);
+    context.setDefaultTimeout(HANG_MS);
     const page = watch.over(await context.newPage());
     await page.goto(address + (hash.startsWith('#') ? `?token=${TOKEN}` : '') + hash);
     return page;

@@ -32,8 +32,11 @@ export function allPassed() {
     return results.failed === 0 && results.passed > 0;
 }
 
-// Until `check` answers something that is true; what it answers. A failure says what was awaited, and the last error on the way.
-export async function until(what, check, ms = 15000) {
+// How long anything may take. It ends hangs and judges nothing, so it is long enough for a machine with other work.
+export const HANG_MS = 120000;
+
+// Wait until `check` returns something true, and return that. A failure names what was awaited and the last error.
+export async function until(what, check, ms = HANG_MS) {
     const end = performance.now() + ms;
     let last = null;
     for (;;) {
@@ -117,6 +120,7 @@ export class Watch {
         this.wrong = [];
         this.hosts = new Set();
         this.requests = 0;
+        this.began = new WeakMap();
         this.looks = 0;
         this.allowed = null;
     }
@@ -133,16 +137,31 @@ export class Watch {
             note(`dialog: ${dialog.message()}`);
             dialog.dismiss();
         });
-        page.on('requestfailed', (request) => note(`failed: ${request.url()} ${request.failure()?.errorText}`));
+        // The page gives up a request after five seconds: a busy machine's fault, and shown as one.
+        const givenUp = (request) => performance.now() - this.began.get(request) > 4500;
+        page.on('requestfailed', (request) => {
+            const why = request.failure()?.errorText;
+            if (why !== 'net::ERR_ABORTED' || !givenUp(request)) note(`failed: ${request.url()} ${why}`);
+        });
         page.on('response', (response) => {
             if (response.status() >= 400) note(`answer: ${response.status()} ${response.url()}`);
         });
         page.on('request', (request) => {
             this.requests++;
+            this.began.set(request, performance.now());
             if (/\/api\/things\?/.test(request.url())) this.looks++;
             this.hosts.add(new URL(request.url()).host);
         });
         return page;
+    }
+
+    // Wait until the page has sent no request for that long.
+    async silence(ms) {
+        let [seen, since] = [this.requests, performance.now()];
+        await until(`${ms} ms without a request`, () => {
+            if (this.requests !== seen) [seen, since] = [this.requests, performance.now()];
+            return performance.now() - since >= ms;
+        });
     }
 
     async during(allowed, body) {
