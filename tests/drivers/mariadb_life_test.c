@@ -239,7 +239,7 @@ TEST(a_lost_holder_is_cut_off_and_its_memory_stays)
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lost = take(pool);
     uint64_t id = mysql_thread_id(lost.object);
-    run(lost.object, "begin");
+    (void)mysql_query(lost.object, "begin"); /* fails if the place was taken back before, on a busy machine */
     cen_lease lease = take(pool);
     expect_soon(!is_there(id));
     expect_equal(number(lost.object, "select 1"), -1);
@@ -249,6 +249,20 @@ TEST(a_lost_holder_is_cut_off_and_its_memory_stays)
     expect_equal(cen_pool_give(&lost), CEN_REVOKED);
     cen_pool_give(&lease);
     end_pool(pool);
+}
+
+/* Take until one take fails with these words. An object is tested once a round of the housekeeper has seen it idle, and a
+   round may be late; so may an opening on a busy machine. */
+static void take_until_refused(cen_pool *pool, const char *words, cen_error *error)
+{
+    for (int i = 0; i < 3000; i++) {
+        cen_lease lease = {0};
+        cen_status status = cen_pool_take(pool, cen_in_ms(300), &lease, error);
+        if (status != CEN_OK && strstr(error->text, words)) return;
+        if (status == CEN_OK) cen_pool_give(&lease);
+        pause_ms(20);
+    }
+    test_fail(__FILE__, __LINE__, "no take failed with \"%s\", last: %s", words, error->text);
 }
 
 /* ---- Roles ----------------------------------------------------------------------------------- */
@@ -271,8 +285,7 @@ TEST(a_demoted_primary_is_left_at_the_next_test)
         pause_ms(2);
         demote(true);
         cen_error error = {.text = ""};
-        expect(cen_pool_take(pool, cen_in_ms(300), &lease, &error) != CEN_OK);
-        expect_words(error, "read-only");
+        take_until_refused(pool, "read-only", &error);
         expect(stats(pool).test_failed == 1);
         demote(false);
         lease = take_after_outage(pool);
@@ -303,12 +316,10 @@ TEST(a_replica_must_be_read_only)
     char url[200];
     snprintf(url, sizeof url, "%s?role=replica", server_url(mariadb));
     cen_pool *pool = pool_of(cen_mariadb(url), 1);
-    cen_lease lease = {0};
     cen_error error = {.text = ""};
-    expect(cen_pool_take(pool, cen_in_ms(300), &lease, &error) != CEN_OK);
-    expect_words(error, "no replica");
+    take_until_refused(pool, "no replica", &error);
     demote(true);
-    lease = take_after_outage(pool);
+    cen_lease lease = take_after_outage(pool);
     expect_equal(number(lease.object, "select 1"), 1);
     demote(false);
     cen_pool_give(&lease);
@@ -348,8 +359,7 @@ TEST(the_password_is_asked_for_at_each_opening)
         password_of_now = NULL;
         expect_equal(cen_pool_discard(&other), CEN_OK);
         cen_error error = {.text = ""};
-        expect(cen_pool_take(pool, cen_in_ms(300), &other, &error) != CEN_OK);
-        expect_words(error, "the vault is closed");
+        take_until_refused(pool, "the vault is closed", &error);
         password_of_now = "secret";
         cen_pool_give(&lease);
         end_pool(pool);
@@ -772,8 +782,7 @@ TEST(a_server_that_was_killed_is_reported_and_found_again)
         expect_equal(cen_mariadb_tell(lease.object, &error), CEN_LOST);
         expect_words(error, "the connection broke");
         cen_pool_give(&lease);
-        expect(cen_pool_take(pool, cen_in_ms(200), &lease, &error) != CEN_OK);
-        expect_words(error, "nobody answers there");
+        take_until_refused(pool, "nobody answers there", &error);
         server_restart(mariadb);
         lease = take_after_outage(pool);
         expect_equal(number(lease.object, "select 1"), 1);
