@@ -66,6 +66,7 @@ typedef struct script {
     bool own_runtime; /* the test frees it itself */
 } script;
 
+enum { MOST_CALLS = 200000 };
 enum { BLOCKS = 1, HAS_CHECK = 2, HAS_RESET = 4, HAS_TEST = 8, HAS_ABANDON = 16 };
 
 /* ---- The driver ---------------------------------------------------------------------- */
@@ -80,6 +81,7 @@ static inline bool scripted_call(script *s, call_kind kind, cen_error *error)
 {
     call_plan *plan = &s->of[kind];
     unsigned number = ++plan->calls;
+    if (number > MOST_CALLS) test_fail(__FILE__, __LINE__, "%u calls of one kind: the pool calls in a loop", number);
     ceni_rank_expect_none("a call of the scripted driver");
     plan->thread = cen_thread_number();
     if (++plan->in_flight > plan->most) plan->most = plan->in_flight;
