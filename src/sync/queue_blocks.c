@@ -46,15 +46,16 @@
  * [B4] link, move on   | store of block      | release | B3 | the new block's zeroed slots | as B3
  * [B5] link            | add to tail         | seq_cst | B2 B6 | next and tail_block; a close may set its bit at the same time | as B2
  * [B6] empty?          | load of tail        | seq_cst | B1 B5 B8, W1 in waitlist.c | that nothing was claimed before the list was joined; next of a full block | a waiter parks beside an element
- * [B7] move on         | store of head       | release | B2 | head_block | as B2
+ * [B7] move on         | store of head       | seq_cst | B2 B16 | head_block; the claim, as B9 | as B2; as B16
  * [B8] close           | or on tail          | seq_cst | B6 | the mark, before everybody is called | nothing alone: the list's lock orders close and join; kept so that all changes of tail are in one order
- * [B9] pop             | cas of head         | acq_rel | B7 | the claim | two pops of one slot
+ * [B9] pop             | cas of head         | seq_cst | B7 B16 | the claim | two pops of one slot; as B16
  * [B10] push           | add to state        | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are there
  * [B11] pop            | load of state       | acquire | B10 | the element's bytes | as B10
  * [B12] abandon        | add to state        | acq_rel | B10 | who of the two finishes the slot | a slot finished twice, or never
  * [B13] finish         | add to finished     | acq_rel | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
  * [B14] spare          | exchange, cas       | acq_rel | B14 | the block's zeroed slots | as B3
  * [B15] known tail     | load, store         | acquire, release | B15 | what B6 carried to the pop that looked | next of a full block is read too early
+ * [B16] length         | load of position    | seq_cst | B1 B5 B7 B8 B9 | one order of all claims, for every thread that counts | two lengths that disagree which of a push and a pop came first
  *
  * Tested by tests/unit/sync/queue_test.c, tests/explore/queue_blocks_test.c,
  * tests/stress/queue_stress.c, tests/planted.
@@ -295,14 +296,14 @@ static ceni_attempt claim_pop(ceni_queue_blocks *blocks, slot_claim *out)
             head = now;
             continue;
         }
-        if (!ceni_cas_acq_rel(&blocks->head, &head, head + 1)) { /* [B9] */
+        if (!ceni_cas_seq_cst(&blocks->head, &head, head + 1)) { /* [B9] */
             ceni_backoff_contend(&losses);
             continue;
         }
         if (offset == last_of(blocks)) {
             ceni_block *next = ceni_load_acquire(&block->next); /* [B3] */
             ceni_store_release(&blocks->head_block, next);      /* [B4] */
-            ceni_store_release(&blocks->head, head + 2);        /* [B7] */
+            ceni_store_seq_cst(&blocks->head, head + 2);        /* [B7] */
         }
         *out = (slot_claim){block, offset};
         return CENI_DONE;
@@ -365,9 +366,9 @@ static uint64_t count_to(const ceni_queue_blocks *blocks, uint64_t position)
 size_t ceni_queue_blocks_length(const ceni_queue_blocks *blocks)
 {
     for (;;) {
-        uint64_t tail = ceni_load_acquire(&changeable(blocks)->tail); /* [B2] */
-        uint64_t head = ceni_load_acquire(&changeable(blocks)->head); /* [B2] */
-        if (ceni_load_acquire(&changeable(blocks)->tail) != tail) continue; /* [B2] */
+        uint64_t tail = ceni_load_seq_cst(&changeable(blocks)->tail); /* [B16] */
+        uint64_t head = ceni_load_seq_cst(&changeable(blocks)->head); /* [B16] */
+        if (ceni_load_seq_cst(&changeable(blocks)->tail) != tail) continue; /* [B16] */
         return count_to(blocks, tail & ~CLOSED) - count_to(blocks, head);
     }
 }

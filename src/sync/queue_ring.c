@@ -45,7 +45,8 @@
  * [R6] full?        | load of head         | seq_cst | R3, W1 in waitlist.c | that nothing was popped before the list was joined | a pusher parks beside a free slot
  * [R7] pop          | store of stamp       | release | R4 | that the bytes have been read | a push overwrites what is being read
  * [R8] close        | or on tail           | seq_cst | R5 | the mark, before everybody is called | nothing alone: the list's lock orders close and join; kept so that all changes of tail are in one order
- * [R9] first looks  | load of head or tail | acquire | R1 R3 | order of the two loads of a look and of a length | a length that no moment had; a look that says no too late
+ * [R9] first looks  | load of head or tail | acquire | R1 R3 | order of the two loads of a look | a look that says no too late
+ * [R10] length      | load of head or tail | seq_cst | R1 R3 R8 | one order of all claims, for every thread that counts | two lengths that disagree which of a push and a pop came first
  *
  * Tested by tests/unit/sync/queue_test.c, tests/explore/queue_test.c,
  * tests/stress/queue_stress.c (ThreadSanitizer for R2 and R7), tests/planted.
@@ -213,9 +214,9 @@ bool ceni_queue_ring_may_pop(const ceni_queue_ring *ring)
 size_t ceni_queue_ring_length(const ceni_queue_ring *ring)
 {
     for (;;) {
-        uint64_t tail = ceni_load_acquire(tail_of(ring)); /* [R9] */
-        uint64_t head = ceni_load_acquire(head_of(ring)); /* [R9] */
-        if (ceni_load_acquire(tail_of(ring)) != tail) continue; /* [R9] */
+        uint64_t tail = ceni_load_seq_cst(tail_of(ring)); /* [R10] */
+        uint64_t head = ceni_load_seq_cst(head_of(ring)); /* [R10] */
+        if (ceni_load_seq_cst(tail_of(ring)) != tail) continue; /* [R10] */
         tail &= ~CLOSED;
         uint64_t index = ring->lap - 1;
         return (tail - head - (tail & index) + (head & index)) / ring->lap * ring->capacity + (tail & index) - (head & index);

@@ -151,3 +151,37 @@ EXPLORE(the_length_is_one_that_the_queue_had_unbounded, 4)
 {
     length_stays_plausible(CEN_QUEUE_UNBOUNDED, 0);
 }
+
+/* ---- Two lengths at a time ------------------------------------------------------------------------ */
+
+static void pop_and_look(void *length)
+{
+    int value = 0;
+    expect_equal(cen_queue_try_pop(queue, &value), CEN_OK);
+    *(size_t *)length = cen_queue_length(queue);
+}
+
+/* One thread sees the pop and not yet the push; no other may see the push and not yet the pop. */
+static void lengths_agree(cen_queue_kind kind, size_t capacity)
+{
+    queue = make(kind, capacity);
+    push_number((void *)1);
+    size_t after_the_pop = 0;
+    ceni_thread popper = start("pop", pop_and_look, &after_the_pop);
+    ceni_thread pusher = start("push", push_number, (void *)2);
+    size_t length = cen_queue_length(queue);
+    join(popper);
+    join(pusher);
+    expect(!(after_the_pop == 0 && length == 2));
+    cen_queue_free(queue);
+}
+
+EXPLORE(two_lengths_agree_on_the_order_of_a_push_and_a_pop_bounded, 3)
+{
+    lengths_agree(CEN_QUEUE_BOUNDED, 2);
+}
+
+EXPLORE(two_lengths_agree_on_the_order_of_a_push_and_a_pop_unbounded, 3)
+{
+    lengths_agree(CEN_QUEUE_UNBOUNDED, 0);
+}
