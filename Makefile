@@ -10,6 +10,7 @@ INSPECT ?= ON
 STRESS_SECONDS ?= 60
 STRESS_REQUESTS ?= 1000000
 STRESS_EXITS ?= 10000
+STRESS_SEEDS ?= 10
 MODEL_STEPS ?= 10000000
 FUZZ_SECONDS ?= 60
 VERIFY ?= quick
@@ -42,7 +43,7 @@ help:
 	@echo 'make explore       the controlled scheduler, deeper than check goes; EXPLORE=$(EXPLORE), or full: to the bounds that the tests name'
 	@echo 'make weaken        which memory orders the explored tests defend; some minutes'
 	@echo 'make verify        the model of the hand-off protocol, by Spin; VERIFY=$(VERIFY), or deep'
-	@echo 'make stress        random load on real threads, and MODEL_STEPS=$(MODEL_STEPS) against a model; STRESS_SECONDS=$(STRESS_SECONDS), STRESS_REQUESTS=$(STRESS_REQUESTS) on connections, STRESS_EXITS=$(STRESS_EXITS) ends of a process with TLS'
+	@echo 'make stress        random load on real threads, and MODEL_STEPS=$(MODEL_STEPS) against a model, other models with STRESS_SEEDS=$(STRESS_SEEDS) new seeds; STRESS_SECONDS=$(STRESS_SECONDS), STRESS_REQUESTS=$(STRESS_REQUESTS) on connections, STRESS_EXITS=$(STRESS_EXITS) ends of a process with TLS'
 	@echo 'make stress-faults servers that are killed, silent, full, demoted, in their long form: some minutes; prints a table'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
@@ -137,6 +138,7 @@ stress:
 	@tools/build explore
 	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) CENOTE_STRESS_REQUESTS=$(STRESS_REQUESTS) tools/run-tests --show --match '^stress-' build/explore
 	CENOTE_MODEL_STEPS=$(MODEL_STEPS) tools/run-tests --show --match '^model-pool_life' build/explore
+	for i in $$(seq $(STRESS_SEEDS)); do tools/run-tests --match '^model-(?!pool_life)' build/explore || exit 1; done
 	CENOTE_EXITS=$(STRESS_EXITS) tools/run-tests --show --match '^drivers-exit_tls' build/explore
 
 stress-faults:
