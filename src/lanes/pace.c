@@ -14,7 +14,7 @@
  *
  * A place becomes free when a task ends: while some run, in the average time that
  * a task runs divided by those; while all are suspended, in the average time from one end
- * to the next.
+ * to the next. Before the first end there is no average, and 1 ms stands in its place.
  *
  * The averages are moved by an eighth of each difference, with a load and a store: if
  * two come at once one of them is lost, and the other is as good an average. They
@@ -31,7 +31,7 @@
 
 enum {
     SMOOTHING = 8,
-    A_MOMENT_NS = 1000000, /* when to try again if nothing is known */
+    A_MOMENT_NS = 1000000, /* when to try again as long as there is no average */
 };
 
 static int64_t read_ns(const _Atomic int64_t *word)
@@ -105,21 +105,22 @@ int64_t ceni_pace_wait(const ceni_lane *lane, int64_t now)
     return at_least(wait, standstill(lane, now));
 }
 
-/* 0: nothing is known. */
-static int64_t next_end_known(const ceni_lane *lane, int64_t now)
+/* By the averages alone; 0: no task has ended yet. */
+static int64_t average_to_next_end(const ceni_lane *lane)
 {
     uint64_t states = states_of(lane);
     int64_t workers = workers_of(lane), running = (int64_t)ceni_lane_in(states, CENI_LANE_RUNNING);
-    if (running + (int64_t)ceni_lane_in(states, CENI_LANE_QUEUED) == 0)
-        return at_least(read_ns(&lane->between), standstill(lane, now));
-    int64_t at_once = running < 1 ? 1 : running < workers ? running : workers;
-    return at_least(read_ns(&lane->run) / at_once, standstill(lane, now));
+    if (running + (int64_t)ceni_lane_in(states, CENI_LANE_QUEUED) == 0) return read_ns(&lane->between);
+    int64_t at_once = running < 1 ? 1 : running < workers ? running : workers, run = read_ns(&lane->run);
+    return run > 0 ? at_least_one(run / at_once) : 0;
 }
 
+/* The standstill alone says nothing: that of a task that has just begun is a few microseconds. */
 int64_t ceni_pace_next_end(const ceni_lane *lane, int64_t now)
 {
-    int64_t ns = lane->clocks ? next_end_known(lane, now) : 0;
-    return ns > 0 ? ns : A_MOMENT_NS;
+    int64_t average = lane->clocks ? average_to_next_end(lane) : 0;
+    int64_t known = average > 0 ? average : A_MOMENT_NS;
+    return lane->clocks ? at_least(known, standstill(lane, now)) : known;
 }
 
 int64_t ceni_pace_next_end_of_all(const cen_lanes *lanes, int64_t now)

@@ -172,6 +172,40 @@ TEST(a_full_lane_says_when_one_of_those_that_run_will_most_likely_end)
     finish(2, 2);
 }
 
+/* The bug this looks for: how long nothing has ended, a few microseconds, is taken for an estimate. */
+TEST(before_the_first_end_a_full_lane_says_one_millisecond_or_as_long_as_nothing_has_ended)
+{
+    make_lanes(.high.crew = &two, .high.max_tasks = 3, .low.crew = &one, .max_total = 4);
+    for (int i = 0; i < 3; i++) take_in(HIGH, i);
+    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS);
+    ceni_world_advance(7000);
+    hand_begin(&tasks[0]);
+    ceni_world_advance(87000);
+    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS);
+    hand_begin(&tasks[1]);
+    ceni_world_advance(50000);
+    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS); /* not half of it, either */
+    take_in(LOW, 3);
+    expect_equal(retry_after(LOW, CEN_RULE_MAX_TOTAL), MS);
+    hand_pause(&tasks[0], CEN_NEXT_WAIT);
+    ceni_world_advance(30 * MS);
+    expect(retry_after(HIGH, CEN_RULE_MAX_TASKS) >= 30 * MS);
+    hand_end(&tasks[1], CEN_OK);
+    hand_drop(&tasks[0], CEN_CLOSED);
+    finish(2, 3);
+}
+
+TEST(a_lane_full_of_suspended_tasks_none_of_which_has_ended_says_one_millisecond)
+{
+    make_lanes(.high.max_tasks = 1);
+    take_in(HIGH, 0);
+    hand_begin(&tasks[0]);
+    hand_pause(&tasks[0], CEN_NEXT_WAIT);
+    ceni_world_advance(12000);
+    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS);
+    finish(0, 0);
+}
+
 TEST(a_lane_full_of_suspended_tasks_says_how_far_apart_they_end)
 {
     make_lanes(.high.max_tasks = 4, .max_total = 4);
