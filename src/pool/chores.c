@@ -41,8 +41,7 @@ static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_
 
 void ceni_chores_init(cen_pool *pool)
 {
-    for (int kind = 0; kind < CENI_CHORES; kind++)
-        ceni_list_init(&pool->chores[kind]);
+    ceni_queues_init(pool);
     ceni_errand_init(&pool->errand, run);
 }
 
@@ -129,13 +128,6 @@ void ceni_chores_wish(cen_pool *pool)
     ceni_chores_plan_locked(pool, &call);
     ceni_line_unlock(pool->line);
     ceni_line_make_call(pool->line, pool->id, pool, &call);
-}
-
-void ceni_chores_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
-{
-    if (ceni_list_linked(&slot->link)) ceni_list_remove(&slot->link); /* left over from another order */
-    ceni_list_push_back(&pool->chores[chore], &slot->link);
-    pool->waiting[chore]++;
 }
 
 /* ---- Opening ------------------------------------------------------------------------- */
@@ -245,7 +237,7 @@ static void queue(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
     ceni_line_lock(line);
-    ceni_chores_add_locked(pool, chore, slot);
+    ceni_queues_add_locked(pool, chore, slot);
     ceni_chores_plan_locked(pool, &call);
     ceni_line_unlock(line);
     ceni_line_make_call(line, id, pool, &call);
@@ -347,11 +339,8 @@ static bool pick_locked(cen_pool *pool, ceni_chore *chore, uint32_t *index, bool
     }
     for (int kind = CENI_CHORE_RESET; kind < CENI_CHORES && !picked; kind++) {
         if (due_locked(pool, (ceni_chore)kind) == 0) continue;
-        ceni_list *link = ceni_list_first(&pool->chores[kind]);
-        ceni_list_remove(link);
-        pool->waiting[kind]--;
-        *index = ceni_slot_index(pool, CENI_LIST_ENTRY(link, ceni_slot, link));
         *chore = (ceni_chore)kind;
+        *index = ceni_queues_pop_locked(pool, *chore);
         picked = true;
     }
     if (picked) pool->busy[*chore]++;

@@ -37,6 +37,10 @@
  * idle one may not be in it. So what is taken from the list is looked at, and
  * when the list is empty the map is searched: it has every idle slot.
  *
+ * A test is no use. A slot that is TESTING stays in the list, where takes pass it
+ * by, and is idle again in the same place. It leaves the list if it fails. So the
+ * queue of tests cannot use the slot's link (queues.c).
+ *
  * Order table
  * [I1] look      | load of a slot's word | seq_cst | I4, the give in take.c | whether it is idle | a waiter's second look misses what was published before it joined
  * [I2] strike    | cas of the word, without LISTED | seq_cst | I4 | that the bit goes | a giver finds LISTED and the bit goes after
@@ -152,7 +156,8 @@ static bool take_listed_locked(cen_pool *pool, search *s)
         next = link->next;
         uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
         bool taken = ceni_word_state(word) == CENI_IDLE && take_slot(slot, ceni_slot_index(pool, slot), word, s);
-        bool stays = !taken && s->passed.stale && ceni_word_state(ceni_load_seq_cst(&slot->word)) == CENI_IDLE; /* [I1] */
+        ceni_slot_state state = taken ? CENI_HELD : ceni_word_state(ceni_load_seq_cst(&slot->word)); /* [I1] */
+        bool stays = state == CENI_TESTING || (state == CENI_IDLE && s->passed.stale);
         if (!stays) ceni_list_remove(link);
         if (taken) return true;
     }
@@ -172,12 +177,27 @@ void ceni_idle_reorder_locked(cen_pool *pool)
     }
 }
 
-static void list_locked(cen_pool *pool, ceni_slot *slot)
+/* What was tested is where it was. */
+static void list_locked(cen_pool *pool, ceni_slot *slot, ceni_slot_state from)
 {
     bool last_first = (pool->options.order == CEN_ORDER_LIFO) != ceni_planted(lifo_is_fifo);
-    if (ceni_list_linked(&slot->link)) ceni_list_remove(&slot->link);
+    if (from == CENI_TESTING && ceni_list_linked(&slot->link)) return;
+    ceni_idle_unlist_locked(slot);
     if (last_first) ceni_list_push_front(&pool->idle, &slot->link);
     else ceni_list_push_back(&pool->idle, &slot->link);
+}
+
+void ceni_idle_unlist_locked(ceni_slot *slot)
+{
+    if (ceni_list_linked(&slot->link)) ceni_list_remove(&slot->link);
+}
+
+/* The list may begin with slots that are being tested. */
+static bool any_listed_locked(const cen_pool *pool)
+{
+    for (const ceni_list *link = pool->idle.next; link != &pool->idle; link = link->next)
+        if (ceni_word_state(ceni_slot_word(CENI_LIST_ENTRY(link, ceni_slot, link))) == CENI_IDLE) return true;
+    return false;
 }
 
 /* ---- Taking ------------------------------------------------------------------------------ */
@@ -214,7 +234,7 @@ bool ceni_idle_take_fresh_locked(cen_pool *pool, uint32_t hint, ceni_grant *out)
 
 bool ceni_idle_any_locked(cen_pool *pool)
 {
-    if (ceni_pool_has(&pool->exact_order) && !pool->reordered) return !ceni_list_empty(&pool->idle);
+    if (ceni_pool_has(&pool->exact_order) && !pool->reordered) return any_listed_locked(pool);
     search s = {.take = false};
     return search_locked(pool, &s);
 }
@@ -264,8 +284,9 @@ bool ceni_idle_hold_locked(cen_pool *pool, uint32_t index, uint64_t generation, 
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!ceni_slot_move(slot, generation, CENI_IDLE, state)) return false;
-    if (state == CENI_TESTING) ceni_add_seq_cst(&pool->shifts, 1); /* [I7] it will be idle again in the same generation */
-    if (ceni_list_linked(&slot->link)) ceni_list_remove(&slot->link);
+    bool stays = state == CENI_TESTING; /* it will be idle again in the same generation */
+    if (stays) ceni_add_seq_cst(&pool->shifts, 1); /* [I7] */
+    if (!stays || ceni_planted(test_loses_the_place)) ceni_idle_unlist_locked(slot);
     return true;
 }
 
@@ -297,7 +318,7 @@ bool ceni_idle_publish_locked(cen_pool *pool, uint32_t index, uint64_t generatio
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     bool published = publish(pool, slot, index, generation, from);
-    if (published && ceni_pool_has(&pool->exact_order)) list_locked(pool, slot);
+    if (published && ceni_pool_has(&pool->exact_order)) list_locked(pool, slot, from);
     return published;
 }
 

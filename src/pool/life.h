@@ -94,9 +94,6 @@ void ceni_chores_wish(cen_pool *pool);
 /* Does what is to be done, on this thread, with a hand; drops the lock meanwhile. */
 void ceni_chores_work_locked(cen_pool *pool);
 
-/* Queues a slot, in the state that the chore needs; plan afterwards. */
-void ceni_chores_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot);
-
 /* A reset has ended what the last holder left open, as `what` says: told once for each call site. The slot is the caller's. */
 void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const char *what);
 
@@ -121,6 +118,16 @@ bool ceni_chores_works(cen_pool *pool, ceni_slot *slot);
 /* The call with that slot is over: what follows, whoever made it, and however long ago. The last: another may begin. */
 void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_outcome *how);
 void ceni_chores_replan(cen_pool *pool, ceni_chore done);
+
+/* ---- queues.c: slots that wait for a helper ------------------------------------------------- */
+
+void ceni_queues_init(cen_pool *pool);
+
+/* Queues a slot, in the state that the chore needs; plan afterwards. */
+void ceni_queues_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot);
+
+/* Takes out the slot that has waited longest and returns its index. At least one waits. */
+uint32_t ceni_queues_pop_locked(cen_pool *pool, ceni_chore chore);
 
 /* ---- trust.c: tests for who cannot test ------------------------------------------------------ */
 

@@ -367,7 +367,7 @@ void ceni_place_end(cen_pool *pool, uint32_t index, const char *why)
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
     ceni_line_lock(line);
-    ceni_chores_add_locked(pool, CENI_CHORE_CLOSE, ceni_slot_at(pool, index));
+    ceni_queues_add_locked(pool, CENI_CHORE_CLOSE, ceni_slot_at(pool, index));
     if (!ceni_planted(chore_queued_in_silence)) ceni_chores_plan_locked(pool, &call);
     ceni_line_unlock(line);
     ceni_line_make_call(line, id, pool, &call);
@@ -382,6 +382,7 @@ bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ce
     if (giving) ceni_giving_fail(giving, pool->name, why);
     ceni_line_lock(pool->line);
     if (from == CENI_OPENING) pool->opening--;
+    ceni_idle_unlist_locked(slot);
     ceni_place_leaves_locked(pool);
     ceni_line_unlock(pool->line);
     ceni_place_end(pool, index, why);

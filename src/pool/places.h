@@ -73,8 +73,12 @@ void ceni_idle_heed(ceni_line *line, uint64_t id, uint32_t index, uint64_t gener
 bool ceni_idle_publish_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);
 bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);
 
-/* Makes an idle slot the caller's, in another state; false if it is not idle, or lent again since. */
+/* Makes an idle slot the caller's, in another state; false if it is not idle, or lent again since. In an exact order one
+ * that is TESTING keeps its place. */
 bool ceni_idle_hold_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state state);
+
+/* A slot that will not be idle again leaves the list of an exact order, if it is there. */
+void ceni_idle_unlist_locked(ceni_slot *slot);
 
 /* Takes an idle slot out of use, to be closed; false if it is not idle, or lent again since. */
 bool ceni_idle_withdraw_locked(cen_pool *pool, uint32_t index, uint64_t generation);

@@ -159,7 +159,8 @@ struct cen_pool {
     bool paused;
     cen_pool_options options; /* as they are now, defaults filled in */
     ceni_gate gate;
-    ceni_list chores[CENI_CHORES];    /* slots that wait for a helper; none to be opened, those are claimed later */
+    ceni_list chores[CENI_CHORES];    /* slots that wait for a helper (queues.c); none to be opened: those are claimed later */
+    uint32_t first_test, last_test;   /* the queue of tests, which is not one of these; CENI_NO_INDEX: it is empty */
     uint32_t waiting[CENI_CHORES];    /* how many there are */
     uint32_t busy[CENI_CHORES];       /* such calls of the driver that go on, on helpers or after these have left them */
     uint32_t hired;                   /* errands posted that have not begun */

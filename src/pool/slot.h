@@ -79,7 +79,7 @@ typedef struct ceni_slot {
         struct cen_future *giving; /* is to be told when what follows the give is over; whoever owns the slot */
     };
     /* under the pool's lock */
-    ceni_list link; /* of idle ones in an exact order, or of those that wait for a helper */
+    ceni_list link; /* of those that are idle or tested, in an exact order; or of those that wait for a helper, but for tests */
     /* written by the slot's only owner, or under the looking lock */
     _Atomic int64_t opened_at;   /* or, while it is opening, when that began */
     _Atomic int64_t expires_at;  /* when the object is to be closed, by a reload that is spread */
@@ -168,6 +168,8 @@ static inline bool ceni_word_next_is_sampled(uint64_t word)
 #define CENI_TOLD_MINIMUM (UINT64_C(1) << 60)   /* it opens, and nobody waits for it */
 /* Of a slot that is tested, also before the test begins: somebody waits for it. */
 #define CENI_TOLD_WANTED (UINT64_C(1) << 59)
+/* Of a slot that waits for a helper to test it: the index of the next in the queue, plus one; 0: it is the last. */
+#define CENI_TOLD_NEXT ((UINT64_C(1) << 21) - 1)
 /* Of a slot that is closed: it was idle when the pool was. */
 #define CENI_TOLD_SWEPT (UINT64_C(1) << 58)
 

@@ -27,6 +27,7 @@ list(APPEND cenote_sources
   src/pool/hands.c
   src/pool/heads.c
   src/pool/chores.c
+  src/pool/queues.c
   src/pool/opening.c
   src/pool/keeper.c
   src/pool/last_round.c

@@ -72,7 +72,7 @@ static void put_to_test_locked(cen_pool *pool, uint32_t index, uint64_t generati
         call->tests = call->more = true;
         call->index = index;
     } else {
-        ceni_chores_add_locked(pool, CENI_CHORE_TEST, slot);
+        ceni_queues_add_locked(pool, CENI_CHORE_TEST, slot);
         ceni_chores_plan_locked(pool, call);
     }
 }
@@ -104,6 +104,7 @@ void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index)
     ceni_chores_unwant_locked(pool, slot);
     bool passes = works && ceni_idle_publish_locked(pool, index, generation, CENI_TESTING);
     bool ends = !passes && ceni_slot_move(slot, generation, CENI_TESTING, CENI_CLOSING);
+    if (ends) ceni_idle_unlist_locked(slot);
     if (ends) ceni_place_leaves_locked(pool);
     uint64_t ctl = ceni_load_relaxed(&line->ctl); /* written under this lock; carries nothing */
     ceni_line_unlock(line);

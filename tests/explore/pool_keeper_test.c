@@ -133,6 +133,39 @@ EXPLORE(a_new_object_is_not_as_old_as_the_one_before_it, 3)
     end_timed();
 }
 
+/* ---- Tests in an exact order -------------------------------------------------------------------- */
+
+/* One of two objects is tested while a thread takes one and gives it. Whatever comes first, the one that was given is lent
+ * last, and the thread that waits for one is not left asleep beside the one that has passed. */
+static void test_beside_a_take(uint32_t count)
+{
+    make_timed(&tested_calls, (cen_pool_options){.max = 2, .order = CEN_ORDER_FIFO, .trust_ns = CEN_OFF, .testers = 1,
+                                                 .test_interval_ns = SECOND});
+    cen_lease first = take_one(), second = take_one();
+    give_one(first);
+    if (count == 2) give_one(second);
+    grow_old(SECOND);
+    taker other = round_beside(take_and_give, (taker){.deadline = CEN_NEVER});
+    expect(other.status == CEN_OK && other.given == CEN_OK);
+    if (count == 1) give_one(second);
+    expect_calm(2);
+    first = take_one(), second = take_one();
+    expect(count == 2 ? second.object == other.lease.object : first.object == other.lease.object);
+    give_one(first);
+    give_one(second);
+    end_timed();
+}
+
+EXPLORE(L3_an_object_of_a_fifo_pool_that_is_tested_keeps_its_place_beside_a_take, 2)
+{
+    test_beside_a_take(2);
+}
+
+EXPLORE(L3_the_only_idle_object_of_a_fifo_pool_that_is_tested_is_found_by_who_waits, 2)
+{
+    test_beside_a_take(1);
+}
+
 /* ---- What is held for too long ------------------------------------------------------------- */
 
 static void revoke_beside(void (*what)(void *), cen_leak_policy policy, bool reclaims)

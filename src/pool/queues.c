@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queues of slots that wait for a helper to reset, test or close them. The one
+ * that has waited longest comes first.
+ *
+ * Resets and closes are linked by the slot's link: a slot that is RESETTING or
+ * CLOSING is in no other list. A slot that is TESTING keeps its place in the list
+ * of an exact order (idle.c), which has the link. So `told` of each slot in the
+ * queue of tests has the index of the next. The same bits show, in other states,
+ * the lease whose leak was told; they are cleared when the slot is taken out.
+ *
+ * Tested by tests/unit/pool/tested_order_test.c.
+ */
+#include "pool/inside.h"
+
+_Static_assert(CEN_POOL_MOST < CENI_TOLD_NEXT, "the index of every slot fits, plus one");
+
+void ceni_queues_init(cen_pool *pool)
+{
+    for (int kind = 0; kind < CENI_CHORES; kind++)
+        ceni_list_init(&pool->chores[kind]);
+    pool->first_test = pool->last_test = CENI_NO_INDEX;
+}
+
+static void add_test_locked(cen_pool *pool, ceni_slot *slot)
+{
+    uint32_t index = ceni_slot_index(pool, slot);
+    slot->told = ceni_told_wanted(slot->told); /* it is the last */
+    if (pool->last_test == CENI_NO_INDEX) pool->first_test = index;
+    else ceni_slot_at(pool, pool->last_test)->told |= index + 1;
+    pool->last_test = index;
+}
+
+static uint32_t pop_test_locked(cen_pool *pool)
+{
+    uint32_t index = pool->first_test;
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    uint32_t next = (uint32_t)(slot->told & CENI_TOLD_NEXT);
+    slot->told = ceni_told_wanted(slot->told);
+    pool->first_test = next ? next - 1 : CENI_NO_INDEX;
+    if (!next) pool->last_test = CENI_NO_INDEX;
+    return index;
+}
+
+void ceni_queues_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
+{
+    pool->waiting[chore]++;
+    if (chore == CENI_CHORE_TEST) {
+        add_test_locked(pool, slot);
+        return;
+    }
+    ceni_idle_unlist_locked(slot); /* left over from another order */
+    ceni_list_push_back(&pool->chores[chore], &slot->link);
+}
+
+uint32_t ceni_queues_pop_locked(cen_pool *pool, ceni_chore chore)
+{
+    pool->waiting[chore]--;
+    if (chore == CENI_CHORE_TEST) return pop_test_locked(pool);
+    ceni_list *link = ceni_list_first(&pool->chores[chore]);
+    ceni_list_remove(link);
+    return ceni_slot_index(pool, CENI_LIST_ENTRY(link, ceni_slot, link));
+}
