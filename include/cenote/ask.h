@@ -67,8 +67,9 @@ CEN_API bool cen_pool_cancel(cen_take *take);
 
 /* Gives the object back as cen_pool_give does, and `future` is done when that is
  * over: OK when the driver has found it clean, or reset it, and it can be lent again,
- * or was closed because the pool is closed or too large; DRIVER when it had to be closed because
- * the driver said so, and the text says why. Such a future cannot be cancelled. Errors as cen_pool_give, REVOKED
+ * or was closed because the pool is closed or too large. An object whose reset or test failed is closed: the future has the
+ * driver's status, code and text. DRIVER: it was closed because its check said so, and the text says why. Such a future
+ * cannot be cancelled. Errors as cen_pool_give, REVOKED
  * included, INVALID (NULL) and MISUSE (the future is promised already): nothing is told then. */
 CEN_API cen_status cen_pool_give_then(cen_lease *lease, cen_future *future);
 CEN_API cen_status cen_pool_give_then_at(cen_lease *lease, cen_future *future, const char *where);

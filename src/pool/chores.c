@@ -183,8 +183,7 @@ static void pass(cen_pool *pool, uint32_t index, uint64_t generation)
     else ceni_place_return(pool, index, generation, CENI_RESETTING);
 }
 
-/* What the driver said about a failure, or the code's own sentence. */
-static const char *words_of(const ceni_outcome *how)
+const char *ceni_outcome_words(const ceni_outcome *how)
 {
     return how->said->text[0] ? how->said->text : cen_status_text(how->status);
 }
@@ -205,8 +204,8 @@ static void was_reset(cen_pool *pool, uint32_t index, const ceni_outcome *how)
     }
     ceni_event_tell(pool,
                     (cen_event){.kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .index = index},
-                    "object %u could not be reset: %.200s", index, words_of(how));
-    ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it could not be reset");
+                    "object %u could not be reset: %.200s", index, ceni_outcome_words(how));
+    ceni_place_end_failed(pool, index, generation, CENI_RESETTING, "it could not be reset", how);
 }
 
 /* A call that returns when it is done. */
@@ -289,7 +288,7 @@ static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_outcome *how)
     uint32_t index = ceni_slot_index(pool, slot);
     ceni_event_tell(pool,
                     (cen_event){.kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .index = index},
-                    "object %u failed its test: %.200s", index, words_of(how));
+                    "object %u failed its test: %.200s", index, ceni_outcome_words(how));
     return false;
 }
 
@@ -313,7 +312,7 @@ static void was_tested(cen_pool *pool, uint32_t index, const ceni_outcome *how)
     ceni_line_unlock(pool->line);
     if (wanted) ceni_keeper_nudge(pool); /* it will be out, and is not to be trusted for ever after that */
     if (works) ceni_place_return(pool, index, generation, CENI_TESTING);
-    else ceni_place_end_from(pool, index, generation, CENI_TESTING, "it failed its test");
+    else ceni_place_end_failed(pool, index, generation, CENI_TESTING, "it failed its test", how);
 }
 
 void ceni_chores_test(cen_pool *pool, uint32_t index)

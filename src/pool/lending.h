@@ -204,10 +204,11 @@ void ceni_pending_open(cen_pool *pool, uint32_t index);
 /* ---- outcome.c: gives and closes that are told when they are over ----------------------------- */
 
 /* Who is to be told about what follows a give, if anybody: the caller owns the slot, and tells after it has let go of it.
- * The last only writes why it failed, while the pool's name is there: completing it is left to the caller. */
+ * The last only writes why it failed, while the pool's name is there: completing it is left to the caller. `how`: what the
+ * driver's call answered; NULL: none failed. */
 cen_future *ceni_giving_claim(ceni_slot *slot, uint64_t generation);
 void ceni_giving_succeed(cen_future *giving);
-void ceni_giving_fail(cen_future *giving, const char *name, const char *why);
+void ceni_giving_fail(cen_future *giving, const char *name, const char *why, const ceni_outcome *how);
 
 /* The close that is under way, if nobody has taken it before; it has a hand, which tell drops. */
 cen_closing *ceni_closing_claim_locked(cen_pool *pool);

@@ -106,6 +106,9 @@ void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, ce
 /* Tests a slot that is TESTING, here or on a helper; then it is idle, or ends. */
 void ceni_chores_test(cen_pool *pool, uint32_t index);
 
+/* What the driver said about a failure, or the code's own sentence. */
+const char *ceni_outcome_words(const ceni_outcome *how);
+
 /* Whether a test that is queued now can begin at once: if the driver blocks, whether a helper is left for it. */
 bool ceni_chores_may_test_locked(const cen_pool *pool);
 

@@ -375,11 +375,17 @@ void ceni_place_end(cen_pool *pool, uint32_t index, const char *why)
 
 bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why)
 {
+    return ceni_place_end_failed(pool, index, generation, from, why, NULL);
+}
+
+bool ceni_place_end_failed(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why,
+                           const ceni_outcome *how)
+{
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!ceni_slot_move(slot, generation, from, CENI_CLOSING)) return false;
     if (from == CENI_HELD) ceni_use_ends(pool, slot, generation);
     cen_future *giving = ceni_giving_claim(slot, generation);
-    if (giving) ceni_giving_fail(giving, pool->name, why);
+    if (giving) ceni_giving_fail(giving, pool->name, why, how);
     ceni_line_lock(pool->line);
     if (from == CENI_OPENING) pool->opening--;
     ceni_idle_unlist_locked(slot);

@@ -144,6 +144,10 @@ void ceni_place_ended_locked(cen_pool *pool, uint32_t index);
 /* Ends the slot that is the caller's in state `from`, whatever its mark; false if it is in another by now. */
 bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why);
 
+/* The same because a call of the driver failed, as `how` says: whoever is told of the give is told that, too. NULL: none did. */
+bool ceni_place_end_failed(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why,
+                           const ceni_outcome *how);
+
 /* Makes the slot that is the caller's in state `from` idle, or ends it if it is
  * marked. False if it is in another state by now. The pool may be gone then. */
 bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);

@@ -79,6 +79,27 @@ TEST(a_give_whose_object_cannot_be_reset_says_why_it_was_closed)
     }
 }
 
+/* The bug this looks for: only that it failed is told, as DRIVER without code or words. */
+TEST(a_give_whose_reset_fails_has_the_drivers_status_code_and_words)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        prepare(blocks | HAS_CHECK | HAS_RESET, 1);
+        fail_all(&s, CALL_RESET);
+        s.of[CALL_RESET].failure = CEN_SYSTEM;
+        s.of[CALL_RESET].code = 104;
+        s.of[CALL_RESET].text = "the server closed the connection";
+        cen_lease lease = take(pool);
+        s.things[1].condition = CEN_DIRTY;
+        expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+        ceni_world_settle();
+        expect(cen_future_is_done(&future));
+        expect(future.status == CEN_SYSTEM && future.code == 104);
+        expect(error.status == CEN_SYSTEM && error.code == 104);
+        expect(strstr(error.text, "could not be reset: the server closed the connection"));
+        end_life(&s, pool);
+    }
+}
+
 TEST(a_give_of_a_broken_object_says_so)
 {
     prepare(BLOCKS | HAS_CHECK | HAS_RESET, 1);
