@@ -560,7 +560,7 @@ typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER
  *     places >= max
  *     held + revoked <= taken - ended <= held + revoked + moving
  *     opened + adopted - closed = places - vacant     while moving, opening and closing are 0
- *     waited = served + timed_out + sent_away + failed + shed + waiting
+ *     waited = served + timed_out + sent_away + failed + shed + cancelled + waiting
  * `idle` to `vacant` were all true at one and the same moment. `moving` are
  * slots that changed while they were looked at, idle or held, say, at that
  * moment: none in a pool at rest. */
@@ -572,7 +572,8 @@ typedef struct cen_pool_stats {
     uint64_t taken, ended;                   /* leases; one that was granted in the moment its take found another, too */
     uint64_t opened, open_failed, adopted, closed; /* objects */
     uint64_t discarded;                      /* leases that ended by cen_pool_discard */
-    uint64_t waited, served, timed_out, sent_away, failed, shed; /* takes that had to wait, and how it ended */
+    uint64_t waited, served, timed_out, sent_away, failed, shed; /* takes that had to wait, and how it ended; `cancelled`, below.
+                                              * failed: no object could be opened */
     uint64_t refused, refused_late;          /* takes that did not wait: told FULL (max_waiters), OVERLOAD (refuse_late) */
     uint64_t tested, test_failed, reset, reset_failed, leaked, reclaimed, expired; /* what became of objects and leases */
     cen_breaker breaker;
@@ -585,6 +586,11 @@ typedef struct cen_pool_stats {
     uint64_t orphaned;                       /* leases whose owner ended without giving them (CEN_OWNER_ORPHAN) */
     uint32_t orphans;                        /* objects, orphaned or reclaimed, that were cut off and not given back yet */
     uint64_t stale_gives;                    /* leases given, discarded or left again after they had ended */
+    uint64_t cancelled;                      /* takes that had to wait until the program ended them: cen_pool_cancel, a stop token,
+                                              * cen_pool_interrupt, pthread_cancel. They are not in `failed` */
+    uint64_t missed;                         /* takes that found no object and did not wait: cen_pool_try_take (EMPTY), CEN_NOW
+                                              * (TIMEOUT), a deadline that passed during a health check before the wait */
+    uint64_t refused_breaker;                /* takes that did not wait: told what the last opening said (CEN_RULE_BREAKER) */
 } cen_pool_stats;
 
 /* Reads all slots: up to a million, some milliseconds then. Takes the lock for

@@ -279,6 +279,7 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *ta
     bool looks = !(ctl & CENI_CTL_FIRST) && (hurries || !handed);
     if (looks && lend_now(pool, take, where, from)) return CEN_OK;
     if (hurries) {
+        ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
         ceni_chores_wish(pool);
         return refuse_explained(take, pool, (ceni_verdict){.status = CEN_TIMEOUT});
     }

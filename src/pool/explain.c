@@ -467,6 +467,7 @@ static void say_waits(writer *w, const cen_pool_stats *s)
     say(w, "Takes that had to wait: %llu, of which %llu were served, %llu timed out, %llu failed otherwise",
         (unsigned long long)s->waited, (unsigned long long)s->served, (unsigned long long)s->timed_out,
         (unsigned long long)(s->sent_away + s->failed + s->shed));
+    if (s->cancelled > 0) say(w, ", %llu were cancelled", (unsigned long long)s->cancelled);
     if (s->waiting > 0) {
         say(w, ", %u waiting, the first for ", s->waiting);
         say_time(w, s->oldest_wait_ns);
@@ -489,6 +490,9 @@ static void say_overload(writer *w, const cen_pool_stats *s)
     if (s->refused > 0) say(w, "Takes refused because of max_waiters: %llu.\n", (unsigned long long)s->refused);
     if (s->refused_late > 0)
         say(w, "Takes refused because they would have been served too late: %llu.\n", (unsigned long long)s->refused_late);
+    if (s->refused_breaker > 0)
+        say(w, "Takes refused because no object could be opened (breaker): %llu.\n", (unsigned long long)s->refused_breaker);
+    if (s->missed > 0) say(w, "Takes that found no object and did not wait: %llu.\n", (unsigned long long)s->missed);
 }
 
 static void say_opening(writer *w, const picture *p)

@@ -513,7 +513,7 @@ bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now
     return heir;
 }
 
-/* Takes it out, if it is still in line, and passes its role on; drops the lock. `count` NULL: it counts as failed. */
+/* Takes it out, if it is still in line, and passes its role on; drops the lock. `count` NULL: it counts as cancelled. */
 static bool leave_locked(ceni_line *line, ceni_pool_waiter *waiter, uint64_t *count)
 {
     ceni_call call = {.more = false};
@@ -524,7 +524,7 @@ static bool leave_locked(ceni_line *line, ceni_pool_waiter *waiter, uint64_t *co
         int64_t now = ceni_clock_now();
         bool first = ceni_line_first_locked(line) == waiter, served = count == &pool->tally.served;
         cen_durations_record(&pool->times->wait, now - waiter->since);
-        ++*(count ? count : &pool->tally.failed);
+        ++*(count ? count : &pool->tally.cancelled);
         if (served) ceni_tell_waited_locked(pool, waiter, now);
         if (served) ceni_pace_served_locked(pool, now);
         if (served) ceni_shedding_served_locked(pool, waiter, now, &call);
@@ -557,7 +557,7 @@ bool ceni_line_interrupt(cen_pool *pool, uint64_t owner)
     if (found) {
         bool first = ceni_line_first_locked(line) == found;
         cen_durations_record(&pool->times->wait, ceni_clock_now() - found->since);
-        pool->tally.failed++;
+        pool->tally.cancelled++;
         remove_locked(pool, found, &call);
         tell(found, CENI_WAIT_INTERRUPTED, &call);
         if (first && !ceni_planted(interrupted_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);

@@ -166,7 +166,7 @@ bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now
 void ceni_line_joined_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call);
 
 /* The waiter goes by itself, if it is still in line: true, and it is counted
- * in `count`. Passes its role on. */
+ * in `count`; NULL: as cancelled. Passes its role on. */
 bool ceni_line_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count);
 
 /* The heir has found nothing: from now on gives hand over to it. False if it

@@ -104,7 +104,9 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .stale_gives = t->stale_gives,
         .breaker = pool->gate.breaker, .open_failures = pool->gate.failures, .is_paused = pool->paused,
         .waited = t->waited, .served = t->served, .timed_out = t->timed_out, .sent_away = t->sent_away, .failed = t->failed,
-        .shed = t->shed, .is_shedding = ceni_shedding_is_active_locked(pool),
+        .shed = t->shed, .cancelled = t->cancelled, .refused_breaker = t->refused_breaker,
+        .missed = ceni_load_relaxed(&pool->missed), /* a number; carries nothing */
+        .is_shedding = ceni_shedding_is_active_locked(pool),
         .wait_p50_ns = cen_durations_percentile(&pool->times->wait, 500000),
         .wait_p99_ns = cen_durations_percentile(&pool->times->wait, 990000),
         .wait_longest_ns = pool->times->wait.largest,

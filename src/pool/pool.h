@@ -41,9 +41,9 @@ enum {
 /* Numbers that change only under the lock, and so agree with one another. */
 typedef struct ceni_pool_tally {
     uint64_t opened, open_failed, adopted, closed, discarded;
-    uint64_t waited, served, timed_out, sent_away, failed, shed;
+    uint64_t waited, served, timed_out, sent_away, failed, shed, cancelled;
     uint64_t closed_before; /* of those closed: before the pool was, or because they were idle then */
-    uint64_t refused, refused_late, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
+    uint64_t refused, refused_late, refused_breaker, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
     uint64_t stale_gives;
     uint64_t orphaned;
 } ceni_pool_tally;
@@ -200,6 +200,7 @@ struct cen_pool {
     _Atomic uint32_t work_turns;  /* a futex word: one of them may have ended, or entered the driver */
     _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
     _Atomic uint64_t refusals;       /* takes that were since then */
+    _Atomic uint64_t missed;         /* takes that found nothing and did not wait, ever */
     _Atomic(struct ceni_orphan *) shelf; /* all records of orphans there ever were; grows only, and goes with the pool */
     _Atomic uint32_t orphan_count;   /* at least as many as are in `orphans`; changed under the lock */
     _Atomic bool orphan_printed;     /* the first orphan was printed to stderr */

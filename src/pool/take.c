@@ -182,6 +182,12 @@ static cen_status none_for(cen_priority priority)
     return priority == ONLY_TRY ? CEN_EMPTY : CEN_TIMEOUT;
 }
 
+static cen_status miss(cen_pool *pool, const taking *take, cen_error *error)
+{
+    ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
+    return ceni_explain_failure(pool, none_for(take->priority), 0, ceni_owner_known(), error);
+}
+
 /* One try: something idle, something new, or a wait. */
 static cen_status take_once(cen_pool *pool, taking *take, cen_lease *out, cen_error *error)
 {
@@ -201,7 +207,7 @@ static cen_status take_once(cen_pool *pool, taking *take, cen_lease *out, cen_er
     if (inside && (!now || ceni_load_relaxed(&pool->openable) > 0)) /* a guess, as good as any; carries nothing */
         return ceni_pool_misuse(pool, "a take would have to wait or to open an object", error);
     if (now) ceni_chores_wish(pool);
-    if (now) return ceni_explain_failure(pool, none_for(take->priority), 0, ceni_owner_known(), error);
+    if (now) return miss(pool, take, error);
     cen_status status = check_self_wait(pool, error);
     if (status != CEN_OK) return status;
     return wait_for(pool, take, pin(pool, &take->deadline), out, error);
@@ -215,7 +221,7 @@ static cen_status take_until(cen_pool *pool, taking *take, cen_lease *out, cen_e
     while ((status = take_once(pool, take, out, error)) == AGAIN) {
         bool over = ceni_deadline_is_now(take->deadline) ? none != CEN_EMPTY
                                                          : ceni_pool_now(pool) >= pin(pool, &take->deadline);
-        if (over) return ceni_explain_failure(pool, none, 0, ceni_owner_known(), error);
+        if (over) return miss(pool, take, error);
     }
     return status;
 }

@@ -84,8 +84,11 @@ static void add_waits(list *l, const cen_pool_stats *s)
     count(l, "sent_away", s->sent_away);
     gauge(l, "failed", (int64_t)s->failed);
     count(l, "shed", s->shed);
+    count(l, "cancelled", s->cancelled);
+    count(l, "missed", s->missed);
     count(l, "refused", s->refused);
     count(l, "refused_late", s->refused_late);
+    count(l, "refused_breaker", s->refused_breaker);
     gauge(l, "wait_p50_ns", s->wait_p50_ns);
     gauge(l, "wait_p99_ns", s->wait_p99_ns);
     gauge(l, "wait_longest_ns", s->wait_longest_ns);

@@ -132,7 +132,7 @@ static inline void expect_equations(const cen_pool_stats *s)
     expect(s->held + s->revoked <= s->taken - s->ended);
     expect(s->taken - s->ended <= s->held + s->revoked + s->moving);
     if (s->moving + s->opening + s->closing == 0) expect_equal(s->opened + s->adopted - s->closed, s->places - s->vacant);
-    expect_equal(s->waited, s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->waiting);
+    expect_equal(s->waited, s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->cancelled + s->waiting);
     uint64_t most = s->waited; /* no part is larger than the whole, or it went below zero */
     expect(s->served <= most && s->timed_out <= most && s->sent_away <= most && s->failed <= most);
 }

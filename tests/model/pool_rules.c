@@ -342,7 +342,7 @@ const char *model_cancel(rig *r, int who)
     actor *a = &r->actors[who];
     twin *t = a->twin;
     leave_line(r, t, who);
-    t->tally.failed++;
+    t->tally.cancelled++;
     a->phase = FREE;
     return model_serve(r, t);
 }

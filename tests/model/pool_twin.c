@@ -222,7 +222,7 @@ static const char *check_equations(const cen_pool_stats *s)
     if (s->places < s->max) return "there are fewer places than max";
     if (s->taken - s->ended < out || s->taken - s->ended > out + s->moving) return "taken, ended and held do not add up";
     if (s->opened + s->adopted - s->closed != there) return "opened, adopted and closed do not add up";
-    if (s->waited != s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->waiting) return "the waits do not add up";
+    if (s->waited != s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->cancelled + s->waiting) return "the waits do not add up";
     if (s->wait_p50_ns > s->wait_p99_ns || s->wait_p99_ns > s->wait_longest_ns) return "the percentiles are not in order";
     return NULL;
 }

@@ -205,7 +205,7 @@ static void meddle(worker *self)
         case 3: set_options(self); break;
         default:
             expect_equal(cen_pool_look(pool, &s), CEN_OK);
-            expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.waiting);
+            expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.cancelled + s.waiting);
             expect(s.taken - s.ended >= s.held + s.revoked && s.taken - s.ended <= s.held + s.revoked + s.moving);
         }
         load_sleep(1e-3 * (draw_below(self, 4) == 0));
@@ -242,7 +242,7 @@ static void expect_nothing_left(void)
     expect_equal(s.taken, s.ended);
     expect_equal(s.opened, s.closed);
     expect_equal(s.waiting, 0);
-    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed);
+    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.cancelled);
     expect_equal(cen_pool_free(pool), CEN_OK);
     stock_check(&things);
     for (unsigned i = 0; i < ASKERS; i++) expect_equal(cen_inbox_free(inboxes[i]), CEN_OK);

@@ -257,6 +257,6 @@ void check_equations(const cen_pool_stats *s)
     expect(s->places >= s->max);
     expect(s->taken - s->ended >= out && s->taken - s->ended <= out + s->moving);
     if (s->moving + s->opening + s->closing == 0) expect_equal(s->opened + s->adopted - s->closed, there);
-    expect_equal(s->waited, s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->waiting);
+    expect_equal(s->waited, s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->cancelled + s->waiting);
     expect(s->wait_p50_ns <= s->wait_p99_ns && s->wait_p99_ns <= s->wait_longest_ns);
 }

@@ -44,7 +44,7 @@ TEST(L6_cancelled_means_that_nothing_was_or_will_be_lent_and_done_is_never_calle
     expect_counts(pool, 0, 1);
     give_asked(&two);
     cen_pool_stats s = expect_sound(pool);
-    expect(s.failed == 2 && s.served == 1 && s.timed_out == 0);
+    expect(s.cancelled == 2 && s.failed == 0 && s.served == 1 && s.timed_out == 0);
     finish();
 }
 

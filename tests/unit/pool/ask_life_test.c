@@ -516,7 +516,7 @@ TEST(L19_every_ask_is_counted_once_however_it_ends)
     ask(&thread_like, pool, CEN_NOW);
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
     s = expect_sound(pool);
-    expect(s.served == 1 && s.timed_out == 1 && s.failed == 1 && s.sent_away == 1 && s.waited == 4 && s.taken == 2);
+    expect(s.served == 1 && s.timed_out == 1 && s.cancelled == 1 && s.sent_away == 1 && s.waited == 4 && s.taken == 2);
     expect_equal(s.wait_longest_ns, MS);
     expect_equal(cen_pool_give(&served.take.lease), CEN_REVOKED);
     finish();

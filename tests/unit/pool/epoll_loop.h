@@ -193,7 +193,7 @@ static inline void end(void)
     expect_equal(cen_pool_look(loop.pool, &s), CEN_OK);
     expect_equal(s.taken, s.ended);
     expect_equal(s.waiting, 0);
-    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed);
+    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.cancelled);
     if (loop.runtime) {
         cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
         expect_equal(cen_runtime_look(loop.runtime, &threads), CEN_OK);

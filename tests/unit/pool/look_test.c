@@ -325,7 +325,7 @@ static void expect_equations(void)
     expect(s.places >= s.max);
     expect(s.held + s.revoked <= s.taken - s.ended && s.taken - s.ended <= s.held + s.revoked + s.moving);
     if (s.moving + s.opening + s.closing == 0) expect_equal(s.opened + s.adopted - s.closed, s.places - s.vacant);
-    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.waiting);
+    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.cancelled + s.waiting);
     expect(s.served <= s.waited && s.failed <= s.waited && s.sent_away <= s.waited);
 }
 

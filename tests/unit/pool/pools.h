@@ -167,7 +167,7 @@ static inline cen_pool_stats expect_sound(cen_pool *pool)
     expect_equal(s.max, cen_pool_max(pool));
     expect_equal(s.taken - s.ended, s.held + s.revoked);
     if (s.opening + s.closing == 0) expect_equal(s.opened + s.adopted - s.closed, s.places - s.vacant);
-    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.waiting);
+    expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.cancelled + s.waiting);
     expect(s.served <= s.waited && s.timed_out <= s.waited && s.sent_away <= s.waited && s.failed <= s.waited && s.shed <= s.waited);
     expect(s.waiting > 0 || s.oldest_wait_ns == 0);
     expect(s.discarded <= s.ended);

@@ -244,7 +244,7 @@ static inline cen_pool_stats look(cen_pool *pool)
     expect_equal(cen_pool_look(pool, &n), CEN_OK);
     uint32_t there = n.idle + n.held + n.revoked + n.opening + n.resetting + n.testing + n.closing;
     expect_equal(there + n.moving + n.vacant, n.places);
-    expect_equal(n.waited, n.served + n.timed_out + n.sent_away + n.failed + n.shed + n.waiting);
+    expect_equal(n.waited, n.served + n.timed_out + n.sent_away + n.failed + n.shed + n.cancelled + n.waiting);
     if (n.opening + n.closing == 0) expect_equal(n.opened + n.adopted - n.closed, n.places - n.vacant);
     return n;
 }
