@@ -162,6 +162,7 @@ static void opened(cen_pool *pool, uint32_t index, const ceni_outcome *how)
     if (how->for_minimum) end_for_minimum(pool);
     if (how->status != CEN_OK) {
         ceni_line_lock(pool->line);
+        if (how->for_minimum) ceni_keeper_retry_locked(pool);
         ceni_place_vacate_locked(pool, index, CENI_OPENING);
         return;
     }

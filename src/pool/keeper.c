@@ -116,6 +116,12 @@ void ceni_keeper_nudge(cen_pool *pool)
     if (call.alarm) ceni_hand_alarm(pool);
 }
 
+void ceni_keeper_retry_locked(cen_pool *pool)
+{
+    int64_t next = ceni_gate_next(&pool->gate);
+    if (pool->options.min_idle > 0) pool->next_round = sooner(pool->next_round, next);
+}
+
 void ceni_keeper_retire(cen_pool *pool)
 {
     if (!ceni_pool_runtime(pool)) return;
@@ -360,6 +366,7 @@ static void open_missing(cen_pool *pool, uint32_t missing)
         uint64_t generation = ceni_slot_generation(pool, index);
         if (ceni_place_open(pool, index, &error) != CEN_OK) {
             ceni_line_lock(pool->line);
+            ceni_keeper_retry_locked(pool);
             ceni_place_vacate_locked(pool, index, CENI_OPENING);
             return;
         }
@@ -384,6 +391,7 @@ static void end(cen_pool *pool, const tour *t)
     if (t->now < pool->rounds_until) period = sooner(period, pool->rounds_period);
     int64_t next = later(t->now, period);
     pool->next_round = sooner(pool->next_round, again ? t->now : next);
+    if (missing > 0 && !pool->helped) ceni_keeper_retry_locked(pool); /* the gate may be shut */
     ceni_chores_plan_locked(pool, &call);
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(line);

@@ -30,6 +30,11 @@ cen_status ceni_pool_need_runtime(cen_pool *pool);
 /* The same, and its alarm will ring: for one who promises to keep a deadline. */
 cen_status ceni_pool_need_timekeeper(cen_pool *pool);
 
+/* ---- keeper.c: its rounds -------------------------------------------------------------------- */
+
+/* An opening for the minimum has failed, or none may begin: a round comes when the gate admits one. */
+void ceni_keeper_retry_locked(cen_pool *pool);
+
 /* Whether rounds, back-off or helpers may be needed with these options. */
 bool ceni_keeper_is_needed(const cen_pool *pool, const cen_pool_options *options);
 

@@ -61,6 +61,34 @@ TEST(G_after_an_outage_the_minimum_is_restored_and_not_exceeded)
     end_life(&s, pool);
 }
 
+/* The bug this looks for: the next opening for the minimum waits for the next regular round, a second later. */
+TEST(G_a_failed_opening_for_the_minimum_is_tried_again_when_the_back_off_says)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 5}};
+        cen_pool *pool = begin_life(&s, blocks, .max = 4, .min_idle = 2, .backoff_least_ns = 5 * MS, .backoff_most_ns = 10 * MS,
+                                    .breaker_failures = CEN_OFF);
+        pass(100 * MS); /* five failures, each with a back-off of 10 ms at most */
+        cen_pool_stats n = look(pool);
+        expect(n.open_failed == 5 && n.idle == 2);
+        end_life(&s, pool);
+    }
+}
+
+TEST(a_failed_opening_for_the_minimum_is_tried_again_after_a_second_without_back_off)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 2}};
+        cen_pool *pool = begin_life(&s, blocks, .max = 4, .openers = 1, .min_idle = 1, .backoff_least_ns = CEN_OFF);
+        pass(900 * MS);
+        expect_equal(look(pool).open_failed, 1);
+        pass(2 * SECOND);
+        cen_pool_stats n = look(pool);
+        expect(n.open_failed == 2 && n.idle == 1);
+        end_life(&s, pool);
+    }
+}
+
 TEST(no_more_than_the_maximum_stay_idle)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
