@@ -22,7 +22,8 @@
  * state as then has been so all the while. So ages are never too large, and too
  * small by one period at most. The period is a fraction of the smallest limit.
  * A pool in which nothing is out and everything idle is marked already is calm:
- * its rounds are as rare as its other limits allow.
+ * its rounds are as rare as its other limits allow. periods.c has how often they
+ * come.
  *
  * Order table
  * [H2] plan | store of alarm_at, under the lock | release | H1 in hands.c | the latest plan | an older plan stays in force, and the keeper comes too late
@@ -31,12 +32,6 @@
 #include "base/plant.h"
 #include "pool/inside.h"
 #include "port/port.h"
-
-enum {
-    SHORTEST_PERIOD_NS = 1000000,
-    COUNTING_PERIOD_NS = 1000000000, /* with min_idle or max_idle */
-};
-#define LONGEST_PERIOD_NS INT64_C(30000000000)
 
 typedef struct tour {
     int64_t now;
@@ -48,29 +43,10 @@ typedef struct tour {
     bool shaken; /* nothing that is idle is trusted */
     bool calm;
     int64_t next_overdue;
+    int64_t next_end; /* of those that were met: when the first is too old */
 } tour;
 
 /* ---- When ----------------------------------------------------------------------------- */
-
-static int64_t fraction(int64_t period, int64_t limit, int64_t part)
-{
-    return limit == CEN_OFF || limit / part > period ? period : limit / part;
-}
-
-static int64_t period_of(const cen_pool *pool, const cen_pool_options *o, bool calm)
-{
-    int64_t period = CENI_FOREVER;
-    if (o->min_idle > 0 || o->max_idle != CEN_OFF) period = COUNTING_PERIOD_NS;
-    period = fraction(period, o->idle_ns, 4);
-    period = fraction(period, o->life_ns, 8);
-    period = fraction(period, o->leak_ns, 4);
-    period = fraction(period, o->hold_ns, 4);
-    if (ceni_pool_tests(pool)) period = fraction(period, o->test_interval_ns, 4);
-    if (ceni_pool_tests(pool) && !calm) period = fraction(period, o->trust_ns, 2);
-    if (period == CENI_FOREVER) return period;
-    if (period < SHORTEST_PERIOD_NS) period = SHORTEST_PERIOD_NS;
-    return period < LONGEST_PERIOD_NS ? period : LONGEST_PERIOD_NS;
-}
 
 static int64_t later(int64_t now, int64_t period)
 {
@@ -80,6 +56,11 @@ static int64_t later(int64_t now, int64_t period)
 static int64_t sooner(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+static int64_t latest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 static bool closed_locked(const cen_pool *pool)
@@ -109,7 +90,7 @@ void ceni_keeper_nudge(cen_pool *pool)
     ceni_call call = {.more = false};
     int64_t now = ceni_pool_now(pool);
     ceni_line_lock(pool->line);
-    int64_t next = later(now, period_of(pool, &pool->options, false));
+    int64_t next = later(now, ceni_period_of(pool, &pool->options, false));
     if (next < pool->next_round) pool->next_round = next;
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(pool->line);
@@ -152,25 +133,17 @@ static bool close_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generat
     return true;
 }
 
-/* How much shorter than the limit an object lives, in thousandths of its jitter: any number, but always the same for one
- * object, so that its limit can change while it lives. */
-static int64_t share_of(uint32_t index, int64_t opened)
+/* What is not too old yet is so in time for a round: if the rounds came only with their period, all objects whose ends
+ * differ by less would end together. */
+static bool is_too_old(tour *t, ceni_slot *slot, uint32_t index)
 {
-    uint64_t mixed = ((uint64_t)opened + index + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    return (int64_t)((mixed >> 32) % 1000);
+    int64_t ends = ceni_period_life_ends(&t->limits, slot, index);
+    if (t->now >= ends) return true;
+    if (!ceni_planted(lives_end_in_rounds)) t->next_end = sooner(t->next_end, ends);
+    return false;
 }
 
-/* By the limit that is set now, or by a reload that is spread. */
-static bool is_too_old(const tour *t, ceni_slot *slot, uint32_t index)
-{
-    int64_t life = t->limits.life_ns, opened = ceni_load_relaxed(&slot->opened_at); /* a moment; carries nothing */
-    if (life != CEN_OFF && t->limits.life_jitter <= 100)
-        life -= (int64_t)((double)life / 1000 * (double)share_of(index, opened) * t->limits.life_jitter / 100);
-    if (life != CEN_OFF && opened != 0 && t->now - opened >= life) return true;
-    return t->now >= ceni_load_relaxed(&slot->expires_at); /* likewise; carries nothing */
-}
-
-static const char *why_close_idle(const tour *t, ceni_slot *slot, uint32_t index, int64_t age)
+static const char *why_close_idle(tour *t, ceni_slot *slot, uint32_t index, int64_t age)
 {
     const cen_pool_options *o = &t->limits;
     if (is_too_old(t, slot, index)) return "it is too old";
@@ -336,7 +309,7 @@ static void tend_call(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 
 static bool begin(cen_pool *pool, tour *t)
 {
-    *t = (tour){.now = ceni_pool_now(pool), .calm = true, .next_overdue = CENI_FOREVER};
+    *t = (tour){.now = ceni_pool_now(pool), .calm = true, .next_overdue = CENI_FOREVER, .next_end = CENI_FOREVER};
     ceni_line_lock(pool->line);
     bool goes = !closed_locked(pool);
     t->limits = pool->options;
@@ -387,9 +360,9 @@ static void end(cen_pool *pool, const tour *t)
     bool again = t->tests_left && tests == 0;
     /* Sooner, if somebody asked for it while the round went on. */
     pool->next_overdue = sooner(pool->next_overdue, t->next_overdue);
-    int64_t period = period_of(pool, &pool->options, t->calm);
+    int64_t period = ceni_period_of(pool, &pool->options, t->calm);
     if (t->now < pool->rounds_until) period = sooner(period, pool->rounds_period);
-    int64_t next = later(t->now, period);
+    int64_t next = sooner(later(t->now, period), latest(t->next_end, later(t->now, ceni_period_apart_locked(pool, t->now))));
     pool->next_round = sooner(pool->next_round, again ? t->now : next);
     if (missing > 0 && !pool->helped) ceni_keeper_retry_locked(pool); /* the gate may be shut */
     ceni_chores_plan_locked(pool, &call);
@@ -457,10 +430,10 @@ void ceni_keeper_init(cen_pool *pool)
     pool->closing_at = CENI_FOREVER;
     if (!ceni_pool_runtime(pool)) return;
     int64_t now = ceni_pool_now(pool);
-    pool->next_round = pool->options.min_idle > 0 ? now : later(now, period_of(pool, &pool->options, true));
+    pool->next_round = pool->options.min_idle > 0 ? now : later(now, ceni_period_of(pool, &pool->options, true));
 }
 
 bool ceni_keeper_is_needed(const cen_pool *pool, const cen_pool_options *options)
 {
-    return pool->helped || options->backoff_least_ns != CEN_OFF || period_of(pool, options, false) != CENI_FOREVER;
+    return pool->helped || options->backoff_least_ns != CEN_OFF || ceni_period_of(pool, options, false) != CENI_FOREVER;
 }

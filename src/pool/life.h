@@ -30,6 +30,17 @@ cen_status ceni_pool_need_runtime(cen_pool *pool);
 /* The same, and its alarm will ring: for one who promises to keep a deadline. */
 cen_status ceni_pool_need_timekeeper(cen_pool *pool);
 
+/* ---- periods.c: how often the housekeeper comes ---------------------------------------------- */
+
+/* The time between two rounds, by these options; CENI_FOREVER: none are needed. */
+int64_t ceni_period_of(const cen_pool *pool, const cen_pool_options *options, bool calm);
+
+/* The least time between two rounds that come because a life ends. */
+int64_t ceni_period_apart_locked(const cen_pool *pool, int64_t now);
+
+/* When the object in that slot is too old, by the limit or by a reload that is spread; CENI_FOREVER: never. */
+int64_t ceni_period_life_ends(const cen_pool_options *limits, ceni_slot *slot, uint32_t index);
+
 /* ---- keeper.c: its rounds -------------------------------------------------------------------- */
 
 /* An opening for the minimum has failed, or none may begin: a round comes when the gate admits one. */

@@ -30,6 +30,7 @@ list(APPEND cenote_sources
   src/pool/queues.c
   src/pool/opening.c
   src/pool/keeper.c
+  src/pool/periods.c
   src/pool/last_round.c
   src/pool/settings.c
   src/pool/shed.c

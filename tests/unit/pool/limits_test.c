@@ -192,6 +192,57 @@ TEST(G_each_object_lives_between_ninety_and_a_hundred_percent_of_its_time_and_no
     end_life(&s, pool);
 }
 
+/* The bug this looks for: ends are noticed in rounds only, an eighth of a life apart, and the jitter is a tenth of it. */
+TEST(G_what_was_opened_together_ends_at_many_moments_however_short_its_life)
+{
+    static const int64_t lives[] = {100 * MS, SECOND, 60 * SECOND, 240 * SECOND};
+    for (int which = 0; which < 4; which++) {
+        for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+            s = (script){.opened = 0};
+            int64_t life = lives[which], last = 0;
+            cen_pool *pool = begin_life(&s, blocks, .max = 20, .idle_ns = CEN_OFF, .life_ns = life);
+            warm_up(pool, 20);
+            int moments = 0;
+            for (int step = 0; step < 120; step++) {
+                pass(life / 100);
+                uint64_t closed = look(pool).closed;
+                moments += closed != (uint64_t)last;
+                last = (int64_t)closed;
+            }
+            expect_equal(last, 20);
+            expect(moments >= 6); /* of the ten steps that the jitter takes up */
+            for (int i = 1; i <= 20; i++) {
+                int64_t lived = s.things[i].closed_at - s.things[i].opened_at;
+                expect(lived >= life / 10 * 9 && lived <= life + life / 100 + MS);
+            }
+            end_life(&s, pool);
+        }
+    }
+}
+
+TEST(objects_that_are_out_and_in_are_each_closed_in_their_own_time)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 20, .idle_ns = CEN_OFF, .life_ns = 60 * SECOND);
+    cen_lease leases[20];
+    for (int i = 0; i < 20; i++) leases[i] = take(pool);
+    uint64_t last = 0;
+    int moments = 0;
+    for (int step = 0; step < 120; step++) {
+        pass(600 * MS);
+        for (int i = 0; i < 20; i++) {
+            give_back(&leases[i]);
+            leases[i] = take(pool);
+        }
+        uint64_t closed = look(pool).closed;
+        moments += closed != last;
+        last = closed;
+    }
+    expect(last >= 20 && moments >= 6);
+    for (int i = 0; i < 20; i++) give_back(&leases[i]);
+    end_life(&s, pool);
+}
+
 TEST(the_jitter_of_a_life_is_a_setting_and_can_be_none)
 {
     static const uint32_t jitters[] = {CEN_NO_JITTER, 100};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How often the housekeeper's rounds come, and when the life of an object ends.
+ *
+ * A round comes after a fraction of the smallest limit, so that ages are noticed
+ * late by that fraction at most. Lives end sooner than that from one another: of
+ * objects that were opened together, within the jitter, which is a tenth of a
+ * life. So a round comes also when the first life ends that the round before has
+ * seen, but not sooner than a part of the jitter later: a million objects have
+ * no more rounds than a few.
+ */
+#include "pool/inside.h"
+
+enum {
+    SHORTEST_PERIOD_NS = 1000000,
+    COUNTING_PERIOD_NS = 1000000000, /* with min_idle or max_idle */
+    ENDS_APART = 32,  /* rounds in which lives end, within their jitter */
+    ROUNDS_APART = 8, /* the same within a period of a reload that is spread */
+};
+#define LONGEST_PERIOD_NS INT64_C(30000000000)
+
+static int64_t fraction(int64_t period, int64_t limit, int64_t part)
+{
+    return limit == CEN_OFF || limit / part > period ? period : limit / part;
+}
+
+int64_t ceni_period_of(const cen_pool *pool, const cen_pool_options *o, bool calm)
+{
+    int64_t period = CENI_FOREVER;
+    if (o->min_idle > 0 || o->max_idle != CEN_OFF) period = COUNTING_PERIOD_NS;
+    period = fraction(period, o->idle_ns, 4);
+    period = fraction(period, o->life_ns, 8);
+    period = fraction(period, o->leak_ns, 4);
+    period = fraction(period, o->hold_ns, 4);
+    if (ceni_pool_tests(pool)) period = fraction(period, o->test_interval_ns, 4);
+    if (ceni_pool_tests(pool) && !calm) period = fraction(period, o->trust_ns, 2);
+    if (period == CENI_FOREVER) return period;
+    if (period < SHORTEST_PERIOD_NS) period = SHORTEST_PERIOD_NS;
+    return period < LONGEST_PERIOD_NS ? period : LONGEST_PERIOD_NS;
+}
+
+int64_t ceni_period_apart_locked(const cen_pool *pool, int64_t now)
+{
+    const cen_pool_options *o = &pool->options;
+    int64_t apart = CENI_FOREVER;
+    if (o->life_ns != CEN_OFF) apart = (o->life_jitter <= 100 ? o->life_ns / 100 * o->life_jitter : o->life_ns) / ENDS_APART;
+    if (now < pool->rounds_until) apart = fraction(apart, pool->rounds_period, ROUNDS_APART);
+    return apart > SHORTEST_PERIOD_NS ? apart : SHORTEST_PERIOD_NS;
+}
+
+/* How much shorter than the limit an object lives, in thousandths of its jitter: any number, but always the same for one
+ * object, so that its limit can change while it lives. */
+static int64_t share_of(uint32_t index, int64_t opened)
+{
+    uint64_t mixed = ((uint64_t)opened + index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return (int64_t)((mixed >> 32) % 1000);
+}
+
+int64_t ceni_period_life_ends(const cen_pool_options *limits, ceni_slot *slot, uint32_t index)
+{
+    int64_t expires = ceni_load_relaxed(&slot->expires_at); /* a moment; carries nothing */
+    int64_t life = limits->life_ns, opened = ceni_load_relaxed(&slot->opened_at); /* likewise; carries nothing */
+    if (life == CEN_OFF || opened == 0) return expires;
+    if (limits->life_jitter <= 100)
+        life -= (int64_t)((double)life / 1000 * (double)share_of(index, opened) * limits->life_jitter / 100);
+    int64_t ends = life < CENI_FOREVER - opened ? opened + life : CENI_FOREVER;
+    return ends < expires ? ends : expires;
+}
