@@ -466,9 +466,15 @@ CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *erro
  * that a server does not see them all at once. Errors: CLOSED, FORKED, INVALID, MISUSE. */
 CEN_API cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error);
 
-/* Closes what has been idle for at least idle_ns, as far as anybody looked: the
- * housekeeper's rounds and this call itself look. 0: all that is idle. *out, if it is not NULL: how many.
- * Errors: CLOSED, FORKED, INVALID, MISUSE. */
+/* Close the objects that have been idle for at least idle_ns; 0: all idle objects. It closes none that was idle for less.
+ * How long an object has been idle is known exactly if it was never lent, or if its last lease was timed: with
+ * options.exact_times, else one lease in 64. Otherwise the time counts from the first look after the give: a round of the
+ * housekeeper, or this call. An object that may have been idle for long enough, but is not known to, is closed by the
+ * housekeeper, at the latest idle_ns after this call, unless it is lent before. (Of calls with more than four different
+ * times that overlap, the longest time holds for the fifth.)
+ * *out, if it is not NULL: the number of objects that this call closed.
+ * Returns: OK, CLOSED, FORKED, INVALID, MISUSE; NO_MEMORY, SYSTEM: an object is in doubt, and there is no runtime to close it
+ * later; nothing was closed. */
 CEN_API cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_error *error);
 
 /* Lends nothing and opens nothing until resumed: takes wait. Gives go on.

@@ -44,6 +44,7 @@ typedef struct tour {
     bool calm;
     int64_t next_overdue;
     int64_t next_end; /* of those that were met: when the first is too old */
+    ceni_reaping reaping[CENI_REAPINGS];
 } tour;
 
 /* ---- When ----------------------------------------------------------------------------- */
@@ -143,10 +144,25 @@ static bool is_too_old(tour *t, ceni_slot *slot, uint32_t index)
     return false;
 }
 
+/* What a reap could not tell to have been idle for long enough. What became idle after the reap does not count. */
+static bool is_reaped(tour *t, int64_t age)
+{
+    bool reaped = false;
+    for (int i = 0; i < CENI_REAPINGS; i++) {
+        const ceni_reaping *r = &t->reaping[i];
+        if (r->idle_ns == 0) continue;
+        int64_t ends = later(t->now, r->idle_ns - age);
+        if (age >= r->idle_ns) reaped = true;
+        else if (ends <= r->until) t->next_end = sooner(t->next_end, ends);
+    }
+    return reaped;
+}
+
 static const char *why_close_idle(tour *t, ceni_slot *slot, uint32_t index, int64_t age)
 {
     const cen_pool_options *o = &t->limits;
     if (is_too_old(t, slot, index)) return "it is too old";
+    if (is_reaped(t, age)) return CENI_WHY_REAPED;
     if (o->max_idle != CEN_OFF && t->idle > (uint32_t)o->max_idle) return "enough others are idle";
     if (o->idle_ns != CEN_OFF && age >= o->idle_ns && t->idle > o->min_idle) return "it was idle for too long";
     return NULL;
@@ -313,6 +329,11 @@ static bool begin(cen_pool *pool, tour *t)
     ceni_line_lock(pool->line);
     bool goes = !closed_locked(pool);
     t->limits = pool->options;
+    for (int i = 0; i < CENI_REAPINGS; i++) {
+        t->reaping[i] = pool->reaping[i];
+        if (pool->reaping[i].until <= t->now) pool->reaping[i].idle_ns = 0; /* this round is its last */
+        else if (pool->reaping[i].idle_ns > 0) t->next_end = sooner(t->next_end, pool->reaping[i].until);
+    }
     pool->tests_due = false;
     t->shaken = pool->shaken;
     pool->shaken = false;

@@ -35,13 +35,16 @@ cen_status ceni_pool_need_timekeeper(cen_pool *pool);
 /* The time between two rounds, by these options; CENI_FOREVER: none are needed. */
 int64_t ceni_period_of(const cen_pool *pool, const cen_pool_options *options, bool calm);
 
-/* The least time between two rounds that come because a life ends. */
+/* The least time between two rounds that come because a life ends or a reap is due. */
 int64_t ceni_period_apart_locked(const cen_pool *pool, int64_t now);
 
 /* When the object in that slot is too old, by the limit or by a reload that is spread; CENI_FOREVER: never. */
 int64_t ceni_period_life_ends(const cen_pool_options *limits, ceni_slot *slot, uint32_t index);
 
 /* ---- keeper.c: its rounds -------------------------------------------------------------------- */
+
+/* Why an idle object is closed by cen_pool_reap, or later on its account. */
+#define CENI_WHY_REAPED "it was idle, and the pool is reaped"
 
 /* An opening for the minimum has failed, or none may begin: a round comes when the gate admits one. */
 void ceni_keeper_retry_locked(cen_pool *pool);
@@ -176,7 +179,7 @@ ceni_opening_news ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, co
 void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_opening_news news, const cen_error *why);
 
 /* An object has been opened in a claimed place: what is noted about it. */
-void ceni_opening_done(cen_pool *pool, ceni_slot *slot);
+void ceni_opening_done(cen_pool *pool, ceni_slot *slot, int64_t now);
 
 /* A place was claimed for an opening, and counts. */
 void ceni_opening_begins_locked(cen_pool *pool);
@@ -232,6 +235,7 @@ void ceni_keeper_retire(cen_pool *pool);
 
 /* How long the slot has been seen with that word, on the pool's clock; 0 the first time. (look.c) */
 int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word);
+int64_t ceni_slot_age_known(cen_pool *pool, ceni_slot *slot, uint64_t word, bool *exact);
 
 /* Fills in what one slot has; false if it has no object to show. (look.c) */
 bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out);

@@ -162,15 +162,27 @@ cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out)
 
 /* ---- Objects and holders --------------------------------------------------------------------- */
 
-/* Since when exactly the lease that the word tells is held, if that is known: its note is that lease's and says so, and
- * was written after `since`. Most are known with exact_times only: then the note need not be asked. */
+/* Since when an object that was never lent has been idle. Another that was opened in its place meanwhile is younger. */
+static bool is_never_lent(ceni_slot *slot, uint64_t word, int64_t *since)
+{
+    *since = ceni_load_relaxed(&slot->opened_at); /* came with the word; carries nothing */
+    uint64_t first = ceni_load_relaxed(&slot->first_generation); /* likewise; carries nothing */
+    return ceni_word_state(word) == CENI_IDLE && ceni_word_generation(word) == first && *since != 0;
+}
+
+/* Since when exactly the lease that the word tells is held, or has been over, if that is known: its note is that lease's
+ * and says so, and was written after `since`. Most are known with exact_times only: then the note need not be asked. */
 static bool is_exact(const cen_pool *pool, ceni_slot *slot, uint64_t word, int64_t *since)
 {
     uint64_t generation = ceni_word_generation(word);
-    if (!ceni_use_is_timed(pool, generation) || ceni_word_state(word) != CENI_HELD) return false;
+    bool idle = ceni_word_state(word) == CENI_IDLE;
+    if (is_never_lent(slot, word, since)) return true;
+    if (!ceni_use_is_timed(pool, generation) || !(idle || ceni_word_state(word) == CENI_HELD)) return false;
     bool timed = ceni_slot_is_timed(ceni_load_acquire(&slot->note), generation); /* [V2] */
     *since = ceni_load_acquire(&slot->since);                                    /* [V2] */
-    return timed;
+    bool ended = *since < 0;
+    if (idle) *since = ~*since;
+    return timed && ended == idle;
 }
 
 /* At least how long the lease has been held, or exactly so; 0 if nobody has met it. */
@@ -273,14 +285,19 @@ static void meet(const cen_pool *pool, ceni_slot *slot, uint64_t word)
     ceni_store_release(&slot->met, word);                      /* [V3] */
 }
 
-int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word)
+int64_t ceni_slot_age_known(cen_pool *pool, ceni_slot *slot, uint64_t word, bool *exact)
 {
     word = ceni_word_bare(word);
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     meet(pool, slot, word);
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
+    return age_of(pool, slot, word, exact);
+}
+
+int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word)
+{
     bool exact;
-    return age_of(pool, slot, word, &exact);
+    return ceni_slot_age_known(pool, slot, word, &exact);
 }
 
 /* Writes to the element at `index` of the caller's array, whose elements may have another size than ours. */

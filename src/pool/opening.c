@@ -26,14 +26,12 @@
 #include "pool/inside.h"
 #include "port/port.h"
 
-void ceni_opening_done(cen_pool *pool, ceni_slot *slot)
+void ceni_opening_done(cen_pool *pool, ceni_slot *slot, int64_t now)
 {
     uint64_t generation = ceni_word_generation(ceni_load_relaxed(&slot->word)); /* the caller's own; carries nothing */
     ceni_store_relaxed(&slot->first_generation, generation);                     /* for its holders; carries nothing */
     ceni_store_release(&slot->met, 0); /* [K4] the object before may have been idle in the same generation */
     ceni_store_relaxed(&slot->expires_at, CENI_FOREVER);                           /* likewise; carries nothing */
-    if (!ceni_pool_runtime(pool)) return; /* nobody asks for its age, so no clock is read */
-    int64_t now = ceni_pool_now(pool);
     ceni_store_relaxed(&slot->opened_at, now);                              /* the caller's own; carries nothing */
     ceni_store_relaxed(&slot->tested_at, now);                              /* likewise; carries nothing */
     ceni_keeper_nudge(pool);

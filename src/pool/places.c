@@ -173,16 +173,16 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
     cen_error failure;
     ceni_slot *slot = ceni_slot_at(pool, index);
     int64_t began = how->began ? how->began : ceni_setting(&slot->opened_at); /* the caller's own, before it is another moment */
-    int64_t took = how->status == CEN_OK ? ceni_pool_now(pool) - began : 0;
+    int64_t now = how->status == CEN_OK ? ceni_pool_now(pool) : began;
     if (how->status == CEN_OK) {
         if (ceni_planted(filled_only_when_open)) ceni_map_set(&ceni_chunk_of(pool, index)->filled, index);
-        ceni_opening_done(pool, slot);
+        ceni_opening_done(pool, slot, now);
         ceni_store_release(&slot->object, how->object); /* [O3] */
     } else {
         open_failed(pool, how->status, how->said, &failure);
     }
     ceni_line_lock(pool->line);
-    if (how->status == CEN_OK) cen_durations_record(&pool->times->create, took);
+    if (how->status == CEN_OK) cen_durations_record(&pool->times->create, now - began);
     ceni_opening_news news = ceni_opening_ended_locked(pool, index, began, how, &failure);
     ceni_line_unlock(pool->line);
     if (how->status != CEN_OK && error) *error = failure;

@@ -35,6 +35,7 @@ enum {
     CENI_POOL_NAME = 32,
     CENI_TRACE_ROOM = CEN_TRACE_MOST + 1, /* the generation it belongs to, and the addresses */
     CENI_LEFT_SITES = 64,
+    CENI_REAPINGS = 4, /* with different times that overlap; of more the longest time counts */
     CENI_USE_STRIPES = 4, /* so that threads rarely write to the same lines for the leases that are timed */
 };
 
@@ -47,6 +48,12 @@ typedef struct ceni_pool_tally {
     uint64_t stale_gives;
     uint64_t orphaned;
 } ceni_pool_tally;
+
+/* What is left of a cen_pool_reap: until then whatever has been idle for so long is closed. */
+typedef struct ceni_reaping {
+    int64_t idle_ns; /* 0: none */
+    int64_t until;
+} ceni_reaping;
 
 /* What helpers do for a pool whose driver blocks. */
 typedef enum ceni_chore {
@@ -178,6 +185,7 @@ struct cen_pool {
     int64_t next_round;       /* when all slots are to be looked at again */
     int64_t rounds_until;     /* a reload is spread until then: rounds go on ... */
     int64_t rounds_period;    /* ... with this period at most */
+    ceni_reaping reaping[CENI_REAPINGS];
     int64_t next_overdue;     /* when the first call of the driver may have taken too long */
     bool shaken;              /* the next round marks all that is idle, however short a time it has been */
     int64_t shaken_at;        /* when that was asked for last; 0: never */

@@ -69,7 +69,7 @@ typedef struct ceni_slot {
     _Atomic(void *) object;     /* written by the slot's only owner */
     _Atomic uint64_t note;      /* who took it, and the low bits of the generation; written last of the three */
     _Atomic(const char *) where;
-    _Atomic int64_t since;      /* when, if the note says that this was written for its lease */
+    _Atomic int64_t since;      /* when, if the note says that this was written for its lease; ~ when that ended (times.c) */
     _Atomic uint64_t met;       /* the word, less its flags, that one who looks met last ... */
     _Atomic int64_t met_at;     /* ... and when it first did */
     /* the thread that entered the slot's lease as a scope */

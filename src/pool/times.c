@@ -30,7 +30,8 @@
  *     one's: in a pool with a slot that is neither EMPTY nor IDLE nothing is given back to the
  *     system, so its record is there.
  *  M2 `since` is that of the lease if the note is the lease's and says TIMED: the
- *     note is written after it [T5 in take.c].
+ *     note is written after it [T5 in take.c]. It is the moment at which the lease began; or,
+ *     turned round (negative), at which it ended, for those who ask how long the object has been idle (look.c).
  *  M3 With exact_times all the while, the times of use are as many as the leases
  *     that have ended, less those that nobody had: an object that was found
  *     unfit or superfluous before it was lent.
@@ -74,7 +75,8 @@ void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
     if (!ceni_use_is_timed(pool, generation)) return;
     uint64_t note = ceni_load_acquire(&slot->note); /* [M1] */
     if (!ceni_slot_is_timed(note, generation) && !ceni_planted(use_of_the_lease_before)) return;
-    int64_t held = ceni_pool_now(pool) - ceni_load_relaxed(&slot->since); /* came with the note; carries nothing */
+    int64_t now = ceni_pool_now(pool), held = now - ceni_load_relaxed(&slot->since); /* came with the note; carries nothing */
+    ceni_store_relaxed(&slot->since, ~now); /* the slot's next state brings it to others; carries nothing */
     ceni_histogram_record(&pool->times->use[ceni_owner_known() % CENI_USE_STRIPES], held);
     ceni_tell_given(pool, held, ceni_setting(&slot->where));
 }

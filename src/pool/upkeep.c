@@ -8,6 +8,14 @@
  * and the slow way closes it. A give that comes before the mark has made the
  * slot idle, where the second look finds it: each slot is looked at until it is
  * neither (L12).
+ *
+ * Reap. No take and no give reads a clock. How long an object has been idle is
+ * known if its last lease was timed, or if it was never lent. Otherwise the time
+ * counts from the first look that met it idle. Such an object may have been idle
+ * for long enough. To close it at once might close one that was given a moment
+ * ago; to leave it would mean that the first reap of a pool closes nothing. So the
+ * pool notes until when the reap lasts (`reaping`), and the keeper closes the object
+ * when it is known to have been idle for long enough, unless it is lent before.
  */
 #include "base/error.h"
 #include "base/plant.h"
@@ -101,18 +109,71 @@ cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
     return CEN_OK;
 }
 
+/* An idle object that may have been idle for so long, though nobody can tell. */
+static bool is_doubtful(cen_pool *pool, uint32_t index, uint64_t word, int64_t idle_ns)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    bool exact;
+    int64_t age = ceni_slot_age_known(pool, slot, word, &exact);
+    int64_t there = ceni_pool_now(pool) - ceni_load_relaxed(&slot->opened_at); /* a moment; carries nothing */
+    return !exact && age < idle_ns && there >= idle_ns;
+}
+
+static bool any_doubtful(cen_pool *pool, int64_t idle_ns)
+{
+    bool any = false;
+    for (uint32_t index = ceni_place_count(pool); index-- > 0;) { /* all are met, so that all have an age from now on */
+        uint64_t word = ceni_word_at(pool, index);
+        any |= ceni_word_state(word) == CENI_IDLE && is_doubtful(pool, index, word, idle_ns);
+    }
+    return any;
+}
+
+/* The entry of a reap with the same time, or a free one, or the one with the longest time: the new one counts for it. */
+static ceni_reaping *reaping_for_locked(cen_pool *pool, int64_t idle_ns)
+{
+    ceni_reaping *best = &pool->reaping[0];
+    for (int i = 0; i < CENI_REAPINGS; i++) {
+        ceni_reaping *r = &pool->reaping[i];
+        if (r->idle_ns == idle_ns) return r;
+        if (best->idle_ns != 0 && (r->idle_ns == 0 || r->idle_ns > best->idle_ns)) best = r;
+    }
+    return best;
+}
+
+/* What was idle when this is called is closed when it has been idle for so long, unless it is lent before. */
+static cen_status reap_later(cen_pool *pool, int64_t idle_ns, cen_error *error)
+{
+    ceni_call call = {.more = false};
+    cen_status status = ceni_pool_need_runtime(pool);
+    if (status != CEN_OK)
+        return ceni_error_set(error, status, 0, "pool \"%s\": no runtime to reap later: %s", pool->name, cen_status_text(status));
+    int64_t now = ceni_pool_now(pool);
+    ceni_line_lock(pool->line);
+    ceni_reaping *r = reaping_for_locked(pool, idle_ns);
+    if (r->idle_ns < idle_ns) r->idle_ns = idle_ns;
+    r->until = r->idle_ns < CENI_FOREVER - now ? now + r->idle_ns : CENI_FOREVER;
+    if (r->until < pool->next_round) pool->next_round = r->until;
+    ceni_keeper_plan_locked(pool, &call);
+    ceni_line_unlock(pool->line);
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    return CEN_OK;
+}
+
 cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_error *error)
 {
     CENI_INLINE_AT_END;
     cen_status status = check(pool, "cen_pool_reap", "a reap", error);
     if (status != CEN_OK) return status;
     if (idle_ns < 0)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reap: idle_ns is %lld, which is no time", (long long)idle_ns);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reap: idle_ns must not be negative (got %lld)", (long long)idle_ns);
+    if (any_doubtful(pool, idle_ns) && !ceni_planted(reap_forgets_the_doubtful)) status = reap_later(pool, idle_ns, error);
+    if (status != CEN_OK) return status;
     uint32_t closed = 0;
     for (uint32_t index = ceni_place_count(pool); index-- > 0;) {
         uint64_t word = ceni_word_at(pool, index);
         if (ceni_word_state(word) != CENI_IDLE || ceni_slot_age(pool, ceni_slot_at(pool, index), word) < idle_ns) continue;
-        closed += close_idle(pool, index, ceni_word_generation(word), "it was idle, and the pool is reaped");
+        closed += close_idle(pool, index, ceni_word_generation(word), CENI_WHY_REAPED);
     }
     if (out) *out = closed;
     return CEN_OK;

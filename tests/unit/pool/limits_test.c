@@ -145,28 +145,118 @@ TEST(what_is_used_now_and_then_is_never_idle_for_too_long)
     end_life(&s, pool);
 }
 
+/* ---- Reaped --------------------------------------------------------------------------------------- */
+
+static uint32_t reap(cen_pool *pool, int64_t idle_ns)
+{
+    uint32_t closed = 99;
+    expect_equal(cen_pool_reap(pool, idle_ns, &closed, NULL), CEN_OK);
+    return closed;
+}
+
+#define begin_unlimited(blocks, ...) \
+    begin_life(&s, (blocks), .idle_ns = CEN_OFF, .life_ns = CEN_OFF, __VA_ARGS__)
+
 TEST(reap_closes_what_has_been_idle_and_says_how_many)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
+    cen_pool *pool = begin_unlimited(BLOCKS, .max = 4, .exact_times = true);
     warm_up(pool, 3);
-    uint32_t closed = 99;
-    expect_equal(cen_pool_reap(pool, 10 * SECOND, &closed, NULL), CEN_OK); /* looks, and nobody looked before */
-    expect_equal(closed, 0);
-    pass(10 * SECOND);
+    pass(10 * SECOND - 1);
+    expect_equal(reap(pool, 10 * SECOND), 0);
     cen_lease lease = take(pool);
     give_back(&lease); /* one was used since */
-    expect_equal(cen_pool_reap(pool, 10 * SECOND, &closed, NULL), CEN_OK);
-    expect_equal(closed, 2);
+    pass(1);
+    expect_equal(reap(pool, 10 * SECOND), 2);
     lease = take(pool);
-    expect_equal(cen_pool_reap(pool, 0, &closed, NULL), CEN_OK); /* what is out stays out */
-    expect_equal(closed, 0);
+    expect_equal(reap(pool, 0), 0); /* what is out stays out */
     give_back(&lease);
     expect_equal(cen_pool_reap(pool, 0, NULL, NULL), CEN_OK);
     expect_equal(look(pool).vacant, 4);
     cen_error error;
+    uint32_t closed;
     expect_equal(cen_pool_reap(pool, -1, &closed, &error), CEN_INVALID);
     expect_error(&error, CEN_INVALID, "idle_ns");
+    end_life(&s, pool);
+}
+
+/* With exact times, and without for what was never lent: nobody need have looked before. */
+TEST(the_first_reap_closes_what_is_known_to_have_been_idle_for_long_enough)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_unlimited(blocks, .max = 4, .exact_times = true);
+        warm_up(pool, 3);
+        pass(400 * MS);
+        expect_equal(reap(pool, 400 * MS + 1), 0);
+        expect_equal(reap(pool, 200 * MS), 3);
+        end_life(&s, pool);
+        s = (script){.opened = 0};
+        pool = begin_unlimited(blocks, .max = 4, .min_idle = 2);
+        pass(400 * MS);
+        expect_equal(look(pool).idle, 2);
+        expect_equal(reap(pool, 401 * MS), 0);
+        expect_equal(reap(pool, 399 * MS), 2);
+        end_life(&s, pool);
+    }
+}
+
+/* The bug this looks for: ages count from the reap's own look, and the first reap closes nothing, ever. */
+TEST(what_nobody_looked_at_before_a_reap_is_closed_in_time_unless_it_is_lent)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_unlimited(blocks, .max = 4);
+        warm_up(pool, 3);
+        warm_up(pool, 3); /* again: what is lent by the quick path has no time */
+        pass(400 * MS);
+        uint32_t at_once = reap(pool, 200 * MS);
+        pass(100 * MS);
+        cen_lease lease = take(pool); /* one is used */
+        give_back(&lease);
+        pass(99 * MS);
+        expect_equal(look(pool).closed, at_once);
+        pass(2 * MS);
+        cen_pool_stats n = look(pool);
+        expect(n.idle == 1 && n.closed == 2);
+        pass(3600 * SECOND); /* and what became idle after the reap stays */
+        expect_equal(look(pool).idle, 1);
+        end_life(&s, pool);
+    }
+}
+
+TEST(reaps_again_and_again_close_each_object_in_its_own_time)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_unlimited(0, .max = 1);
+    warm_up(pool, 1);
+    for (int i = 0; i < 20; i++) { /* each reap prolongs what is left of the one before it */
+        expect_equal(reap(pool, SECOND), 0);
+        pass(300 * MS);
+        if (i % 3 == 2) warm_up(pool, 1);
+    }
+    expect_equal(s.opened, 1);
+    expect_equal(reap(pool, SECOND), 0);
+    pass(500 * MS);
+    expect_equal(reap(pool, 2 * SECOND), 0); /* another, with another time, prolongs nothing */
+    pass(500 * MS);
+    expect_equal(look(pool).vacant, 1);
+    end_life(&s, pool);
+}
+
+TEST(of_more_reaps_than_are_remembered_none_closes_too_early)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_unlimited(0, .max = 1);
+    warm_up(pool, 1);
+    warm_up(pool, 1);
+    for (int i = 1; i <= 6; i++) expect_equal(reap(pool, (20 - i) * SECOND), 0);
+    pass(15 * SECOND);
+    warm_up(pool, 1);
+    pass(14 * SECOND - 1);
+    expect_equal(s.opened, 1);
+    pass(3600 * SECOND);
+    expect_equal(look(pool).idle, 1);
     end_life(&s, pool);
 }
 
