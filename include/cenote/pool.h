@@ -80,7 +80,9 @@ typedef enum cen_order {
      * quickest, and load packs low, so that surplus ages at the top. */
     CEN_ORDER_WARM = 0,
     /* Exactly the one that was given last, or has been idle longest. Every
-     * take and give then takes the pool's lock. */
+     * take and give then takes the pool's lock. A test is no use: an object that is being tested is passed by,
+     * and has the same place afterwards. So is one that must be tested first (trust_ns), if the take cannot test it
+     * itself: it is an ask, or the driver's test is done later. */
     CEN_ORDER_LIFO,
     CEN_ORDER_FIFO,
 } cen_order;
@@ -161,19 +163,22 @@ typedef struct cen_pool_options {
                                * serve, up to twice as long with each failure, but never for longer than this; default
                                * 50 ms and 2 s, and off for a driver that does not block; CEN_OFF in the first: no
                                * back-off */
-    int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns */
+    int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns. Without
+                               * back-off there is no breaker */
 
     /* How long objects live */
-    uint32_t min_idle;        /* as many are kept idle, if max allows; default 0 */
+    uint32_t min_idle;        /* as many are kept idle, if max allows; default 0. A missing one is opened within 1 s; after a
+                               * failed opening, when the back-off admits the next, or without back-off after 1 s */
     int32_t max_idle;         /* no more are kept idle; default CEN_OFF */
     int64_t idle_ns;          /* what was idle for so long is closed, down to min_idle; default 10 min, off unless blocking */
     int64_t life_ns;          /* what is so old is closed, or when it is given back; default 30 min, off unless blocking */
-    uint32_t life_jitter;     /* each lives up to so many percent shorter, 1 to 100; default 10; CEN_NO_JITTER: none */
+    uint32_t life_jitter;     /* each lives up to so many percent shorter, 1 to 100; default 10; CEN_NO_JITTER: none. Objects that
+                               * were opened together are closed in up to 32 steps, at least 1 ms apart */
     int64_t max_uses;         /* what was lent so often is closed; default CEN_OFF */
 
     /* Whether objects work: for drivers with a test */
-    int64_t trust_ns;         /* one that was idle for longer is tested before it is lent, and all that are idle when one
-                               * is found broken; default 1 s */
+    int64_t trust_ns;         /* one that was idle for longer (in part of the cases for half as long) is tested before it is
+                               * lent, and all that are idle when one is found broken; default 1 s */
     int64_t test_interval_ns; /* idle ones are tested that often; default 30 s */
     int64_t test_timeout_ns;  /* a test that takes longer has failed; default 5 s */
     uint32_t testers;         /* tests of idle objects at a time, 1 to 64; default 2 */
@@ -575,7 +580,8 @@ typedef struct cen_pool_stats {
     uint32_t max, places;
     uint32_t idle, held, moving, revoked, opening, resetting, testing, closing, vacant;
     uint32_t waiting;                        /* takes that wait now */
-    uint64_t taken, ended;                   /* leases; one that was granted in the moment its take found another, too */
+    uint64_t taken, ended;                   /* leases; one that was granted in the moment its take found another, too, and
+                                              * one whose object failed its test before it was lent */
     uint64_t opened, open_failed, adopted, closed; /* objects */
     uint64_t discarded;                      /* leases that ended by cen_pool_discard */
     uint64_t waited, served, timed_out, sent_away, failed, shed; /* takes that had to wait, and how it ended; `cancelled`, below.
@@ -584,7 +590,7 @@ typedef struct cen_pool_stats {
     uint64_t tested, test_failed, reset, reset_failed, leaked, reclaimed, expired; /* what became of objects and leases */
     cen_breaker breaker;
     uint32_t open_failures;                  /* in a row, until now */
-    int64_t next_open_ns;                    /* in which time opening may be tried again; 0: now */
+    int64_t next_open_ns;                    /* in which time opening may be tried again; 0: now, or one is under way */
     int64_t wait_p50_ns, wait_p99_ns, wait_longest_ns, wait_total_ns; /* of all that ended, failures too */
     int64_t oldest_wait_ns;                  /* of those who wait now; 0 if nobody does */
     int64_t estimated_wait_ns;               /* of a take that would begin to wait now; 0: nothing is known */

@@ -167,7 +167,8 @@ cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_err
     if (status != CEN_OK) return status;
     if (idle_ns < 0)
         return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reap: idle_ns must not be negative (got %lld)", (long long)idle_ns);
-    if (any_doubtful(pool, idle_ns) && !ceni_planted(reap_forgets_the_doubtful)) status = reap_later(pool, idle_ns, error);
+    bool later = idle_ns > 0 && any_doubtful(pool, idle_ns) && !ceni_planted(reap_forgets_the_doubtful);
+    if (later) status = reap_later(pool, idle_ns, error);
     if (status != CEN_OK) return status;
     uint32_t closed = 0;
     for (uint32_t index = ceni_place_count(pool); index-- > 0;) {

@@ -53,9 +53,13 @@ TEST(a_take_whose_objects_all_fail_their_tests_is_missed_once)
     pass(10 * SECOND);
     for (int i = 1; i <= 3; i++) s.things[i].broken = true;
     cen_lease lease;
-    expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_TIMEOUT);
+    expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_TIMEOUT); /* its time has passed with the first test */
     cen_pool_stats n = look(pool);
-    expect(n.missed == 1 && n.timed_out == 0);
+    expect(n.missed == 1 && n.timed_out == 0 && n.test_failed == 1);
+    expect_equal(cen_pool_try_take(pool, &lease, NULL), CEN_EMPTY);
+    n = look(pool);
+    expect(n.missed == 2 && n.timed_out == 0 && n.test_failed == 3);
+    expect(n.taken == 6 && n.ended == 6); /* three were leases that nobody had */
     end_life(&s, pool);
 }
 
