@@ -7,6 +7,8 @@ DESTDIR ?=
 ROUTE ?= ON
 DRIVERS ?= ON
 INSPECT ?= ON
+# The program cenote needs every driver, and the one for HTTP stands on libcenote-route.
+TOOL ?= $(if $(filter OFF,$(ROUTE) $(DRIVERS)),OFF,ON)
 STRESS_SECONDS ?= 60
 STRESS_REQUESTS ?= 1000000
 STRESS_EXITS ?= 10000
@@ -47,7 +49,7 @@ help:
 	@echo 'make stress-faults servers that are killed, silent, full, demoted, in their long form: some minutes; prints a table'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
-	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE), DRIVERS=$(DRIVERS) and INSPECT=$(INSPECT), or OFF: without them'
+	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE), DRIVERS=$(DRIVERS), INSPECT=$(INSPECT) and TOOL=$(TOOL), or OFF: without them'
 	@echo 'make clean         remove build/'
 
 demo:
@@ -155,8 +157,9 @@ coverage:
 	@tools/coverage
 
 install:
-	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers) $(if $(filter OFF,$(INSPECT)),,inspect)
-	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(DRIVERS)' -DCENOTE_INSPECT='$(INSPECT)'
+	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers) $(if $(filter OFF,$(INSPECT)),,inspect) $(if $(filter OFF,$(TOOL)),,tool)
+	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(DRIVERS)' -DCENOTE_INSPECT='$(INSPECT)' \
+		-DCENOTE_TOOL='$(TOOL)' -DCENOTE_EXAMPLES=OFF
 	DESTDIR='$(DESTDIR)' cmake --install build/release
 
 clean:

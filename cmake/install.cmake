@@ -9,7 +9,7 @@
 #   libcenote-pq       cenote-pq       cenote::pq      cenote::pq-static      and so the other drivers
 #   libcenote-inspect  cenote-inspect  cenote::inspect cenote::inspect-static
 #
-# pkg-config links the archives with --static. Headers of a library that was left out are not installed: a
+# pkg-config --static names what the archives need, for a program that is linked with -static. Headers of a library that was left out are not installed: a
 # program that needs it, or asks for it (__has_include), is told when it is compiled and not when it is linked.
 include(CMakePackageConfigHelpers)
 
