@@ -11,12 +11,12 @@
  *     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
  *
  *     CEN_WITH (pool, cen_in_ms(500), struct buffer *, buffer, &error) {
- *         use(buffer);                   given back on every way out of the block
+ *         use(buffer);                   // given back on every way out of the block
  *     } else {
  *         puts(error.text);
  *     }
  *
- *     cen_lease lease;                   or by hand
+ *     cen_lease lease;                   // or by hand
  *     if (cen_pool_take(pool, cen_in_ms(500), &lease, &error) == CEN_OK) {
  *         use(lease.object);
  *         cen_pool_give(&lease);
@@ -388,7 +388,7 @@ CEN_API cen_status cen_pool_leave(cen_scope *scope);
 CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
 #define cen_pool_leave(scope) cen_pool_leave_at((scope), CEN_HERE)
 
-/*     CEN_WITH (pool, deadline, type, name, error) { ... } else { ... }
+/* CEN_WITH (pool, deadline, type, name, error) { ... } else { ... }
  *
  * The block runs with `type name` set to the object, which must be as large as
  * a pointer; the else part, which may be left out, if there was none. Leaving
@@ -397,14 +397,38 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
  * compiled with -fexceptions, otherwise the object goes the way of
  * options.on_owner_end. longjmp does not: the object stays held. The
  * block is a loop that runs once: break and continue leave it, and not a loop
- * around it. */
+ * around it. Two blocks with one `name` must not begin on the same line. */
 #define CEN_WITH(pool, deadline, type, name, error) \
-    CEN_WITH_(pool, deadline, type, name, error, cen_scope_of_##name, cen_once_of_##name)
-#define CEN_WITH_(pool, deadline, type, name, error, scope, once)                                      \
-    for (int once = 1; once; once = 0)                                                                 \
-        for (cen_scope scope __attribute__((cleanup(cen_scope_end_))) = cen_scope_none_(); once; once = 0) \
-            for (type name = (type)cen_scope_begin_((pool), (deadline), &scope, (error), CEN_HERE); once; once = 0) \
+    CEN_WITH_HERE_(pool, deadline, type, name, error, cen_scope_of_##name, cen_after_##name##_, __LINE__)
+#define CEN_WITH_HERE_(pool, deadline, type, name, error, scope, after, line) \
+    CEN_WITH_(pool, deadline, type, name, error, scope, after, line)
+/* The loops have no condition: the compiler sees that nothing follows a block and an else part that both return. */
+#define CEN_WITH_(pool, deadline, type, name, error, scope, after, line)                                                 \
+    if (0) {                                                                                                             \
+    after##line:;                                                                                                        \
+    } else                                                                                                               \
+        for (cen_scope scope __attribute__((cleanup(cen_scope_end_))) = cen_scope_none_();; CEN_LEAVE_(scope, after##line)) \
+            for (type name = (type)cen_scope_begin_((pool), (deadline), &scope, (error), CEN_HERE);;                     \
+                 CEN_LEAVE_(scope, after##line))                                                                         \
                 if (scope.status == CEN_OK)
+
+/* Ends the loops of CEN_WITH. Without optimization gcc leads each way out of a scope through one cleanup, and then takes the
+ * way of a return for the way to `after`, and warns. So there the scope is ended by hand, and the jump passes the cleanup by. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && (defined(__x86_64__) || defined(__aarch64__))
+#ifdef __x86_64__
+#define CEN_JUMP_ "jmp %l0"
+#else
+#define CEN_JUMP_ "b %l0"
+#endif
+#define CEN_LEAVE_(scope, after)                          \
+    __extension__({                                       \
+        cen_scope_end_(&(scope));                         \
+        __asm__ goto(CEN_JUMP_ : : : "memory" : after);   \
+        __builtin_unreachable();                          \
+    })
+#else
+#define CEN_LEAVE_(scope, after) __extension__({ goto after; })
+#endif
 
 static inline cen_scope cen_scope_none_(void)
 {

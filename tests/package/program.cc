@@ -106,7 +106,6 @@ std::string first_of(cen_pool *pool)
     } else {
         return "none";
     }
-    return "unreachable";
 }
 
 void use(cen_pool *pool, const counts &counted)
