@@ -18,7 +18,7 @@
  *     cen_message_init(&deposit->message, "deposit");
  *     deposit->amount = 5;
  *     cen_actor_tell(actor, &deposit->message);
- *     ...
+ *     // ...
  *     cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped);
  *     cen_future_wait(&stopped, cen_in_s(5));
  *     cen_actor_free(actor);

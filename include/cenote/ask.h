@@ -2,14 +2,17 @@
 /*
  * The checkout pool without waiting: ask now, be told later.
  *
- *     static void on_ready(cen_take *take)              on the loop's thread
+ *     static void on_ready(cen_take *take)              // on the loop's thread
  *     {
- *         if (take->future.status != CEN_OK) return puts(cen_status_text(take->future.status));
+ *         if (take->future.status != CEN_OK) {
+ *             puts(cen_status_text(take->future.status));
+ *             return;
+ *         }
  *         use(take->lease.object);
  *         cen_pool_give(&take->lease);
  *     }
  *
- *     cen_take take;                                    the program's own, no allocation
+ *     cen_take take;                                    // the program's own, no allocation
  *     cen_take_init(&take, on_ready, cen_inbox_executor(inbox));
  *     cen_pool_ask(pool, cen_in_ms(500), &take);
  *

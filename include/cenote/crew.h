@@ -6,12 +6,13 @@
  * step ends the task, or lets others go first, or waits for a future without
  * keeping a worker; then the next step runs, maybe on another worker:
  *
- *     struct order { cen_task task; cen_take ask; ... };
+ *     struct order { cen_task task; cen_take ask; };
  *
  *     static cen_next store(cen_task *task)
  *     {
  *         struct order *order = (struct order *)task;
- *         ... use order->ask.lease.object, give it back ...
+ *         use(order->ask.lease.object);
+ *         cen_pool_give(&order->ask.lease);
  *         return cen_task_done(task, NULL);
  *     }
  *     static cen_next begin(cen_task *task)
@@ -28,7 +29,7 @@
  *     cen_task_init(&order->task, begin);
  *     cen_crew_submit(crew, &order->task);
  *     cen_future_wait(&order->task.future, cen_in_s(1));
- *     ...
+ *     // ...
  *     cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), &report);
  *     cen_crew_free(crew);
  *

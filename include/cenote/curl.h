@@ -10,7 +10,7 @@
  *         if (cen_curl_get(curl, "/items?id=7", &response, &error) == CEN_OK) puts(response.body);
  *         cen_curl_response_free(&response);
  *
- *         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "...");     or as with any handle of curl
+ *         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "...");     // or as with any handle of curl
  *         CURLcode code = curl_easy_perform(curl);
  *     }
  *

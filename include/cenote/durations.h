@@ -6,9 +6,9 @@
  * most 1/64 of itself, over the whole range of int64_t; numbers below 64 are
  * exact, and so are the count, the sum, the smallest and the largest.
  *
- *     cen_durations *d = calloc(1, sizeof *d);        zeroed: none yet
+ *     cen_durations *d = calloc(1, sizeof *d);        // zeroed: none yet
  *     cen_durations_record(d, ended - began);
- *     cen_durations_merge(all, d);                    as if both had been one
+ *     cen_durations_merge(all, d);                    // as if both had been one
  *     int64_t p99 = cen_durations_percentile(all, 990000);
  *
  * One takes about 15 KiB: not for the stack of a thread whose size nobody knows.

@@ -5,11 +5,11 @@
  * Inboxes, runtimes and actors are executors; so is whatever a program makes
  * itself, by putting a cen_executor with its own `post` first into a struct:
  *
- *     struct my_loop { cen_executor executor; ... };
+ *     struct my_loop { cen_executor executor; cen_job *first; };
  *     static void post(cen_executor *executor, cen_job *job)
  *     {
  *         struct my_loop *loop = (struct my_loop *)executor;
- *         ... keep the job, by its `next`, and call job->run(job) once, soon, with no lock held
+ *         keep(loop, job);     // by its `next`; the loop calls job->run(job) once, soon, with no lock held
  *     }
  *
  * A job is part of whatever it is for, so posting allocates nothing and cannot

@@ -5,11 +5,12 @@
  * The struct is the program's own, on a stack or in whatever it is for; nothing
  * is allocated. One side waits for it or is told, the other keeps a promise:
  *
- *     cen_future future;                           cen_promise promise;
+ *     cen_future future;
+ *     cen_promise promise;
  *     cen_future_init(&future);
  *     cen_promise_init(&promise, &future);
- *     ... one thread                               ... another
- *     cen_future_wait(&future, cen_in_s(1));       cen_promise_keep(&promise, answer);
+ *     cen_promise_keep(&promise, answer);          // on one thread
+ *     cen_future_wait(&future, cen_in_s(1));       // on another
  *     use(future.value);
  *
  * Or without waiting: `done` is called once, on the executor that is named.

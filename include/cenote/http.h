@@ -4,7 +4,7 @@
  * handle of curl, and is a member of a router; a stream is a use of it. libcenote-curl.
  *
  *     cen_http *http;
- *     cen_http_options options = CEN_HTTP_OPTIONS(.name = "search", .site.url = "http://127.0.0.1:8080", .loops = 4);
+ *     cen_http_options options = CEN_HTTP_OPTIONS(.name = "search", .url = "http://127.0.0.1:8080", .loops = 4);
  *     if (cen_http_new(&options, &http, &error) != CEN_OK) die(error.text);
  *
  *     cen_http_request request = CEN_HTTP_REQUEST(.path = "/items?id=7", .deadline = cen_in_ms(500));
@@ -14,10 +14,10 @@
  *         cen_http_reply_free(reply);
  *     }
  *
- *     cen_future future;                                            or without waiting
+ *     cen_future future;                                            // or without waiting
  *     cen_future_init(&future);
  *     cen_future_then(&future, executor, on_reply);
- *     cen_http_ask(http, &request, &future, &error);                future.value is the reply
+ *     cen_http_ask(http, &request, &future, &error);                // future.value is the reply
  *
  *     cen_http_close(http, cen_in_s(5), NULL);
  *     cen_http_free(http);

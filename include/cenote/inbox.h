@@ -7,8 +7,8 @@
  *     cen_inbox_new(NULL, &inbox, &error);
  *     epoll_ctl(loop, EPOLL_CTL_ADD, cen_inbox_fd(inbox), &readable);
  *     for (;;) {
- *         epoll_wait(loop, ...);
- *         cen_inbox_drain(inbox);       runs what has arrived, on this thread
+ *         epoll_wait(loop, events, 64, -1);
+ *         cen_inbox_drain(inbox);       // runs what has arrived, on this thread
  *     }
  *
  * However much arrives, the descriptor is written to once for each time the
@@ -18,9 +18,9 @@
  *
  *     for (;;) {
  *         while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
- *         epoll_wait(loop, ...);
- *         cen_inbox_poll(inbox, 0);     from now on nobody writes to the descriptor
- *         ...                           the loop's other work, which may post here, too
+ *         epoll_wait(loop, events, 64, -1);
+ *         cen_inbox_poll(inbox, 0);     // from now on nobody writes to the descriptor
+ *         // ...                        the loop's other work, which may post here, too
  *     }
  *
  * Threads: anything may be posted from anywhere. One thread at a time polls,

@@ -5,9 +5,9 @@
  *
  *     cen_inspect *inspect;
  *     cen_inspect_options o = CEN_INSPECT_OPTIONS(.at = "127.0.0.1:9911");
- *     if (cen_inspect_start(&o, &inspect, &error) != CEN_OK) ...
+ *     if (cen_inspect_start(&o, &inspect, &error) != CEN_OK) die(error.text);
  *     printf("see %s\n", cen_inspect_address(inspect));
- *     ...
+ *     // ...
  *     cen_inspect_stop(inspect);
  *
  * Nothing is served unless it is started. By default only this user's programs reach it, by a Unix socket

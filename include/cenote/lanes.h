@@ -11,7 +11,7 @@
  *     cen_task_init(&read->task, begin);
  *     if (cen_lanes_submit(lanes, CEN_PRIORITY_HIGH, &read->task, cen_in_ms(50), &error) != CEN_OK)
  *         try_elsewhere(error.text, error.rule, error.retry_after_ns);
- *     ...
+ *     // ...
  *     cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(5), &report);
  *     cen_lanes_free(lanes);
  *

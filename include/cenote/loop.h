@@ -9,8 +9,9 @@
  *     cen_loop *loop;
  *     cen_loop_options options = CEN_LOOP_OPTIONS(.name = "orders");
  *     cen_loop_new(&options, &loop, &error);
- *     ... CEN_MUX_OPTIONS(.loop = loop, ...)
- *     cen_loop_free(loop);                after its connections and servers
+ *     cen_mux_options mux = CEN_MUX_OPTIONS(.address = "127.0.0.1:7000", .loop = loop);
+ *     // ...
+ *     cen_loop_free(loop);                // after its connections and servers
  *
  * Threads: every function may be called from any thread. The loop's thread blocks
  * all signals. What a program lets run on it, a server's handler or an

@@ -7,7 +7,7 @@
  *     cen_mux_options options = CEN_MUX_OPTIONS(.address = "127.0.0.1:7000", .codec = cen_codec_binary());
  *     if (cen_mux_open(&options, &mux, &error) != CEN_OK) die(error.text);
  *
- *     cen_request request;                                          see request.h
+ *     cen_request request;                                          // see request.h
  *     cen_request_init(&request, NULL, NULL);
  *     request.payload = "ping", request.size = 4;
  *     if (cen_mux_request(mux, &request, &error) == CEN_OK) use(request.reply, request.reply_size);

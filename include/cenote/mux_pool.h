@@ -8,7 +8,7 @@
  *     cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "search", .address = "10.0.0.7:9000", .connections = 8);
  *     if (cen_mux_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
  *
- *     cen_request request;                                          see request.h
+ *     cen_request request;                                          // see request.h
  *     cen_request_init(&request, NULL, NULL);
  *     request.payload = "ping", request.size = 4;
  *     if (cen_mux_pool_request(pool, NULL, &request, &error) == CEN_OK) use(request.reply, request.reply_size);

@@ -3,8 +3,9 @@
  * The other end of multiplexed connections: a server for tests, examples and
  * services of one's own. libcenote-net.
  *
- *     static void handle(void *argument, cen_mux_call *call)     on the loop's thread
+ *     static void handle(void *argument, cen_mux_call *call)     // on the loop's thread
  *     {
+ *         (void)argument;
  *         cen_mux_call_reply(call, call->payload, call->payload_size);
  *     }
  *
@@ -12,8 +13,8 @@
  *     cen_mux_server_options options = CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .codec = cen_codec_binary(),
  *                                                             .handle = handle);
  *     cen_mux_server_start(&options, &server, &error);
- *     printf("%s\n", cen_mux_server_address(server));            "127.0.0.1:41873"
- *     ...
+ *     printf("%s\n", cen_mux_server_address(server));            // "127.0.0.1:41873"
+ *     // ...
  *     cen_mux_server_stop(server);
  *
  * A call is answered at once or later, in any order and from any thread, or

@@ -4,9 +4,9 @@
  * supervisor: one stream in a ring of fixed size, in which the newest overwrites
  * the oldest.
  *
- *     cen_news_listen(CEN_LEVEL_NOTICE, log_it, NULL, NULL);     a log: told of each, on a thread of its own
+ *     cen_news_listen(CEN_LEVEL_NOTICE, log_it, NULL, NULL);     // a log: told of each, on a thread of its own
  *
- *     cen_cursor at = {0};                                       or read when it suits
+ *     cen_cursor at = {0};                                       // or read when it suits
  *     cen_news news;
  *     while (cen_news_read(&at, &news) == CEN_OK) puts(news.text);
  *

@@ -7,8 +7,8 @@
  *     cen_owner_options options = CEN_OWNER_OPTIONS(.name = "connection 7");
  *     cen_owner_new(&options, &owner, &error);
  *     cen_registry_register(registry, key, connection, owner, NULL, &error);
- *     ...
- *     cen_owner_end(owner);                   nobody finds the connection any more
+ *     // ...
+ *     cen_owner_end(owner);                   // nobody finds the connection any more
  *
  * A thread is an owner, too: what is registered without naming one is the
  * calling thread's, and goes when the thread ends, by returning, by pthread_exit or

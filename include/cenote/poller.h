@@ -8,15 +8,16 @@
  *     cen_poller *poller;
  *     cen_poller_options options = CEN_POLLER_OPTIONS(.name = "orders");
  *     cen_poller_new(&options, &poller, &error);
- *     ... cen_pq_with(&(cen_pq_options){..., .poller = poller})
- *     cen_poller_free(poller);               after the pools that use it
+ *     cen_pq_options server = CEN_PQ_OPTIONS(.uri = "postgresql://ann@db/shop", .poller = poller);
+ *     // ...
+ *     cen_poller_free(poller);               // after the pools that use it
  *
  * or, if options.manual says so, none: the program watches its one descriptor in whatever loop it has, and calls poll
  * when that is readable. Deadlines make it readable too, so that nothing else is to be asked.
  *
- *     struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}, ...};
+ *     struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}};   // and the program's own
  *     for (;;) {
- *         poll(fds, count, -1);
+ *         poll(fds, 1, -1);
  *         cen_poller_poll(poller, CEN_NOW, NULL);
  *     }
  *

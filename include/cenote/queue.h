@@ -11,11 +11,11 @@
  *
  *     cen_queue *queue;
  *     cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(struct job), .capacity = 100);
- *     if (cen_queue_new(&options, &queue, NULL) != CEN_OK) ...
+ *     if (cen_queue_new(&options, &queue, &error) != CEN_OK) die(error.text);
  *
- *     producer:  cen_queue_push(queue, &job);
- *                cen_queue_close(queue);
- *     consumer:  while (cen_queue_pop(queue, &job) == CEN_OK) work(&job);
+ *     cen_queue_push(queue, &job);                                 // a producer
+ *     cen_queue_close(queue);
+ *     while (cen_queue_pop(queue, &job) == CEN_OK) work(&job);     // a consumer
  *
  * Threads: every function may be called from any thread at any time, except
  * cen_queue_free, which must be the last call. What a thread wrote before a

@@ -9,7 +9,7 @@
  * another strategy, a member with a limit or a target, a router that measures, nobody up,
  * a forked child. Of some five hundred routers at a time the picks are inline; of more than that they are calls.
  *
- *     static _Thread_local cen_picker picker;              one for each thread and router
+ *     static _Thread_local cen_picker picker;              // one for each thread and router
  *     cen_picker_init(&picker);
  *
  *     cen_quick_read_begin();

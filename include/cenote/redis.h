@@ -7,10 +7,10 @@
  *
  *     CEN_WITH (pool, cen_in_ms(500), redisContext *, redis, &error) {
  *         redisReply *reply = cen_redis_command(redis, "GET %s", key);
- *         ...
- *         freeReplyObject(reply);
+ *         // ...
+ *         if (reply) freeReplyObject(reply);
  *     } else {
- *         log(error.text);
+ *         puts(error.text);
  *     }
  *
  * Objects are what hiredis has: redisContext *, or redisAsyncContext * if options.poller is set. They are connected,

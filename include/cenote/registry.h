@@ -7,10 +7,10 @@
  *     cen_registry_options options = CEN_REGISTRY_OPTIONS(.name = "connections", .kind = CEN_DUPLICATE);
  *     cen_registry_new(&options, &registry, &error);
  *
- *     cen_registry_register(registry, cen_key_text("db"), connection, NULL, NULL, &error);   until this thread ends
+ *     cen_registry_register(registry, cen_key_text("db"), connection, NULL, NULL, &error);   // until this thread ends
  *
  *     const cen_entry *entry;
- *     cen_read_begin();                                        see read.h
+ *     cen_read_begin();                                        // see read.h
  *     if (cen_registry_pick(registry, cen_key_text("db"), &entry) == CEN_OK) use(cen_entry_value(entry));
  *     cen_read_end();
  *

@@ -10,7 +10,7 @@
  *     request.payload = "ping", request.size = 4;
  *     request.reply = buffer, request.capacity = sizeof buffer;
  *     request.deadline = cen_in_ms(500);
- *     cen_mux_request(mux, &request, &error);           or ask, and be told by request.future
+ *     cen_mux_request(mux, &request, &error);           // or ask, and be told by request.future
  *     use(request.reply, request.reply_size);
  *
  * Memory: the payload is needed only during the call. Struct and reply buffer are the

@@ -7,15 +7,15 @@
  *     cen_router_options o = CEN_ROUTER_OPTIONS(.name = "search", .strategy = cen_strategy_two_choices());
  *     cen_router_new(&o, &router, &err);
  *
- *     cen_member *member;                                  the owner of a connection
+ *     cen_member *member;                                  // the owner of a connection
  *     cen_member_options m = CEN_MEMBER_OPTIONS(.name = "10.0.0.7:9000", .value = connection);
  *     cen_router_add(router, &m, &member, &err);
- *     cen_member_up(member);                               connected
- *     cen_member_down(member, &cause);                     disconnected; up again later
+ *     cen_member_up(member);                               // connected
+ *     cen_member_down(member, &cause);                     // disconnected; up again later
  *
- *     cen_route route;                                     whoever has a request
+ *     cen_route route;                                     // whoever has a request
  *     if (cen_router_route(router, NULL, CEN_NOW, &route, &err) == CEN_OK) {
- *         bool fine = send_request(route.value, ...);
+ *         bool fine = send_request(route.value);
  *         cen_route_done(&route, fine ? CEN_OUTCOME_OK : CEN_OUTCOME_FAILED, 0);
  *     }
  *

@@ -10,14 +10,15 @@
  *     cen_runtime *runtime;
  *     cen_runtime_options options = CEN_RUNTIME_OPTIONS(.name = "orders");
  *     cen_runtime_new(&options, &runtime, &error);
- *     ... CEN_POOL_OPTIONS(.runtime = runtime, ...)
- *     cen_runtime_free(runtime);          after its pools
+ *     cen_pool_options orders = CEN_POOL_OPTIONS(.driver = driver, .runtime = runtime);
+ *     // ...
+ *     cen_runtime_free(runtime);          // after its pools
  *
  * A manual one has no threads at all: the program calls it from its own loop.
  *
- *     struct pollfd fds[] = {{cen_runtime_fd(runtime), POLLIN, 0}, ...};
+ *     struct pollfd fds[] = {{cen_runtime_fd(runtime), POLLIN, 0}, {socket, POLLIN, 0}};
  *     for (;;) {
- *         int64_t ns = cen_runtime_poll(runtime);            runs what is due; when to come again
+ *         int64_t ns = cen_runtime_poll(runtime);            // runs what is due; when to come again
  *         poll(fds, 2, ns < 0 ? -1 : (int)(ns / 1000000) + 1);
  *     }
  *

@@ -8,7 +8,7 @@
  *     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
  *     CEN_WITH (pool, cen_in_ms(500), sqlite3 *, db, &error) {
  *         sqlite3_stmt *insert;
- *         if (cen_sqlite_prepare(db, "insert into orders values (?)", &insert, &error) == CEN_OK) ...
+ *         if (cen_sqlite_prepare(db, "insert into orders values (?)", &insert, &error) == CEN_OK) sqlite3_step(insert);
  *     }
  *
  * SQLite lets one connection write at a time. Where many threads read and some write, let the writers wait in the line of a
@@ -18,9 +18,11 @@
  *     cen_sqlite_pool_options options = CEN_SQLITE_POOL_OPTIONS(.path = "/var/lib/shop/orders.db", .readers = 8);
  *     if (cen_sqlite_pool_new(&options, &orders, &error) != CEN_OK) die(error.text);
  *     CEN_WITH (cen_sqlite_pool_writer(orders), cen_in_s(1), sqlite3 *, db, &error) {
- *         if (cen_sqlite_begin(db, &error) == CEN_OK) ... cen_sqlite_commit(db, &error);
+ *         if (cen_sqlite_begin(db, &error) != CEN_OK) die(error.text);
+ *         // ...
+ *         cen_sqlite_commit(db, &error);
  *     }
- *     CEN_WITH (cen_sqlite_pool_readers(orders), cen_in_s(1), sqlite3 *, db, &error) { ... }
+ *     CEN_WITH (cen_sqlite_pool_readers(orders), cen_in_s(1), sqlite3 *, db, &error) use(db);
  *     cen_sqlite_pool_close(orders, cen_in_s(5), &error);
  *     cen_sqlite_pool_free(orders);
  *

@@ -6,7 +6,7 @@
  *
  *     static cen_stop_token stop = CEN_STOP_TOKEN_INIT;
  *
- *     static void on_sigterm(int signal) { cen_stop_token_set(&stop); }
+ *     static void on_sigterm(int signal) { (void)signal, cen_stop_token_set(&stop); }
  *
  *     while (cen_pool_take_stop(pool, CEN_NEVER, &stop, &lease, &error) == CEN_OK) {
  *         serve(lease.object);

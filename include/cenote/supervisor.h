@@ -3,19 +3,19 @@
  * A supervisor: starts children in order, starts again what dies, by rules, and
  * stops them in reverse order. libcenote-route.
  *
- *     static cen_status connect(void *link, cen_child child, cen_error *error) ...      may block
- *     static void hang_up(void *link, cen_child child) ...                              asks it to end
+ *     cen_status connect(void *link, cen_child child, cen_error *error);                // may block
+ *     void hang_up(void *link, cen_child child);                                        // asks it to end
  *
  *     cen_child_options children[] = {
  *         CEN_CHILD_OPTIONS(.name = "table", .start = open_table, .stop = close_table, .stops_at_once = true, .argument = &table),
  *         CEN_CHILD_OPTIONS(.name = "link", .start = connect, .stop = hang_up, .argument = &link),
- *         CEN_CHILD_OPTIONS(.name = "clock", .run = tick, .argument = &clock),          a thread
+ *         CEN_CHILD_OPTIONS(.name = "clock", .run = tick, .argument = &clock),          // a thread
  *     };
  *     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "store", .supervision = CEN_REST_FOR_ONE,
  *                                                             .children = children, .child_count = 3);
  *     cen_supervisor *supervisor;
  *     if (cen_supervisor_new(&options, &supervisor, &error) != CEN_OK) die(error.text);
- *     ...                                                     when the link is lost: cen_child_ended(child, &why);
+ *     // ...                                                  when the link is lost: cen_child_ended(child, &why);
  *     cen_supervisor_stop(supervisor, cen_in_s(10), &report);
  *     cen_supervisor_free(supervisor);
  *

@@ -10,8 +10,8 @@
  *     cen_timer_init(&timer);
  *     cen_timer_start(&timer, NULL, cen_in_ms(500));
  *     cen_future_then(&timer.future, cen_inbox_executor(inbox), on_time);
- *     ...
- *     if (cen_future_cancel(&timer.future)) ...      it never will be done
+ *     // ...
+ *     if (cen_future_cancel(&timer.future)) puts("in time");      // it never will be done
  *
  * Memory: from start until the future is done or given up the struct is the
  * library's and must stay where it is, as future.h says. A timer that was started

@@ -5,6 +5,7 @@
  *
  *     static void show(void *argument, cen_thing *thing)
  *     {
+ *         (void)argument;
  *         cen_reading readings[CEN_READINGS_MOST];
  *         size_t count = cen_thing_readings(thing, readings, CEN_READINGS_MOST);
  *         for (size_t i = 0; i < count; i++)

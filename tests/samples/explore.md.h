@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#include "given.h"
+#include "support/world.h"

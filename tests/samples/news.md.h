@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+#include "given.h"
+
+void show(const cen_news *news);

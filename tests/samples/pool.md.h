@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#include "given.h"
+
+#if SAMPLE == 5
+#undef SAMPLE_RESULT
+#define SAMPLE_RESULT void
+#endif
+void serve(void *object);
+extern cen_pool *stack;
+extern void *page;
+extern const cen_driver_calls calls;

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+#include "given.h"
+
+extern void *connection;

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+#include "given.h"
+
+void serve(void *object);
