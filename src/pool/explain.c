@@ -508,6 +508,20 @@ static void say_opening(writer *w, const picture *p)
     }
 }
 
+/* A lease that is held for longer than the pool allows comes first: a take may be served in spite of it, and all is not well. */
+static bool say_leak(writer *w, const picture *p)
+{
+    cen_pool_options o = CEN_SIZED(cen_pool_options);
+    if (p->listed == 0 || cen_pool_options_get(p->pool, &o) != CEN_OK) return false;
+    if (o.leak_ns <= 0 || p->oldest[0].held_ns < o.leak_ns) return false;
+    say(w, "Leak: ");
+    say_holder(w, &p->oldest[0]);
+    say(w, " (leak_ns is ");
+    say_time(w, o.leak_ns);
+    say(w, "). ");
+    return true;
+}
+
 size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
 {
     writer w = {.text = text, .room = text ? room : 0};
@@ -520,11 +534,12 @@ size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
     take_picture(&p, CEN_POOL_MOST);
     cause why = cause_of(&p);
     say(&w, "pool \"%s\": ", pool->name);
+    bool leaks = (why == CAUSE_NONE || why == CAUSE_BACKLOG) && say_leak(&w, &p);
     /* What has come back lies there until the first in line has it, or somebody who overtakes. */
     if (why == CAUSE_NONE && p.s.waiting > 0)
         say(&w, ceni_pool_has(&pool->strict) ? "others wait, and come first."
                                              : "a take finds one that is free just now, or waits with the others.");
-    else if (why == CAUSE_NONE) say(&w, "a take finds an object, or makes one.");
+    else if (why == CAUSE_NONE) say(&w, "%s take finds an object, or makes one.", leaks ? "A" : "a");
     else say_cause(&w, &p, why);
     say(&w, "\n");
     say_counts(&w, &p);

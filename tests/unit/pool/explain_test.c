@@ -419,6 +419,25 @@ TEST(explain_lists_the_five_oldest_holders_the_oldest_first)
     free_pool(pool);
 }
 
+TEST(explain_names_a_leak_first_also_where_a_take_would_be_served)
+{
+    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 2, .leak_ns = 5 * SECOND), 2);
+    cen_lease lease, other;
+    take_at(&lease, "report.c:7");
+    ceni_world_advance(4 * SECOND);
+    expect_says(explain(), "pool \"orders\": a take finds an object, or makes one.\n");
+    ceni_world_advance(5 * SECOND); /* the age counts from the first look */
+    explain();
+    expect(strncmp(text, "pool \"orders\": Leak: object ", 28) == 0);
+    expect_says(text, "taken at report.c:7 (leak_ns is 5000 ms). A take finds an object, or makes one.\n");
+    take_at(&other, "order.c:1");
+    expect_says(explain(), "(leak_ns is 5000 ms). Backlog: all are in use");
+    give_back(&other);
+    give_back(&lease);
+    expect_says(explain(), "pool \"orders\": a take finds an object, or makes one.\n");
+    free_pool(pool);
+}
+
 TEST(explain_tells_of_those_who_wait_and_of_those_who_gave_up)
 {
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_waiters = 1), 1);
