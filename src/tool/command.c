@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ const command *command_of(const char *name)
 int command_fail(const command *self, int status, const char *format, ...)
 {
     va_list arguments;
+    if (status == EXIT_SIGNAL + SIGPIPE) return status; /* nobody reads the output: there is nobody to tell, as with any SIGPIPE */
     fprintf(stderr, "%scenote%s%s:%s ", terminal_ink(stderr, INK_BAD), self ? " " : "", self ? self->name : "",
             terminal_ink(stderr, INK_PLAIN));
     va_start(arguments, format);
@@ -79,7 +81,8 @@ static void print_statuses(FILE *out)
           "  2  the arguments make no sense; nothing was done\n"
           "  3  the server, the file or the process is not there, or refuses us\n"
           "  4  this machine refused: no memory, no threads, a file cannot be written\n"
-          "  130, 143  ended early by Ctrl-C or SIGTERM, with the report so far; a second one ends at once\n",
+          "  130, 143  ended early by Ctrl-C or SIGTERM, with the report so far; a second one ends at once\n"
+          "  141  ended early because nobody reads the output any more\n",
           out);
 }
 

@@ -41,7 +41,7 @@ enum {
     EXIT_USAGE = 2,       /* the arguments make no sense; nothing was done */
     EXIT_UNREACHABLE = 3, /* the server, the file or the process is not there, or refuses us */
     EXIT_SYSTEM = 4,      /* this machine refused: no memory, no threads, a file or the output cannot be written */
-    EXIT_SIGNAL = 128,    /* plus the signal's number, 130 for Ctrl-C: ended early, with the report so far */
+    EXIT_SIGNAL = 128,    /* plus the signal's number, 130 for Ctrl-C: ended early, with the report so far; 141: nobody reads it */
 };
 
 typedef enum option_kind {
@@ -83,7 +83,8 @@ typedef struct command {
 extern const command *const commands[];
 const command *command_of(const char *name);
 
-/* Prints "cenote run: TEXT" to the standard error and answers `status`, for `return`. */
+/* Prints "cenote run: TEXT" to the standard error, unless the status is that of a reader who has left, and answers `status`, for
+ * `return`. */
 __attribute__((format(printf, 3, 4))) int command_fail(const command *self, int status, const char *format, ...);
 
 /* Sees to it that the standard output is written, and answers `status`, for `return`: or EXIT_SYSTEM, and says so, if it could not

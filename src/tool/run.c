@@ -174,6 +174,7 @@ static int run(const command *self, void *its_settings, int count, char **argume
     const char *why = contradiction(settings);
     if (why) return command_fail(self, EXIT_USAGE, "%s", why);
     if (count > 0) settings->target.url = arguments[0];
+    stop_watch_output();
     run_report *report = calloc(1, sizeof *report);
     if (!report) return command_fail(self, EXIT_SYSTEM, "There is no memory.");
     report->settings = settings;

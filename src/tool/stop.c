@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tool/stop.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tool/command.h"
@@ -52,6 +55,35 @@ void stop_catch(void)
     }
     signal(SIGPIPE, SIG_IGN);
 }
+
+/* ---- The output's reader --------------------------------------------------------------------------------- */
+
+/* poll reports POLLERR for a pipe without a reader and POLLHUP for a socket without a peer, without being asked for either. */
+static void *watch_output(void *unused)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    int none = 0;
+    (void)unused;
+    while (poll(&out, 1, -1) < 0) continue;
+    if (!(out.revents & (POLLERR | POLLHUP))) return NULL;
+    if (atomic_compare_exchange_strong(&signal_number, &none, SIGPIPE)) atomic_store(&asked, true);
+    return NULL;
+}
+
+void stop_watch_output(void)
+{
+    struct stat s;
+    sigset_t all, before;
+    pthread_t thread;
+    if (fstat(STDOUT_FILENO, &s) != 0 || !(S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode))) return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    /* Without the thread the failure shows when the report is written. */
+    if (pthread_create(&thread, NULL, watch_output, NULL) == 0) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- What others see of it ------------------------------------------------------------------------------- */
 
 const atomic_bool *stop_flag(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wish that the program end: SIGINT (Ctrl-C), SIGTERM, SIGHUP.
+ * The wish that the program end: SIGINT (Ctrl-C), SIGTERM, SIGHUP; and an output that nobody reads any more.
  *
  * The first one sets a flag, at which whoever works stops, reports what there is so far, and removes what it made. The
  * second one ends the program at once; files that were named here are removed even then.
@@ -16,6 +16,10 @@
 
 /* Lets the signals be caught. SIGPIPE is ignored: a write that fails says so. */
 void stop_catch(void);
+
+/* From now on the end of whoever reads the standard output, a pipe or a socket, counts as a first signal: SIGPIPE. Call it once,
+ * in a command that works for long before it prints. It has no effect on a terminal or a file. */
+void stop_watch_output(void);
 
 /* For loops and load_plan.stop. */
 const atomic_bool *stop_flag(void);

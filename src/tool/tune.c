@@ -230,6 +230,7 @@ static int print_all(const command *self, tuning *found, const settings *given)
     char why[600];
     bool is_well = found->answer.chosen >= 0 && found->answer.keeps_goal && found->end != SWEEP_FAILED;
     int status = is_well ? EXIT_DONE : EXIT_FAILED;
+    int ended = stop_status(-1); /* a reader who leaves while it is printed has seen enough, and is no failure */
     bool is_written =
         !found->report || found->count == 0 || report_write(found, found->report, given->force, why, sizeof why);
     if (!is_written || found->count == 0) found->report = NULL;
@@ -240,7 +241,7 @@ static int print_all(const command *self, tuning *found, const settings *given)
         if (found->report) printf("\nThe report with charts is %s.\n", found->report);
     }
     if (!is_written) status = command_fail(self, EXIT_SYSTEM, "%s", why);
-    return status;
+    return ended >= 0 ? ended : status;
 }
 
 /* A file that was named must be writable before anything is measured; the usual one is left out if it is not. */
@@ -277,7 +278,7 @@ static int tune_target(const command *self, const settings *given, tuning *found
         progress_begin(&watch.progress, given->quiet);
         cen_status swept = sweep_all(found, &bench, &watch, &error);
         progress_clear(&watch.progress);
-        status = swept == CEN_OK ? stop_status(print_all(self, found, given))
+        status = swept == CEN_OK ? print_all(self, found, given)
                                  : command_fail(self, EXIT_SYSTEM, "%s", error.text);
     }
     tune_bench_close(&bench);
@@ -310,6 +311,7 @@ static int run(const command *self, void *its_settings, int count, char **argume
     if (status == EXIT_DONE) {
         cen_error error;
         target *it = NULL;
+        stop_watch_output();
         given->target.url = count > 0 ? arguments[0] : NULL;
         cen_status opened = target_open(&given->target, &it, &error);
         if (opened != CEN_OK) status = command_fail(self, open_status(opened), "%s", error.text);

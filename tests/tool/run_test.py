@@ -632,6 +632,26 @@ def reads_that_never_end_are_interrupted_beside_a_writer_too(place):
     expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
 
 
+@test()
+def an_output_that_nobody_reads_any_more_ends_it_at_once_and_quietly(place):
+    for words in (["run", "--duration", "1h"], ["run", "--duration", "1h", "--json", "--futures"], ["tune", "--budget", "1h", "--no-report"]):
+        process = place.start(*words, "--quiet")
+        wait_for(lambda: os.listdir(place.temporary))
+        process.stdout.close()
+        said = process.stderr.read()
+        process.wait(timeout=60)
+        expect(process.returncode == 128 + signal.SIGPIPE and said == "", words, "status", process.returncode, said)
+        wait_for(lambda: not os.listdir(place.temporary))
+
+
+@test()
+def a_reader_who_leaves_in_the_middle_of_the_report_is_no_failure(place):
+    command = f'"{place.cenote}" run --duration 200ms --warm-up 0 --quiet; echo $? >&2'
+    done = subprocess.run(["bash", "-c", f"({command}) | head -1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                          env=place.environment(), timeout=60)
+    expect(done.stderr == "0\n" and done.stdout.count("\n") == 1, done.stdout, done.stderr)
+
+
 # ---- Manners -------------------------------------------------------------------------------------------------------------
 
 def on_terminal(place, *words, **more):
