@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Of the program cenote: its options, words and counts by themselves; and run, end to end beside real servers.
 set(tool ${CMAKE_SOURCE_DIR}/src/tool)
-cenote_test(tool/run_options_test.c REAL ${tool}/options.c)
-cenote_test(tool/run_words_test.c REAL ${tool}/words.c ${tool}/terminal.c ${tool}/options.c ${tool}/stop.c)
+cenote_test(tool/run_options_test.c REAL ${tool}/options.c ${tool}/nearest.c)
+cenote_test(tool/run_words_test.c REAL ${tool}/words.c ${tool}/terminal.c ${tool}/options.c ${tool}/nearest.c ${tool}/stop.c)
 cenote_test(tool/run_tally_test.c REAL ${tool}/load_tally.c ${tool}/load_draw.c)
 cenote_test(tool/run_load_test.c REAL ${tool}/load.c ${tool}/load_draw.c ${tool}/load_futures.c ${tool}/load_tally.c
             ${tool}/load_threads.c)

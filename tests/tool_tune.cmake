@@ -5,7 +5,7 @@ cenote_test(tool/knee_test.c REAL ${tool}/knee.c)
 cenote_test(tool/sweep_test.c REAL ${tool}/sweep.c ${tool}/knee.c)
 cenote_test(tool/curve_test.c REAL ${tool}/curve.c)
 cenote_test(tool/report_test.c REAL ${tool}/report.c ${tool}/report_chart.c ${tool}/report_json.c ${tool}/text_json.c ${tool}/report_style.c ${tool}/tune_words.c
-            ${tool}/words.c ${tool}/options.c ${tool}/stop.c ${tool}/terminal.c ${tool}/knee.c)
+            ${tool}/words.c ${tool}/options.c ${tool}/nearest.c ${tool}/stop.c ${tool}/terminal.c ${tool}/knee.c)
 target_include_directories(tool-report_test PRIVATE ${CENOTE_JANSSON_INCLUDE})
 target_link_libraries(tool-report_test PRIVATE ${CENOTE_JANSSON_LIBRARY})
 foreach(name knee sweep curve report)

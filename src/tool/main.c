@@ -8,6 +8,7 @@
 #include <cenote/version.h>
 
 #include "tool/command.h"
+#include "tool/nearest.h"
 #include "tool/stop.h"
 
 /* If one of the three is closed, a socket of ours would be taken for it. What is put there cannot be written: a report that has
@@ -42,7 +43,12 @@ static int run_command_of(const command *self, int count, char **words)
 
 static int unknown(const char *name)
 {
-    return command_fail(NULL, EXIT_USAGE, "There is no command \"%.60s\"; \"cenote --help\" lists them.", name);
+    char question[NEAREST_ROOM];
+    nearest near = nearest_to(name, strlen(name));
+    for (const command *const *at = commands; *at; at++) nearest_try(&near, (*at)->name);
+    nearest_try(&near, "help");
+    return command_fail(NULL, EXIT_USAGE, "There is no command \"%.60s\"%s", name,
+                        nearest_question(&near, "", "\"cenote --help\" lists them.", question));
 }
 
 /* What is said without a command, or of one: help, the version, words for the shell. */

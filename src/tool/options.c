@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tool/command.h"
+#include "tool/nearest.h"
 
 typedef struct reading {
     const command *command;
@@ -161,15 +162,24 @@ static const option_row *by_letter(const command *self, char letter)
     return NULL;
 }
 
+static int unknown(const reading *self, const char *name, size_t length)
+{
+    char question[NEAREST_ROOM], all[60];
+    nearest near = nearest_to(name, length);
+    nearest_try(&near, "help");
+    for (const option_row *row = self->command->rows; row->name; row++) nearest_try(&near, row->name);
+    snprintf(all, sizeof all, "\"cenote %s --help\" lists them.", self->command->name);
+    return wrong(self, "There is no option --%.*s%s", (int)(length < 60 ? length : 60), name,
+                 nearest_question(&near, "--", all, question));
+}
+
 /* --name, --name=VALUE, --name VALUE: reads one or two of the words. How many; 0: wrong. */
 static int read_long(const reading *self, int left, char **words)
 {
     const char *name = words[0] + 2, *sign = strchr(name, '=');
     size_t length = sign ? (size_t)(sign - name) : strlen(name);
     const option_row *row = by_name(self->command, name, length);
-    if (!row)
-        return wrong(self, "There is no option --%.*s; \"cenote %s --help\" lists them.", (int)(length < 60 ? length : 60), name,
-                     self->command->name);
+    if (!row) return unknown(self, name, length);
     if (row->kind == OPTION_FLAG && sign) return wrong(self, "--%s takes no value.", row->name);
     if (row->kind == OPTION_FLAG || row->kind == OPTION_MAYBE || sign) return set(self, row, sign ? sign + 1 : "") ? 1 : 0;
     if (left < 2) return wrong(self, "--%s needs a value: %s.", row->name, row->value);

@@ -9,6 +9,7 @@ list(APPEND tool_sources
   src/tool/load_tally.c
   src/tool/load_threads.c
   src/tool/main.c
+  src/tool/nearest.c
   src/tool/options.c
   src/tool/run.c
   src/tool/run_json.c

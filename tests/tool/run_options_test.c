@@ -103,7 +103,7 @@ TEST(what_is_wrong_names_the_option)
         const char *why;
     } table[] = {
         {{"--fly"}, "There is no option --fly; \"cenote made --help\" lists them."},
-        {{"--coun=3"}, "There is no option --coun; \"cenote made --help\" lists them."},
+        {{"--coun=3"}, "There is no option --coun. Did you mean \"--count\"?"},
         {{"-lx"}, "There is no option -x; \"cenote made --help\" lists them."},
         {{"--loud=yes"}, "--loud takes no value."},
         {{"--count"}, "--count needs a value: N."},
