@@ -134,6 +134,7 @@ static void take_over(tuning *self, const sweep *from)
     uint32_t count, kept = 0;
     const knee_point *points = sweep_points(from, &count);
     knee_weather weather = knee_weather_of(points, count);
+    self->spread = weather.spread;
     for (uint32_t i = 0; i < self->count; i++) {
         tune_size *size = self->sizes[i];
         if (kept < count && points[kept].size == size->size) {

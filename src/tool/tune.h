@@ -64,6 +64,7 @@ typedef struct tuning {
     tune_size *sizes[SWEEP_SIZES_MOST]; /* sorted */
     uint32_t count, visits, rounds;
     knee_answer answer; /* places in sizes */
+    double spread;      /* of visits to one size, as in knee_weather */
     sweep_end end;
     bool stopped; /* by the user */
     char trouble[CEN_ERROR_TEXT_SIZE + 80]; /* what went wrong on the way, "" if nothing did */
@@ -78,6 +79,9 @@ int64_t tune_goal_value(const tune_goal *goal, const tune_size *size);
 const char *tune_time_name(tune_time time);
 
 double tune_utilisation(const tune_size *size);
+/* The size whose mean is the largest of all that the table shows and that keep the goal: the best, or one with fewer visits. NULL:
+ * nothing was measured. */
+const tune_size *tune_first(const tuning *self);
 tune_budget tune_budget_of(const tuning *self, uint32_t size);
 const char *tune_end_words(const tuning *self);
 

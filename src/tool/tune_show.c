@@ -111,7 +111,8 @@ static void print_row(table *rows, const tuning *self, const tune_size *size)
         table_set(rows, 1, "failed");
         return;
     }
-    double best = self->answer.best >= 0 ? self->sizes[self->answer.best]->throughput.mean : 0;
+    const tune_size *first = tune_first(self);
+    double best = first ? first->throughput.mean : 0;
     table_set(rows, 1, "%s", words_rate(text, size->throughput.mean));
     table_set(rows, 2, "%.1f %%",
               size->throughput.mean > 0 ? (size->throughput.high - size->throughput.mean) / size->throughput.mean * 100

@@ -128,9 +128,53 @@ static void say_latency(const tuning *self, const tune_size *size, char *out, si
         words_duration(text, tune_goal_value(goal, size)));
 }
 
-size_t tune_advice(const tuning *self, char *out, size_t room)
+static bool keeps_goal(const tuning *self, const tune_size *size)
+{
+    return self->goal.ns == 0 || !self->answer.keeps_goal || tune_goal_value(&self->goal, size) <= self->goal.ns;
+}
+
+const tune_size *tune_first(const tuning *self)
+{
+    const tune_size *first = self->answer.best >= 0 ? self->sizes[self->answer.best] : NULL;
+    for (uint32_t i = 0; first && i < self->count; i++) {
+        const tune_size *size = self->sizes[i];
+        bool counts = !size->failed && size->visits > 0 && keeps_goal(self, size);
+        if (counts && size->throughput.mean > first->throughput.mean) first = size;
+    }
+    return first;
+}
+
+/* Some other size did more in the table, on fewer visits: chance, or not. So nothing is called the best. */
+static void say_unproven(const tuning *self, const tune_size *chosen, const tune_size *first, char *out, size_t room,
+                         size_t *length)
+{
+    char rate[WORDS_ROOM], low[WORDS_ROOM], high[WORDS_ROOM], most[WORDS_ROOM];
+    bool is_smallest = self->answer.hope < 0 || self->answer.hope >= self->answer.chosen;
+    say(out, room, length,
+        "A pool of %u is %snot proven worse than another by more than %.3g %%: it gives %s (95 %% CI %s..%s), and ", chosen->size,
+        is_smallest ? "the smallest " : "", self->rule.margin * 100, words_rate(rate, chosen->throughput.mean),
+        whole_number(low, chosen->throughput.low), whole_number(high, chosen->throughput.high));
+    say(out, room, length, "%u gave %s (%s..%s) in %u visit%s", first->size, words_rate(most, first->throughput.mean),
+        whole_number(low, first->throughput.low), whole_number(high, first->throughput.high), first->visits,
+        first->visits == 1 ? "" : "s");
+}
+
+static void say_share(const tuning *self, const tune_size *chosen, const tune_size *best, char *out, size_t room, size_t *length)
 {
     char rate[WORDS_ROOM], range[WORDS_ROOM], text[WORDS_ROOM];
+    const char *that = self->answer.best == self->answer.fastest ? "" : " that keeps the goal";
+    words_rate(rate, best->throughput.mean);
+    if (chosen == best)
+        say(out, room, length, "A pool of %u gives the best throughput%s (%s, 95 %% CI %s..%s)", chosen->size, that, rate,
+            whole_number(text, best->throughput.low), whole_number(range, best->throughput.high));
+    else
+        say(out, room, length, "A pool of %u gives %.0f %% (95 %% CI %s) of the best throughput%s (%s at %u)", chosen->size,
+            self->answer.share.mean * 100, percent_range(range, self->answer.share), that, rate, best->size);
+}
+
+size_t tune_advice(const tuning *self, char *out, size_t room)
+{
+    char rate[WORDS_ROOM], text[WORDS_ROOM];
     size_t length = 0;
     out[0] = '\0';
     if (self->answer.chosen < 0) {
@@ -146,19 +190,10 @@ size_t tune_advice(const tuning *self, char *out, size_t room)
         say(out, room, &length, " and %s.", words_rate(rate, chosen->throughput.mean));
         return length;
     }
-    words_rate(rate, best->throughput.mean);
-    if (chosen == best)
-        say(out, room, &length, "A pool of %u gives the best throughput%s (%s, 95 %% CI %s..%s)", chosen->size,
-            self->answer.best == self->answer.fastest ? "" : " that keeps the goal", rate,
-            whole_number(text, best->throughput.low), whole_number(range, best->throughput.high));
-    else if (self->answer.share.mean > 1) /* it has had too few visits to be the best itself */
-        say(out, room, &length, "A pool of %u gives as much (95 %% CI %s %%) as the best that is well known (%s at %u)",
-            chosen->size, percent_range(range, self->answer.share), rate, best->size);
-    else
-        say(out, room, &length, "A pool of %u gives %.0f %% (95 %% CI %s) of the best throughput%s (%s at %u)",
-            chosen->size, self->answer.share.mean * 100, percent_range(range, self->answer.share),
-            self->answer.best == self->answer.fastest ? "" : " that keeps the goal", rate, best->size);
-    say(out, room, &length, " and ");
+    const tune_size *first = tune_first(self);
+    if (first != best) say_unproven(self, chosen, first, out, room, &length);
+    else say_share(self, chosen, best, out, room, &length);
+    say(out, room, &length, "%s", first != best ? "; its " : " and ");
     say_latency(self, chosen, out, room, &length);
     if (self->replicas > 1 || self->limit.most) {
         tune_budget budget = tune_budget_of(self, chosen->size);
@@ -188,6 +223,8 @@ static const tune_size *rival_named(const tuning *self)
     return named;
 }
 
+#define SPREAD_TOLD 0.2 /* as a share of the mean: beyond it the order of the sizes is mostly chance */
+
 size_t tune_doubts(const tuning *self, char *out, size_t room)
 {
     size_t length = 0;
@@ -206,6 +243,11 @@ size_t tune_doubts(const tuning *self, char *out, size_t room)
     if (self->answer.rival >= 0)
         say(out, room, &length, "That a pool of %u does better by more than that is not excluded. ",
             rival_named(self)->size);
+    if (self->spread > SPREAD_TOLD)
+        say(out, room, &length,
+            "Visits to one size differ by %.0f %% from one another: other work is on this machine or the server, or the load "
+            "is not steady; repeat it where it is quiet. ",
+            self->spread * 100);
     if (self->answer.best == self->answer.chosen && chosen->size >= self->max && self->max > 1)
         say(out, room, &length, "It is the largest size that was tried, and a larger one may be better%s%s. ",
             self->max_words[0] ? ": " : "", self->max_words);

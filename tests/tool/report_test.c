@@ -40,6 +40,7 @@ static made *begin(void)
                                   .share = {0.976, 0.96, 0.99},
                                   .doubt = -1,
                                   .rival = -1,
+                                  .hope = -1,
                                   .is_sure = true,
                                   .is_settled = true};
     for (uint32_t i = 0; i < 4; i++) {
@@ -73,6 +74,38 @@ TEST(the_advice_is_one_sentence_with_the_numbers)
     expect(says(&self->found, tune_doubts, ""));
     char text[64];
     expect_equal(tune_doubts(&self->found, text, sizeof text), 0);
+    free(self);
+}
+
+TEST(what_the_table_shows_beaten_is_never_called_the_best)
+{
+    made *self = begin();
+    self->found.answer.chosen = self->found.answer.best = self->found.answer.fastest = 2;
+    self->found.answer.hope = -1, self->found.answer.share = (knee_interval){1, 1, 1};
+    self->sizes[3].visits = 1; /* 12,300/s, and only once */
+    self->sizes[3].throughput = (knee_interval){12300, 9000, 15600};
+    expect(says(&self->found, tune_advice,
+                "A pool of 4 is the smallest not proven worse than another by more than 5 %: it gives 12,000/s (95 % CI "
+                "11,760..12,240), and 8 gave 12,300/s (9,000..15,600) in 1 visit; its p99 of use 3.10 ms; with 10 replicas"));
+    expect(!says(&self->found, tune_advice, "best"));
+    self->found.answer.hope = 1; /* 2 may do as well: then 4 is not the smallest */
+    expect(says(&self->found, tune_advice, "A pool of 4 is not proven worse than another by more than 5 %"));
+    self->sizes[3].failed = true;
+    expect(says(&self->found, tune_advice, "A pool of 4 gives the best throughput (12,000/s"));
+    self->sizes[3].failed = false;
+    self->found.goal = (tune_goal){.per_million = 990000, .time = TUNE_USE, .ns = 4000000};
+    for (int k = 0; k < 100; k++) cen_durations_record(&self->sizes[3].use, 9000000);
+    expect(says(&self->found, tune_advice, "A pool of 4 gives the best throughput")); /* 8 does not keep the goal */
+    free(self);
+}
+
+TEST(visits_that_differ_by_more_than_a_fifth_are_warned_of)
+{
+    made *self = begin();
+    self->found.spread = 0.19;
+    expect(!says(&self->found, tune_doubts, "differ"));
+    self->found.spread = 0.31;
+    expect(says(&self->found, tune_doubts, "Visits to one size differ by 31 % from one another"));
     free(self);
 }
 
