@@ -7,8 +7,7 @@
  *     PID                            what PID.address says, in $XDG_RUNTIME_DIR/cenote or /tmp/cenote-UID
  *     nothing                        the only process that has such a file, in the first of the two that has any
  *
- * A directory or a file that belongs to neither this user nor root, or that others may write, is not believed: whoever
- * wrote it could send this user's token elsewhere.
+ * place.h says which files are believed.
  */
 #ifndef CENOTE_TOOL_ADDRESS_H
 #define CENOTE_TOOL_ADDRESS_H
@@ -26,6 +25,7 @@ typedef struct address {
     char shown[ADDRESS_TEXT];  /* for texts: without a token */
     char token[ADDRESS_TOKEN]; /* that the URL had, as the page's own address has; "": none */
     long pid;                  /* by which it was found; 0: by its address */
+    bool is_foreign;           /* it was found so, and is of another user than root, who asks: CENOTE_TOKEN is not for it */
 } address;
 
 /* Reads what the user wrote; NULL or "": the only process that there is. Errors: MISUSE (it is no address), ABSENT (no such

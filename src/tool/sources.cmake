@@ -46,6 +46,7 @@ list(APPEND tool_sources
   src/tool/model.c
   src/tool/model_tree.c
   src/tool/news.c
+  src/tool/place.c
   src/tool/screen.c
   src/tool/top.c
   src/tool/top_control.c

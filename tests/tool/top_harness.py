@@ -70,8 +70,9 @@ class Place:
 class Subject:
     """A process with inspect on, of examples/inspected."""
 
-    def __init__(self, program, place, *arguments):
-        self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=place.environment, text=True)
+    def __init__(self, program, place, *arguments, **options):
+        options.setdefault("env", place.environment)
+        self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, **options)
         clean_up.append(self.end)
         self.address = self.process.stdout.readline().strip()
         expect(self.address, "the process that is looked at did not start")
