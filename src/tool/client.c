@@ -16,7 +16,7 @@ struct client {
     CURL *curl;
     struct curl_slist *headers;
     const atomic_bool *stop;
-    bool has_token;
+    char token[ADDRESS_TOKEN]; /* "": none */
     char why[CURL_ERROR_SIZE];
     char *text; /* the answer so far */
     size_t length, room;
@@ -42,7 +42,7 @@ static cen_status read_token_file(const char *path, char *token, size_t room, ce
 /* What is written on the command line comes before what is in the address, and this before the environment. */
 static cen_status choose_token(const address *at, const client_options *o, char *token, size_t room, cen_error *error)
 {
-    const char *chosen = o->token ? o->token : *at->token ? at->token : getenv("CENOTE_TOKEN");
+    const char *chosen = o->token ? o->token : *at->token ? at->token : at->is_foreign ? NULL : getenv("CENOTE_TOKEN");
     if (o->token && o->token_file)
         return address_fail(error, CEN_MISUSE, "--token and --token-file are both given; one is enough.");
     if (o->token_file) return read_token_file(o->token_file, token, room, error);
@@ -54,8 +54,8 @@ static cen_status choose_token(const address *at, const client_options *o, char 
 
 static cen_status keep_token(client *self, const client_options *o, cen_error *error)
 {
-    char token[ADDRESS_TOKEN] = "", header[ADDRESS_TOKEN + 32];
-    cen_status status = choose_token(&self->at, o, token, sizeof token, error);
+    char *token = self->token, header[ADDRESS_TOKEN + 32];
+    cen_status status = choose_token(&self->at, o, token, sizeof self->token, error);
     if (status != CEN_OK || !*token) return status;
     for (const char *at = token; *at; at++)
         if ((unsigned char)*at <= ' ' || *at == 127)
@@ -64,7 +64,6 @@ static cen_status keep_token(client *self, const client_options *o, cen_error *e
     struct curl_slist *more = curl_slist_append(self->headers, header);
     if (!more) return address_fail(error, CEN_NO_MEMORY, "There is no memory for a question.");
     self->headers = more;
-    self->has_token = true;
     return CEN_OK;
 }
 
@@ -155,6 +154,11 @@ const address *client_address(const client *self)
     return &self->at;
 }
 
+const char *client_token(const client *self)
+{
+    return self->token;
+}
+
 void client_set_stop(client *self, const atomic_bool *stop)
 {
     self->stop = stop;
@@ -218,7 +222,10 @@ static cen_status explain_refusal(client *self, long http, cen_error *error)
     cen_status status = CEN_INVALID;
     const char *shown = self->at.shown;
     words_of_answer(self, words, sizeof words, &status);
-    if (http == 401 && !self->has_token)
+    if (http == 401 && !*self->token && self->at.is_foreign)
+        return address_fail(error, CEN_INVALID, "%s wants a token: give it by --token-file; CENOTE_TOKEN is not sent to the "
+                            "process of another user.", shown);
+    if (http == 401 && !*self->token)
         return address_fail(error, CEN_INVALID, "%s wants a token: give it by --token-file or the variable CENOTE_TOKEN.", shown);
     if (http == 401) return address_fail(error, CEN_INVALID, "%s does not accept the token.", shown);
     if (!*words && http >= 500) return address_fail(error, CEN_DOWN, "%s cannot answer now (HTTP %ld).", shown, http);
@@ -265,6 +272,23 @@ cen_status client_get_text(client *self, const char *path, char **out, size_t *l
     *out = text;
     if (length) *length = self->length;
     return CEN_OK;
+}
+
+cen_status client_accept(client *self, const char *type, cen_error *error)
+{
+    char header[120];
+    snprintf(header, sizeof header, "Accept: %s", type);
+    struct curl_slist *more = curl_slist_append(self->headers, header);
+    if (!more) return address_fail(error, CEN_NO_MEMORY, "There is no memory for a question.");
+    self->headers = more;
+    return CEN_OK;
+}
+
+const char *client_content_type(const client *self)
+{
+    const char *type = NULL;
+    curl_easy_getinfo(self->curl, CURLINFO_CONTENT_TYPE, &type);
+    return type ? type : "";
 }
 
 static cen_status read_answer(client *self, json_t **out, cen_error *error)

@@ -33,6 +33,7 @@ cen_status client_open(const char *text, const client_options *options, client *
 void client_close(client *self);
 
 const address *client_address(const client *self);
+const char *client_token(const client *self); /* that the process is sent; "": none */
 /* From now on this ends a question early; not while one is going on. */
 void client_set_stop(client *self, const atomic_bool *stop);
 
@@ -42,6 +43,10 @@ cen_status client_get(client *self, const char *path, json_t **out, cen_error *e
 
 /* The same with the answer as it came, of that length, in memory for free(). */
 cen_status client_get_text(client *self, const char *path, char **out, size_t *length, cen_error *error);
+
+/* Which content type the next answers should have; and which the last one had, "" if it did not say. */
+cen_status client_accept(client *self, const char *type, cen_error *error);
+const char *client_content_type(const client *self);
 
 /* Who is there: GET /api/process, and whether it is cenote at all, and the process that was named. */
 cen_status client_greet(client *self, json_t **out, cen_error *error);

@@ -11,11 +11,17 @@
 typedef struct settings {
     client_options client;
     const char *filter;
+    int64_t format;
 } settings;
+
+/* What is asked for, in the order of the option's choices. */
+static const char *const accepted[] = {"text/plain; version=0.0.4", "application/openmetrics-text; version=1.0.0"};
 
 static const option_row rows[] = {
     {"filter", 'f', OPTION_TEXT, "TEXT", offsetof(settings, filter), 0, 0, NULL,
      "only metrics with the text in their name or labels"},
+    {"format", 0, OPTION_CHOICE, "FORMAT", offsetof(settings, format), 0, 0, "prometheus openmetrics",
+     "of the text: that of Prometheus (0.0.4) or OpenMetrics 1.0 (prometheus)"},
     WATCHING_ROWS(settings, client),
     {0},
 };
@@ -77,6 +83,17 @@ static void print_matching(const char *text, const char *filter)
     }
 }
 
+/* A comment is allowed in the older text only: OpenMetrics knows no other lines that begin with # than its own. */
+static void print_type(const char *type)
+{
+    char clean[100];
+    if (!*type || strstr(type, "openmetrics")) return;
+    snprintf(clean, sizeof clean, "%s", type);
+    for (char *at = clean; *at; at++)
+        if (*at < ' ' || *at > '~') *at = '?';
+    printf("# Content-Type: %s\n", clean);
+}
+
 static int run(const command *self, void *given, int count, char **arguments)
 {
     settings *s = given;
@@ -91,7 +108,11 @@ static int run(const command *self, void *given, int count, char **arguments)
     cen_status status = client_greet(peer, &process, &error);
     if (status == CEN_OK) {
         json_decref(process);
+        status = client_accept(peer, accepted[s->format], &error);
+    }
+    if (status == CEN_OK) {
         status = client_get_text(peer, "/metrics", &text, &length, &error);
+        if (status == CEN_OK) print_type(client_content_type(peer));
     }
     client_close(peer);
     if (status != CEN_OK) return watching_fail(self, &error);
@@ -108,8 +129,10 @@ const command metrics_command = {
     .summary = "scrapes a running process once",
     .arguments = "[ADDRESS|PID]",
     .teaching =
-        "Prints the metrics of a process that has inspect on, in the OpenMetrics text that Prometheus\n"
-        "reads. docs/inspect.md says what each means.\n"
+        "Prints the metrics of a process that has inspect on, as Prometheus reads them: in its text format\n"
+        "0.0.4, whose first line is a comment with the content type, or with --format openmetrics in\n"
+        "OpenMetrics 1.0, which allows no such comment. Both end with # EOF. docs/inspect.md says what\n"
+        "each metric means.\n"
         "\n" WATCHING_TEACHING "\n"
         "  cenote metrics                             of the only process that has inspect on\n"
         "  cenote metrics 4711 | promtool check metrics\n"

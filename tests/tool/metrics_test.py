@@ -23,6 +23,23 @@ def promtool_accepts(text):
     expect(done.returncode == 0, f"promtool says {done.returncode}: {done.stdout}")
 
 
+COMMENT = "# Content-Type: text/plain; version=0.0.4; charset=utf-8\n"
+
+
+@test
+def the_format_is_the_one_that_was_asked_for_and_is_said(w):
+    for words in ([], ["--format", "prometheus"]):
+        answer = w.tool("metrics", *words, w.pid)
+        expect(answer.status == 0 and answer.out.startswith(COMMENT), str(answer))
+        expect("# UNIT" not in answer.out and re.search(r"^# TYPE \S+_total counter", answer.out, re.M), str(answer))
+    answer = w.tool("metrics", "--format", "openmetrics", w.pid)
+    expect(answer.status == 0 and answer.out.startswith("# ") and "Content-Type" not in answer.out, str(answer))
+    expect(re.search(r"^# UNIT \S+_seconds seconds$", answer.out, re.M) and answer.out.endswith("# EOF\n"), str(answer))
+    expect(all(line.split()[1] in ("TYPE", "HELP", "UNIT", "EOF") for line in answer.out.split("\n") if line.startswith("#")), str(answer))
+    answer = w.tool("metrics", "--format", "json", w.pid)
+    expect(answer.status == 2 and "is none of: prometheus openmetrics" in answer.err, str(answer))
+
+
 @test
 def what_is_printed_is_accepted_by_promtool(w):
     answer = w.tool("metrics", w.pid)
@@ -49,7 +66,7 @@ def a_filter_keeps_whole_families_or_the_samples_of_one_thing(w):
     expect(all(any(line.startswith(head) for line in samples) for head in heads), f"a family has a head and no sample: {answer}")
     promtool_accepts(answer.out)
     answer = w.tool("metrics", "-f", "no such thing", w.pid)
-    expect(answer.status == 0 and answer.out == "# EOF\n", str(answer))
+    expect(answer.status == 0 and answer.out == f"{COMMENT}# EOF\n", str(answer))
 
 
 if __name__ == "__main__":
