@@ -152,6 +152,16 @@ static bool is_closed(json_t *thing, json_t *readings)
     return model_truth(readings, "is_closed") || model_truth(readings, "closed");
 }
 
+static int64_t leaks_of(json_t *sketch)
+{
+    size_t i;
+    json_t *holder;
+    int64_t limit = model_number(sketch, "leak_ns"), count = 0;
+    if (limit <= 0) return 0;
+    json_array_foreach(json_object_get(sketch, "holders"), i, holder) count += model_number(holder, "held_ns") >= limit;
+    return count;
+}
+
 static void read_pool(model_pool *p, json_t *old, json_t *thing, int64_t interval_ns)
 {
     json_t *r = json_object_get(thing, "readings"), *was = json_object_get(old, "readings"),
@@ -165,7 +175,7 @@ static void read_pool(model_pool *p, json_t *old, json_t *thing, int64_t interva
         .paused = model_truth(r, "paused") || model_truth(sketch, "paused"), .closed = is_closed(thing, r),
         .breaker = breaker_of(r, sketch), .wait = model_spread_of(old, thing, "wait"), .use = model_spread_of(old, thing, "use"),
         .create = model_spread_of(old, thing, "create"), .takes = rate(was, r, "taken", interval_ns),
-        .timeouts = rate(was, r, "timed_out", interval_ns), .thing = thing, .sketch = sketch,
+        .timeouts = rate(was, r, "timed_out", interval_ns), .leaks = leaks_of(sketch), .thing = thing, .sketch = sketch,
     };
     /* A process that does not count them has them in the durations. */
     if (p->takes < 0 && interval_ns > 0 && p->wait.known && !p->wait.is_old) p->takes = p->wait.count * 1e9 / (double)interval_ns;

@@ -33,6 +33,7 @@ typedef struct model_pool {
     const char *name, *system, *explanation, *last_error; /* "" if there is none */
     int64_t max, held, idle, opening, waiting, revoked;   /* held: with those that are changing hands, without revoked ones */
     int64_t others; /* testing, resetting, closing: neither lent nor to be had */
+    int64_t leaks;  /* of those that are named: held for longer than leak_ns */
     bool paused, closed;
     model_breaker breaker;
     double takes; /* a second; below 0: not known */

@@ -13,6 +13,7 @@ void live_begin(live *self, feed *source, const char *shown, int64_t interval_ns
     self->interval_ns = interval_ns;
     self->cpu = -1;
     self->news = json_array();
+    self->level = VIEW_NOTICE; /* a busy pool tells of every wait, and that would be all there is to see */
     for (int i = 0; i < PANES; i++) self->sort[i] = -1;
 }
 
@@ -49,10 +50,15 @@ static void forget(live *self)
     live_message(self, TONE_BAD, "Another process is there now.");
 }
 
+/* Where there is no room for all, single waits go first: whatever else happened is kept. */
 static void keep_news(live *self, feed_look *look)
 {
     json_array_extend(self->news, look->news);
     size_t count = json_array_size(self->news);
+    for (size_t at = 0; count > LIVE_NEWS && at < count;) {
+        if (strcmp(model_text(json_array_get(self->news, at), "level"), view_level_names[VIEW_DETAIL]) != 0) at++;
+        else json_array_remove(self->news, at), count--;
+    }
     for (; count > LIVE_NEWS; count--) json_array_remove(self->news, 0);
     self->missed += look->missed;
 }

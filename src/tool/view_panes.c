@@ -20,18 +20,22 @@ static const view_column pool_columns[POOL_COLUMNS] = {
     {"USE99", 6, true, true, 4},
 };
 
-static const char *state_of(const model_pool *p, view_style *style)
+/* The worst first, and a cause before its effects: leaks are why takes time out. */
+static const char *state_of(const model_pool *p, char text[16], view_style *style)
 {
     *style = STYLE_BAD;
     if (p->closed) return "closed";
     if (p->breaker == BREAKER_OPEN) return "breaker";
+    if (p->leaks == 1) return "leak";
+    if (p->leaks > 99) return "leaks";
+    if (p->leaks > 0) {
+        snprintf(text, 16, "%u leaks", (unsigned)p->leaks);
+        return text;
+    }
+    if (p->timeouts > 0) return "timeouts";
     *style = STYLE_WARN;
     if (p->breaker == BREAKER_PROBING) return "probing";
     if (p->paused) return "paused";
-    if (p->timeouts > 0) {
-        *style = STYLE_BAD;
-        return "timeouts";
-    }
     if (p->waiting > 0) return "waiting";
     if (p->max > 0 && p->held + p->revoked >= p->max) return "full";
     *style = STYLE_GOOD;
@@ -64,12 +68,12 @@ static void bar_cell(view_row *row, const model_pool *p)
 
 static bool add_pool(view_table *table, const model_pool *p)
 {
-    char key[48], text[16];
+    char key[48], text[16], words[16];
     view_style style;
     snprintf(key, sizeof key, "pool %llu", (unsigned long long)p->number);
     view_row *row = view_add(table, key, p->number, p);
     if (!row) return false;
-    const char *state = state_of(p, &style);
+    const char *state = state_of(p, words, &style);
     view_text_cell(row, POOL_NAME, STYLE_BOLD, p->name);
     view_text_cell(row, POOL_STATE, style, state);
     bar_cell(row, p);

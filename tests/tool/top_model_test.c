@@ -147,6 +147,25 @@ TEST(holders_of_all_pools_are_sorted_by_age)
     model_free(m);
 }
 
+TEST(a_leak_is_the_state_of_its_pool_before_the_timeouts_that_it_causes)
+{
+    model *m = model_of_both();
+    expect_equal(m->pools[0].leaks, 1);
+    view_table table = view_of(PANE_POOLS, m, NULL);
+    expect(strcmp(table.rows[0].cells[1].text, "leak") == 0);
+    expect(strcmp(table.rows[1].cells[1].text, "ok") == 0);
+    view_table_free(&table);
+    m->pools[0].leaks = 12;
+    table = view_of(PANE_POOLS, m, NULL);
+    expect(strcmp(table.rows[0].cells[1].text, "12 leaks") == 0);
+    view_table_free(&table);
+    m->pools[0].leaks = 0;
+    table = view_of(PANE_POOLS, m, NULL);
+    expect(strcmp(table.rows[0].cells[1].text, "timeouts") == 0);
+    view_table_free(&table);
+    model_free(m);
+}
+
 TEST(waiters_keep_their_order_and_may_have_no_deadline)
 {
     model *m = model_of_both();

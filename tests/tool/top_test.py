@@ -3,13 +3,14 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import types
 
 import top_harness
-from top_harness import Failed, Place, Subject, Terminal, Tool, alive, await_that, expect, forgetful_line, run_all, test
+from top_harness import Failed, Place, Subject, Terminal, Tool, alive, await_that, clean_up, expect, forgetful_line, run_all, test
 
 EVERY = "0.2"
 
@@ -219,6 +220,9 @@ def events_have_what_was_done_and_their_text_in_full(w):
 def events_below_a_level_are_left_out_by_a_key(w):
     home(w)
     w.terminal.type("6")
+    w.terminal.await_text(r"from notice on$")
+    w.terminal.await_that(lambda: w.terminal.rows() and all(row.split()[1] != "detail" for row in w.terminal.rows()), "no detail is there")
+    w.terminal.type("v", "v", "v")
     w.terminal.await_text(r"^\d\d:\d\d:\d\d\.\d+ detail ")
     w.terminal.type("v", "v")
     w.terminal.await_text("Events of level warning and above")
@@ -398,6 +402,39 @@ def nothing_is_named_where_there_is_one_and_a_list_where_there_are_more(w):
     other.kill()
     answer = w.tool("top", "--once", "-i", "0")
     expect(answer.status == 0 and f"process {w.subject.pid}," in answer.out, f"the file of the killed one was believed: {answer}")
+
+
+@test
+def root_finds_the_process_of_another_user_and_sends_it_no_token_of_its_own(w):
+    if os.geteuid() != 0:
+        print("skipped: only root sees processes of other users")
+        return
+    nobody = 65534
+    theirs = {name: value for name, value in w.place.environment.items() if name != "XDG_RUNTIME_DIR"}
+    clean_up.append(lambda: shutil.rmtree("/tmp/cenote-65534", ignore_errors=True))
+    subject = Subject(w.inspected, w.place, user=nobody, group=nobody, extra_groups=[], env=theirs)
+    expect(subject.address == f"unix:/tmp/cenote-{nobody}/{subject.pid}.socket", subject.address)
+    answer = w.tool("explain", "-q", str(subject.pid))
+    expect(answer.status in (0, 1) and not answer.err, str(answer))
+    empty = w.place.file("nothing")
+    os.mkdir(empty)
+    answer = w.tool("top", "--once", "-i", "0", XDG_RUNTIME_DIR=empty)
+    found = f"process {subject.pid}," in answer.out
+    expect(found or re.search(rf"^ +{subject.pid} +inspected ", answer.err, re.M), f"it is not found without its number: {answer}")
+    locked = Subject(w.inspected, w.place, "--token", "a-token-that-is-long-enough", user=nobody, group=nobody, extra_groups=[], env=theirs)
+    answer = w.tool("metrics", str(locked.pid), CENOTE_TOKEN="a-token-that-is-long-enough")
+    expect(answer.status == 3 and "CENOTE_TOKEN is not sent to the process of another user" in answer.err, str(answer))
+    answer = w.tool("metrics", "--token", "a-token-that-is-long-enough", str(locked.pid))
+    expect(answer.status == 0, str(answer))
+    # Who writes an address of his own for a process that is not his is not believed.
+    lure = f"/tmp/cenote-{nobody}/{w.subject.pid}.address"
+    with open(lure, "w", encoding="ascii") as file:
+        file.write(subject.address + "\n")
+    os.chown(lure, nobody, nobody)
+    os.chmod(lure, 0o600)
+    answer = w.tool("metrics", str(w.subject.pid), XDG_RUNTIME_DIR=empty)
+    expect(answer.status == 3, str(answer))
+    os.unlink(lure)
 
 
 @test
