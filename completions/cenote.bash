@@ -31,9 +31,11 @@ _cenote() {
     else
         case $command in
             run | tune) words=(sqlite: postgresql:// mariadb:// mysql:// redis:// unix:// http:// https://) ;;
-            top | explain | metrics | news)
+            top | page | explain | metrics | news)
                 local file
-                for file in "${XDG_RUNTIME_DIR:-/nowhere}"/cenote/*.address /tmp/cenote-"$UID"/*.address; do
+                local -a abroad=()
+                [ "$UID" = 0 ] && abroad=(/run/user/*/cenote/*.address /tmp/cenote-*/*.address)
+                for file in "${XDG_RUNTIME_DIR:-/nowhere}"/cenote/*.address /tmp/cenote-"$UID"/*.address "${abroad[@]}"; do
                     file=${file##*/} file=${file%.address}
                     [ -d "/proc/$file" ] && words+=("$file") # one that was killed has left its file
                 done

@@ -10,10 +10,10 @@
 
 #include "tool/terminal.h"
 
-extern const command run_command, tune_command, top_command, explain_command, metrics_command, news_command;
+extern const command run_command, tune_command, top_command, explain_command, metrics_command, news_command, page_command;
 
-const command *const commands[] = {&run_command,     &tune_command,    &top_command, &explain_command,
-                                   &metrics_command, &news_command, NULL};
+const command *const commands[] = {&run_command,     &tune_command, &top_command,  &page_command,
+                                   &explain_command, &metrics_command, &news_command, NULL};
 
 const command *command_of(const char *name)
 {
@@ -107,6 +107,7 @@ void command_help_all(FILE *out)
           "  cenote tune                             which size that pool should have\n"
           "  cenote tune postgresql://ann@db/shop    ... and one of yours\n"
           "  cenote top                              what goes on in a process with libcenote-inspect\n"
+          "  cenote page                             the same in a browser\n"
           "  cenote COMMAND --help                   all about one command\n", out);
     print_statuses(out);
 }

@@ -46,7 +46,10 @@ list(APPEND tool_sources
   src/tool/model.c
   src/tool/model_tree.c
   src/tool/news.c
+  src/tool/page.c
   src/tool/place.c
+  src/tool/relay.c
+  src/tool/relay_head.c
   src/tool/screen.c
   src/tool/top.c
   src/tool/top_control.c
