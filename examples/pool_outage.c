@@ -5,11 +5,11 @@
  *     0.0 s  the server runs; eight threads ask it all the time
  *     0.8 s  it is killed: what is asked fails, connections cannot be opened,
  *            one is tried at a time, at random intervals, and after five failures
- *            the breaker opens: from then on a take waits for the tries of a
- *            quarter of a second, then fails, and says why
- *     2.4 s  it runs again: the next that is tried succeeds, whoever waits is
- *            served, and two are opened at a time, then the rest: a server that has
- *            just started is not met by all at once
+ *            the breaker opens: for a quarter of a second takes wait for the
+ *            tries, and from then on they fail at once, and say why
+ *     2.4 s  it runs again: the next that is tried succeeds, and two are opened
+ *            at a time, then the rest: a server that has just started is not met
+ *            by all at once
  *     4.0 s  the end
  *
  * The server is this program again, in another process, on loopback. It takes
@@ -264,7 +264,8 @@ int main(int count, char **arguments)
 
     cen_error error;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "server", .driver = {&calls, NULL}, .max = CONNECTIONS,
-                                                .openers = CONNECTIONS, .backoff_least_ns = 150 * MS, .backoff_most_ns = 400 * MS);
+                                                .openers = CONNECTIONS, .backoff_least_ns = 150 * MS, .backoff_most_ns = 400 * MS,
+                                                .breaker_wait_ns = 250 * MS);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
     if (cen_pool_listen(pool, listener, NULL, &error) != CEN_OK) return puts(error.text), 1;
     bool right = play();

@@ -162,9 +162,10 @@ typedef struct cen_pool_options {
     int64_t backoff_most_ns;  /* ... or up to a sixty-fourth of how long nothing could be opened, or, while other objects
                                * serve, up to twice as long with each failure, but never for longer than this; default
                                * 50 ms and 2 s, and off for a driver that does not block; CEN_OFF in the first: no
-                               * back-off */
-    int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns. Without
-                               * back-off there is no breaker */
+                               * back-off and no breaker: a waiting take fails with the first opening that fails. After a
+                               * failure the next opening of a blocking driver begins 1 ms later at the earliest, unless
+                               * backoff_most_ns is less */
+    int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns */
 
     /* How long objects live */
     uint32_t min_idle;        /* as many are kept idle, if max allows; default 0. A missing one is opened within 1 s; after a
@@ -202,9 +203,10 @@ typedef struct cen_pool_options {
     /* Every take and every give is in the news, too (cenote/news.h, level TRACE): some 90 ns each. Implies exact_times. */
     bool trace_takes;
 
-    /* While the breaker is open: how long a take waits, within its deadline, if it can be served by an opening only and
-     * one is tried in that time, before it is told what the last one said; and for as long again while one is tried that does
-     * not fail as quickly as the last did. Default 250 ms, CEN_OFF: it is told at once. */
+    /* How long the breaker is open before takes fail fast. A take that only an opening can serve waits until then, within its
+     * deadline, and fails at once with the last opening's error if its deadline comes before the next attempt. Later it
+     * fails at once, unless its own attempt may begin or one is under way that has not failed as quickly as the one before.
+     * Default 5 s. CEN_OFF: it fails fast from the first moment. CEN_WHOLE_DEADLINE: it never does. */
     int64_t breaker_wait_ns;
 
     cen_hold_policy on_hold; /* what happens at hold_ns; default CEN_HOLD_REVOKE */
@@ -214,6 +216,9 @@ typedef struct cen_pool_options {
  * only by those of higher priority who come within less than aging_ns after it, or twice that if it is LOW and they HIGH. */
 
 #define CEN_NO_JITTER 101
+
+/* breaker_wait_ns: each take waits for its whole deadline, however long the breaker has been open. */
+#define CEN_WHOLE_DEADLINE INT64_MAX
 
 #define CEN_POOL_MOST 1000000
 

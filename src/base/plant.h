@@ -60,6 +60,7 @@
     X(test_loses_the_place, "an object that was tested has lost its place in an exact order") \
     X(eager_without_rollback, "objects made before one failed are not closed") \
     X(backoff_skipped, "an opening that failed is tried again at once") \
+    X(backoff_off_is_a_loop, "without back-off openings that fail follow one another at once, and no waiter is told") \
     X(failed_open_wakes_nobody, "those who wait in vain are not told when the breaker opens") \
     X(reload_misses_held, "a reload leaves alone what is out") \
     X(tests_all_at_once, "a round tests the whole idle set at a time") \

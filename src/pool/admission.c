@@ -126,7 +126,7 @@ ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, i
         pool->tally.refused++;
         return full_locked(pool, waiter, now);
     }
-    if (ceni_opening_is_vain_locked(pool, ceni_pool_moment(pool, now), moment)) {
+    if (ceni_opening_is_vain_locked(pool, moment)) {
         pool->tally.refused_breaker++;
         return refusal(CEN_DRIVER, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
     }

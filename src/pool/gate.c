@@ -9,9 +9,9 @@
 
 enum { MOST_COUNTED = 64 }; /* openings at a time that a slow start counts up to */
 
-void ceni_gate_init(ceni_gate *gate)
+void ceni_gate_init(ceni_gate *gate, bool has_floor)
 {
-    *gate = (ceni_gate){.admits = FREELY, .until = CENI_FOREVER};
+    *gate = (ceni_gate){.admits = FREELY, .until = CENI_FOREVER, .has_floor = has_floor};
 }
 
 static int64_t after(int64_t now, int64_t delay)
@@ -31,15 +31,29 @@ static int64_t doubled(uint32_t failures, const cen_pool_options *limits)
  * with each failure; from `least` to `most`. */
 static int64_t bound_at(const ceni_gate *gate, const cen_pool_options *limits, int64_t now, bool serves)
 {
+    if (limits->backoff_least_ns == CEN_OFF) return CENI_GATE_FLOOR_NS;
     bool patient = serves && !ceni_planted(full_server_is_pressed);
     int64_t bound = patient ? doubled(gate->failures, limits) : (now - gate->since) / CENI_GATE_PART;
     if (bound < limits->backoff_least_ns) bound = limits->backoff_least_ns;
     return bound < limits->backoff_most_ns ? bound : limits->backoff_most_ns;
 }
 
+/* Full jitter, from the floor on; never zero, so that time passes. */
+static int64_t drawn(int64_t bound, bool jitters, uint64_t random)
+{
+    int64_t delay = jitters ? 1 + (int64_t)(random % (uint64_t)bound) : bound;
+    return delay < CENI_GATE_FLOOR_NS && bound >= CENI_GATE_FLOOR_NS ? CENI_GATE_FLOOR_NS : delay;
+}
+
+static bool never_shuts(const ceni_gate *gate, const cen_pool_options *limits)
+{
+    return limits->backoff_least_ns == CEN_OFF && (!gate->has_floor || ceni_planted(backoff_off_is_a_loop));
+}
+
 void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others, bool serves)
 {
-    if (gate->failures == 0 || limits->backoff_least_ns == CEN_OFF) return;
+    gate->tried_at = now;
+    if (gate->failures == 0 || never_shuts(gate, limits)) return;
     int64_t bound = bound_at(gate, limits, now, serves), even = gate->took / limits->openers;
     bool more = gate->took > bound && others + 1 < limits->openers && !ceni_planted(hanging_probe_keeps_others);
     gate->until = more ? after(now, bound > even ? bound : even) : CENI_FOREVER;
@@ -54,14 +68,16 @@ bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t beg
     if (gate->failures == 0) gate->since = began;
     if (gate->failures < UINT32_MAX) gate->failures++;
     gate->took = now - began;
-    if (limits->backoff_least_ns == CEN_OFF || ceni_planted(backoff_skipped)) return false;
-    /* Never zero, so that time passes. */
-    int64_t until = after(now, 1 + (int64_t)(random % (uint64_t)bound_at(gate, limits, now, serves)));
+    bool backs_off = limits->backoff_least_ns != CEN_OFF;
+    gate->failed += !backs_off;
+    if (never_shuts(gate, limits) || ceni_planted(backoff_skipped)) return false;
+    int64_t until = after(now, drawn(bound_at(gate, limits, now, serves), backs_off, random));
     bool longer = gate->admits > 0 || until > gate->until; /* another that was under way may have failed before */
     if (longer) gate->until = until;
     gate->admits = 0;
-    bool opens = limits->breaker_failures != CEN_OFF && gate->failures >= (uint32_t)limits->breaker_failures;
+    bool opens = backs_off && limits->breaker_failures != CEN_OFF && gate->failures >= (uint32_t)limits->breaker_failures;
     bool opened = opens && gate->breaker == CEN_BREAKER_CLOSED;
+    if (opened) gate->broke_at = now;
     if (opens) gate->breaker = CEN_BREAKER_OPEN;
     return opened;
 }

@@ -33,6 +33,12 @@
  * is shut, and probing while one is tried: then nobody should wait for long who
  * waits only for an opening. Everything is under the pool's lock and reads no
  * clock.
+ *
+ * Two openings are at least CENI_GATE_FLOOR_NS apart after a failure, unless the
+ * back-off was set to less. Without back-off that floor is all there is, and no
+ * breaker: each waiting take fails with the first opening that fails while it
+ * waits (opening.c), so an unbounded rate would be the only thing gained. A
+ * driver that does not block has no floor either: each take makes its own opening.
  */
 #ifndef CENI_POOL_GATE_H
 #define CENI_POOL_GATE_H
@@ -42,21 +48,28 @@
 
 #include <cenote/pool.h>
 
-enum { CENI_GATE_PART = 64 }; /* of how long the outage has lasted: the longest that the gate is then shut */
+enum {
+    CENI_GATE_PART = 64,         /* of how long the outage has lasted: the longest that the gate is then shut */
+    CENI_GATE_FLOOR_NS = 1000000,
+};
 
 typedef struct ceni_gate {
     uint32_t failures; /* in a row */
     uint32_t admits;   /* openings at a time; 0: shut until the moment below */
     int64_t until;     /* if it is not shut: when one more is admitted beside those that hang; CENI_FOREVER: never */
+    bool has_floor; /* fixed: without back-off it is shut for the floor after each failure, and not never */
     cen_breaker breaker;
+    uint32_t failed;      /* openings without back-off that failed, ever, modulo 2^32 */
     int64_t since;        /* the first of the failures in a row began */
+    int64_t broke_at;     /* the breaker opened, of an outage that goes on */
+    int64_t tried_at;     /* the last try of the outage began */
     int64_t took;         /* the last try that failed, from its beginning */
     int64_t recovered_at; /* the last success after failures; 0: never */
     int64_t failed_at;    /* the last failure; 0: never */
     cen_error last;       /* what it was; kept after success, for those who ask */
 } ceni_gate;
 
-void ceni_gate_init(ceni_gate *gate);
+void ceni_gate_init(ceni_gate *gate, bool has_floor);
 
 /* An opening begins, and `others` go on that do not take too long. `serves`: there are objects that can be lent. */
 void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others, bool serves);

@@ -101,7 +101,8 @@ void ceni_keeper_nudge(cen_pool *pool)
 void ceni_keeper_retry_locked(cen_pool *pool)
 {
     int64_t next = ceni_gate_next(&pool->gate);
-    if (pool->options.min_idle > 0) pool->next_round = sooner(pool->next_round, next);
+    bool backs_off = pool->options.backoff_least_ns != CEN_OFF; /* else the gate opens too soon for what nobody waits for */
+    if (pool->options.min_idle > 0 && backs_off) pool->next_round = sooner(pool->next_round, next);
 }
 
 void ceni_keeper_retire(cen_pool *pool)

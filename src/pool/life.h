@@ -187,14 +187,14 @@ void ceni_opening_begins_locked(cen_pool *pool);
 /* Lets one more be tried, if its moment has come: true then. */
 bool ceni_opening_pass_time_locked(cen_pool *pool, int64_t now);
 
-/* Whether nothing will come but what is opened, and that fails, and one who came then, with that deadline, both on the
- * pool's clock, has no time left for another try: it need not wait. */
-bool ceni_opening_is_vain_locked(const cen_pool *pool, int64_t came, int64_t deadline);
+/* Whether nothing will come but what is opened, and that fails, and a take with that deadline, on the pool's clock, has no
+ * time left for another try: it need not wait. */
+bool ceni_opening_is_vain_locked(const cen_pool *pool, int64_t deadline);
 
-/* One in line of whom that is true; NULL if there is none. */
+/* A waiter of whom that is true, or, without back-off, for whom an opening has failed; NULL if there is none. */
 ceni_pool_waiter *ceni_opening_vain_waiter_locked(const cen_pool *pool);
 
-/* When it will be true of the next of them; CENI_FOREVER if it will not. */
+/* When the first will be true of all waiters; CENI_FOREVER if it will not, or nobody waits. */
 int64_t ceni_opening_hope_ends_locked(const cen_pool *pool);
 
 /* ---- later.c: calls that are done later --------------------------------------------------- */

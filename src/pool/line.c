@@ -189,7 +189,8 @@ void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_s
     cen_durations_record(&pool->times->wait, now - waiter->since);
     if (state == CENI_WAIT_EXPIRED) ceni_tell_expired_locked(pool, waiter, now);
     remove_locked(pool, waiter, call);
-    if (state == CENI_WAIT_REFUSED) refuse(waiter, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
+    bool by_breaker = state == CENI_WAIT_REFUSED && pool->gate.breaker != CEN_BREAKER_CLOSED;
+    if (by_breaker) refuse(waiter, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
     if (state == CENI_WAIT_SHED) refuse(waiter, CEN_RULE_SHED, pool->options.shed_interval_ns);
     if (waiter->pending && waiter->error) {
         waiter->hand = pool;
@@ -498,6 +499,7 @@ bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now
     waiter->since = now;
     waiter->came = ceni_pool_moment(pool, now);
     waiter->cpu = ceni_cpu_current();
+    waiter->failed_before = pool->gate.failed;
     ceni_turn_push_locked(pool, waiter);
     bool first = ceni_line_first_locked(line) == waiter;
     pool->tally.waited++;

@@ -73,6 +73,7 @@ typedef struct ceni_pool_waiter {
     int64_t came; /* the same on the pool's clock, which may be virtual */
     int64_t key;  /* the smaller, the sooner its turn comes (turn.c) */
     uint32_t cpu; /* it ran on when it joined */
+    uint32_t failed_before; /* the gate's count of failed openings when it joined */
     ceni_list link;
     union {
         ceni_list near;                     /* in line: others who are told on the same thread */

@@ -9,15 +9,21 @@
  * gate nothing more; what a blocking driver opened too late is used, and is a
  * success like any other.
  *
- * While the breaker is open, and nothing is left that could come back, one who
- * waits has hope: until breaker_wait_ns after it came, or its deadline. If no
- * opening can be tried before that, it is told at once what the last one said,
- * by whoever pumps; if its time passes, by the keeper. All who have hope are in
- * line when a try succeeds, and are served by it. Tries that are refused quickly
- * end soon; so one under way that does not is awaited for as long again.
- * To refuse at once whoever comes fails those, too, whom the next try would have
- * served; to let them wait until their deadlines keeps every thread of a program
- * in a line that nothing moves.
+ * While the breaker is open, and nothing is left that could come back, a waiter
+ * has hope until the breaker has been open for breaker_wait_ns, or until its
+ * deadline if no opening can be tried before that. Whoever pumps tells a waiter
+ * without hope what the last opening said; when the time passes, the keeper does.
+ * All who have hope are in line when a try succeeds, and are served by it. Later
+ * the breaker fails fast: a take fails at once, unless it comes when a try may
+ * begin, which then begins for it, or while one goes on. Tries that are refused
+ * quickly end soon; so each is awaited by all who come, for breaker_wait_ns at most.
+ * To refuse every take from the first moment fails those, too, whom the next try
+ * would have served; to let them wait until their deadlines for as long as the
+ * outage lasts keeps every thread of a program in a line that nothing moves.
+ *
+ * Without back-off there is no breaker, and no hope: a waiter fails with the
+ * first opening that fails while it waits, as a take of a driver that does not
+ * block fails with its own. `failed_before` of the waiter says which came before.
  *
  * Order table
  * [K4] done | store of met | release | V4 in look.c | that nobody has met this object yet | a new object has the age of the one before it in its slot
@@ -128,11 +134,19 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
 
 /* ---- Who need not wait for one --------------------------------------------------------------- */
 
-/* Nothing will come but what is opened, and that fails. The first who comes when one may be tried lets it be tried. */
+/* An opening may begin now for the first take that comes. What hangs keeps none from being tried, until all openers hang. */
+static bool may_try_locked(const cen_pool *pool)
+{
+    uint32_t counted = pool->opening - pool->overdue;
+    uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max); /* written under this lock; carries nothing */
+    if (pool->gate.breaker != CEN_BREAKER_PROBING || counted >= pool->gate.admits || pool->live >= max) return false;
+    return !pool->helped || pool->opening < pool->options.openers;
+}
+
+/* Nothing will come but what is opened, and that fails. */
 static bool comes_only_by_opening_locked(const cen_pool *pool)
 {
-    bool tries = pool->gate.breaker == CEN_BREAKER_PROBING && pool->opening == 0;
-    return pool->gate.breaker != CEN_BREAKER_CLOSED && !tries && !serves_locked(pool);
+    return pool->gate.breaker != CEN_BREAKER_CLOSED && !may_try_locked(pool) && !serves_locked(pool);
 }
 
 /* A try is under way where tries are refused quickly: it will be known soon, and if it is not, it most likely succeeds. */
@@ -142,46 +156,48 @@ static bool knows_soon_locked(const cen_pool *pool)
     return tries && pool->gate.took < pool->options.breaker_wait_ns && !ceni_planted(hope_ends_in_a_try);
 }
 
-/* Until when one who came then, with that deadline, is kept waiting although the breaker is open; for as long again, if the
- * answer is near. */
-static int64_t hopes_until(const cen_pool *pool, int64_t came, int64_t deadline)
+/* Until when a waiter whose deadline is later is kept waiting although the breaker is open. */
+static int64_t hope_ends_locked(const cen_pool *pool)
 {
     int64_t wait = pool->options.breaker_wait_ns == CEN_OFF ? 0 : pool->options.breaker_wait_ns;
-    if (knows_soon_locked(pool) && wait < CENI_FOREVER / 2) wait *= 2;
-    int64_t until = wait < CENI_FOREVER - came ? came + wait : CENI_FOREVER;
-    return until < deadline ? until : deadline;
+    int64_t from = knows_soon_locked(pool) ? pool->gate.tried_at : pool->gate.broke_at;
+    return wait < CENI_FOREVER - from ? from + wait : CENI_FOREVER;
 }
 
-bool ceni_opening_is_vain_locked(const cen_pool *pool, int64_t came, int64_t deadline)
+/* A waiter fails with the first opening that fails. */
+static bool fails_with_the_first(const cen_pool *pool)
 {
-    if (!comes_only_by_opening_locked(pool) || ceni_planted(failed_open_wakes_nobody)) return false;
+    return pool->helped && pool->options.backoff_least_ns == CEN_OFF && !ceni_planted(backoff_off_is_a_loop);
+}
+
+bool ceni_opening_is_vain_locked(const cen_pool *pool, int64_t deadline)
+{
+    int64_t wait = pool->options.breaker_wait_ns;
+    if (!comes_only_by_opening_locked(pool) || wait == CEN_WHOLE_DEADLINE || ceni_planted(failed_open_wakes_nobody)) return false;
+    int64_t now = ceni_pool_now(pool);
     bool shut = pool->gate.breaker == CEN_BREAKER_OPEN; /* then nothing is tried before the gate opens */
-    int64_t next = shut ? pool->gate.until : ceni_pool_now(pool);
-    if (pool->options.breaker_wait_ns != CEN_OFF && ceni_planted(hope_has_no_end)) return false;
-    if (ceni_planted(hopeful_told_too_early)) return true;
-    return hopes_until(pool, came, deadline) <= next;
+    if (deadline <= (shut ? pool->gate.until : now)) return true;
+    if (wait != CEN_OFF && ceni_planted(hope_has_no_end)) return false;
+    return hope_ends_locked(pool) <= now || ceni_planted(hopeful_told_too_early);
 }
 
 ceni_pool_waiter *ceni_opening_vain_waiter_locked(const cen_pool *pool)
 {
-    if (pool->gate.breaker == CEN_BREAKER_CLOSED) return NULL;
+    bool first_counts = fails_with_the_first(pool);
+    if (pool->gate.breaker == CEN_BREAKER_CLOSED && !first_counts) return NULL;
     for (unsigned class = 0; class < CENI_CLASSES; class++) {
         ceni_pool_waiter *oldest = ceni_turn_oldest_of_locked(pool->line, class);
-        if (oldest && ceni_opening_is_vain_locked(pool, oldest->came, oldest->moment)) return oldest;
+        if (!oldest) continue;
+        if (first_counts && oldest->failed_before != pool->gate.failed) return oldest;
+        if (ceni_opening_is_vain_locked(pool, oldest->moment)) return oldest;
     }
     return NULL;
 }
 
 int64_t ceni_opening_hope_ends_locked(const cen_pool *pool)
 {
-    int64_t first = CENI_FOREVER;
     bool hopes = pool->gate.breaker != CEN_BREAKER_CLOSED && pool->options.breaker_wait_ns != CEN_OFF;
-    if (!hopes || pool->paused || ceni_planted(hope_has_no_end)) return first;
-    if (!comes_only_by_opening_locked(pool) || ceni_planted(failed_open_wakes_nobody)) return first;
-    for (unsigned class = 0; class < CENI_CLASSES; class++) {
-        const ceni_pool_waiter *oldest = ceni_turn_oldest_of_locked(pool->line, class);
-        int64_t ends = oldest ? hopes_until(pool, oldest->came, CENI_FOREVER) : CENI_FOREVER;
-        if (ends < first) first = ends;
-    }
-    return first;
+    if (!hopes || pool->paused || !ceni_line_first_locked(pool->line)) return CENI_FOREVER;
+    if (ceni_planted(hope_has_no_end) || ceni_planted(failed_open_wakes_nobody)) return CENI_FOREVER;
+    return comes_only_by_opening_locked(pool) ? hope_ends_locked(pool) : CENI_FOREVER;
 }

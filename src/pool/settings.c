@@ -85,7 +85,7 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
         complain(r, "backoff_least_ns", o->backoff_least_ns, "more than backoff_most_ns");
     if (o->backoff_least_ns > o->backoff_most_ns) o->backoff_most_ns = o->backoff_least_ns;
     limit_or(r, "breaker_failures", &o->breaker_failures, 5);
-    time_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 250 * MS);
+    time_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 5 * SECOND);
 }
 
 static void fill_life(report *r, cen_pool_options *o, bool blocks)

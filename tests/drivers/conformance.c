@@ -289,7 +289,7 @@ static cen_status refused(const conformance *self, const char *url, int64_t time
 {
     cen_pool *pool =
         pool_with((cen_pool_options)CEN_POOL_OPTIONS(.name = self->name, .driver = self->driver(url, timeout_ns),
-                                                     .max = 1, .breaker_failures = 1));
+                                                     .max = 1, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF));
     cen_lease lease;
     cen_status status = cen_pool_take(pool, cen_in_ms(conformance_patience_ms), &lease, error);
     expect_soon(stats(pool).opening == 0);

@@ -72,7 +72,7 @@ static cen_pool *pool_of(const cen_curl_options *options, cen_fork_policy on_for
     cen_pool *pool = NULL;
     cen_error error = {.text = ""};
     cen_pool_options pooled = CEN_POOL_OPTIONS(.name = "tls", .driver = cen_curl_with(options), .max = 1, .breaker_failures = 1,
-                                               .on_fork = on_fork);
+                                               .breaker_wait_ns = CEN_OFF, .on_fork = on_fork);
     if (cen_pool_new(&pooled, &pool, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     return pool;
 }

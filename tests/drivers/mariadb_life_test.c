@@ -534,7 +534,7 @@ TEST(a_childs_pool_over_the_parents_poller_answers_forked)
     cen_poller *poller = new_poller();
     cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .poller = poller);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .on_fork = CEN_FORK_RENEW,
-                                                .breaker_failures = 1);
+                                                .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     cen_pool *pool = NULL;
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease = take(pool);

@@ -103,7 +103,8 @@ static inline cen_pool *pool_at(int line, cen_driver driver, uint32_t max)
 {
     cen_pool *pool = NULL;
     cen_error error = {.text = ""};
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = driver, .max = max);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = driver, .max = max,
+                                                .breaker_wait_ns = INT64_C(250000000));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) test_fail(__FILE__, line, "cen_pool_new: %s", error.text);
     return pool;
 }

@@ -324,7 +324,8 @@ TEST(an_opening_that_the_pool_gives_up_is_cancelled)
     cen_pq_options options = CEN_PQ_OPTIONS(.connect_timeout_ns = CEN_OFF);
     cen_pool *pool =
         place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options), .max = 1,
-                                                      .open_timeout_ns = 100 * MS, .breaker_failures = 1));
+                                                      .open_timeout_ns = 100 * MS, .breaker_failures = 1,
+                                                      .breaker_wait_ns = CEN_OFF));
     cen_lease lease;
     server_pause(place_server());
     expect_equal(cen_pool_take(pool, cen_in_s(5), &lease, NULL), CEN_DRIVER);

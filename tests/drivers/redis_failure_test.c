@@ -268,7 +268,8 @@ TEST(a_cancel_that_comes_before_its_opening_is_not_lost)
 TEST(a_childs_pool_over_the_parents_poller_answers_forked)
 {
     cen_pool *pool = place_form_pool((cen_redis_options){.url = place_good()}, true,
-                                     (cen_pool_options){.max = 1, .on_fork = CEN_FORK_RENEW, .breaker_failures = 1});
+                                     (cen_pool_options){.max = 1, .on_fork = CEN_FORK_RENEW, .breaker_failures = 1,
+                                                         .breaker_wait_ns = CEN_OFF});
     cen_lease lease = place_take(pool);
     fflush(stdout);
     int status = -1;

@@ -362,7 +362,8 @@ static int64_t time_of_cancelled_opening(bool crowd, int64_t open_timeout_ns)
     uint16_t port;
     int fd = silent(&port, crowd ? 0 : 8), others[4];
     for (int i = 0; crowd && i < 4; i++) others[i] = connected(port);
-    begin_at(place_at(port), (cen_pool_options){.open_timeout_ns = open_timeout_ns, .breaker_failures = 1});
+    begin_at(place_at(port), (cen_pool_options){.open_timeout_ns = open_timeout_ns, .breaker_failures = 1,
+                                                .breaker_wait_ns = CEN_OFF});
     cen_take ask;
     cen_take_init(&ask, NULL, NULL);
     expect_equal(cen_pool_ask(loop.pool, cen_in_s(5), &ask), CEN_OK);

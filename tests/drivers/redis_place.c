@@ -348,7 +348,7 @@ bool place_form_use(void *object, bool is_later)
 
 void place_refused(cen_redis_options options, bool is_later, cen_status status, int code, const char *says)
 {
-    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.breaker_failures = 1});
+    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.breaker_failures = 1, .breaker_wait_ns = CEN_OFF});
     cen_lease lease;
     cen_error error = {.text = ""};
     cen_status actual = cen_pool_take(pool, cen_in_s(10), &lease, &error);

@@ -139,7 +139,8 @@ TEST(addresses_and_options_need_not_live_longer_than_new)
     cen_pool *pool = NULL;
     cen_lease lease;
     cen_error error = {.text = ""};
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_redis_with(&given), .breaker_failures = 1);
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_redis_with(&given), .breaker_failures = 1,
+                                                .breaker_wait_ns = CEN_OFF);
     expect_equal(cen_pool_new(&options, &pool, &error), CEN_OK);
     memset(url, 'x', sizeof url);
     memset(name, 'x', sizeof name);

@@ -92,7 +92,7 @@ static void make_pools(const char *name)
     cen_pool_options h = CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = 2);
     fine(cen_pool_new(&h, &small, &error), &error);
     cen_pool_options r = CEN_POOL_OPTIONS(.name = "reports", .driver = {&absent, NULL}, .max = 4, .breaker_failures = 3,
-                                          .backoff_least_ns = 20 * MS, .backoff_most_ns = 2000 * MS);
+                                          .backoff_least_ns = 20 * MS, .backoff_most_ns = 2000 * MS, .breaker_wait_ns = 250 * MS);
     fine(cen_pool_new(&r, &reports, &error), &error);
 }
 

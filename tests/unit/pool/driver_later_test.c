@@ -123,11 +123,12 @@ TEST(an_object_that_is_opened_while_the_pool_is_reloaded_is_closed)
 TEST(L8_a_ticket_can_be_done_once)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .backoff_least_ns = CEN_OFF);
+    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .backoff_least_ns = MS, .backoff_most_ns = MS);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     cen_ticket first = c.begun[0].ticket;
     finish(&c, 0, CEN_DRIVER);
+    pass(MS);
     expect_equal(c.count, 2); /* another opening, in the same place */
     expect(c.begun[1].ticket.number != first.number);
     expect_equal(cen_driver_done(first, CEN_OK, object_of(9), NULL), CEN_STALE);
@@ -205,7 +206,7 @@ TEST(L15_a_ticket_may_be_done_after_the_pool_was_freed_and_is_stale_after_that)
 TEST(C_an_opening_that_takes_too_long_is_cancelled_once_and_its_place_counts_until_it_is_done)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 1);
+    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(SECOND - 1);

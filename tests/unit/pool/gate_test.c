@@ -23,7 +23,7 @@ TEST(a_new_gate_is_open_and_admits_any_number)
 {
     ceni_gate gate;
     memset(&gate, 0x55, sizeof gate);
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     expect(gate.admits == UINT32_MAX && gate.failures == 0 && gate.breaker == CEN_BREAKER_CLOSED);
     expect_equal(ceni_gate_next(&gate), CENI_FOREVER);
     expect(!ceni_gate_pass_time(&gate, INT64_MAX, 0));
@@ -31,7 +31,7 @@ TEST(a_new_gate_is_open_and_admits_any_number)
     expect_equal(gate.admits, UINT32_MAX);
 }
 
-/* Full jitter: the delay is anywhere in (0, bound], and both ends are reached. */
+/* Full jitter: the delay is anywhere from the floor, or 0, to the bound, and both ends are reached. */
 static void expect_bound(ceni_gate gate, const cen_pool_options *limits, int64_t now, int64_t bound)
 {
     const uint64_t randoms[] = {0, 1, 99, UINT64_MAX, UINT64_MAX / 3, (uint64_t)bound - 1, (uint64_t)bound};
@@ -41,7 +41,7 @@ static void expect_bound(ceni_gate gate, const cen_pool_options *limits, int64_t
         fail(&one, limits, now, randoms[i]);
         int64_t delay = ceni_gate_next(&one) - now;
         expect(delay >= 1 && delay <= bound);
-        if (i == 0 || i == 6) expect_equal(delay, 1);
+        if (i == 0 || i == 6) expect_equal(delay, bound < ms ? 1 : ms);
         if (i == 5) expect_equal(delay, bound);
     }
 }
@@ -61,7 +61,7 @@ TEST(L11_the_back_off_is_random_up_to_a_part_of_how_long_the_outage_has_lasted)
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         cen_pool_options limits = limits_of(cases[i].least, cases[i].most, CEN_OFF);
         ceni_gate gate;
-        ceni_gate_init(&gate);
+        ceni_gate_init(&gate, true);
         expect_bound(gate, &limits, 1000, cases[i].least); /* the first */
         fail(&gate, &limits, 10, 0);
         for (int more = 0; more < 3; more++) { /* how often it was tried does not matter */
@@ -85,7 +85,7 @@ TEST(L11_beside_objects_that_serve_the_back_off_is_doubled_with_each_failure)
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         cen_pool_options limits = limits_of(cases[i].least, cases[i].most, CEN_OFF);
         ceni_gate gate;
-        ceni_gate_init(&gate);
+        ceni_gate_init(&gate, true);
         for (int n = 0; n < 7; n++) {
             ceni_gate one = gate;
             one.until = 0;
@@ -103,7 +103,7 @@ TEST(a_try_that_takes_long_to_fail_is_part_of_the_outage_and_a_success_ends_it)
     cen_pool_options limits = limits_of(1, 1000, CEN_OFF);
     cen_error why = {.status = CEN_TIMEOUT};
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     ceni_gate_fail(&gate, &limits, 1000, 1640, false, 9, &why);
     expect_equal(ceni_gate_next(&gate), 1650);
     expect_equal(gate.took, 640);
@@ -117,7 +117,7 @@ TEST(a_try_that_takes_long_to_fail_is_part_of_the_outage_and_a_success_ends_it)
 TEST(a_back_off_at_the_end_of_time_does_not_overflow)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     cen_pool_options huge = limits_of(INT64_MAX, INT64_MAX, CEN_OFF);
     for (int i = 0; i < 5; i++) fail(&gate, &huge, INT64_MAX - 10, UINT64_MAX / 2);
     expect(ceni_gate_next(&gate) < CENI_FOREVER && ceni_gate_next(&gate) > INT64_MAX - 10);
@@ -144,7 +144,7 @@ TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and
         limits.openers = cases[i].openers;
         int64_t now = 5000 + cases[i].lasted;
         ceni_gate gate;
-        ceni_gate_init(&gate);
+        ceni_gate_init(&gate, true);
         ceni_gate_begin(&gate, &limits, 5000, 0, false);
         expect_equal(ceni_gate_next(&gate), CENI_FOREVER); /* nothing has failed: nothing is to be admitted that is not */
         fail(&gate, &limits, 5000, 0);
@@ -172,7 +172,7 @@ TEST(L11_what_began_before_a_success_and_fails_after_it_does_not_shut_the_gate)
         cen_pool_options limits = limits_of(100, 1000, 1);
         cen_error why = {.status = CEN_TIMEOUT, .code = 4};
         ceni_gate gate;
-        ceni_gate_init(&gate);
+        ceni_gate_init(&gate, true);
         fail(&gate, &limits, 50, 0);
         ceni_gate_pass_time(&gate, 2000, 1);
         expect(ceni_gate_succeed(&gate, 2000, 1));
@@ -187,7 +187,7 @@ TEST(L11_what_began_before_a_success_and_fails_after_it_does_not_shut_the_gate)
 TEST(a_second_failure_while_it_is_shut_never_opens_the_gate_earlier)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     cen_pool_options limits = limits_of(100, 1000, CEN_OFF);
     fail(&gate, &limits, 0, 99);
     expect_equal(ceni_gate_next(&gate), 100);
@@ -200,7 +200,7 @@ TEST(a_second_failure_while_it_is_shut_never_opens_the_gate_earlier)
 TEST(L11_the_gate_opens_at_its_moment_and_admits_one)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     cen_pool_options limits = limits_of(100, 1000, CEN_OFF);
     fail(&gate, &limits, 0, 99);
     expect_equal(gate.admits, 0);
@@ -217,7 +217,7 @@ TEST(L11_the_breaker_opens_at_the_nth_failure_in_a_row_and_says_so_once)
 {
     for (int32_t threshold = 1; threshold <= 6; threshold++) {
         ceni_gate gate;
-        ceni_gate_init(&gate);
+        ceni_gate_init(&gate, true);
         cen_pool_options limits = limits_of(100, 1000, threshold);
         for (int32_t i = 1; i < threshold; i++) {
             expect(!fail(&gate, &limits, i, 0));
@@ -241,7 +241,7 @@ TEST(L11_the_breaker_opens_at_the_nth_failure_in_a_row_and_says_so_once)
 TEST(a_success_between_failures_starts_the_count_anew)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     cen_pool_options limits = limits_of(100, 1000, 3);
     for (int i = 0; i < 10; i++) {
         expect(!fail(&gate, &limits, i, 0));
@@ -255,7 +255,7 @@ TEST(a_success_between_failures_starts_the_count_anew)
 TEST(L11_after_recovery_2_4_8_are_admitted_and_then_any_number)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     cen_pool_options limits = limits_of(100, 1000, 2);
     fail(&gate, &limits, 0, 0);
     fail(&gate, &limits, 0, 0);
@@ -270,10 +270,10 @@ TEST(L11_after_recovery_2_4_8_are_admitted_and_then_any_number)
     expect_equal(gate.admits, 0);
 }
 
-TEST(a_back_off_that_is_off_never_shuts_the_gate)
+TEST(a_back_off_that_is_off_never_shuts_the_gate_of_a_driver_that_does_not_block)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, false);
     cen_pool_options limits = limits_of(CEN_OFF, 1000, 3);
     for (int i = 1; i <= 10; i++) {
         expect(!fail(&gate, &limits, i, 7));
@@ -282,10 +282,32 @@ TEST(a_back_off_that_is_off_never_shuts_the_gate)
     }
 }
 
+TEST(L11_without_back_off_openings_of_a_blocking_driver_are_one_millisecond_apart_and_the_breaker_stays_closed)
+{
+    ceni_gate gate;
+    ceni_gate_init(&gate, true);
+    cen_pool_options limits = limits_of(CEN_OFF, 1000, 3);
+    limits.openers = 2;
+    for (int64_t i = 1; i <= 10; i++) {
+        int64_t now = i * 100 * ms;
+        expect(!fail(&gate, &limits, now, UINT64_MAX / 3));
+        expect(gate.admits == 0 && gate.breaker == CEN_BREAKER_CLOSED);
+        expect_equal(ceni_gate_next(&gate), now + ms);
+        expect_equal(gate.failed, i); /* a waiter tells by it that one has failed */
+        expect(!ceni_gate_pass_time(&gate, now + ms - 1, 0) && ceni_gate_pass_time(&gate, now + ms, 0));
+        expect_equal(gate.admits, 1);
+    }
+    gate.took = 10 * ms; /* one that hangs does not keep the other opener from trying */
+    ceni_gate_begin(&gate, &limits, 2000 * ms, 0, false);
+    expect_equal(ceni_gate_next(&gate), 2005 * ms);
+    ceni_gate_succeed(&gate, 2001 * ms, 0);
+    expect(gate.failures == 0 && ceni_gate_next(&gate) == CENI_FOREVER);
+}
+
 TEST(a_breaker_that_is_off_never_opens)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     cen_pool_options limits = limits_of(10, 10, CEN_OFF);
     for (int64_t i = 1; i <= 1000; i++) {
         expect(!fail(&gate, &limits, i * 100, 0));
@@ -297,7 +319,7 @@ TEST(a_breaker_that_is_off_never_opens)
 TEST(the_gate_remembers_the_last_failure_after_a_success)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     cen_pool_options limits = limits_of(10, 10, CEN_OFF);
     expect_equal(gate.failed_at, 0);
     fail(&gate, &limits, 77, 0);
@@ -311,7 +333,7 @@ TEST(the_gate_remembers_the_last_failure_after_a_success)
 TEST(a_count_of_failures_that_is_at_its_end_stays_there)
 {
     ceni_gate gate;
-    ceni_gate_init(&gate);
+    ceni_gate_init(&gate, true);
     cen_pool_options limits = limits_of(10, 1000, 5);
     gate.failures = UINT32_MAX - 1;
     fail(&gate, &limits, 80000, 999);

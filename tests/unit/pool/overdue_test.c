@@ -14,7 +14,8 @@ static void hang_opens(unsigned from, unsigned to)
 TEST(C_an_opening_that_takes_too_long_has_failed_once_and_its_late_object_is_used_and_counted_once)
 {
     hang_opens(1, 1);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .open_timeout_ns = SECOND, .breaker_failures = 1);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .open_timeout_ns = SECOND, .breaker_failures = 1,
+                                .breaker_wait_ns = CEN_OFF);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(SECOND - 1);
@@ -57,7 +58,7 @@ TEST(the_next_opening_in_the_same_place_has_a_time_of_its_own)
 {
     hang_opens(1, 2);
     cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 2,
-                                .backoff_least_ns = MS, .backoff_most_ns = MS);
+                                .backoff_least_ns = MS, .backoff_most_ns = MS, .breaker_wait_ns = CEN_OFF);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(2 * SECOND);

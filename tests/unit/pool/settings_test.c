@@ -31,7 +31,7 @@ TEST(every_option_has_the_default_that_the_header_says)
         expect(o.max == 10 && !o.eager && o.order == CEN_ORDER_WARM && o.overtake_ns == MS && !o.exact_times);
         expect(o.patience.ns_ == cen_in_s(30).ns_ && o.allocator == NULL && o.on_fork == CEN_FORK_REFUSE);
         expect(o.openers == 2 && o.open_timeout_ns == 10 * SECOND && o.breaker_failures == 5);
-        expect_equal(o.breaker_wait_ns, 250 * MS);
+        expect_equal(o.breaker_wait_ns, 5 * SECOND);
         expect_equal(o.backoff_least_ns, blocks ? 50 * MS : CEN_OFF);
         expect_equal(o.backoff_most_ns, 2 * SECOND);
         expect(o.min_idle == 0 && o.max_idle == CEN_OFF && o.life_jitter == 10 && o.max_uses == CEN_OFF);
