@@ -28,6 +28,8 @@
  *
  * Drivers that do not block are called at once by whoever finds the chore.
  */
+#include <stdio.h>
+
 #include "base/error.h"
 #include "base/plant.h"
 #include "pool/inside.h"
@@ -293,13 +295,21 @@ static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_outcome *how)
     return false;
 }
 
-bool ceni_chores_works(cen_pool *pool, ceni_slot *slot)
+bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
 {
     if (!pool->calls.test) return true;
     cen_error said;
-    ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who looks for what takes long; carries nothing */
+    int64_t began = ceni_pool_now(pool);
+    ceni_store_relaxed(&slot->tested_at, began); /* for who looks for what takes long; carries nothing */
     ceni_outcome how = call_with(pool, ceni_slot_index(pool, slot), pool->calls.test, &said);
-    return has_passed(pool, slot, &how);
+    if (has_passed(pool, slot, &how)) return true;
+    if (!checks) return false;
+    checks->failed++;
+    checks->index = ceni_slot_index(pool, slot);
+    checks->last_ns = ceni_pool_now(pool) - began;
+    checks->spent_ns += checks->last_ns;
+    snprintf(checks->said, sizeof checks->said, "%s", ceni_outcome_words(&how));
+    return false;
 }
 
 /* One that took too long was marked, and ends although it works. */

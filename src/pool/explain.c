@@ -15,6 +15,8 @@
  *     leak suspected                      somebody has had one for far longer than another has, as far
  *                                         as anybody looked, or nothing came back for a long time
  *     backlog                             all are in use, and come back
+ *     nothing can be lent                 none is in use; they are revoked, closing, being reset or tested
+ *     health checks                       the take's time went into objects that failed them
  *
  * The counts come from one cen_pool_look and agree with one another (L19).
  * Holders are read a moment later and are named only if the counts have any;
@@ -119,8 +121,9 @@ static void meet_holder(picture *p, uint32_t index)
     cen_holding h;
     if (!ceni_slot_holding(p->pool, index, &h)) return;
     ceni_slot *slot = ceni_slot_at(p->pool, index);
-    if (p->s.is_closed && h.state == CEN_SLOT_REVOKED && !ceni_owner_has_ended(slot, h.generation)) {
-        p->holders++; /* a closed pool waits for it; it explains no take */
+    bool names_revoked = p->s.is_closed || p->s.held == 0; /* a close waits for it; so do takes, if nothing is held */
+    if (names_revoked && h.state == CEN_SLOT_REVOKED && !ceni_owner_has_ended(slot, h.generation)) {
+        p->holders++;
         list(p, &h);
     }
     if (h.state != CEN_SLOT_HELD) return;
@@ -159,7 +162,7 @@ static void take_picture(picture *p, uint32_t most)
     else cen_pool_look(p->pool, &p->s);
     p->full = p->s.places - p->s.vacant >= p->s.max || !ceni_pool_opens(p->pool);
     read_gate(p);
-    if (p->s.held == 0 && !(p->s.is_closed && p->s.revoked > 0)) return;
+    if (p->s.held == 0 && p->s.revoked == 0) return;
     for (uint32_t index = 0; index < places && index < most; index++) meet_holder(p, index);
 }
 
@@ -245,7 +248,7 @@ static bool waits_for_itself(const picture *p)
 
 static bool leak_is_suspected(const picture *p)
 {
-    if (p->listed == 0) return false;
+    if (p->listed == 0 || p->s.held == 0) return false;
     int64_t oldest = p->oldest[0].held_ns;
     if (oldest >= LONG_NS && oldest / FAR_OLDER > p->youngest) return true;
     return p->youngest >= VERY_LONG_NS && p->youngest / FAR_OLDER > p->waited;
@@ -265,6 +268,32 @@ static cause cause_of(const picture *p)
     return leak_is_suspected(p) ? CAUSE_LEAK : CAUSE_BACKLOG;
 }
 
+/* One part of a list: the first has nothing before it. */
+static void say_part(writer *w, uint32_t count, const char *what, const char **before)
+{
+    if (count == 0) return;
+    say(w, "%s%u %s %s", *before, count, count == 1 ? "is" : "are", what);
+    *before = ", ";
+}
+
+/* Everything is out, or on its way back or out. */
+static void say_backlog(writer *w, const picture *p)
+{
+    const cen_pool_stats *s = &p->s;
+    uint32_t used = s->held + s->moving;
+    if (s->revoked + s->closing + s->resetting + s->testing == 0) {
+        say(w, "Backlog: all are in use, and come back too slowly.");
+        return;
+    }
+    const char *before = used > 0 ? "Backlog: " : "Nothing can be lent: ";
+    say_part(w, used, p->partial ? "in use or idle" : "in use", &before);
+    say_part(w, s->revoked, "revoked and not given back", &before);
+    say_part(w, s->closing, "being closed", &before);
+    say_part(w, s->resetting, "being reset", &before);
+    say_part(w, s->testing, "being tested", &before);
+    say(w, ".");
+}
+
 /* One sentence for each; true if it has named the oldest holder. */
 static bool say_cause(writer *w, const picture *p, cause why)
 {
@@ -282,7 +311,7 @@ static bool say_cause(writer *w, const picture *p, cause why)
         say(w, p->youngest >= VERY_LONG_NS ? "; nothing has come back for long."
                                            : "; no other is known to be held for nearly so long.");
         return true;
-    case CAUSE_BACKLOG: say(w, "Backlog: all are in use, and come back too slowly."); break;
+    case CAUSE_BACKLOG: say_backlog(w, p); break;
     case CAUSE_NONE:
         if (p->s.waiting > 0 && ceni_pool_has(&p->pool->strict)) say(w, "Others wait, and come first.");
         else say(w, "One that was not there is there now.");
@@ -303,6 +332,20 @@ static void say_rule(writer *w, const picture *p, const ceni_verdict *verdict)
     } else {
         say(w, "refused at once, because it would most likely be served after its deadline (refuse_late)");
     }
+}
+
+/* "Health check: object 3 failed its test after 300 ms: connection lost." */
+static void say_checks(writer *w, const ceni_checks *checks)
+{
+    say(w, "Health check: ");
+    if (checks->failed > 1) {
+        say(w, "%u objects failed their tests in ", checks->failed);
+        say_time(w, checks->spent_ns);
+        say(w, ", the last was ");
+    }
+    say(w, "object %u%s after ", checks->index, checks->failed > 1 ? "" : " failed its test");
+    say_time(w, checks->last_ns);
+    say(w, ": %.200s. ", checks->said);
 }
 
 static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict)
@@ -354,11 +397,6 @@ static cen_status explain_vain(picture *p, const ceni_verdict *verdict, cen_erro
     return status;
 }
 
-cen_status ceni_explain_failure(cen_pool *pool, cen_status status, int64_t waited_ns, uint64_t owner, cen_error *error)
-{
-    return ceni_explain_refusal(pool, (ceni_verdict){.status = status}, waited_ns, owner, error);
-}
-
 cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error)
 {
     picture p = {.pool = pool, .asker = owner, .waited = waited_ns};
@@ -368,8 +406,11 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
     cause why = cause_of(&p);
     writer w = {.text = error->text, .room = sizeof error->text};
     say_outcome(&w, &p, &verdict);
-    bool named = say_cause(&w, &p, why);
-    say(&w, " ");
+    bool checked = verdict.checks && verdict.checks->failed > 0, named = false;
+    if (checked) say_checks(&w, verdict.checks);
+    bool enough = checked && why != CAUSE_SELF_WAIT && verdict.checks->spent_ns >= waited_ns / 2; /* no other cause */
+    if (!enough) named = say_cause(&w, &p, why);
+    if (!enough) say(&w, " ");
     say_counts(&w, &p);
     if (p.listed > 0 && !named) {
         say(&w, " Held longest: ");

@@ -104,6 +104,7 @@ typedef struct ceni_verdict {
     cen_rule rule;
     int64_t retry_after_ns;
     int64_t current, max;
+    const ceni_checks *checks; /* NULL: the take has made none */
 } ceni_verdict;
 
 /* The one place where it is decided whether a waiter, thread or pending, may

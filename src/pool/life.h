@@ -134,8 +134,8 @@ bool ceni_chores_may_test_locked(const cen_pool *pool);
 /* Nobody waits any longer for the test of that slot: true if somebody did. */
 bool ceni_chores_unwant_locked(cen_pool *pool, ceni_slot *slot);
 
-/* Tests an object on this thread. */
-bool ceni_chores_works(cen_pool *pool, ceni_slot *slot);
+/* Tests an object on this thread. A failure is added to *checks, unless that is NULL. */
+bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks);
 
 /* The call with that slot is over: what follows, whoever made it, and however long ago. The last: another may begin. */
 void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_outcome *how);

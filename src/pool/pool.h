@@ -81,6 +81,14 @@ typedef struct ceni_outcome {
     int64_t began;          /* an opening, on the pool's clock; 0: its slot says when */
 } ceni_outcome;
 
+/* The tests that a take's own thread has made, and that objects failed. */
+typedef struct ceni_checks {
+    uint32_t failed;
+    uint32_t index; /* the object of the last */
+    int64_t last_ns, spent_ns; /* how long the last took, and all */
+    char said[200]; /* what the driver said of the last */
+} ceni_checks;
+
 /* How quickly those in line are served, on the pool's clock. */
 typedef struct ceni_pace {
     int64_t from;    /* of whoever waits: when the last was served, or the first came */

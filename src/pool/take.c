@@ -93,39 +93,42 @@ cen_status ceni_take_open(cen_pool *pool, ceni_grant *grant, bool waited, cen_er
 }
 
 /* An object that was idle for long is asked whether it still works. If not, it ends, and the take goes on. */
-static bool is_sound(cen_pool *pool, const ceni_grant *grant)
+static bool is_sound(cen_pool *pool, const ceni_grant *grant, ceni_checks *checks)
 {
     ceni_keeper_nudge(pool);
-    if (ceni_chores_works(pool, grant->slot)) return true;
+    if (ceni_chores_works(pool, grant->slot, checks)) return true;
     bool ours = ceni_place_end_from(pool, grant->index, grant->generation, CENI_HELD, "it failed its test when it was to be lent");
     if (!ours && !ceni_planted(failed_test_forgets))
         ceni_slot_take_back(pool, grant->index, grant->generation); /* it was revoked meanwhile, and has no holder to give it */
     return false;
 }
 
-/* What was found becomes a lease; a claimed place only after its object is open. */
-static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, const char *where, cen_lease *out, cen_error *error)
-{
-    ceni_pool_own *own = ceni_pool_own_get();
-    cen_status status = grant->slot ? CEN_OK : ceni_take_open(pool, grant, waited, error);
-    if (status != CEN_OK) return status;
-    if (grant->stale && !ceni_planted(trust_has_no_end) && !is_sound(pool, grant)) return AGAIN;
-    if (!own->armed) ceni_owner_arm();
-    ceni_held_counts(own);
-    ceni_slot_note(pool, grant->slot, grant->generation, ceni_owner_number(), where);
-    ceni_tell_taken(pool, grant->index, where);
-    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
-    ceni_lease_fill(pool, grant->slot, grant->generation, out);
-    return CEN_OK;
-}
-
-/* How a take goes: what its caller said. */
+/* How a take goes: what its caller said, and what it has met. */
 typedef struct taking {
     cen_deadline deadline; /* becomes a moment as soon as it counts */
     cen_priority priority;
     cen_stop_token *stop; /* NULL: none */
     const char *where;
+    int64_t began; /* when the clock was read first, if it was: as soon as the deadline counts */
+    bool has_begun;
+    ceni_checks checks;
 } taking;
+
+/* What was found becomes a lease; a claimed place only after its object is open. */
+static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, taking *take, cen_lease *out, cen_error *error)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    cen_status status = grant->slot ? CEN_OK : ceni_take_open(pool, grant, waited, error);
+    if (status != CEN_OK) return status;
+    if (grant->stale && !ceni_planted(trust_has_no_end) && !is_sound(pool, grant, &take->checks)) return AGAIN;
+    if (!own->armed) ceni_owner_arm();
+    ceni_held_counts(own);
+    ceni_slot_note(pool, grant->slot, grant->generation, ceni_owner_number(), take->where);
+    ceni_tell_taken(pool, grant->index, take->where);
+    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
+    ceni_lease_fill(pool, grant->slot, grant->generation, out);
+    return CEN_OK;
+}
 
 /* The token is set, or is the parent's. */
 static cen_status tell_stopped(const cen_pool *pool, cen_status status, cen_error *error)
@@ -135,18 +138,18 @@ static cen_status tell_stopped(const cen_pool *pool, cen_status status, cen_erro
 }
 
 /* Nothing is idle and nothing can be opened by this thread. */
-static cen_status wait_for(cen_pool *pool, const taking *take, int64_t moment, cen_lease *out, cen_error *error)
+static cen_status wait_for(cen_pool *pool, taking *take, int64_t moment, cen_lease *out, cen_error *error)
 {
     char name[CENI_POOL_NAME]; /* the pool may be gone when the answer is CLOSED */
     memcpy(name, pool->name, sizeof name);
-    int64_t began = ceni_pool_now(pool);
     ceni_grant grant;
     ceni_wait_terms terms = {.priority = take->priority, .moment = moment, .stop = take->stop, .where = take->where};
     ceni_verdict verdict = ceni_pool_wait(pool, &terms, &grant);
-    if (verdict.status == CEN_OK) return finish(pool, &grant, true, take->where, out, error);
+    if (verdict.status == CEN_OK) return finish(pool, &grant, true, take, out, error);
     if (verdict.status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
     if (verdict.status == CEN_FORKED) return tell_stopped(pool, CEN_FORKED, error);
-    return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - began, ceni_owner_known(), error);
+    verdict.checks = &take->checks;
+    return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - take->began, ceni_owner_known(), error);
 }
 
 /* An owner that holds everything would wait for itself. */
@@ -168,11 +171,13 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
 }
 
 /* From now on the deadline is a moment: what is tried again has the time that is left. */
-static int64_t pin(const cen_pool *pool, cen_deadline *deadline)
+static int64_t pin(const cen_pool *pool, taking *take)
 {
-    int64_t moment = ceni_deadline_moment(*deadline, ceni_pool_now(pool));
-    bool relative = !ceni_deadline_is_now(*deadline) && moment != CENI_FOREVER;
-    if (relative && !ceni_planted(deadline_begins_anew)) *deadline = cen_at(moment);
+    int64_t now = ceni_pool_now(pool), moment = ceni_deadline_moment(take->deadline, now);
+    bool relative = !ceni_deadline_is_now(take->deadline) && moment != CENI_FOREVER;
+    if (relative && !ceni_planted(deadline_begins_anew)) take->deadline = cen_at(moment);
+    if (!take->has_begun) take->began = now;
+    take->has_begun = true;
     return moment;
 }
 
@@ -182,35 +187,36 @@ static cen_status none_for(cen_priority priority)
     return priority == ONLY_TRY ? CEN_EMPTY : CEN_TIMEOUT;
 }
 
-static cen_status miss(cen_pool *pool, const taking *take, cen_error *error)
+static cen_status miss(cen_pool *pool, const taking *take, int64_t waited, cen_error *error)
 {
+    ceni_verdict verdict = {.status = none_for(take->priority), .checks = &take->checks};
     ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
-    return ceni_explain_failure(pool, none_for(take->priority), 0, ceni_owner_known(), error);
+    if (waited == 0) return ceni_explain_refusal(pool, verdict, 0, ceni_owner_known(), error); /* no news: it may be one of many */
+    return ceni_tell_refusal(pool, verdict, waited, ceni_owner_known(), error);
 }
 
 /* One try: something idle, something new, or a wait. */
 static cen_status take_once(cen_pool *pool, taking *take, cen_lease *out, cen_error *error)
 {
-    const char *where = take->where;
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [T1] carries nothing */
     if (ctl & CENI_CTL_CLOSED) return ceni_pool_is_closed(pool->name, error);
     ceni_grant grant = {.slot = NULL};
     bool inside = ceni_callout_inside(pool);
     if (!(ctl & CENI_CTL_FIRST)) {
         if (ceni_idle_take_as_newcomer(pool, ceni_hint_get(ceni_pool_own_get(), pool->mark), &grant)) {
-            if (grant.stale) pin(pool, &take->deadline); /* before the test, which takes time */
-            return finish(pool, &grant, false, where, out, error);
+            if (grant.stale) pin(pool, take); /* before the test, which takes time */
+            return finish(pool, &grant, false, take, out, error);
         }
-        if (!inside && ceni_place_claim(pool, &grant.index)) return finish(pool, &grant, false, where, out, error);
+        if (!inside && ceni_place_claim(pool, &grant.index)) return finish(pool, &grant, false, take, out, error);
     }
     bool now = ceni_deadline_is_now(take->deadline);
     if (inside && (!now || ceni_load_relaxed(&pool->openable) > 0)) /* a guess, as good as any; carries nothing */
         return ceni_pool_misuse(pool, "a take would have to wait or to open an object", error);
     if (now) ceni_chores_wish(pool);
-    if (now) return miss(pool, take, error);
+    if (now) return miss(pool, take, take->has_begun ? ceni_pool_now(pool) - take->began : 0, error);
     cen_status status = check_self_wait(pool, error);
     if (status != CEN_OK) return status;
-    return wait_for(pool, take, pin(pool, &take->deadline), out, error);
+    return wait_for(pool, take, pin(pool, take), out, error);
 }
 
 /* What was found may not have worked: then it goes on, until the same deadline. */
@@ -220,8 +226,8 @@ static cen_status take_until(cen_pool *pool, taking *take, cen_lease *out, cen_e
     take->deadline = ceni_deadline_or(take->deadline, (cen_deadline){ceni_setting(&pool->patience)});
     while ((status = take_once(pool, take, out, error)) == AGAIN) {
         bool over = ceni_deadline_is_now(take->deadline) ? none != CEN_EMPTY
-                                                         : ceni_pool_now(pool) >= pin(pool, &take->deadline);
-        if (over) return miss(pool, take, error);
+                                                         : ceni_pool_now(pool) >= pin(pool, take);
+        if (over) return miss(pool, take, ceni_pool_now(pool) - take->began, error);
     }
     return status;
 }

@@ -99,7 +99,7 @@ void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index)
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t id = pool->id, generation = ceni_slot_generation(pool, index);
     ceni_keeper_nudge(pool);
-    bool works = ceni_chores_works(pool, slot);
+    bool works = ceni_chores_works(pool, slot, NULL);
     ceni_line_lock(line);
     ceni_chores_unwant_locked(pool, slot);
     bool passes = works && ceni_idle_publish_locked(pool, index, generation, CENI_TESTING);

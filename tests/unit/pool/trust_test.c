@@ -163,6 +163,48 @@ TEST(L7_a_take_whose_tests_fail_slowly_ends_one_test_after_its_deadline_at_most)
     end_life(&s, pool);
 }
 
+TEST(L18_a_take_whose_time_went_into_a_failing_health_check_says_which_and_how_long)
+{
+    for (unsigned broken = 1; broken <= 2; broken++) {
+        s = (script){.of[CALL_TEST] = {.takes_ns = 300 * MS, .fail_from = 1, .fail_to = 9, .failure = CEN_SYSTEM, .code = 104,
+                                       .text = "connection reset"}};
+        cen_pool *pool = trusting(BLOCKS, .name = "orders", .max = 2);
+        warm_up(pool, broken);
+        pass(10 * SECOND);
+        s.of[CALL_OPEN].hang_from = 1, s.of[CALL_OPEN].hang_to = 99;
+        cen_lease lease;
+        cen_error error;
+        expect_equal(cen_pool_take(pool, cen_in_ms(300 * broken), &lease, &error), CEN_TIMEOUT);
+        const char *words = broken == 1 ? "pool \"orders\": no object after 300 ms. Health check: object 0 failed its test after "
+                                          "300 ms: connection reset. max is 2: "
+                                        : "pool \"orders\": no object after 600 ms. Health check: 2 objects failed their tests in "
+                                          "600 ms, the last was object ";
+        expect_error(&error, CEN_TIMEOUT, words);
+        expect_error(&error, CEN_TIMEOUT, " after 300 ms: connection reset. max is 2: ");
+        /* With time left it goes on, and what it waits for then is named as well. */
+        expect_equal(cen_pool_take(pool, cen_in_s(2), &lease, &error), CEN_TIMEOUT);
+        expect_error(&error, CEN_TIMEOUT, "no object after 2000 ms. Opening takes long: ");
+        let_all_go(&s, CALL_OPEN);
+        end_life(&s, pool);
+    }
+}
+
+TEST(L18_a_take_that_waited_after_a_failed_health_check_counts_its_whole_time_and_names_both)
+{
+    s = (script){.of[CALL_TEST] = {.takes_ns = 300 * MS, .fail_from = 1, .fail_to = 9}};
+    cen_pool *pool = trusting(BLOCKS, .max = 1);
+    warm_up(pool, 1);
+    pass(10 * SECOND);
+    s.of[CALL_OPEN].hang_from = 1, s.of[CALL_OPEN].hang_to = 99;
+    cen_lease lease;
+    cen_error error;
+    expect_equal(cen_pool_take(pool, cen_in_s(2), &lease, &error), CEN_TIMEOUT);
+    expect_error(&error, CEN_TIMEOUT, "no object after 2000 ms. Health check: object 0 failed its test after 300 ms: ");
+    expect_error(&error, CEN_TIMEOUT, ". Opening takes long: 1 under way. ");
+    let_all_go(&s, CALL_OPEN);
+    end_life(&s, pool);
+}
+
 TEST(L7_a_deadline_counts_from_the_call_and_not_from_a_test_that_failed)
 {
     for (int absolute = 0; absolute < 2; absolute++) {
