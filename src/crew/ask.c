@@ -101,7 +101,7 @@ cen_status ceni_task_set_alarm(ceni_core *core, cen_task *task)
 {
     int64_t moment = ceni_deadline_moment(task->deadline, ceni_runtime_now(core->runtime));
     cen_status status = CEN_OK;
-    ceni_alarm_init(CENI_TASK_ALARM(task), moment == CENI_FOREVER ? NULL : due);
+    ceni_alarm_init_of_crowd(CENI_TASK_ALARM(task), moment == CENI_FOREVER ? NULL : due);
     if (moment == CENI_FOREVER) return CEN_OK;
     ceni_alarm_set(core->runtime, CENI_TASK_ALARM(task), moment, &status);
     return status;

@@ -179,7 +179,7 @@ static void join_locked(cen_router *router, cen_routing *routing, cen_deadline d
     int64_t moment = ceni_deadline_moment(deadline, now);
     if (moment == CENI_FOREVER) return;
     ceni_wheel_insert(&router->wheel, &place->clocked.timer, moment);
-    ceni_router_wind_locked(router);
+    if (moment < router->alarm_at) ceni_router_wind_locked(router); /* no other deadline is before alarm_at */
 }
 
 /* Serves at once, or refuses, with that answer; or lets it join the backlog, whence it may stand in `ready` already. */

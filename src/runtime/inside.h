@@ -49,6 +49,9 @@ struct cen_runtime {
     /* alarms, keeper.c */
     ceni_wheel wheel;
     ceni_list due;        /* out of the wheel, and not yet called */
+    ceni_wheel crowd;     /* the same of alarms of which very many may be due at one moment; advanced in pieces */
+    ceni_list crowd_due;
+    bool crowd_is_next;   /* if both have some that are due */
     bool has_keeper;      /* it has been started */
     int64_t keeper_until; /* it sleeps till then; INT64_MIN: it is awake and will look */
     _Atomic uint32_t keeper_turns; /* its futex word, written under the mutex */
@@ -122,7 +125,9 @@ static inline void ceni_word_turn_locked(_Atomic uint32_t *word)
 cen_runtime *ceni_runtime_join_or_keep(cen_job *job); /* the process' own, joined; NULL: no memory, and the job is kept for it */
 void ceni_runtime_release(cen_runtime *runtime); /* the memory, when nobody is left */
 
-/* keeper.c: calls the first alarm whose moment is `now` or earlier. */
+/* keeper.c: calls the first alarm whose moment is `now` or earlier. The second: when there will be one, or one nearer; in the
+ * past if there is one now. */
+int64_t ceni_alarms_next_locked(const cen_runtime *runtime);
 ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now);
 
 /* Sets an alarm as ceni_alarm_set does; the word, if it is not NULL, is to be

@@ -6,7 +6,7 @@
  *     keeper: wheel ▶ due ▶ taken out ▶ called, with no lock held
  *
  * Invariants
- * I1  An alarm that is set is in the wheel or in `due`, once. Taking it out,
+ * I1  An alarm that is set is in its wheel or in `due`, once. Taking it out,
  *     under the mutex, decides who has it: unset or the call.
  * I2  While the keeper sleeps, keeper_until is no later than the first moment
  *     in the wheel and `due` is empty, or keeper_turns has been turned since it
@@ -21,6 +21,10 @@
  * again, and one whose first alarm was moved later sleeps too long for the
  * next. Here the comparison is with what the keeper itself said (I2).
  *
+ * The crowd. A hundred thousand tasks may have one deadline. In one wheel with all other alarms they are due before whatever
+ * was set for a little later, and to move them out of the wheel takes long under the mutex. So they have a wheel of their
+ * own, which is advanced in pieces, and the keeper calls one of them and one of the others in turn.
+ *
  * The wheel may ask to be advanced before its first moment; the keeper then
  * wakes in vain, a handful of times at most for one alarm.
  *
@@ -33,18 +37,55 @@
 #include "port/process_exit.h"
 #include "runtime/inside.h"
 
+enum {
+    ORDINARY = 0, /* kinds of a timer */
+    OF_CROWD,
+    CROWD_PIECE = 256, /* timers that are moved without dropping the mutex */
+};
+
 void ceni_alarm_init(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm))
 {
     alarm->due = due;
     ceni_timer_init(&alarm->timer);
 }
 
+void ceni_alarm_init_of_crowd(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm))
+{
+    ceni_alarm_init(alarm, due);
+    alarm->timer.kind = OF_CROWD;
+}
+
+static ceni_wheel *wheel_of(cen_runtime *runtime, const ceni_alarm *alarm)
+{
+    return alarm->timer.kind == OF_CROWD ? &runtime->crowd : &runtime->wheel;
+}
+
 /* ---- The keeper ------------------------------------------------------------------- */
+
+int64_t ceni_alarms_next_locked(const cen_runtime *runtime)
+{
+    if (!ceni_list_empty(&runtime->due) || !ceni_list_empty(&runtime->crowd_due)) return INT64_MIN;
+    int64_t next = ceni_wheel_next(&runtime->wheel), crowd = ceni_wheel_next(&runtime->crowd);
+    return next < crowd ? next : crowd;
+}
+
+/* One of the crowd and one of the others in turn. */
+static ceni_timer *take_due_locked(cen_runtime *runtime, int64_t now)
+{
+    if (ceni_list_empty(&runtime->due) && ceni_wheel_next(&runtime->wheel) <= now)
+        ceni_wheel_advance(&runtime->wheel, now, &runtime->due);
+    bool others = !ceni_list_empty(&runtime->due);
+    bool crowd = !others || runtime->crowd_is_next;
+    if (crowd && ceni_list_empty(&runtime->crowd_due) && ceni_wheel_next(&runtime->crowd) <= now)
+        ceni_wheel_advance_some(&runtime->crowd, now, &runtime->crowd_due, CROWD_PIECE);
+    crowd = crowd && !ceni_list_empty(&runtime->crowd_due);
+    runtime->crowd_is_next = !crowd;
+    return ceni_timer_take(crowd ? &runtime->crowd_due : &runtime->due);
+}
 
 ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now)
 {
-    if (ceni_list_empty(&runtime->due)) ceni_wheel_advance(&runtime->wheel, now, &runtime->due);
-    ceni_timer *timer = ceni_timer_take(&runtime->due);
+    ceni_timer *timer = take_due_locked(runtime, now);
     if (!timer) return CENI_RAN_NOTHING;
     ceni_alarm *alarm = CENI_LIST_ENTRY(timer, ceni_alarm, timer);
     uint64_t epoch = runtime->epoch;
@@ -61,7 +102,7 @@ ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now)
 
 static void sleep_locked(cen_runtime *runtime)
 {
-    int64_t until = ceni_wheel_next(&runtime->wheel);
+    int64_t until = ceni_alarms_next_locked(runtime);
     uint32_t seen = ceni_word_locked(&runtime->keeper_turns);
     runtime->keeper_until = until;
     ceni_runtime_unlock(runtime);
@@ -108,8 +149,8 @@ static bool call_keeper_locked(cen_runtime *runtime, int64_t moment, bool moved)
 _Atomic uint32_t *ceni_alarm_set_locked(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, bool *moved, cen_status *had)
 {
     *had = runtime->manual ? CEN_OK : have_keeper_locked(runtime);
-    *moved = ceni_wheel_cancel(&runtime->wheel, &alarm->timer);
-    ceni_wheel_insert(&runtime->wheel, &alarm->timer, moment);
+    *moved = ceni_wheel_cancel(wheel_of(runtime, alarm), &alarm->timer);
+    ceni_wheel_insert(wheel_of(runtime, alarm), &alarm->timer, moment);
     if (runtime->manual) ceni_manual_note_locked(runtime, moment);
     else if (call_keeper_locked(runtime, moment, *moved)) return &runtime->keeper_turns;
     return NULL;
@@ -139,7 +180,7 @@ cen_status ceni_alarm_need_keeper(cen_runtime *runtime)
 bool ceni_alarm_unset(cen_runtime *runtime, ceni_alarm *alarm)
 {
     ceni_runtime_lock(runtime);
-    bool was_set = ceni_wheel_cancel(&runtime->wheel, &alarm->timer);
+    bool was_set = ceni_wheel_cancel(wheel_of(runtime, alarm), &alarm->timer);
     ceni_runtime_unlock(runtime);
     return was_set;
 }

@@ -60,8 +60,7 @@ void ceni_manual_note_locked(cen_runtime *runtime, int64_t moment)
 /* When there is something to do next; in the past if there is now. */
 static int64_t next_locked(const cen_runtime *runtime)
 {
-    bool now = runtime->queued > 0 || !ceni_list_empty(&runtime->due);
-    return now ? INT64_MIN : ceni_wheel_next(&runtime->wheel);
+    return runtime->queued > 0 ? INT64_MIN : ceni_alarms_next_locked(runtime);
 }
 
 /* One alarm and one errand in turn, so that neither starves the other. ONE: there may be more. */
@@ -163,7 +162,7 @@ static bool move_to_locked(cen_runtime *runtime, int64_t target)
         do ran = run_due_locked(runtime, CALLS_IN_A_POLL);
         while (ran == CENI_RAN_ONE);
         if (ran == CENI_RAN_AWAY) return false;
-        int64_t next = ceni_wheel_next(&runtime->wheel);
+        int64_t next = ceni_alarms_next_locked(runtime);
         if (next > target) break;
         move_clock_locked(runtime, next);
     }

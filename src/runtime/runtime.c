@@ -88,10 +88,12 @@ static cen_runtime *make(const cen_runtime_options *o)
     runtime->said = CENI_FOREVER;
     ceni_store_relaxed(&runtime->clock, first_virtual_moment); /* nobody knows it yet; carries nothing */
     ceni_list_init(&runtime->due);
+    ceni_list_init(&runtime->crowd_due);
     ceni_list_init(&runtime->errands);
     ceni_list_init(&runtime->idle);
     ceni_list_init(&runtime->members);
     ceni_wheel_init(&runtime->wheel, ceni_runtime_now(runtime));
+    ceni_wheel_init(&runtime->crowd, ceni_runtime_now(runtime));
     ceni_jobs_init(runtime);
     return runtime;
 }
@@ -289,6 +291,7 @@ cen_status cen_runtime_look(cen_runtime *runtime, cen_runtime_stats *out)
         now.busy = runtime->helpers - runtime->spare;
         now.queued = runtime->queued;
         now.timers = (uint32_t)runtime->wheel.count + length_of(&runtime->due);
+        now.timers += (uint32_t)runtime->crowd.count + length_of(&runtime->crowd_due);
         now.has_keeper = runtime->has_keeper;
         ceni_runtime_unlock(runtime);
     }

@@ -63,6 +63,11 @@ int64_t ceni_runtime_now(const cen_runtime *runtime);
 /* Makes a record ready. None of what follows may be called in a child that was
  * forked after the runtime was made: it would touch the parent's lock. */
 void ceni_alarm_init(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm));
+
+/* The same for one of very many that may be due at one moment. These are called in turn with the others, one and one, so that
+ * they delay none; among themselves in the order of their moments, but for those of one millisecond, of which so many may be
+ * due that they are told in pieces. */
+void ceni_alarm_init_of_crowd(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm));
 void ceni_errand_init(ceni_errand *errand, void (*run)(ceni_errand *errand));
 
 /* Lets the alarm be due at `moment`, or at once if that has passed; one that is

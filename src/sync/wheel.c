@@ -47,6 +47,8 @@ void ceni_wheel_init(ceni_wheel *wheel, int64_t now)
     for (int level = 0; level < CENI_WHEEL_LEVELS; level++)
         for (int slot = 0; slot < CENI_WHEEL_SLOTS; slot++) ceni_list_init(&wheel->slots[level][slot]);
     ceni_list_init(&wheel->never);
+    ceni_list_init(&wheel->later);
+    wheel->entering = NOWHERE;
 }
 
 void ceni_timer_init(ceni_timer *timer)
@@ -56,6 +58,15 @@ void ceni_timer_init(ceni_timer *timer)
 }
 
 /* ---- In and out ---------------------------------------------------------- */
+
+/* A timer with that moment is being put into a slot of level 0. */
+static void note_earliest(ceni_wheel *wheel, unsigned slot, int64_t moment)
+{
+    uint64_t bit = UINT64_C(1) << slot;
+    bool first = !(wheel->taken[0] & bit);
+    if (first) wheel->loose &= ~bit;
+    if (first || moment < wheel->earliest[slot]) wheel->earliest[slot] = moment;
+}
 
 /* Links the timer into the slot that its moment and the current tick give. */
 static void place(ceni_wheel *wheel, ceni_timer *timer, uint64_t current)
@@ -71,6 +82,7 @@ static void place(ceni_wheel *wheel, ceni_timer *timer, uint64_t current)
     unsigned level = difference ? (63u - (unsigned)__builtin_clzll(difference)) / CENI_WHEEL_SLOT_BITS : 0;
     unsigned slot = (unsigned)(tick >> (level * CENI_WHEEL_SLOT_BITS)) % CENI_WHEEL_SLOTS;
     timer->place = level * CENI_WHEEL_SLOTS + slot;
+    if (level == 0) note_earliest(wheel, slot, timer->moment);
     wheel->taken[level] |= UINT64_C(1) << slot;
     ceni_list_push_back(&wheel->slots[level][slot], &timer->link);
 }
@@ -91,6 +103,7 @@ bool ceni_wheel_cancel(ceni_wheel *wheel, ceni_timer *timer)
     unsigned level = timer->place / CENI_WHEEL_SLOTS, slot = timer->place % CENI_WHEEL_SLOTS;
     if (timer->place != NEVER && ceni_list_empty(&wheel->slots[level][slot]))
         wheel->taken[level] &= ~(UINT64_C(1) << slot);
+    if (level == 0 && timer->moment == wheel->earliest[slot]) wheel->loose |= UINT64_C(1) << slot;
     timer->place = NOWHERE;
     wheel->count--;
     return true;
@@ -198,6 +211,7 @@ static size_t expire(ceni_wheel *wheel, unsigned slot, int64_t now, ceni_list *e
         next = link->next;
         ceni_timer *timer = CENI_LIST_ENTRY(link, ceni_timer, link);
         if (timer->moment > now && !ceni_planted(timer_rounds_down)) {
+            note_earliest(wheel, slot, timer->moment);
             wheel->taken[0] |= UINT64_C(1) << slot;
             ceni_list_push_back(&wheel->slots[0][slot], link);
             continue;
@@ -231,14 +245,124 @@ size_t ceni_wheel_advance(ceni_wheel *wheel, int64_t now, ceni_list *expired)
     return count;
 }
 
-int64_t ceni_wheel_next(const ceni_wheel *wheel)
+/* ---- In pieces ------------------------------------------------------------
+ * The naive piece sorts a slot and delivers the first of it: the sort is what
+ * takes long. Here one timer is moved in a step. A slot above level 0 is being
+ * entered until it is empty, and nothing expires before. Of a slot of level 0
+ * each timer is looked at once: it is due, or stands in `later`, from where all
+ * come back when the earliest of them is due. */
+
+/* Those that were passed by are looked at again, before those that were not reached. */
+static void look_at_later_again(ceni_wheel *wheel)
+{
+    unsigned slot = (unsigned)tick_of(wheel->now) % CENI_WHEEL_SLOTS;
+    ceni_list *into = &wheel->slots[0][slot], *first = wheel->later.next, *last = wheel->later.previous;
+    note_earliest(wheel, slot, wheel->later_earliest);
+    wheel->taken[0] |= UINT64_C(1) << slot;
+    last->next = into->next;
+    into->next->previous = last;
+    into->next = first;
+    first->previous = into;
+    ceni_list_init(&wheel->later);
+}
+
+/* Takes the first out of a slot; NULL if there is none. */
+static ceni_timer *take_first(ceni_wheel *wheel, unsigned level, unsigned slot)
+{
+    ceni_timer *timer = ceni_timer_take(&wheel->slots[level][slot]);
+    if (ceni_list_empty(&wheel->slots[level][slot])) wheel->taken[level] &= ~(UINT64_C(1) << slot);
+    return timer;
+}
+
+static void enter_one(ceni_wheel *wheel)
+{
+    unsigned level = wheel->entering / CENI_WHEEL_SLOTS, slot = wheel->entering % CENI_WHEEL_SLOTS;
+    ceni_timer *timer = take_first(wheel, level, slot); /* NULL: the rest was cancelled */
+    if (timer) place(wheel, timer, tick_of(wheel->now));
+    if (ceni_list_empty(&wheel->slots[level][slot])) wheel->entering = NOWHERE;
+}
+
+static bool expire_one(ceni_wheel *wheel, unsigned slot, int64_t now, ceni_list *expired)
+{
+    ceni_timer *timer = take_first(wheel, 0, slot);
+    if (timer->moment <= now) {
+        timer->place = NOWHERE;
+        wheel->count--;
+        ceni_list_push_back(expired, &timer->link);
+        return true;
+    }
+    if (ceni_list_empty(&wheel->later) || timer->moment < wheel->later_earliest) wheel->later_earliest = timer->moment;
+    ceni_list_push_back(&wheel->later, &timer->link);
+    return false;
+}
+
+/* One move; false if there is none until `now`. */
+static bool move_one(ceni_wheel *wheel, int64_t now, ceni_list *expired, size_t *count)
+{
+    unsigned level, slot;
+    if (wheel->entering != NOWHERE) {
+        enter_one(wheel);
+        return true;
+    }
+    if (!ceni_list_empty(&wheel->later) && wheel->later_earliest <= now) look_at_later_again(wheel);
+    if (!earliest(wheel, &level, &slot)) return false;
+    uint64_t start = start_of(tick_of(wheel->now), level, slot);
+    if (start > tick_of(now)) return false;
+    if (start > tick_of(wheel->now)) wheel->now = (int64_t)(start << CENI_WHEEL_TICK_BITS);
+    if (level > 0) wheel->entering = level * CENI_WHEEL_SLOTS + slot;
+    else *count += expire_one(wheel, slot, now, expired);
+    return true;
+}
+
+/* Appends a list to another, sorted. */
+static void append_sorted(ceni_list *list, ceni_list *to)
+{
+    if (ceni_list_empty(list)) return;
+    list->previous->next = NULL;
+    ceni_list *next;
+    for (ceni_list *link = sort(list->next); link; link = next) {
+        next = link->next;
+        ceni_list_push_back(to, link);
+    }
+}
+
+size_t ceni_wheel_advance_some(ceni_wheel *wheel, int64_t now, ceni_list *expired, size_t most)
+{
+    if (now < wheel->now) now = wheel->now;
+    size_t count = 0, moves = 0;
+    ceni_list piece;
+    ceni_list_init(&piece);
+    while (moves < most && move_one(wheel, now, &piece, &count)) moves++;
+    if (moves < most) wheel->now = now;
+    append_sorted(&piece, expired);
+    return count;
+}
+
+/* ---- When next ------------------------------------------------------------- */
+
+static int64_t search_earliest(ceni_wheel *wheel, unsigned slot)
+{
+    const ceni_list *list = &wheel->slots[0][slot];
+    int64_t next = CENI_FOREVER;
+    for (const ceni_list *link = list->next; link != list; link = link->next, wheel->looks++)
+        if (moment_of(link) < next) next = moment_of(link);
+    wheel->loose &= ~(UINT64_C(1) << slot);
+    return wheel->earliest[slot] = next;
+}
+
+/* Of the slots alone. What it has to search for once it remembers. */
+static int64_t next_of_slots(const ceni_wheel *wheel)
 {
     unsigned level, slot;
     if (!earliest(wheel, &level, &slot)) return CENI_FOREVER;
     if (level > 0) return (int64_t)(start_of(tick_of(wheel->now), level, slot) << CENI_WHEEL_TICK_BITS);
-    const ceni_list *list = &wheel->slots[0][slot];
-    int64_t next = CENI_FOREVER;
-    for (const ceni_list *link = list->next; link != list; link = link->next)
-        if (moment_of(link) < next) next = moment_of(link);
-    return next;
+    if (!(wheel->loose & UINT64_C(1) << slot)) return wheel->earliest[slot];
+    return search_earliest((ceni_wheel *)(uintptr_t)wheel, slot);
+}
+
+int64_t ceni_wheel_next(const ceni_wheel *wheel)
+{
+    if (wheel->entering != NOWHERE) return wheel->now;
+    int64_t next = next_of_slots(wheel);
+    return !ceni_list_empty(&wheel->later) && wheel->later_earliest < next ? wheel->later_earliest : next;
 }

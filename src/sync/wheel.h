@@ -45,6 +45,7 @@ typedef struct ceni_timer {
     ceni_list link; /* in a slot, or in the caller's list of expired ones */
     int64_t moment; /* read it freely; written by insert only */
     uint32_t place; /* the wheel's: which slot, or none */
+    uint32_t kind;  /* its user's; 0 at first */
 } ceni_timer;
 
 /* Points into itself: must not be moved after init. */
@@ -54,6 +55,13 @@ typedef struct ceni_wheel {
     uint64_t taken[CENI_WHEEL_LEVELS]; /* bit s: the slot s of the level is not empty */
     ceni_list slots[CENI_WHEEL_LEVELS][CENI_WHEEL_SLOTS];
     ceni_list never; /* timers for CENI_FOREVER */
+    int64_t earliest[CENI_WHEEL_SLOTS]; /* of the slots of level 0: no timer there is earlier ... */
+    uint64_t loose;                     /* ... bit s: and perhaps none is so early any more */
+    uint64_t looks;                     /* timers that the search for an earliest one looked at, ever */
+    /* of an advance in pieces */
+    uint32_t entering;      /* the slot above level 0 whose timers are being put into the levels below, or none */
+    ceni_list later;        /* of the current tick: passed by because they were not due ... */
+    int64_t later_earliest; /* ... and none of them is earlier */
 } ceni_wheel;
 
 /* `now` is where the wheel's time begins; not negative. */
@@ -75,10 +83,16 @@ bool ceni_wheel_cancel(ceni_wheel *wheel, ceni_timer *timer);
  * and tells how many. A `now` before the latest one counts as the latest. */
 size_t ceni_wheel_advance(ceni_wheel *wheel, int64_t now, ceni_list *expired);
 
+/* The same in pieces, for a wheel that many timers expire in at one moment: moves at most `most` timers, to `expired` or
+ * nearer to it, and ceni_wheel_next says `at once` until all are moved. One piece delivers in the order of the moments; of
+ * two pieces the later one may have timers of the same tick that are earlier. A wheel is advanced in one way only. */
+size_t ceni_wheel_advance_some(ceni_wheel *wheel, int64_t now, ceni_list *expired, size_t most);
+
 /* When to advance next: no later than the earliest moment, CENI_FOREVER when
  * there is none. It is exact within the current 64 ticks; for a timer further
  * away it may be earlier, and the advance then only brings that timer nearer.
- * At most CENI_WHEEL_LEVELS advances are so spent on one timer. */
+ * At most CENI_WHEEL_LEVELS advances are so spent on one timer. Looks at the timers of one tick once after the earliest of
+ * them was cancelled, and else at none. */
 int64_t ceni_wheel_next(const ceni_wheel *wheel);
 
 /* Takes the first out of a list of expired timers; NULL when it is empty. */

@@ -161,3 +161,33 @@ TEST(many_deadlines_that_pass_at_one_moment_are_all_told)
     expect_story("adgj");
     for (int i = 0; i < 12; i++) expect_equal(twelve[i].task.future.status, i % 3 == 0 ? CEN_OK : CEN_TIMEOUT);
 }
+
+static unsigned over_before; /* tasks, when the timer was told */
+
+static void note_over(cen_future *unused)
+{
+    (void)unused;
+    over_before = (unsigned)look().finished;
+}
+
+/* The timer was started last, and is for the same moment. */
+TEST(many_deadlines_that_pass_at_one_moment_delay_no_timer)
+{
+    enum { MANY = 300 };
+    static work many[MANY];
+    cen_timer timer;
+    for (int i = 0; i < MANY; i++) init_work(&many[i], 'a', run_once);
+    make_crew(.workers = 1);
+    keep_busy(5 * SECOND);
+    cen_deadline deadline = cen_at(ceni_clock_now() + SECOND);
+    for (int i = 0; i < MANY; i++) {
+        many[i].task.deadline = deadline;
+        submit(&many[i]);
+    }
+    cen_timer_init(&timer);
+    cen_future_then(&timer.future, cen_inline(), note_over);
+    expect_equal(cen_timer_start(&timer, NULL, deadline), CEN_OK);
+    finish();
+    expect(over_before <= 2);
+    for (int i = 0; i < MANY; i++) expect_equal(many[i].task.future.status, CEN_TIMEOUT);
+}

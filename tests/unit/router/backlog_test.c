@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Those who wait: their order, their bound, their deadlines, and giving up. */
 #include "support/world.h"
+#include "router/inside.h"
 #include "unit/router/routers.h"
 
 enum { WAITERS = 5 };
@@ -379,5 +380,30 @@ TEST(a_chain_of_waiters_each_of_which_is_done_at_once_serves_all)
     cen_member_up(one);
     expect_equal(told, WAITERS);
     expect(look().in_flight == 0 && look().waiting == 0);
+    end_router();
+}
+
+/* Each that is served had the earliest deadline of all. */
+TEST(to_join_costs_the_same_however_many_have_a_deadline_in_the_same_millisecond)
+{
+    enum { MANY = 300 };
+    static cen_routing many[MANY];
+    make_router(.max = 1);
+    add_up(0);
+    cen_route route = route_now();
+    for (int i = 0; i < MANY; i++) {
+        cen_routing_init(&many[i]);
+        expect_equal(cen_router_ask(router, NULL, cen_in_s(1), &many[i]), CEN_OK);
+        if (i < MANY / 2) continue;
+        done(&route);
+        route = many[i - MANY / 2].route;
+    }
+    expect(router->wheel.looks <= MANY);
+    for (int i = MANY - MANY / 2; i < MANY; i++) {
+        done(&route);
+        route = many[i].route;
+    }
+    done(&route);
+    for (int i = 0; i < MANY; i++) expect_equal(many[i].future.status, CEN_OK);
     end_router();
 }

@@ -159,6 +159,77 @@ TEST(an_alarm_that_sets_itself_anew_goes_off_at_every_period)
     free_runtime(runtime);
 }
 
+enum { CROWD = 2000 };
+
+static chime crowd[CROWD];
+static unsigned told, told_before[3]; /* of the crowd */
+
+static void note_told(chime *self)
+{
+    told_before[self->letter - 'a'] = told;
+}
+
+static void count_told(chime *self)
+{
+    (void)self;
+    told++;
+}
+
+static void set_crowd(cen_runtime *runtime, int64_t moment)
+{
+    told = 0;
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = (chime){.runtime = runtime, .inside = count_told};
+        ceni_alarm_init_of_crowd(&crowd[i].alarm, chime_is_due);
+        set_chime(&crowd[i], moment);
+    }
+}
+
+/* The others were set last, and are told after one of the crowd each. */
+TEST(alarms_of_a_crowd_that_are_due_at_one_moment_delay_no_others)
+{
+    cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
+    int64_t moment = cen_runtime_now(runtime) + second;
+    set_crowd(runtime, moment);
+    chime others[3];
+    for (int i = 0; i < 3; i++) {
+        init_chime(&others[i], runtime, (char)('a' + i));
+        others[i].inside = note_told;
+        set_chime(&others[i], moment);
+    }
+    expect_equal(look_at(runtime).timers, CROWD + 3);
+    expect(unset_chime(&crowd[77]) && !unset_chime(&crowd[77]));
+    expect_equal(cen_runtime_advance(runtime, second - 1), CEN_OK);
+    expect_equal(told, 0);
+    expect_equal(cen_runtime_advance(runtime, 1), CEN_OK);
+    expect_equal(told, CROWD - 1);
+    for (int i = 0; i < 3; i++) expect(others[i].calls == 1 && told_before[i] <= (unsigned)i + 1);
+    expect_equal(look_at(runtime).timers, 0);
+    free_runtime(runtime);
+}
+
+/* An alarm that comes again at once does not keep the crowd from being told. */
+static void come_again(chime *self)
+{
+    if (told < CROWD) set_chime(self, self->at);
+}
+
+TEST(an_alarm_that_is_always_due_takes_turns_with_a_crowd)
+{
+    cen_runtime *runtime = make_runtime(.name = NULL);
+    int64_t moment = ceni_clock_now() + second;
+    chime busy;
+    init_chime(&busy, runtime, 0);
+    busy.inside = come_again;
+    set_crowd(runtime, moment);
+    set_chime(&busy, moment);
+    pass_until(moment);
+    expect_equal(told, CROWD);
+    expect(busy.calls >= CROWD / 2);
+    for (int i = 0; i < CROWD; i++) expect(crowd[i].calls == 1 && crowd[i].at == moment);
+    free_runtime(runtime);
+}
+
 TEST(an_alarm_for_never_waits_without_keeping_anybody_awake)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);

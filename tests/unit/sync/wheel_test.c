@@ -188,6 +188,83 @@ TEST(a_cancelled_timer_leaves_no_trace_in_next)
     for (int level = 0; level < CENI_WHEEL_LEVELS; level++) expect_equal(wheel.taken[level], 0);
 }
 
+enum { CROWD = 1000 };
+
+static ceni_timer crowd[CROWD];
+
+TEST(next_looks_at_no_timer_but_once_after_the_earliest_of_a_tick_was_cancelled)
+{
+    begin(0);
+    for (int i = 0; i < CROWD; i++) {
+        insert_new(&crowd[i], 3 * TICK + 500 - i % 100);
+        expect_equal(ceni_wheel_next(&wheel), 3 * TICK + 500 - (i < 100 ? i : 99));
+    }
+    expect_equal(wheel.looks, 0);
+    expect(ceni_wheel_cancel(&wheel, &crowd[7]));
+    expect_equal(ceni_wheel_next(&wheel), 3 * TICK + 401);
+    expect_equal(wheel.looks, 0);
+    for (int i = 99; i < CROWD; i += 100) expect(ceni_wheel_cancel(&wheel, &crowd[i]));
+    for (int i = 0; i < 10; i++) expect_equal(ceni_wheel_next(&wheel), 3 * TICK + 402);
+    expect_equal(wheel.looks, CROWD - 11);
+    insert_new(&crowd[7], 3 * TICK + 400);
+    expect_equal(ceni_wheel_next(&wheel), 3 * TICK + 400);
+    expect_equal(ceni_wheel_advance(&wheel, 3 * TICK + 400, &expired), 1);
+    expect_equal(ceni_wheel_next(&wheel), 3 * TICK + 402);
+    expect_equal(wheel.looks, CROWD - 11);
+}
+
+/* How many pieces it takes until nothing is left to do until `now`. */
+static unsigned advance_in_pieces(int64_t now, size_t most, size_t *count)
+{
+    unsigned pieces = 0;
+    *count = 0;
+    do {
+        size_t moved = ceni_wheel_advance_some(&wheel, now, &expired, most);
+        expect(moved <= most);
+        *count += moved;
+        pieces++;
+    } while (ceni_wheel_next(&wheel) <= now);
+    return pieces;
+}
+
+TEST(timers_of_one_moment_expire_in_pieces_in_the_order_of_insertion)
+{
+    begin(0);
+    size_t count;
+    int64_t moment = 5000 * TICK + 9;
+    for (int i = 0; i < CROWD; i++) insert_new(&crowd[i], moment);
+    expect_equal(advance_in_pieces(moment - 1, 64, &count), 2 * CROWD / 64 + 1); /* each comes nearer twice */
+    expect_equal(count, 0);
+    expect_equal(ceni_wheel_next(&wheel), moment);
+    unsigned pieces = advance_in_pieces(moment, 64, &count);
+    expect(pieces >= CROWD / 64 && pieces <= 2 * CROWD / 64 + 2);
+    expect_equal(count, CROWD);
+    for (int i = 0; i < CROWD; i++) expect(ceni_timer_take(&expired) == &crowd[i]);
+    expect_equal(wheel.count, 0);
+    expect_equal(ceni_wheel_next(&wheel), CENI_FOREVER);
+}
+
+TEST(a_timer_that_is_cancelled_or_inserted_between_two_pieces_is_cancelled_or_expires)
+{
+    begin(0);
+    size_t count;
+    int64_t moment = 70 * TICK + 9;
+    for (int i = 0; i < 10; i++) insert_new(&crowd[i], moment + i / 5);
+    expect_equal(ceni_wheel_advance_some(&wheel, moment, &expired, 3), 0);
+    expect(ceni_wheel_next(&wheel) <= moment);
+    for (int i = 4; i < 10; i++) expect(ceni_wheel_cancel(&wheel, &crowd[i])); /* the slot that is being entered */
+    insert_new(&crowd[4], moment);
+    insert_new(&crowd[5], moment + 1);
+    advance_in_pieces(moment, 3, &count);
+    expect_equal(count, 5);
+    expect_equal(ceni_wheel_next(&wheel), moment + 1);
+    expect(ceni_wheel_cancel(&wheel, &crowd[5])); /* it was passed by */
+    advance_in_pieces(moment + 1, 3, &count);
+    expect_equal(count, 0);
+    expect_equal(ceni_wheel_next(&wheel), CENI_FOREVER);
+    expect_equal(wheel.count, 0);
+}
+
 /* ---- Against a model: an array that is searched ------------------------- */
 
 enum { TIMERS = 200 };
@@ -233,6 +310,24 @@ static void advance_and_compare(int64_t now)
     expect(first < 0 || timers[first].moment > now);
 }
 
+/* In pieces no more is promised than that all that is due is delivered, and each piece in its order. */
+static void advance_some_and_compare(uint64_t *state, int64_t now)
+{
+    size_t most = 1 + test_random(state) % 20;
+    do {
+        int64_t last = INT64_MIN;
+        size_t count = ceni_wheel_advance_some(&wheel, now, &expired, most);
+        for (ceni_timer *timer; (timer = ceni_timer_take(&expired)); count--) {
+            expect(timer->moment <= now && timer->moment >= last && in[timer - timers]);
+            last = timer->moment;
+            in[timer - timers] = false;
+        }
+        expect_equal(count, 0);
+    } while (ceni_wheel_next(&wheel) <= now);
+    int first = model_first();
+    expect(first < 0 || timers[first].moment > now);
+}
+
 static void expect_next_is_no_later(void)
 {
     int first = model_first();
@@ -241,7 +336,7 @@ static void expect_next_is_no_later(void)
     else expect(next <= timers[first].moment);
 }
 
-static void model_run(uint64_t *state)
+static void model_run(uint64_t *state, bool pieces)
 {
     int64_t now = (int64_t)(test_random(state) >> (1 + test_random(state) % 60));
     begin(now);
@@ -262,7 +357,8 @@ static void model_run(uint64_t *state)
             int64_t next = ceni_wheel_next(&wheel), moment = some_moment(state, now);
             if (choice == 8 && next != CENI_FOREVER) moment = next;
             if (moment > now && moment < CENI_FOREVER / 2) now = moment;
-            advance_and_compare(now);
+            if (pieces) advance_some_and_compare(state, now);
+            else advance_and_compare(now);
         }
         expect_next_is_no_later();
     }
@@ -271,5 +367,11 @@ static void model_run(uint64_t *state)
 TEST(random_inserts_cancels_and_advances_agree_with_a_searched_array)
 {
     uint64_t state = test_seed();
-    for (int run = 0; run < 30; run++) model_run(&state);
+    for (int run = 0; run < 30; run++) model_run(&state, false);
+}
+
+TEST(random_inserts_cancels_and_advances_in_pieces_agree_with_a_searched_array)
+{
+    uint64_t state = test_seed();
+    for (int run = 0; run < 30; run++) model_run(&state, true);
 }
