@@ -51,6 +51,8 @@
     X(close_leaves_waiters, "close of a pool leaves those who wait asleep") \
     X(open_beyond_max, "a place is claimed although max objects are there") \
     X(generation_stays, "a take does not begin a new generation") \
+    X(old_moment_beside_a_new_mark, "a look that was held up writes an old moment beside the mark of a newer lease") \
+    X(stale_mark_replaces_a_newer, "a look that was held up replaces the mark of a newer lease by its own") \
     X(strike_without_looking_back, "a slot that was listed again while it was struck stays unlisted") \
     X(map_not_restored, "a bit that was cleared over a word with bits stays clear") \
     X(surplus_ends_in_silence, "those who waited through a surplus are not served when it ends") \

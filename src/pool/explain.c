@@ -23,9 +23,9 @@
  * each with the age of the very lease that it has.
  *
  * What a failed take may spend is bounded: in a pool of more than MOST_LOOKED
- * slots, or FEW if it did not wait, its text has the counts that are kept anyway
+ * slots, or FEW if it did not wait, or while another looks, its text has the counts that are kept anyway
  * and looks at the first slots only. A thousand takes that time out at once must not read a million
- * slots each. cen_pool_explain reads them all.
+ * slots each, nor a thousand slots each: they share one reason (reason.c). cen_pool_explain reads them all.
  *
  * No lock is held while anything is written.
  */
@@ -86,6 +86,8 @@ typedef struct picture {
     int64_t last_ago;
     uint64_t asker;   /* the thread that takes; 0: nobody does */
     int64_t waited;
+    bool patient;     /* it may wait until others have looked */
+    uint64_t sole;    /* the owner of all holders that were met; 0: there is no such one */
     uint32_t holders, mine, listed; /* holders that were met; of these the asker's */
     int64_t youngest;
     cen_holding oldest[MOST_LISTED]; /* the oldest first */
@@ -130,6 +132,7 @@ static void meet_holder(picture *p, uint32_t index)
     if (ceni_planted(older_lease_blamed))
         h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at); /* whoever was met then; carries nothing */
     ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
+    p->sole = p->holders == 0 || p->sole == h.owner ? h.owner : 0;
     p->holders++;
     p->mine += p->asker && h.owner == p->asker;
     if (h.held_ns < p->youngest) p->youngest = h.held_ns;
@@ -158,8 +161,8 @@ static void take_picture(picture *p, uint32_t most)
     uint32_t places = ceni_place_count(p->pool);
     p->youngest = CENI_FOREVER;
     p->s = CEN_SIZED(cen_pool_stats);
-    if (places > most) count_partly(p);
-    else cen_pool_look(p->pool, &p->s);
+    if (p->patient) cen_pool_look(p->pool, &p->s);
+    else if (places > most || !ceni_pool_look_if_free(p->pool, &p->s)) count_partly(p);
     p->full = p->s.places - p->s.vacant >= p->s.max || !ceni_pool_opens(p->pool);
     read_gate(p);
     if (p->s.held == 0 && p->s.revoked == 0) return;
@@ -397,31 +400,50 @@ static cen_status explain_vain(picture *p, const ceni_verdict *verdict, cen_erro
     return status;
 }
 
+/* What follows the outcome: why there was nothing. All but made_at. `checks`: of the take; NULL: there were none. */
+static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
+{
+    out->text[0] = '\0';
+    take_picture(p, p->waited > 0 ? MOST_LOOKED : FEW);
+    cause why = cause_of(p);
+    writer w = {.text = out->text, .room = sizeof out->text};
+    bool named = false;
+    if (checks) say_checks(&w, checks);
+    bool enough = checks && why != CAUSE_SELF_WAIT && checks->spent_ns >= p->waited / 2; /* no other cause */
+    if (!enough) named = say_cause(&w, p, why);
+    if (!enough) say(&w, " ");
+    say_counts(&w, p);
+    if (p->listed > 0 && !named) {
+        say(&w, " Held longest: ");
+        say_holder(&w, &p->oldest[0]);
+        say(&w, ".");
+    }
+    if (p->s.open_failures > 0 && why != CAUSE_OPENING_FAILS) {
+        say(&w, " Also, ");
+        say_failures(&w, p);
+    }
+    out->code = why == CAUSE_OPENING_FAILS ? p->last.code : 0;
+    out->sole = p->sole;
+    out->suspect_ns = p->youngest >= VERY_LONG_NS ? p->youngest / FAR_OLDER : 0;
+    out->suspects = out->suspect_ns > p->waited;
+}
+
 cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error)
 {
     picture p = {.pool = pool, .asker = owner, .waited = waited_ns};
     if (verdict.status == CEN_DRIVER) return explain_vain(&p, &verdict, error);
     if (!error) return verdict.status;
-    take_picture(&p, waited_ns > 0 ? MOST_LOOKED : FEW);
-    cause why = cause_of(&p);
     writer w = {.text = error->text, .room = sizeof error->text};
     say_outcome(&w, &p, &verdict);
-    bool checked = verdict.checks && verdict.checks->failed > 0, named = false;
-    if (checked) say_checks(&w, verdict.checks);
-    bool enough = checked && why != CAUSE_SELF_WAIT && verdict.checks->spent_ns >= waited_ns / 2; /* no other cause */
-    if (!enough) named = say_cause(&w, &p, why);
-    if (!enough) say(&w, " ");
-    say_counts(&w, &p);
-    if (p.listed > 0 && !named) {
-        say(&w, " Held longest: ");
-        say_holder(&w, &p.oldest[0]);
-        say(&w, ".");
+    const ceni_checks *checks = verdict.checks && verdict.checks->failed > 0 ? verdict.checks : NULL;
+    bool shared = verdict.status == CEN_TIMEOUT && waited_ns > 0 && !checks; /* with others that had the same deadline */
+    ceni_reason reason;
+    if (!shared || !ceni_reason_recall(pool, owner, waited_ns, &reason)) {
+        give_reason(&p, checks, &reason);
+        if (shared) ceni_reason_keep(pool, owner, &reason);
     }
-    if (p.s.open_failures > 0 && why != CAUSE_OPENING_FAILS) {
-        say(&w, " Also, ");
-        say_failures(&w, &p);
-    }
-    fill_in(error, &verdict, verdict.status, why == CAUSE_OPENING_FAILS ? p.last.code : 0);
+    say(&w, "%s", reason.text);
+    fill_in(error, &verdict, verdict.status, reason.code);
     return verdict.status;
 }
 
@@ -571,7 +593,7 @@ size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
         say(&w, "%s.\n", refused.text);
         return w.used + 1;
     }
-    picture p = {.pool = pool};
+    picture p = {.pool = pool, .patient = true};
     take_picture(&p, CEN_POOL_MOST);
     cause why = cause_of(&p);
     say(&w, "pool \"%s\": ", pool->name);

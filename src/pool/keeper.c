@@ -17,6 +17,11 @@
  *     REVOKED  held for long, and the setting says so .......... reclaimed (orphans.c)
  *     OPENING, TESTING for too long ........................... told; the gate; marked
  *
+ * Pieces. A pool may have a million slots, and a thousand objects to close. The keeper of the runtime has the alarms of
+ * others, too. So a round is done in pieces of PIECE looks, or as many as 64 calls of the driver. Between two of them the
+ * alarm is set for that very moment, and every other alarm that is due is called before it comes again. Small pools have
+ * one piece.
+ *
  * Ages. No take and no give reads a clock (L17). A round notes which word it
  * met in a slot and when it first did; a slot with the same generation and
  * state as then has been so all the while. So ages are never too large, and too
@@ -33,19 +38,13 @@
 #include "pool/inside.h"
 #include "port/port.h"
 
-typedef struct tour {
-    int64_t now;
-    cen_pool_options limits;
-    uint32_t idle;    /* when it began, less those closed since */
-    uint32_t soon;    /* being tested or reset when it began, or taken to be tested since */
-    uint32_t testing; /* when it began, or since: those above are met before those below */
-    bool tests_left;
-    bool shaken; /* nothing that is idle is trusted */
-    bool calm;
-    int64_t next_overdue;
-    int64_t next_end; /* of those that were met: when the first is too old */
-    ceni_reaping reaping[CENI_REAPINGS];
-} tour;
+enum {
+    /* A piece of a round costs at most so much: a look at a slot costs one, and what may call the driver or a listener ... */
+    PIECE = 4096,
+    ACT = 64,
+};
+
+typedef ceni_tour tour;
 
 /* ---- When ----------------------------------------------------------------------------- */
 
@@ -73,6 +72,7 @@ void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
 {
     if (!ceni_pool_runtime(pool)) return;
     int64_t due = sooner(sooner(pool->next_round, pool->next_overdue), ceni_gate_next(&pool->gate));
+    due = sooner(due, pool->next_piece);
     due = sooner(sooner(due, ceni_patience_next_locked(pool)), ceni_opening_hope_ends_locked(pool));
     if (closed_locked(pool)) due = pool->closing_at;
     bool earlier = due < ceni_load_relaxed(&pool->alarm_at); /* written under this lock; carries nothing */
@@ -130,6 +130,7 @@ static bool close_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generat
     pool->tally.expired += ours;
     ceni_line_unlock(pool->line);
     if (!ours) return false;
+    t->spent += ACT;
     leave_idle(t);
     ceni_place_end(pool, index, why);
     return true;
@@ -180,6 +181,7 @@ static bool test_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generati
     bool ours = ceni_idle_hold_locked(pool, index, generation, CENI_TESTING);
     ceni_line_unlock(pool->line);
     if (!ours) return true;
+    t->spent += ACT;
     t->testing++;
     leave_idle(t);
     t->soon++;
@@ -223,14 +225,16 @@ static bool is_over(int64_t limit, int64_t age)
 }
 
 /* A revoked lease keeps its place. It is as old as the lease. */
-static void tend_revoked(cen_pool *pool, const tour *t, uint32_t index, uint64_t word)
+static void tend_revoked(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 {
     const cen_pool_options *o = &t->limits;
     uint64_t generation = ceni_word_generation(word);
     int64_t age = ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(generation, CENI_HELD));
     bool leaks = o->on_leak == CEN_LEAK_RECLAIM && is_over(o->leak_ns, age);
     bool over = o->on_hold == CEN_HOLD_RECLAIM && is_over(o->hold_ns, age);
-    if ((leaks || over) && !ceni_planted(revoked_never_reclaimed)) ceni_slot_reclaim(pool, index, generation);
+    if (!(leaks || over) || ceni_planted(revoked_never_reclaimed)) return;
+    t->spent += ACT;
+    ceni_slot_reclaim(pool, index, generation);
 }
 
 static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
@@ -244,6 +248,7 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     bool leaks = is_over(o->leak_ns, age), over = is_over(o->hold_ns, age);
     cen_holding holding;
     if (!(leaks || over) || !ceni_slot_holding(pool, index, &holding) || holding.generation != generation) return;
+    t->spent += ACT;
     leaks = leaks && count_leak(pool, slot, word);
     bool reclaims = leaks && o->on_leak == CEN_LEAK_RECLAIM;
     if (ceni_planted(detached_never_reclaimed)) reclaims = reclaims && !holding.is_detached;
@@ -318,17 +323,17 @@ static void tend_call(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
         if (moment < t->next_overdue) t->next_overdue = moment;
         return;
     }
+    t->spent += ACT;
     if (opens) tend_opening(pool, index, word, began, limit);
     else tend_test(pool, index, word, began, limit);
 }
 
 /* ---- A round -------------------------------------------------------------------------------- */
 
-static bool begin(cen_pool *pool, tour *t)
+static void begin(cen_pool *pool, tour *t)
 {
     *t = (tour){.now = ceni_pool_now(pool), .calm = true, .next_overdue = CENI_FOREVER, .next_end = CENI_FOREVER};
     ceni_line_lock(pool->line);
-    bool goes = !closed_locked(pool);
     t->limits = pool->options;
     for (int i = 0; i < CENI_REAPINGS; i++) {
         t->reaping[i] = pool->reaping[i];
@@ -339,37 +344,31 @@ static bool begin(cen_pool *pool, tour *t)
     t->shaken = pool->shaken;
     pool->shaken = false;
     ceni_line_unlock(pool->line);
-    return goes;
+    t->part = CENI_TOUR_COUNTS;
+    t->at = ceni_place_count(pool);
 }
 
-static void count(cen_pool *pool, tour *t, uint32_t places)
+static void count(tour *t, ceni_slot_state state)
 {
-    for (uint32_t index = 0; index < places; index++) {
-        ceni_slot_state state = ceni_word_state(ceni_word_at(pool, index));
-        t->idle += state == CENI_IDLE;
-        t->soon += state == CENI_TESTING || state == CENI_RESETTING;
-        t->testing += state == CENI_TESTING;
+    t->idle += state == CENI_IDLE;
+    t->soon += state == CENI_TESTING || state == CENI_RESETTING;
+    t->testing += state == CENI_TESTING;
+}
+
+static void tend(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
+{
+    switch (ceni_word_state(word)) {
+    case CENI_IDLE: tend_idle(pool, t, index, word); break;
+    case CENI_HELD: tend_held(pool, t, index, word); break;
+    case CENI_REVOKED: tend_revoked(pool, t, index, word); break;
+    case CENI_OPENING:
+    case CENI_TESTING: tend_call(pool, t, index, word); break;
+    default: break;
     }
 }
 
-/* Inline drivers: the keeper itself opens what is missing. */
-static void open_missing(cen_pool *pool, uint32_t missing)
-{
-    uint32_t index;
-    for (; missing > 0 && ceni_place_claim(pool, &index); missing--) {
-        cen_error error;
-        uint64_t generation = ceni_slot_generation(pool, index);
-        if (ceni_place_open(pool, index, &error) != CEN_OK) {
-            ceni_line_lock(pool->line);
-            ceni_keeper_retry_locked(pool);
-            ceni_place_vacate_locked(pool, index, CENI_OPENING);
-            return;
-        }
-        ceni_place_publish_opened(pool, index, generation);
-    }
-}
-
-static void end(cen_pool *pool, const tour *t)
+/* All slots have been tended. */
+static void end(cen_pool *pool, tour *t)
 {
     uint32_t there = t->idle + t->soon;
     uint32_t missing = t->limits.min_idle > there ? t->limits.min_idle - there : 0;
@@ -391,27 +390,84 @@ static void end(cen_pool *pool, const tour *t)
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(line);
     ceni_line_make_call(line, pool->id, pool, &call);
-    if (!pool->helped) open_missing(pool, missing);
+    t->part = pool->helped || missing == 0 ? CENI_TOUR_OVER : CENI_TOUR_OPENS;
+    t->at = missing;
+}
+
+/* The slots below `at`, from the top: there surplus ages. One that came while the round went on is left to the next. */
+static void pass_slots(cen_pool *pool, tour *t)
+{
+    uint32_t places = ceni_place_count(pool); /* may be fewer by now */
+    if (t->at > places) t->at = places;
+    for (; t->at > 0 && t->spent < PIECE; t->spent++) {
+        uint32_t index = --t->at;
+        uint64_t word = ceni_word_at(pool, index);
+        if (t->part == CENI_TOUR_COUNTS) count(t, ceni_word_state(word));
+        else tend(pool, t, index, word);
+    }
+    if (t->at > 0) return;
+    bool counted = t->part == CENI_TOUR_COUNTS;
+    t->part = CENI_TOUR_TENDS;
+    t->at = places;
+    if (!counted) end(pool, t);
+}
+
+/* Inline drivers: the keeper itself opens what is missing. */
+static void open_missing(cen_pool *pool, tour *t)
+{
+    uint32_t index;
+    for (; t->at > 0 && t->spent < PIECE && ceni_place_claim(pool, &index); t->at--, t->spent += ACT) {
+        cen_error error;
+        uint64_t generation = ceni_slot_generation(pool, index);
+        if (ceni_place_open(pool, index, &error) != CEN_OK) {
+            ceni_line_lock(pool->line);
+            ceni_keeper_retry_locked(pool);
+            ceni_place_vacate_locked(pool, index, CENI_OPENING);
+            break;
+        }
+        ceni_place_publish_opened(pool, index, generation);
+    }
+    if (t->at == 0 || t->spent < PIECE) t->part = CENI_TOUR_OVER;
+}
+
+static bool is_closed(cen_pool *pool)
+{
+    ceni_line_lock(pool->line);
+    bool closed = closed_locked(pool);
+    ceni_line_unlock(pool->line);
+    return closed;
+}
+
+/* Begins a round, or goes on with it; true if it is over. */
+static bool do_piece(cen_pool *pool, tour *t)
+{
+    if (is_closed(pool)) t->part = CENI_TOUR_OVER;
+    else if (t->part == CENI_TOUR_OVER) begin(pool, t);
+    t->spent = 0;
+    while (t->part != CENI_TOUR_OVER && t->spent < PIECE) {
+        if (t->part == CENI_TOUR_OPENS) open_missing(pool, t);
+        else pass_slots(pool, t);
+    }
+    return t->part == CENI_TOUR_OVER;
 }
 
 void ceni_keeper_round(cen_pool *pool)
 {
-    tour t;
-    if (!begin(pool, &t)) return;
-    uint32_t places = ceni_place_count(pool);
-    count(pool, &t, places);
-    for (uint32_t index = places; index-- > 0;) { /* from the top: there surplus ages */
-        uint64_t word = ceni_word_at(pool, index);
-        switch (ceni_word_state(word)) {
-        case CENI_IDLE: tend_idle(pool, &t, index, word); break;
-        case CENI_HELD: tend_held(pool, &t, index, word); break;
-        case CENI_REVOKED: tend_revoked(pool, &t, index, word); break;
-        case CENI_OPENING:
-        case CENI_TESTING: tend_call(pool, &t, index, word); break;
-        default: break;
-        }
-    }
-    end(pool, &t);
+    tour t = {.part = CENI_TOUR_OVER};
+    while (!do_piece(pool, &t)) continue;
+}
+
+/* The alarm comes again for the rest, after the others that are due. */
+static void go_on_later(cen_pool *pool)
+{
+    ceni_call call = {.more = false};
+    int64_t now = ceni_pool_now(pool);
+    ceni_line_lock(pool->line);
+    pool->pieces++;
+    pool->next_piece = now;
+    ceni_keeper_plan_locked(pool, &call);
+    ceni_line_unlock(pool->line);
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
 }
 
 /* ---- The alarm -------------------------------------------------------------------------------- */
@@ -429,14 +485,16 @@ static void ring(ceni_alarm *alarm)
     bool hopeless = ceni_opening_hope_ends_locked(pool) <= now;
     ceni_patience_pass_locked(pool, now, &call);
     if (opened || hopeless || call.pending) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
-    bool round = now >= pool->next_round || now >= pool->next_overdue;
-    if (round) pool->next_round = pool->next_overdue = CENI_FOREVER; /* it plans the next itself */
+    bool goes_on = pool->next_piece <= now; /* what was asked for since the round began is a round of its own, after this */
+    bool round = goes_on || now >= pool->next_round || now >= pool->next_overdue;
+    if (goes_on) pool->next_piece = CENI_FOREVER;
+    else if (round) pool->next_round = pool->next_overdue = CENI_FOREVER; /* it plans the next itself */
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(line);
     if (probes)
         ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_PROBES, .index = CEN_NO_SLOT}, "an opening is tried");
     ceni_line_make_call(line, pool->id, pool, &call);
-    if (round) ceni_keeper_round(pool);
+    if (round && !do_piece(pool, &pool->tour)) go_on_later(pool);
     ceni_closing_pass(pool, now);
     ceni_event_resume(pool);
     ceni_line_lock(line);
@@ -449,6 +507,8 @@ void ceni_keeper_init(cen_pool *pool)
     pool->alarm_at = CENI_FOREVER;
     pool->next_overdue = CENI_FOREVER;
     pool->next_round = CENI_FOREVER;
+    pool->next_piece = CENI_FOREVER;
+    pool->tour.part = CENI_TOUR_OVER;
     pool->closing_at = CENI_FOREVER;
     if (!ceni_pool_runtime(pool)) return;
     int64_t now = ceni_pool_now(pool);

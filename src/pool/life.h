@@ -243,7 +243,7 @@ bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out);
 /* The same of an object in any state; false if there is none. */
 bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_holding *out);
 
-/* One round over all slots, on this thread. */
+/* One round over all slots, on this thread, in one go: for tests. */
 void ceni_keeper_round(cen_pool *pool);
 
 /* ---- settings.c --------------------------------------------------------------------------- */

@@ -16,11 +16,22 @@
  *
  * The numbers kept under the lock are read at that same moment.
  *
+ * Marks. A take and a give read no clock, so a look marks what it meets: `met` is the word, `met_at` a moment between the
+ * one when the slot came into that state and the one when the mark was written. The naive version writes the two one
+ * after the other: a thread that is held up between them writes an old moment beside a new mark, and the lease is as old
+ * as the one before it. A lock around both makes every take that fails wait for whoever is held up with it. Here both only
+ * grow. A marker reads the clock, sees that the mark is not there yet, raises `met_at` to that moment and then `met` to
+ * its word. So a moment that is written late was read before the slot was marked (V4), and an old one changes nothing.
+ *  M1 `met_at` is raised to a moment after the slot came into a state before `met` is raised to that state.
+ *  M2 `met` is raised in the order of time: by generation, and in one generation from HELD to IDLE. Only the owner of an
+ *     OPENING slot lowers it (opening.c). A mark of the object before, idle in the same generation, may come after that:
+ *     since when an object has been idle that was never lent, it need not tell.
+ *
  * Order table
  * [V1] both readings | load of a word | seq_cst | every change of it | the state; the order of the two readings | the second reading is not after the first, and an object is counted twice
  * [V2] holding | loads of note, where, since, object | acquire | T5 in take.c, O3 in places.c | who holds the slot, if the generations agree | the last holder is blamed for the next one's lease
- * [V3] meet    | stores of met, met_at | release | V4 | met_at, between two stores of met | an age is counted from another lease's time
- * [V4] age     | loads of met, met_at  | acquire | V3 | the same | the same
+ * [V3] meet    | cas of met, met_at    | acq_rel | V4 | met_at, before the mark that it belongs to | an age is counted from another lease's time
+ * [V4] age, meet | loads of met, met_at | acquire | V3, K4 in opening.c | the same; that a new object is not marked | the same
  * [V5] shifts  | load of shifts | seq_cst | O6 in places.c | whether a slot was emptied or filled between the readings | a slot is taken for unchanged that was not
  */
 #include "base/error.h"
@@ -145,19 +156,38 @@ static void read_restless(cen_pool *pool, cen_pool_stats *s)
     } while (s->places < s->max); /* it grew in the middle, which happens 32 times at most */
 }
 
+static const cen_pool_stats unread = {.size = sizeof(cen_pool_stats), .moving = UINT32_MAX};
+
+/* The calmest of a few readings; none if a slot was emptied or filled in each of them. Under the looking lock. */
+static cen_pool_stats read_freely(cen_pool *pool)
+{
+    cen_pool_stats best = unread, s = CEN_SIZED(cen_pool_stats);
+    for (int i = 0; i < READINGS && best.moving > 0; i++)
+        if (read_once(pool, READ_FREELY, &s) && s.moving < best.moving) best = s;
+    return best;
+}
+
 cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_look", NULL);
     if (status == CEN_OK) status = cen_sized_check(out, sizeof *out, "cen_pool_look: out", NULL);
     if (status != CEN_OK) return status;
-    cen_pool_stats best = {.size = sizeof(cen_pool_stats), .moving = UINT32_MAX}, s = CEN_SIZED(cen_pool_stats);
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
-    for (int i = 0; i < READINGS && best.moving > 0; i++)
-        if (read_once(pool, READ_FREELY, &s) && s.moving < best.moving) best = s;
+    cen_pool_stats best = read_freely(pool);
     if (best.moving == UINT32_MAX) read_restless(pool, &best);
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
     cen_sized_write(out, &best, sizeof best);
     return CEN_OK;
+}
+
+bool ceni_pool_look_if_free(cen_pool *pool, cen_pool_stats *out)
+{
+    if (!ceni_mutex_try_lock(&pool->looking, CENI_RANK_LOOK)) return false;
+    cen_pool_stats best = read_freely(pool);
+    ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
+    if (best.moving == UINT32_MAX) return false;
+    *out = best;
+    return true;
 }
 
 /* ---- Objects and holders --------------------------------------------------------------------- */
@@ -193,9 +223,8 @@ static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t word, bool
     if (revoked) word = ceni_word(ceni_word_generation(word), CENI_HELD); /* the same lease, and still out */
     *exact = is_exact(pool, slot, word, &from);
     if (!*exact) {
-        bool met = ceni_load_acquire(&slot->met) == word; /* [V4] */
-        from = ceni_load_acquire(&slot->met_at);          /* [V4] */
-        if (!met || ceni_load_acquire(&slot->met) != word) return 0; /* [V4] */
+        if (ceni_load_acquire(&slot->met) != word) return 0; /* [V4] */
+        from = ceni_load_acquire(&slot->met_at);             /* [V4] never earlier than it was with that mark */
     }
     int64_t now = ceni_pool_now(pool);
     return now > from ? now - from : 0;
@@ -276,21 +305,36 @@ bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out)
     return ceni_slot_shows(pool, index, out) && out->state <= CEN_SLOT_REVOKED;
 }
 
-/* From now on what is with the slot has an age. Under the looking lock. */
+/* In the order in which a slot comes to be in what is marked. */
+static uint64_t rank_of_mark(uint64_t word)
+{
+    return ceni_word(ceni_word_generation(word), ceni_word_state(word) == CENI_IDLE ? 2 : word != 0);
+}
+
+static void raise_met_at(ceni_slot *slot, int64_t now)
+{
+    int64_t at = ceni_load_relaxed(&slot->met_at); /* a guess for the cas; carries nothing */
+    if (ceni_planted(old_moment_beside_a_new_mark)) ceni_store_release(&slot->met_at, now); /* [V3] */
+    while (at < now && !ceni_cas_acq_rel(&slot->met_at, &at, now)) continue; /* [V3] */
+}
+
+/* From now on what is with the slot has an age. Waits for nobody. */
 static void meet(const cen_pool *pool, ceni_slot *slot, uint64_t word)
 {
-    if (ceni_load_relaxed(&slot->met) == word) return; /* written under this lock; carries nothing */
-    ceni_store_release(&slot->met, 0);                         /* [V3] */
-    ceni_store_release(&slot->met_at, ceni_pool_now(pool));    /* [V3] */
-    ceni_store_release(&slot->met, word);                      /* [V3] */
+    if (ceni_load_acquire(&slot->met) == word) return; /* [V4] most are marked already, and then no clock is read */
+    int64_t now = ceni_pool_now(pool);
+    uint64_t met = ceni_load_acquire(&slot->met); /* [V4] after the clock was read */
+    bool stale_too = ceni_planted(stale_mark_replaces_a_newer);
+    if (met == word || (rank_of_mark(met) > rank_of_mark(word) && !stale_too)) return;
+    raise_met_at(slot, now);
+    while (!ceni_cas_acq_rel(&slot->met, &met, word)) /* [V3] */
+        if (rank_of_mark(met) >= rank_of_mark(word) && !stale_too) return;
 }
 
 int64_t ceni_slot_age_known(cen_pool *pool, ceni_slot *slot, uint64_t word, bool *exact)
 {
     word = ceni_word_bare(word);
-    ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     meet(pool, slot, word);
-    ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
     return age_of(pool, slot, word, exact);
 }
 
@@ -316,7 +360,6 @@ cen_status cen_pool_holders_sized(cen_pool *pool, cen_holding *holdings, size_t 
     if (!out || (room && !holdings) || size < sizeof size || size > CEN_SIZED_MOST) return CEN_INVALID;
     uint32_t places = ceni_place_count(pool);
     size_t count = 0;
-    ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     for (uint32_t index = 0; index < places; index++) {
         cen_holding holding;
         if (!ceni_slot_holding(pool, index, &holding) || holding.state == CEN_SLOT_IDLE) continue;
@@ -324,7 +367,6 @@ cen_status cen_pool_holders_sized(cen_pool *pool, cen_holding *holdings, size_t 
         if (count < room) put_holding(holdings, size, count, &holding);
         count++;
     }
-    ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
     *out = count;
     return CEN_OK;
 }

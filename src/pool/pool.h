@@ -104,6 +104,34 @@ typedef struct ceni_times {
     uint64_t instant;      /* likewise: takes that did not wait, the most that anybody was told */
 } ceni_times;
 
+/* Why a take got nothing, in words (reason.c). */
+typedef struct ceni_reason {
+    int64_t made_at;    /* on the pool's clock */
+    int64_t suspect_ns; /* a leak is suspected if a take has waited for less ... */
+    bool suspects;      /* ... and so it was for the one that it was made for */
+    uint64_t sole;      /* the owner who holds all that was met; 0: there is no such one */
+    int code;           /* of the cen_error */
+    char text[CEN_ERROR_TEXT_SIZE]; /* what follows the outcome */
+} ceni_reason;
+
+/* A round of the housekeeper, done in pieces (keeper.c). */
+typedef struct ceni_tour {
+    int64_t now; /* when it began */
+    cen_pool_options limits;
+    enum { CENI_TOUR_OVER, CENI_TOUR_COUNTS, CENI_TOUR_TENDS, CENI_TOUR_OPENS } part;
+    uint32_t at;      /* slots below are still to be looked at, or so many objects are to be opened */
+    uint32_t spent;   /* of what one piece may cost */
+    uint32_t idle;    /* when it began, less those closed since */
+    uint32_t soon;    /* being tested or reset when it began, or taken to be tested since */
+    uint32_t testing; /* when it began, or since: those above are met before those below */
+    bool tests_left;
+    bool shaken; /* nothing that is idle is trusted */
+    bool calm;
+    int64_t next_overdue;
+    int64_t next_end; /* of those that were met: when the first is too old */
+    ceni_reaping reaping[CENI_REAPINGS];
+} ceni_tour;
+
 /* Who listens to a pool, and what it is still to be told. */
 typedef struct ceni_listening ceni_listening;
 
@@ -191,6 +219,8 @@ struct cen_pool {
     _Atomic int64_t alarm_at; /* when the keeper is to come; also read by whoever sets the alarm */
     bool alarm_refused;       /* it was set and nobody was there to ring it: whoever plans next sets it again */
     int64_t next_round;       /* when all slots are to be looked at again */
+    int64_t next_piece;       /* when the round that has begun goes on; CENI_FOREVER: none has */
+    uint64_t pieces;          /* of rounds that were not the last of theirs, ever */
     int64_t rounds_until;     /* a reload is spread until then: rounds go on ... */
     int64_t rounds_period;    /* ... with this period at most */
     ceni_reaping reaping[CENI_REAPINGS];
@@ -202,12 +232,15 @@ struct cen_pool {
     int64_t closing_at;       /* its deadline */
     struct ceni_patience *patient; /* deadlines of those who ask; NULL: nobody had one yet */
     ceni_alarm alarm;
+    ceni_tour tour; /* the alarm's call alone */
     ceni_errand errand;
     ceni_list idle; /* exact orders: slots, the next to be lent first */
     bool reordered; /* the order was changed since the pool was made */
     ceni_pool_tally tally;
     ceni_pace pace;
     int64_t wait_told_at; /* when the last that waited was told the news */
+    ceni_reason reason;   /* the last that was made for a take that timed out ... */
+    uint64_t reasons;     /* ... and how many were */
     const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open, and were told: left.c */
     uint32_t left_sites;
     /* any thread, atomically */
@@ -217,11 +250,12 @@ struct cen_pool {
     _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
     _Atomic uint64_t refusals;       /* takes that were since then */
     _Atomic uint64_t missed;         /* takes that found nothing and did not wait, ever */
+    _Atomic int64_t timeout_told_at; /* the same of one whose deadline passed, or that was interrupted; 0: none */
     _Atomic(struct ceni_orphan *) shelf; /* all records of orphans there ever were; grows only, and goes with the pool */
     _Atomic uint32_t orphan_count;   /* at least as many as are in `orphans`; changed under the lock */
     _Atomic bool orphan_printed;     /* the first orphan was printed to stderr */
     _Atomic bool stale_printed;      /* the first double give was */
-    ceni_mutex looking; /* one cen_pool_look at a time */
+    ceni_mutex looking; /* one cen_pool_look at a time; nobody else waits for it */
 };
 
 /* Whether a lease of that generation was one of a pool that had the struct before, or has it no more. */

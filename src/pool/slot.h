@@ -70,8 +70,8 @@ typedef struct ceni_slot {
     _Atomic uint64_t note;      /* who took it, and the low bits of the generation; written last of the three */
     _Atomic(const char *) where;
     _Atomic int64_t since;      /* when, if the note says that this was written for its lease; ~ when that ended (times.c) */
-    _Atomic uint64_t met;       /* the word, less its flags, that one who looks met last ... */
-    _Atomic int64_t met_at;     /* ... and when it first did */
+    _Atomic uint64_t met;       /* the latest word, less its flags, that a look has met ... */
+    _Atomic int64_t met_at;     /* ... and when the first look met it (look.c) */
     /* the thread that entered the slot's lease as a scope */
     uint64_t scope_generation; /* to which `scopes` belongs; its complement: `giving` does */
     union {
@@ -80,7 +80,7 @@ typedef struct ceni_slot {
     };
     /* under the pool's lock */
     ceni_list link; /* of those that are idle or tested, in an exact order; or of those that wait for a helper, but for tests */
-    /* written by the slot's only owner, or under the looking lock */
+    /* written by the slot's only owner */
     _Atomic int64_t opened_at;   /* or, while it is opening, when that began */
     _Atomic int64_t expires_at;  /* when the object is to be closed, by a reload that is spread */
     _Atomic int64_t tested_at;   /* or, while it is testing, when that began */

@@ -44,6 +44,7 @@ list(APPEND cenote_sources
   src/pool/trace.c
   src/pool/trust.c
   src/pool/explain.c
+  src/pool/reason.c
   src/pool/stale.c
   src/pool/take.c
   src/pool/wait.c)

@@ -5,7 +5,8 @@
  *
  *     every event of the pool      by its name; value: how long it was held, or the slot's index, or 0
  *     waited                       a take that was served; value: for how long. Only from 1 ms on, and one in 10 ms at most
- *     timed_out                    value: after how long; the text is that of its error, which says why
+ *     timed_out                    value: after how long; the text is that of its error, which says why. One in 10 ms at
+ *                                  most, with `interrupted`
  *     refused                      by a rule: max_waiters, shedding, refuse_late, the breaker; the text is that of the
  *                                  error. One in 100 ms at most; value: how many there were since the last one told
  *     interrupted                  value: after how long
@@ -33,6 +34,7 @@ bool ceni_pool_tells;
 enum {
     LONG_WAIT_NS = 1000000,
     WAITS_APART_NS = 10000000,
+    TIMEOUTS_APART_NS = 10000000,
     REFUSALS_APART_NS = 100000000,
 };
 
@@ -84,10 +86,20 @@ void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int
     ceni_news(CEN_LEVEL_DETAIL, "waited", &pool->entry, waited, text);
 }
 
-/* One that asked, and wants no text: there will be no other. */
-void ceni_tell_expired_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
+/* Whether a take that got nothing in its time is told the news, or one that was interrupted. A thousand may have one
+ * deadline: for the others no words are made that nobody asked for. */
+static bool timeout_is_due(cen_pool *pool)
 {
-    if (!ceni_pool_tells || waiter->error) return;
+    if (!ceni_pool_tells) return false;
+    int64_t now = ceni_clock_now(), last = ceni_load_relaxed(&pool->timeout_told_at); /* a guess for the cas; carries nothing */
+    if (last && now - last < TIMEOUTS_APART_NS) return false;
+    return ceni_cas_relaxed(&pool->timeout_told_at, &last, now); /* else another tells; carries nothing */
+}
+
+/* One that asked, and wants no text: there will be no other. */
+void ceni_tell_expired_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
+{
+    if (waiter->error || !timeout_is_due(pool)) return;
     char text[sizeof((cen_news *)NULL)->text];
     say_take(text, sizeof text, pool, waiter, "got no object in its time", now - waiter->since);
     ceni_news(CEN_LEVEL_WARNING, "timed_out", &pool->entry, now - waiter->since, text);
@@ -109,7 +121,7 @@ static uint64_t refusals_due(cen_pool *pool)
 cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error)
 {
     bool late = verdict.status == CEN_TIMEOUT && waited_ns > 0, interrupted = verdict.status == CEN_INTERRUPTED;
-    bool told = ceni_pool_tells && (late || interrupted);
+    bool told = (late || interrupted) && timeout_is_due(pool);
     CENI_PROBE3(refused, pool->name, (int)verdict.status, waited_ns);
     uint64_t refusals = ceni_pool_tells && verdict.rule != CEN_RULE_NONE ? refusals_due(pool) : 0;
     cen_error unread;

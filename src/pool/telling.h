@@ -30,6 +30,19 @@ void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from);
 /* Fills in the trace of the lease that `out` shows, if there is one. */
 void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
 
+/* ---- look.c --------------------------------------------------------------------------------- */
+
+/* As cen_pool_look, but waits for nobody: false if another looks, or objects come and go all the while. */
+bool ceni_pool_look_if_free(cen_pool *pool, cen_pool_stats *out);
+
+/* ---- reason.c: what a take was told, kept for the next ones ------------------------------------ */
+
+/* The kept reason, if it fits a take of that owner that has waited until now: true then. Else only made_at is written: now. */
+bool ceni_reason_recall(cen_pool *pool, uint64_t owner, int64_t waited_ns, ceni_reason *out);
+
+/* Keeps it for a moment, unless it is the owner's alone. */
+void ceni_reason_keep(cen_pool *pool, uint64_t owner, const ceni_reason *reason);
+
 /* ---- explain.c ------------------------------------------------------------------------------ */
 
 /* The text of a take that got nothing: one that a rule refused, and any other. */
@@ -73,7 +86,7 @@ void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *t
 
 /* A waiter is served; one that asked has waited for all of its time. */
 void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
-void ceni_tell_expired_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
+void ceni_tell_expired_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
 
 /* As ceni_explain_refusal, and tells it. */
 cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);

@@ -324,3 +324,50 @@ EXPLORE(L19_the_age_of_a_lease_is_not_counted_from_another_one, 4)
     give_one(mine);
     end();
 }
+
+/* The other may have seen the lease before, and marks it while this one is marked. */
+EXPLORE(L19_a_lease_that_was_met_has_its_age_although_another_marks_an_older_one, 4)
+{
+    begin_looking((cen_pool_options){.max = 1});
+    cen_lease mine = take_one();
+    ceni_thread thread = start("list", list_holders, NULL);
+    give_one(mine);
+    mine = take_one();
+    list_holders(NULL);
+    join(thread);
+    ceni_world_advance(1000);
+    cen_holding holding;
+    size_t count;
+    expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
+    expect_equal(holding.held_ns, 1000);
+    give_one(mine);
+    end();
+}
+
+static uint32_t reap(int64_t idle_ns)
+{
+    uint32_t closed = 0;
+    expect_equal(cen_pool_reap(pool, idle_ns, &closed, NULL), CEN_OK);
+    return closed;
+}
+
+static void reap_what_is_very_old(void *unused)
+{
+    (void)unused;
+    expect_equal(reap(CENI_FOREVER), 0);
+}
+
+/* The slot has the same generation before and after, and the other may mark the object that is gone. */
+EXPLORE(L19_an_idle_object_is_not_as_old_as_the_one_that_was_in_its_slot, 4)
+{
+    begin_looking((cen_pool_options){.max = 1});
+    ceni_thread thread = start("reap", reap_what_is_very_old, NULL);
+    expect_equal(reap(0), 1);
+    ceni_world_advance(1000);
+    adopt_thing(1);
+    join(thread);
+    ceni_world_advance(500);
+    expect_equal(reap(501), 0);
+    expect_rest(1);
+    end();
+}
