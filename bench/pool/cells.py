@@ -3,8 +3,8 @@
 import measuring
 from measuring import LOOK, QUICK, REPETITIONS, TABLE
 
-PARTS = ["floor", "throughput", "fairness", "holds", "growth", "memory"]
-LEFT_OUT = ["growth", "memory"] if TABLE else []  # the whole table has them elsewhere, for all contestants
+PARTS = ["floor", "throughput", "fairness", "holds", "deadlines", "growth", "memory"]
+LEFT_OUT = ["deadlines", "growth", "memory"] if TABLE else []  # the whole table has them elsewhere, for all contestants
 BUDGET = measuring.budget(70, 1140)
 
 # In the order of the tables. "strict" is cenote with overtaking off.
@@ -141,7 +141,8 @@ class Selection:
         wanted = {"broken", "none", "pingpong"}
         for cell in self.cells:
             wanted |= {"cenote" if name == "strict" else name for name in self.of(cell)}
-        parts = (("floor", "cenote"), ("growth", "growth"), ("growth", "cancel"), ("memory", "memory"))
+        parts = (("floor", "cenote"), ("growth", "growth"), ("growth", "cancel"), ("deadlines", "deadlines"),
+                 ("memory", "memory"))
         wanted |= {program for part, program in parts if self.has(part)}
         return sorted(wanted)
 
@@ -152,5 +153,6 @@ class Selection:
         processes = {(name, cell.kin()) for cell in self.cells for name in self.of(cell) if name in JAVA}
         whole += len(processes) * repetitions * (0.5 + WARM)
         whole += self.has("floor") * repetitions * (0.8 if QUICK else 2.6)
+        whole += self.has("deadlines") * repetitions * (2 if QUICK else 6)
         whole += self.has("growth") * (6 if QUICK else 120)
         return whole + self.has("memory") * (2 if QUICK else 5)

@@ -54,6 +54,7 @@ class Figures(measuring.Figures):
     def __init__(self):
         super().__init__()
         self.floor = {}   # size -> list of answers
+        self.deadlines = []  # answers
         self.growth = {}  # name -> list of answers
         self.memory = {}
 
@@ -113,6 +114,14 @@ class Bench(measuring.Bench):
         self.end_talks()
         return True
 
+    def expire(self):
+        """A thousand takes with one deadline."""
+        for _ in range(REPETITIONS or (1 if QUICK else 5)):
+            self.gate.wait_for_quiet()
+            answer = self.gate.run_once([self.programs["deadlines"], 3 if QUICK else 11, 1000])
+            self.figures.deadlines.append(answer)
+            say("  deadlines: %s" % ", ".join("%s %.1f" % item for item in answer.items() if item[0] != "foreign"))
+
     def grow(self):
         for name, (quick, whole, numbers) in GROWTH.items():
             for _ in range(REPETITIONS or (1 if QUICK else 3)):
@@ -137,6 +146,8 @@ class Bench(measuring.Bench):
         number = 0
         while self.has_time(number, BUDGET) and self.repetition(number):
             number += 1
+        if self.selection.has("deadlines"):
+            self.expire()
         if self.selection.has("growth"):
             self.grow()
         if self.selection.has("memory"):

@@ -86,6 +86,14 @@ def floor_table(figures):
     return table(["", "CAS + xchg", "CAS + CAS", "cenote", "cenote to CAS + xchg"], rows)
 
 
+def deadline_table(figures):
+    rows = []
+    for name, title in (("explained", "cenote"), ("silent", "cenote, no error to write into"), ("condvar", "condition variable")):
+        rows.append([title, *(Spread([run["%s_%s" % (name, key)] for run in figures.deadlines]).text()
+                              for key in ("last_ms", "cpu_us"))])
+    return table(["", "the last told, ms", "of a processor each, us"], rows)
+
+
 GROWTH_ROWS = [
     ("pairs", "ns_", "an uncontended pair, by size"),
     ("find", "ns_", "a pair whose take must look for the only idle object, by size"),
@@ -148,6 +156,8 @@ def document(selection, figures, verdicts, gate, seconds):
         cells, names = measured(selection, figures, part)
         for cell in cells:
             text += "\n## %s: %s\n\n" % (cell.name(), title % cell.seconds) + wait_table(figures, cell, names)
+    if figures.deadlines:
+        text += "\n## A thousand takes with one deadline\n\n" + deadline_table(figures)
     if figures.growth:
         text += "\n## Growth\n\n" + growth_table(figures)
     return text
@@ -181,6 +191,10 @@ def records(selection, figures, verdicts):
         for name in ("cenote", "exchange", "compare"):
             lines.append({"bench": "pool-floor", "contestant": name, "threads": "1", "size": size, "work_ns": 0,
                           **Spread([run[name + "_ns"] for run in runs]).fields(), "unit": "ns/pair"})
+    for name in ("explained", "silent", "condvar") if figures.deadlines else ():
+        lines += [{"bench": "pool-deadlines", "contestant": name, "cell": key, "threads": "1000",
+                   **Spread([run["%s_%s" % (name, key)] for run in figures.deadlines]).fields(), "unit": key[-2:]}
+                  for key in ("last_ms", "cpu_us")]
     for name, prefix, _ in GROWTH_ROWS:
         for number, ns in grown(figures, name, prefix).items():
             lines.append({"bench": "pool-growth", "contestant": "cenote", "cell": name + "/" + prefix.rstrip("_"),

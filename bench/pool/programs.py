@@ -33,11 +33,12 @@ def peer_in_java(name, main, jars, *where):
 def build_pool(wanted=None):
     """By name: those that are wanted, or all."""
     os.makedirs(OUT, exist_ok=True)
-    library = None if wanted and not {"cenote", "growth", "cancel", "memory"} & set(wanted) else build_library()
+    library = None if wanted and not {"cenote", "growth", "cancel", "deadlines", "memory"} & set(wanted) else build_library()
     ways = {
         "cenote": lambda: part("cenote", library),
         "growth": lambda: part("growth", library),
         "cancel": lambda: part("cancel", library),
+        "deadlines": lambda: part("deadlines", library),
         "memory": lambda: part("memory", library),
         "stack": lambda: peer_in_c("stack"),
         "apr": lambda: peer_in_c("apr", "pool.c", *package_flags("apr-util-1", "apr-1")),

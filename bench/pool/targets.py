@@ -17,6 +17,7 @@ SPINNING_SAME = {"T16S4": 0.95, "T64S10": 0.93}
 SPINNING_MS = 20
 STRICT_WAIT = 1.2
 PAIR_GROWTH = LINE_GROWTH = 1.2
+LAST_TOLD, CPU_US = 1.2, 3              # of a thousand takes with one deadline: beside a condition variable, and each
 FIND_GROWTH = 2.0                       # for every factor of a thousand
 BYTES_A_SLOT, FROM_SIZE = 256, 100
 
@@ -135,6 +136,26 @@ def growth(figures):
     ]
 
 
+def deadlines(figures):
+    """Of takes that want to be told why, and of those that do not."""
+    rows, runs = [], figures.deadlines
+    foreign = max((run["foreign"] for run in runs), default=0.0)
+    for name, who in (("explained", "1,000 takes with one deadline"), ("silent", "the same without an error to write into")):
+        ratios = [run[name + "_last_ms"] / run["condvar_last_ms"] for run in runs]
+        value = statistics.median(ratios) if ratios else None
+        measured = "%.2fx (%.1f to %.1f ms)" % (value, *(statistics.median(run[key + "_last_ms"] for run in runs)
+                                                         for key in (name, "condvar"))) if value else "-"
+        rows.append(Verdict("deadlines", "%s: the last told at most %.1fx later than by a condition variable" % (who, LAST_TOLD),
+                            measured, LAST_TOLD, value, False, foreign > TOLERATED))
+        spent = [run[name + "_cpu_us"] - run["condvar_cpu_us"] for run in runs]
+        value = statistics.median(spent) if spent else None
+        measured = "%.1f us (%.1f to %.1f us)" % (value, *(statistics.median(run[key + "_cpu_us"] for run in runs)
+                                                           for key in (name, "condvar"))) if spent else "-"
+        rows.append(Verdict("deadlines", "%s: at most %d us of a processor each more" % (who, CPU_US), measured, CPU_US, value,
+                            False, foreign > TOLERATED))
+    return rows
+
+
 def memory(figures):
     sizes = sorted(int(key[6:]) for key in figures.memory if key.startswith("bytes_"))
     slots = {size: figures.memory["bytes_%d" % size] / size for size in sizes}
@@ -150,5 +171,6 @@ def memory(figures):
 
 
 def targets(figures, left_out=()):
-    parts = {"floor": floors, "throughput": throughput, "fairness": fairness, "holds": holds, "growth": growth, "memory": memory}
+    parts = {"floor": floors, "throughput": throughput, "fairness": fairness, "holds": holds, "deadlines": deadlines,
+             "growth": growth, "memory": memory}
     return [verdict for part, judge in parts.items() if part not in left_out for verdict in judge(figures)]
