@@ -314,8 +314,8 @@ static uint64_t rank_of_mark(uint64_t word)
 static void raise_met_at(ceni_slot *slot, int64_t now)
 {
     int64_t at = ceni_load_relaxed(&slot->met_at); /* a guess for the cas; carries nothing */
-    if (ceni_planted(old_moment_beside_a_new_mark)) ceni_store_release(&slot->met_at, now); /* [V3] */
-    while (at < now && !ceni_cas_acq_rel(&slot->met_at, &at, now)) continue; /* [V3] */
+    bool any = ceni_planted(old_moment_beside_a_new_mark);
+    while ((at < now || any) && !ceni_cas_acq_rel(&slot->met_at, &at, now)) continue; /* [V3] */
 }
 
 /* From now on what is with the slot has an age. Waits for nobody. */

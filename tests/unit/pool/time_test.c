@@ -300,7 +300,7 @@ TEST(a_wait_of_an_hour_reads_the_clock_a_few_times_only)
         ceni_world_settle();
     }
     expect_answer(&one, CEN_TIMEOUT);
-    expect(clock_readings <= 11); /* half of them for the text, which says how long who has held what */
+    expect(clock_readings <= 12); /* half of them for the text, which says how long who has held what */
     end(pool, &held);
 }
 
