@@ -6,7 +6,7 @@
 #include "unit/crew/crews.h"
 #include "unit/pool/pools.h"
 
-enum { PATIENCE_S = 10 };
+enum { PATIENCE_S = 120 };
 
 /* Without the time limit a lost worker would be a hang and no verdict. */
 static void expect_end_soon(work *self, cen_status status)
@@ -22,7 +22,7 @@ static void exit_thread(work *self)
 
 static void await_lost(uint64_t count)
 {
-    for (int i = 0; i < 5000 && look().lost < count; i++) nap(MS);
+    for (int i = 0; i < PATIENCE_S * 1000 && look().lost < count; i++) nap(MS);
     expect_equal(look().lost, count);
 }
 
@@ -198,23 +198,27 @@ TEST(one_that_stops_the_crew_and_helps_one_which_ends_the_thread_ends_too)
 /* ---- Cancelled threads ----------------------------------------------------------------- */
 
 static pthread_t victim;
-static _Atomic uint32_t is_there;
+static _Atomic uint32_t is_there, was_sent;
 
 static void be_cancelled(work *self)
 {
     victim = pthread_self();
+    ceni_store_seq_cst(&was_sent, 0);
     if (self->mark == 'c') expect(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL) == 0);
     ceni_store_seq_cst(&is_there, 1);
-    for (int i = 0; self->mark == 'c' || i < 1000; i++) {
+    while (self->mark == 'c' || !ceni_load_seq_cst(&was_sent)) {
         pthread_testcancel();
         ceni_thread_yield();
     }
+    pthread_testcancel();
 }
 
 static void cancel_it(void)
 {
     while (!ceni_load_seq_cst(&is_there)) ceni_thread_yield();
     expect(pthread_cancel(victim) == 0);
+    ceni_store_seq_cst(&was_sent, 1);
+    ceni_store_seq_cst(&is_there, 0); /* for the next test */
 }
 
 TEST(a_thread_that_is_cancelled_in_a_step_that_allows_it_is_replaced)
