@@ -57,17 +57,11 @@ void ceni_table_init(ceni_table *table, const cen_allocator *allocator)
     *table = (ceni_table){.buckets = &table->only, .allocator = allocator};
 }
 
-static void free_buckets(const ceni_table *table)
-{
-    if (table->buckets == &table->only) return;
-    ceni_free(table->allocator, table->buckets, (table->mask + 1) * sizeof *table->buckets,
-              _Alignof(ceni_table_node *));
-}
-
 void ceni_table_fini(ceni_table *table)
 {
-    free_buckets(table);
-    ceni_table_init(table, table->allocator);
+    ceni_table_room room;
+    ceni_table_room_take(table, &room);
+    ceni_table_room_free(table, &room);
 }
 
 static void link_node(ceni_table_node **buckets, size_t mask, ceni_table_node *node)
@@ -77,31 +71,75 @@ static void link_node(ceni_table_node **buckets, size_t mask, ceni_table_node *n
     *bucket = node;
 }
 
-/* Failing is harmless, and is tried again by the next insertion. */
-static void grow(ceni_table *table)
+void ceni_table_room_for(const ceni_table *table, size_t count, ceni_table_room *out)
 {
-    size_t old = table->mask + 1, room = old == 1 ? FIRST_BUCKETS : old * 2;
-    if (room > SIZE_MAX / 2 / sizeof *table->buckets) return;
-    ceni_table_node **buckets = ceni_alloc(table->allocator, room * sizeof *buckets, _Alignof(ceni_table_node *));
-    if (!buckets) return;
-    for (size_t i = 0; i < old; i++) {
+    *out = (ceni_table_room){.buckets = NULL};
+    size_t now = table->mask + 1, room = now == 1 ? FIRST_BUCKETS : now * 2;
+    if (count > now && room <= SIZE_MAX / 2 / sizeof *table->buckets) out->count = room;
+}
+
+bool ceni_table_room_alloc(const ceni_table *table, ceni_table_room *room)
+{
+    if (room->count)
+        room->buckets = ceni_alloc(table->allocator, room->count * sizeof *room->buckets, _Alignof(ceni_table_node *));
+    return room->buckets != NULL;
+}
+
+/* What the table has now; the one inside it is nobody's to free. */
+static ceni_table_room buckets_of(const ceni_table *table)
+{
+    if (table->buckets == &table->only) return (ceni_table_room){.buckets = NULL};
+    return (ceni_table_room){table->buckets, table->mask + 1};
+}
+
+void ceni_table_room_use(ceni_table *table, ceni_table_room *room)
+{
+    if (!room->buckets || room->count <= table->mask + 1) return;
+    ceni_table_room old = buckets_of(table);
+    for (size_t i = 0; i <= table->mask; i++) {
         ceni_table_node *next;
         for (ceni_table_node *node = table->buckets[i]; node; node = next) {
             next = node->next;
-            link_node(buckets, room - 1, node);
+            link_node(room->buckets, room->count - 1, node);
         }
     }
-    free_buckets(table);
-    table->buckets = buckets;
-    table->mask = room - 1;
+    table->buckets = room->buckets;
+    table->mask = room->count - 1;
+    *room = old;
+}
+
+void ceni_table_room_take(ceni_table *table, ceni_table_room *out)
+{
+    *out = buckets_of(table);
+    ceni_table_init(table, table->allocator);
+}
+
+void ceni_table_room_free(const ceni_table *table, ceni_table_room *room)
+{
+    ceni_free(table->allocator, room->buckets, room->count * sizeof *room->buckets, _Alignof(ceni_table_node *));
+}
+
+void ceni_table_put(ceni_table *table, ceni_table_node *node, uint64_t hash)
+{
+    node->hash = hash;
+    link_node(table->buckets, table->mask, node);
+    table->count++;
+}
+
+/* Failing is harmless, and is tried again by the next insertion. */
+void ceni_table_grow(ceni_table *table)
+{
+    ceni_table_room room;
+    ceni_table_room_for(table, table->count + 1, &room);
+    if (!ceni_table_room_alloc(table, &room)) return;
+    ceni_table_room_use(table, &room);
+    ceni_table_room_free(table, &room);
 }
 
 void ceni_table_insert(ceni_table *table, ceni_table_node *node, uint64_t hash)
 {
-    if (table->count > table->mask) grow(table);
-    node->hash = hash;
-    link_node(table->buckets, table->mask, node);
-    table->count++;
+    ceni_table_grow(table);
+    ceni_table_put(table, node, hash);
 }
 
 ceni_table_node *ceni_table_find(const ceni_table *table, uint64_t hash,

@@ -59,6 +59,26 @@ void ceni_table_fini(ceni_table *table);
  * Cannot fail: when the buckets cannot grow, the chains do. */
 void ceni_table_insert(ceni_table *table, ceni_table_node *node, uint64_t hash);
 
+/* More buckets, if one node more needs them and there is memory. */
+void ceni_table_grow(ceni_table *table);
+
+/* Puts in a node and never allocates: the chains grow. For a table under a lock. */
+void ceni_table_put(ceni_table *table, ceni_table_node *node, uint64_t hash);
+
+/* More buckets, in steps, for a table that is under a lock: `for`, `use` and `take` under it, `alloc` and `free` without it.
+ * `for` says how many buckets `count` nodes need; count is 0 if the table has enough. `use` moves the nodes if the array is
+ * still larger than the table's, and leaves in *room the array to be freed. `take` empties the table, as fini does, and leaves
+ * its buckets to be freed. */
+typedef struct ceni_table_room {
+    ceni_table_node **buckets;
+    size_t count;
+} ceni_table_room;
+void ceni_table_room_for(const ceni_table *table, size_t count, ceni_table_room *out);
+bool ceni_table_room_alloc(const ceni_table *table, ceni_table_room *room); /* false: none are needed, or no memory */
+void ceni_table_room_use(ceni_table *table, ceni_table_room *room);
+void ceni_table_room_take(ceni_table *table, ceni_table_room *out);
+void ceni_table_room_free(const ceni_table *table, ceni_table_room *room);
+
 /* The node with this hash of which `same` says that it has this key, or NULL. */
 ceni_table_node *ceni_table_find(const ceni_table *table, uint64_t hash,
                                  bool (*same)(const ceni_table_node *node, const void *key), const void *key);

@@ -162,3 +162,33 @@ TEST(a_table_that_cannot_grow_works_with_longer_chains)
     for (uint64_t i = 0; i < ENTRIES; i++) expect(find(&table, i, ceni_hash_word(9, i)) == &entries[i]);
     ceni_table_fini(&table);
 }
+
+TEST(a_table_under_a_lock_grows_in_steps_and_by_the_larger_of_two)
+{
+    ceni_table table;
+    ceni_table_room small, large, again;
+    static entry entries[ENTRIES];
+    ceni_table_init(&table, NULL);
+    ceni_table_room_for(&table, 1, &small);
+    expect_equal(small.count, 0);
+    for (uint64_t i = 0; i < ENTRIES; i++) {
+        entries[i].key = i;
+        ceni_table_put(&table, &entries[i].node, ceni_hash_word(9, i));
+    }
+    expect_equal(table.mask, 0); /* put never allocates */
+    ceni_table_room_for(&table, table.count, &small);
+    expect(ceni_table_room_alloc(&table, &small));
+    large = (ceni_table_room){.count = 2 * small.count};
+    expect(ceni_table_room_alloc(&table, &large));
+    ceni_table_room_use(&table, &large);
+    expect(!large.buckets); /* the first array is the table's own */
+    again = small;
+    ceni_table_room_use(&table, &small);
+    expect(small.buckets == again.buckets); /* another was quicker, with more: it is to be freed */
+    ceni_table_room_free(&table, &small);
+    for (uint64_t i = 0; i < ENTRIES; i++) expect(find(&table, i, ceni_hash_word(9, i)) == &entries[i]);
+    ceni_table_room_take(&table, &large);
+    expect_equal(table.count, 0);
+    expect_equal(table.mask, 0);
+    ceni_table_room_free(&table, &large);
+}
