@@ -51,9 +51,21 @@ static cen_status await_patron(cen_supervisor *supervisor, ceni_child *child, ce
                        supervisor->name);
     }
     ceni_child_drop_locked(child);
-    ceni_supervisor_unlock(supervisor);
+    ceni_supervisor_unlock_and_free(supervisor);
     if (patron->error.status != CEN_OK && error) *error = patron->error;
     return patron->error.status;
+}
+
+/* Buckets for one more name; what is left in *room is to be freed when the mutex is dropped. */
+static void lock_with_room(cen_supervisor *supervisor, ceni_table_room *room)
+{
+    ceni_supervisor_lock(supervisor);
+    ceni_table_room_for(&supervisor->names, supervisor->names.count + 1, room);
+    if (room->count == 0) return;
+    ceni_supervisor_unlock(supervisor);
+    ceni_table_room_alloc(&supervisor->names, room);
+    ceni_supervisor_lock(supervisor);
+    ceni_table_room_use(&supervisor->names, room);
 }
 
 static cen_status add_locked(cen_supervisor *supervisor, ceni_child *child, cen_deadline deadline, cen_error *error)
@@ -80,15 +92,18 @@ cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_option
     if (!child) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_add: there is no memory for the child");
     ceni_patron patron = {.is_told = false};
     bool waits = !ceni_deadline_is_now(deadline);
-    ceni_supervisor_lock(supervisor);
+    ceni_table_room room;
+    lock_with_room(supervisor, &room);
     status = add_locked(supervisor, child, deadline, error);
-    if (status != CEN_OK || !waits) {
-        if (status != CEN_OK) ceni_child_drop_locked(child);
-        ceni_steward_unlock(supervisor);
-        return status;
+    if (status == CEN_OK && waits) child->patron = &patron;
+    if (status == CEN_OK && !waits) ceni_steward_unlock(supervisor);
+    if (status != CEN_OK) {
+        ceni_child_drop_locked(child);
+        ceni_supervisor_unlock_and_free(supervisor);
+    } else if (waits) {
+        status = await_patron(supervisor, child, &patron, deadline, error);
     }
-    child->patron = &patron;
-    status = await_patron(supervisor, child, &patron, deadline, error);
+    ceni_table_room_free(&supervisor->names, &room);
     if (status == CEN_OK && out) *out = patron.child;
     return status;
 }
@@ -149,7 +164,7 @@ static cen_status end_child(ceni_child *child, bool leaves, cen_deadline deadlin
     while (status == CEN_OK && child->tenure && child->tenure->handle.number_ == number)
         if (!ceni_wait_locked(supervisor, moment)) status = CEN_TIMEOUT;
     ceni_child_drop_locked(child);
-    ceni_supervisor_unlock(supervisor);
+    ceni_supervisor_unlock_and_free(supervisor);
     return status;
 }
 

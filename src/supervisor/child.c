@@ -83,7 +83,7 @@ ceni_child *ceni_child_make(cen_supervisor *supervisor, const cen_child_options 
 
 void ceni_child_drop_locked(ceni_child *child)
 {
-    if (--child->refs == 0) ceni_free(child->supervisor->allocator, child, child->size, _Alignof(ceni_child));
+    if (--child->refs == 0) ceni_dead_child_locked(child);
 }
 
 /* ---- The list --------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ cen_status ceni_child_list_locked(ceni_child *child, ceni_list *before, cen_erro
         snprintf(child->name, NUMBER_ROOM, "#%llu", (unsigned long long)++supervisor->last_name);
     if (!child->is_gone) ceni_list_insert_before(before, &child->link);
     child->is_gone = false;
-    ceni_table_insert(&supervisor->names, &child->node, hash_name(child->name));
+    ceni_table_put(&supervisor->names, &child->node, hash_name(child->name));
     child->is_listed = true;
     child->state = CEN_CHILD_DOWN;
     child->since = ceni_runtime_now(supervisor->runtime);

@@ -57,20 +57,28 @@ void ceni_house_enter(cen_supervisor *supervisor)
 {
     ready();
     lock();
+    ceni_table_room room;
+    ceni_table_room_for(&all.table, all.table.count + 1, &room);
+    if (room.count > 0) {
+        unlock();
+        ceni_table_room_alloc(&all.table, &room);
+        lock();
+        ceni_table_room_use(&all.table, &room);
+    }
     supervisor->id = ++all.last;
-    ceni_table_insert(&all.table, &supervisor->node, ceni_hash_word(0, supervisor->id));
+    ceni_table_put(&all.table, &supervisor->node, ceni_hash_word(0, supervisor->id));
     unlock();
+    ceni_table_room_free(&all.table, &room);
 }
 
 void ceni_house_leave(cen_supervisor *supervisor)
 {
+    ceni_table_room room = {.buckets = NULL};
     lock();
     ceni_table_remove(&all.table, &supervisor->node);
-    if (all.table.count == 0) {
-        ceni_table_fini(&all.table);
-        ceni_table_init(&all.table, NULL);
-    }
+    if (all.table.count == 0) ceni_table_room_take(&all.table, &room);
     unlock();
+    ceni_table_room_free(&all.table, &room);
 }
 
 static bool has_id(const ceni_table_node *node, const void *key)

@@ -79,6 +79,7 @@ typedef struct ceni_tenure {
     cen_future *death;
     cen_owner *owner;
     cen_error why; /* it ended, or failed to start */
+    struct ceni_tenure *next_dead;
 } ceni_tenure;
 
 /* Somebody who waits for a first start; on its stack. */
@@ -97,7 +98,7 @@ struct ceni_child {
     bool is_initial;           /* from the supervisor's options: kept for its next start */
 
     /* under the mutex */
-    ceni_list link;            /* in children */
+    ceni_list link;            /* in children, or dead */
     ceni_list agenda;          /* in agenda, or linked to itself */
     ceni_table_node node;      /* by its name */
     uint32_t refs;             /* the list, or being initial; tenures; alarms that are out; those who wait */
@@ -119,6 +120,12 @@ struct ceni_child {
     cen_error error;
     char name[];
 };
+
+/* Records that nobody has any more, to be freed with no lock held (supply.c). */
+typedef struct ceni_dead {
+    ceni_list children;
+    ceni_tenure *tenures; /* chained by next_dead */
+} ceni_dead;
 
 struct cen_supervisor {
     /* fixed before use */
@@ -160,6 +167,11 @@ struct cen_supervisor {
     uint32_t states[CEN_CHILD_STOPPING + 1];
     uint32_t visitors;
     uint64_t last_number, last_name;
+
+    /* memory; supply.c */
+    ceni_dead dead;
+    ceni_tenure *spare; /* for the next start, or NULL */
+    bool wants_tenure, no_tenure;
 
     /* order */
     uint32_t to_stop; /* children that end IN_ORDER */
@@ -217,6 +229,16 @@ void ceni_house_enter(cen_supervisor *supervisor); /* gives it its id */
 void ceni_house_leave(cen_supervisor *supervisor);
 ceni_tenure *ceni_house_find_and_lock(cen_child handle); /* NULL: it is over, and nothing is locked */
 
+/* supply.c: the allocator's calls */
+void ceni_dead_child_locked(ceni_child *child);
+void ceni_dead_tenure_locked(ceni_tenure *tenure);
+void ceni_dead_free(const cen_allocator *allocator, ceni_dead *dead);
+bool ceni_dead_free_locked(cen_supervisor *supervisor); /* true: it did, and the mutex was dropped meanwhile; needs a hand */
+void ceni_supervisor_unlock_and_free(cen_supervisor *supervisor); /* by a call of the program's, with what is dead */
+bool ceni_supply_locked(cen_supervisor *supervisor); /* the steward, after a step; true: the mutex was dropped meanwhile */
+bool ceni_supply_has_tenure_locked(cen_supervisor *supervisor); /* false: take the step again when it was supplied */
+ceni_tenure *ceni_supply_take_tenure_locked(cen_supervisor *supervisor); /* NULL: no memory */
+
 /* child.c: records */
 cen_status ceni_child_read(const cen_child_options *given, cen_child_options *options, cen_auto_stop auto_stop, cen_error *error);
 ceni_child *ceni_child_make(cen_supervisor *supervisor, const cen_child_options *options, bool is_initial);
@@ -244,7 +266,7 @@ bool ceni_machine_step_locked(cen_supervisor *supervisor, ceni_out *out);
 void ceni_machine_run_locked(cen_supervisor *supervisor);
 void ceni_machine_stop_locked(cen_supervisor *supervisor, const cen_error *why); /* NULL: it was asked to */
 void ceni_machine_end_locked(ceni_child *child, ceni_ending ending);
-void ceni_machine_start_locked(ceni_child *child, ceni_out *out);
+bool ceni_machine_start_locked(ceni_child *child, ceni_out *out); /* false: memory is fetched first; come again */
 void ceni_machine_stop_child_locked(ceni_child *child, ceni_out *out);
 void ceni_machine_patron_locked(ceni_child *child, const cen_error *error); /* NULL: it has started */
 

@@ -106,7 +106,7 @@ cen_status cen_supervisor_each(cen_supervisor *supervisor, void (*visit)(void *a
         ceni_supervisor_lock(supervisor);
     }
     if (--supervisor->visitors == 0) ceni_child_purge_locked(supervisor);
-    ceni_supervisor_unlock(supervisor);
+    ceni_supervisor_unlock_and_free(supervisor);
     return CEN_OK;
 }
 

@@ -291,19 +291,21 @@ static void begin_close(ceni_child *child, ceni_out *out)
 
 /* ---- Steps ------------------------------------------------------------------------------------------------ */
 
-void ceni_machine_start_locked(ceni_child *child, ceni_out *out)
+bool ceni_machine_start_locked(ceni_child *child, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
+    if (!ceni_supply_has_tenure_locked(supervisor)) return false;
     if (!ceni_tenure_begin_locked(child, out)) {
         cen_error why;
         ceni_error_set(&why, CEN_NO_MEMORY, 0, "there is no memory to start child \"%.200s\"", child->name);
         child->error = why;
         ceni_event_locked(out, CEN_SUPERVISOR_CHILD_FAILED, child, &why);
         die(child, false, -1, &why, out);
-        return;
+        return true;
     }
     ceni_child_set_locked(child, CEN_CHILD_STARTING);
     ceni_child_due_locked(child, child->options.start_ns > 0 ? after(now_of(supervisor), child->options.start_ns) : 0);
+    return true;
 }
 
 static void runs(ceni_child *child, ceni_out *out)
@@ -393,7 +395,8 @@ static void step_waiting(ceni_child *child)
 static void step_idle(ceni_child *child, ceni_out *out)
 {
     if (child->state == CEN_CHILD_WAITING) step_waiting(child);
-    else if (child->wanted && !child->fresh) ceni_machine_start_locked(child, out);
+    else if (child->wanted && !child->fresh && !ceni_machine_start_locked(child, out))
+        ceni_list_push_front(&child->supervisor->agenda, &child->agenda); /* its turn is still the next */
 }
 
 static void step_child(ceni_child *child, ceni_out *out)

@@ -96,6 +96,7 @@ static void fill(cen_supervisor *supervisor, const cen_supervisor_options *o)
     ceni_list_init(&supervisor->agenda);
     ceni_list_init(&supervisor->children);
     supervisor->front = supervisor->back = &supervisor->children;
+    ceni_list_init(&supervisor->dead.children);
     ceni_table_init(&supervisor->names, o->allocator);
     ceni_table_init(&supervisor->tenures, o->allocator);
 }
@@ -120,6 +121,8 @@ static void free_memory(cen_supervisor *supervisor)
     for (size_t i = 0; i < supervisor->initial_count; i++)
         if (supervisor->initial[i])
             ceni_free(allocator, supervisor->initial[i], supervisor->initial[i]->size, _Alignof(ceni_child));
+    ceni_dead_free(allocator, &supervisor->dead);
+    ceni_free(allocator, supervisor->spare, sizeof *supervisor->spare, _Alignof(ceni_tenure));
     ceni_table_fini(&supervisor->names);
     ceni_table_fini(&supervisor->tenures);
     ceni_free(allocator, supervisor->initial, supervisor->initial_count * sizeof *supervisor->initial, _Alignof(ceni_child *));
@@ -173,6 +176,7 @@ static cen_status make_children(cen_supervisor *supervisor, const cen_supervisor
         if (status != CEN_OK) return status;
         ceni_child *child = supervisor->initial[i] = ceni_child_make(supervisor, &options, true);
         if (!child) return CEN_NO_MEMORY;
+        ceni_table_grow(&supervisor->names); /* nobody else knows it yet: there is no lock to hold */
         status = ceni_child_list_locked(child, &supervisor->children, error);
         if (status != CEN_OK) return status;
     }

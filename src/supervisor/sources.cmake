@@ -10,4 +10,5 @@ list(APPEND route_sources
   src/supervisor/order.c
   src/supervisor/owner.c
   src/supervisor/stop.c
+  src/supervisor/supply.c
   src/supervisor/tenure.c)

@@ -275,10 +275,12 @@ void ceni_steward_run(cen_job *job)
     supervisor->steward = ceni_thread_id();
     for (;;) {
         ceni_out out = {.posts = NULL};
-        if (!ceni_machine_step_locked(supervisor, &out)) break;
-        if (!has_work(&out)) continue;
-        ceni_supervisor_unlock(supervisor);
-        if (!perform(supervisor, &out)) return;
+        bool stepped = ceni_machine_step_locked(supervisor, &out);
+        if (has_work(&out)) {
+            ceni_supervisor_unlock(supervisor);
+            if (!perform(supervisor, &out)) return;
+        }
+        if (!ceni_supply_locked(supervisor) && !stepped) break;
     }
     if (ceni_planted(supervisor_rests_without_look)) {
         ceni_supervisor_unlock(supervisor);

@@ -26,7 +26,6 @@
  *
  * Tested by tests/unit/supervisor/life_test.c, limit_test.c, thread_test.c, tests/explore/supervisor_test.c.
  */
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
 #include "supervisor/inside.h"
@@ -47,7 +46,7 @@ static void release_if_last_locked(ceni_tenure *tenure)
 {
     ceni_child *child = tenure->child;
     if (tenure->hands > 0 || child->tenure == tenure) return;
-    ceni_free(tenure->supervisor->allocator, tenure, sizeof *tenure, _Alignof(ceni_tenure));
+    ceni_dead_tenure_locked(tenure);
     ceni_child_drop_locked(child);
 }
 
@@ -67,6 +66,7 @@ static void drop_and_unlock(ceni_tenure *tenure)
     if (tenure->child->tenure == tenure) ceni_child_note_locked(tenure->child);
     tenure->hands--;
     release_if_last_locked(tenure);
+    ceni_dead_free_locked(supervisor); /* by the supervisor's hand, which is still there */
     ceni_supervisor_drop_hand_and_unlock(supervisor, is_lost);
 }
 
@@ -241,7 +241,7 @@ static void told(cen_executor *executor, cen_job *job);
 ceni_tenure *ceni_tenure_begin_locked(ceni_child *child, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
-    ceni_tenure *tenure = ceni_alloc(supervisor->allocator, sizeof *tenure, _Alignof(ceni_tenure));
+    ceni_tenure *tenure = ceni_supply_take_tenure_locked(supervisor);
     if (!tenure) return NULL;
     tenure->supervisor = supervisor;
     tenure->child = child;
@@ -250,7 +250,7 @@ ceni_tenure *ceni_tenure_begin_locked(ceni_child *child, ceni_out *out)
     tenure->call.run = run_start;
     tenure->kill_call.run = run_kill;
     tenure->join_call.run = join_thread;
-    ceni_table_insert(&supervisor->tenures, &tenure->node, ceni_hash_word(0, tenure->handle.number_));
+    ceni_table_put(&supervisor->tenures, &tenure->node, ceni_hash_word(0, tenure->handle.number_));
     tenure->is_listed = true;
     child->refs++;
     child->tenure = tenure;

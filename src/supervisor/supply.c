@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory: the allocator is the program's and is called with no lock held.
+ *
+ *     a start needs a record ▶ `wants_tenure` ▶ the steward drops the mutex, allocates, and takes the step again
+ *     a record is let go of  ▶ it lies in `dead` ▶ who drops the mutex next, and keeps the supervisor alive, frees it
+ *
+ * Invariants
+ *  Y1 Only the steward asks for records and fetches them, so there is one spare record at most. A step that found none has
+ *     changed nothing but `wants_tenure`; the next step finds the record, or `no_tenure`.
+ *  Y2 `no_tenure` counts for the step after the attempt alone: each start that fails for want of memory has tried.
+ *  Y3 Memory is freed by one who has a hand on the supervisor, or is called by the program with it: after the last
+ *     of these the program may take its allocator away. What still lies in `dead` then goes with the supervisor.
+ *  Y4 The table of tenures grows when a record is fetched, that of names when a child is added. If it cannot grow the
+ *     chains do.
+ *
+ * All is under the mutex.
+ *
+ * Tested by tests/unit/supervisor/, whose builds check each call of the allocator; tests/faults/supervisor_faults_test.c.
+ */
+#include "base/alloc.h"
+#include "supervisor/inside.h"
+
+void ceni_dead_child_locked(ceni_child *child)
+{
+    ceni_list_push_back(&child->supervisor->dead.children, &child->link);
+}
+
+void ceni_dead_tenure_locked(ceni_tenure *tenure)
+{
+    ceni_dead *dead = &tenure->supervisor->dead;
+    tenure->next_dead = dead->tenures;
+    dead->tenures = tenure;
+}
+
+/* Moves what is dead to the caller's list. False: nothing is. */
+static bool collect_locked(cen_supervisor *supervisor, ceni_dead *out)
+{
+    ceni_list_init(&out->children);
+    out->tenures = supervisor->dead.tenures;
+    supervisor->dead.tenures = NULL;
+    bool some = out->tenures != NULL;
+    for (ceni_list *link; (link = ceni_list_first(&supervisor->dead.children)); some = true) {
+        ceni_list_remove(link);
+        ceni_list_push_back(&out->children, link);
+    }
+    return some;
+}
+
+void ceni_dead_free(const cen_allocator *allocator, ceni_dead *dead)
+{
+    for (ceni_tenure *tenure = dead->tenures, *next; tenure; tenure = next) {
+        next = tenure->next_dead;
+        ceni_free(allocator, tenure, sizeof *tenure, _Alignof(ceni_tenure));
+    }
+    for (ceni_list *link; (link = ceni_list_first(&dead->children));) {
+        ceni_child *child = CENI_CHILD_OF(link, link);
+        ceni_list_remove(link);
+        ceni_free(allocator, child, child->size, _Alignof(ceni_child));
+    }
+    dead->tenures = NULL;
+}
+
+void ceni_supervisor_unlock_and_free(cen_supervisor *supervisor)
+{
+    ceni_dead dead;
+    collect_locked(supervisor, &dead);
+    ceni_supervisor_unlock(supervisor);
+    ceni_dead_free(supervisor->allocator, &dead);
+}
+
+bool ceni_dead_free_locked(cen_supervisor *supervisor)
+{
+    ceni_dead dead;
+    if (!collect_locked(supervisor, &dead)) return false;
+    ceni_supervisor_unlock(supervisor);
+    ceni_dead_free(supervisor->allocator, &dead);
+    ceni_supervisor_lock(supervisor);
+    return true;
+}
+
+/* A record, and buckets for its number. */
+static void fetch_tenure_locked(cen_supervisor *supervisor)
+{
+    const cen_allocator *allocator = supervisor->allocator;
+    ceni_table_room room;
+    ceni_table_room_for(&supervisor->tenures, supervisor->tenures.count + 1, &room);
+    ceni_supervisor_unlock(supervisor);
+    ceni_tenure *made = ceni_alloc(allocator, sizeof *made, _Alignof(ceni_tenure));
+    if (made) ceni_table_room_alloc(&supervisor->tenures, &room);
+    ceni_supervisor_lock(supervisor);
+    ceni_table_room_use(&supervisor->tenures, &room);
+    supervisor->spare = made;
+    supervisor->no_tenure = !made;
+    if (!room.buckets) return;
+    ceni_supervisor_unlock(supervisor);
+    ceni_table_room_free(&supervisor->tenures, &room);
+    ceni_supervisor_lock(supervisor);
+}
+
+bool ceni_supply_locked(cen_supervisor *supervisor)
+{
+    bool freed = ceni_dead_free_locked(supervisor), wanted = supervisor->wants_tenure;
+    supervisor->wants_tenure = supervisor->no_tenure = false;
+    if (wanted) fetch_tenure_locked(supervisor);
+    return freed || wanted;
+}
+
+bool ceni_supply_has_tenure_locked(cen_supervisor *supervisor)
+{
+    supervisor->wants_tenure = !supervisor->spare && !supervisor->no_tenure;
+    return !supervisor->wants_tenure;
+}
+
+ceni_tenure *ceni_supply_take_tenure_locked(cen_supervisor *supervisor)
+{
+    ceni_tenure *tenure = supervisor->spare;
+    supervisor->spare = NULL;
+    supervisor->no_tenure = false;
+    return tenure;
+}
