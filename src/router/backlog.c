@@ -305,6 +305,11 @@ static void expire_locked(cen_router *router, ceni_clocked *clocked, int64_t now
     finish_locked(router, routing, CEN_TIMEOUT, ready);
 }
 
+static const ceni_clocked *clocked_of(const ceni_list *link)
+{
+    return CENI_LIST_ENTRY(CENI_LIST_ENTRY(link, const ceni_timer, link), const ceni_clocked, timer);
+}
+
 void ceni_router_alarm(ceni_alarm *alarm)
 {
     cen_router *router = CENI_LIST_ENTRY(alarm, cen_router, alarm);
@@ -316,10 +321,13 @@ void ceni_router_alarm(ceni_alarm *alarm)
     ceni_router_lock(router);
     router->alarm_at = CENI_FOREVER;
     ceni_wheel_advance(&router->wheel, now, &expired);
-    for (ceni_timer *timer; (timer = ceni_timer_take(&expired));)
-        expire_locked(router, CENI_LIST_ENTRY(timer, ceni_clocked, timer), now, &ready);
+    /* While the lock is dropped to reserve, what has expired stays in the list, where whoever ends it takes it out. */
+    for (ceni_timer *timer; !ceni_list_empty(&expired);) {
+        if (clocked_of(ceni_list_first(&expired))->kind != CENI_CLOCK_WAITER) ceni_set_reserve_locked(router, 1);
+        if ((timer = ceni_timer_take(&expired))) expire_locked(router, CENI_LIST_ENTRY(timer, ceni_clocked, timer), now, &ready);
+    }
     ceni_router_wind_locked(router);
-    ceni_router_unlock(router);
+    ceni_router_unlock_reserved(router);
     ceni_router_settle(router, &ready); /* the hand that was the alarm's */
 }
 
@@ -330,6 +338,7 @@ void ceni_router_settle(cen_router *router, ceni_list *ready)
         ceni_list_remove(link);
         ceni_future_complete(&routing->future);
     }
+    ceni_set_tidy(router);
     ceni_router_tell(router);
     ceni_router_drop(router);
 }

@@ -37,18 +37,29 @@ struct ceni_block {
     _Alignas(CENI_LINE) cen_stripe_ stripes[];
 };
 
-cen_member *ceni_cells_take_locked(cen_router *router, ceni_block **block)
+bool ceni_cells_are_taken_locked(const cen_router *router)
 {
-    ceni_list *link = ceni_list_first(&router->blocks);
-    ceni_block *own = link ? CENI_LIST_ENTRY(link, ceni_block, link) : NULL;
-    if (!own) {
-        size_t bytes = sizeof(ceni_block) + (router->stripes + 1) * (size_t)CEN_STRIPES_APART_;
-        own = ceni_alloc(router->allocator, bytes, CENI_LINE);
-        if (!own) return NULL;
-        own->bytes = bytes;
-        ceni_list_init(&own->link);
-        ceni_list_push_back(&router->blocks, &own->link);
+    return ceni_list_empty(&router->blocks);
+}
+
+ceni_block *ceni_cells_alloc(const cen_router *router)
+{
+    size_t bytes = sizeof(ceni_block) + (router->stripes + 1) * (size_t)CEN_STRIPES_APART_;
+    ceni_block *block = ceni_alloc(router->allocator, bytes, CENI_LINE);
+    if (!block) return NULL;
+    block->bytes = bytes;
+    ceni_list_init(&block->link);
+    return block;
+}
+
+cen_member *ceni_cells_take_locked(cen_router *router, ceni_block **fresh, ceni_block **block)
+{
+    if (ceni_list_empty(&router->blocks)) {
+        if (!*fresh) return NULL;
+        ceni_list_push_back(&router->blocks, &(*fresh)->link);
+        *fresh = NULL;
     }
+    ceni_block *own = CENI_LIST_ENTRY(ceni_list_first(&router->blocks), ceni_block, link);
     unsigned place = (unsigned)__builtin_ctzll(~own->taken);
     own->taken |= UINT64_C(1) << place;
     if (own->taken == UINT64_MAX) ceni_list_remove(&own->link);

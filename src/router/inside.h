@@ -204,7 +204,8 @@ struct cen_router {
     ceni_list members, zombies;
     uint32_t member_count, zombie_count;
     uint32_t in_set; /* members that are in the set */
-    bool patched;    /* some stand there twice */
+    _Atomic uint32_t patched; /* some stand there twice; whoever drops the lock reads it, too, to replace the set */
+    ceni_set *spare; /* memory for the next set, of whoever holds the lock; NULL while nobody does */
     ceni_set *gathering; /* the set to be, while the lock is held for several who join */
     uint64_t hands; /* I7 */
     ceni_list backlog;

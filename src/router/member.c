@@ -76,9 +76,9 @@ static ceni_member *make(cen_router *router, const cen_member_options *o)
 }
 
 /* Takes a place for its stripes. */
-static bool settle_locked(cen_router *router, ceni_member *member, void *value)
+static bool settle_locked(cen_router *router, ceni_member *member, void *value, ceni_block **fresh)
 {
-    member->cell = ceni_cells_take_locked(router, &member->block);
+    member->cell = ceni_cells_take_locked(router, fresh, &member->block);
     if (!member->cell) return false;
     for (uint32_t i = 0; i <= router->stripes; i++) {
         cen_stripe_ *stripe = cen_stripe_of_(member->cell, i * CEN_STRIPES_APART_);
@@ -89,10 +89,10 @@ static bool settle_locked(cen_router *router, ceni_member *member, void *value)
     return true;
 }
 
-static cen_status add_locked(cen_router *router, ceni_member *member, const cen_member_options *options)
+static cen_status add_locked(cen_router *router, ceni_member *member, const cen_member_options *options, ceni_block **fresh)
 {
     if (ceni_setting(&router->closed)) return CEN_CLOSED;
-    if (!settle_locked(router, member, options->value)) return CEN_NO_MEMORY;
+    if (!settle_locked(router, member, options->value, fresh)) return CEN_NO_MEMORY;
     router->added++;
     router->hands++;
     if (options->name) snprintf(member->name, sizeof member->name, "%s", options->name);
@@ -118,9 +118,16 @@ cen_status cen_router_add(cen_router *router, const cen_member_options *options,
     ceni_member *member = make(router, &known);
     status = CEN_NO_MEMORY;
     if (member) {
+        ceni_block *fresh = NULL;
         ceni_router_lock(router);
-        status = add_locked(router, member, &known);
+        if (ceni_cells_are_taken_locked(router)) {
+            ceni_router_unlock(router);
+            fresh = ceni_cells_alloc(router);
+            ceni_router_lock(router);
+        }
+        status = add_locked(router, member, &known, &fresh);
         ceni_router_unlock(router);
+        ceni_cells_free(router, fresh);
     }
     if (status == CEN_OK) {
         *out = member->cell;
@@ -276,9 +283,23 @@ static void leave(cen_router *router, bool serve)
     ceni_list ready;
     ceni_list_init(&ready);
     if (serve) ceni_backlog_serve_locked(router, NULL, &ready);
-    ceni_router_unlock(router);
+    ceni_router_unlock_reserved(router);
     ceni_bin_relieve(&router->bin);
     ceni_router_settle(router, &ready);
+}
+
+/* Lets another thread have the lock. */
+static void wait_and_lock(cen_router *router, ceni_backoff *backoff)
+{
+    ceni_router_unlock_reserved(router);
+    ceni_backoff_wait(backoff);
+    ceni_router_lock(router);
+}
+
+/* The member is about to leave the set, if it is in it. */
+static void reserve_to_leave_locked(const ceni_member *member)
+{
+    if (member->in_set) ceni_set_reserve_locked(member->router, -1);
 }
 
 cen_status cen_member_up(cen_member *cell)
@@ -288,11 +309,11 @@ cen_status cen_member_up(cen_member *cell)
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     ceni_backoff backoff = {0};
+    ceni_set_reserve_locked(router, 1);
     while ((status = come_up_locked(member)) == CEN_BUSY && ceni_member_state(member) != CEN_MEMBER_DRAINING) {
         /* Its last use has just ended, and whoever ended it is about to lock. */
-        ceni_router_unlock(router);
-        ceni_backoff_wait(&backoff);
-        ceni_router_lock(router);
+        wait_and_lock(router, &backoff);
+        ceni_set_reserve_locked(router, 1);
     }
     leave(router, !ceni_planted(up_tells_nobody));
     return status;
@@ -332,12 +353,11 @@ cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out)
     cen_router *router = first->router;
     ceni_backoff backoff = {0};
     for (;;) {
+        ceni_set_reserve_locked(router, (int64_t)(count - done));
         done += come_up_together_locked(router, members + done, count - done, &status);
         if (status != CEN_BUSY || ceni_member_state(ceni_member_of(members[done])) == CEN_MEMBER_DRAINING) break;
         /* As in cen_member_up; those before it can be picked by now. */
-        ceni_router_unlock(router);
-        ceni_backoff_wait(&backoff);
-        ceni_router_lock(router);
+        wait_and_lock(router, &backoff);
     }
     leave(router, !ceni_planted(up_tells_nobody));
     if (out) *out = done;
@@ -350,6 +370,7 @@ cen_status cen_member_down(cen_member *cell, const cen_error *cause)
     cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
+    reserve_to_leave_locked(member);
     if (cause) member->cause = *cause;
     else member->cause.status = CEN_OK;
     go_down_locked(member, is_up(member) || cause ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL);
@@ -362,6 +383,7 @@ void ceni_members_down(cen_member *const *members, size_t count)
     ceni_member *member;
     if (count == 0 || enter(members[0], &member) != CEN_OK) return;
     cen_router *router = member->router;
+    ceni_set_reserve_locked(router, 0);
     ceni_set_leave_together_locked(router, members, count);
     for (size_t i = 0; i < count; i++) {
         member = ceni_member_of(members[i]);
@@ -377,6 +399,7 @@ cen_status cen_member_drain(cen_member *cell)
     cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
+    reserve_to_leave_locked(member);
     if (is_up(member)) drain_locked(member);
     else status = ceni_member_state(member) == CEN_MEMBER_DRAINING ? CEN_OK : CEN_INVALID;
     leave(router, false);
@@ -387,6 +410,7 @@ void ceni_member_used_up(ceni_member *member)
 {
     if (enter(member->cell, &member) != CEN_OK) return;
     cen_router *router = member->router;
+    reserve_to_leave_locked(member);
     ceni_member_used_up_locked(member);
     leave(router, false);
 }
@@ -398,6 +422,7 @@ cen_status cen_member_eject(cen_member *cell, int64_t ns)
     cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
+    reserve_to_leave_locked(member);
     if (is_up(member) && ns > 0 && ceni_alarm_need_keeper(router->runtime) != CEN_OK) {
         status = CEN_SYSTEM;
     } else if (is_up(member)) {
@@ -422,6 +447,7 @@ cen_status cen_member_restore(cen_member *cell)
     cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
+    if (ceni_member_state(member) == CEN_MEMBER_EJECTED) ceni_set_reserve_locked(router, 1);
     if (ceni_member_state(member) == CEN_MEMBER_EJECTED) ceni_member_restore_locked(member);
     else if (ceni_member_state(member) != CEN_MEMBER_UP) status = CEN_INVALID;
     if (ceni_member_state(member) == CEN_MEMBER_EJECTED) status = ceni_setting(&router->closed) ? CEN_CLOSED : CEN_NO_MEMORY;
@@ -435,6 +461,7 @@ cen_status cen_member_remove(cen_member *cell)
     cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
+    reserve_to_leave_locked(member);
     if (member->removed) status = CEN_INVALID;
     else ceni_member_remove_locked(member);
     leave(router, false);

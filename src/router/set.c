@@ -8,9 +8,13 @@
  * published once, and many who leave together leave by one; the lock is held all the while, so nobody sees the half of it.
  *
  * Only a member that joins may be refused for want of memory. One that leaves has
- * to go: if no new array can be had, another member takes its place in the old
+ * to go: if there is no memory for a new array, another member takes its place in the old
  * one, and is there twice until the next change. The last one leaves the empty
  * set, which is part of the router.
+ *
+ * The allocator is the program's and is called with no lock held. So a change reserves
+ * the memory first. A member that leaves because of its last use does so under a lock that was
+ * taken for something else: it is replaced in place, and the set is tidied when the lock is dropped.
  *
  * A set is published twice: for the library's functions, and, if its members can be picked inline (I8),
  * at the router's door. Whoever finds the older one there for a moment more is one who came a moment earlier.
@@ -32,24 +36,67 @@ static size_t table_at(uint32_t count)
     return (bytes + TABLE_ALIGN - 1) & ~(size_t)(TABLE_ALIGN - 1);
 }
 
-static ceni_set *make(cen_router *router, uint32_t count)
+static size_t bytes_of(const cen_router *router, uint32_t count)
 {
     const cen_strategy_type *type = router->type;
-    size_t bytes = table_at(count) + (type->table_size ? type->table_size(router->state, count) : 0);
-    ceni_set *set = ceni_alloc(router->allocator, bytes, CENI_LINE);
-    if (!set) return NULL;
+    return table_at(count) + (type->table_size ? type->table_size(router->state, count) : 0);
+}
+
+static void free_set(ceni_set *set)
+{
+    if (set) ceni_free(set->allocator, set, set->bytes, CENI_LINE);
+}
+
+/* From what was reserved; NULL if that is not enough. */
+static ceni_set *make(cen_router *router, uint32_t count)
+{
+    ceni_set *set = router->spare;
+    if (!set || set->bytes < bytes_of(router, count)) return NULL;
+    router->spare = NULL;
     set->seen.count = count;
     set->seen.quick_ = ceni_setting(&router->quick);
     set->seen.table = (const char *)set + table_at(count);
-    set->allocator = router->allocator;
-    set->bytes = bytes;
     return set;
+}
+
+/* It is as good as fresh. */
+static void unmake(cen_router *router, ceni_set *set)
+{
+    memset(&set->seen, 0, set->bytes - offsetof(ceni_set, seen));
+    router->spare = set;
+}
+
+void ceni_set_reserve_locked(cen_router *router, int64_t more)
+{
+    for (;;) {
+        int64_t count = (int64_t)router->in_set + more;
+        if (count <= 0 || count > UINT32_MAX) return;
+        size_t bytes = bytes_of(router, (uint32_t)count);
+        ceni_set *made = router->spare;
+        if (made && made->bytes >= bytes) return;
+        router->spare = NULL;
+        ceni_router_unlock(router);
+        free_set(made);
+        made = ceni_alloc(router->allocator, bytes, CENI_LINE);
+        if (made) made->allocator = router->allocator, made->bytes = bytes;
+        ceni_router_lock(router);
+        router->spare = made;
+        if (!made) return;
+    }
+}
+
+void ceni_router_unlock_reserved(cen_router *router)
+{
+    ceni_set *unused = router->spare;
+    router->spare = NULL;
+    ceni_router_unlock(router);
+    free_set(unused);
 }
 
 static void release(ceni_retired *retired)
 {
     ceni_set *set = CENI_LIST_ENTRY(retired, ceni_set, retired);
-    ceni_free(set->allocator, set, set->bytes, CENI_LINE);
+    free_set(set);
 }
 
 static void put(ceni_set *set, uint32_t index, ceni_member *member)
@@ -93,25 +140,18 @@ static uint32_t copy(ceni_set *set, const ceni_set *old)
     return old->seen.count;
 }
 
-/* The members that are in it, into a set that has room for them: from the old one, all of whom are if `all_stay`, or, if that has
- * some twice, from the list. */
+/* The members that are in it, into a set that has room for them: from the old one, all of whom are if `all_stay`. One that stands
+ * there twice, in the place of another too, counts at its own. */
 static uint32_t fill(cen_router *router, ceni_set *set, bool all_stay)
 {
     const ceni_set *old = ceni_set_locked(router);
     uint32_t count = 0;
-    if (!router->patched && all_stay) return copy(set, old);
-    if (!router->patched) {
-        for (uint32_t i = 0; i < old->seen.count; i++) {
-            ceni_member *member = get(old, i);
-            if (member->in_set) put(set, count++, member);
-        }
-        return count;
+    if (!ceni_setting(&router->patched) && all_stay) return copy(set, old);
+    for (uint32_t i = 0; i < old->seen.count; i++) {
+        ceni_member *member = get(old, i);
+        if (member->in_set && member->index == i) put(set, count++, member);
     }
-    for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
-        ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);
-        if (member->in_set) put(set, count++, member);
-    }
-    router->patched = false;
+    ceni_setting_put(&router->patched, 0u);
     return count;
 }
 
@@ -131,7 +171,7 @@ void ceni_set_gathered_locked(cen_router *router)
     set->seen.count = router->in_set;
     set->seen.table = (const char *)set + table_at(router->in_set);
     if (router->in_set > 0) ceni_set_publish_locked(router, set);
-    else release(&set->retired);
+    else unmake(router, set);
 }
 
 cen_status ceni_set_join_locked(cen_router *router, ceni_member *member)
@@ -159,7 +199,7 @@ static void replace(cen_router *router)
         if (get(set, i)->in_set || ceni_planted(left_replaced_by_the_next)) other = get(set, i)->cell;
     for (uint32_t i = 0; i < set->seen.count; i++)
         if (!get(set, i)->in_set) ceni_store_release(&set->seen.at_[i], other); /* [S2] */
-    router->patched = true;
+    ceni_setting_put(&router->patched, 1u);
 }
 
 /* False: it was not in the set. */
@@ -177,7 +217,7 @@ static void shrink(cen_router *router)
 {
     if (ceni_planted(down_stays_in_set)) return;
     if (router->in_set == 0) {
-        router->patched = false;
+        ceni_setting_put(&router->patched, 0u);
         ceni_set_publish_locked(router, &router->none);
         return;
     }
@@ -201,6 +241,20 @@ void ceni_set_leave_together_locked(cen_router *router, cen_member *const *membe
     size_t left = 0;
     for (size_t i = 0; i < count; i++) left += take_out(router, ceni_member_of(members[i]));
     if (left > 0) shrink(router);
+}
+
+void ceni_set_tidy(cen_router *router)
+{
+    if (!ceni_setting(&router->patched)) return;
+    ceni_router_lock(router);
+    ceni_set_reserve_locked(router, 0);
+    bool is_wanted = ceni_setting(&router->patched) && router->in_set > 0;
+    ceni_set *set = is_wanted ? make(router, router->in_set) : NULL;
+    if (set) {
+        fill(router, set, false);
+        ceni_set_publish_locked(router, set);
+    }
+    ceni_router_unlock_reserved(router);
 }
 
 cen_member *cen_set_member(const cen_set *set, uint32_t index)

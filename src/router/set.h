@@ -11,6 +11,17 @@
 bool ceni_set_gather_locked(cen_router *router, uint32_t most);
 void ceni_set_gathered_locked(cen_router *router);
 
+/* Memory for the sets that the lock's holder publishes: the allocator is called with no lock held.
+ *
+ *     lock ▶ reserve, which may drop the lock meanwhile: check after it ▶ join or leave ▶ unlock_reserved
+ *
+ * Enough for one set of those that are in it and `more`. Without memory, and where nobody reserved, a member that joins is
+ * refused, and one that leaves is replaced in place; the latter is made good by tidy, with no lock held, before the call is over.
+ * Who calls any of these has a hand on the router. */
+void ceni_set_reserve_locked(cen_router *router, int64_t more);
+void ceni_router_unlock_reserved(cen_router *router);
+void ceni_set_tidy(cen_router *router);
+
 /* The member is in the set from now on. NO_MEMORY: nothing changed. */
 cen_status ceni_set_join_locked(cen_router *router, ceni_member *member);
 
