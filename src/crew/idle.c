@@ -86,20 +86,31 @@ static void unlist_locked(ceni_core *core, ceni_worker *worker)
     core->active++;
 }
 
-/* `word` is what was found in idle. */
+/* One who sleeps; or a seat for another; or neither. */
+static ceni_worker *choose_locked(ceni_core *core, ceni_seat_record *record, ceni_worker **seat)
+{
+    ceni_list *first = ceni_list_first(&core->parked_list);
+    if (core->active >= core->target) return NULL;
+    if (first) {
+        ceni_worker *worker = CENI_LIST_ENTRY(first, ceni_worker, link);
+        unlist_locked(core, worker);
+        return worker;
+    }
+    if (may_start_locked(core)) *seat = ceni_seat_claim_locked(core, record);
+    return NULL;
+}
+
+/* `word` is what was found in idle. While the mutex is dropped for the allocator the call is still under way (P2). */
 void ceni_call_one_now(ceni_core *core, uint32_t word)
 {
     if (!ceni_cas_seq_cst(&core->idle, &word, word + CENI_IDLE_SEARCHER)) return; /* [I3] */
-    ceni_worker *worker = NULL, *seat = NULL;
+    ceni_worker *seat = NULL;
+    ceni_seat_record record = {.worker = NULL};
     ceni_core_lock(core);
-    if (core->active < core->target) {
-        ceni_list *first = ceni_list_first(&core->parked_list);
-        if (first) {
-            worker = CENI_LIST_ENTRY(first, ceni_worker, link);
-            unlist_locked(core, worker);
-        } else if (may_start_locked(core)) {
-            seat = ceni_seat_claim_locked(core);
-        }
+    ceni_worker *worker = choose_locked(core, &record, &seat);
+    if (ceni_seat_record_fetch_locked(core, &record)) {
+        worker = choose_locked(core, &record, &seat);
+        ceni_seat_record_free_locked(core, &record);
     }
     ceni_update_locked(core, worker || seat ? 0 : -1);
     ceni_core_unlock(core);

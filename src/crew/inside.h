@@ -344,7 +344,17 @@ static inline void ceni_call_one(ceni_core *core)
 }
 
 /* threads.c */
-ceni_worker *ceni_seat_claim_locked(ceni_core *core); /* NULL: none is free, or no memory */
+
+/* The record for a seat that has none yet, which claim wants. fetch and free drop the mutex meanwhile, since the allocator is the
+ * program's: so the caller decides again after fetch, and has something that keeps the crew. */
+typedef struct ceni_seat_record {
+    ceni_worker *worker; /* NULL: it was used, or there is no memory */
+    bool is_wanted;
+} ceni_seat_record;
+ceni_worker *ceni_seat_claim_locked(ceni_core *core, ceni_seat_record *record); /* NULL: none is free, or it wants a record */
+bool ceni_seat_record_fetch_locked(ceni_core *core, ceni_seat_record *record); /* false: none is wanted */
+void ceni_seat_record_free_locked(ceni_core *core, ceni_seat_record *record);  /* if it was not used */
+
 bool ceni_thread_begin(ceni_core *core, ceni_worker *worker); /* of a seat that was claimed */
 void ceni_worker_main(void *worker);    /* of its thread */
 void ceni_turn_locked(ceni_core *core); /* something has ended: whoever waits for that looks */

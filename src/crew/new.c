@@ -115,7 +115,12 @@ static void start_workers(ceni_core *core)
     ceni_core_unlock(core);
     for (uint32_t i = 0; i < count; i++) {
         ceni_core_lock(core);
-        ceni_worker *seat = ceni_seat_claim_locked(core);
+        ceni_seat_record record = {.worker = NULL};
+        ceni_worker *seat = ceni_seat_claim_locked(core, &record);
+        if (ceni_seat_record_fetch_locked(core, &record)) {
+            seat = ceni_seat_claim_locked(core, &record);
+            ceni_seat_record_free_locked(core, &record);
+        }
         if (seat) ceni_update_locked(core, 1);
         else if (core->arriving > 0) core->arriving--; /* in a child, a submit may have started one of them */
         if (!seat && core->start_error.status == CEN_OK)

@@ -37,10 +37,9 @@ void ceni_turn_locked(ceni_core *core)
 
 /* ---- Seats -------------------------------------------------------------------------------- */
 
-static ceni_worker *make_worker(ceni_core *core, uint32_t number)
+/* The record of a seat that has had no worker yet. */
+static ceni_worker *place_worker_locked(ceni_core *core, uint32_t number, ceni_worker *worker)
 {
-    ceni_worker *worker = ceni_alloc(core->crew->options.allocator, sizeof *worker, _Alignof(ceni_worker));
-    if (!worker) return NULL;
     worker->core = core;
     worker->number = number;
     const cen_observer *observer = &core->crew->options.observer;
@@ -51,7 +50,25 @@ static ceni_worker *make_worker(ceni_core *core, uint32_t number)
     return worker;
 }
 
-ceni_worker *ceni_seat_claim_locked(ceni_core *core)
+bool ceni_seat_record_fetch_locked(ceni_core *core, ceni_seat_record *record)
+{
+    if (!record->is_wanted) return false;
+    ceni_core_unlock(core);
+    record->worker = ceni_alloc(core->crew->options.allocator, sizeof *record->worker, _Alignof(ceni_worker));
+    ceni_core_lock(core);
+    return true;
+}
+
+void ceni_seat_record_free_locked(ceni_core *core, ceni_seat_record *record)
+{
+    if (!record->worker) return;
+    ceni_core_unlock(core);
+    ceni_free(core->crew->options.allocator, record->worker, sizeof *record->worker, _Alignof(ceni_worker));
+    record->worker = NULL;
+    ceni_core_lock(core);
+}
+
+ceni_worker *ceni_seat_claim_locked(ceni_core *core, ceni_seat_record *record)
 {
     uint32_t number = 0;
     ceni_worker *worker = NULL;
@@ -60,8 +77,14 @@ ceni_worker *ceni_seat_claim_locked(ceni_core *core)
         if (!worker || !worker->is_used) break;
     }
     if (number == core->max) return NULL;
-    if (!worker) worker = make_worker(core, number);
-    if (!worker) return NULL;
+    if (!worker && !record->worker) {
+        record->is_wanted = true;
+        return NULL;
+    }
+    if (!worker) {
+        worker = place_worker_locked(core, number, record->worker);
+        record->worker = NULL;
+    }
     /* Raised before anything can be in its deque; written under the mutex, so reading it carries nothing. */
     if (number >= ceni_load_relaxed(&core->seats)) ceni_store_seq_cst(&core->seats, number + 1); /* [T1] */
     worker->is_used = true;
@@ -204,7 +227,8 @@ static void depart(ceni_worker *worker, bool is_lost)
     /* The place of one that was lost is taken at once if it is needed: nobody may ever submit again, and once the crew is
      * over the others may have ended before this one left its jobs to them. */
     bool needed = is_lost && core->active < core->target && (!core->over || ceni_work_is_visible(core));
-    ceni_worker *seat = needed ? ceni_seat_claim_locked(core) : NULL;
+    ceni_seat_record none = {.worker = NULL}; /* not needed: its own seat is free, and has a record */
+    ceni_worker *seat = needed ? ceni_seat_claim_locked(core, &none) : NULL;
     if (seat) ceni_update_locked(core, 1);
     ceni_core_unlock(core);
     if (seat) ceni_thread_begin(core, seat);
