@@ -10,9 +10,7 @@
  *     cen_queue_options o = CEN_QUEUE_OPTIONS(.element_size = 8, .allocator = &arena);
  *
  * Callbacks: both may be called from any thread and must not call cenote. cenote holds
- * no lock during the call, with three exceptions: a router whose members change, a
- * supervisor whose children start, end, come or go, and a crew that starts a worker hold
- * their own. So do not call these three while you hold a lock that the allocator takes.
+ * no lock of its own during the call.
  */
 #ifndef CENOTE_ALLOCATOR_H
 #define CENOTE_ALLOCATOR_H

@@ -24,10 +24,36 @@ static void *system_alloc(size_t size, size_t align)
 #define system_free(memory, size) free(memory)
 #endif
 
-void *ceni_alloc(const cen_allocator *from, size_t size, size_t align)
+/* The program's allocator is called with no lock held (allocator.h). In the tests' builds each call is checked, those of the
+ * process-wide allocator too: what a test makes with that, a program makes with its own. Base knows no locks; port/rank.c has
+ * the check. */
+#ifdef CENI_PLANTS
+void ceni_rank_expect_none(const char *where);
+#define expect_no_lock(where) ceni_rank_expect_none(where)
+#else
+#define expect_no_lock(where) ((void)0)
+#endif
+
+void *ceni_own_alloc(size_t size, size_t align)
 {
     if (ceni_fault(CENI_FAULT_ALLOC)) return NULL;
-    void *memory = from ? from->alloc(from->argument, size, align) : system_alloc(size, align);
+    void *memory = system_alloc(size, align);
+    if (memory) memset(memory, 0, size);
+    return memory;
+}
+
+void ceni_own_free(void *memory, size_t size, size_t align)
+{
+    (void)size, (void)align;
+    if (memory) system_free(memory, size);
+}
+
+void *ceni_alloc(const cen_allocator *from, size_t size, size_t align)
+{
+    expect_no_lock("the allocator");
+    if (!from) return ceni_own_alloc(size, align);
+    if (ceni_fault(CENI_FAULT_ALLOC)) return NULL;
+    void *memory = from->alloc(from->argument, size, align);
     if (memory) memset(memory, 0, size);
     return memory;
 }
@@ -35,6 +61,7 @@ void *ceni_alloc(const cen_allocator *from, size_t size, size_t align)
 void ceni_free(const cen_allocator *from, void *memory, size_t size, size_t align)
 {
     if (!memory) return;
+    expect_no_lock("the allocator's free");
     if (from) from->free(from->argument, memory, size, align);
-    else system_free(memory, size);
+    else ceni_own_free(memory, size, align);
 }

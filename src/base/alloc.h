@@ -18,6 +18,11 @@ void *ceni_alloc(const cen_allocator *from, size_t size, size_t align);
 /* Takes back; NULL is allowed. Size and alignment as they were asked for. */
 void ceni_free(const cen_allocator *from, void *memory, size_t size, size_t align);
 
+/* The same from the process-wide allocator, which is malloc and free. These may be called with a lock held, and in the tests'
+ * builds the other two may not: by calling these, a place says that no program's allocator is called there. */
+void *ceni_own_alloc(size_t size, size_t align);
+void ceni_own_free(void *memory, size_t size, size_t align);
+
 CENI_SPI_END
 
 #endif

@@ -61,8 +61,8 @@ void ceni_rank_enter(ceni_rank rank);
 void ceni_rank_leave(ceni_rank rank);
 
 /* Aborts if the thread holds any lock. Stands before every call out to the
- * program's code, except those of its allocator, which base makes and base
- * knows no locks; `where` names the call. */
+ * program's code; `where` names the call. base/alloc.c declares it, too, for
+ * its calls of the program's allocator. */
 void ceni_rank_expect_none(const char *where);
 
 #else

@@ -81,7 +81,7 @@ static gate pass_gate(start_record *record)
 
 static void free_record(start_record *record)
 {
-    ceni_free(NULL, record, sizeof *record, _Alignof(start_record));
+    ceni_own_free(record, sizeof *record, _Alignof(start_record));
 }
 
 static void *thread_begins(void *start)
@@ -149,7 +149,7 @@ cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options
     pthread_t started;
     pthread_attr_t attributes;
     int failure = ENOMEM;
-    start_record *record = ceni_alloc(NULL, sizeof *record, _Alignof(start_record));
+    start_record *record = ceni_own_alloc(sizeof *record, _Alignof(start_record));
     if (!record) goto fail;
     record->run = run;
     record->argument = argument;

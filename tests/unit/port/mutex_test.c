@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "port/port.h"
 #include "support/test.h"
 
@@ -115,6 +116,28 @@ TEST(breaking_the_order_of_ranks_prints_them_and_aborts)
 TEST(calling_out_with_a_lock_held_prints_it_and_aborts)
 {
     expect_abort(call_out_locked, "lock order: calling a visitor while holding DIRECTORY WAITLIST\n");
+}
+
+static void allocate_locked(void)
+{
+    ceni_mutex_lock(&inner, CENI_RANK_WAITLIST);
+    ceni_free(NULL, ceni_alloc(NULL, 1, 1), 1, 1);
+}
+
+static void free_locked(void)
+{
+    void *memory = ceni_alloc(NULL, 1, 1);
+    ceni_mutex_lock(&inner, CENI_RANK_WAITLIST);
+    ceni_free(NULL, memory, 1, 1);
+}
+
+TEST(a_call_of_the_allocator_with_a_lock_held_stops_the_program)
+{
+    expect_abort(allocate_locked, "lock order: calling the allocator while holding WAITLIST\n");
+    expect_abort(free_locked, "lock order: calling the allocator's free while holding WAITLIST\n");
+    ceni_mutex_lock(&inner, CENI_RANK_WAITLIST);
+    ceni_own_free(ceni_own_alloc(1, 1), 1, 1); /* which is never the program's */
+    ceni_mutex_unlock(&inner, CENI_RANK_WAITLIST);
 }
 
 TEST(ranks_taken_upwards_and_released_in_any_order_are_fine)
