@@ -481,8 +481,9 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
  * meanwhile; no other call may be in progress or come later. NULL is allowed. In a forked child it only gives
  * back memory: the parent's objects are left alone. Orphans are closed: a holder that still uses one must be done before.
  * Blocking: waits for helper threads of the pool that are between two driver calls; the last pool of the process' own
- * runtime ends and joins its threads. A helper that is in a driver call is not awaited: see cen_runtime_await. Called
- * on a thread of cenote it does not wait.
+ * runtime ends and joins its threads. A helper that is in a driver call is not awaited: see cen_runtime_await. A helper that is
+ * in a completion callback, a listener or a job of the program is awaited. So hold no lock that such a function takes:
+ * each would wait for the other, for ever. Called on a thread of cenote it does not wait.
  * Error: MISUSE, inside a call that the pool itself made; nothing changes. */
 CEN_API cen_status cen_pool_free(cen_pool *pool);
 
