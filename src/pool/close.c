@@ -152,19 +152,9 @@ bool ceni_close_mark(cen_pool *pool)
     return first;
 }
 
-/* From now on every lease has an age, so that who is late can be told apart at the deadline. */
-static void meet_holders(cen_pool *pool)
-{
-    uint32_t places = ceni_place_count(pool);
-    for (uint32_t index = 0; index < places; index++) {
-        uint64_t word = ceni_word_at(pool, index);
-        if (ceni_word_state(word) == CENI_HELD) ceni_slot_age(pool, ceni_slot_at(pool, index), word);
-    }
-}
-
 void ceni_close_begin(cen_pool *pool, cen_close_report *report)
 {
-    if (!ceni_planted(close_meets_nobody)) meet_holders(pool);
+    if (!ceni_planted(close_meets_nobody)) ceni_slots_meet_holders(pool); /* who is late can be told apart at the deadline */
     ceni_keeper_retire(pool);
     ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
     report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);

@@ -237,6 +237,9 @@ void ceni_keeper_retire(cen_pool *pool);
 int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word);
 int64_t ceni_slot_age_known(cen_pool *pool, ceni_slot *slot, uint64_t word, bool *exact);
 
+/* From now on every lease has an age. */
+void ceni_slots_meet_holders(cen_pool *pool);
+
 /* Fills in what one slot has; false if it has no object to show. (look.c) */
 bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out);
 
