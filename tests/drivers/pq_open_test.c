@@ -167,21 +167,34 @@ TEST(an_address_with_all_that_libpq_knows_is_fine)
     place_close(pool);
 }
 
-/* "a,b:5433": the list of ports has an empty place, for which libpq takes its own. */
+/* A host that hangs up on whoever calls, until its listener is shut down. */
+static void *hang_up(void *into)
+{
+    int fd = *(int *)into, callers = 0;
+    for (int caller; (caller = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0; callers++) close(caller);
+    *(int *)into = callers;
+    return NULL;
+}
+
+/* "a,b:5433": the list of ports has an empty place, for which libpq takes its own. The first host has an address that no other
+ * process listens at. */
 BOTH(a_host_without_a_port_among_others_has_the_usual_one)
 {
     struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(5432), .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 77)};
-    char uri[200];
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
+        .sin_family = AF_INET, .sin_port = htons(5432), .sin_addr.s_addr = htonl(0x7f400000 | ((uint32_t)getpid() & 0x3fffff))};
+    char uri[200], host[INET_ADDRSTRLEN];
+    pthread_t thread;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, callers = fd;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     expect(bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 16) == 0);
-    snprintf(uri, sizeof uri, "postgresql://tester:secret@127.0.0.78,127.0.0.1:%u/test", server_port(place_server()));
-    cen_pool *pool = pool_with(later, .uri = uri, .connect_timeout_ns = 400 * MS);
+    expect(pthread_create(&thread, NULL, hang_up, &callers) == 0);
+    snprintf(uri, sizeof uri, "postgresql://tester:secret@%s,127.0.0.1:%u/test",
+             inet_ntop(AF_INET, &address.sin_addr, host, sizeof host), server_port(place_server()));
+    cen_pool *pool = pool_with(later, .uri = uri, .connect_timeout_ns = INT64_C(120000000000));
     expect_works(pool);
-    int caller = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-    expect(caller >= 0);
-    close(caller);
+    shutdown(fd, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    expect(callers > 0);
     close(fd);
     place_close(pool);
 }
