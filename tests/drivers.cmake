@@ -11,6 +11,18 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     target_include_directories(drivers-${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/examples)
   endforeach()
 
+  # The end of a process whose helpers wait for a server.
+  if(CENOTE_DRIVER_NAMES)
+    cenote_test(drivers/exit_cancel_test.c REAL)
+  endif()
+  foreach(name pq mariadb redis curl)
+    if(name IN_LIST CENOTE_DRIVER_NAMES)
+      string(TOUPPER ${name} upper)
+      target_link_libraries(drivers-exit_cancel_test PRIVATE ${name}-tested)
+      target_compile_definitions(drivers-exit_cancel_test PRIVATE TEST_${upper})
+    endif()
+  endforeach()
+
   # The end of a process that uses TLS. libcenote itself knows of no TLS library: the test brings one.
   find_package(OpenSSL QUIET)
   if(OPENSSL_FOUND)

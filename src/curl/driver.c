@@ -40,10 +40,25 @@ bool ceni_curl_record_apply(ceni_curl_record *record)
 }
 
 /* Whether transfers may connect from now on. */
-static void let_connect(ceni_curl_record *record, bool may)
+static void let_connect_locked(ceni_curl_record *record, bool may)
+{
+    record->sockets.refuses = !may || record->interrupted;
+}
+
+static void begin_warming(ceni_curl_record *record, bool connects)
 {
     pthread_mutex_lock(record->sockets.mutex);
-    record->sockets.refuses = !may || record->interrupted;
+    record->is_warming = true;
+    record->interrupted |= atomic_load(&record->site->exits);
+    let_connect_locked(record, connects);
+    pthread_mutex_unlock(record->sockets.mutex);
+}
+
+static void end_warming(ceni_curl_record *record)
+{
+    pthread_mutex_lock(record->sockets.mutex);
+    record->is_warming = false;
+    let_connect_locked(record, !record->site->only_open_connects);
     pthread_mutex_unlock(record->sockets.mutex);
 }
 
@@ -59,9 +74,9 @@ static curl_socket_t socket_of(CURL *easy)
 static cen_status warm(ceni_curl_record *record, long ms, bool opens, cen_error *error)
 {
     ceni_curl_site_warm(record->site, record->easy, ms, opens);
-    let_connect(record, opens);
+    begin_warming(record, opens);
     CURLcode code = curl_easy_perform(record->easy);
-    let_connect(record, !record->site->only_open_connects);
+    end_warming(record);
     cen_status status = ceni_curl_site_judge(record->site, record->credentials, record->easy, code, record->said, error);
     if (!ceni_curl_record_apply(record) && status == CEN_OK)
         status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of %s", record->site->base);
@@ -140,6 +155,14 @@ static void interrupt_handle(void *site, void *easy)
     ceni_curl_sockets_shut(&record->sockets, true);
 }
 
+/* One that begins to warm after its record was looked at finds the mark. */
+static void cancel_all(void *argument)
+{
+    ceni_curl_site *site = argument;
+    atomic_store(&site->exits, true);
+    ceni_curl_records_cancel(site);
+}
+
 /* Its holder may be in the middle of a transfer, here or, when the process was forked, in the parent: nothing of curl's own can be
  * touched, nor freed. curl_easy_cleanup would say goodbye, by TLS and HTTP/2, on a connection that is the parent's. In the same
  * process a close follows. */
@@ -177,7 +200,7 @@ static void fini(void *site)
                                           .open = open_handle, .close = close_handle, .check = check_handle,     \
                                           .reset = reset_handle, .test = test_handle,                            \
                                           .interrupt = interrupt_handle, .abandon = abandon_handle,              \
-                                          .system = "http"}
+                                          .cancel_all = cancel_all, .system = "http"}
 CALLS(calls_url, prepare_url);
 CALLS(calls_with, prepare_with);
 

@@ -56,6 +56,9 @@ struct ceni_http_loop {
     pthread_t thread;
     pthread_mutex_t sockets_mutex;
     ceni_curl_sockets sockets;
+    /* under the mutex of exit.c */
+    struct ceni_http_loop *next_running;
+    bool has_stopped; /* since the process exits */
     /* under mutex */
     pthread_mutex_t mutex;
     ceni_http_flight *inbox, **inbox_end;
@@ -131,6 +134,12 @@ void ceni_http_loop_fini(ceni_http_loop *loop);
 
 /* Whether this thread is a loop's of that client. */
 bool ceni_http_on_loop(const cen_http *http);
+
+/* exit.c: the loop's thread begins and ends; once around it looks whether it is to stop for good, because the process exits. */
+void ceni_http_exit_enter(ceni_http_loop *loop);
+void ceni_http_exit_leave(ceni_http_loop *loop);
+void ceni_http_exit_look(ceni_http_loop *loop);
+bool ceni_http_exit_has_stopped(const ceni_http_loop *loop);
 
 /* From any thread: the flight, which has a route to this loop, is the loop's. */
 void ceni_http_loop_push(ceni_http_loop *loop, ceni_http_flight *flight);

@@ -33,6 +33,12 @@ bool ceni_curl_begin(void);
 /* Which process this is, counted by forks: another number in a child. */
 unsigned ceni_curl_process(void);
 
+/* ---- exit.c ---------------------------------------------------------------------------------- */
+
+/* Registers the handler that stops the loops of HTTP/2 clients when the process exits; after curl has begun. False: no memory. */
+bool ceni_http_exit_register(void);
+void ceni_http_exit_forget(void); /* in the child of a fork */
+
 /* ---- site.c --------------------------------------------------------------------------------- */
 
 typedef struct ceni_curl_site {
@@ -50,6 +56,7 @@ typedef struct ceni_curl_site {
     cen_curl_warm warm;
     cen_curl_test test;
     /* any thread's */
+    atomic_bool exits; /* the process does: the driver's own requests are cancelled */
 } ceni_curl_site;
 
 /* Reads options; the site is the caller's to free. A size of 0 is taken for the present one. */
@@ -89,6 +96,7 @@ void ceni_curl_sockets_watch(ceni_curl_sockets *sockets, CURL *easy);
 
 /* Whoever uses them, on whatever thread, soon finds them at their end. */
 void ceni_curl_sockets_shut(ceni_curl_sockets *sockets, bool refuses);
+void ceni_curl_sockets_shut_locked(ceni_curl_sockets *sockets, bool refuses);
 
 /* In a child of a fork: closes its copies. */
 void ceni_curl_sockets_leave(ceni_curl_sockets *sockets);
@@ -110,6 +118,7 @@ typedef struct ceni_curl_record {
     char said[CURL_ERROR_SIZE];
     /* any thread's, under sockets.mutex */
     bool interrupted;
+    bool is_warming; /* in a call of the driver */
     ceni_curl_sockets sockets;
 } ceni_curl_record;
 
@@ -117,6 +126,9 @@ typedef struct ceni_curl_record {
 void ceni_curl_record_add(ceni_curl_record *record);
 void ceni_curl_record_remove(ceni_curl_record *record);
 ceni_curl_record *ceni_curl_record_of(CURL *easy); /* or NULL */
+
+/* Ends the requests that the driver itself makes for a site. */
+void ceni_curl_records_cancel(const ceni_curl_site *site);
 
 /* All locks of this file, around a fork. */
 void ceni_curl_records_lock(void);

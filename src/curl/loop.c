@@ -99,6 +99,12 @@ static void sleep_until_woken(ceni_http_loop *loop, bool sweeps)
     }
 }
 
+static void end(ceni_http_loop *loop, ceni_http_flight *inbox)
+{
+    ceni_http_link_end(loop);
+    ceni_http_streams_end(loop, inbox);
+}
+
 static void *run(void *argument)
 {
     ceni_http_loop *loop = argument;
@@ -109,12 +115,14 @@ static void *run(void *argument)
     snprintf(name, sizeof name, "%.15s", loop->name); /* all that fits */
     pthread_setname_np(pthread_self(), name);
     own = loop->http;
+    ceni_http_exit_enter(loop);
     while (take_inbox(loop, &inbox)) {
         for (ceni_http_flight *next; inbox; inbox = next) {
             next = inbox->next;
             ceni_http_stream_start(loop, inbox);
         }
         int running;
+        ceni_http_exit_look(loop);
         curl_multi_perform(loop->multi, &running);
         read_messages(loop);
         ceni_http_link_mind(loop);
@@ -126,8 +134,8 @@ static void *run(void *argument)
         }
         sleep_until_woken(loop, loop->active_count > 0 || some_wait);
     }
-    ceni_http_link_end(loop);
-    ceni_http_streams_end(loop, inbox);
+    end(loop, inbox);
+    ceni_http_exit_leave(loop);
     return NULL;
 }
 
@@ -168,7 +176,14 @@ void ceni_http_loop_stop(ceni_http_loop *loop)
     loop->stops = true;
     pthread_mutex_unlock(&loop->mutex);
     curl_multi_wakeup(loop->multi);
-    pthread_join(loop->thread, NULL);
+    if (!ceni_http_exit_has_stopped(loop)) {
+        pthread_join(loop->thread, NULL);
+        return;
+    }
+    /* In an exit handler of the program's: its thread does nothing any more. */
+    ceni_http_flight *inbox;
+    take_inbox(loop, &inbox);
+    end(loop, inbox);
 }
 
 void ceni_http_loop_fini(ceni_http_loop *loop)

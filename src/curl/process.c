@@ -13,13 +13,14 @@ static unsigned process = 1; /* written by the only thread of a child, before it
 static void child(void)
 {
     process++;
+    ceni_http_exit_forget();
     ceni_curl_records_unlock();
 }
 
 static void begin(void)
 {
     if (pthread_atfork(ceni_curl_records_lock, ceni_curl_records_unlock, child) != 0) return;
-    ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && ceni_http_exit_register();
 }
 
 bool ceni_curl_begin(void)

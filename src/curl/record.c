@@ -55,6 +55,19 @@ ceni_curl_record *ceni_curl_record_of(CURL *easy)
     return record;
 }
 
+void ceni_curl_records_cancel(const ceni_curl_site *site)
+{
+    for (int i = 0; i < SHELVES; i++) {
+        pthread_mutex_lock(&shelves[i].mutex);
+        for (ceni_curl_record *record = shelves[i].first; record; record = record->next) {
+            if (record->site != site || !record->is_warming || record->process != ceni_curl_process()) continue;
+            record->interrupted = true;
+            ceni_curl_sockets_shut_locked(&record->sockets, true);
+        }
+        pthread_mutex_unlock(&shelves[i].mutex);
+    }
+}
+
 void ceni_curl_records_lock(void)
 {
     for (int i = 0; i < SHELVES; i++) pthread_mutex_lock(&shelves[i].mutex);

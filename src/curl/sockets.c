@@ -46,11 +46,16 @@ void ceni_curl_sockets_watch(ceni_curl_sockets *sockets, CURL *easy)
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, sockets);
 }
 
+void ceni_curl_sockets_shut_locked(ceni_curl_sockets *sockets, bool refuses)
+{
+    sockets->refuses = refuses;
+    for (unsigned i = 0; i < sockets->count; i++) shutdown(sockets->fds[i], SHUT_RDWR);
+}
+
 void ceni_curl_sockets_shut(ceni_curl_sockets *sockets, bool refuses)
 {
     pthread_mutex_lock(sockets->mutex);
-    sockets->refuses = refuses;
-    for (unsigned i = 0; i < sockets->count; i++) shutdown(sockets->fds[i], SHUT_RDWR);
+    ceni_curl_sockets_shut_locked(sockets, refuses);
     pthread_mutex_unlock(sockets->mutex);
 }
 

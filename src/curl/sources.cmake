@@ -2,6 +2,7 @@
 set(curl_sources
   src/curl/body.c
   src/curl/driver.c
+  src/curl/exit.c
   src/curl/flight.c
   src/curl/get.c
   src/curl/http.c

@@ -141,7 +141,9 @@ static cen_condition check(void *argument, void *object)
 #define COMMON(prepares)                                                                                    \
     .size = sizeof(cen_driver_calls), .check_only_reads = true, .prepare = (prepares), .fini = fini,        \
     .check = check, .interrupt = ceni_mariadb_interrupt, .abandon = ceni_mariadb_abandon, .system = "mariadb"
-#define BLOCKING .blocks = true, .open = open_connection, .close = close_connection, .test = test, .reset = reset
+#define BLOCKING                                                                                     \
+    .blocks = true, .open = open_connection, .close = close_connection, .test = test, .reset = reset, \
+    .cancel_all = ceni_mariadb_cancel_all
 
 static const cen_driver_calls calls_by_url = {COMMON(prepare_by_url), BLOCKING}, calls = {COMMON(prepare), BLOCKING};
 

@@ -33,6 +33,7 @@ typedef struct ceni_mariadb_server {
     int text_count;
     bool starts_with_a_job;      /* opening over a poller would block */
     pid_t process;               /* whose the poller is */
+    int exits; /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
     /* any thread */
     atomic_uint users;           /* the pool, and jobs */
     atomic_flag told_budget;
@@ -110,6 +111,7 @@ cen_status ceni_mariadb_url(ceni_mariadb_server *server, const char *url, cen_er
 cen_status ceni_mariadb_server_new(const cen_mariadb_options *options, ceni_mariadb_server **out, cen_error *error);
 void ceni_mariadb_server_hold(ceni_mariadb_server *server);
 void ceni_mariadb_server_drop(ceni_mariadb_server *server);
+void ceni_mariadb_cancel_all(void *server); /* the process exits: calls that wait for a server fail */
 
 /* ---- connection.c ------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "mariadb/inside.h"
@@ -79,6 +80,7 @@ cen_status ceni_mariadb_server_new(const cen_mariadb_options *options, ceni_mari
     *o = known;
     atomic_init(&server->users, 1);
     server->process = getpid();
+    server->exits = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     atomic_flag_clear(&server->told_budget);
     pthread_mutex_init(&server->lock, NULL);
 
@@ -117,5 +119,12 @@ void ceni_mariadb_server_drop(ceni_mariadb_server *server)
         free(server->texts[i]);
     }
     pthread_mutex_destroy(&server->lock);
+    if (server->exits >= 0) close(server->exits);
     free(server);
+}
+
+void ceni_mariadb_cancel_all(void *argument)
+{
+    const ceni_mariadb_server *server = argument;
+    if (server->exits >= 0 && server->process == getpid()) (void)!write(server->exits, &(uint64_t){1}, sizeof(uint64_t));
 }

@@ -155,7 +155,9 @@ static void failed(ceni_mariadb_work *work)
         return;
     }
     if (work->given_up != CEN_OK) {
-        const char *why = work->given_up == CEN_INTERRUPTED ? "it was given up" : "its socket cannot be watched";
+        const char *why = work->given_up == CEN_INTERRUPTED ? "it was given up"
+                          : work->given_up == CEN_CLOSED    ? "the process exits"
+                                                            : "its socket cannot be watched";
         work->status = ceni_mariadb_say(&work->error, server, work->given_up, 0, work->doing, why);
         return;
     }
@@ -265,20 +267,26 @@ enum { LOOK_MS = 20 }; /* how often somebody who may be cancelled looks */
 static int wait_for(ceni_mariadb_work *work, int wait, int64_t since, bool looks)
 {
     MYSQL *mysql = &work->connection->mysql;
-    struct pollfd socket = {.fd = mysql_get_socket(mysql)};
-    if (wait & MYSQL_WAIT_READ) socket.events |= POLLIN;
-    if (wait & MYSQL_WAIT_WRITE) socket.events |= POLLOUT;
-    if (wait & MYSQL_WAIT_EXCEPT) socket.events |= POLLPRI;
+    struct pollfd fds[] = {{.fd = mysql_get_socket(mysql)}, {.fd = work->connection->server->exits, .events = POLLIN}};
+    struct pollfd *socket = &fds[0];
+    if (wait & MYSQL_WAIT_READ) socket->events |= POLLIN;
+    if (wait & MYSQL_WAIT_WRITE) socket->events |= POLLOUT;
+    if (wait & MYSQL_WAIT_EXCEPT) socket->events |= POLLPRI;
     int64_t due = work->due, now = cen_clock(), theirs = INT64_MAX;
     if (now >= due) return work->is_hurried = true, MYSQL_WAIT_TIMEOUT; /* however much still comes, bit by bit */
     if (wait & MYSQL_WAIT_TIMEOUT) theirs = since + (int64_t)mysql_get_timeout_value_ms(mysql) * 1000000;
     int64_t left = (due < theirs ? due : theirs) - now;
     int ms = left <= 0 ? 0 : left / 1000000 >= 3600000 ? 3600000 : (int)(left / 1000000) + 1;
-    int count = poll(&socket, 1, looks && ms > LOOK_MS ? LOOK_MS : ms);
+    int count = poll(fds, 2, looks && ms > LOOK_MS ? LOOK_MS : ms);
+    if (count > 0 && fds[1].revents) {
+        work->given_up = CEN_CLOSED;
+        work->is_hurried = true;
+        return MYSQL_WAIT_TIMEOUT;
+    }
     if (count > 0) {
-        bool hung_up = (socket.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
-        int come = (socket.revents & POLLIN ? MYSQL_WAIT_READ : 0) | (socket.revents & POLLOUT ? MYSQL_WAIT_WRITE : 0) |
-                   (socket.revents & POLLPRI ? MYSQL_WAIT_EXCEPT : 0);
+        bool hung_up = (socket->revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+        int come = (socket->revents & POLLIN ? MYSQL_WAIT_READ : 0) | (socket->revents & POLLOUT ? MYSQL_WAIT_WRITE : 0) |
+                   (socket->revents & POLLPRI ? MYSQL_WAIT_EXCEPT : 0);
         return hung_up ? wait & (MYSQL_WAIT_READ | MYSQL_WAIT_WRITE | MYSQL_WAIT_EXCEPT) : come;
     }
     now = cen_clock();

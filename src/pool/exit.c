@@ -6,7 +6,7 @@
  * chance, in the first open. The handler of cenote must be registered after it (port/process_exit.h), so it is registered again
  * after each of these, once for each driver.
  *
- * Tested by tests/drivers/exit_tls_test.c, tests/unit/pool/exit_test.c.
+ * Tested by tests/drivers/exit_tls_test.c, tests/drivers/exit_cancel_test.c, tests/unit/pool/exit_test.c.
  */
 #include <string.h>
 

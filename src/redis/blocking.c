@@ -27,21 +27,21 @@ static struct timeval as_time(int64_t ns)
     return (struct timeval){.tv_sec = ns / 1000000000, .tv_usec = ns % 1000000000 / 1000};
 }
 
-/* Until the descriptor is ready: 0, or errno; ETIMEDOUT at the deadline. */
-static int await(int fd, short events, int64_t due)
+/* Until the descriptor is ready: 0, or errno; ETIMEDOUT at the deadline, ECANCELED when the process exits. */
+static int await(const ceni_redis *pool, int fd, short events, int64_t due)
 {
     for (;;) {
         int64_t ns = due == INT64_MAX ? INT64_MAX : due - cen_clock();
         if (ns <= 0) return ETIMEDOUT;
         int ms = ns / 1000000 >= INT_MAX ? INT_MAX : (int)(ns / 1000000) + 1;
-        struct pollfd one = {.fd = fd, .events = events};
-        int count = poll(&one, 1, ms);
-        if (count > 0) return 0;
+        struct pollfd fds[] = {{.fd = fd, .events = events}, {.fd = pool->exits, .events = POLLIN}};
+        int count = poll(fds, 2, ms);
+        if (count > 0) return fds[1].revents ? ECANCELED : 0;
         if (count < 0 && errno != EINTR) return errno;
     }
 }
 
-static int send_all(int fd, const char *bytes, size_t size, int64_t due)
+static int send_all(const ceni_redis *pool, int fd, const char *bytes, size_t size, int64_t due)
 {
     while (size > 0) {
         ssize_t count = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -49,7 +49,7 @@ static int send_all(int fd, const char *bytes, size_t size, int64_t due)
             bytes += count;
             size -= (size_t)count;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            int code = await(fd, POLLOUT, due);
+            int code = await(pool, fd, POLLOUT, due);
             if (code) return code;
         } else if (errno != EINTR) {
             return errno;
@@ -77,7 +77,7 @@ static cen_status receive(const dialogue *now, redisReply **out, cen_error *erro
             return ceni_redis_context_failed(pool, now->what, context, 0, error);
         *out = reply;
         if (reply) return CEN_OK;
-        int code = await(context->fd, POLLIN, now->due);
+        int code = await(pool, context->fd, POLLIN, now->due);
         if (code == ETIMEDOUT) return ceni_redis_timed_out(pool, now->what, now->limit_ns, error);
         if (code) return ceni_redis_system(pool, now->what, code, error);
         if (redisBufferRead(context) != REDIS_OK) return ceni_redis_context_failed(pool, now->what, context, errno, error);
@@ -89,7 +89,7 @@ static cen_status talk_over(const dialogue *now, ceni_redis_talk *talk, cen_erro
 {
     int fd = now->context->fd;
     for (unsigned i = 0; i < talk->count; i++) {
-        int code = send_all(fd, talk->says[i].bytes, talk->says[i].size, now->due);
+        int code = send_all(now->pool, fd, talk->says[i].bytes, talk->says[i].size, now->due);
         if (code == ETIMEDOUT) return ceni_redis_timed_out(now->pool, now->what, now->limit_ns, error);
         if (code) return ceni_redis_last_words(now->pool, now->what, fd, code, error);
     }
@@ -209,6 +209,12 @@ void ceni_redis_abandon(void *state, void *object)
     }
     ceni_redis_interrupt(state, object); /* wakes a holder that reads just now */
     replace_socket(ledger->fd);
+}
+
+void ceni_redis_cancel_all(void *state)
+{
+    const ceni_redis *pool = state;
+    if (pool->exits >= 0 && pool->process == getpid()) (void)!write(pool->exits, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 /* ---- Check, reset, test -------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 /* ---- Options ------------------------------------------------------------------------------------------- */
@@ -78,6 +79,7 @@ cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis **out
     }
     pthread_mutex_init(&pool->lock, NULL);
     pool->process = getpid();
+    pool->exits = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     status = read_options(&known, pool, error);
     if (status == CEN_OK) {
         describe(pool);
@@ -93,6 +95,7 @@ void ceni_redis_fini(void *state)
     ceni_redis *pool = state;
     ceni_redis_url_fini(&pool->url);
     pthread_mutex_destroy(&pool->lock);
+    if (pool->exits >= 0) close(pool->exits);
     free(pool->name);
     free(pool);
 }
@@ -118,7 +121,7 @@ static cen_status prepare_url(void *argument, void **state, cen_error *error)
         .size = sizeof(cen_driver_calls), .blocks = true, .prepare = (prepares), .fini = ceni_redis_fini,                 \
         .open = ceni_redis_open, .close = ceni_redis_close, .interrupt = ceni_redis_interrupt, .check = ceni_redis_check, \
         .check_only_reads = true, .reset = ceni_redis_reset, .test = ceni_redis_test, .abandon = ceni_redis_abandon,      \
-        .system = "redis",                                                                                                \
+        .cancel_all = ceni_redis_cancel_all, .system = "redis",                                                           \
     }
 
 static const cen_driver_calls blocking_url = BLOCKING_CALLS(prepare_url), blocking_with = BLOCKING_CALLS(prepare_with);

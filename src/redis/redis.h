@@ -64,6 +64,7 @@ typedef struct ceni_redis {
     cen_poller *poller;
     char where[200]; /* "Redis at 10.0.0.7:6379 (user app, database 2)" for sentences */
     pid_t process; /* whose lock it is; a child does without */
+    int exits;     /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
     pthread_mutex_t lock;
     /* under the lock */
     bool has_told; /* its budget */
@@ -83,6 +84,7 @@ cen_condition ceni_redis_check(void *state, void *object);
 cen_status ceni_redis_reset(void *state, void *object, cen_error *error);
 cen_status ceni_redis_test(void *state, void *object, cen_error *error);
 void ceni_redis_abandon(void *state, void *object);
+void ceni_redis_cancel_all(void *state); /* the process exits: calls that wait for an answer fail */
 
 /* Of the asynchronous one: later.c. */
 void ceni_redis_later_open(void *state, cen_ticket ticket);

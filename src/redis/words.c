@@ -52,6 +52,10 @@ cen_status ceni_redis_timed_out(const ceni_redis *pool, const char *what, int64_
 
 cen_status ceni_redis_system(const ceni_redis *pool, const char *what, int code, cen_error *error)
 {
+    if (code == ECANCELED) {
+        snprintf(error->text, sizeof error->text, "%s: %s failed: the process exits", pool->where, what);
+        return say(CEN_CLOSED, code, error);
+    }
     char reason[120];
     /* GNU's form answers a text that may be elsewhere. */
     snprintf(error->text, sizeof error->text, "%s: %s failed: %s", pool->where, what, strerror_r(code, reason, sizeof reason));
