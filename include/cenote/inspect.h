@@ -25,6 +25,11 @@
  *     GET  /api/news?after=N        what happened; &limit=, &level=
  *     POST /api/things/NUMBER/tell  {"verb": "resize", "value": 20}; only with options.control
  *
+ * While it runs it keeps the last five minutes of up to 64 components, those with trouble first, in at most
+ * 8 KiB each. Its thread looks at them every 2.5 s.
+ *
+ *     GET  /api/history             these five minutes
+ *
  * docs/inspect.md describes the answers. An error is {"error": {"status": "ABSENT", "text": "..."}}.
  *
  * Fork: a child has no server; what it inherited is only closed there, by cen_inspect_stop.

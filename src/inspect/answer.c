@@ -115,14 +115,16 @@ static bool answer_api(const ceni_visit *visit, ceni_answer *answer)
     int which = strcmp(path, "/api/process") == 0  ? 1
                 : strcmp(path, "/api/things") == 0 ? 2
                 : strcmp(path, "/api/news") == 0   ? 3
-                                                   : 0;
+                : strcmp(path, "/api/history") == 0 ? 4
+                                                    : 0;
     if (!which) return strncmp(path, "/api/things/", 12) == 0 && answer_one(visit, path + 12, answer);
     if (which == 2) query.allowed = CENI_ASKS_PARTS | CENI_ASKS_MOST;
     if (which == 3) query.allowed = CENI_ASKS_AFTER | CENI_ASKS_LIMIT | CENI_ASKS_LEVEL | CENI_ASKS_AFTER_TRACE;
     if (!is_method(visit, "GET, HEAD", answer) || !read_query(visit, &query, answer)) return true;
     if (which == 1) ceni_answer_process(visit->inspect, answer);
     else if (which == 2) ceni_answer_things(visit->inspect, &query, answer);
-    else ceni_answer_news(&query, answer);
+    else if (which == 3) ceni_answer_news(&query, answer);
+    else ceni_answer_history(visit->inspect, answer);
     return true;
 }
 

@@ -21,6 +21,7 @@
 
 #include <cenote/inspect.h>
 
+#include "inspect/history.h"
 #include "inspect/text.h"
 
 enum {
@@ -84,6 +85,8 @@ struct cen_inspect {
     ceni_client *coming;   /* is being handed to the daemon */
     size_t sending;        /* bytes of answers that are not gone */
     int64_t deaf_until_ms; /* there was no descriptor for one who came */
+    ceni_history *history;
+    int64_t sample_at_ms;  /* when its next sample is due */
     ceni_client client[CENI_INSPECT_CLIENTS_MOST + CENI_INSPECT_LOBBY];
 };
 
@@ -192,10 +195,12 @@ void ceni_answer_process(const cen_inspect *inspect, ceni_answer *answer);
 void ceni_answer_things(const cen_inspect *inspect, const ceni_query *query, ceni_answer *answer);
 void ceni_answer_thing(uint64_t number, const ceni_query *query, ceni_answer *answer);
 void ceni_answer_news(const ceni_query *query, ceni_answer *answer);
+void ceni_answer_history(const cen_inspect *inspect, ceni_answer *answer);
 void ceni_answer_tell(uint64_t number, const ceni_telling *telling, ceni_answer *answer);
 void ceni_answer_metrics(bool openmetrics, ceni_answer *answer);
 
 int64_t ceni_inspect_now_ns(void);   /* since 1970 */
+int64_t ceni_inspect_now_ms(void);   /* only goes forward */
 int64_t ceni_inspect_began_ns(void); /* the process; 0: not known */
 const char *ceni_inspect_program(void);
 

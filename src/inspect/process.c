@@ -18,6 +18,13 @@ static int64_t read_clock(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t ceni_inspect_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 int64_t ceni_inspect_now_ns(void)
 {
     return read_clock(CLOCK_REALTIME);

@@ -31,19 +31,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "inspect/inside.h"
 
 enum { ROOM_SILENT_MS = 1000, ROOM_ANSWERED_MS = 50, LOBBY_MS = 1000, DEAF_MS = 100, ACCEPT_AT_ONCE = 16 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static size_t slots_of(const cen_inspect *inspect)
 {
@@ -58,7 +50,7 @@ static bool is_there(const ceni_client *client)
 static void enter(ceni_client *client, ceni_client_phase phase)
 {
     client->phase = phase;
-    client->since_ms = now_ms();
+    client->since_ms = ceni_inspect_now_ms();
 }
 
 static void keep_socket(ceni_client *client, int socket)
@@ -165,7 +157,7 @@ static bool may_leave(const ceni_client *client, int64_t now)
 static bool make_room(cen_inspect *inspect)
 {
     ceni_client *oldest = NULL;
-    int64_t now = now_ms();
+    int64_t now = ceni_inspect_now_ms();
     for (size_t i = 0; i < slots_of(inspect); i++) {
         ceni_client *client = &inspect->client[i];
         if (may_leave(client, now) && (!oldest || client->since_ms < oldest->since_ms)) oldest = client;
@@ -222,7 +214,7 @@ static void accept_some(cen_inspect *inspect)
             welcome(inspect, place, socket, (struct sockaddr *)&from, length);
         } else if (errno != EINTR && errno != ECONNABORTED) {
             /* No descriptor, or no memory, stays so for a while: not to be asked again at once. */
-            if (errno != EAGAIN && errno != EWOULDBLOCK) inspect->deaf_until_ms = now_ms() + DEAF_MS;
+            if (errno != EAGAIN && errno != EWOULDBLOCK) inspect->deaf_until_ms = ceni_inspect_now_ms() + DEAF_MS;
             return;
         }
     }
@@ -233,7 +225,7 @@ static void accept_some(cen_inspect *inspect)
 /* I2. Answers when to look again, in milliseconds, or -1: nobody is there. */
 static int64_t mind_patience(cen_inspect *inspect)
 {
-    int64_t now = now_ms(), next = -1;
+    int64_t now = ceni_inspect_now_ms(), next = -1;
     for (size_t i = 0; i < slots_of(inspect); i++) {
         ceni_client *client = &inspect->client[i];
         if (!is_there(client)) continue;
@@ -256,19 +248,31 @@ static int wait_ms(cen_inspect *inspect, bool deaf)
     if (MHD_get_timeout(inspect->daemon, &theirs) == MHD_YES && (wait < 0 || theirs < (uint64_t)wait))
         wait = (int64_t)theirs;
     if (deaf && (wait < 0 || wait > DEAF_MS)) wait = DEAF_MS;
+    int64_t sample = inspect->sample_at_ms - ceni_inspect_now_ms();
+    if (wait < 0 || wait > sample) wait = sample > 0 ? sample : 0;
     return (int)wait;
+}
+
+/* What was late, because the machine was busy or slept, is not made up for. */
+static void sample_history(cen_inspect *inspect)
+{
+    int64_t now = ceni_inspect_now_ms();
+    if (now < inspect->sample_at_ms) return;
+    inspect->sample_at_ms = now + CENI_HISTORY_PERIOD_MS;
+    ceni_history_sample(inspect->history, now);
 }
 
 void *ceni_inspect_serve(void *argument)
 {
     cen_inspect *inspect = argument;
     for (;;) {
-        bool deaf = inspect->deaf_until_ms > now_ms();
+        bool deaf = inspect->deaf_until_ms > ceni_inspect_now_ms();
         struct pollfd wait[3] = {{.fd = inspect->waker, .events = POLLIN},
                                  {.fd = inspect->polled, .events = POLLIN},
                                  {.fd = deaf || !free_place(inspect) ? -1 : inspect->listener, .events = POLLIN}};
         if (poll(wait, 3, wait_ms(inspect, deaf)) < 0) continue; /* EINTR, or no memory for a moment */
         if (wait[0].revents) return NULL;
+        sample_history(inspect);
         MHD_run(inspect->daemon); /* those who have left make room first */
         if (!wait[2].revents) continue;
         accept_some(inspect);

@@ -4,6 +4,7 @@ set(inspect_sources
   src/inspect/answer.c
   src/inspect/door.c
   src/inspect/exposition.c
+  src/inspect/history.c
   src/inspect/json.c
   src/inspect/metrics.c
   src/inspect/news.c

@@ -30,6 +30,7 @@ static cen_status system_refused(cen_error *error, const char *what, int code)
 
 static void release(cen_inspect *inspect)
 {
+    ceni_history_free(inspect->history);
     if (inspect->token) explicit_bzero(inspect->token, strlen(inspect->token));
     free(inspect->token);
     free(inspect->title);
@@ -119,7 +120,10 @@ cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patien
     inspect->listener = -1;
     for (size_t i = 0; i < sizeof inspect->client / sizeof inspect->client[0]; i++)
         atomic_init(&inspect->client[i].socket, -1);
-    status = ceni_inspect_settle(inspect, &known, error);
+    inspect->history = ceni_history_new();
+    if (!inspect->history)
+        status = ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: there is no memory for its history");
+    if (status == CEN_OK) status = ceni_inspect_settle(inspect, &known, error);
     if (status == CEN_OK) status = decide_address(inspect, &known, error);
     if (status == CEN_OK) status = check_control(inspect, error);
     if (status == CEN_OK) status = ceni_inspect_listen(inspect, error);

@@ -130,3 +130,15 @@ void ceni_answer_thing(uint64_t number, const ceni_query *query, ceni_answer *an
         ceni_answer_error(answer, MHD_HTTP_NOT_FOUND, CEN_ABSENT, "there is no thing number %llu, or no more",
                           (unsigned long long)number);
 }
+
+void ceni_answer_history(const cen_inspect *inspect, ceni_answer *answer)
+{
+    ceni_json *json = &answer->json;
+    int64_t now_ns = ceni_inspect_now_ns();
+    ceni_json_open(json, NULL, '{');
+    ceni_json_number(json, "now_ns", now_ns);
+    ceni_json_number(json, "pid", inspect->process);
+    ceni_json_number(json, "started_ns", inspect->began_ns);
+    ceni_history_show(inspect->history, ceni_inspect_now_ms(), now_ns, json);
+    ceni_json_close(json, '}');
+}

@@ -132,6 +132,10 @@ TEST(an_answer_without_memory_is_an_error_and_the_next_is_whole)
     }
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
     const char *at = cen_inspect_address(inspect);
+    reply first = ask(at, "GET", "/api/history", NULL); /* what the history needs it has after its first sample, before any answer */
+    expect_equal(first.code, 200);
+    reply_fini(&first);
+    expect(starve(at, "/api/history", false) >= 2);
     expect(starve(at, "/api/process", false) >= 2);
     expect(starve(at, "/api/things", false) >= 4);
     expect(starve(at, "/api/things?parts=1", true) >= 4);

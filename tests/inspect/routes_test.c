@@ -46,8 +46,21 @@ static json_t *thing_named(json_t *things, const char *kind)
     test_fail(__FILE__, __LINE__, "no %s", kind);
 }
 
+/* The first sample is taken before the first answer. */
+static void look_at_history(void)
+{
+    json_t *history = ask_json(at, "/api/history"), *things = json_object_get(history, "things");
+    expect_equal(json_integer_value(json_object_get(history, "pid")), getpid());
+    expect_equal(json_array_size(things), 2);
+    json_t *one = json_array_get(things, 0), *first = json_array_get(json_object_get(one, "samples"), 0);
+    size_t marks = 4 * json_array_size(json_object_get(one, "timings"));
+    expect_equal(json_array_size(first), 1 + json_array_size(json_object_get(one, "readings")) + marks);
+    json_decref(history);
+}
+
 static void look_at_all(void)
 {
+    look_at_history();
     json_t *process = ask_json(at, "/api/process");
     expect_text(json_string_value(json_object_get(process, "title")), "the <title>");
     expect_equal(json_integer_value(json_object_get(process, "pid")), getpid());
