@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The last five minutes of every thing, as they were seen: one sample for each look. Pure, as numbers.js is.
+// The last five minutes of every thing: one sample for each look, and before that what the process kept. Pure, as numbers.js is.
 //
 // A sample is {at_ns, readings, spreads: {wait: spread, ...}, marks: {wait: {p50, p90, p99, longest}, ...}}. Marks are of
 // the five seconds before the sample, so that a thing of which few are measured still has a line.
@@ -8,6 +8,16 @@ import { totalsOf, spreadBetween, merged, percentile, longestOf, weightOf } from
 
 export const KEPT_NS = 300e9;
 const MARKED_NS = 5e9;
+const REMEMBERED_NS = 2.5e9; // the process' own samples are so far apart
+const MARKS = ['p50', 'p90', 'p99', 'longest'];
+
+// A sample of the process, [at_ns, readings..., marks of each timing...], as one of ours. It has no spreads: maps begin with the page.
+function rememberedOf([at_ns, ...values], { readings, timings }) {
+    const sample = { at_ns, readings: {}, spreads: {}, marks: {} };
+    for (const name of readings) sample.readings[name] = values.shift();
+    for (const name of timings) sample.marks[name] = Object.fromEntries(MARKS.map((mark) => [mark, values.shift() ?? null]));
+    return sample;
+}
 
 function marksOf(spread) {
     return {
@@ -34,6 +44,13 @@ class Record {
         this.samples.push(sample);
         while (this.samples[0].at_ns < at_ns - KEPT_NS) this.samples.shift();
         for (const name of Object.keys(sample.spreads)) sample.marks[name] = marksOf(this.spread(name, MARKED_NS));
+    }
+
+    // What the process kept of the time that this page did not see, between or before its own samples.
+    remember(samples) {
+        const near = (one) => this.samples.some(({ at_ns }) => Math.abs(at_ns - one.at_ns) < REMEMBERED_NS);
+        this.samples.push(...samples.filter((one) => !near(one)));
+        this.samples.sort((a, b) => a.at_ns - b.at_ns);
     }
 
     // Those of the last so many nanoseconds; a sample tells of the time before it.
@@ -88,6 +105,16 @@ export class History {
         }
         for (const [number, record] of this.records) {
             if (record.samples[record.samples.length - 1].at_ns < at_ns - KEPT_NS) this.records.delete(number);
+        }
+    }
+
+    // The answer of /api/history, before the look of `at_ns` that it belongs to is added.
+    remember({ things }, at_ns) {
+        for (const thing of things) {
+            if (!this.records.has(thing.number)) this.records.set(thing.number, new Record());
+            this.records.get(thing.number).remember(
+                thing.samples.map((sample) => rememberedOf(sample, thing)).filter((sample) => sample.at_ns < at_ns),
+            );
         }
     }
 

@@ -7,6 +7,7 @@ const PATIENCE_MS = 5000;
 const BACKOFF_MOST_MS = 10000;
 const PROCESS_EVERY_MS = 10000;
 const NEWS_AT_ONCE = 500;
+const UNSEEN_MS = 4000;
 
 // What the process answered other than yes.
 export class Refused extends Error {
@@ -63,11 +64,14 @@ export function isSame(one, other) {
 // Calls seen({process, at_ns, things, news, missed, fresh}) after each look, and changed({state, in_ms, text, defect}) when the link is
 // 'live', 'gone' or 'locked' (the token is missing or wrong); `defect`: it is live, and what it told could not be drawn. `fresh`: another process answers than before.
 export class Link {
-    constructor(seen, changed) {
+    constructor(seen, changed, levelWanted) {
+        this.levelWanted = levelWanted; // of events: 'notice'
+        this.level = levelWanted();
         this.seen = seen;
         this.changed = changed;
         this.process = null;
         this.process_at = -Infinity;
+        this.looked_at = -Infinity;
         this.next = 0;
         this.fresh = false; // another process answers, of which nothing was told yet
         this.failures = 0;
@@ -119,11 +123,18 @@ export class Link {
             await this.askWho(began); // another one has come in its place since
             look = await ask('api/things?parts=1');
         }
-        const news = await ask(`api/news?after=${this.next}&limit=${NEWS_AT_ONCE}&level=detail`);
+        const level = this.levelWanted();
+        if (level !== this.level) this.next = 0; // what was passed over before is wanted now
+        const reread = level !== this.level;
+        this.level = level;
+        const news = await ask(`api/news?after=${this.next}&limit=${NEWS_AT_ONCE}&level=${level}`);
         this.next = news.next;
         const fresh = this.fresh;
+        // What was not seen, because the page has just come or was not looked at, the process has kept. One of an older version has not.
+        const past = fresh || began - this.looked_at > UNSEEN_MS ? await ask('api/history').catch(() => null) : null;
         this.fresh = false;
-        return { process: this.process, at_ns: look.now_ns, things: look.things, news: news.news, missed: news.missed, fresh };
+        this.looked_at = performance.now();
+        return { process: this.process, at_ns: look.now_ns, things: look.things, news: news.news, missed: news.missed, fresh, reread, past };
     }
 
     async askWho(began) {

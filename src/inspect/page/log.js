@@ -11,8 +11,12 @@ const SHOWN = 300;
 export class News {
     constructor(most = 3000) {
         this.most = most;
+        this.level = News.usual;
         this.clear();
     }
+
+    // Which events the page asks for. Single waits are details: they come by the thousand and would push all else out.
+    static usual = 'notice';
 
     clear() {
         this.all = [];
@@ -26,6 +30,8 @@ export class News {
         for (const one of news) this.kinds.add(one.kind || 'program');
         this.all.push(...news);
         this.count += news.length;
+        let excess = this.all.length - this.most;
+        if (excess > 0) this.all = this.all.filter((one) => one.level !== 'detail' || excess-- <= 0);
         if (this.all.length > this.most) this.all.splice(0, this.all.length - this.most);
     }
 }
@@ -52,10 +58,11 @@ export class Log {
         });
         this.level = el(
             'select',
-            { 'aria-label': 'Least level', on: { change: () => this.draw() } },
+            { 'aria-label': 'Least level', on: { change: () => this.choose() } },
             ...LEVELS.map((level) =>
                 el('option', {
                     value: level,
+                    selected: level === News.usual ? '' : null,
                     text: level === 'error' ? 'errors only' : level === 'detail' ? 'all levels' : `${level} and above`,
                 }),
             ),
@@ -84,6 +91,12 @@ export class Log {
             this.list,
             this.nothing,
         );
+    }
+
+    // Details are asked for as soon as somebody wants them, from the oldest that the process still has.
+    choose() {
+        if (this.level.value === 'detail' && this.news) this.news.level = 'detail';
+        this.draw();
     }
 
     toggle() {

@@ -107,16 +107,18 @@ function showProcess(process, at_ns) {
     );
 }
 
-function onSeen({ process, at_ns, things, news, missed, fresh }) {
+function onSeen({ process, at_ns, things, news, missed, fresh, reread, past }) {
     if (fresh && seen.process) {
         seen.history = new History();
         seen.news.clear();
         shown = '';
         say('Another process answers now. Its history begins here.');
     }
+    if (reread) seen.news.clear();
     seen.process = process;
     seen.things = things;
     tellTwinsApart(things);
+    if (past) seen.history.remember(past, at_ns);
     seen.history.add(at_ns, things);
     seen.news.add(news, missed);
     showProcess(process, at_ns);
@@ -157,7 +159,7 @@ function onChanged({ state, in_ms, text, defect }) {
 
 startTheme();
 startToken();
-const link = new Link(onSeen, onChanged);
+const link = new Link(onSeen, onChanged, () => seen.news.level);
 onTheme(() => view?.update(seen));
 addEventListener('hashchange', route);
 place('skip').addEventListener('click', (event) => {
