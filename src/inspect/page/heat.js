@@ -6,6 +6,7 @@ import { colour } from './theme.js';
 import { Chart, fit } from './chart.js';
 import { timeText, tickText, countText, cellsOf } from './numbers.js';
 
+const LEAST_ROWS = 8; // one row alone does not fill the map
 const STEPS = 6; // colours --heat-1 to --heat-6, from few to many
 
 export class HeatMap extends Chart {
@@ -13,8 +14,9 @@ export class HeatMap extends Chart {
         super({ ...options, tall: true });
         this.timing = options.timing;
         this.none = options.none; // what those are called that took no time
+        this.nothing = options.nothing; // what is said if all took none
         this.row = null;
-        this.map = { rows: [], most: 0 };
+        this.map = { rows: [], most: 0, none: 0 };
         const legend = el('div', { class: 'legend', 'aria-hidden': 'true' }, el('span', { text: '1' }));
         for (let step = 1; step <= STEPS; step++) legend.append(el('span', { class: `heat heat-${step}` }));
         this.most = el('span', { text: '' });
@@ -24,7 +26,7 @@ export class HeatMap extends Chart {
 
     pointed(y) {
         const frame = this.frame(this.canvas.clientWidth, this.canvas.clientHeight);
-        const tall = (frame.bottom - frame.top) / Math.max(1, this.map.rows.length);
+        const tall = (frame.bottom - frame.top) / Math.max(LEAST_ROWS, this.map.rows.length);
         this.row = Math.max(0, Math.min(this.map.rows.length - 1, Math.floor((frame.bottom - y) / tall)));
     }
 
@@ -41,10 +43,10 @@ export class HeatMap extends Chart {
         const columns = Math.max(30, Math.min(this.span, Math.floor((frame.right - frame.left) / 4)));
         const samples = this.samples.map(({ at_ns, spreads }) => ({ at_ns, spread: spreads[this.timing] }));
         this.map = cellsOf(samples, this.now_ns, this.span * 1e9, columns);
-        const { rows, most } = this.map;
-        const tall = (frame.bottom - frame.top) / rows.length;
-        if (most === 0) this.drawEmpty(pen, frame, 'nothing yet');
-        else this.drawCells(pen, frame, tall);
+        const { rows, most, none } = this.map;
+        const tall = (frame.bottom - frame.top) / Math.max(LEAST_ROWS, rows.length);
+        if (most > 0 || none > 0) this.drawCells(pen, frame, tall);
+        if (most === 0) this.drawEmpty(pen, frame, none > 0 ? this.nothing : 'nothing yet');
         this.drawTimeAxis(pen, frame);
         this.drawScale(pen, frame, tall);
         this.drawCursor(pen, frame);
@@ -61,7 +63,8 @@ export class HeatMap extends Chart {
             const top = frame.bottom - (index + 1) * tall;
             counts.forEach((count, column) => {
                 if (count === 0) return;
-                const step = Math.min(STEPS - 1, Math.floor((Math.log(1 + count) / size) * STEPS));
+                // That something took no time is no news, however often: the palest colour.
+                const step = index === 0 ? 0 : Math.min(STEPS - 1, Math.floor((Math.log(1 + count) / size) * STEPS));
                 pen.fillStyle = shades[step];
                 pen.fillRect(frame.left + column * wide, top, Math.max(1, wide - 0.5), Math.max(1, tall - 0.5));
             });

@@ -218,7 +218,7 @@ export function rowBounds(row, perOctave) {
 const GAP_NS = 4e9; // what came after a longer pause is shown where it was seen
 
 // The samples [{at_ns, spread}] of the last `span_ns` as cells: rows from the shortest to the longest, the first for those that
-// took no time, each {low, high, counts} with a count for each column; `most` is the largest count. What a sample tells of
+// took no time, each {low, high, counts} with a count for each column; `none` is the largest count of that row, `most` of all others. What a sample tells of
 // happened since the one before, and is shared by the columns between.
 export function cellsOf(samples, now_ns, span_ns, columns) {
     const { perOctave, first, rows } = rowsFor(samples, columns);
@@ -240,7 +240,7 @@ export function cellsOf(samples, now_ns, span_ns, columns) {
     }
     // Those that took no time are mostly far more than all others, and would leave no colour for them.
     const largest = (some) => Math.max(0, ...some.map(({ counts }) => Math.max(...counts)));
-    return { rows, columns, most: largest(rows.slice(1)) || largest(rows) };
+    return { rows, columns, most: largest(rows.slice(1)), none: largest(rows.slice(0, 1)) };
 }
 
 // As many rows to an octave as the range of values has room for.

@@ -12,6 +12,7 @@ import { hrefOf } from './parts.js';
 import { Tree, rootsOf } from './tree.js';
 
 const TASKS_AND_ROUTES = ['crew', 'lanes', 'router', 'mux_pool'];
+const FEW = 4; // pools whose cards have room for their oldest holders
 const DRAWN = new Set(['pool', ...TASKS_AND_ROUTES, 'supervisor']);
 
 // ---- Attention -----------------------------------------------------------------------------
@@ -68,7 +69,7 @@ class Cards {
             mine,
             (thing) => thing.number,
             (thing) => new this.Card(thing),
-            (card, thing) => card.update(thing, history.of(thing.number), history.at_ns),
+            (card, thing) => card.update(thing, history.of(thing.number), history.at_ns, mine.length <= FEW),
         );
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A pool: its card, and its own view with charts, holders, waiters, settings and events.
 
-import { el, setText, setHidden, nameOf } from './dom.js';
+import { el, setText, setHidden, keyed, nameOf } from './dom.js';
 import { countText, timeText, rateText, percentile, totalsOf, valueText } from './numbers.js';
 import { concernsOf, breakerOf, leaksOf } from './concerns.js';
 import { Cursor, LineChart, Spark } from './chart.js';
@@ -42,7 +42,42 @@ function summary(thing) {
         .join(' · ');
 }
 
+// What a holder has: its slot. The object's address, which /api/things has, tells nobody anything.
+function objectText({ index }) {
+    return `#${index}`;
+}
+
 // ---- Card ------------------------------------------------------------------------------------
+
+const NAMED = 3; // holders on a card
+
+// The oldest holders, in a line each: where there are few pools the overview has room for them.
+class Oldest {
+    constructor() {
+        this.list = el('ol', { class: 'oldest', 'aria-label': 'Oldest holders' });
+    }
+
+    update(thing, shown) {
+        const holders = shown ? [...(thing.sketch?.holders ?? [])].sort((a, b) => b.held_ns - a.held_ns).slice(0, NAMED) : [];
+        const leaks = leaksOf(thing);
+        setHidden(this.list, holders.length === 0);
+        keyed(
+            this.list,
+            holders,
+            ({ index }) => index,
+            () => {
+                const [what, where, age] = [el('span', { class: 'what' }), el('span', { class: 'where' }), el('span', { class: 'age' })];
+                return { element: el('li', {}, what, where, age), what, where, age };
+            },
+            ({ element, what, where, age }, holder) => {
+                element.classList.toggle('leak', leaks.includes(holder));
+                setText(what, `${objectText(holder)}, ${whoText(holder)}`);
+                setText(where, holder.where ?? '');
+                setText(age, ageText(holder));
+            },
+        );
+    }
+}
 
 export class PoolCard {
     constructor(thing) {
@@ -51,6 +86,7 @@ export class PoolCard {
         this.places = el('span', {});
         this.limit = el('span', { class: 'limit' });
         this.figures = new Figures();
+        this.oldest = new Oldest();
         this.spark = new Spark({
             label: 'In use and waiting, last five minutes',
             series: [
@@ -66,11 +102,12 @@ export class PoolCard {
             this.bar.element,
             el('p', { class: 'places' }, this.places, this.limit),
             this.figures.element,
+            this.oldest.list,
             this.spark.element,
         );
     }
 
-    update(thing, record, now_ns) {
+    update(thing, record, now_ns, few) {
         const concerns = concernsOf(thing);
         const [waitHalf, waitMost] = twoMarks(record, 'wait');
         const [useHalf, useMost] = twoMarks(record, 'use');
@@ -87,6 +124,7 @@ export class PoolCard {
             ['hold p50', timeText(useHalf)],
             ['hold p99', timeText(useMost)],
         ]);
+        this.oldest.update(thing, few);
         this.spark.show(record.samples, now_ns, thing.readings.max);
     }
 }
@@ -128,7 +166,7 @@ function holdersTable(leaky) {
         key: (holder) => `${holder.index} ${holder.object} ${holder.owner}`,
         details: { make: makeTrace },
         columns: [
-            { label: 'object', value: (holder) => holder.index, text: (holder) => `#${holder.index} ${holder.object ?? ''}` },
+            { label: 'object', value: (holder) => holder.index, text: objectText },
             { label: 'owner', text: whoText },
             { label: 'taken at', text: (holder) => holder.where ?? '–' },
             {
@@ -209,8 +247,8 @@ export class PoolView {
             useChart(cursor),
             timesChart('Time a take waited', 'wait', cursor),
             timesChart('Time an object was held', 'use', cursor),
-            new HeatMap({ title: 'Waits, how many of which length', timing: 'wait', none: 'no wait', cursor }),
-            new HeatMap({ title: 'Holds, how many of which length', timing: 'use', none: 'no time', cursor }),
+            new HeatMap({ title: 'Waits, how many of which length', timing: 'wait', none: 'no wait', nothing: 'no take had to wait', cursor }),
+            new HeatMap({ title: 'Holds, how many of which length', timing: 'use', none: 'no time', nothing: 'no hold took any time', cursor }),
         ];
         this.holders = holdersTable((holder) => leaksOf(this.thing).includes(holder));
         this.waiters = waitersTable();

@@ -216,9 +216,9 @@ test('every sample is in the cells once, in the columns since the one before', (
 test('where nobody ever waited the map has one row, and a pause leaves its columns empty', () => {
     const none = { none: 8, buckets: [], largest_ns: 0 };
     const samples = [1, 2, 30].map((second) => ({ at_ns: second * 1e9, spread: none }));
-    const { rows, most } = numbers.cellsOf(samples, 30e9, 60e9, 60);
+    const { rows, most, none: pale } = numbers.cellsOf(samples, 30e9, 60e9, 60);
     assert.equal(rows.length, 1);
-    assert.equal(most, 8);
+    assert.deepEqual([most, pale], [0, 8], 'nothing that deserves a colour');
     assert.deepEqual(
         [...rows[0].counts].filter((count) => count > 0),
         [8, 8, 8],
@@ -231,6 +231,25 @@ const thingAt = (taken, values, more = {}) => ({
     kind: 'pool',
     readings: { taken, ...more },
     durations: { wait: durationsOf(values) },
+});
+
+test('what the process kept comes before the first look, and only where the page has seen nothing', () => {
+    const history = new History();
+    const samples = [1, 2, 3, 4].map((at) => [at * 2.5e9, at, at * 10, 5, 6, 7, at === 2 ? null : 8]);
+    const past = { things: [{ number: 3, readings: ['held', 'taken'], timings: ['wait'], samples }] };
+    history.remember(past, 9e9);
+    history.add(9e9, [thingAt(36, [])]);
+    const { samples: kept } = history.of(3);
+    assert.deepEqual(
+        kept.map(({ at_ns }) => at_ns),
+        [2.5e9, 5e9, 7.5e9, 9e9],
+        'what came after the look is not remembered',
+    );
+    assert.deepEqual([kept[1].readings.held, kept[1].readings.taken], [2, 20]);
+    assert.deepEqual(kept[1].marks.wait, { p50: 5, p90: 6, p99: 7, longest: null });
+    assert.equal(history.of(3).rate('taken', 10e9), ((36 - 10) * 1e9) / 6.5e9);
+    history.remember(past, 9e9);
+    assert.equal(history.of(3).samples.length, 4, 'nothing is there twice');
 });
 
 test('history keeps five minutes, rates of counters, and marks of the last five seconds', () => {
