@@ -13,7 +13,7 @@ static int take_one(cen_driver driver, cen_status expected)
     cen_pool *pool;
     cen_lease lease;
     cen_error error = {.text = "the driver works"};
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = driver, .max = 1);
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = driver, .max = 1, .breaker_wait_ns = CEN_OFF);
     cen_status status = cen_pool_new(&options, &pool, &error);
     if (status == CEN_OK) {
         status = cen_pool_take(pool, cen_in_s(5), &lease, &error);
