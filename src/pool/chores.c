@@ -308,7 +308,7 @@ bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
     checks->index = ceni_slot_index(pool, slot);
     checks->last_ns = ceni_pool_now(pool) - began;
     checks->spent_ns += checks->last_ns;
-    snprintf(checks->said, sizeof checks->said, "%s", ceni_outcome_words(&how));
+    snprintf(checks->said, sizeof checks->said, "%.*s", (int)sizeof checks->said - 1, ceni_outcome_words(&how));
     return false;
 }
 
