@@ -8,7 +8,6 @@
  */
 #include "inspect/history.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,7 +150,7 @@ static void sample_durations(ceni_history *h, const cen_thing *thing, past *p, s
         p->instant[t] = timing.instant;
         p->timings[p->timing_count++] = timing.name;
         for (unsigned m = 0; m < MARKS && all > 0 && !is_first; m++)
-            s->marks[t][m] = mark_of(added, instant, one_in, m + 1 == MARKS ? all : ceil(shares[m] * all));
+            s->marks[t][m] = mark_of(added, instant, one_in, shares[m] * all - 1e-9);
     }
 }
 
