@@ -253,7 +253,7 @@ int main(void)
     loops_thread = pthread_self();
     if (!echo_start(&echo)) return perror("the echo process"), 1;
     cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .overtake_ns = CEN_OFF);
+        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .overtake_ns = CEN_NONE);
     if (cen_pool_new(&options, &here.pool, &error) != CEN_OK || cen_inbox_new(NULL, &here.inbox, &error) != CEN_OK)
         return puts(error.text), 1;
     if (uv_loop_init(&here.loop) != 0 || !attach_inbox()) return puts("libuv refuses."), 1;

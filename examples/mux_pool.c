@@ -225,7 +225,7 @@ static double share_of_failures(bool keep_lost)
     tally self = {.over = 0};
     pthread_t callers[CALLERS];
     cen_error error;
-    cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "share", .address = address, .reroutes = CEN_OFF,
+    cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "share", .address = address, .reroutes = CEN_NONE,
                                                         .backoff_ns = 20000000, .backoff_max_ns = 40000000, .keep_lost = keep_lost);
     if (cen_mux_pool_new(&options, &self.pool, &error) != CEN_OK) {
         show(false, "a pool:", error.text);

@@ -212,7 +212,7 @@ static void begin(uint8_t how)
     it.piece = it.out_room = ROOM;
     cen_runtime_options options = CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true);
     ceni_exchange_settings settings = {.transport = &transport, .codec = it.codec, .max_in_flight = (how >> 1 & 7) + 1u,
-                                       .max_waiting = how & 16 ? 3 : CEN_OFF, .max_output = 40};
+                                       .max_waiting = how & 16 ? 3 : CEN_NONE, .max_output = 40};
     if (cen_runtime_new(&options, &it.runtime, NULL) != CEN_OK) exit(0);
     settings.runtime = it.runtime;
     if (ceni_exchange_init(&it.exchange, &settings, NULL) != CEN_OK) exit(0);

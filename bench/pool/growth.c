@@ -386,7 +386,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "find") == 0)
         return find(times, argc - 3, argv + 3);
     if (strcmp(argv[1], "hand") == 0)
-        return hand(times, strcmp(argv[3], "strict") == 0 ? CEN_OFF : 0, argc - 4, argv + 4);
+        return hand(times, strcmp(argv[3], "strict") == 0 ? CEN_NONE : 0, argc - 4, argv + 4);
     if (strcmp(argv[1], "leave") == 0)
         return leave(times, argc - 3, argv + 3);
     bench_fail("%s is none of: pairs, find, hand, leave", argv[1]);

@@ -104,7 +104,7 @@ struct cen_task {
     uint32_t marks_;
     /* the program's, set after init and before it is submitted */
     const char *name;      /* what watchdog and reports call it; a literal, or as long-lived as the crew; NULL: "a task" */
-    cen_deadline deadline; /* not begun by then, it never is, and fails with TIMEOUT; begun, it is asked to end. Zero: none */
+    cen_deadline deadline; /* not begun by then, it never is, and fails with TIMEOUT; begun, it is asked to end. CEN_DEFAULT: none */
     uint64_t note[3];      /* an observer's; zero after init */
     /* cenote's */
     void *core_;
@@ -185,7 +185,7 @@ CEN_API cen_status cen_task_asked(const cen_task *task);
  * find held. So it does not if the task holds an attached lease of a pool, in a section that
  * blocks or an inline job, or when half of the stack is used: then it blocks, and the crew may
  * have another worker meanwhile. If the future is that of a task which has not begun, that one is run first.
- * Elsewhere it is cen_future_wait, after a short spin. Errors: as there. */
+ * Elsewhere it is cen_future_wait, after a short spin. CEN_DEFAULT: 30 seconds. Errors: as there. */
 CEN_API cen_status cen_await(cen_future *future, cen_deadline deadline);
 
 /* Around what blocks without using the processor: the crew runs as many others
@@ -256,7 +256,8 @@ typedef struct cen_crew_options {
     uint32_t workers; /* that run at a time; default: as many as there are processors */
     uint32_t min;     /* threads that stay without work; default: workers */
     uint32_t max;     /* threads at most, those that are blocked included; default: workers + 64, at least 4 * workers */
-    int64_t linger_ns; /* how long a thread beyond min stays without work; default 10 s, CEN_OFF: for ever */
+    int64_t linger_ns; /* how long a thread beyond min stays without work; default 10 s, CEN_OFF: for ever, CEN_NONE: it
+                        * ends at once */
 
     size_t stack_size;    /* of a thread; default: the system's */
     const uint32_t *cpus; /* copied: the worker of number n runs on cpus[n % cpu_count] only; default: anywhere */
@@ -326,8 +327,8 @@ typedef struct cen_crew_report {
  *   - A task in a step is asked to end: cen_task_asked returns CLOSED. A task that then calls cen_task_wait and has not
  *     called cen_task_asked since the stop is dropped as a suspended one.
  *
- * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest. A zero
- * deadline is 30 seconds. From within a task of the crew it waits for all other tasks, as cen_await does, and the workers
+ * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest.
+ * CEN_DEFAULT: 30 seconds. From within a task of the crew it waits for all other tasks, as cen_await does, and the workers
  * end later. `report` may be NULL. Errors: TIMEOUT, INVALID, FORKED. */
 CEN_API cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report);
 

@@ -5,7 +5,7 @@
  *     cen_queue_pop_until(queue, &element, cen_in_ms(500));
  *
  * A cen_deadline is one of
- *     zero            the default of the thing that is called
+ *     CEN_DEFAULT     zero: the default of the function, which its comment states
  *     CEN_NOW         do not wait at all
  *     CEN_NEVER       wait without limit
  *     cen_in_ns(n)    n nanoseconds from the call that receives it; the clock
@@ -39,9 +39,14 @@ typedef struct cen_deadline {
     int64_t ns_;
 } cen_deadline;
 
-/* In options: switches a limit or a time off that has a default. */
+/* In options, where zero is the default:
+ *     CEN_OFF    no limit, or the mechanism is switched off (no back-off, no keepalive)
+ *     CEN_NONE   none at all: nobody waits, nothing is kept, no time is given
+ * An option for which one of them makes no sense refuses it, and the text names the other. docs/limits.md lists them. */
 #define CEN_OFF (-1)
+#define CEN_NONE (-2)
 
+#define CEN_DEFAULT CEN_DEADLINE_(0)
 #define CEN_NOW CEN_DEADLINE_(INT64_MIN)
 #define CEN_NEVER CEN_DEADLINE_(INT64_MAX)
 
@@ -74,7 +79,7 @@ static inline cen_deadline cen_at(int64_t moment)
 }
 
 /* The same deadline with a relative time pinned to the present, so that it
- * does not start anew in the next call. Everything else is returned as is. */
+ * does not start anew in the next call. Everything else is returned as is, CEN_DEFAULT too. */
 CEN_API cen_deadline cen_deadline_fix(cen_deadline deadline);
 
 #ifdef __cplusplus

@@ -73,13 +73,13 @@ CEN_API cen_status cen_future_then(cen_future *future, cen_executor *executor, v
 /* Whether it is done. Never waits. */
 CEN_API bool cen_future_is_done(const cen_future *future);
 
-/* Waits until it is done. A zero deadline is 30 seconds. A thread that waits for
+/* Waits until it is done. CEN_DEFAULT: 30 seconds. A thread that waits for
  * something of a manual runtime does not poll it meanwhile: another one must.
  * Errors: TIMEOUT (it is still pending), INVALID (NULL, or nobody ever promised it, or it was
  * cancelled), MISUSE (it has another consumer). OK says that it is done, and future->status how. */
 CEN_API cen_status cen_future_wait(cen_future *future, cen_deadline deadline);
 
-/* Wait as cen_future_wait does, or until the token is set (cenote/stop.h). A stopped wait leaves the
+/* Wait as cen_future_wait does (CEN_DEFAULT: 30 seconds), or until the token is set (cenote/stop.h). A stopped wait leaves the
  * operation pending: the next wait continues it, and cen_future_cancel ends it. `stop` NULL: no token.
  * Returns: as cen_future_wait, and
  *   INTERRUPTED  the token is set, and the future is not done yet

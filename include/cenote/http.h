@@ -66,9 +66,9 @@ typedef struct cen_http_options {
     size_t most;       /* bytes of a reply's body, at most; default 1 MiB */
 
     cen_strategy strategy; /* default two choices */
-    int64_t backlog;       /* requests that wait for room, at most; default 1024; CEN_OFF: none waits */
+    int64_t backlog;       /* requests that wait for room, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
     cen_deadline deadline; /* of a request that has none, all of it; default 30 s */
-    int64_t reroutes;      /* how often a request that was not sent is routed again; default 10, CEN_OFF: never */
+    int64_t reroutes;      /* how often a request that was not sent is routed again; default 10, CEN_NONE: never */
 
     int64_t backoff_ns;     /* after a connection could not be made: up to this, at random, ... */
     int64_t backoff_max_ns; /* ... and twice as long with each further time, up to this; default 100 ms and 10 s */
@@ -95,7 +95,7 @@ typedef struct cen_http_report {
     uint32_t waited; /* requests that waited for room and were told CLOSED */
 } cen_http_report;
 
-/* Refuses from now on, waits for what is in flight until the deadline (default 5 s), tells the rest CLOSED, and ends the loops. The
+/* Refuses from now on, waits for what is in flight until the deadline (CEN_DEFAULT: 5 s), tells the rest CLOSED, and ends the loops. The
  * report may be NULL. Errors: TIMEOUT (some were told CLOSED), CLOSED (it is, or is being closed), INVALID, MISUSE, FORKED. */
 CEN_API cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report *report);
 

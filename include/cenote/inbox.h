@@ -87,7 +87,7 @@ CEN_API bool cen_inbox_arm(cen_inbox *inbox);
 CEN_API size_t cen_inbox_drain(cen_inbox *inbox);
 
 /* For a thread without a loop: polls, and if there was nothing sleeps until something
- * arrives, or the deadline (zero: 30 seconds), and polls again. Does not arm. 0: the deadline has passed. */
+ * arrives, or the deadline (CEN_DEFAULT: 30 seconds), and polls again. Does not arm. 0: the deadline has passed. */
 CEN_API size_t cen_inbox_wait(cen_inbox *inbox, cen_deadline deadline);
 
 #ifdef __cplusplus

@@ -94,7 +94,7 @@ CEN_API cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **o
 
 /* Hands the task to the lane of that priority. Never waits, and allocates nothing.
  *
- * `deadline` becomes the task's own: not begun by then, it never is; see cen_task. Zero: the task keeps what it has,
+ * `deadline` becomes the task's own: not begun by then, it never is; see cen_task. CEN_DEFAULT: the task keeps what it has,
  * and nothing is refused on account of it.
  *
  * Errors, after which the task is the caller's and as it was. Refused are, by the first of these rules that applies
@@ -143,8 +143,8 @@ typedef struct cen_lanes_report {
     cen_lane_report total;
 } cen_lanes_report;
 
-/* cen_crew_stop of all crews: submits are refused at once in all of them, and there is one deadline, by default of
- * 30 seconds. Tasks of one lane may await those of another to their end. `report` may be NULL. Errors: as there. */
+/* cen_crew_stop of all crews: submits are refused at once in all of them, and there is one deadline, for all of them
+ * (CEN_DEFAULT: 30 seconds). Tasks of one lane may await those of another to their end. `report` may be NULL. Errors: as there. */
 CEN_API cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report);
 
 /* NULL is allowed. Errors: BUSY (they have not been stopped, or something is left), MISUSE (from within one of the

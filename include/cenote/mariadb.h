@@ -83,7 +83,7 @@ typedef struct cen_mariadb_budget_report {
     char text[240];           /* all that as one sentence */
 } cen_mariadb_budget_report;
 
-/* Zero means default in every field, and CEN_OFF switches a limit off. Fields are only ever appended. All that it points to is
+/* Zero means default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended. All that it points to is
  * copied by cen_pool_new, except the poller. Callbacks are called where the pool opens: on helper threads, several at a time, or,
  * with a poller, where that tells, and must then be quick. */
 typedef struct cen_mariadb_options {
@@ -103,7 +103,7 @@ typedef struct cen_mariadb_options {
     int64_t test_timeout_ns;    /* default 2 s */
     int64_t reset_timeout_ns;   /* default 2 s */
     int64_t cancel_timeout_ns;  /* for KILL QUERY, when a connection is revoked; after that it is cut off; default 2 s */
-    int32_t statements;         /* that a connection keeps for cen_mariadb_prepare; default 64, CEN_OFF: none */
+    int32_t statements;         /* that a connection keeps for cen_mariadb_prepare; default 64, CEN_NONE: none */
     const char *charset;        /* default "utf8mb4" */
     bool local_infile;          /* LOAD DATA LOCAL may read files of this host that the server asks for; default: it may not */
     bool compress;

@@ -64,7 +64,7 @@ typedef struct cen_mux_options {
     cen_deadline request; /* of requests that have no deadline of their own; default 30 s */
 
     uint32_t max_in_flight; /* requests that were sent and are not over; default 1024, at most 2^20 */
-    int64_t max_waiting;    /* requests that wait for room; more are FULL; default 1024, CEN_OFF: none waits */
+    int64_t max_waiting;    /* requests that wait for room; more are FULL; default 1024, CEN_OFF: no limit, CEN_NONE: none waits */
     size_t max_payload;     /* of a request: larger ones are INVALID; default 1 MiB */
     size_t max_reply;       /* larger ones end the connection; default 1 MiB */
     size_t max_output;      /* bytes not yet written, above which requests wait; default 256 KiB */
@@ -94,7 +94,7 @@ CEN_API cen_status cen_mux_open(const cen_mux_options *options, cen_mux **out, c
 CEN_API cen_status cen_mux_open_later(const cen_mux_options *options, cen_mux **out, cen_future *opened, cen_error *error);
 
 /* Refuses requests from now on (CLOSED), waits until those under way are over, or `deadline` has
- * passed (default 5 s), fails what is left with CLOSED, and ends the connection. A future whose reply has come may
+ * passed (CEN_DEFAULT: 5 s), fails what is left with CLOSED, and ends the connection. A future whose reply has come may
  * still be about to be told when it returns. On the loop's own thread it does not wait, as if with CEN_NOW.
  * Errors: TIMEOUT (some had to be failed; the text says how many), CLOSED (it is, or is being closed), LOST (it was
  * lost, or never opened, and nothing was left to do), INVALID, FORKED. */

@@ -102,15 +102,17 @@ typedef struct cen_mux_pool_options {
 
     cen_strategy strategy; /* default two choices */
     int64_t target, max;   /* requests in flight on a connection, as for a router's members; default none */
-    int64_t backlog;       /* requests that wait for a connection, at most; default 1024; CEN_OFF: none waits */
+    int64_t backlog;       /* requests that wait for a connection, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none
+                            * waits */
     cen_deadline deadline; /* how long a request waits for a connection, at most; default CEN_NOW: EMPTY or FULL at once */
-    int64_t reroutes;      /* how often a request that was not sent is routed again, at most; default 2, CEN_OFF: never */
+    int64_t reroutes;      /* how often a request that was not sent is routed again, at most; default 2, CEN_NONE: never */
 
     /* of a connection that is lost, and of the registry, as for a supervisor's children */
     int64_t backoff_ns, backoff_max_ns, calm_ns;
-    int32_t max_restarts; /* of all connections, within window_ns; default CEN_OFF: it never gives up */
+    int32_t max_restarts; /* of all connections, within window_ns; default CEN_OFF: it never gives up; CEN_NONE: at the first death */
     int64_t window_ns;
-    int64_t drain_ns; /* how long a connection that must end waits for replies; default 5 s, CEN_OFF: not at all */
+    int64_t drain_ns; /* how long a connection that must end waits for replies; default 5 s, CEN_OFF: no limit, CEN_NONE:
+                       * not at all */
 
     cen_at_start at_start;
     bool keep_lost; /* for demonstrations: a connection that is lost stays in the set until it is opened again */
@@ -139,7 +141,7 @@ typedef struct cen_mux_pool_report {
     uint32_t waited; /* requests that waited for a connection and were told CLOSED */
 } cen_mux_pool_report;
 
-/* Refuses from now on, waits until what is in flight is over, or the deadline (default 5 s), and then stops the tree in order:
+/* Refuses from now on, waits until what is in flight is over, or the deadline (CEN_DEFAULT: 5 s), and then stops the tree in order:
  * connections, registry. The report may be NULL.
  * Errors: TIMEOUT (some were failed), CLOSED (it is, or is being closed), INVALID, FORKED, MISUSE (on the loop's thread, or in a
  * read section: nothing changes). */

@@ -91,8 +91,8 @@ CEN_API cen_status cen_poller_new(const cen_poller_options *options, cen_poller 
  * this decides. Errors: BUSY (something is watched), MISUSE (from `ready`): nothing changes. */
 CEN_API cen_status cen_poller_free(cen_poller *poller);
 
-/* Lets watch->ready be called once, when the descriptor is as `events` say or the deadline has come, whatever is first; a
- * zero deadline is CEN_NEVER. Never within this call. A descriptor can be watched once at a time and must stay open until then, or
+/* Lets watch->ready be called once, when the descriptor is as `events` say or the deadline has come, whatever is first.
+ * CEN_DEFAULT: CEN_NEVER. Never within this call. A descriptor can be watched once at a time and must stay open until then, or
  * until it is unwatched. With fd -1 and no events only the deadline is waited for.
  * Errors: INVALID (NULL, no events, a descriptor that cannot be watched), MISUSE (it is watched already), EXISTS (another
  * watch has that descriptor), NO_MEMORY, FORKED. */
@@ -106,7 +106,7 @@ CEN_API bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch);
 /* The descriptor for a loop: readable when poll has something to do. -1 if it has a thread. */
 CEN_API int cen_poller_fd(const cen_poller *poller);
 
-/* Waits until the deadline for something to happen (CEN_NOW: does not wait; zero: CEN_NEVER), and calls `ready` of all that
+/* Waits until the deadline for something to happen (CEN_NOW: does not wait; CEN_DEFAULT: CEN_NEVER), and calls `ready` of all that
  * are. *told, if not NULL: how many. One thread at a time. Errors: TIMEOUT (nothing was), MISUSE (it has a
  * thread, another thread polls, or this is called from `ready`), FORKED, INVALID. */
 CEN_API cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *told);

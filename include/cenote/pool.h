@@ -122,7 +122,7 @@ typedef enum cen_self_wait {
     CEN_SELF_WAIT_FAIL,     /* its take answers MISUSE at once; looks at all slots before a wait */
 } cen_self_wait;
 
-/* Zero means default in every field, and CEN_OFF switches a limit off. Fields
+/* Zero means default in every field. CEN_OFF means no limit, and CEN_NONE none at all: see docs/limits.md. Fields
  * are only ever appended; those that a program does not know, because `size` is
  * smaller, have their defaults: see cenote/sized.h. "Blocking": if driver.calls->blocks is set, or
  * one of its calls is done later. */
@@ -135,10 +135,10 @@ typedef struct cen_pool_options {
      * Default: none is; each is made when it is wanted and none is idle. */
     bool eager;
     cen_order order;
-    cen_deadline patience; /* what a zero deadline means here; default 30 seconds */
-    /* How long one who waits may be overtaken by threads that happen to be
-     * running, in nanoseconds; default 1 ms. CEN_OFF: nobody is ever
-     * overtaken, which costs a switch of threads at every give. */
+    cen_deadline patience; /* what CEN_DEFAULT means as a deadline of this pool; default 30 seconds */
+    /* How long a waiter may be overtaken by threads that happen to be
+     * running, in nanoseconds; default 1 ms. CEN_NONE: no waiter is ever
+     * overtaken, which costs a switch of threads at every give. CEN_OFF is refused: without a limit a waiter could starve. */
     int64_t overtake_ns;
     /* Every take and every give reads the clock: holders are listed with the exact time, and the times of use
      * have every lease. Some 50 ns a pair. Default: one lease in 64 is timed, at 1 to 2 ns a pair on average; of the
@@ -170,7 +170,7 @@ typedef struct cen_pool_options {
     /* How long objects live */
     uint32_t min_idle;        /* as many are kept idle, if max allows; default 0. A missing one is opened within 1 s; after a
                                * failed opening, when the back-off admits the next, or without back-off after 1 s */
-    int32_t max_idle;         /* no more are kept idle; default CEN_OFF */
+    int32_t max_idle;         /* no more are kept idle; default CEN_OFF; CEN_NONE: none is kept */
     int64_t idle_ns;          /* what was idle for so long is closed, down to min_idle; default 10 min, off unless blocking */
     int64_t life_ns;          /* what is so old is closed, or when it is given back; default 30 min, off unless blocking */
     uint32_t life_jitter;     /* each lives up to so many percent shorter, 1 to 100; default 10; CEN_NO_JITTER: none. Objects that
@@ -189,7 +189,7 @@ typedef struct cen_pool_options {
     cen_leak_policy on_leak;
     int64_t hold_ns;          /* held for longer: the lease is revoked; default CEN_OFF */
     cen_owner_policy on_owner_end;
-    int32_t max_waiters;      /* beyond, a take that would wait answers FULL at once; default CEN_OFF */
+    int32_t max_waiters;      /* beyond, a take that would wait fails with FULL at once; default CEN_OFF; CEN_NONE: no take waits */
     cen_self_wait on_self_wait;
     bool backtraces;          /* every take notes from where it was called in full; about 1 us a take, 136 bytes a slot; fixed */
 
@@ -253,7 +253,7 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
 
 /* Lends an object into *out: an idle one, else a new one if there are fewer
  * than max, else the next that is given back. Always another object than
- * those the caller holds already. Waits until `deadline`, and an opening that
+ * those the caller holds already. Waits until `deadline` (CEN_DEFAULT: options.patience), and an opening that
  * this call began is awaited too. Those who wait are served in the order they
  * came, within the bound of options.overtake_ns. An object that came before
  * the deadline is yours even if the deadline has passed since.
@@ -269,7 +269,8 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
 CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error,
                                     const char *where);
 
-/* The same with a priority, which counts if it has to wait; cen_pool_take is NORMAL. Errors: also INVALID (no priority). */
+/* The same with a priority, which counts if it has to wait; cen_pool_take is NORMAL. CEN_DEFAULT: options.patience. Errors: also
+ * INVALID (no priority). */
 #define cen_pool_take_as(pool, priority, deadline, out, error) \
     cen_pool_take_as_at((pool), (priority), (deadline), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
@@ -277,7 +278,7 @@ CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, ce
 
 /* Take an object as cen_pool_take does, until the token is set (cenote/stop.h). A stopped take leaves the
  * wait queue. An object that was granted before the take was stopped is returned with OK. `stop` NULL: no
- * token.
+ * token. CEN_DEFAULT: options.patience.
  * Returns: as cen_pool_take, and
  *   INTERRUPTED  the token is set, before the call or while it waits; no object was taken
  *   FORKED       also: the token belongs to the parent process */
@@ -289,7 +290,7 @@ CEN_API cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, 
 /* All that a take can be told. Zero means default in every field; fields are only appended: see cenote/sized.h. */
 typedef struct cen_take_options {
     size_t size;           /* sizeof(cen_take_options), set by the macro */
-    cen_deadline deadline; /* when the take stops waiting; default options.patience of the pool */
+    cen_deadline deadline; /* when the take stops waiting; CEN_DEFAULT: options.patience of the pool */
     cen_priority priority; /* orders waiters; default CEN_PRIORITY_NORMAL */
     cen_stop_token *stop;        /* stops the take when set; default none */
     const char *where;     /* the caller's file and line, set by the macro */
@@ -376,6 +377,7 @@ typedef struct cen_scope {
 /* Like cen_pool_take if the current owner, the calling thread or the task that it
  * runs, has entered the pool in no other scope; otherwise borrows the object of that
  * scope, at once and always. A task that runs while another awaits it borrows nothing of that one's.
+ * CEN_DEFAULT: options.patience.
  * Errors: as cen_pool_take; REVOKED (the object to be borrowed was taken away). */
 #define cen_pool_enter(pool, deadline, scope, error) cen_pool_enter_at((pool), (deadline), (scope), (error), CEN_HERE)
 CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error,
@@ -396,7 +398,8 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
 /* CEN_WITH (pool, deadline, type, name, error) { ... } else { ... }
  *
  * The block runs with `type name` set to the object, which must be as large as
- * a pointer; the else part, which may be left out, if there was none. Leaving
+ * a pointer; the else part, which may be left out, if there was none. The
+ * deadline is that of cen_pool_enter. Leaving
  * the block in any way ends the scope: by its end, break, continue, goto or
  * return, and a C++ exception; pthread_exit and pthread_cancel only in code
  * compiled with -fexceptions, otherwise the object goes the way of
@@ -466,7 +469,7 @@ typedef struct cen_close_report {
 } cen_close_report;
 
 /* Refuses takes from now on, tells those who wait, closes what is idle, and
- * awaits the holders until `deadline` (zero: the pool's patience). What is out
+ * awaits the holders until `deadline` (CEN_DEFAULT: options.patience). What is out
  * then is revoked: its lease has ended, the driver's interrupt is called, and
  * the object still counts until its holder gives it back. A REVOKED event is told for each. Fills *out, if
  * it is not NULL, whether OK or TIMEOUT. The text of TIMEOUT names the oldest holders; cen_pool_explain

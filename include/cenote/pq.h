@@ -81,7 +81,7 @@ typedef struct cen_pq_budget_report {
     char text[320];           /* all that as one sentence */
 } cen_pq_budget_report;
 
-/* Zero means default in every field, and CEN_OFF switches a limit off. Fields are only ever appended. All that it points to is
+/* Zero means default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended. All that it points to is
  * copied by cen_pool_new, except the poller. Callbacks are called where the pool opens: on helper threads, several at a
  * time, or, with a poller, where that tells as well, and must then be quick. */
 typedef struct cen_pq_options {
@@ -95,7 +95,7 @@ typedef struct cen_pq_options {
     int64_t reset_timeout_ns;   /* default 2 s */
     int64_t cancel_timeout_ns;  /* a revoked connection that is not back so long after its query was cancelled
                                  * is cut off; default 2 s */
-    int32_t statements;         /* that a connection keeps prepared for cen_pq_run; default 64, at most 4096 */
+    int32_t statements;         /* that a connection keeps prepared for cen_pq_run; default 64, at most 4096, CEN_NONE: none */
     /* The password, asked for at each opening, so that it may change: written to `password` as a string of less than `room`
      * bytes. Anything but OK fails the opening, with what it said in *error. Default: the uri's, or libpq's files. */
     cen_status (*password)(void *argument, char *password, size_t room, cen_error *error);

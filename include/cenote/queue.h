@@ -66,7 +66,7 @@ typedef struct cen_queue_options {
     size_t element_size; /* bytes per element, 1 to 1 MiB; required */
     cen_queue_kind kind;
     size_t capacity;       /* bounded only: elements, 1 to 2^24; default 1024 */
-    cen_deadline patience; /* what a zero deadline means here; default CEN_NEVER */
+    cen_deadline patience; /* what CEN_DEFAULT means as a deadline of this queue; default CEN_NEVER */
     void (*drop)(void *argument, void *element); /* sees a copy of each element that free finds, aligned to 16 */
     void *drop_argument;
     const cen_allocator *allocator; /* default malloc */
@@ -82,7 +82,7 @@ CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **o
 /* Sources: a queue from which an int64_t, the moment on cen_clock, can be
  * popped when its time has come. They need no thread. Close ends them early. */
 
-/* One element at `deadline`, then no more. CEN_NOW and zero are the present
+/* One element at `deadline`, then no more. CEN_NOW and CEN_DEFAULT are the present
  * moment; CEN_NEVER gives a source that never delivers. Errors: NO_MEMORY,
  * INVALID (out is NULL), as for the other two. */
 CEN_API cen_status cen_queue_after(cen_deadline deadline, cen_queue **out);
@@ -115,7 +115,7 @@ CEN_API cen_status cen_queue_try_push(cen_queue *queue, const void *element);
 /* Waits for room as long as the queue's patience. Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
 CEN_API cen_status cen_queue_push(cen_queue *queue, const void *element);
 
-/* Waits for room until `deadline`. Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
+/* Waits for room until `deadline` (CEN_DEFAULT: options.patience). Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
 CEN_API cen_status cen_queue_push_until(cen_queue *queue, const void *element, cen_deadline deadline);
 
 /* Pushes even if a bounded queue is full, by evicting its oldest element into
@@ -140,7 +140,7 @@ CEN_API cen_status cen_queue_try_pop(cen_queue *queue, void *element);
 /* Waits for an element as long as the queue's patience. Errors: CLOSED, TIMEOUT, INVALID. */
 CEN_API cen_status cen_queue_pop(cen_queue *queue, void *element);
 
-/* Waits for an element until `deadline`. Errors: CLOSED, TIMEOUT, INVALID. */
+/* Waits for an element until `deadline` (CEN_DEFAULT: options.patience). Errors: CLOSED, TIMEOUT, INVALID. */
 CEN_API cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_deadline deadline);
 
 /* ---- Close and look ------------------------------------------------------ */
@@ -195,20 +195,20 @@ static inline cen_case cen_case_pop(cen_queue *queue, void *element)
 /* Waits until one of the cases can be done, does exactly that one, and writes
  * its number to *out. If several could, each is equally likely. A case whose
  * queue is closed (and, for a pop, empty) counts as one that can be done: the
- * answer is then CLOSED, with its number in *out. A zero deadline is CEN_NEVER.
+ * answer is then CLOSED, with its number in *out. CEN_DEFAULT: CEN_NEVER.
  * Errors: TIMEOUT (nothing was done, *out is untouched), CLOSED, NO_MEMORY
  * (an unbounded push, whose number is in *out; nothing was done), INVALID (nothing was done; also when every queue is
  * NULL and the deadline is CEN_NEVER, which could not end). */
 CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);
 
-/* Select as cen_select does, until the token is set (cenote/stop.h). With one case it is a push or a
+/* Select as cen_select does (CEN_DEFAULT: CEN_NEVER), until the token is set (cenote/stop.h). With one case it is a push or a
  * pop that can be stopped. `stop` NULL: no token.
  * Returns: as cen_select, and
  *   INTERRUPTED  the token is set; nothing was done, and *out is untouched
  *   FORKED       the token belongs to the parent process */
 CEN_API cen_status cen_select_stop(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop, size_t *out);
 
-/* The same, but of several that could be done the first in the array is. */
+/* The same (CEN_DEFAULT: CEN_NEVER), but of several that could be done the first in the array is. */
 CEN_API cen_status cen_select_biased(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);
 
 /* Never waits: does one that can be done now. Errors: as cen_select; TIMEOUT if there is none. */

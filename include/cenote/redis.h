@@ -88,7 +88,7 @@ typedef struct cen_redis_budget_report {
     char text[320];       /* all that as one sentence */
 } cen_redis_budget_report;
 
-/* Zero means default in every field, and CEN_OFF switches a limit off. Fields are only ever appended. All that is pointed
+/* Zero means default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended. All that is pointed
  * to, but the poller and `argument`, need only live until cen_pool_new has returned. */
 typedef struct cen_redis_options {
     size_t size; /* sizeof(cen_redis_options), set by the macro */

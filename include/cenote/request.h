@@ -48,7 +48,7 @@ typedef struct cen_request {
     size_t size;
     void *reply;     /* where the reply goes; NULL: memory is allocated, and taken back by cen_request_free_reply */
     size_t capacity; /* of `reply` */
-    cen_deadline deadline; /* until when the reply must be there; default the connection's */
+    cen_deadline deadline; /* until when the reply must be there; CEN_DEFAULT: the connection's */
     bool only_if_room; /* FULL at once, instead of waiting for room, when too much is under way on the connection */
     /* the answer */
     size_t reply_size;

@@ -86,8 +86,8 @@ typedef struct cen_router_options {
     int64_t max_uses;   /* then it drains; 0 or CEN_OFF: no limit */
     int64_t max_age_ns; /* since it came up, up to a tenth less at random; then it drains; 0 or CEN_OFF: no limit */
     /* for those who wait because no member is up, or all are full */
-    int64_t backlog;       /* so many at most; 0: 1024; CEN_OFF: nobody waits */
-    cen_deadline deadline; /* of a route or an ask whose own is zero; zero: CEN_NOW, an error at once */
+    int64_t backlog;       /* so many at most; 0: 1024; CEN_OFF: no limit, CEN_NONE: nobody waits */
+    cen_deadline deadline; /* of a route or an ask whose own is CEN_DEFAULT; default CEN_NOW, an error at once */
     bool measure;          /* time routes even if the strategy does not need it; costs two readings of the clock, and 15 KiB */
     /* A member's state changed: told in order for each member, with no lock held, on whichever thread; what
      * came and went again before it could be told is left out, except that it is DOWN again. FULL is never told: a member that is
@@ -109,7 +109,7 @@ typedef struct cen_router_report {
     uint32_t waited; /* who waited for a member and was told CLOSED */
 } cen_router_report;
 
-/* Refuses from now on, tells those who wait CLOSED, and waits until no use is in flight. A zero deadline is CEN_NOW.
+/* Refuses from now on, tells those who wait CLOSED, and waits until no use is in flight. CEN_DEFAULT: CEN_NOW.
  * Errors: TIMEOUT (some are left), INVALID, FORKED, MISUSE (in a read section, and the deadline is not CEN_NOW). */
 CEN_API cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report);
 
@@ -180,7 +180,7 @@ typedef struct cen_route {
 } cen_route;
 
 /* Picks a member that has room and counts a use of it. If there is none, or others wait already, waits for one until the
- * deadline, in the order in which they came; a zero deadline is the router's.
+ * deadline, in the order in which they came; CEN_DEFAULT: options.deadline of the router.
  * Errors: EMPTY (CEN_NOW, and none is up), FULL (CEN_NOW, and all are full; or the backlog is: error->rule says MAX_WAITERS),
  * TIMEOUT, CLOSED, FORKED, INVALID, MISUSE (it would have to wait, in a read section). */
 CEN_API CEN_DIRECT_ cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out,
@@ -216,7 +216,8 @@ typedef struct cen_routing {
 
 CEN_API void cen_routing_init(cen_routing *routing);
 
-/* Asks for a route, as cen_router_route does; the future is done with its answer, which may be at once.
+/* Asks for a route, as cen_router_route does (CEN_DEFAULT: options.deadline of the router); the future is done with its answer,
+ * which may be at once.
  * Errors: INVALID, MISUSE (it is not ready): then nothing was asked. All others come by the future. */
 CEN_API cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_routing *routing);
 

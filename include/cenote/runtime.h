@@ -60,7 +60,8 @@ typedef struct cen_runtime_options {
     const char *name; /* copied; the threads' names begin with it; default "cenote" */
     bool manual;      /* no threads; the program polls */
     bool virtual_time; /* the clock moves by cen_runtime_advance only; needs manual */
-    int64_t linger_ns; /* how long a helper thread without work stays; default 10 s, CEN_OFF (-1): for ever */
+    int64_t linger_ns; /* how long a helper thread without work stays; default 10 s, CEN_OFF: for ever, CEN_NONE: it ends
+                        * at once */
     const cen_allocator *allocator; /* default malloc */
 } cen_runtime_options;
 
@@ -83,7 +84,7 @@ CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
  * calls it in between: cen_pool_free does not wait for a driver call that hangs. The exit handler
  * does the same, with a timeout: see cen_runtime_set_exit_timeout.
  *
- * Blocking: until then, or until the deadline; default CEN_NEVER.
+ * Blocking: until then, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
  *   CEN_OK
  *   CEN_TIMEOUT  the deadline passed first
@@ -93,7 +94,7 @@ CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
 CEN_API cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline);
 
 /* Set how long exit waits for threads of cenote that are in a call, in
- * nanoseconds; default (0) 2 s, CEN_OFF: exit does not wait. It holds for the process.
+ * nanoseconds; default (0) 2 s, CEN_NONE: exit does not wait, CEN_OFF: it waits without a limit. It holds for the process.
  *
  * exit, and return from main, run a handler of cenote. From then on no driver
  * call, job or watch begins on a thread of cenote. Calls that run are cancelled
@@ -105,7 +106,7 @@ CEN_API cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline
  * initialises it before its first pool or job. quick_exit and _exit run no handler.
  * Returns:
  *   CEN_OK
- *   CEN_INVALID  ns is negative and not CEN_OFF */
+ *   CEN_INVALID  ns is negative, and neither CEN_OFF nor CEN_NONE */
 CEN_API cen_status cen_runtime_set_exit_timeout(int64_t ns);
 
 /* Runs everything that is due in a manual runtime, on this thread, and answers

@@ -75,13 +75,13 @@ typedef struct cen_sqlite_options {
     const char *path;
     bool read_only;  /* it must be there, and what would write fails with SQLITE_READONLY */
     bool must_exist; /* a file that is not there is not made */
-    /* How long a statement waits for a lock that somebody else has; default 5 s, CEN_OFF: it does not. It is given up early when
-     * the lease is revoked. */
+    /* How long a statement waits for a lock that somebody else has; default 5 s, CEN_OFF: no limit, CEN_NONE: it does not wait. It
+     * is given up early when the lease is revoked. */
     int64_t busy_timeout_ns;
     cen_sqlite_journal journal; /* means nothing if read_only, or in memory */
     cen_sqlite_synchronous synchronous;
     bool no_foreign_keys;   /* default: they are enforced */
-    int32_t statements;     /* so many of cen_sqlite_prepare are kept for each connection; default 64, CEN_OFF: none */
+    int32_t statements;     /* so many of cen_sqlite_prepare are kept for each connection; default 64, CEN_NONE: none */
     int64_t max_pages;      /* the file may have so many pages; beyond, SQLITE_FULL; default SQLite's own limit */
     const char *setup;      /* SQL for each new connection, after all this */
     const char *vfs;        /* default: the system's */
@@ -157,7 +157,8 @@ CEN_API cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool);
 /* Read the stats of both pools, as cen_pool_look does. Either may be NULL. Errors: FORKED, INVALID. */
 CEN_API cen_status cen_sqlite_pool_look(const cen_sqlite_pool *pool, cen_pool_stats *writer, cen_pool_stats *readers);
 
-/* Closes the readers, then the writer, each as cen_pool_close does, both by the one deadline: so that the writer is the last, and
+/* Closes the readers, then the writer, each as cen_pool_close does, both by the one deadline
+ * (CEN_DEFAULT: options.patience of the pools): so that the writer is the last, and
  * puts what is in the log into the file. Errors: as cen_pool_close, the first that was not OK. */
 CEN_API cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline deadline, cen_error *error);
 

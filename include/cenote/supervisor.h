@@ -184,8 +184,8 @@ typedef struct cen_supervisor_event {
     int64_t wait_ns;
 } cen_supervisor_event;
 
-/* max_restarts: with the first death that calls for a restart it gives up. */
-#define CEN_NO_RESTARTS (-2)
+/* The same as CEN_NONE; the older name. */
+#define CEN_NO_RESTARTS CEN_NONE
 
 /* Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_supervisor_options {
@@ -195,7 +195,8 @@ typedef struct cen_supervisor_options {
     const cen_child_options *children; /* in the order in which they are started; copied */
     size_t child_count;
 
-    int32_t max_restarts; /* within window_ns; default 3, CEN_OFF: no limit, or CEN_NO_RESTARTS */
+    int32_t max_restarts; /* within window_ns; default 3, CEN_OFF: no limit, CEN_NONE: it gives up with the first death that calls
+                           * for a restart */
     int64_t window_ns;    /* default 5 s; two restarts that are just so far apart are both within */
 
     /* Before the second restart of a child, and those after it, it waits, at random up to a time that is at
@@ -253,8 +254,8 @@ typedef struct cen_supervisor_report {
     uint32_t abandoned; /* children that did not end in time */
 } cen_supervisor_report;
 
-/* Stops the children in reverse order, each within its own time, and waits till they have ended; a
- * zero deadline is NEVER. When the deadline passes, all that are left are killed, if they have a `kill`, and
+/* Stops the children in reverse order, each within its own time, and waits till they have ended.
+ * CEN_DEFAULT: CEN_NEVER. When the deadline passes, all that are left are killed, if they have a `kill`, and
  * abandoned, without waiting for any. The report may be NULL. One that is over already: OK, and its last report.
  * Errors: TIMEOUT (the deadline passed; it is over all the same), INVALID (NULL), FORKED, MISUSE (from
  * its own listener; or it is another's child, which stops it). */
@@ -275,7 +276,7 @@ CEN_API cen_status cen_supervisor_free(cen_supervisor *supervisor);
 
 /* Adds a child, as the last in order, and waits until it has started; if it could not be, it is not there and the
  * error is the start's. When the deadline passes first, it stays there all the same, and so with CEN_NOW, which does
- * not wait: a start that fails then is treated as a death. A zero deadline is NEVER. *out, if it is not NULL, is the
+ * not wait: a start that fails then is treated as a death. CEN_DEFAULT: CEN_NEVER. *out, if it is not NULL, is the
  * start that was waited for.
  * Errors: INVALID, EXISTS, FULL (error: current and max), NO_MEMORY, CLOSED (it is not running), TIMEOUT, MISUSE, FORKED,
  * and the start's. */
@@ -283,14 +284,14 @@ CEN_API cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_chil
                                       cen_child *out, cen_error *error);
 
 /* Stops one child, which stays as one that is down, unless it is temporary or numbered; remove forgets it as well. Both
- * wait until it has ended. Errors: ABSENT (there is none of this name), TIMEOUT (it goes on), CLOSED, INVALID, MISUSE, FORKED. */
+ * wait until it has ended (CEN_DEFAULT: CEN_NEVER). Errors: ABSENT (there is none of this name), TIMEOUT (it goes on), CLOSED, INVALID, MISUSE, FORKED. */
 CEN_API cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const char *name, cen_deadline deadline);
 CEN_API cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline);
 
-/* The same for one that is known by its start; ABSENT if that is over. */
+/* The same for one that is known by its start (CEN_DEFAULT: CEN_NEVER); ABSENT if that is over. */
 CEN_API cen_status cen_child_terminate(cen_child child, cen_deadline deadline);
 
-/* Starts a child that is down, or waiting, now; waits until it has started. If it could not be, it is
+/* Starts a child that is down, or waiting, now; waits until it has started (CEN_DEFAULT: CEN_NEVER). If it could not be, it is
  * down again. Errors: ABSENT, BUSY (it is not down), TIMEOUT, CLOSED, INVALID, MISUSE, FORKED, and the start's. */
 CEN_API cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, cen_deadline deadline, cen_error *error);
 

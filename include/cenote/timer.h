@@ -59,7 +59,7 @@ CEN_API void cen_timer_init(cen_timer *timer);
  * last user. Whoever has nothing but a timer now and then has a thread begun and
  * ended for each, unless the next is started before or in an inline `done`.
  *
- * Errors: INVALID (NULL, or the deadline is zero), MISUSE (it was started, and not made
+ * Errors: INVALID (NULL, or CEN_DEFAULT: a timer has none), MISUSE (it was started, and not made
  * ready since), NO_MEMORY, SYSTEM (no thread could be had that keeps time), FORKED: nothing changes. */
 CEN_API cen_status cen_timer_start(cen_timer *timer, cen_runtime *runtime, cen_deadline when);
 

@@ -310,7 +310,9 @@ static int64_t linger_moment(ceni_core *core)
     ceni_core_lock(core);
     bool may_be_too_many = core->threads > (core->min < core->target ? core->min : core->target);
     ceni_core_unlock(core);
-    return may_be_too_many && linger > 0 ? ceni_clock_now() + linger : CENI_FOREVER;
+    if (!may_be_too_many || linger == CEN_OFF) return CENI_FOREVER;
+    int64_t now = ceni_clock_now();
+    return linger == CEN_NONE ? now : linger < CENI_FOREVER - now ? now + linger : CENI_FOREVER;
 }
 
 ceni_woke ceni_worker_park(ceni_worker *worker, const cen_task *awaiting, int64_t moment)

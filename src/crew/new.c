@@ -36,7 +36,7 @@ static cen_status check_numbers(const cen_crew_options *o, cen_error *error)
     uint32_t workers = o->workers ? o->workers : ceni_cpu_count();
     if (o->max && o->max < workers) return refuse(error, "options.max is less than options.workers");
     if (o->min > workers) return refuse(error, "options.min is more than options.workers");
-    if (o->linger_ns < CEN_OFF) return refuse(error, "options.linger_ns is negative");
+    if (o->linger_ns < CEN_NONE) return refuse(error, "options.linger_ns is neither a time nor CEN_OFF nor CEN_NONE");
     if (o->tick_ns < 0) return refuse(error, "options.tick_ns is negative");
     if (o->tick_ns > 0 && !o->context.on_tick) return refuse(error, "options.tick_ns needs options.context.on_tick");
     if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");

@@ -106,7 +106,7 @@ static void sketch_crew(const void *object, const cen_sketch *sketch, size_t mos
     ceni_core_unlock(core);
     sketch->number(to, "min", min);
     sketch->number(to, "max", core->max);
-    if (crew->options.linger_ns != CEN_OFF) sketch->number(to, "linger_ns", crew->options.linger_ns);
+    if (crew->options.linger_ns > 0) sketch->number(to, "linger_ns", crew->options.linger_ns);
     if (crew->options.slow_ns > 0) sketch->number(to, "slow_ns", crew->options.slow_ns);
     sketch->truth(to, "stopped", stats.is_stopped);
     write_workers(core, sketch, stats.threads, most);

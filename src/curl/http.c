@@ -11,13 +11,13 @@ static const char *wrong_field(const cen_http_options *o)
     if (o->backoff_ns < 0) return "backoff_ns";
     if (o->backoff_max_ns < 0) return "backoff_max_ns";
     if (o->quiet_ns < CEN_OFF) return "quiet_ns";
-    if (o->reroutes < CEN_OFF) return "reroutes";
+    if (o->reroutes < CEN_NONE) return "reroutes";
     return NULL;
 }
 
 static int64_t or_default(int64_t value, int64_t otherwise)
 {
-    return value == 0 ? otherwise : value == CEN_OFF ? 0 : value;
+    return value == 0 ? otherwise : value < 0 ? 0 : value;
 }
 
 static void read_numbers(cen_http *http, const cen_http_options *o)
@@ -96,6 +96,9 @@ cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_err
     if (!options || !out) return ceni_curl_error(error, CEN_INVALID, 0, "an HTTP client needs options and somewhere to be put");
     cen_status status = cen_sized_read(&known, sizeof known, options, "cen_http_new: options", error);
     if (status != CEN_OK) return status;
+    if (known.reroutes == CEN_OFF)
+        return ceni_curl_error(error, CEN_INVALID, 0,
+                               "the option reroutes of an HTTP client is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
     const char *wrong = wrong_field(&known);
     if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is not allowed", wrong);
     cen_http *http = calloc(1, sizeof *http);

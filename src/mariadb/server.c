@@ -23,7 +23,9 @@ static cen_status check(const cen_mariadb_options *o, cen_error *error)
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i].ns < CEN_OFF)
             return ceni_mariadb_text(error, CEN_INVALID, "%s: %" PRId64 " is no time", times[i].name, times[i].ns);
-    if (o->statements < CEN_OFF)
+    if (o->statements == CEN_OFF)
+        return ceni_mariadb_text(error, CEN_INVALID, "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
+    if (o->statements < CEN_NONE)
         return ceni_mariadb_text(error, CEN_INVALID, "statements: %" PRId32 " is no number of them", o->statements);
     if ((unsigned)o->role > CEN_MARIADB_REPLICA) return ceni_mariadb_text(error, CEN_INVALID, "role: %d is none", (int)o->role);
     if ((unsigned)o->reset > CEN_MARIADB_NO_RESET) return ceni_mariadb_text(error, CEN_INVALID, "reset: %d is none", (int)o->reset);

@@ -75,7 +75,7 @@ static bool number_of(const char *text, int32_t *out)
 {
     int64_t ns;
     if (strchr(text, '.') || !seconds_of(text, &ns) || ns / 1000000000 > INT32_MAX) return false;
-    *out = ns == CEN_OFF ? CEN_OFF : (int32_t)(ns / 1000000000);
+    *out = ns == CEN_OFF ? CEN_NONE : (int32_t)(ns / 1000000000);
     return true;
 }
 

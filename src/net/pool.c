@@ -107,8 +107,9 @@ static cen_status check_options(const cen_mux_pool_options *o, cen_error *error)
 {
     if (o->connections > CENI_MUX_POOL_MOST) return refuse(error, "options.connections is more than 65536");
     if ((unsigned)o->at_start > CEN_AT_START_EMPTY) return refuse(error, "options.at_start is no such choice");
-    if (o->reroutes < CEN_OFF) return refuse(error, "options.reroutes is negative, and not CEN_OFF");
-    if (o->drain_ns < CEN_OFF) return refuse(error, "options.drain_ns is negative, and not CEN_OFF");
+    if (o->reroutes == CEN_OFF) return refuse(error, "options.reroutes is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
+    if (o->reroutes < CEN_NONE) return refuse(error, "options.reroutes is negative, and not CEN_NONE");
+    if (o->drain_ns < CEN_NONE) return refuse(error, "options.drain_ns is neither a time nor CEN_OFF nor CEN_NONE");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     for (uint32_t i = 0, count = o->connections ? o->connections : DEFAULT_CONNECTIONS; o->names && i < count; i++)
@@ -157,8 +158,11 @@ static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
     pool->mux.allocator = o->allocator;
     pool->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
     pool->request_deadline = ceni_deadline_or(o->mux->request, cen_in_ns(default_request_ns));
-    pool->reroutes = o->reroutes == 0 ? DEFAULT_REROUTES : o->reroutes == CEN_OFF ? 0 : o->reroutes;
-    pool->drain_ns = o->drain_ns == 0 ? default_drain_ns : o->drain_ns == CEN_OFF ? 0 : o->drain_ns;
+    pool->reroutes = o->reroutes == 0 ? DEFAULT_REROUTES : o->reroutes == CEN_NONE ? 0 : o->reroutes;
+    pool->drain_ns = o->drain_ns == 0           ? default_drain_ns
+                     : o->drain_ns == CEN_NONE  ? 0
+                     : o->drain_ns == CEN_OFF   ? INT64_MAX
+                                                : o->drain_ns;
     pool->keep_lost = o->keep_lost;
     pool->is_manual = ceni_runtime_is_manual(pool->runtime);
     pool->listener = o->listener;

@@ -214,7 +214,7 @@ static void sketch_pool(const void *object, const cen_sketch *sketch, size_t mos
     sketch->truth(to, "closed", ceni_setting(&pool->is_closed) != 0);
     sketch->truth(to, "gave_up", gave_up);
     sketch->number(to, "reroutes", pool->reroutes);
-    sketch->number(to, "drain_ns", pool->drain_ns);
+    if (pool->drain_ns != INT64_MAX) sketch->number(to, "drain_ns", pool->drain_ns);
     if (last.status != CEN_OK) sketch->text(to, "last_error", last.text);
     sketch->list(to, "connections");
     for (size_t i = 0; i < count; i++) draw_line(sketch, &pool->lines[i]);

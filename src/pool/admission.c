@@ -88,8 +88,7 @@ int64_t ceni_retry_opening_locked(const cen_pool *pool)
 
 static bool is_full_locked(const cen_pool *pool)
 {
-    int32_t most = pool->options.max_waiters;
-    return most != CEN_OFF && waiting_locked(pool) >= (uint64_t)most && !ceni_planted(full_line_waits);
+    return waiting_locked(pool) >= ceni_settings_number(pool->options.max_waiters) && !ceni_planted(full_line_waits);
 }
 
 /* By how much it would be too late; 0: it would not, or nobody knows. One whose deadline has passed times out. */
@@ -114,7 +113,7 @@ static ceni_verdict full_locked(const cen_pool *pool, const ceni_pool_waiter *wa
     bool unknown = pool->pace.between == 0 && estimate < A_MOMENT_NS;
     ceni_verdict verdict = refusal(CEN_FULL, CEN_RULE_MAX_WAITERS, unknown ? A_MOMENT_NS : at_least_one(estimate));
     verdict.current = (int64_t)waiting_locked(pool);
-    verdict.max = pool->options.max_waiters;
+    verdict.max = (int64_t)ceni_settings_number(pool->options.max_waiters);
     return verdict;
 }
 

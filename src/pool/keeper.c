@@ -165,7 +165,7 @@ static const char *why_close_idle(tour *t, ceni_slot *slot, uint32_t index, int6
     const cen_pool_options *o = &t->limits;
     if (is_too_old(t, slot, index)) return "it is too old";
     if (is_reaped(t, age)) return CENI_WHY_REAPED;
-    if (o->max_idle != CEN_OFF && t->idle > (uint32_t)o->max_idle) return "enough others are idle";
+    if (t->idle > ceni_settings_number(o->max_idle)) return "enough others are idle";
     if (o->idle_ns != CEN_OFF && age >= o->idle_ns && t->idle > o->min_idle) return "it was idle for too long";
     return NULL;
 }

@@ -251,6 +251,12 @@ void ceni_keeper_round(cen_pool *pool);
 
 /* ---- settings.c --------------------------------------------------------------------------- */
 
+/* How many max_idle or max_waiters stands for. */
+static inline uint64_t ceni_settings_number(int32_t number)
+{
+    return number == CEN_OFF ? UINT64_MAX : number == CEN_NONE ? 0 : (uint64_t)number;
+}
+
 /* Checks options and fills in defaults; `call` begins the text of an error. */
 cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls,
                                const char *call, cen_error *error);

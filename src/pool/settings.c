@@ -47,11 +47,20 @@ static void complain(report *r, const char *field, long long value, const char *
     r->status = ceni_error_set(r->error, CEN_INVALID, 0, "%s: options.%s is %lld, %s", r->call, field, value, what);
 }
 
-/* A time with a default, which may be off. */
+/* A time or a number with a default, which may be off. */
 static void time_or(report *r, const char *field, int64_t *value, int64_t normal)
 {
     if (*value == 0) *value = normal;
+    else if (*value == CEN_NONE) complain(r, field, *value, "CEN_NONE, which it cannot be; CEN_OFF means no limit");
     else if (*value < CEN_OFF) complain(r, field, *value, "which is neither a time nor CEN_OFF");
+}
+
+/* Without a limit a waiter could starve. */
+static void overtaking_or(report *r, int64_t *value, int64_t normal)
+{
+    if (*value == 0) *value = normal;
+    else if (*value == CEN_OFF) complain(r, "overtake_ns", *value, "CEN_OFF, and overtaking has a limit; CEN_NONE: no waiter is overtaken");
+    else if (*value < CEN_NONE) complain(r, "overtake_ns", *value, "which is neither a time nor CEN_NONE");
 }
 
 static void count_or(report *r, const char *field, uint32_t *value, uint32_t normal, uint32_t least, uint32_t most)
@@ -65,7 +74,15 @@ static void count_or(report *r, const char *field, uint32_t *value, uint32_t nor
 static void limit_or(report *r, const char *field, int32_t *value, int32_t normal)
 {
     if (*value == 0) *value = normal;
+    else if (*value == CEN_NONE) complain(r, field, *value, "CEN_NONE, which it cannot be; CEN_OFF means never");
     else if (*value < CEN_OFF) complain(r, field, *value, "which is neither a number nor CEN_OFF");
+}
+
+/* A number of things, of which there may be none. */
+static void number_or(report *r, const char *field, int32_t *value, int32_t normal)
+{
+    if (*value == 0) *value = normal;
+    else if (*value < CEN_NONE) complain(r, field, *value, "which is neither a number nor CEN_OFF nor CEN_NONE");
 }
 
 static void choice(report *r, const char *field, int value, int most)
@@ -91,8 +108,8 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
 static void fill_life(report *r, cen_pool_options *o, bool blocks)
 {
     if (o->min_idle > o->max) complain(r, "min_idle", o->min_idle, "more than max");
-    limit_or(r, "max_idle", &o->max_idle, CEN_OFF);
-    if (o->max_idle != CEN_OFF && o->min_idle > (uint32_t)o->max_idle) complain(r, "min_idle", o->min_idle, "more than max_idle");
+    number_or(r, "max_idle", &o->max_idle, CEN_OFF);
+    if (o->min_idle > ceni_settings_number(o->max_idle)) complain(r, "min_idle", o->min_idle, "more than max_idle");
     time_or(r, "idle_ns", &o->idle_ns, blocks ? 10 * MINUTE : CEN_OFF);
     time_or(r, "life_ns", &o->life_ns, blocks ? 30 * MINUTE : CEN_OFF);
     count_or(r, "life_jitter", &o->life_jitter, 10, 1, CEN_NO_JITTER);
@@ -110,7 +127,7 @@ static void fill_holders(report *r, cen_pool_options *o)
     time_or(r, "hold_ns", &o->hold_ns, CEN_OFF);
     choice(r, "on_hold", (int)o->on_hold, CEN_HOLD_RECLAIM);
     choice(r, "on_owner_end", (int)o->on_owner_end, CEN_OWNER_REUSE);
-    limit_or(r, "max_waiters", &o->max_waiters, CEN_OFF);
+    number_or(r, "max_waiters", &o->max_waiters, CEN_OFF);
     choice(r, "on_self_wait", (int)o->on_self_wait, CEN_SELF_WAIT_FAIL);
     choice(r, "on_fork", (int)o->on_fork, CEN_FORK_RENEW);
 }
@@ -134,7 +151,7 @@ static void fill(report *r, cen_pool_options *o, const cen_driver_calls *calls)
     count_or(r, "max", &o->max, 10, 1, CEN_POOL_MOST);
     if ((unsigned)o->order > CEN_ORDER_FIFO) complain(r, "order", (long long)o->order, "which is no order");
     o->patience = ceni_deadline_or(o->patience, cen_in_s(30));
-    time_or(r, "overtake_ns", &o->overtake_ns, MS);
+    overtaking_or(r, &o->overtake_ns, MS);
     bool helped = ceni_calls_are_helped(calls);
     fill_opening(r, o, helped);
     fill_life(r, o, helped);
@@ -196,13 +213,15 @@ void ceni_settings_apply_locked(cen_pool *pool)
     ceni_setting_put(&pool->quick_take, takes ? pool->base_count << CENI_SLOT_SHIFT : 0);
     ceni_setting_put(&pool->exact_times, o->exact_times);
     ceni_setting_put(&pool->trace_takes, o->trace_takes);
-    ceni_setting_put(&pool->strict, o->overtake_ns == CEN_OFF);
-    ceni_setting_put(&pool->by_line, pool->paused || o->overtake_ns == CEN_OFF);
-    ceni_setting_put(&pool->overtake_ns, o->overtake_ns);
+    bool strict = o->overtake_ns == CEN_NONE;
+    int64_t overtake_ns = strict ? 0 : o->overtake_ns;
+    ceni_setting_put(&pool->strict, strict);
+    ceni_setting_put(&pool->by_line, pool->paused || strict);
+    ceni_setting_put(&pool->overtake_ns, overtake_ns);
     ceni_setting_put(&pool->patience, o->patience.ns_);
     ceni_setting_put(&pool->max_uses, o->max_uses);
     ceni_setting_put(&pool->fails_self_wait, o->on_self_wait == CEN_SELF_WAIT_FAIL);
-    ceni_line_pace(pool->line, o->overtake_ns, o->max);
+    ceni_line_pace(pool->line, overtake_ns, o->max);
 }
 
 void ceni_settings_keep_locked(cen_pool *pool)

@@ -43,7 +43,7 @@ static const char *say_owner(uint64_t owner, char text[OWNER_ROOM])
 
 static void limit(const cen_sketch *s, const char *name, int64_t value)
 {
-    if (value != CEN_OFF) s->number(s->argument, name, value);
+    if (value != CEN_OFF) s->number(s->argument, name, value == CEN_NONE ? 0 : value);
 }
 
 static void sketch_settings(const cen_sketch *s, const cen_pool *pool, const cen_pool_options *o)

@@ -148,6 +148,7 @@ static cen_status wait_for(cen_pool *pool, taking *take, int64_t moment, cen_lea
     if (verdict.status == CEN_OK) return finish(pool, &grant, true, take, out, error);
     if (verdict.status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
     if (verdict.status == CEN_FORKED) return tell_stopped(pool, CEN_FORKED, error);
+    if (verdict.status == CEN_FULL && verdict.max == 0) ceni_chores_wish(pool); /* since nobody may wait for one */
     verdict.checks = &take->checks;
     return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - take->began, ceni_owner_known(), error);
 }

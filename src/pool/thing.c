@@ -110,8 +110,8 @@ static void add_state(list *l, const cen_pool_stats *s)
 static void add_settings(list *l, const cen_pool_options *o)
 {
     gauge(l, "min_idle", o->min_idle);
-    if (o->max_idle != CEN_OFF) gauge(l, "max_idle", o->max_idle);
-    if (o->max_waiters != CEN_OFF) gauge(l, "max_waiters", o->max_waiters);
+    if (o->max_idle != CEN_OFF) gauge(l, "max_idle", (int64_t)ceni_settings_number(o->max_idle));
+    if (o->max_waiters != CEN_OFF) gauge(l, "max_waiters", (int64_t)ceni_settings_number(o->max_waiters));
 }
 
 static size_t readings_of(const void *object, cen_reading *readings, size_t room)

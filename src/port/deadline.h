@@ -12,7 +12,7 @@
 CENI_SPI_BEGIN
 
 /* The moment on the monotonic clock: INT64_MAX for never, 0 (long ago) for
- * now. The caller has replaced a zero deadline by its default before. */
+ * now. The caller has replaced CEN_DEFAULT by its default before. */
 int64_t ceni_deadline_moment(cen_deadline deadline, int64_t now);
 
 static inline bool ceni_deadline_is_now(cen_deadline deadline)

@@ -183,7 +183,8 @@ static int64_t last_moment(void)
 {
     int64_t ns = ceni_load_relaxed(&timeout_ns), now = ceni_clock_now(); /* a number; carries nothing */
     if (ns == 0) ns = default_timeout_ns;
-    if (ns == CEN_OFF) return 0;
+    if (ns == CEN_NONE) return 0;
+    if (ns == CEN_OFF) return CENI_FOREVER;
     return ns < CENI_FOREVER - now ? now + ns : CENI_FOREVER;
 }
 

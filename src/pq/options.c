@@ -136,6 +136,10 @@ static cen_status examine(const cen_pq_options *options, cen_error *error)
 {
     if ((unsigned)options->role > CEN_PQ_READ_WRITE) return refuse(error, CEN_INVALID, "cen_pq_options.role is none.");
     if ((unsigned)options->reset > CEN_PQ_ROLLBACK) return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
+    if (options->statements == CEN_OFF)
+        return refuse(error, CEN_INVALID, "cen_pq_options.statements is CEN_OFF, and at most 4096 are kept; CEN_NONE: none is.");
+    if (options->statements < CEN_NONE)
+        return refuse(error, CEN_INVALID, "cen_pq_options.statements is negative, and not CEN_NONE.");
     if (options->statements > STATEMENTS_MOST)
         return refuse(error, CEN_INVALID, "cen_pq_options.statements is more than 4096.");
     return CEN_OK;

@@ -40,7 +40,7 @@ static cen_status read_options(const cen_router *router, const cen_member_option
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i] < CEN_OFF)
             return ceni_error_set(error, CEN_INVALID, 0,
-                                  "options.%s of a member of router %s is %lld; 0 is the router's, CEN_OFF none", names[i],
+                                  "options.%s of a member of router %s is %lld; 0 is the router's, CEN_OFF no limit", names[i],
                                   router->name, (long long)limits[i]);
     return CEN_OK;
 }

@@ -18,7 +18,7 @@
 #include "router/set.h"
 #include "sync/future.h"
 
-enum { DEFAULT_BACKLOG = 1024 };
+enum { DEFAULT_BACKLOG = 1024, MOST_BACKLOG = INT32_MAX };
 
 static CENI_STATIC _Atomic uint64_t numbers; /* of routers, ever */
 
@@ -37,13 +37,16 @@ static cen_status read_options(const cen_router_options *given, cen_router_optio
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_new: options", error);
     if (status != CEN_OK) return status;
-    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_age_ns, o->backlog};
-    static const char *const names[] = {"target", "max", "max_uses", "max_age_ns", "backlog"};
+    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_age_ns};
+    static const char *const names[] = {"target", "max", "max_uses", "max_age_ns"};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i] < CEN_OFF)
-            return ceni_error_set(error, CEN_INVALID, 0, "options.%s is %lld; 0 is the default, CEN_OFF none", names[i],
+            return ceni_error_set(error, CEN_INVALID, 0, "options.%s is %lld; 0 is the default, CEN_OFF no limit", names[i],
                                   (long long)limits[i]);
-    if (o->backlog > UINT32_MAX / 2)
+    if (o->backlog < CEN_NONE)
+        return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld; 0 is the default, CEN_OFF no limit, CEN_NONE: none waits",
+                              (long long)o->backlog);
+    if (o->backlog > MOST_BACKLOG)
         return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld, which is too many", (long long)o->backlog);
     return o->strategy.type ? read_strategy(o->strategy.type, type, error) : CEN_OK;
 }
@@ -80,7 +83,10 @@ static void fill(cen_router *router, const cen_router_options *o)
     router->max = o->max;
     router->max_uses = o->max_uses;
     router->max_age_ns = o->max_age_ns;
-    router->backlog_max = o->backlog == 0 ? DEFAULT_BACKLOG : o->backlog < 0 ? 0 : (uint32_t)o->backlog;
+    router->backlog_max = o->backlog == 0          ? DEFAULT_BACKLOG
+                          : o->backlog == CEN_NONE ? 0
+                          : o->backlog == CEN_OFF  ? MOST_BACKLOG
+                                                   : (uint32_t)o->backlog;
     router->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
     router->stripes = ceni_route_stripes();
     router->changed = o->changed;

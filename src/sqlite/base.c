@@ -59,9 +59,11 @@ static void name_memory(char *name, size_t room, uint64_t number)
 static cen_status check(const cen_sqlite_options *o, cen_error *error)
 {
     if (!o->path || !*o->path) return ceni_sqlite_say(error, CEN_INVALID, "path: there is none, so that nothing can be opened");
-    if (o->busy_timeout_ns < CEN_OFF)
+    if (o->busy_timeout_ns < CEN_NONE)
         return ceni_sqlite_say(error, CEN_INVALID, "busy_timeout_ns: %" PRId64 " is no time", o->busy_timeout_ns);
-    if (o->statements < CEN_OFF)
+    if (o->statements == CEN_OFF)
+        return ceni_sqlite_say(error, CEN_INVALID, "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
+    if (o->statements < CEN_NONE)
         return ceni_sqlite_say(error, CEN_INVALID, "statements: %" PRId32 " is no number of them", o->statements);
     if (o->max_pages < 0) return ceni_sqlite_say(error, CEN_INVALID, "max_pages: %" PRId64 " is no number of them", o->max_pages);
     if ((unsigned)o->journal > CEN_SQLITE_ROLLBACK)
@@ -96,6 +98,7 @@ cen_status ceni_sqlite_base_new(const cen_sqlite_options *options, ceni_sqlite_b
     if (status != CEN_OK) return status;
     if (ceni_sqlite_table_begin() != CEN_OK) return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory to watch for forks");
     if (o.busy_timeout_ns == 0) o.busy_timeout_ns = 5 * INT64_C(1000000000);
+    if (o.busy_timeout_ns == CEN_OFF) o.busy_timeout_ns = INT64_MAX;
     if (o.statements == 0) o.statements = 64;
 
     ceni_sqlite_base *base = calloc(1, sizeof *base);

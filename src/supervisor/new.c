@@ -21,8 +21,8 @@ static cen_status refuse(cen_error *error, const char *what)
 
 static cen_status check_numbers(const cen_supervisor_options *o, cen_error *error)
 {
-    if (o->max_restarts < CEN_NO_RESTARTS || o->max_restarts > MOST_RESTARTS)
-        return refuse(error, "options.max_restarts is neither a number up to 1048576 nor CEN_OFF nor CEN_NO_RESTARTS");
+    if (o->max_restarts < CEN_NONE || o->max_restarts > MOST_RESTARTS)
+        return refuse(error, "options.max_restarts is neither a number up to 1048576 nor CEN_OFF nor CEN_NONE");
     if (o->window_ns < 0) return refuse(error, "options.window_ns is negative");
     if (o->backoff_ns < 0 && o->backoff_ns != CEN_OFF) return refuse(error, "options.backoff_ns is negative");
     if (o->backoff_max_ns < 0) return refuse(error, "options.backoff_max_ns is negative");

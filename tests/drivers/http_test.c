@@ -394,7 +394,7 @@ TEST(a_client_says_why_it_cannot_begin)
     options = (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(strict.port));
     expect_equal(cen_http_new(&options, &http, &error), CEN_DRIVER);
     expect_equal(error.code, 401);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(gone.port), .starts_empty = true, .backlog = CEN_OFF);
+    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(gone.port), .starts_empty = true, .backlog = CEN_NONE);
     expect_equal(cen_http_new(&options, &http, &error), CEN_OK);
     cen_status status = fetch(http, "/", cen_in_ms(100), &error);
     expect(status == CEN_EMPTY || status == CEN_FULL);

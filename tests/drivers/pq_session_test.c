@@ -127,7 +127,7 @@ TEST_BOTH_WAYS(a_setting_is_noticed_each_time_that_its_prepared_statement_runs)
 
 TEST_BOTH_WAYS(what_else_a_session_keeps_does_not_reach_the_next)
 {
-    cen_pool *pool = pool_of(later, (cen_pq_options){.statements = CEN_OFF});
+    cen_pool *pool = pool_of(later, (cen_pq_options){.statements = CEN_NONE});
     cen_lease lease = place_take(pool);
     run(lease.object, "create temp table mine (a int)");
     pass_on(pool, &lease);

@@ -123,7 +123,7 @@ TEST(many_statements_are_kept_and_found)
 
 TEST(switched_off_nothing_is_prepared)
 {
-    begin(.statements = CEN_OFF);
+    begin(.statements = CEN_NONE);
     expect_text(run("select $1::int + 1", "41"), "42");
     expect_equal(on_server(), 0);
     end();

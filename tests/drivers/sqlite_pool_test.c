@@ -210,7 +210,7 @@ static void *read_some(void *unused)
 
 TEST(eight_threads_write_and_read_and_nobody_meets_a_lock)
 {
-    cen_sqlite_options database = CEN_SQLITE_OPTIONS(.busy_timeout_ns = CEN_OFF); /* what is locked would say so at once */
+    cen_sqlite_options database = CEN_SQLITE_OPTIONS(.busy_timeout_ns = CEN_NONE); /* what is locked would say so at once */
     crowd = both_with(.path = make_place(), .readers = 3, .database = &database);
     cen_lease lease = take(cen_sqlite_pool_writer(crowd));
     run(lease.object, "create table t (a); pragma wal_autocheckpoint = 20");

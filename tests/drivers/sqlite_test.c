@@ -70,6 +70,8 @@ TEST(options_that_are_wrong_are_named)
     expect_equal(refused(cen_sqlite_with(NULL), &error), CEN_INVALID);
     expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = -7)), &error), CEN_INVALID);
     expect_words(error, "busy_timeout_ns");
+    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .statements = CEN_OFF)), &error), CEN_INVALID);
+    expect_words(error, "CEN_NONE");
     expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .journal = 9)), &error), CEN_INVALID);
     expect_words(error, "journal");
     expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .synchronous = 9)), &error), CEN_INVALID);
@@ -186,7 +188,7 @@ TEST(the_least_recently_used_leaves_but_none_of_this_lease)
 
 TEST(without_a_cache_a_statement_lives_as_long_as_the_lease)
 {
-    cen_pool *pool = pool_with(1, .path = make_place(), .statements = CEN_OFF);
+    cen_pool *pool = pool_with(1, .path = make_place(), .statements = CEN_NONE);
     cen_lease lease = take(pool);
     sqlite3_stmt *first = prepared(lease.object, "select 1"), *second = prepared(lease.object, "select 2");
     expect_equal(sqlite3_step(first), SQLITE_ROW);

@@ -91,7 +91,7 @@ EXPLORE(L11_a_failed_opening_leaves_nobody_waiting_in_vain, 3)
 
 EXPLORE(L11_a_failed_opening_leaves_nobody_of_a_strict_pool_waiting_in_vain, 3)
 {
-    a_failure_reaches((cen_pool_options){.overtake_ns = CEN_OFF}, 1);
+    a_failure_reaches((cen_pool_options){.overtake_ns = CEN_NONE}, 1);
 }
 
 /* One came while the breaker was open and hopes for a try. Time passes: the gate opens, its hope ends, its deadline comes,
@@ -135,7 +135,7 @@ EXPLORE(L11_one_who_hopes_while_the_breaker_is_open_tries_itself_or_is_told, 2)
 
 EXPLORE(L11_one_who_hopes_in_a_strict_pool_tries_itself_or_is_told, 2)
 {
-    hope_ends_while_time_passes(100, 2 * SECOND, CEN_NEVER, (cen_pool_options){.overtake_ns = CEN_OFF});
+    hope_ends_while_time_passes(100, 2 * SECOND, CEN_NEVER, (cen_pool_options){.overtake_ns = CEN_NONE});
 }
 
 EXPLORE(L11_hope_and_deadline_end_in_the_same_moment, 2)

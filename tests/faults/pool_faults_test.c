@@ -296,7 +296,7 @@ static cen_status close_and_time_out(void)
 static void sweep_waking(cen_status (*operation)(void))
 {
     for (int strict = 0; strict < 2; strict++) {
-        overtake_ns = strict ? CEN_OFF : 0;
+        overtake_ns = strict ? CEN_NONE : 0;
         fault_sweep sweep = {.mask = CENI_FAULT_WAIT, .setup = make_taken, .operation = operation, .check = done_all_the_same,
                              .undo = free_it};
         fault_sweep_check(&sweep);

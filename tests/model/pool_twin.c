@@ -35,7 +35,7 @@ const char *expect_status(const char *what, cen_status status, cen_status expect
 /* 0 is the plainest: a driver, made on demand, one object, all defaults. */
 shape shape_of(int number)
 {
-    static const int64_t overtake[] = {0, CEN_OFF, 500};
+    static const int64_t overtake[] = {0, CEN_NONE, 500};
     shape s = {.patience_ns = 640};
     int driver = number % 4;
     s.opens = driver != 1;
@@ -53,7 +53,7 @@ void shape_show(int number, char *text, size_t room)
 {
     static const char *const orders[] = {"warm", "lifo", "fifo"};
     shape s = shape_of(number);
-    snprintf(text, room, "%s, max %u%s%s%s%s%s%s", orders[s.order], s.max, s.overtake_ns == CEN_OFF ? ", strict" : "",
+    snprintf(text, room, "%s, max %u%s%s%s%s%s%s", orders[s.order], s.max, s.overtake_ns == CEN_NONE ? ", strict" : "",
              s.exact_times ? ", exact times" : "", s.eager ? ", eager" : "", s.opens ? "" : ", no open",
              s.closes ? "" : ", no close", s.interrupts ? "" : ", no interrupt");
 }

@@ -179,7 +179,7 @@ static void set_options(worker *self)
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.order = (cen_order)draw_below(self, 3);
-    o.overtake_ns = draw_below(self, 3) == 0 ? CEN_OFF : 0;
+    o.overtake_ns = draw_below(self, 3) == 0 ? CEN_NONE : 0;
     o.exact_times = draw_below(self, 2);
     o.max_waiters = draw_below(self, 2) ? CEN_OFF : 4;
     o.max_uses = draw_below(self, 2) ? CEN_OFF : (int64_t)draw_below(self, 20) + 1;

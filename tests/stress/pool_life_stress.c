@@ -129,7 +129,7 @@ static void take_all_the_time(worker *self)
 static int64_t some_time(worker *self, unsigned most_us)
 {
     unsigned kind = draw_below(self, 3);
-    return kind == 0 ? CEN_OFF : (int64_t)(draw_below(self, most_us) + 1) * 1000;
+    return kind == 0 ? CEN_OFF : (int64_t)(draw_below(self, most_us) + 100) * 1000;
 }
 
 static void set_options(worker *self)
@@ -137,7 +137,7 @@ static void set_options(worker *self)
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.order = (cen_order)draw_below(self, 3);
-    o.overtake_ns = draw_below(self, 3) == 0 ? CEN_OFF : 0;
+    o.overtake_ns = draw_below(self, 3) == 0 ? CEN_NONE : 0;
     o.exact_times = draw_below(self, 2);
     o.openers = draw_below(self, 3) + 1;
     o.testers = draw_below(self, 3) + 1;

@@ -253,7 +253,7 @@ static void make_pool(unsigned which)
         driver.calls = &only_closes;
     }
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = driver, .max = now.max[which], .order = now.order[which],
-                                                .eager = now.eager, .overtake_ns = now.strict[which] ? CEN_OFF : 0);
+                                                .eager = now.eager, .overtake_ns = now.strict[which] ? CEN_NONE : 0);
     expect_equal(cen_pool_new(&options, &pools[which], NULL), CEN_OK);
     for (uint32_t i = 0; i < now.max[which] && now.adopted_only; i++) adopt_one(load_main(), which);
 }

@@ -123,6 +123,18 @@ TEST(surplus_workers_that_may_linger_for_ever_stay)
     finish();
 }
 
+TEST(surplus_workers_that_may_not_linger_end_with_their_work)
+{
+    work four[4];
+    init_blockers(four, 4, SECOND);
+    make_crew(.workers = 1, .linger_ns = CEN_NONE);
+    submit_works(four, 4);
+    for (int i = 0; i < 4; i++) expect_end(&four[i], CEN_OK);
+    settle();
+    expect_equal(look().threads, 1);
+    finish();
+}
+
 static void block_nested(work *self)
 {
     (void)self;

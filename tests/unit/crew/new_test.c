@@ -41,7 +41,7 @@ TEST(what_cannot_be_is_refused_and_the_text_names_the_field)
     refused("options.max", .max = CEN_CREW_MOST + 1);
     refused("options.max", .workers = 4, .max = 3);
     refused("options.min", .workers = 4, .min = 5);
-    refused("options.linger_ns", .linger_ns = -2);
+    refused("options.linger_ns", .linger_ns = -3);
     refused("options.tick_ns", .tick_ns = -1, .context = {.on_tick = tick});
     refused("options.tick_ns", .tick_ns = 1);
     refused("options.slow_ns", .slow_ns = -1);

@@ -57,7 +57,7 @@ static unsigned in_both(const roll *one, const roll *other)
 TEST(a_connection_that_is_lost_leaves_the_set_and_returns_when_it_is_opened_again)
 {
     server = SERVE(.name = "echo");
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 1, .reroutes = CEN_OFF);
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 1, .reroutes = CEN_NONE);
     for (unsigned round = 0; round < 5; round++) {
         expect_equal(request_number(pool, round, &error), CEN_OK);
         expect_equal(cen_mux_server_kill(server, 0), CEN_OK);
@@ -266,7 +266,7 @@ TEST(a_pool_whose_connections_never_come_up_can_be_freed)
 
 static uint64_t lost_of_hundred(bool keep_lost)
 {
-    pool = POOL(.address = socket_path(), .connections = 4, .reroutes = CEN_OFF, .keep_lost = keep_lost, .backoff_ns = 60000 * ms,
+    pool = POOL(.address = socket_path(), .connections = 4, .reroutes = CEN_NONE, .keep_lost = keep_lost, .backoff_ns = 60000 * ms,
                 .strategy = cen_strategy_strict_round_robin());
     AWAIT(pool_stats(pool).up == 4);
     uint64_t lost = 0;
@@ -330,7 +330,7 @@ static cen_mux_pool_stats measure(bool keep_lost)
     int code;
     ceni_store_seq_cst(&over, 0u);
     server = SERVE(.name = "killer");
-    pool = POOL(.address = cen_mux_server_address(server), .reroutes = CEN_OFF, .keep_lost = keep_lost, .backoff_ns = 20 * ms,
+    pool = POOL(.address = cen_mux_server_address(server), .reroutes = CEN_NONE, .keep_lost = keep_lost, .backoff_ns = 20 * ms,
                 .backoff_max_ns = 40 * ms);
     for (unsigned i = 0; i < 3; i++)
         expect_equal(ceni_thread_start(&callers[i], NULL, call_again_and_again, NULL, &code), CEN_OK);

@@ -182,6 +182,9 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.addresses = hole, .address_count = 2), CEN_INVALID, "addresses");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .connections = 2, .names = hole), CEN_INVALID, "names");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .max = -3), CEN_INVALID, "max");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .reroutes = CEN_OFF), CEN_INVALID, "CEN_NONE: never");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .backlog = -3), CEN_INVALID, "CEN_NONE: none waits");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = -3), CEN_INVALID, "drain_ns");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = &(cen_mux_options){.size = 5}), CEN_INVALID, "mux");
     expect_equal(cen_mux_pool_new(NULL, &pool, NULL), CEN_INVALID);
     AWAIT(cen_loop_users(NULL) == 0);

@@ -110,7 +110,7 @@ TEST(L4_those_who_ask_and_threads_that_take_stand_in_one_line_in_one_order)
     for (int strict = 0; strict < 2; strict++) {
         asker first, third;
         taker second, fourth;
-        prepare(1, strict ? CEN_OFF : 0);
+        prepare(1, strict ? CEN_NONE : 0);
         cen_lease held = take_now(pool);
         ask(&first, pool, cen_in_s(9));
         begin_take(&second, pool, CEN_NEVER);

@@ -151,7 +151,7 @@ TEST(close_tells_all_who_wait_at_once)
         cen_lease held[1];
         taker takers[COUNT];
         closer one;
-        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .overtake_ns = strict ? CEN_OFF : 0), 1, 0, held);
+        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .overtake_ns = strict ? CEN_NONE : 0), 1, 0, held);
         for (int i = 0; i < COUNT; i++) begin_take(&takers[i], pool, CEN_NEVER);
         int64_t began = cen_clock();
         begin_close(&one, cen_in_s(100));

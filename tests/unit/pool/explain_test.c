@@ -244,7 +244,7 @@ TEST(L18_a_take_that_was_interrupted_says_so_and_how_long_it_had_waited)
 
 TEST(an_empty_strict_pool_says_that_others_come_first)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .overtake_ns = CEN_OFF), 1);
+    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .overtake_ns = CEN_NONE), 1);
     cen_lease lease = take_now(pool), none;
     taker one;
     begin_take(&one, pool, CEN_NEVER);

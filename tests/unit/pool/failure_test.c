@@ -316,7 +316,7 @@ TEST(G_after_an_outage_a_server_sees_1_2_4_openings_at_a_time_and_not_all)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .hang_from = 2, .hang_to = 99}};
     cen_pool *pool = begin_life(&s, BLOCKS, .max = 12, .openers = 12, .breaker_failures = CEN_OFF, .open_timeout_ns = CEN_OFF,
-                                .overtake_ns = CEN_OFF);
+                                .overtake_ns = CEN_NONE);
     taker takers[12];
     begin_take(&takers[0], pool, CEN_NEVER);
     for (int i = 1; i < 12; i++) begin_take(&takers[i], pool, CEN_NEVER);

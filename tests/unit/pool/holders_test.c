@@ -266,7 +266,7 @@ TEST(E3c_a_take_that_waits_is_interrupted_at_once_and_the_others_keep_their_orde
 {
     for (int strict = 0; strict < 2; strict++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .overtake_ns = strict ? CEN_OFF : 0);
+        cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .overtake_ns = strict ? CEN_NONE : 0);
         cen_lease held = take(pool);
         numbered takers[4];
         for (int i = 0; i < 4; i++) begin_numbered(&takers[i], pool, CEN_NEVER);

@@ -137,7 +137,7 @@ TEST(L4_one_who_waits_is_passed_by_neighbours_for_no_longer_than_the_bound_in_al
 
 TEST(L4_with_overtaking_off_neighbours_do_not_pass)
 {
-    prepare(CEN_OFF, 1);
+    prepare(CEN_NONE, 1);
     expect(!go_round(0));
     serve_theirs(0, 1);
     expect_equal(cen_inbox_poll(here, 0), 1);

@@ -33,7 +33,7 @@ TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
     bad("options.max", .max = UINT32_MAX);
     bad("options.order", .order = (cen_order)3);
     bad("options.order", .order = (cen_order)-1);
-    bad("options.overtake_ns", .overtake_ns = -2);
+    bad("options.overtake_ns", .overtake_ns = -3);
     bad("options.overtake_ns", .overtake_ns = INT64_MIN);
 }
 
@@ -86,7 +86,7 @@ TEST(new_needs_options_and_a_place_for_the_pool_but_no_place_for_the_error)
 TEST(the_smallest_and_every_allowed_setting_is_accepted)
 {
     static const cen_order orders[] = {CEN_ORDER_WARM, CEN_ORDER_LIFO, CEN_ORDER_FIFO};
-    static const int64_t overtake[] = {0, CEN_OFF, 1, INT64_MAX};
+    static const int64_t overtake[] = {0, CEN_NONE, 1, INT64_MAX};
     const cen_deadline patience[] = {ZERO, CEN_NOW, CEN_NEVER, cen_in_ns(1), cen_at(5)};
     cen_driver_calls nothing = {.size = sizeof nothing};
     for (int i = 0; i < 3 * 4 * 5; i++) {

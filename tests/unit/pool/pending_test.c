@@ -56,7 +56,7 @@ TEST(one_that_asks_is_granted_what_is_idle_before_the_call_returns)
 {
     for (int strict = 0; strict < 2; strict++) {
         asker one;
-        prepare(1, strict ? CEN_OFF : 0);
+        prepare(1, strict ? CEN_NONE : 0);
         expect_equal(cen_pool_adopt(pool, object_of(9), NULL), CEN_OK);
         expect_equal(ask(&one), CEN_OK);
         expect_equal(one.by, cen_thread_number());
@@ -97,7 +97,7 @@ TEST(askers_and_threads_are_served_in_the_order_they_came)
     for (int strict = 0; strict < 2; strict++) {
         asker first, third;
         taker second, fourth;
-        prepare(1, strict ? CEN_OFF : 0);
+        prepare(1, strict ? CEN_NONE : 0);
         cen_lease held = take_now(pool);
         expect_equal(ask(&first), CEN_OK);
         begin_take(&second, pool, CEN_NEVER);

@@ -12,7 +12,7 @@ TEST(L4_those_of_higher_priority_come_first_and_each_class_keeps_its_order)
 {
     for (int strict = 0; strict < 2; strict++)
         for (int kinds = 0; kinds < 2; kinds++) {
-            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_OFF : 0);
+            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_NONE : 0);
             way one = kinds ? PENDING : THREAD, other = kinds ? THREAD : PENDING;
             come('L', one, LOW);
             come('M', other, LOW);
@@ -92,7 +92,7 @@ TEST(one_who_waits_is_passed_by_those_of_the_next_class_within_its_aging_and_by_
         {NORMAL, HIGH, 100 * MS}, {LOW, NORMAL, 100 * MS}, {LOW, HIGH, 200 * MS}};
     for (int i = 0; i < 3; i++)
         for (int strict = 0; strict < 2; strict++) {
-            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_OFF : 0);
+            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_NONE : 0);
             come('A', THREAD, pairs[i].low);
             come('B', PENDING, pairs[i].high);
             ceni_world_advance(pairs[i].bound - 1);
@@ -149,7 +149,7 @@ TEST(one_who_passes_the_first_and_gives_up_leaves_the_others_as_they_were)
 {
     for (int strict = 0; strict < 2; strict++)
         for (int first = THREAD; first <= PENDING; first++) {
-            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_OFF : 0);
+            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_NONE : 0);
             come('A', (way)first, NORMAL);
             comer *late = come_until('X', THREAD, HIGH, cen_in_ms(5));
             ceni_world_advance(5 * MS);

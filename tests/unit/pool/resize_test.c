@@ -86,7 +86,7 @@ TEST(a_larger_max_serves_those_who_wait_at_once)
 {
     for (int strict = 0; strict < 2; strict++) {
         shop = (workshop){0};
-        pool = make_pool(.max = 1, .driver = driver_of(&shop), .overtake_ns = strict ? CEN_OFF : 0);
+        pool = make_pool(.max = 1, .driver = driver_of(&shop), .overtake_ns = strict ? CEN_NONE : 0);
         take_some(0, 0);
         taker takers[4];
         for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
@@ -204,7 +204,7 @@ TEST(those_who_wait_when_max_becomes_smaller_are_served_when_enough_are_gone)
 {
     for (int strict = 0; strict < 2; strict++) {
         shop = (workshop){0};
-        pool = make_pool(.max = 3, .driver = driver_of(&shop), .overtake_ns = strict ? CEN_OFF : 0);
+        pool = make_pool(.max = 3, .driver = driver_of(&shop), .overtake_ns = strict ? CEN_NONE : 0);
         take_some(0, 2);
         taker one;
         begin_take(&one, pool, CEN_NEVER);

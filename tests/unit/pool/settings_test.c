@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Options: defaults, what is refused and under which name, and changes while the pool is in use (L16). */
+#include <cenote/ask.h>
+
 #include "unit/pool/ledger.h"
 #include "unit/pool/scripted.h"
 
@@ -83,7 +85,7 @@ TEST(when_only_the_larger_back_off_is_given_the_smaller_has_its_default_and_the_
 TEST(with_every_limit_off_nothing_is_closed_tested_reported_or_refused_for_a_day)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .overtake_ns = CEN_OFF, .open_timeout_ns = CEN_OFF,
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .overtake_ns = CEN_NONE, .open_timeout_ns = CEN_OFF,
                                 .backoff_least_ns = CEN_OFF, .breaker_failures = CEN_OFF, .max_idle = CEN_OFF, .idle_ns = CEN_OFF,
                                 .life_ns = CEN_OFF, .life_jitter = CEN_NO_JITTER, .max_uses = CEN_OFF, .trust_ns = CEN_OFF,
                                 .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .leak_ns = CEN_OFF, .hold_ns = CEN_OFF,
@@ -95,6 +97,47 @@ TEST(with_every_limit_off_nothing_is_closed_tested_reported_or_refused_for_a_day
     expect(n.idle == 3 && n.held == 1 && n.closed == 0 && n.tested == 0 && n.leaked == 0 && n.expired == 0 && n.refused == 0);
     expect_equal(look_at(s.runtime).timers, 0); /* and the keeper has nothing to come for */
     give_back(&held);
+    end_life(&s, pool);
+}
+
+/* ---- None ---------------------------------------------------------------------------------------- */
+
+/* Where a helper opens, the take that was refused has an object opened for the next one. */
+TEST(with_max_waiters_none_no_take_and_no_ask_waits)
+{
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        s = (script){.opened = 0};
+        cen_pool *pool = begin_life(&s, blocks, .max = 1, .max_waiters = CEN_NONE);
+        cen_lease held, refused;
+        cen_error error;
+        if (blocks) expect_equal(cen_pool_take(pool, cen_in_s(60), &held, &error), CEN_FULL);
+        ceni_world_settle();
+        held = take(pool);
+        expect_equal(cen_pool_take(pool, cen_in_s(60), &refused, &error), CEN_FULL);
+        expect(error.rule == CEN_RULE_MAX_WAITERS && error.current == 0 && error.max == 0);
+        cen_take ask;
+        cen_take_init(&ask, NULL, NULL);
+        expect_equal(cen_pool_ask(pool, CEN_NEVER, &ask), CEN_OK);
+        expect(cen_future_is_done(&ask.future) && ask.future.status == CEN_FULL && ask.rule == CEN_RULE_MAX_WAITERS);
+        expect_equal(look(pool).waited, 0);
+        expect_equal(get(pool).max_waiters, CEN_NONE);
+        give_back(&held);
+        end_life(&s, pool);
+    }
+}
+
+TEST(with_max_idle_none_what_is_given_back_is_closed_by_the_next_round)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .max_idle = CEN_NONE);
+    warm_up(pool, 3);
+    pass(60 * SECOND);
+    expect(look(pool).idle == 0 && look(pool).closed == 3);
+    cen_pool_options o = get(pool);
+    o.min_idle = 1;
+    cen_error error;
+    expect_equal(cen_pool_options_set(pool, &o, &error), CEN_INVALID);
+    expect_error(&error, CEN_INVALID, "options.min_idle is 1, more than max_idle");
     end_life(&s, pool);
 }
 
@@ -110,11 +153,11 @@ typedef struct bad {
 #define BAD(field, value) {#field, offsetof(cen_pool_options, field), sizeof(((cen_pool_options *)0)->field), value}
 
 static const bad bads[] = {
-    BAD(max, CEN_POOL_MOST + 1), BAD(order, 3), BAD(order, -1), BAD(overtake_ns, -2), BAD(on_fork, 2), BAD(openers, 65),
+    BAD(max, CEN_POOL_MOST + 1), BAD(order, 3), BAD(order, -1), BAD(overtake_ns, -3), BAD(overtake_ns, CEN_OFF), BAD(on_fork, 2), BAD(openers, 65),
     BAD(open_timeout_ns, -2), BAD(backoff_least_ns, -2), BAD(backoff_most_ns, -2), BAD(backoff_most_ns, CEN_OFF),
-    BAD(breaker_failures, -2), BAD(min_idle, 11), BAD(max_idle, -2), BAD(idle_ns, -2), BAD(life_ns, -2), BAD(life_jitter, 102),
+    BAD(breaker_failures, -2), BAD(min_idle, 11), BAD(max_idle, -3), BAD(idle_ns, -2), BAD(life_ns, -2), BAD(life_jitter, 102),
     BAD(max_uses, -2), BAD(trust_ns, -2), BAD(test_interval_ns, -2), BAD(test_timeout_ns, -2), BAD(testers, 65),
-    BAD(leak_ns, INT64_MIN), BAD(on_leak, 2), BAD(hold_ns, -2), BAD(on_owner_end, 4), BAD(on_hold, 2), BAD(max_waiters, -2), BAD(on_self_wait, 2),
+    BAD(leak_ns, INT64_MIN), BAD(on_leak, 2), BAD(hold_ns, -2), BAD(on_owner_end, 4), BAD(on_hold, 2), BAD(max_waiters, -3), BAD(on_self_wait, 2),
 };
 
 static cen_pool_options with(cen_pool_options o, const bad *b)
@@ -122,6 +165,23 @@ static cen_pool_options with(cen_pool_options o, const bad *b)
     int32_t narrow = (int32_t)b->value;
     memcpy((char *)&o + b->offset, b->width == 8 ? (const void *)&b->value : (const void *)&narrow, (size_t)b->width);
     return o;
+}
+
+static void expect_names(cen_pool_options o, const char *field, const char *name)
+{
+    cen_pool *pool = NULL;
+    cen_error error = {.status = CEN_OK};
+    expect_equal(cen_pool_new(&o, &pool, &error), CEN_INVALID);
+    expect_error(&error, CEN_INVALID, field);
+    expect_error(&error, CEN_INVALID, name);
+}
+
+TEST(off_where_a_limit_is_needed_and_none_where_some_is_needed_are_refused_and_the_text_names_the_other)
+{
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.overtake_ns = CEN_OFF), "options.overtake_ns is ", "CEN_NONE");
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_ns = CEN_NONE), "options.leak_ns is ", "CEN_OFF");
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.max_uses = CEN_NONE), "options.max_uses is ", "CEN_OFF");
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.breaker_failures = CEN_NONE), "options.breaker_failures is ", "CEN_OFF");
 }
 
 TEST(each_value_that_is_not_allowed_is_refused_by_the_fields_name_and_changes_nothing)

@@ -91,7 +91,7 @@ TEST(an_interval_however_long_does_not_overflow)
 /* One object, out; `count` come at once, every other one pending. */
 static cen_lease begin_crowded(int count, bool strict)
 {
-    cen_lease lease = begin_one(.shed_target_ns = TARGET, .shed_interval_ns = INTERVAL, .overtake_ns = strict ? CEN_OFF : 0);
+    cen_lease lease = begin_one(.shed_target_ns = TARGET, .shed_interval_ns = INTERVAL, .overtake_ns = strict ? CEN_NONE : 0);
     for (int i = 0; i < count; i++) come((char)('A' + i), i % 2 ? PENDING : THREAD, CEN_PRIORITY_NORMAL);
     return lease;
 }

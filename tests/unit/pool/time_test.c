@@ -51,7 +51,7 @@ TEST(a_take_times_out_at_its_deadline_and_not_a_nanosecond_earlier)
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++)
         for (int strict = 0; strict < 2; strict++) {
             cen_lease held;
-            cen_pool *pool = taken_pool(&held, .order = order, .overtake_ns = strict ? CEN_OFF : 0);
+            cen_pool *pool = taken_pool(&held, .order = order, .overtake_ns = strict ? CEN_NONE : 0);
             taker one;
             begin_take(&one, pool, cen_in_s(20));
             expect_timeout_after(&one, 20 * SECOND);
@@ -104,7 +104,7 @@ TEST(an_object_that_came_in_time_is_lent_although_the_deadline_has_passed_since)
 {
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held;
-        cen_pool *pool = taken_pool(&held, .overtake_ns = strict ? CEN_OFF : 0);
+        cen_pool *pool = taken_pool(&held, .overtake_ns = strict ? CEN_NONE : 0);
         taker one;
         begin_take(&one, pool, cen_in_s(30));
         ceni_world_advance(30 * SECOND - 1);
@@ -121,7 +121,7 @@ TEST(an_expired_take_is_forgotten_and_the_object_goes_to_the_next)
 {
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held;
-        cen_pool *pool = taken_pool(&held, .overtake_ns = strict ? CEN_OFF : 0);
+        cen_pool *pool = taken_pool(&held, .overtake_ns = strict ? CEN_NONE : 0);
         taker brief, patient;
         begin_take(&brief, pool, cen_in_s(1));
         begin_take(&patient, pool, CEN_NEVER);

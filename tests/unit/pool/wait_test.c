@@ -24,7 +24,7 @@ TEST(L3_an_object_that_is_given_goes_to_whoever_waits)
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++)
         for (int strict = 0; strict < 2; strict++) {
             cen_lease held[2];
-            cen_pool *pool = taken_pool(held, .max = 2, .order = order, .overtake_ns = strict ? CEN_OFF : 0);
+            cen_pool *pool = taken_pool(held, .max = 2, .order = order, .overtake_ns = strict ? CEN_NONE : 0);
             taker one;
             begin_take(&one, pool, CEN_NEVER);
             expect_waiting(&one);
@@ -44,7 +44,7 @@ TEST(L3_a_discard_lets_a_waiter_open_another)
 {
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held[2];
-        cen_pool *pool = taken_pool(held, .max = 2, .overtake_ns = strict ? CEN_OFF : 0);
+        cen_pool *pool = taken_pool(held, .max = 2, .overtake_ns = strict ? CEN_NONE : 0);
         taker one;
         begin_take(&one, pool, CEN_NEVER);
         expect_equal(cen_pool_discard(&held[0]), CEN_OK);
@@ -60,7 +60,7 @@ TEST(L3_a_discard_lets_a_waiter_open_another)
 TEST(an_adopted_object_goes_to_whoever_waits)
 {
     for (int strict = 0; strict < 2; strict++) {
-        cen_pool *pool = make_pool(.max = 2, .overtake_ns = strict ? CEN_OFF : 0);
+        cen_pool *pool = make_pool(.max = 2, .overtake_ns = strict ? CEN_NONE : 0);
         taker one, two;
         begin_take(&one, pool, CEN_NEVER);
         begin_take(&two, pool, CEN_NEVER);
@@ -81,7 +81,7 @@ TEST(a_burst_of_gives_reaches_every_waiter)
     enum { COUNT = 6 };
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held[COUNT];
-        cen_pool *pool = taken_pool(held, .max = COUNT, .overtake_ns = strict ? CEN_OFF : 0);
+        cen_pool *pool = taken_pool(held, .max = COUNT, .overtake_ns = strict ? CEN_NONE : 0);
         taker takers[COUNT];
         bool lent[COUNT + 1] = {false};
         for (int i = 0; i < COUNT; i++) begin_take(&takers[i], pool, CEN_NEVER);
@@ -122,7 +122,7 @@ TEST(L4_those_who_wait_are_served_in_the_order_they_came_whatever_serves_them)
 {
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held[3];
-        cen_pool *pool = taken_pool(held, .max = 3, .overtake_ns = strict ? CEN_OFF : 0);
+        cen_pool *pool = taken_pool(held, .max = 3, .overtake_ns = strict ? CEN_NONE : 0);
         taker takers[4];
         for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
         give_back(&held[2]);
@@ -306,7 +306,7 @@ TEST(L4_with_overtaking_off_nobody_takes_what_another_waits_for)
 {
     taker takers[3];
     cen_lease held[1];
-    cen_pool *pool = taken_pool(held, .max = 1, .overtake_ns = CEN_OFF);
+    cen_pool *pool = taken_pool(held, .max = 1, .overtake_ns = CEN_NONE);
     for (int i = 0; i < 3; i++) begin_take(&takers[i], pool, CEN_NEVER);
     cen_lease *last = &held[0];
     for (int i = 0; i < 3; i++) {
@@ -324,7 +324,7 @@ TEST(L4_with_overtaking_off_nobody_takes_what_another_waits_for)
 TEST(with_overtaking_off_a_take_queues_behind_those_who_wait_and_a_try_take_is_refused)
 {
     cen_lease held[1];
-    cen_pool *pool = taken_pool(held, .max = 1, .overtake_ns = CEN_OFF);
+    cen_pool *pool = taken_pool(held, .max = 1, .overtake_ns = CEN_NONE);
     taker first, second;
     begin_take(&first, pool, CEN_NEVER);
     cen_error error;

@@ -10,6 +10,17 @@ static int64_t moment_of(cen_deadline deadline)
     return ceni_deadline_moment(deadline, NOW);
 }
 
+static const cen_deadline usual = CEN_DEFAULT, soonest = CEN_NOW;
+
+TEST(the_default_is_the_zero_deadline_and_can_begin_a_static_variable)
+{
+    cen_deadline zero = {0};
+    expect(CEN_DEFAULT.ns_ == 0 && usual.ns_ == zero.ns_ && soonest.ns_ != 0);
+    expect_equal(ceni_deadline_or(usual, CEN_NEVER).ns_, CEN_NEVER.ns_);
+    expect_equal(cen_deadline_fix(CEN_DEFAULT).ns_, 0);
+    expect(CEN_OFF != CEN_NONE && CEN_NONE < 0 && CEN_OFF < 0);
+}
+
 TEST(never_is_for_ever_and_now_is_long_ago)
 {
     expect_equal(moment_of(CEN_NEVER), CENI_FOREVER);

@@ -189,15 +189,27 @@ TEST(the_backlog_is_bounded_and_whoever_is_too_many_is_told_the_rule)
     end_router();
 }
 
-TEST(with_the_backlog_off_nobody_waits)
+TEST(with_a_backlog_of_none_nobody_waits)
 {
-    make_router(.backlog = CEN_OFF);
+    make_router(.backlog = CEN_NONE);
     ask(0, CEN_NEVER);
     expect(is_done(0) && waiting[0].future.status == CEN_FULL && errors[0].rule == CEN_RULE_MAX_WAITERS && errors[0].max == 0);
     add_up(0);
     ask(1, CEN_NEVER);
     expect_served(1);
     done(&waiting[1].route);
+    end_router();
+}
+
+TEST(a_backlog_that_is_off_has_no_limit)
+{
+    make_router(.backlog = CEN_OFF);
+    static cen_routing many[1500];
+    for (int i = 0; i < 1500; i++) {
+        cen_routing_init(&many[i]);
+        expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &many[i]), CEN_OK);
+        expect(!cen_future_is_done(&many[i].future));
+    }
     end_router();
 }
 

@@ -33,7 +33,7 @@ TEST(options_that_make_no_sense_are_refused_with_a_sentence_that_names_the_field
     refused("options.max is -2", .max = -2);
     refused("options.max_uses is -3", .max_uses = -3);
     refused("options.max_age_ns is -9", .max_age_ns = -9);
-    refused("options.backlog is -2", .backlog = -2);
+    refused("options.backlog is -3", .backlog = -3);
     refused("options.backlog is 4294967296, which is too many", .backlog = INT64_C(1) << 32);
     cen_router_options sized = CEN_ROUTER_OPTIONS(.name = NULL);
     sized.size = 7;

@@ -96,10 +96,16 @@ TEST(a_helper_without_work_departs_when_it_has_lingered_and_not_earlier)
     free_runtime(runtime);
 }
 
-TEST(helpers_linger_ten_seconds_by_default_and_for_ever_with_off)
+TEST(helpers_linger_ten_seconds_by_default_for_ever_with_off_and_not_at_all_with_none)
 {
-    cen_runtime *usual = make_runtime(.name = NULL), *forever = make_runtime(.linger_ns = CEN_OFF);
-    job one, two;
+    cen_runtime *usual = make_runtime(.name = NULL), *forever = make_runtime(.linger_ns = CEN_OFF),
+                *brief = make_runtime(.linger_ns = CEN_NONE);
+    job one, two, three;
+    init_job(&three, brief);
+    post_job(&three);
+    ceni_world_settle();
+    expect_helpers(brief, 0, 0);
+    free_runtime(brief);
     init_job(&one, usual);
     init_job(&two, forever);
     post_job(&one);

@@ -390,9 +390,21 @@ TEST(too_many_who_wait_and_one_who_will_not_are_told_that_it_is_full)
     expect_equal(status_of(2), CEN_CLOSED);
 }
 
-TEST(with_waiting_switched_off_nobody_waits)
+TEST(with_waiting_off_its_number_has_no_limit)
 {
     tube_open(.max_in_flight = 1, .max_waiting = CEN_OFF);
+    static cen_request many[1100];
+    for (int i = 0; i < 1100; i++) {
+        ready(&many[i], "a");
+        expect_equal(ceni_exchange_ask(&tube.exchange, &many[i], NULL), CEN_OK);
+    }
+    expect_equal(tube_stats().waiting, 1099);
+    tube_close();
+}
+
+TEST(with_max_waiting_none_nobody_waits)
+{
+    tube_open(.max_in_flight = 1, .max_waiting = CEN_NONE);
     ask(&requests[0], "a");
     ready(&requests[1], "b");
     expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_FULL);
@@ -624,7 +636,7 @@ TEST(settings_that_cannot_be_are_refused_by_name)
     expect_equal(ceni_exchange_init(&exchange, &bad, &error), CEN_INVALID);
     expect(strstr(error.text, "max_in_flight"));
     bad = good;
-    bad.max_waiting = -2;
+    bad.max_waiting = -3;
     expect_equal(ceni_exchange_init(&exchange, &bad, &error), CEN_INVALID);
     expect(strstr(error.text, "max_waiting"));
     bad = good;
