@@ -67,7 +67,7 @@ static void handle(void *argument, cen_message *message)
 static bool open_account(account *self, const char *name)
 {
     cen_error error;
-    cen_actor_options options = CEN_ACTOR_OPTIONS(.name = name, .handle = handle, .argument = self, .slow_ns = 1000 * MS);
+    cen_actor_options options = CEN_ACTOR_OPTIONS(.name = name, .handle = handle, .argument = self, .slow_ns = CEN_SECONDS(1));
     if (cen_actor_new(&options, &self->actor, &error) != CEN_OK) {
         fprintf(stderr, "%s\n", error.text);
         return false;

@@ -139,7 +139,7 @@ static bool is_total(const counts *expected)
 static int64_t await_total(const counts *expected)
 {
     int64_t begin = cen_clock();
-    while (!is_total(expected) && cen_clock() - begin < 10000 * MS) nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+    while (!is_total(expected) && cen_clock() - begin < CEN_SECONDS(10)) nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
     return cen_clock() - begin;
 }
 
@@ -148,7 +148,7 @@ int main(void)
     cen_crew *crew;
     cen_error error;
     cen_crew_options options =
-        CEN_CREW_OPTIONS(.name = "metrics", .workers = WORKERS, .max = WORKERS, .tick_ns = 20 * MS,
+        CEN_CREW_OPTIONS(.name = "metrics", .workers = WORKERS, .max = WORKERS, .tick_ns = CEN_MS(20),
                          .context = {.create = make_metrics, .on_tick = flush, .destroy = end_metrics});
     if (cen_crew_new(&options, &crew, &error) != CEN_OK) return puts(error.text), 1;
 

@@ -38,7 +38,7 @@ static atomic_bool ending;
 
 static void sleep_ms(int ms)
 {
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS}, NULL);
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = CEN_MS(ms % 1000)}, NULL);
 }
 
 static void die(const char *text)
@@ -71,7 +71,7 @@ static cen_pool *make_pool(const char *name, uint32_t max)
 {
     cen_error error;
     cen_pool *pool;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = max, .leak_ns = 1000 * MS,
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = max, .leak_ns = CEN_SECONDS(1),
                                                 .backtraces = true);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
     return pool;
@@ -184,7 +184,7 @@ static cen_supervisor *make_supervisors(cen_supervisor **links)
         CEN_CHILD_OPTIONS(.name = "west", .start = link_up, .stop = hang_up, .stops_at_once = true, .argument = &west),
     };
     cen_supervisor_options inner = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2, .nested = true,
-                                                          .max_restarts = 1000, .backoff_ns = 10 * MS);
+                                                          .max_restarts = 1000, .backoff_ns = CEN_MS(10));
     if (cen_supervisor_new(&inner, links, &error) != CEN_OK) die(error.text);
     cen_child_options parts[] = {
         CEN_CHILD_OPTIONS(.name = "store", .start = link_up, .stop = hang_up, .stops_at_once = true),
@@ -219,7 +219,7 @@ static settings read_arguments(int count, char **arguments)
 /* The work of the main thread, in steps of 20 ms, until a signal comes or the time is over. */
 static void run(const settings *s, const sigset_t *signals, cen_crew *crew, cen_router *router, cen_member *members[])
 {
-    struct timespec begun, now, step = {.tv_nsec = 20 * MS};
+    struct timespec begun, now, step = {.tv_nsec = CEN_MS(20)};
     clock_gettime(CLOCK_MONOTONIC, &begun);
     for (int turn = 1;; turn++) {
         cen_route route;

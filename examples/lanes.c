@@ -25,7 +25,7 @@ static cen_lanes *lanes;
 
 static void sleep_for(int64_t ns)
 {
-    nanosleep(&(struct timespec){.tv_sec = ns / (1000 * MS), .tv_nsec = ns % (1000 * MS)}, NULL);
+    nanosleep(&(struct timespec){.tv_sec = ns / CEN_SECONDS(1), .tv_nsec = ns % CEN_SECONDS(1)}, NULL);
 }
 
 static void await(cen_task *task)
@@ -38,7 +38,7 @@ static void await(cen_task *task)
 static cen_next compute(cen_task *task)
 {
     int64_t begin = cen_clock();
-    while (cen_clock() - begin < 2 * MS) {}
+    while (cen_clock() - begin < CEN_MS(2)) {}
     return cen_task_done(task, NULL);
 }
 

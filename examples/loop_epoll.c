@@ -24,7 +24,7 @@
 
 enum { CONNECTIONS = 8, REQUESTS = 1000, TOO_MANY = 200, LATE = 100, LAST = 10 };
 #define MS INT64_C(1000000)
-#define PATIENCE (20000 * MS) /* in which all of it must have happened, by far */
+#define PATIENCE CEN_SECONDS(20) /* in which all of it must have happened, by far */
 
 typedef struct request {
     cen_take take; /* first: what the pool tells is the request itself */

@@ -22,7 +22,6 @@
 #include "echo.h"
 
 enum { CONNECTIONS = 4, REQUESTS = 200, PATIENCE_S = 20 };
-#define MS INT64_C(1000000)
 
 typedef struct request {
     cen_take take; /* first: what the pool tells is the request itself */
@@ -166,7 +165,7 @@ static void be_late(void)
 {
     for (uint32_t i = 0; i < CONNECTIONS; i++) ask(&keepers[i], i, cen_in_s(PATIENCE_S), on_kept);
     run_loop();
-    here.due = cen_clock() + 20 * MS;
+    here.due = cen_clock() + CEN_MS(20);
     ask(&last, 0, cen_at(here.due), on_late);
     run_loop();
     printf("With all connections held, an ask was told TIMEOUT %.1f ms after its deadline.\n",

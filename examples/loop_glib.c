@@ -41,7 +41,7 @@ static gboolean source_prepare(GSource *source, gint *timeout)
 {
     pool_source *mine = (pool_source *)source;
     int64_t ns = cen_runtime_poll(mine->runtime);
-    *timeout = ns < 0 ? -1 : ns > PATIENCE_MS * MS ? PATIENCE_MS : (gint)((ns + MS - 1) / MS);
+    *timeout = ns < 0 ? -1 : ns > CEN_MS(PATIENCE_MS) ? PATIENCE_MS : (gint)((ns + MS - 1) / MS);
     return !cen_inbox_arm(mine->inbox);
 }
 
@@ -203,7 +203,7 @@ static void cancel_and_be_late(void)
 {
     for (uint32_t i = 0; i < CONNECTIONS; i++) ask(&keepers[i], i, cen_in_s(60), on_kept);
     g_main_loop_run(here.loop);
-    here.due = cen_clock() + 20 * MS;
+    here.due = cen_clock() + CEN_MS(20);
     ask(&given_up, 0, cen_at(here.due), on_never);
     ask(&last, 0, cen_at(here.due), on_late);
     expect_that(cen_pool_cancel(&given_up.take), "one that waits can be cancelled");

@@ -21,7 +21,6 @@
 #include <cenote/mariadb.h>
 
 enum { CONNECTIONS = 3, THREADS = 4, ROUNDS = 100 };
-#define MS INT64_C(1000000)
 
 static atomic_int surprises, answers;
 
@@ -140,7 +139,7 @@ static void leave_things_behind(cen_pool *pool)
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     for (int i = 0; i < 500 && cen_pool_look(pool, &s) == CEN_OK && s.reset == 0;
          i++) /* a helper does it, and nobody waits for that */
-        nanosleep(&(struct timespec){.tv_nsec = 10 * MS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = CEN_MS(10)}, NULL);
     for (int i = 0; i < CONNECTIONS; i++) {
         CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, &error) {
             expect_that(number(mysql, "select @customer is null and @@time_zone = '+00:00' and not @@in_transaction") ==
@@ -163,7 +162,7 @@ static void run_a_long_query(cen_pool *pool)
     cen_lease lease;
     cen_error error;
     cen_pool_options_get(pool, &options);
-    options.hold_ns = 500 * MS;
+    options.hold_ns = CEN_MS(500);
     expect_that(cen_pool_options_set(pool, &options, &error) == CEN_OK, error.text);
     if (!expect_that(cen_pool_take(pool, cen_in_s(20), &lease, &error) == CEN_OK, error.text)) return;
     int64_t begin = cen_clock();

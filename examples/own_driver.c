@@ -79,8 +79,8 @@ int main(void)
     if (process < 0) return perror("the server"), 1;
     cen_pool *pool;
     cen_error error;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "lines", .driver = {&own_calls, &server}, .max = 1, .hold_ns = 200000000,
-                                                .trust_ns = 10000000, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "lines", .driver = {&own_calls, &server}, .max = 1, .hold_ns = CEN_MS(200),
+                                                .trust_ns = CEN_MS(10), .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
     puts("A pool with a driver of one's own:");
     forget_a_transaction(pool);

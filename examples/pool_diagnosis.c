@@ -87,12 +87,12 @@ static void let_server_fail(void)
     server_is_down = 1;
     cen_pool_reload(pool, 0, NULL);
     for (int i = 0; i < 3; i++) {
-        cen_runtime_advance(runtime, 60 * 1000000000LL);
+        cen_runtime_advance(runtime, CEN_SECONDS(60));
         cen_pool_try_take(pool, &lease, NULL);
     }
     take_in_vain("nothing can be opened");
     server_is_down = 0;
-    cen_runtime_advance(runtime, 120 * 1000000000LL);
+    cen_runtime_advance(runtime, CEN_SECONDS(120));
     if (cen_pool_take(pool, CEN_NOW, &lease, NULL) == CEN_OK) cen_pool_give(&lease);
 }
 
@@ -101,7 +101,7 @@ int main(void)
     cen_runtime_options of_runtime = CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true);
     if (cen_runtime_new(&of_runtime, &runtime, NULL) != CEN_OK) return 1;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = 3, .runtime = runtime,
-                                                .leak_ns = 60 * 1000000000LL, .backoff_least_ns = 10 * 1000000000LL,
+                                                .leak_ns = CEN_SECONDS(60), .backoff_least_ns = CEN_SECONDS(10),
                                                 .breaker_failures = 3);
     cen_error error;
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;

@@ -21,7 +21,6 @@
 #include <cenote/cenote.h>
 
 enum { CONNECTIONS = 3 };
-#define MS INT64_C(1000000)
 
 struct connection {
     int number;
@@ -39,7 +38,7 @@ static void expect_that(bool holds, const char *what)
 
 static void sleep_ms(int ms)
 {
-    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS};
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = CEN_MS(ms % 1000)};
     nanosleep(&t, NULL);
 }
 
@@ -190,7 +189,7 @@ int main(void)
 {
     cen_error error;
     cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = CONNECTIONS, .leak_ns = 200 * MS);
+        CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = CONNECTIONS, .leak_ns = CEN_MS(200));
     cen_queue_options queue = CEN_QUEUE_OPTIONS(.element_size = sizeof(int));
     pthread_t server;
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;

@@ -226,7 +226,7 @@ static int act(const char *title, int until_ms)
 {
     tell(title);
     int before = answered;
-    int64_t left = start + until_ms * MS - cen_clock();
+    int64_t left = start + CEN_MS(until_ms) - cen_clock();
     if (left > 0) sleep_ms((int)(left / MS));
     return answered - before;
 }
@@ -264,8 +264,8 @@ int main(int count, char **arguments)
 
     cen_error error;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "server", .driver = {&calls, NULL}, .max = CONNECTIONS,
-                                                .openers = CONNECTIONS, .backoff_least_ns = 150 * MS, .backoff_most_ns = 400 * MS,
-                                                .breaker_wait_ns = 250 * MS);
+                                                .openers = CONNECTIONS, .backoff_least_ns = CEN_MS(150),
+                                                .backoff_most_ns = CEN_MS(400), .breaker_wait_ns = CEN_MS(250));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
     if (cen_pool_listen(pool, listener, NULL, &error) != CEN_OK) return puts(error.text), 1;
     bool right = play();

@@ -25,7 +25,7 @@
 
 enum { OBJECTS = 4, CLIENTS = 128, USE_MS = 5, EVERY_MS = 80, SECONDS = 2 };
 #define MS INT64_C(1000000)
-#define USEFUL_NS (50 * MS)
+#define USEFUL_NS CEN_MS(50)
 
 /* What became of the requests of one run. */
 typedef struct run {
@@ -55,7 +55,7 @@ static void serve(run *r, cen_lease *lease, int64_t asked)
 static void *client(void *argument)
 {
     run *r = argument;
-    for (int64_t next = cen_clock() + rand() % (EVERY_MS * MS); next < r->end;) {
+    for (int64_t next = cen_clock() + rand() % CEN_MS(EVERY_MS); next < r->end;) {
         sleep_until(next);
         int64_t asked = cen_clock();
         cen_lease lease;
@@ -67,7 +67,7 @@ static void *client(void *argument)
             if (error.rule == CEN_RULE_NONE) fprintf(stderr, "%s\n", error.text); /* none is expected */
         }
         int64_t earliest = cen_clock() + error.retry_after_ns; /* it stays away for as long as it was told to */
-        while (next <= earliest) next += EVERY_MS * MS;
+        while (next <= earliest) next += CEN_MS(EVERY_MS);
     }
     return NULL;
 }
@@ -75,7 +75,7 @@ static void *client(void *argument)
 static void *monitor(void *argument)
 {
     run *r = argument;
-    for (int64_t next = cen_clock(); next < r->end; next += 20 * MS) {
+    for (int64_t next = cen_clock(); next < r->end; next += CEN_MS(20)) {
         sleep_until(next);
         cen_lease lease;
         bool seen = cen_pool_take_as(r->pool, r->monitor_priority, cen_in_ms(30), &lease, NULL) == CEN_OK;
@@ -94,7 +94,7 @@ static void on_event(void *argument, const cen_event *event)
 static void load(run *r)
 {
     pthread_t threads[CLIENTS + 1];
-    r->end = cen_clock() + SECONDS * 1000 * MS;
+    r->end = cen_clock() + CEN_SECONDS(SECONDS);
     for (int i = 0; i <= CLIENTS; i++)
         if (pthread_create(&threads[i], NULL, i < CLIENTS ? client : monitor, r) != 0) exit(EXIT_FAILURE);
     for (int i = 0; i <= CLIENTS; i++) pthread_join(threads[i], NULL);
@@ -136,8 +136,9 @@ int main(void)
     printf("%d objects, in use for %d ms each; %d clients, one request in %d ms each; %d s\n", OBJECTS, USE_MS, CLIENTS, EVERY_MS,
            SECONDS);
     /* The monitor may pass those who have waited for up to a second. With less than they wait it would pass nobody. */
-    cen_pool_options ranks = CEN_POOL_OPTIONS(.aging_ns = 1000 * MS);
-    cen_pool_options sheds = CEN_POOL_OPTIONS(.aging_ns = 1000 * MS, .shed_target_ns = 10 * MS, .shed_interval_ns = 20 * MS);
+    cen_pool_options ranks = CEN_POOL_OPTIONS(.aging_ns = CEN_SECONDS(1));
+    cen_pool_options sheds = CEN_POOL_OPTIONS(.aging_ns = CEN_SECONDS(1), .shed_target_ns = CEN_MS(10),
+                                              .shed_interval_ns = CEN_MS(20));
     unsigned before = play("nothing set", ranks, CEN_PRIORITY_NORMAL, &plain);
     play("priorities", ranks, CEN_PRIORITY_HIGH, &ranked);
     unsigned after = play("and shedding", sheds, CEN_PRIORITY_HIGH, &shedding);

@@ -178,7 +178,7 @@ static void serve_requests(void)
         if (work.came < REQUESTS && cen_clock() >= next) {
             work.came++;
             work.waiting++;
-            next += 2 * MS;
+            next += CEN_MS(2);
         }
         int before = work.waiting;
         begin_requests();
@@ -196,7 +196,7 @@ static cen_pool_stats look(void)
 /* Turns until the pool is as expected: true, or five seconds have passed. */
 static bool wait_until(bool (*is_so)(const cen_pool_stats *))
 {
-    for (int64_t end = cen_clock() + 5000 * MS; cen_clock() < end;) {
+    for (int64_t end = cen_clock() + CEN_SECONDS(5); cen_clock() < end;) {
         cen_pool_stats s = look();
         if (is_so(&s)) return true;
         turn(end);
@@ -226,7 +226,7 @@ int main(void)
     if (cen_runtime_new(&manual, &work.runtime, &error) != CEN_OK) return puts(error.text), 1;
     cen_pool_options options =
         CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .runtime = work.runtime, .min_idle = 1,
-                         .idle_ns = 200 * MS, .test_interval_ns = 100 * MS, .trust_ns = CEN_OFF);
+                         .idle_ns = CEN_MS(200), .test_interval_ns = CEN_MS(100), .trust_ns = CEN_OFF);
     if (cen_pool_new(&options, &work.pool, &error) != CEN_OK) return puts(error.text), 1;
 
     serve_requests();

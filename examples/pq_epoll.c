@@ -26,7 +26,7 @@
 
 enum { CONNECTIONS = 8, REQUESTS = 1000, EVENTS = 32 };
 #define MS INT64_C(1000000)
-#define PATIENCE (20000 * MS)
+#define PATIENCE CEN_SECONDS(20)
 
 typedef struct request {
     cen_take take; /* first: what the pool tells is the request itself */
@@ -124,7 +124,7 @@ static void turn(void)
     struct epoll_event events[EVENTS];
     int64_t ns = cen_runtime_poll(runtime);
     while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
-    if (ns < 0 || ns > 1000 * MS) ns = 1000 * MS;
+    if (ns < 0 || ns > CEN_SECONDS(1)) ns = CEN_SECONDS(1);
     int count = epoll_wait(epoll, events, EVENTS, (int)((ns + MS - 1) / MS));
     cen_inbox_poll(inbox, 0); /* awake: what follows rings nobody */
     for (int i = 0; i < count; i++)

@@ -22,7 +22,6 @@
 #include <cenote/pq.h>
 
 enum { CONNECTIONS = 3, THREADS = 4, ROUNDS = 100 };
-#define MS INT64_C(1000000)
 
 static int surprises;
 static atomic_int answers;
@@ -60,7 +59,7 @@ static cen_pool *open_strict_pool(const char *url)
     cen_pq_options pq = CEN_PQ_OPTIONS(.uri = url, .role = CEN_PQ_READ_WRITE, .setup = "set statement_timeout = '90s'",
                                        .on_budget = say_budget, .budget_max = CONNECTIONS);
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_pq_with(&pq), .max = CONNECTIONS,
-                                                .hold_ns = 500 * MS, .trust_ns = 1 * MS);
+                                                .hold_ns = CEN_MS(500), .trust_ns = CEN_MS(1));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
     return pool;
 }

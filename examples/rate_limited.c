@@ -32,7 +32,6 @@
 #include <cenote/cenote.h>
 
 enum { CONNECTIONS = 3, PAUSE_MS = 10, USES = 40, THREADS = 12, TRIES = 40, WAITERS = 6 };
-#define MS INT64_C(1000000)
 
 static void sleep_until(int64_t moment)
 {
@@ -61,7 +60,7 @@ static bool serve(struct client *client)
     char request[64];
     if (recv(client->fd, request, sizeof request, 0) <= 0) return false;
     int64_t now = cen_clock();
-    bool soon = client->requests > 0 && now - client->last < PAUSE_MS * MS;
+    bool soon = client->requests > 0 && now - client->last < CEN_MS(PAUSE_MS);
     bool often = ++client->requests > USES;
     client->last = now;
     if (often) too_often++;
@@ -174,7 +173,7 @@ static cen_status wait_until_it_may_ask(void *argument, void *object, cen_error 
 {
     struct connection *connection = object;
     (void)argument, (void)error;
-    sleep_until(connection->last + PAUSE_MS * MS);
+    sleep_until(connection->last + CEN_MS(PAUSE_MS));
     connection->asked = false;
     return CEN_OK;
 }
@@ -221,7 +220,7 @@ static void *ask_all_the_time(void *argument)
         if (!expected) mistakes++;
         if (!expected || !atomic_exchange(&told, true)) printf("Refused with %s: %s\n", cen_status_name(status), error.text);
         refused++;
-        sleep_until(cen_clock() + 20 * MS); /* something else */
+        sleep_until(cen_clock() + CEN_MS(20)); /* something else */
     }
     return NULL;
 }
@@ -246,7 +245,7 @@ int main(void)
 {
     if (!start_service()) return perror("the service"), 1;
     ask_without_a_pool();
-    sleep_until(cen_clock() + 50 * MS); /* until the service has seen them go */
+    sleep_until(cen_clock() + CEN_MS(50)); /* until the service has seen them go */
     if (too_many != 1 || too_soon != 2) return puts("The service does not keep its own limits."), 1;
     answered = too_many = too_soon = 0;
 

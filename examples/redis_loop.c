@@ -26,7 +26,7 @@
 
 enum { CONNECTIONS = 4, REQUESTS = 1000 };
 #define MS INT64_C(1000000)
-#define PATIENCE (20000 * MS)
+#define PATIENCE CEN_SECONDS(20)
 
 typedef struct request {
     cen_take take; /* first: what the pool tells is the request itself */
@@ -101,7 +101,7 @@ static void turn(void)
 {
     int64_t ns = cen_runtime_poll(runtime);
     struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}, {cen_runtime_fd(runtime), POLLIN, 0}};
-    if (ns < 0 || ns > 1000 * MS) ns = 1000 * MS;
+    if (ns < 0 || ns > CEN_SECONDS(1)) ns = CEN_SECONDS(1);
     poll(fds, 2, (int)((ns + MS - 1) / MS));
     cen_poller_poll(poller, CEN_NOW, NULL);
 }

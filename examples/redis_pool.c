@@ -56,7 +56,7 @@ static cen_pool *open_strict_pool(const char *url)
     cen_redis_options redis = CEN_REDIS_OPTIONS(.url = url, .name = "example", .role = CEN_REDIS_PRIMARY, .on_budget = say_budget,
                                                 .budget_max = CONNECTIONS);
     cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "counts", .driver = cen_redis_with(&redis), .max = CONNECTIONS, .hold_ns = 500 * MS);
+        CEN_POOL_OPTIONS(.name = "counts", .driver = cen_redis_with(&redis), .max = CONNECTIONS, .hold_ns = CEN_MS(500));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
     return pool;
 }

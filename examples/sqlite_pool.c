@@ -155,7 +155,7 @@ static void run_an_endless_query(void)
     cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_lease lease;
     cen_pool_options_get(readers, &options);
-    options.hold_ns = 200000000; /* settings may change while the pool is in use */
+    options.hold_ns = CEN_MS(200); /* settings may change while the pool is in use */
     cen_error error;
     expect_that(cen_pool_options_set(readers, &options, &error) == CEN_OK, error.text);
     if (!expect_that(cen_pool_take(readers, cen_in_s(20), &lease, &error) == CEN_OK, error.text)) return;

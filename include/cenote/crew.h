@@ -104,7 +104,8 @@ struct cen_task {
     uint32_t marks_;
     /* the program's, set after init and before it is submitted */
     const char *name;      /* what watchdog and reports call it; a literal, or as long-lived as the crew; NULL: "a task" */
-    cen_deadline deadline; /* not begun by then, it never is, and fails with TIMEOUT; begun, it is asked to end. CEN_DEFAULT: none */
+    cen_deadline deadline; /* not begun by then, it never is, and fails with TIMEOUT; begun, it is asked to end;
+                            * CEN_DEFAULT: none */
     uint64_t note[3];      /* an observer's; zero after init */
     /* cenote's */
     void *core_;

@@ -95,8 +95,9 @@ typedef struct cen_http_report {
     uint32_t waited; /* requests that waited for room and were told CLOSED */
 } cen_http_report;
 
-/* Refuses from now on, waits for what is in flight until the deadline (CEN_DEFAULT: 5 s), tells the rest CLOSED, and ends the loops. The
- * report may be NULL. Errors: TIMEOUT (some were told CLOSED), CLOSED (it is, or is being closed), INVALID, MISUSE, FORKED. */
+/* Refuses from now on, waits for what is in flight until the deadline (CEN_DEFAULT: 5 s), tells the rest CLOSED, and ends the
+ * loops. The report may be NULL. Errors: TIMEOUT (some were told CLOSED), CLOSED (it is, or is being closed), INVALID, MISUSE,
+ * FORKED. */
 CEN_API cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report *report);
 
 /* Closes it, if that has not been done, with CEN_NOW, and gives everything back. NULL is allowed. Errors: MISUSE. */

@@ -109,7 +109,8 @@ typedef struct cen_mux_pool_options {
 
     /* of a connection that is lost, and of the registry, as for a supervisor's children */
     int64_t backoff_ns, backoff_max_ns, calm_ns;
-    int32_t max_restarts; /* of all connections, within window_ns; default CEN_OFF: it never gives up; CEN_NONE: at the first death */
+    int32_t max_restarts; /* of all connections, within window_ns; default CEN_OFF: it never gives up; CEN_NONE: at the
+                           * first death */
     int64_t window_ns;
     int64_t drain_ns; /* how long a connection that must end waits for replies; default 5 s, CEN_OFF: no limit, CEN_NONE:
                        * not at all */

@@ -122,7 +122,8 @@ typedef enum cen_self_wait {
     CEN_SELF_WAIT_FAIL,     /* its take answers MISUSE at once; looks at all slots before a wait */
 } cen_self_wait;
 
-/* Zero means default in every field. CEN_OFF means no limit, and CEN_NONE none at all: see docs/limits.md. Fields
+/* Zero means default in every field. CEN_OFF means no limit, and CEN_NONE none at all: see docs/limits.md. Times are
+ * nanoseconds, written as CEN_MS(50) or CEN_SECONDS(30). Fields
  * are only ever appended; those that a program does not know, because `size` is
  * smaller, have their defaults: see cenote/sized.h. "Blocking": if driver.calls->blocks is set, or
  * one of its calls is done later. */

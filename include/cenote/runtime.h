@@ -106,7 +106,7 @@ CEN_API cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline
  * initialises it before its first pool or job. quick_exit and _exit run no handler.
  * Returns:
  *   CEN_OK
- *   CEN_INVALID  ns is negative, and neither CEN_OFF nor CEN_NONE */
+ *   CEN_INVALID  ns is negative, and neither CEN_OFF nor CEN_NONE; or it is 1 to 99,999 */
 CEN_API cen_status cen_runtime_set_exit_timeout(int64_t ns);
 
 /* Runs everything that is due in a manual runtime, on this thread, and answers

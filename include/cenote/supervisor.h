@@ -284,7 +284,8 @@ CEN_API cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_chil
                                       cen_child *out, cen_error *error);
 
 /* Stops one child, which stays as one that is down, unless it is temporary or numbered; remove forgets it as well. Both
- * wait until it has ended (CEN_DEFAULT: CEN_NEVER). Errors: ABSENT (there is none of this name), TIMEOUT (it goes on), CLOSED, INVALID, MISUSE, FORKED. */
+ * wait until it has ended (CEN_DEFAULT: CEN_NEVER). Errors: ABSENT (there is none of this name), TIMEOUT (it goes on), CLOSED,
+ * INVALID, MISUSE, FORKED. */
 CEN_API cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const char *name, cen_deadline deadline);
 CEN_API cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline);
 

@@ -19,6 +19,8 @@ static cen_status check_options(const cen_actor_options *given, cen_actor_option
     if (status != CEN_OK) return status;
     if (!o->handle) return refuse(error, "options.handle is NULL");
     if (o->executor && !o->executor->post) return refuse(error, "options.executor has no post");
+    if (cen_time_is_tiny(o->slow_ns))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_actor_new: options.slow_ns " CEN_TIME_IS_TINY, (long long)o->slow_ns);
     if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");
     if (o->slow && o->slow_ns == 0) return refuse(error, "options.slow needs options.slow_ns");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))

@@ -36,6 +36,12 @@ static cen_status check_numbers(const cen_crew_options *o, cen_error *error)
     uint32_t workers = o->workers ? o->workers : ceni_cpu_count();
     if (o->max && o->max < workers) return refuse(error, "options.max is less than options.workers");
     if (o->min > workers) return refuse(error, "options.min is more than options.workers");
+    const int64_t times[] = {o->linger_ns, o->tick_ns, o->slow_ns};
+    static const char *const names[] = {"linger_ns", "tick_ns", "slow_ns"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (cen_time_is_tiny(times[i]))
+            return ceni_error_set(error, CEN_INVALID, 0, "cen_crew_new: options.%s " CEN_TIME_IS_TINY, names[i],
+                                  (long long)times[i]);
     if (o->linger_ns < CEN_NONE) return refuse(error, "options.linger_ns is neither a time nor CEN_OFF nor CEN_NONE");
     if (o->tick_ns < 0) return refuse(error, "options.tick_ns is negative");
     if (o->tick_ns > 0 && !o->context.on_tick) return refuse(error, "options.tick_ns needs options.context.on_tick");

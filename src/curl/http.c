@@ -99,6 +99,9 @@ cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_err
     if (known.reroutes == CEN_OFF)
         return ceni_curl_error(error, CEN_INVALID, 0,
                                "the option reroutes of an HTTP client is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
+    if (cen_time_is_tiny(known.quiet_ns))
+        return ceni_curl_error(error, CEN_INVALID, 0, "the option quiet_ns of an HTTP client " CEN_TIME_IS_TINY,
+                               (long long)known.quiet_ns);
     const char *wrong = wrong_field(&known);
     if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is not allowed", wrong);
     cen_http *http = calloc(1, sizeof *http);

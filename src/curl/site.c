@@ -35,6 +35,17 @@ static bool is_time(int64_t ns, bool may_be_off)
     return ns >= 0 || (may_be_off && ns == CEN_OFF);
 }
 
+static cen_status check_units(const cen_curl_options *o, cen_error *error)
+{
+    const int64_t times[] = {o->connect_timeout_ns, o->total_timeout_ns, o->test_timeout_ns, o->reset_timeout_ns};
+    static const char *const names[] = {"connect_timeout_ns", "total_timeout_ns", "test_timeout_ns", "reset_timeout_ns"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (cen_time_is_tiny(times[i]))
+            return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client " CEN_TIME_IS_TINY, names[i],
+                                   (long long)times[i]);
+    return CEN_OK;
+}
+
 static const char *wrong_field(const cen_curl_options *o)
 {
     if (!o->url) return "url";
@@ -139,6 +150,8 @@ cen_status ceni_curl_site_new(const cen_curl_options *options, ceni_curl_site **
 {
     cen_curl_options known;
     cen_status status = cen_sized_read(&known, sizeof known, options, "an HTTP client: options", error);
+    if (status != CEN_OK) return status;
+    status = check_units(&known, error);
     if (status != CEN_OK) return status;
     const char *wrong = wrong_field(&known);
     if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is missing or not allowed", wrong);

@@ -20,9 +20,12 @@ static cen_status check(const cen_mariadb_options *o, cen_error *error)
     } times[] = {{"connect_timeout_ns", o->connect_timeout_ns}, {"read_timeout_ns", o->read_timeout_ns},
                  {"write_timeout_ns", o->write_timeout_ns},     {"test_timeout_ns", o->test_timeout_ns},
                  {"reset_timeout_ns", o->reset_timeout_ns},     {"cancel_timeout_ns", o->cancel_timeout_ns}};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         if (times[i].ns < CEN_OFF)
             return ceni_mariadb_text(error, CEN_INVALID, "%s: %" PRId64 " is no time", times[i].name, times[i].ns);
+        if (cen_time_is_tiny(times[i].ns))
+            return ceni_mariadb_text(error, CEN_INVALID, "%s " CEN_TIME_IS_TINY, times[i].name, (long long)times[i].ns);
+    }
     if (o->statements == CEN_OFF)
         return ceni_mariadb_text(error, CEN_INVALID, "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
     if (o->statements < CEN_NONE)

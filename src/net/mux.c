@@ -58,6 +58,9 @@ static cen_status check_options(const cen_mux_options *given, cen_mux_options *o
     if (o->max_in_flight > CENI_WIRE_MAX_IN_FLIGHT) return refuse(error, "options.max_in_flight is more than 1048576");
     if (o->max_waiting < CEN_NONE || o->max_waiting > UINT32_MAX)
         return refuse(error, "options.max_waiting is neither a number of requests nor CEN_OFF nor CEN_NONE");
+    if (cen_time_is_tiny(o->keepalive_ns))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_open: options.keepalive_ns " CEN_TIME_IS_TINY,
+                              (long long)o->keepalive_ns);
     if (o->keepalive_ns < CEN_OFF) return refuse(error, "options.keepalive_ns is neither a time nor CEN_OFF");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");

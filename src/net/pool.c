@@ -109,6 +109,12 @@ static cen_status check_options(const cen_mux_pool_options *o, cen_error *error)
     if ((unsigned)o->at_start > CEN_AT_START_EMPTY) return refuse(error, "options.at_start is no such choice");
     if (o->reroutes == CEN_OFF) return refuse(error, "options.reroutes is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
     if (o->reroutes < CEN_NONE) return refuse(error, "options.reroutes is negative, and not CEN_NONE");
+    const int64_t times[] = {o->calm_ns, o->window_ns, o->drain_ns};
+    static const char *const names[] = {"calm_ns", "window_ns", "drain_ns"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (cen_time_is_tiny(times[i]))
+            return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_pool_new: options.%s " CEN_TIME_IS_TINY, names[i],
+                                  (long long)times[i]);
     if (o->drain_ns < CEN_NONE) return refuse(error, "options.drain_ns is neither a time nor CEN_OFF nor CEN_NONE");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");

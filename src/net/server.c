@@ -227,6 +227,9 @@ static cen_status check_options(const cen_mux_server_options *given, cen_mux_ser
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_mux_server_start: options", error);
     if (status != CEN_OK) return status;
     if (!o->handle) return refuse(error, "options.handle is NULL");
+    if (cen_time_is_tiny(o->keepalive_ns))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_server_start: options.keepalive_ns " CEN_TIME_IS_TINY,
+                              (long long)o->keepalive_ns);
     if (o->keepalive_ns < CEN_OFF) return refuse(error, "options.keepalive_ns is neither a time nor CEN_OFF");
     status = o->codec.calls ? ceni_codec_check(o->codec, "cen_mux_server_start", error) : CEN_OK;
     if (status != CEN_OK) return status;

@@ -254,7 +254,7 @@ static cen_status join(cen_pool *pool, cen_take *take, cen_deadline deadline, co
     }
     ceni_line_unlock(line);
     if (verdict.status == CEN_CLOSED) return refuse_closed(take, pool);
-    if (verdict.status == CEN_FULL && verdict.max == 0) ceni_chores_wish(pool); /* where nobody may wait, nobody else has one opened */
+    if (verdict.status == CEN_FULL && verdict.max == 0) ceni_chores_wish(pool); /* since nobody may wait for one */
     if (verdict.status != CEN_OK) return refuse_explained(take, pool, verdict);
     ceni_line_make_call(line, id, pool, &call);
     return CEN_OK;

@@ -55,11 +55,20 @@ static void time_or(report *r, const char *field, int64_t *value, int64_t normal
     else if (*value < CEN_OFF) complain(r, field, *value, "which is neither a time nor CEN_OFF");
 }
 
+/* A time of seconds and more: a tiny one was meant in another unit. */
+static void long_or(report *r, const char *field, int64_t *value, int64_t normal)
+{
+    if (!cen_time_is_tiny(*value)) time_or(r, field, value, normal);
+    else if (r->status == CEN_OK)
+        r->status = ceni_error_set(r->error, CEN_INVALID, 0, "%s: options.%s " CEN_TIME_IS_TINY, r->call, field, (long long)*value);
+}
+
 /* Without a limit a waiter could starve. */
 static void overtaking_or(report *r, int64_t *value, int64_t normal)
 {
     if (*value == 0) *value = normal;
-    else if (*value == CEN_OFF) complain(r, "overtake_ns", *value, "CEN_OFF, and overtaking has a limit; CEN_NONE: no waiter is overtaken");
+    else if (*value == CEN_OFF) complain(r, "overtake_ns", *value,
+                                       "CEN_OFF, and overtaking has a limit; CEN_NONE: no waiter is overtaken");
     else if (*value < CEN_NONE) complain(r, "overtake_ns", *value, "which is neither a time nor CEN_NONE");
 }
 
@@ -93,7 +102,7 @@ static void choice(report *r, const char *field, int value, int most)
 static void fill_opening(report *r, cen_pool_options *o, bool blocks)
 {
     count_or(r, "openers", &o->openers, 2, 1, MOST_AT_A_TIME);
-    time_or(r, "open_timeout_ns", &o->open_timeout_ns, 10 * SECOND);
+    long_or(r, "open_timeout_ns", &o->open_timeout_ns, 10 * SECOND);
     bool asked = o->backoff_most_ns != 0;
     time_or(r, "backoff_most_ns", &o->backoff_most_ns, 2 * SECOND);
     time_or(r, "backoff_least_ns", &o->backoff_least_ns, blocks || asked ? 50 * MS : CEN_OFF);
@@ -110,21 +119,21 @@ static void fill_life(report *r, cen_pool_options *o, bool blocks)
     if (o->min_idle > o->max) complain(r, "min_idle", o->min_idle, "more than max");
     number_or(r, "max_idle", &o->max_idle, CEN_OFF);
     if (o->min_idle > ceni_settings_number(o->max_idle)) complain(r, "min_idle", o->min_idle, "more than max_idle");
-    time_or(r, "idle_ns", &o->idle_ns, blocks ? 10 * MINUTE : CEN_OFF);
-    time_or(r, "life_ns", &o->life_ns, blocks ? 30 * MINUTE : CEN_OFF);
+    long_or(r, "idle_ns", &o->idle_ns, blocks ? 10 * MINUTE : CEN_OFF);
+    long_or(r, "life_ns", &o->life_ns, blocks ? 30 * MINUTE : CEN_OFF);
     count_or(r, "life_jitter", &o->life_jitter, 10, 1, CEN_NO_JITTER);
     time_or(r, "max_uses", &o->max_uses, CEN_OFF);
-    time_or(r, "trust_ns", &o->trust_ns, SECOND);
-    time_or(r, "test_interval_ns", &o->test_interval_ns, 30 * SECOND);
-    time_or(r, "test_timeout_ns", &o->test_timeout_ns, 5 * SECOND);
+    long_or(r, "trust_ns", &o->trust_ns, SECOND);
+    long_or(r, "test_interval_ns", &o->test_interval_ns, 30 * SECOND);
+    long_or(r, "test_timeout_ns", &o->test_timeout_ns, 5 * SECOND);
     count_or(r, "testers", &o->testers, 2, 1, MOST_AT_A_TIME);
 }
 
 static void fill_holders(report *r, cen_pool_options *o)
 {
-    time_or(r, "leak_ns", &o->leak_ns, CEN_OFF);
+    long_or(r, "leak_ns", &o->leak_ns, CEN_OFF);
     choice(r, "on_leak", (int)o->on_leak, CEN_LEAK_RECLAIM);
-    time_or(r, "hold_ns", &o->hold_ns, CEN_OFF);
+    long_or(r, "hold_ns", &o->hold_ns, CEN_OFF);
     choice(r, "on_hold", (int)o->on_hold, CEN_HOLD_RECLAIM);
     choice(r, "on_owner_end", (int)o->on_owner_end, CEN_OWNER_REUSE);
     number_or(r, "max_waiters", &o->max_waiters, CEN_OFF);

@@ -132,8 +132,25 @@ static void fill_in(cen_pq_options *options, const PQconninfoOption *parsed)
     if (options->statements < 0) options->statements = 0;
 }
 
+static cen_status examine_times(const cen_pq_options *options, cen_error *error)
+{
+    const int64_t times[] = {options->connect_timeout_ns, options->test_timeout_ns, options->reset_timeout_ns,
+                             options->cancel_timeout_ns};
+    static const char *const names[] = {"connect_timeout_ns", "test_timeout_ns", "reset_timeout_ns", "cancel_timeout_ns"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char why[160];
+        if (times[i] < CEN_OFF) snprintf(why, sizeof why, "cen_pq_options.%s is negative, and not CEN_OFF.", names[i]);
+        else if (cen_time_is_tiny(times[i]))
+            snprintf(why, sizeof why, "cen_pq_options.%s " CEN_TIME_IS_TINY ".", names[i], (long long)times[i]);
+        else continue;
+        return refuse(error, CEN_INVALID, why);
+    }
+    return CEN_OK;
+}
+
 static cen_status examine(const cen_pq_options *options, cen_error *error)
 {
+    if (examine_times(options, error) != CEN_OK) return CEN_INVALID;
     if ((unsigned)options->role > CEN_PQ_READ_WRITE) return refuse(error, CEN_INVALID, "cen_pq_options.role is none.");
     if ((unsigned)options->reset > CEN_PQ_ROLLBACK) return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
     if (options->statements == CEN_OFF)

@@ -17,10 +17,15 @@ static cen_status refused(cen_error *error, const char *sentence)
     return CEN_INVALID;
 }
 
-static bool set_time(int64_t option, int64_t ms, int64_t *out)
+static cen_status set_time(const char *name, int64_t option, int64_t ns, int64_t *out, cen_error *error)
 {
-    *out = option == 0 ? ms * 1000000 : option == CEN_OFF ? INT64_MAX : option;
-    return option >= 0 || option == CEN_OFF;
+    char text[200];
+    *out = option == 0 ? ns : option == CEN_OFF ? INT64_MAX : option;
+    if (cen_time_is_tiny(option))
+        snprintf(text, sizeof text, "The option %s of a Redis driver " CEN_TIME_IS_TINY ".", name, (long long)option);
+    else if (option < CEN_OFF) snprintf(text, sizeof text, "The option %s of a Redis driver is negative and not CEN_OFF.", name);
+    else return CEN_OK;
+    return refused(error, text);
 }
 
 /* What a server accepts as a name: printed characters without blanks. */
@@ -37,10 +42,11 @@ static cen_status read_options(const cen_redis_options *options, ceni_redis *poo
         return refused(error, "The option role of a Redis driver is none of cen_redis_role.");
     if ((unsigned)options->suspicion > CEN_REDIS_SUSPECT_CHANGES)
         return refused(error, "The option suspicion of a Redis driver is none of cen_redis_suspicion.");
-    if (!set_time(options->connect_timeout_ns, 5000, &pool->connect_ns) ||
-        !set_time(options->command_timeout_ns, 30000, &pool->command_ns) ||
-        !set_time(options->test_timeout_ns, 2000, &pool->test_ns) || !set_time(options->reset_timeout_ns, 2000, &pool->reset_ns))
-        return refused(error, "A timeout of a Redis driver is negative and not CEN_OFF.");
+    if (set_time("connect_timeout_ns", options->connect_timeout_ns, CEN_SECONDS(5), &pool->connect_ns, error) != CEN_OK ||
+        set_time("command_timeout_ns", options->command_timeout_ns, CEN_SECONDS(30), &pool->command_ns, error) != CEN_OK ||
+        set_time("test_timeout_ns", options->test_timeout_ns, CEN_SECONDS(2), &pool->test_ns, error) != CEN_OK ||
+        set_time("reset_timeout_ns", options->reset_timeout_ns, CEN_SECONDS(2), &pool->reset_ns, error) != CEN_OK)
+        return CEN_INVALID;
     if (options->name && !is_name(options->name))
         return refused(error, "The option name of a Redis driver has a blank, or a character that is no printed one of ASCII.");
     pool->role = options->role;

@@ -42,6 +42,9 @@ static cen_status read_options(const cen_router *router, const cen_member_option
             return ceni_error_set(error, CEN_INVALID, 0,
                                   "options.%s of a member of router %s is %lld; 0 is the router's, CEN_OFF no limit", names[i],
                                   router->name, (long long)limits[i]);
+    if (cen_time_is_tiny(o->max_age_ns))
+        return ceni_error_set(error, CEN_INVALID, 0, "options.max_age_ns of a member of router %s " CEN_TIME_IS_TINY, router->name,
+                              (long long)o->max_age_ns);
     return CEN_OK;
 }
 

@@ -43,8 +43,11 @@ static cen_status read_options(const cen_router_options *given, cen_router_optio
         if (limits[i] < CEN_OFF)
             return ceni_error_set(error, CEN_INVALID, 0, "options.%s is %lld; 0 is the default, CEN_OFF no limit", names[i],
                                   (long long)limits[i]);
+    if (cen_time_is_tiny(o->max_age_ns))
+        return ceni_error_set(error, CEN_INVALID, 0, "options.max_age_ns " CEN_TIME_IS_TINY, (long long)o->max_age_ns);
     if (o->backlog < CEN_NONE)
-        return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld; 0 is the default, CEN_OFF no limit, CEN_NONE: none waits",
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "options.backlog is %lld; 0 is the default, CEN_OFF no limit, CEN_NONE: none waits",
                               (long long)o->backlog);
     if (o->backlog > MOST_BACKLOG)
         return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld, which is too many", (long long)o->backlog);

@@ -59,6 +59,8 @@ static void name_memory(char *name, size_t room, uint64_t number)
 static cen_status check(const cen_sqlite_options *o, cen_error *error)
 {
     if (!o->path || !*o->path) return ceni_sqlite_say(error, CEN_INVALID, "path: there is none, so that nothing can be opened");
+    if (cen_time_is_tiny(o->busy_timeout_ns))
+        return ceni_sqlite_say(error, CEN_INVALID, "busy_timeout_ns " CEN_TIME_IS_TINY, (long long)o->busy_timeout_ns);
     if (o->busy_timeout_ns < CEN_NONE)
         return ceni_sqlite_say(error, CEN_INVALID, "busy_timeout_ns: %" PRId64 " is no time", o->busy_timeout_ns);
     if (o->statements == CEN_OFF)

@@ -38,6 +38,12 @@ static cen_status check_calls(const cen_child_options *o, cen_error *error)
     if (o->kill_at_once && !o->kill) return refuse(o, error, "kill_at_once needs kill");
     if (o->stops_at_once && !o->stop) return refuse(o, error, "stops_at_once needs stop");
     if (o->stops_at_once && o->run) return refuse(o, error, "stops_at_once is not for a child that is a thread");
+    const int64_t times[] = {o->start_ns, o->shutdown_ns, o->kill_ns};
+    static const char *const names[] = {"start_ns", "shutdown_ns", "kill_ns"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (cen_time_is_tiny(times[i]))
+            return ceni_error_set(error, CEN_INVALID, 0, "child \"%.60s\": %s " CEN_TIME_IS_TINY,
+                                  o->name ? o->name : "(without a name)", names[i], (long long)times[i]);
     if (o->start_ns < 0 && o->start_ns != CEN_OFF) return refuse(o, error, "start_ns is negative");
     if (o->shutdown_ns < 0 && o->shutdown_ns != CEN_OFF) return refuse(o, error, "shutdown_ns is negative");
     if (o->kill_ns < 0) return refuse(o, error, "kill_ns is negative");

@@ -23,6 +23,10 @@ static cen_status check_numbers(const cen_supervisor_options *o, cen_error *erro
 {
     if (o->max_restarts < CEN_NONE || o->max_restarts > MOST_RESTARTS)
         return refuse(error, "options.max_restarts is neither a number up to 1048576 nor CEN_OFF nor CEN_NONE");
+    if (cen_time_is_tiny(o->window_ns) || cen_time_is_tiny(o->calm_ns))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_supervisor_new: options.%s " CEN_TIME_IS_TINY,
+                              cen_time_is_tiny(o->window_ns) ? "window_ns" : "calm_ns",
+                              (long long)(cen_time_is_tiny(o->window_ns) ? o->window_ns : o->calm_ns));
     if (o->window_ns < 0) return refuse(error, "options.window_ns is negative");
     if (o->backoff_ns < 0 && o->backoff_ns != CEN_OFF) return refuse(error, "options.backoff_ns is negative");
     if (o->backoff_max_ns < 0) return refuse(error, "options.backoff_max_ns is negative");

@@ -167,7 +167,7 @@ void conformance_validate(const conformance *self)
 void conformance_test(const conformance *self)
 {
     needs(self, identity);
-    cen_pool *pool = good_pool(self, 3, .trust_ns = 1);
+    cen_pool *pool = good_pool(self, 3, .trust_ns = CEN_US(100));
     cen_lease lease = take(pool);
     uint64_t first = self->identity(lease.object);
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -209,7 +209,7 @@ void conformance_reset(const conformance *self)
 void conformance_broken_idle(const conformance *self)
 {
     needs(self, cut);
-    cen_pool *pool = good_pool(self, 1, .trust_ns = 1);
+    cen_pool *pool = good_pool(self, 1, .trust_ns = CEN_US(100));
     cen_lease lease = take(pool);
     uint64_t first = self->identity(lease.object);
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -646,7 +646,7 @@ void conformance_storm(const conformance *self)
     struct crowd crowd = {
         .self = self,
         .cuts = true,
-        .pool = good_pool(self, 3, .trust_ns = 1, .backoff_least_ns = 1 * MS, .backoff_most_ns = 10 * MS)};
+        .pool = good_pool(self, 3, .trust_ns = CEN_US(100), .backoff_least_ns = 1 * MS, .backoff_most_ns = 10 * MS)};
     run_crowd(&crowd, 200, cut_some);
     cen_pool_stats s = stats(crowd.pool);
     printf("     %d used, %d failed, %d not lent; %d opened, %d failed a test\n", crowd.used, crowd.failed,

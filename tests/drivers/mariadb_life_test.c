@@ -278,7 +278,7 @@ TEST(a_demoted_primary_is_left_at_the_next_test)
         cen_poller *poller = i ? new_poller() : NULL;
         cen_pool *pool = NULL;
         cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .role = CEN_MARIADB_PRIMARY, .poller = poller);
-        cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = 1, .backoff_least_ns = 5 * MS, .backoff_most_ns = 50 * MS);
+        cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = CEN_US(100), .backoff_least_ns = 5 * MS, .backoff_most_ns = 50 * MS);
         expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
         cen_lease lease = take(pool);
         cen_pool_give(&lease);

@@ -534,7 +534,7 @@ TEST(a_test_that_nobody_answers_fails_in_its_time)
 {
     cen_pool *pool = NULL;
     cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .test_timeout_ns = 200000000, .connect_timeout_ns = 200000000);
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = 1);
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = CEN_US(100));
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease = take(pool);
     cen_pool_give(&lease);

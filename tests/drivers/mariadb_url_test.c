@@ -142,11 +142,11 @@ TEST(the_programs_own_options_come_first)
     cen_error error;
     char setup[] = "set @a = 1";
     cen_mariadb_options options = CEN_MARIADB_OPTIONS(.url = "mariadb://db/x?role=replica&connect_timeout=9&charset=latin1", .setup = setup,
-                                                      .role = CEN_MARIADB_PRIMARY, .connect_timeout_ns = 5, .charset = "utf8");
+                                                      .role = CEN_MARIADB_PRIMARY, .connect_timeout_ns = CEN_SECONDS(5), .charset = "utf8");
     expect_equal(ceni_mariadb_server_new(&options, &server, &error), CEN_OK);
     memset(setup, 'x', sizeof setup - 1);
     expect_equal(server->options.role, CEN_MARIADB_PRIMARY);
-    expect_equal(server->options.connect_timeout_ns, 5);
+    expect_equal(server->options.connect_timeout_ns, CEN_SECONDS(5));
     expect_text(server->options.charset, "utf8");
     expect_text(server->options.setup, "set @a = 1");
     ceni_mariadb_server_drop(server);
@@ -161,6 +161,9 @@ TEST(options_that_are_wrong_are_named)
     expect(strstr(error.text, "size"));
     expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = NULL), &server, &error), CEN_INVALID);
     expect(strstr(error.text, "url"));
+    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = 30), &server, &error),
+                 CEN_INVALID);
+    expect(strstr(error.text, "test_timeout_ns is 30 ns"));
     expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = -3), &server, &error),
                  CEN_INVALID);
     expect(strstr(error.text, "test_timeout_ns"));

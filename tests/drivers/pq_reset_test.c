@@ -258,7 +258,7 @@ BOTH(a_test_that_the_server_does_not_answer_ends_in_time)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.test_timeout_ns = 200 * MS);
     cen_pool *pool = place_pool(
-        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options), .max = 1, .trust_ns = 1));
+        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options), .max = 1, .trust_ns = CEN_US(100)));
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
@@ -341,7 +341,7 @@ TEST(a_test_under_way_ends_when_the_pool_is_closed)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.test_timeout_ns = CEN_OFF);
     cen_pool *pool = place_pool(
-        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options), .max = 1, .trust_ns = 1));
+        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options), .max = 1, .trust_ns = CEN_US(100)));
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
@@ -511,7 +511,7 @@ TEST(a_leak_that_is_reclaimed_is_cut_off_and_its_memory_left_to_its_holder)
 TEST(a_connection_that_the_program_made_may_be_adopted)
 {
     cen_pool *pool = place_pool(
-        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()), .max = 1, .trust_ns = 1));
+        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()), .max = 1, .trust_ns = CEN_US(100)));
     PGconn *conn = PQconnectdb(place_good());
     expect_equal(cen_pool_adopt(pool, conn, NULL), CEN_OK);
     for (int i = 0; i < 3; i++) {

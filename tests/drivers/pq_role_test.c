@@ -60,7 +60,7 @@ static void make_read_only(bool is)
 
 BOTH(a_server_that_became_read_only_has_its_connections_closed)
 {
-    cen_pool *pool = pool_of(later, CEN_PQ_READ_WRITE, .trust_ns = 1);
+    cen_pool *pool = pool_of(later, CEN_PQ_READ_WRITE, .trust_ns = CEN_US(100));
     cen_lease held = place_take(pool), idle = place_take(pool);
     expect_equal(cen_pool_give(&idle), CEN_OK);
     make_read_only(true);
@@ -96,7 +96,7 @@ BOTH(idle_connections_to_a_demoted_server_are_found_in_a_round)
 TEST(a_primary_pool_does_not_mind_a_read_only_default)
 {
     make_read_only(true);
-    cen_pool *pool = pool_of(false, CEN_PQ_PRIMARY, .trust_ns = 1);
+    cen_pool *pool = pool_of(false, CEN_PQ_PRIMARY, .trust_ns = CEN_US(100));
     for (int i = 0; i < 3; i++) {
         cen_lease lease = place_take(pool);
         expect(place_use(lease.object));
@@ -149,8 +149,8 @@ static void become_standby(void)
 
 BOTH(a_primary_that_became_a_replica_and_one_again_is_followed)
 {
-    cen_pool *primary = pool_of(later, CEN_PQ_PRIMARY, .trust_ns = 1),
-             *replica = pool_of(later, CEN_PQ_REPLICA, .trust_ns = 1);
+    cen_pool *primary = pool_of(later, CEN_PQ_PRIMARY, .trust_ns = CEN_US(100)),
+             *replica = pool_of(later, CEN_PQ_REPLICA, .trust_ns = CEN_US(100));
     cen_lease lease = place_take(primary);
     become_standby();
     expect(!place_use(lease.object));
@@ -176,7 +176,7 @@ TEST(a_server_behind_a_proxy_that_repeats_old_reports_is_asked)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.uri = place_proxy(NULL), .role = CEN_PQ_READ_WRITE);
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options),
-                                                                   .max = 1, .trust_ns = 1, .backoff_least_ns = 1 * MS,
+                                                                   .max = 1, .trust_ns = CEN_US(100), .backoff_least_ns = 1 * MS,
                                                                    .backoff_most_ns = 10 * MS));
     cen_lease lease = place_take(pool);
     make_read_only(true);

@@ -119,7 +119,7 @@ TEST(a_command_that_is_not_answered_fails_in_time)
 /* The gap of SUSPECT_CHANGES: a connection that was idle for longer than trust_ns is tested, and closed, before it is lent. */
 TEST(what_a_direct_pipeline_left_to_come_is_found_by_the_next_test)
 {
-    cen_pool *pool = place_form_pool((cen_redis_options){.suspicion = CEN_REDIS_SUSPECT_CHANGES}, false, (cen_pool_options){.trust_ns = 1});
+    cen_pool *pool = place_form_pool((cen_redis_options){.suspicion = CEN_REDIS_SUSPECT_CHANGES}, false, (cen_pool_options){.trust_ns = CEN_US(100)});
     cen_lease lease = place_take(pool);
     int done = 0;
     expect_equal(redisAppendCommand(lease.object, "BLPOP nothing-there 0.1"), REDIS_OK);

@@ -42,7 +42,7 @@ BOTH_FORMS(a_user_with_few_rights_is_enough)
                 "+select +ping +client|setname +role +info");
     snprintf(url, sizeof url, "redis://app:few@127.0.0.1:%u/1", server_port(place_server()));
     cen_redis_options options = {.url = url, .role = CEN_REDIS_PRIMARY, .on_budget = on_budget, .argument = &report};
-    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.trust_ns = 1});
+    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.trust_ns = CEN_US(100)});
     for (int i = 0; i < 3; i++) {
         cen_lease lease = place_take(pool);
         expect_equal(place_form_ask(lease.object, is_later, NULL, 0, "SET cache:x 1"), REDIS_REPLY_STATUS);

@@ -70,6 +70,8 @@ TEST(options_that_are_wrong_are_named)
     expect_equal(refused(cen_sqlite_with(NULL), &error), CEN_INVALID);
     expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = -7)), &error), CEN_INVALID);
     expect_words(error, "busy_timeout_ns");
+    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = 5)), &error), CEN_INVALID);
+    expect_words(error, "busy_timeout_ns is 5 ns");
     expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .statements = CEN_OFF)), &error), CEN_INVALID);
     expect_words(error, "CEN_NONE");
     expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .journal = 9)), &error), CEN_INVALID);
@@ -384,7 +386,7 @@ static sqlite3 *tested(cen_pool *pool)
 static cen_pool *suspicious_pool(const char *path)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(path), .max = 1, .trust_ns = 1);
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(path), .max = 1, .trust_ns = CEN_US(100));
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     return pool;
 }
@@ -420,7 +422,7 @@ TEST(a_locked_file_is_not_a_broken_one_and_its_test_does_not_wait)
 {
     cen_pool *pool = NULL;
     cen_sqlite_options options = CEN_SQLITE_OPTIONS(.path = make_place(), .journal = CEN_SQLITE_ROLLBACK);
-    cen_pool_options settings = CEN_POOL_OPTIONS(.driver = cen_sqlite_with(&options), .max = 1, .trust_ns = 1);
+    cen_pool_options settings = CEN_POOL_OPTIONS(.driver = cen_sqlite_with(&options), .max = 1, .trust_ns = CEN_US(100));
     expect_equal(cen_pool_new(&settings, &pool, NULL), CEN_OK);
     tested(pool);
     sqlite3 *db;

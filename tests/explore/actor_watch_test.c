@@ -7,7 +7,7 @@ static _Atomic uint32_t reports; /* of the second, which alone is meant to be sl
 static void note_slow(void *argument, const char *text, const char *message, int64_t ns)
 {
     (void)argument;
-    expect(ns >= 2);
+    expect(ns >= CEN_US(200));
     expect(strstr(text, "actor \"watched\"") && strstr(text, message));
     if (strcmp(message, "second") != 0) return; /* time passes where a schedule lets it */
     ceni_add_seq_cst(&reports, 1);
@@ -17,7 +17,7 @@ static void note_slow(void *argument, const char *text, const char *message, int
 static void begin(void (*in)(letter *))
 {
     ceni_store_relaxed(&reports, 0); /* nobody else is there yet; carries nothing */
-    make_actor(.name = "watched", .slow_ns = 2, .slow = note_slow);
+    make_actor(.name = "watched", .slow_ns = CEN_US(200), .slow = note_slow);
     letters[1].message.name = "second";
     in_handler = in;
 }
@@ -41,7 +41,7 @@ EXPLORE(a_message_that_begins_while_the_watchdog_lies_down_is_watched, 3)
 static void take_long(letter *self)
 {
     (void)self;
-    ceni_sleep_until(ceni_clock_now() + 5);
+    ceni_sleep_until(ceni_clock_now() + CEN_US(500));
 }
 
 EXPLORE(a_slow_message_is_reported_once, 3)
@@ -56,7 +56,7 @@ EXPLORE(a_slow_message_is_reported_once, 3)
 static void take_as_long_as_allowed(letter *self)
 {
     (void)self;
-    ceni_sleep_until(ceni_clock_now() + 2);
+    ceni_sleep_until(ceni_clock_now() + CEN_US(200));
 }
 
 EXPLORE(an_actor_that_ends_while_its_watchdog_rings_is_not_touched_afterwards, 3)

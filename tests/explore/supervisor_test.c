@@ -312,7 +312,7 @@ EXPLORE(when_a_stop_has_returned_supervisor_and_runtime_can_be_freed, 0)
 {
     cen_runtime_options options = CEN_RUNTIME_OPTIONS(.name = "own", .linger_ns = CEN_OFF);
     cen_child_options children[] = {kid_options(0)};
-    children[0].start_ns = 1;
+    children[0].start_ns = CEN_US(100);
     children[0].stops_at_once = true;
     children[0].shutdown_ns = CEN_OFF; /* time passes as it likes: nobody is to be abandoned */
     expect_equal(cen_runtime_new(&options, &runtime, NULL), CEN_OK);

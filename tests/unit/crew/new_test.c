@@ -43,8 +43,11 @@ TEST(what_cannot_be_is_refused_and_the_text_names_the_field)
     refused("options.min", .workers = 4, .min = 5);
     refused("options.linger_ns", .linger_ns = -3);
     refused("options.tick_ns", .tick_ns = -1, .context = {.on_tick = tick});
-    refused("options.tick_ns", .tick_ns = 1);
+    refused("options.tick_ns", .tick_ns = CEN_MS(1));
     refused("options.slow_ns", .slow_ns = -1);
+    refused("options.linger_ns is 30 ns", .linger_ns = 30);
+    refused("options.tick_ns is 99999 ns", .tick_ns = 99999, .context = {.on_tick = tick});
+    refused("options.slow_ns is 5 ns", .slow_ns = 5);
     refused("options.slow", .slow = slow);
     refused("options.cpus", .cpus = &cpu);
     refused("options.cpus", .cpu_count = 1);

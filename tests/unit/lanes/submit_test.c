@@ -71,10 +71,10 @@ TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
 TEST(each_lane_has_a_crew_with_a_name_of_its_own_and_the_low_one_half_the_processors)
 {
     ceni_world_set_cpus(8);
-    cen_crew_options own = CEN_CREW_OPTIONS(.name = "mine", .workers = 5, .slow_ns = 7);
+    cen_crew_options own = CEN_CREW_OPTIONS(.name = "mine", .workers = 5, .slow_ns = CEN_MS(7));
     make_lanes(.name = "reads", .high.crew = &own, .on_fork = CEN_FORK_RENEW);
     expect_text(hand_options(cen_lanes_crew(lanes, HIGH))->name, "mine");
-    expect_equal(hand_options(cen_lanes_crew(lanes, HIGH))->slow_ns, 7);
+    expect_equal(hand_options(cen_lanes_crew(lanes, HIGH))->slow_ns, CEN_MS(7));
     expect_equal(hand_options(cen_lanes_crew(lanes, HIGH))->on_fork, CEN_FORK_RENEW);
     expect_equal(hand_options(cen_lanes_crew(lanes, NORMAL))->workers, 0);
     expect_equal(hand_options(cen_lanes_crew(lanes, LOW))->workers, 4);

@@ -184,6 +184,32 @@ TEST(off_where_a_limit_is_needed_and_none_where_some_is_needed_are_refused_and_t
     expect_names((cen_pool_options)CEN_POOL_OPTIONS(.breaker_failures = CEN_NONE), "options.breaker_failures is ", "CEN_OFF");
 }
 
+TEST(a_tiny_time_in_an_option_of_seconds_is_refused_with_its_unit_and_options_of_short_times_take_any)
+{
+    static const size_t long_ones[] = {offsetof(cen_pool_options, open_timeout_ns), offsetof(cen_pool_options, idle_ns),
+                                       offsetof(cen_pool_options, life_ns), offsetof(cen_pool_options, trust_ns),
+                                       offsetof(cen_pool_options, test_interval_ns), offsetof(cen_pool_options, test_timeout_ns),
+                                       offsetof(cen_pool_options, leak_ns), offsetof(cen_pool_options, hold_ns)};
+    for (size_t i = 0; i < sizeof long_ones / sizeof long_ones[0]; i++) {
+        for (int k = 0; k < 3; k++) {
+            const int64_t times[] = {1, 99999, 100000};
+            cen_pool_options o = CEN_POOL_OPTIONS(.max = 1);
+            memcpy((char *)&o + long_ones[i], &times[k], sizeof times[k]);
+            cen_pool *pool = NULL;
+            cen_error error;
+            expect_equal(cen_pool_new(&o, &pool, &error), k < 2 ? CEN_INVALID : CEN_OK);
+            if (k < 2) expect_error(&error, CEN_INVALID, k ? " is 99999 ns, " : " is 1 ns, ");
+            else expect_equal(cen_pool_free(pool), CEN_OK);
+        }
+    }
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_ns = 30), "options.leak_ns is 30 ns, ", "CEN_SECONDS(n)");
+    cen_pool *pool = NULL;
+    cen_pool_options o = CEN_POOL_OPTIONS(.backoff_least_ns = 1, .backoff_most_ns = 2, .overtake_ns = 1, .aging_ns = 1,
+                                          .shed_target_ns = 1, .shed_interval_ns = 1, .max_uses = 1);
+    expect_equal(cen_pool_new(&o, &pool, NULL), CEN_OK);
+    expect_equal(cen_pool_free(pool), CEN_OK);
+}
+
 TEST(each_value_that_is_not_allowed_is_refused_by_the_fields_name_and_changes_nothing)
 {
     s = (script){.opened = 0};

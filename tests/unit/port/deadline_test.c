@@ -21,6 +21,43 @@ TEST(the_default_is_the_zero_deadline_and_can_begin_a_static_variable)
     expect(CEN_OFF != CEN_NONE && CEN_NONE < 0 && CEN_OFF < 0);
 }
 
+static const int64_t half_a_second = CEN_SECONDS(0.5), a_minute = CEN_MINUTES(1), too_long = CEN_HOURS(INT64_MAX);
+
+TEST(a_time_with_its_unit_is_a_constant_of_nanoseconds)
+{
+    expect_equal(half_a_second, 500000000);
+    expect_equal(a_minute, INT64_C(60000000000));
+    expect_equal(CEN_US(1), 1000);
+    expect_equal(CEN_MS(250), 250000000);
+    expect_equal(CEN_SECONDS(30), INT64_C(30000000000));
+    expect_equal(CEN_HOURS(1), INT64_C(3600000000000));
+    int n = 3;
+    unsigned long large = 4;
+    expect_equal(CEN_MS(n), 3000000);
+    expect_equal(CEN_MS(large), 4000000);
+    expect_equal(CEN_MS(n + 1), 4000000);
+    expect_equal(CEN_MS(2.5), 2500000);
+    expect_equal(CEN_SECONDS(0), 0);
+    expect_equal(CEN_MS(-1), -1000000);
+}
+
+TEST(a_time_with_its_unit_that_cannot_be_written_down_saturates)
+{
+    expect_equal(too_long, INT64_MAX);
+    expect_equal(CEN_US(INT64_MAX), INT64_MAX);
+    expect_equal(CEN_SECONDS(UINT64_MAX), INT64_MAX);
+    expect_equal(CEN_SECONDS(1e300), INT64_MAX);
+    expect_equal(CEN_SECONDS(INT64_MIN), -INT64_MAX);
+    expect_equal(CEN_SECONDS(9223372035), INT64_C(9223372035000000000));
+    expect_equal(CEN_US(INT64_C(9223372036854774)), INT64_C(9223372036854774000));
+}
+
+TEST(a_tiny_time_is_1_to_99999_ns)
+{
+    expect(!cen_time_is_tiny(0) && cen_time_is_tiny(1) && cen_time_is_tiny(99999) && !cen_time_is_tiny(100000));
+    expect(!cen_time_is_tiny(CEN_OFF) && !cen_time_is_tiny(CEN_NONE) && !cen_time_is_tiny(INT64_MAX));
+}
+
 TEST(never_is_for_ever_and_now_is_long_ago)
 {
     expect_equal(moment_of(CEN_NEVER), CENI_FOREVER);

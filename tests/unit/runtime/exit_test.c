@@ -94,6 +94,7 @@ TEST(exit_does_not_wait_if_the_timeout_is_none)
 {
     expect_ends_with(exit_without_waiting, AS_IT_SHOULD);
     expect_equal(cen_runtime_set_exit_timeout(-3), CEN_INVALID);
+    expect_equal(cen_runtime_set_exit_timeout(2), CEN_INVALID);
 }
 
 /* ---- exit from other threads --------------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ TEST(a_helper_on_which_the_last_user_leaves_ends_itself)
 TEST(a_helper_that_has_lingered_is_gone)
 {
     at_rest = threads_at_rest();
-    cen_runtime *runtime = make_runtime(.linger_ns = 1);
+    cen_runtime *runtime = make_runtime(.linger_ns = CEN_US(100));
     job errand;
     init_job(&errand, runtime);
     for (uint32_t round = 1; round <= 50; round++) {

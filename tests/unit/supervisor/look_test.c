@@ -214,6 +214,8 @@ TEST(options_of_a_supervisor_that_make_no_sense_are_refused_by_name)
     refuse_options(OPTIONS(.nested = true, .started = &started), "cen_supervisor_new: options.started is not for a nested one");
     refuse_options(OPTIONS(.max_restarts = -3), "cen_supervisor_new: options.max_restarts is neither a number up to 1048576 nor "
                                                 "CEN_OFF nor CEN_NONE");
+    refuse_options(OPTIONS(.window_ns = 5), "cen_supervisor_new: options.window_ns is 5 ns, and less than 100,000 ns is refused; "
+                                            "CEN_MS(n) and CEN_SECONDS(n) give the unit");
     refuse_options(OPTIONS(.window_ns = -1), "cen_supervisor_new: options.window_ns is negative");
     refuse_options(OPTIONS(.backoff_ns = -2), "cen_supervisor_new: options.backoff_ns is negative");
     refuse_options(OPTIONS(.backoff_max_ns = -1), "cen_supervisor_new: options.backoff_max_ns is negative");
