@@ -28,7 +28,7 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
-static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connection};
+static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connection, .closes_nothing = true};
 
 static void print(FILE *to, const cen_news *news)
 {

@@ -24,7 +24,7 @@ static cen_status ours_open(void *argument, void **out, cen_error *error)
 
 static cen_pool *ours_new(uint32_t size, int64_t overtake_ns, const cen_allocator *allocator)
 {
-    static const cen_driver_calls calls = {.size = sizeof calls, .open = ours_open};
+    static const cen_driver_calls calls = {.size = sizeof calls, .open = ours_open, .closes_nothing = true};
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "bench", .driver = {&calls, NULL}, .max = size, .eager = true,
                                                 .overtake_ns = overtake_ns, .allocator = allocator);
     cen_pool *made;

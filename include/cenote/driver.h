@@ -63,18 +63,19 @@ typedef struct cen_ticket {
     uint64_t epoch_;
 } cen_ticket;
 
-/* Any of the functions may be NULL. Fields are only ever appended; those that a
+/* Any of the functions may be NULL, but cen_pool_new refuses a table without an open or a close that does not say so
+ * (opens_nothing, closes_nothing). Fields are only ever appended; those that a
  * program does not know, because `size` is smaller, are zero. */
 typedef struct cen_driver_calls {
     size_t size; /* sizeof(cen_driver_calls) */
 
     /* Makes an object; any pointer-sized value will do, NULL included. On
      * failure returns any status but OK and may say more in `error`, which is
-     * never NULL here. NULL: the pool makes no objects, it holds what it is
-     * given by cen_pool_adopt. */
+     * never NULL here. NULL, with opens_nothing: the pool makes no objects, it holds
+     * what it is given by cen_pool_adopt. */
     cen_status (*open)(void *argument, void **out, cen_error *error);
 
-    /* Ends an object. NULL: there is nothing to do. */
+    /* Ends an object. NULL, with closes_nothing: there is nothing to do. */
     void (*close)(void *argument, void *object);
 
     /* The object was taken away from a holder who did not give it back in
@@ -156,6 +157,13 @@ typedef struct cen_driver_calls {
      * thread that exits, while the calls run on helpers. Must be quick, take no lock that a call holds while it waits, and free
      * nothing. NULL: exit waits for them (cen_runtime_set_exit_timeout in cenote/runtime.h). */
     void (*cancel_all)(void *argument);
+
+    /* There is no open on purpose, there is no close on purpose. */
+    bool opens_nothing, closes_nothing;
+
+    /* The text of each error has its code in the words that people know, "SQLSTATE 28P01". The pool's texts then leave the
+     * number out. */
+    bool says_codes;
 } cen_driver_calls;
 
 typedef struct cen_driver {

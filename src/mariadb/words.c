@@ -50,6 +50,8 @@ cen_status ceni_mariadb_say(cen_error *error, const ceni_mariadb_server *server,
                             const char *what, const char *cause)
 {
     status = meaning(number, status, &what);
+    bool wants = number == ER_ACCESS_DENIED_ERROR && cause && strstr(cause, "(using password: NO)");
+    if (wants) what = "it wants a password, and has none";
     if (!error) return status;
     size_t length = cause ? strlen(cause) : 0;
     if (length > 4 && strcmp(cause + length - 4, " (0)") == 0) length -= 4; /* the system's number, if the library had missed it */
@@ -57,7 +59,7 @@ cen_status ceni_mariadb_say(cen_error *error, const ceni_mariadb_server *server,
     *error = (cen_error){.status = status, .code = (int)number};
     snprintf(error->text, sizeof error->text, "MariaDB at %s, database %.40s, user %.40s: %s%s%.*s", server->address,
              server->database ? server->database : "none", server->user ? server->user : "of the process", what, length ? ": " : "",
-             length < 300 ? (int)length : 300, cause ? cause : "");
+             length < sizeof error->text ? (int)length : (int)sizeof error->text, cause ? cause : "");
     return status;
 }
 

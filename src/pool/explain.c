@@ -42,6 +42,7 @@ enum {
     MOST_LOOKED = 1024, /* slots, in a take that failed after a wait ... */
     FEW = 64,           /* ... and in one that did not wait: it may be called in a loop */
     MOST_PLACE = 100,  /* letters of a place, the last ones: there the file's name is */
+    MOST_WORDS = 300,  /* letters of what the driver said, in an error */
     FAR_OLDER = 10,    /* times */
 };
 #define LONG_NS INT64_C(10000000000)      /* who has had an object for so long may be suspected ... */
@@ -88,6 +89,7 @@ typedef struct picture {
     int64_t waited;
     bool patient;     /* it may wait until others have looked */
     uint64_t sole;    /* the owner of all holders that were met; 0: there is no such one */
+    bool is_for_error; /* the text has CEN_ERROR_TEXT_SIZE bytes */
     uint32_t holders, mine, listed; /* holders that were met; of these the asker's */
     int64_t youngest;
     cen_holding oldest[MOST_LISTED]; /* the oldest first */
@@ -190,14 +192,14 @@ static void say_counts(writer *w, const picture *p)
     say(w, "; %u waiting.", s.waiting);
 }
 
-/* "object 3, held by thread 7 for at least 61 s, taken at orders.c:12" */
+/* "object 3, held by thread 7 (worker, tid 4711) for at least 61 s, taken at orders.c:12" */
 static void say_holder(writer *w, const cen_holding *h)
 {
     say(w, "object %u, %sheld", h->index, h->state == CEN_SLOT_REVOKED ? "revoked, " : "");
-    if (h->owner) say(w, " by %s %llu", ceni_owner_word(h->owner), ceni_owner_figure(h->owner));
+    char owner[CENI_OWNER_ROOM], held[CENI_OWNER_ROOM];
+    if (h->owner) say(w, " by %s", ceni_owner_say(h->owner, owner));
     if (h->owner && h->is_detached) say(w, " (detached)");
-    say(w, " for at least ");
-    say_time(w, h->held_ns);
+    say(w, h->held_ns < 1000 ? ", %s" : " %s", ceni_held_say(h->held_ns, held));
     if (!h->where) return;
     size_t length = strlen(h->where);
     bool cut = length > MOST_PLACE;
@@ -212,10 +214,19 @@ static const char *words_of(const cen_pool *pool, const cen_error *error)
     return strncmp(error->text, name, (size_t)length) == 0 ? error->text + length : error->text;
 }
 
+/* In the text of an error, what follows must have room, too. */
+static void say_last(writer *w, const picture *p)
+{
+    say(w, "%.*s (%s", p->is_for_error ? MOST_WORDS : CEN_ERROR_TEXT_SIZE, words_of(p->pool, &p->last),
+        cen_status_name(p->last.status));
+    if (p->last.code && !p->pool->calls.says_codes) say(w, ", code %d", p->last.code);
+    say(w, ")");
+}
+
 static void say_failures(writer *w, const picture *p)
 {
-    say(w, "opening failed %u time%s in a row, last: %.240s (%s, code %d)", p->s.open_failures, p->s.open_failures == 1 ? "" : "s",
-        words_of(p->pool, &p->last), cen_status_name(p->last.status), p->last.code);
+    say(w, "opening failed %u time%s in a row, last: ", p->s.open_failures, p->s.open_failures == 1 ? "" : "s");
+    say_last(w, p);
     if (p->s.breaker != CEN_BREAKER_CLOSED) say(w, "; the breaker is %s", p->s.breaker == CEN_BREAKER_OPEN ? "open" : "probing");
     if (p->s.next_open_ns > 0) {
         say(w, "; next attempt in ");
@@ -430,7 +441,7 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
 
 cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error)
 {
-    picture p = {.pool = pool, .asker = owner, .waited = waited_ns};
+    picture p = {.pool = pool, .asker = owner, .waited = waited_ns, .is_for_error = true};
     if (verdict.status == CEN_DRIVER) return explain_vain(&p, &verdict, error);
     if (!error) return verdict.status;
     writer w = {.text = error->text, .room = sizeof error->text};
@@ -481,10 +492,11 @@ static void say_holders(writer *w, const picture *p)
     if (p->holders > p->listed) say(w, "  and %u more\n", p->holders - p->listed);
 }
 
-/* "object 3, taken by thread 7 at orders.c:12" */
+/* "object 3, taken by thread 7 (ended) at orders.c:12" */
 static void say_lost(writer *w, uint32_t index, uint64_t owner, const char *where)
 {
-    say(w, "  object %u, taken by %s %llu", index, ceni_owner_word(owner), ceni_owner_figure(owner));
+    char whose[CENI_OWNER_ROOM];
+    say(w, "  object %u, taken by %s", index, ceni_owner_say(owner, whose));
     if (where) say(w, " at %s", where);
 }
 
@@ -567,7 +579,9 @@ static void say_opening(writer *w, const picture *p)
     } else if (p->last.status != CEN_OK) {
         say(w, "Opening works; it failed last ");
         say_time(w, p->last_ago);
-        say(w, " ago: %.240s (%s, code %d).\n", words_of(p->pool, &p->last), cen_status_name(p->last.status), p->last.code);
+        say(w, " ago: ");
+        say_last(w, p);
+        say(w, ".\n");
     }
 }
 

@@ -144,14 +144,15 @@ static const char *why_ended(uint64_t owner)
 
 static void tell_orphan(cen_pool *pool, const cen_holding *was, ceni_parted parted)
 {
+    char owner[CENI_OWNER_ROOM];
     if (parted == CENI_PARTED_CLOSED) return; /* its holder gave it at the same moment */
     const char *place = parted == CENI_PARTED_FREED ? "it is cut off, and its place is free"
                                                     : "its place is free when the lease is given";
     ceni_event_tell(pool,
                     (cen_event){.kind = CEN_EVENT_ORPHANED, .index = was->index, .owner = was->owner, .where = was->where,
                                 .held_ns = was->held_ns},
-                    "%s %llu ended without giving object %u, taken at %s; %s", ceni_owner_word(was->owner),
-                    ceni_owner_figure(was->owner), was->index, was->where ? was->where : "an unknown place", place);
+                    "%s ended without giving object %u, taken at %s; %s", ceni_owner_say(was->owner, owner), was->index,
+                    was->where ? was->where : "an unknown place", place);
 }
 
 static void tell(cen_pool *pool, const cen_holding *was, cen_owner_policy policy);
@@ -208,12 +209,13 @@ void ceni_owner_settle(cen_pool *pool, uint32_t index, uint64_t generation)
 
 static void tell(cen_pool *pool, const cen_holding *was, cen_owner_policy policy)
 {
+    char owner[CENI_OWNER_ROOM];
     const char *fate = policy == CEN_OWNER_CLOSE ? "closed" : policy == CEN_OWNER_TEST ? "tested" : "used again";
     ceni_event_tell(pool,
                     (cen_event){.kind = CEN_EVENT_OWNER_ENDED, .index = was->index, .owner = was->owner, .where = was->where,
                                 .held_ns = was->held_ns},
-                    "%s %llu has ended and held object %u, which it took at %s; it is %s", ceni_owner_word(was->owner),
-                    ceni_owner_figure(was->owner), was->index, was->where ? was->where : "an unknown place", fate);
+                    "%s has ended and held object %u, which it took at %s; it is %s", ceni_owner_say(was->owner, owner),
+                    was->index, was->where ? was->where : "an unknown place", fate);
 }
 
 /* In a pool that the program has freed nobody can give late: what was revoked is closed. */

@@ -185,8 +185,25 @@ static cen_status copy_known(const cen_pool_options *given, cen_pool_options *fi
     if (status != CEN_OK) return status;
     *calls = CEN_SIZED(cen_driver_calls);
     if (!filled->driver.calls) return CEN_OK;
+    size_t size;
+    memcpy(&size, filled->driver.calls, sizeof size);
+    if (size == 0)
+        return refuse(call, error, "options.driver.calls.size is 0; write .size = sizeof(cen_driver_calls) in the table");
     snprintf(what, sizeof what, "%s: options.driver.calls", call);
     return cen_sized_read(calls, sizeof *calls, filled->driver.calls, what, error);
+}
+
+/* What was left out by mistake shows as takes that find nothing, or as objects that are lost. A program of a version that could
+ * not say that it is on purpose is believed. */
+static const char *lacks(const cen_driver_calls *given, const cen_driver_calls *calls)
+{
+    size_t whole = given->size - given->size % sizeof(void *); /* what a size cuts is left out */
+    if (whole < offsetof(cen_driver_calls, closes_nothing) + sizeof calls->closes_nothing) return NULL;
+    if (!calls->open && !calls->open_start && !calls->opens_nothing)
+        return "options.driver has no open and can make no objects; set .open, or .opens_nothing if all are adopted";
+    if (!calls->close && !calls->close_start && !calls->closes_nothing)
+        return "options.driver has no close and would lose its objects; set .close, or .closes_nothing if there is nothing to do";
+    return NULL;
 }
 
 cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls,
@@ -194,6 +211,8 @@ cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *
 {
     cen_status status = copy_known(given, filled, calls, call, error);
     if (status != CEN_OK) return status;
+    const char *lacking = filled->driver.calls ? lacks(filled->driver.calls, calls) : NULL;
+    if (lacking) return refuse(call, error, lacking);
     if (filled->eager && calls->open_start)
         return refuse(call, error, "options.eager opens on the calling thread, and options.driver opens later; use min_idle");
     if (filled->eager && !calls->open) return refuse(call, error, "options.eager needs options.driver with an open");

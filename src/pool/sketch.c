@@ -94,7 +94,7 @@ static void sketch_state(const cen_sketch *s, cen_pool *pool)
     bool failed = last.status != CEN_OK;
     s->text(s->argument, "last_error", failed ? last.text : NULL);
     if (!failed) return;
-    s->number(s->argument, "last_error_code", last.code);
+    if (last.code && !pool->calls.says_codes) s->number(s->argument, "last_error_code", last.code);
     s->number(s->argument, "last_error_ago_ns", now > failed_at ? now - failed_at : 0);
 }
 

@@ -47,4 +47,5 @@ list(APPEND cenote_sources
   src/pool/reason.c
   src/pool/stale.c
   src/pool/take.c
-  src/pool/wait.c)
+  src/pool/wait.c
+  src/pool/who.c)

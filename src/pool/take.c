@@ -162,9 +162,9 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
     /* Looked at only if it may be so, and otherwise only if that costs little. */
     if (ceni_owner_current()->held < max || (!fails && max > FEW) || !ceni_owner_has_all(pool, me)) return CEN_OK;
     if (!fails) {
+        char owner[CENI_OWNER_ROOM];
         ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .owner = me},
-                        "%s %llu waits for an object and holds all of them itself", ceni_owner_word(me),
-                        ceni_owner_figure(me));
+                        "%s waits for an object and holds all of them itself", ceni_owner_say(me, owner));
         return CEN_OK;
     }
     return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": this %s holds all %u objects itself and would wait for ever",

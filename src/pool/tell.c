@@ -149,9 +149,9 @@ void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where)
 
 void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, const char *what)
 {
+    char owner[CENI_OWNER_ROOM], held[CENI_OWNER_ROOM];
     ceni_event_tell(pool,
                     (cen_event){.kind = kind, .index = h->index, .owner = h->owner, .where = h->where, .held_ns = h->held_ns},
-                    "object %u is held by %s %llu, which took it at %s, for at least %lld ms%s",
-                    h->index, ceni_owner_word(h->owner), ceni_owner_figure(h->owner), h->where ? h->where : "an unknown place",
-                    (long long)(h->held_ns / 1000000), what);
+                    "object %u is held by %s, which took it at %s, %s%s", h->index, ceni_owner_say(h->owner, owner),
+                    h->where ? h->where : "an unknown place", ceni_held_say(h->held_ns, held), what);
 }

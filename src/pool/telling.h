@@ -51,6 +51,15 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
 /* The text of a close that ended at its deadline: what is out, and whose. Returns TIMEOUT. */
 cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, cen_error *error);
 
+/* ---- who.c ---------------------------------------------------------------------------------- */
+
+/* "thread 7 (worker, tid 4711)", "thread 7 (ended)", "task 12"; writes to `text`, and returns it. */
+enum { CENI_OWNER_ROOM = 96 };
+const char *ceni_owner_say(uint64_t owner, char text[CENI_OWNER_ROOM]);
+
+/* "for at least 61 s"; of a lease that nobody has met before, "since when is not known". */
+const char *ceni_held_say(int64_t ns, char text[CENI_OWNER_ROOM]);
+
 /* ---- times.c: how long things took ----------------------------------------------------- */
 
 /* The pool's record, made with it; NULL without memory. The second: made anew in the child of a fork. */

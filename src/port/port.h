@@ -127,13 +127,22 @@ unsigned ceni_backtrace(void **frames, unsigned most, const void *from);
 enum { CENI_SYMBOL_ROOM = 224 };
 void ceni_symbol(const void *address, char text[CENI_SYMBOL_ROOM]);
 
-/* The name that the system shows of the thread with that ceni_thread_id, now; false if it is not known, as that of one
- * that has ended. */
+/* What the system shows of the thread with that ceni_thread_id, now: its name and its number, 0 if it has none. One that has
+ * ended without the exit hooks may be UNKNOWN, or have the name of another that got its number. */
 enum { CENI_THREAD_NAME_ROOM = 32 };
-bool ceni_thread_name(uint64_t id, char name[CENI_THREAD_NAME_ROOM]);
+typedef enum ceni_thread_life { CENI_THREAD_UNKNOWN = 0, CENI_THREAD_LIVES, CENI_THREAD_ENDED } ceni_thread_life;
+ceni_thread_life ceni_thread_look(uint64_t id, char name[CENI_THREAD_NAME_ROOM], uint32_t *tid);
 
-/* The calling thread has just got that number. Only for ceni_thread_id. */
+/* The name alone; false if it is not known. */
+static inline bool ceni_thread_name(uint64_t id, char name[CENI_THREAD_NAME_ROOM])
+{
+    uint32_t tid;
+    return ceni_thread_look(id, name, &tid) == CENI_THREAD_LIVES;
+}
+
+/* The calling thread has just got that number; it ends. Only for ceni_thread_id and the end of a thread. */
 void ceni_thread_remember(uint64_t id);
+void ceni_thread_forget(uint64_t id);
 
 /* ---- What the rooms above remember per thread ---------------------------- */
 

@@ -70,7 +70,7 @@ static void abandon_connection(void *argument, void *conn)
 #define SAME                                                                                        \
     .size = sizeof(cen_driver_calls), .close = close_connection, .interrupt = interrupt_connection, \
     .fini = ceni_pq_fini, .check = check_connection, .check_only_reads = true,                      \
-    .abandon = abandon_connection, .system = "postgresql"
+    .abandon = abandon_connection, .system = "postgresql", .says_codes = true
 #define BLOCKING                                                                                    \
     .blocks = true, .open = ceni_pq_open, .reset = ceni_pq_reset, .test = ceni_pq_test,             \
     .cancel_all = ceni_pq_cancel_all

@@ -53,7 +53,7 @@ static bool is_any(const char *sqlstate, const char *start)
 static cen_status meaning(const char *sqlstate, cen_status status, const char **what)
 {
     if (is_any(sqlstate, "28")) {
-        *what = "it refused the credentials";
+        if (!is_any(*what, "it wants a password")) *what = "it refused the credentials";
         return CEN_DRIVER;
     }
     if (is_any(sqlstate, "53300")) {
@@ -97,17 +97,19 @@ static const char *or_else(const char *text, const char *other)
 cen_status ceni_pq_say(cen_error *error, const PGconn *conn, cen_status status, const char *sqlstate, const char *what,
                        const char *cause)
 {
-    char place[100], line[210];
+    char place[100], state[32] = "";
     const char *host = or_else(conn ? PQhost(conn) : NULL, "the default host"),
                *port = or_else(conn ? PQport(conn) : NULL, "5432");
     status = meaning(sqlstate, status, &what);
     if (!error) return status;
     snprintf(place, sizeof place, *host == '/' ? "%.70s/.s.PGSQL.%.10s" : "%.70s:%.10s", host, port);
-    flatten(cause ? cause : "", line, sizeof line);
     *error = (cen_error){.status = status, .code = cen_pq_code(sqlstate)};
-    snprintf(error->text, sizeof error->text, "PostgreSQL at %s, database %.30s, user %.30s: %.60s%s%s", place,
-             or_else(conn ? PQdb(conn) : NULL, "of the user's name"),
-             or_else(conn ? PQuser(conn) : NULL, "of the process"), what, *line ? ": " : "", line);
+    if (error->code) snprintf(state, sizeof state, " (SQLSTATE %.5s)", sqlstate);
+    int length = snprintf(error->text, sizeof error->text, "PostgreSQL at %s, database %.30s, user %.30s: %.60s%s: ", place,
+                          or_else(conn ? PQdb(conn) : NULL, "of the user's name"),
+                          or_else(conn ? PQuser(conn) : NULL, "of the process"), what, state);
+    flatten(cause ? cause : "", error->text + length, sizeof error->text - (size_t)length); /* as much as there is room for */
+    if (!error->text[length]) error->text[length - 2] = 0;
     return status;
 }
 
@@ -148,6 +150,8 @@ cen_status ceni_pq_say_opening(cen_error *error, const PGconn *conn)
         memcpy(sqlstate, state, STATE_LENGTH);
         memmove(state - 1, state + STATE_LENGTH + 2 - 1, strlen(state + STATE_LENGTH + 2 - 1) + 1);
     }
+    if (!state && PQconnectionNeedsPassword(conn))
+        return ceni_pq_say(error, conn, CEN_DRIVER, "28P01", "it wants a password, and has none", words);
     return ceni_pq_say(error, conn, state ? CEN_DRIVER : CEN_DOWN, state ? sqlstate : "08001",
                        state ? "it refused the connection" : "it cannot be reached", words);
 }

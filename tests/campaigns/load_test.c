@@ -48,7 +48,7 @@ static load_counts run(const cen_driver_calls *calls, bool (*use)(void *object, 
 
 static load_counts run_soundly(bool (*use)(void *object, cen_error *error))
 {
-    static const cen_driver_calls sound = {.size = sizeof sound, .open = open_number};
+    static const cen_driver_calls sound = {.size = sizeof sound, .open = open_number, .closes_nothing = true};
     return run(&sound, use);
 }
 
@@ -78,7 +78,7 @@ TEST(a_sound_pool_passes)
 
 TEST(an_object_that_two_have_is_seen_and_refused)
 {
-    static const cen_driver_calls shared = {.size = sizeof shared, .open = open_always_the_same};
+    static const cen_driver_calls shared = {.size = sizeof shared, .open = open_always_the_same, .closes_nothing = true};
     load_counts counts = run(&shared, answer);
     expect(counts.shared > 0);
     expect(is_refused(&counts, 0));

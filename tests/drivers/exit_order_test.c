@@ -79,7 +79,7 @@ static cen_status prepare_late(void *argument, void **state, cen_error *error)
 
 TEST(the_exit_handler_is_registered_again_after_the_prepare_of_another_driver_and_once_for_each)
 {
-    static const cen_driver_calls late = {.size = sizeof late, .prepare = prepare_late, .blocks = true};
+    static const cen_driver_calls late = {.size = sizeof late, .prepare = prepare_late, .blocks = true, .opens_nothing = true, .closes_nothing = true};
     cen_pool *pool, *another;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "late", .driver = {&late, NULL}, .max = 1);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);

@@ -328,6 +328,18 @@ TEST(a_replica_must_be_read_only)
 
 /* ---- Passwords, budgets ---------------------------------------------------------------------------- */
 
+TEST(a_server_that_wants_a_password_says_so)
+{
+    char url[100];
+    snprintf(url, sizeof url, "mariadb://tester@127.0.0.1:%u/test", server_port(mariadb));
+    cen_pool *pool = pool_of(cen_mariadb(url), 1);
+    cen_lease lease;
+    cen_error error;
+    expect_equal(cen_pool_take(pool, cen_in_ms(500), &lease, &error), CEN_TIMEOUT);
+    expect(strstr(error.text, "it wants a password, and has none"));
+    expect_equal(cen_pool_free(pool), CEN_OK);
+}
+
 static const char *password_of_now = "secret";
 static atomic_int password_calls;
 

@@ -208,6 +208,9 @@ TEST(options_that_are_wrong_are_refused_by_name)
         {CEN_PQ_OPTIONS(.role = (cen_pq_role)9), "role"},
         {CEN_PQ_OPTIONS(.reset = (cen_pq_reset)9), "reset"},
         {CEN_PQ_OPTIONS(.statements = 5000), "statements"},
+        {CEN_PQ_OPTIONS(.statements = CEN_OFF), "CEN_NONE"},
+        {CEN_PQ_OPTIONS(.test_timeout_ns = 5), "test_timeout_ns is 5 ns"},
+        {CEN_PQ_OPTIONS(.cancel_timeout_ns = -7), "cancel_timeout_ns"},
         {{.size = 0}, "size"},
     };
     cen_pool *pool;
@@ -219,6 +222,26 @@ TEST(options_that_are_wrong_are_refused_by_name)
     }
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(NULL));
     expect_equal(cen_pool_new(&options, &pool, &error), CEN_INVALID);
+}
+
+BOTH(a_server_that_wants_a_password_is_not_said_to_be_away_and_the_text_has_the_sqlstate)
+{
+    static const char *const words[] = {"it wants a password, and has none (SQLSTATE 28P01)",
+                                        "it refused the credentials (SQLSTATE 28P01): "};
+    for (int wrong = 0; wrong < 2; wrong++) {
+        char uri[200];
+        snprintf(uri, sizeof uri, "postgresql://tester%s@127.0.0.1:%u/test?passfile=/dev/null", wrong ? ":not-secret" : "",
+                 server_port(place_server()));
+        cen_pool *pool = pool_with(later, .uri = uri);
+        cen_lease lease;
+        cen_error error;
+        expect_equal(cen_pool_take(pool, cen_in_s(30), &lease, &error), CEN_DRIVER);
+        printf("     %s\n", error.text);
+        expect(strstr(error.text, words[wrong]));
+        expect(!strstr(error.text, "cannot be reached") && !strstr(error.text, "code ") && !strstr(error.text, "secret"));
+        expect_equal(error.code, cen_pq_code("28P01"));
+        place_close(pool);
+    }
 }
 
 TEST(options_of_an_older_program_are_shorter)

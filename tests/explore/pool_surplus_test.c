@@ -28,7 +28,7 @@ static void give_it(void *lease)
 
 static void lower_max_while_somebody_waits(int64_t overtake_ns)
 {
-    static const cen_driver_calls calls = {.size = sizeof calls, .close = close_when_served};
+    static const cen_driver_calls calls = {.size = sizeof calls, .close = close_when_served, .opens_nothing = true};
     ceni_world_set_cpus(1);
     served = 0;
     make_filled((cen_pool_options){.max = 3, .driver = {&calls, NULL}, .overtake_ns = overtake_ns});

@@ -123,7 +123,7 @@ static cen_status make_nothing(void *argument, void **out, cen_error *error)
 
 TEST(an_answer_without_memory_is_an_error_and_the_next_is_whole)
 {
-    static const cen_driver_calls calls = {.size = sizeof calls, .open = make_nothing, .system = "sqlite"};
+    static const cen_driver_calls calls = {.size = sizeof calls, .open = make_nothing, .closes_nothing = true, .system = "sqlite"};
     cen_pool *pools[3];
     main_thread = pthread_self();
     for (int i = 0; i < 3; i++) {

@@ -72,7 +72,7 @@ static cen_status open_nothing(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
-static const cen_driver_calls calls = {.size = sizeof calls, .open = open_nothing};
+static const cen_driver_calls calls = {.size = sizeof calls, .open = open_nothing, .closes_nothing = true};
 
 static cen_pool *make_pool(const char *name, uint64_t *number)
 {

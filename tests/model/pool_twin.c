@@ -161,7 +161,8 @@ cen_status twin_new(twin *t, shape s, cen_error *error)
     static cen_driver_calls calls[8];
     unsigned mix = (unsigned)s.opens | (unsigned)s.closes << 1 | (unsigned)s.interrupts << 2;
     calls[mix] = (cen_driver_calls){.size = sizeof calls[mix], .open = s.opens ? open_thing : NULL,
-                                    .close = s.closes ? close_thing : NULL, .interrupt = s.interrupts ? interrupt_thing : NULL};
+                                    .close = s.closes ? close_thing : NULL, .interrupt = s.interrupts ? interrupt_thing : NULL,
+                                    .opens_nothing = !s.opens, .closes_nothing = !s.closes};
     unsigned sound = t->sound, failing = t->failing;
     *t = (twin){.shape = s, .max = s.max, .sound = sound, .failing = failing, .quiet = true};
     for (int i = 0; i < ACTORS; i++) t->last[i] = NOWHERE;

@@ -23,7 +23,7 @@ static void give_back(cen_take *take)
 
 int main(int argc, char **argv)
 {
-    static const cen_driver_calls calls = {.size = sizeof calls, .open = open_one};
+    static const cen_driver_calls calls = {.size = sizeof calls, .open = open_one, .closes_nothing = true};
     if (argc != 3) return 2;
     unsigned long count = strtoul(argv[2], NULL, 10);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = {&calls, &options}, .max = 10, .eager = true);

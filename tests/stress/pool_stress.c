@@ -249,7 +249,7 @@ static void make_pool(unsigned which)
     static cen_driver_calls only_closes;
     cen_driver driver = stock_driver(s);
     if (now.adopted_only) {
-        only_closes = (cen_driver_calls){.size = sizeof only_closes, .close = driver.calls->close};
+        only_closes = (cen_driver_calls){.size = sizeof only_closes, .close = driver.calls->close, .opens_nothing = true};
         driver.calls = &only_closes;
     }
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = driver, .max = now.max[which], .order = now.order[which],

@@ -39,7 +39,7 @@ static cen_status open_number(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
-static const cen_driver_calls numbers = {.size = sizeof numbers, .open = open_number};
+static const cen_driver_calls numbers = {.size = sizeof numbers, .open = open_number, .closes_nothing = true};
 static const target_kind kind = {.system = "numbers", .operate = operate};
 static target aim = {.kind = &kind};
 

@@ -261,10 +261,11 @@ void ceni_symbol(const void *address, char text[CENI_SYMBOL_ROOM])
     snprintf(text, CENI_SYMBOL_ROOM, "call_%llu+0x0 (thread %llu)", (unsigned long long)(at & 0xff), (unsigned long long)(at >> 8));
 }
 
-bool ceni_thread_name(uint64_t id, char name[CENI_THREAD_NAME_ROOM])
+ceni_thread_life ceni_thread_look(uint64_t id, char name[CENI_THREAD_NAME_ROOM], uint32_t *tid)
 {
     snprintf(name, CENI_THREAD_NAME_ROOM, "fiber %llu", (unsigned long long)id);
-    return true;
+    *tid = 0;
+    return CENI_THREAD_LIVES;
 }
 
 cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void))

@@ -6,12 +6,14 @@
  * a thread first asks for ours: once in its life, and never again. The table has
  * room for some; a newer thread takes the place of one that is 1024 numbers older.
  *
- *     entry = our number / PLACES | the kernel's number (22 bits); 0: none
+ *     entry = has ended (1 bit) | our number / PLACES | the kernel's number (22 bits); 0: none
  *
- * The kernel uses a number again when its thread has ended. Then the name is
- * another's: one who asks for the name of a thread that has ended is told
- * nothing, or that. All operations are relaxed: an entry is one word.
+ * The kernel uses a number again when its thread has ended. So the exit hooks mark
+ * the entry, and a thread that the kernel does not know has ended, too. Only of a thread
+ * without hooks, which never held anything, the name may be another's. All
+ * operations are relaxed: an entry is one word.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 #include "port/port.h"
 
 enum { PLACES = 1024, KERNEL_BITS = 22 };
+#define ENDED (UINT64_C(1) << 63)
 
 static _Atomic uint64_t table[PLACES];
 
@@ -32,19 +35,29 @@ void ceni_thread_remember(uint64_t id)
     ceni_store_relaxed(&table[id % PLACES], id / PLACES << KERNEL_BITS | (uint64_t)kernel); /* carries nothing */
 }
 
-bool ceni_thread_name(uint64_t id, char name[CENI_THREAD_NAME_ROOM])
+void ceni_thread_forget(uint64_t id)
 {
     uint64_t entry = ceni_load_relaxed(&table[id % PLACES]); /* carries nothing */
-    if (entry == 0 || entry >> KERNEL_BITS != id / PLACES) return false;
+    if (entry == 0 || entry >> KERNEL_BITS != id / PLACES) return;
+    ceni_cas_relaxed(&table[id % PLACES], &entry, entry | ENDED); /* unless a younger one has the place; carries nothing */
+}
+
+ceni_thread_life ceni_thread_look(uint64_t id, char name[CENI_THREAD_NAME_ROOM], uint32_t *tid)
+{
+    uint64_t entry = ceni_load_relaxed(&table[id % PLACES]); /* carries nothing */
+    *tid = (uint32_t)(entry & ((1u << KERNEL_BITS) - 1));
+    name[0] = '\0';
+    if (entry == 0 || (entry & ~ENDED) >> KERNEL_BITS != id / PLACES) return CENI_THREAD_UNKNOWN;
+    if (entry & ENDED) return CENI_THREAD_ENDED;
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%u/comm", (unsigned)(entry & ((1u << KERNEL_BITS) - 1)));
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", *tid);
     int cancel = ceni_cancel_hold();
     int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_gone = file < 0 && errno == ENOENT && access("/proc/self/task", F_OK) == 0;
     ssize_t length = file < 0 ? 0 : read(file, name, CENI_THREAD_NAME_ROOM - 1);
     if (file >= 0) close(file);
     ceni_cancel_release(cancel);
-    if (length <= 0) return false;
-    name[length] = '\0';
+    name[length > 0 ? length : 0] = '\0';
     name[strcspn(name, "\n")] = '\0';
-    return true;
+    return is_gone ? CENI_THREAD_ENDED : length > 0 ? CENI_THREAD_LIVES : CENI_THREAD_UNKNOWN;
 }

@@ -7,9 +7,15 @@ void ceni_thread_remember(uint64_t id)
     (void)id;
 }
 
-bool ceni_thread_name(uint64_t id, char name[CENI_THREAD_NAME_ROOM])
+void ceni_thread_forget(uint64_t id)
+{
+    (void)id;
+}
+
+ceni_thread_life ceni_thread_look(uint64_t id, char name[CENI_THREAD_NAME_ROOM], uint32_t *tid)
 {
     (void)id;
     name[0] = '\0';
-    return false;
+    *tid = 0;
+    return CENI_THREAD_UNKNOWN;
 }

@@ -99,6 +99,7 @@ static void thread_ends(void *value)
     ceni_own.exit_running = true;
     while (run_armed_hooks()) continue;
     ceni_own.exit_running = false;
+    if (ceni_own.id) ceni_thread_forget(ceni_own.id);
     if (!ceni_own.leaving) return;
     ceni_own.leaving = false;
     ceni_exit_left();

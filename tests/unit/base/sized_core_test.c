@@ -17,7 +17,7 @@ static cen_status open_nothing(void *argument, void **out, cen_error *error)
 static cen_pool *pool_of(void)
 {
     cen_pool *pool = NULL;
-    static const cen_driver_calls calls = {.size = sizeof calls, .open = open_nothing};
+    static const cen_driver_calls calls = {.size = sizeof calls, .open = open_nothing, .closes_nothing = true};
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = {&calls, NULL}, .max = 4);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     return pool;
@@ -45,6 +45,7 @@ static cen_status call_pool_set(void *given)
 static void fill_calls(void *full)
 {
     ((cen_driver_calls *)full)->open = open_nothing;
+    ((cen_driver_calls *)full)->closes_nothing = true;
 }
 
 static cen_status call_driver(void *given)

@@ -124,6 +124,7 @@ TEST(a_driver_that_blocks_and_opens_nothing_holds_what_it_is_given_and_who_waits
     cen_pool_options o = CEN_POOL_OPTIONS(.max = 2, .runtime = runtime);
     o.driver = scripted_driver(&s, BLOCKS | HAS_CHECK | HAS_RESET | HAS_TEST);
     s.calls.open = NULL;
+    s.calls.opens_nothing = true;
     s.own_runtime = true;
     cen_pool *pool = make_from(o);
     taker one;
@@ -149,6 +150,7 @@ TEST(a_driver_that_blocks_and_has_no_close_lets_go_of_its_objects_all_the_same)
     cen_pool_options o = CEN_POOL_OPTIONS(.max = 2, .runtime = runtime);
     o.driver = scripted_driver(&s, BLOCKS);
     s.calls.close = NULL;
+    s.calls.closes_nothing = true;
     s.own_runtime = true;
     cen_pool *pool = make_from(o);
     cen_lease a = take(pool), b = take(pool);

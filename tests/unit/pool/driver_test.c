@@ -256,8 +256,8 @@ TEST(any_function_of_a_driver_may_be_missing)
     for (int missing = 0; missing < 8; missing++) {
         cen_driver_calls calls = workshop_calls;
         shop = (workshop){0};
-        if (missing & 1) calls.open = NULL;
-        if (missing & 2) calls.close = NULL;
+        if (missing & 1) calls.open = NULL, calls.opens_nothing = true;
+        if (missing & 2) calls.close = NULL, calls.closes_nothing = true;
         if (missing & 4) calls.interrupt = NULL;
         cen_pool *pool = make_pool(.max = 2, .driver = {&calls, &shop});
         cen_lease lease, kept;

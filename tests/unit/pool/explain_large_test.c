@@ -20,7 +20,7 @@ static cen_status open_number(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
-static const cen_driver_calls calls = {.size = sizeof(cen_driver_calls), .open = open_number};
+static const cen_driver_calls calls = {.size = sizeof(cen_driver_calls), .open = open_number, .closes_nothing = true};
 
 static void make_exhausted(uint32_t *opened)
 {

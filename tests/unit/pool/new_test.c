@@ -47,11 +47,26 @@ TEST(a_driver_without_its_size_is_refused)
     bad("options.driver", .driver = {&calls, &shop}, .eager = true);
 }
 
+TEST(a_driver_without_its_size_an_open_or_a_close_is_refused_with_a_hint)
+{
+    shop = (workshop){0};
+    cen_driver_calls calls = workshop_calls;
+    calls.size = 0;
+    bad(".size = sizeof(cen_driver_calls)", .driver = {&calls, &shop});
+    calls = workshop_calls;
+    calls.open = NULL;
+    bad("options.driver has no open and can make no objects; set .open, or .opens_nothing", .driver = {&calls, &shop});
+    calls = workshop_calls;
+    calls.close = NULL;
+    bad("options.driver has no close and would lose its objects; set .close, or .closes_nothing", .driver = {&calls, &shop});
+}
+
 TEST(eager_without_an_open_contradicts_itself)
 {
     cen_driver_calls calls = workshop_calls;
     shop = (workshop){0};
     calls.open = NULL;
+    calls.opens_nothing = true;
     bad("options.eager", .eager = true);
     bad("options.eager", .eager = true, .driver = {&calls, &shop});
     bad("options.driver", .eager = true); /* both are named */
@@ -88,7 +103,7 @@ TEST(the_smallest_and_every_allowed_setting_is_accepted)
     static const cen_order orders[] = {CEN_ORDER_WARM, CEN_ORDER_LIFO, CEN_ORDER_FIFO};
     static const int64_t overtake[] = {0, CEN_NONE, 1, INT64_MAX};
     const cen_deadline patience[] = {ZERO, CEN_NOW, CEN_NEVER, cen_in_ns(1), cen_at(5)};
-    cen_driver_calls nothing = {.size = sizeof nothing};
+    cen_driver_calls nothing = {.size = sizeof nothing, .opens_nothing = true, .closes_nothing = true};
     for (int i = 0; i < 3 * 4 * 5; i++) {
         cen_pool *pool = make_pool(.max = 1, .order = orders[i % 3], .overtake_ns = overtake[i / 3 % 4],
                                    .patience = patience[i / 12], .exact_times = i % 2, .driver = {&nothing, NULL});

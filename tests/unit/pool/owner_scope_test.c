@@ -179,7 +179,7 @@ TEST(a_text_and_an_event_say_that_it_is_a_task_and_which)
     uint64_t owner = cen_owner_number();
     end_step(&one);
     char words[40], text[2000];
-    snprintf(words, sizeof words, "by task %u for", (unsigned)(owner & ~CEN_OWNER_TASK));
+    snprintf(words, sizeof words, "by task %u", (unsigned)(owner & ~CEN_OWNER_TASK));
     cen_pool_explain(pool, text, sizeof text);
     expect(strstr(text, words) != NULL);
     expect_heard(&listener, "opened ");

@@ -19,7 +19,7 @@ static cen_status open_number(void *unused, void **out, cen_error *error)
     return CEN_OK;
 }
 
-static const cen_driver_calls number_calls = {.size = sizeof number_calls, .open = open_number};
+static const cen_driver_calls number_calls = {.size = sizeof number_calls, .open = open_number, .closes_nothing = true};
 static cen_pool *pool;
 static cen_pool_options sets[2]; /* as the pool returns them */
 

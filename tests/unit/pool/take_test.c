@@ -138,7 +138,7 @@ static cen_status open_nothing(void *argument, void **out, cen_error *error)
 TEST(a_driver_may_make_null_and_it_is_lent_as_an_object)
 {
     int opened = 0;
-    cen_driver_calls calls = {.size = sizeof calls, .open = open_nothing};
+    cen_driver_calls calls = {.size = sizeof calls, .open = open_nothing, .closes_nothing = true};
     cen_pool *pool = make_pool(.max = 1, .driver = {&calls, &opened});
     cen_lease lease = {.object = &opened};
     expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_OK);
@@ -200,6 +200,7 @@ TEST(a_pool_without_a_driver_makes_nothing_and_lends_what_it_was_given)
 {
     cen_driver_calls no_open = workshop_calls;
     no_open.open = NULL;
+    no_open.opens_nothing = true;
     shop = (workshop){0};
     for (int with_calls = 0; with_calls < 2; with_calls++) {
         cen_driver driver = {with_calls ? &no_open : NULL, &shop};

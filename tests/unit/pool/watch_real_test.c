@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "port/port.h"
 #include "unit/pool/watchers.h"
@@ -14,12 +16,16 @@ static drawing d;
 typedef struct holder {
     cen_pool *pool;
     atomic_int stage; /* 1: it holds; 2: it may end */
+    uint64_t number;
+    int tid;
 } holder;
 
 static void *take_by_name(void *argument)
 {
     holder *h = argument;
     pthread_setname_np(pthread_self(), "order book");
+    h->number = cen_thread_number();
+    h->tid = (int)syscall(SYS_gettid);
     cen_lease lease = take_now(h->pool);
     atomic_store(&h->stage, 1);
     while (atomic_load(&h->stage) != 2) sched_yield();
@@ -38,11 +44,35 @@ TEST(a_holder_has_the_name_of_its_thread_and_the_calls_that_led_there)
     char name[CENI_THREAD_NAME_ROOM];
     if (ceni_thread_name(cen_thread_number(), name)) expect_drawn(&d, "thread_name=\"order book\"");
     else puts("the portable seam knows no names of threads"); /* and tells none */
+    char text[2000], whose[100];
+    cen_pool_explain(pool, text, sizeof text);
+    snprintf(whose, sizeof whose, "held by thread %llu (order book, tid %d)", (unsigned long long)h.number, h.tid);
+    if (ceni_thread_name(cen_thread_number(), name)) expect(strstr(text, whose));
     expect_drawn(&d, "[trace {at=\"");
     expect_drawn(&d, "watch_real_test+0x"); /* a function that the program does not export, by its place in the program */
     expect_drawn(&d, "libc.so"); /* and what began the thread, by its name or its place */
     atomic_store(&h.stage, 2);
     pthread_join(thread, NULL);
+    free_pool(pool);
+}
+
+static void *leave_one(void *argument)
+{
+    cen_lease lease;
+    expect_equal(cen_pool_take(argument, CEN_NOW, &lease, NULL), CEN_OK);
+    expect_equal(cen_pool_detach(&lease), CEN_OK);
+    return NULL;
+}
+
+TEST(of_a_thread_that_has_ended_a_text_says_so)
+{
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "left", .max = 1), 1);
+    pthread_t thread;
+    expect_equal(pthread_create(&thread, NULL, leave_one, pool), 0);
+    expect_equal(pthread_join(thread, NULL), 0);
+    char text[2000], name[CENI_THREAD_NAME_ROOM];
+    cen_pool_explain(pool, text, sizeof text);
+    if (ceni_thread_name(cen_thread_number(), name)) expect(strstr(text, " (ended) (detached)"));
     free_pool(pool);
 }
 

@@ -371,7 +371,7 @@ static const char *system_of(cen_pool *pool)
 TEST(the_system_is_what_the_driver_says_and_none_of_a_driver_that_does_not_know_it)
 {
     static cen_driver_calls calls;
-    calls = (cen_driver_calls){.size = sizeof calls, .open = workshop_open, .system = "redis"};
+    calls = (cen_driver_calls){.size = sizeof calls, .open = workshop_open, .close = workshop_close, .system = "redis"};
     workshop shop = {0};
     cen_pool *pool = make_pool(.name = "named", .driver = {&calls, &shop});
     expect_text(system_of(pool), "redis");
