@@ -347,12 +347,10 @@ int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word)
 void ceni_slots_meet_holders(cen_pool *pool)
 {
     uint32_t places = ceni_place_count(pool);
-    ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index);
         if (ceni_word_state(word) == CENI_HELD) meet(pool, ceni_slot_at(pool, index), ceni_word_bare(word));
     }
-    ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
 }
 
 /* Writes to the element at `index` of the caller's array, whose elements may have another size than ours. */
