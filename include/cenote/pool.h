@@ -493,7 +493,9 @@ CEN_API cen_status cen_pool_free(cen_pool *pool);
 
 /* Sets another max. With a larger one those who wait are served at once; with a
  * smaller one idle objects are closed, the highest first, and those in use when
- * they are given, until no more than max are there. Never
+ * they are given, until no more than max are there. The memory of places beyond
+ * max goes back to the system as they become empty, 64 KiB at a time; memory from
+ * options.allocator stays until the pool is freed. Never
  * waits. Errors: INVALID (max), NO_MEMORY, CLOSED, FORKED, MISUSE: nothing changes. */
 CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *error);
 

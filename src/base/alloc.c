@@ -65,3 +65,41 @@ void ceni_free(const cen_allocator *from, void *memory, size_t size, size_t alig
     if (from) from->free(from->argument, memory, size, align);
     else ceni_own_free(memory, size, align);
 }
+
+#ifdef CENI_WATCHED
+void *ceni_alloc_sparse(const cen_allocator *from, size_t size, size_t align)
+{
+    return ceni_alloc(from, size, align);
+}
+
+void ceni_free_sparse(const cen_allocator *from, void *memory, size_t size, size_t align)
+{
+    ceni_free(from, memory, size, align);
+}
+#else
+/* calloc leaves fresh pages as the system gave them. Where its block begins stands before the aligned part. */
+void *ceni_alloc_sparse(const cen_allocator *from, size_t size, size_t align)
+{
+    if (from) return ceni_alloc(from, size, align);
+    expect_no_lock("the allocator");
+    if (ceni_fault(CENI_FAULT_ALLOC) || size > SIZE_MAX - 2 * align) return NULL;
+    size_t apart = align < sizeof(void *) ? sizeof(void *) : align;
+    char *block = calloc(1, size + 2 * apart);
+    if (!block) return NULL;
+    char *memory = block + apart + (apart - (uintptr_t)block % apart) % apart;
+    memcpy(memory - sizeof block, &block, sizeof block);
+    return memory;
+}
+
+void ceni_free_sparse(const cen_allocator *from, void *memory, size_t size, size_t align)
+{
+    void *block;
+    if (from) {
+        ceni_free(from, memory, size, align);
+    } else if (memory) {
+        expect_no_lock("the allocator's free");
+        memcpy(&block, (char *)memory - sizeof block, sizeof block);
+        free(block);
+    }
+}
+#endif

@@ -23,6 +23,11 @@ void ceni_free(const cen_allocator *from, void *memory, size_t size, size_t alig
 void *ceni_own_alloc(size_t size, size_t align);
 void ceni_own_free(void *memory, size_t size, size_t align);
 
+/* The same for memory of which only a part may be used: in the process-wide allocator, pages that nobody touches need not
+ * become resident. Given back by its own function, with the size and the alignment as they were asked for. */
+void *ceni_alloc_sparse(const cen_allocator *from, size_t size, size_t align);
+void ceni_free_sparse(const cen_allocator *from, void *memory, size_t size, size_t align);
+
 CENI_SPI_END
 
 #endif

@@ -16,6 +16,10 @@
 /* name, the mistake in words */
 #define CENI_PLANT_LIST(X) \
     X(none, "nothing is planted") \
+    X(given_back_in_use, "memory of slots is given back although one of them is in use") \
+    X(given_back_begins_again, "slots that were given back begin their generations again") \
+    X(shrink_waits_for_a_resize, "slots that are emptied after a smaller max keep their memory") \
+    X(every_slot_is_looked_at, "a look goes on behind the highest slot in use") \
     X(visit_misses_orphans, "a visit does not show orphans") \
     X(orphan_shown_late, "an orphan is shown to visits after its slot was emptied") \
     X(stale_give_uncounted, "a double give is not counted") \

@@ -37,7 +37,7 @@ static bool close_one(cen_pool *pool, uint32_t index, uint64_t word, uint64_t to
 
 static uint32_t close_idle(cen_pool *pool)
 {
-    uint32_t closed = 0, places = ceni_place_count(pool);
+    uint32_t closed = 0, places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index);
         if (ceni_word_state(word) == CENI_IDLE) closed += close_one(pool, index, word, CENI_TOLD_SWEPT);
@@ -126,7 +126,7 @@ static void revoke_and_tell(cen_pool *pool, uint32_t index, uint64_t generation)
  * before the close: each is looked at until it is neither. */
 void ceni_close_revoke_all(cen_pool *pool)
 {
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         for (;;) {
             uint64_t word = ceni_word_at(pool, index);

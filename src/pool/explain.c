@@ -160,7 +160,7 @@ static void read_gate(picture *p)
 /* `most`: slots to be read at most. */
 static void take_picture(picture *p, uint32_t most)
 {
-    uint32_t places = ceni_place_count(p->pool);
+    uint32_t places = ceni_place_reach(p->pool);
     p->youngest = CENI_FOREVER;
     p->s = CEN_SIZED(cen_pool_stats);
     if (p->patient) cen_pool_look(p->pool, &p->s);
@@ -503,7 +503,7 @@ static void say_lost(writer *w, uint32_t index, uint64_t owner, const char *wher
 /* Orphans that have kept their places are REVOKED. */
 static uint32_t say_kept_orphans(writer *w, cen_pool *pool, bool counts)
 {
-    uint32_t count = 0, places = ceni_place_count(pool);
+    uint32_t count = 0, places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         cen_holding h;
         ceni_slot *slot = ceni_slot_at(pool, index);

@@ -35,6 +35,8 @@
  *
  * Tested by tests/unit/pool/heads_test.c.
  */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "base/statics.h"
@@ -119,12 +121,11 @@ cen_pool *ceni_head_lend(void)
 static uint64_t above_all(cen_pool *pool)
 {
     uint64_t highest = ceni_setting(&pool->first_generation);
-    uint32_t chunks = ceni_chunk_count(pool);
-    for (uint32_t i = 0; i < chunks; i++) {
-        for (uint32_t at = 0; at < pool->chunks[i]->count; at++) {
-            uint64_t generation = ceni_word_generation(ceni_setting(&pool->chunks[i]->slots[at].word));
-            if (generation > highest) highest = generation;
-        }
+    uint32_t reach = ceni_place_reach(pool);
+    if (pool->highest > highest) highest = pool->highest; /* of slots that are EMPTY by now */
+    for (uint32_t index = 0; index < reach; index++) {
+        uint64_t generation = ceni_word_generation(ceni_setting(&ceni_slot_at(pool, index)->word));
+        if (generation > highest) highest = generation;
     }
     return (highest / STEP + 1) * STEP;
 }

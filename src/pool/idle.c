@@ -170,7 +170,7 @@ void ceni_idle_reorder_locked(cen_pool *pool)
     for (ceni_list *link; (link = ceni_list_first(&pool->idle));)
         ceni_list_remove(link);
     if (pool->options.order == CEN_ORDER_WARM) return;
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         ceni_slot *slot = ceni_slot_at(pool, index);
         if (ceni_word_state(ceni_slot_word(slot)) == CENI_IDLE) ceni_list_push_back(&pool->idle, &slot->link);

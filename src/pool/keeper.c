@@ -345,7 +345,7 @@ static void begin(cen_pool *pool, tour *t)
     pool->shaken = false;
     ceni_line_unlock(pool->line);
     t->part = CENI_TOUR_COUNTS;
-    t->at = ceni_place_count(pool);
+    t->at = ceni_place_reach(pool);
 }
 
 static void count(tour *t, ceni_slot_state state)
@@ -397,7 +397,7 @@ static void end(cen_pool *pool, tour *t)
 /* The slots below `at`, from the top: there surplus ages. One that came while the round went on is left to the next. */
 static void pass_slots(cen_pool *pool, tour *t)
 {
-    uint32_t places = ceni_place_count(pool); /* may be fewer by now */
+    uint32_t places = ceni_place_reach(pool); /* may be fewer by now */
     if (t->at > places) t->at = places;
     for (; t->at > 0 && t->spent < PIECE; t->spent++) {
         uint32_t index = --t->at;

@@ -151,7 +151,7 @@ void ceni_later_cancel(cen_pool *pool, cen_ticket ticket)
 void ceni_later_cancel_all(cen_pool *pool)
 {
     if (!pool->helped) return;
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         cen_ticket ticket;
         ceni_line_lock(pool->line);

@@ -57,11 +57,26 @@ static uint64_t read_word(ceni_slot *slot)
     return ceni_word_bare(ceni_load_seq_cst(&slot->word)); /* [V1] */
 }
 
-static void read_first(cen_pool *pool, uint32_t chunks)
+/* How many slots of the chunk are below `reach`. */
+static uint32_t within(const ceni_chunk *chunk, uint32_t reach)
+{
+    uint32_t count = reach > chunk->first ? reach - chunk->first : 0;
+    return count < chunk->count ? count : chunk->count;
+}
+
+/* What is beyond `reach` is EMPTY, and is not read. */
+static void read_first(cen_pool *pool, uint32_t chunks, uint32_t reach)
 {
     for (uint32_t i = 0; i < chunks; i++)
-        for (uint32_t at = 0; at < pool->chunks[i]->count; at++)
+        for (uint32_t at = 0; at < within(pool->chunks[i], reach); at++)
             pool->chunks[i]->seen[at] = read_word(&pool->chunks[i]->slots[at]);
+}
+
+/* Which slots are in use: their leases are counted by their generations, those of all others are in `rest`. */
+static void read_filled_locked(cen_pool *pool, uint32_t chunks, uint32_t reach)
+{
+    for (uint32_t i = 0; i < chunks; i++)
+        ceni_map_copy(&pool->chunks[i]->filled, within(pool->chunks[i], reach), pool->chunks[i]->seen_filled);
 }
 
 static void count_state(cen_pool_stats *s, ceni_slot_state state)
@@ -79,21 +94,24 @@ static void count_state(cen_pool_stats *s, ceni_slot_state state)
     }
 }
 
-static void read_second(cen_pool *pool, uint32_t chunks, reading how, cen_pool_stats *s)
+/* `first`: the reach of the first reading; `reach`: that, or what it was under the lock, if that is more. */
+static void read_second(cen_pool *pool, uint32_t chunks, uint32_t first, uint32_t reach, reading how, cen_pool_stats *s)
 {
-    uint64_t first = ceni_setting(&pool->first_generation);
     for (uint32_t i = 0; i < chunks; i++) {
         ceni_chunk *chunk = pool->chunks[i];
-        for (uint32_t at = 0; at < chunk->count; at++) {
+        uint32_t end = within(chunk, reach), seen = within(chunk, first);
+        for (uint32_t at = 0; at < end; at++) {
             uint64_t word = read_word(&chunk->slots[at]), generation = ceni_word_generation(word);
             ceni_slot_state state = ceni_word_state(word);
             bool out = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
-            s->taken += generation - first;
-            s->ended += generation - first - out;
-            if (word != chunk->seen[at] || (how == READ_CERTAIN && !out)) s->moving++;
+            bool filled = ceni_map_copied(chunk->seen_filled, at);
+            s->taken += filled ? generation : 0;
+            s->ended += filled ? generation - out : 0;
+            if (at >= seen || word != chunk->seen[at] || (how == READ_CERTAIN && !out)) s->moving++;
             else count_state(s, state);
         }
         s->places += chunk->count;
+        s->vacant += chunk->count - end;
     }
 }
 
@@ -122,6 +140,7 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .wait_p99_ns = cen_durations_percentile(&pool->times->wait, 990000),
         .wait_longest_ns = pool->times->wait.largest,
         .wait_total_ns = pool->times->wait.sum,
+        .taken = pool->rest, .ended = pool->rest, /* and by the generations of the slots in use */
     };
     int64_t since = ceni_turn_oldest_locked(pool->line);
     const ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL};
@@ -138,22 +157,26 @@ static bool read_once(cen_pool *pool, reading how, cen_pool_stats *s)
     int64_t now = ceni_clock_now();
     uint64_t shifts = ceni_load_seq_cst(&pool->shifts); /* [V5] */
     if (locked) ceni_line_lock(pool->line);
-    uint32_t chunks = ceni_chunk_count(pool);
-    read_first(pool, chunks);
+    uint32_t chunks = ceni_chunk_count(pool), first = ceni_place_reach(pool), reach;
+    read_first(pool, chunks, first);
     if (!locked) ceni_line_lock(pool->line);
+    reach = ceni_place_reach(pool) > first ? ceni_place_reach(pool) : first;
+    read_filled_locked(pool, chunks, reach);
     read_tally_locked(pool, now, s);
     if (!locked) ceni_line_unlock(pool->line);
-    read_second(pool, chunks, how, s);
+    read_second(pool, chunks, first, reach, how, s);
     if (locked) ceni_line_unlock(pool->line);
     return locked || ceni_load_seq_cst(&pool->shifts) == shifts; /* [V5] */
 }
 
 static void read_restless(cen_pool *pool, cen_pool_stats *s)
 {
-    bool small = ceni_place_count(pool) <= MOST_LOCKED;
+    bool small = ceni_place_reach(pool) <= MOST_LOCKED;
+    uint64_t given_back;
     do {
+        given_back = ceni_setting(&pool->given_back); /* of a slot that was, the generation tells nothing */
         read_once(pool, small ? READ_LOCKED : READ_CERTAIN, s);
-    } while (s->places < s->max); /* it grew in the middle, which happens 32 times at most */
+    } while (s->places < s->max || ceni_setting(&pool->given_back) != given_back); /* a resize came between: few do */
 }
 
 static const cen_pool_stats unread = {.size = sizeof(cen_pool_stats), .moving = UINT32_MAX};
@@ -346,7 +369,7 @@ int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word)
 
 void ceni_slots_meet_holders(cen_pool *pool)
 {
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index);
         if (ceni_word_state(word) == CENI_HELD) meet(pool, ceni_slot_at(pool, index), ceni_word_bare(word));
@@ -367,7 +390,7 @@ cen_status cen_pool_holders_sized(cen_pool *pool, cen_holding *holdings, size_t 
     cen_status status = ceni_pool_check(pool, "cen_pool_holders", NULL);
     if (status != CEN_OK) return status;
     if (!out || (room && !holdings) || size < sizeof size || size > CEN_SIZED_MOST) return CEN_INVALID;
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     size_t count = 0;
     for (uint32_t index = 0; index < places; index++) {
         cen_holding holding;

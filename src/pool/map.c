@@ -126,3 +126,58 @@ uint32_t ceni_map_next(const ceni_map *map, uint32_t from, uint32_t none)
     }
     return none;
 }
+
+/* ---- Where nobody else changes it -------------------------------------------------------- */
+
+void ceni_map_fill(ceni_map *map)
+{
+    for (unsigned level = 0; level < map->levels; level++) {
+        for (uint32_t at = 0; at < map->bits[level]; at += WIDTH) {
+            uint32_t left = map->bits[level] - at;
+            uint64_t word = left < WIDTH ? bit_of(left) - 1 : ~UINT64_C(0) >> (64 - WIDTH);
+            ceni_store_relaxed(&map->words[level][at / WIDTH], word); /* nobody reads it yet; carries nothing */
+        }
+    }
+}
+
+/* The bits of a word that are below thing `end` of its level. */
+static uint64_t below(const ceni_map *map, unsigned level, uint32_t end)
+{
+    uint64_t word = ceni_load_relaxed(&map->words[level][(end - 1) / WIDTH]); /* the caller sees to its order; carries nothing */
+    return word & (~UINT64_C(0) >> (63 - (end - 1) % WIDTH));
+}
+
+/* Up to the first level with a bit below, and down again along the highest bits. A bit above may be set over a word without
+ * bits: then the search goes on below that. */
+uint32_t ceni_map_reach(const ceni_map *map, uint32_t end)
+{
+    unsigned level = 0;
+    if (end > map->bits[0]) end = map->bits[0];
+    while (end > 0) {
+        uint64_t word = below(map, level, end);
+        uint32_t start = (end - 1) / WIDTH * WIDTH;
+        if (word) {
+            uint32_t thing = start + 63 - (uint32_t)__builtin_clzll(word);
+            if (level == 0) return thing + 1;
+            level--;
+            end = (thing + 1) * WIDTH < map->bits[level] ? (thing + 1) * WIDTH : map->bits[level];
+        } else if (level + 1 < map->levels) {
+            level++;
+            end = start / WIDTH;
+        } else {
+            end = start;
+        }
+    }
+    return 0;
+}
+
+void ceni_map_copy(const ceni_map *map, uint32_t end, uint64_t *words)
+{
+    for (uint32_t at = 0; at < end; at += WIDTH)
+        words[at / WIDTH] = ceni_load_relaxed(&map->words[0][at / WIDTH]); /* the caller sees to its order; carries nothing */
+}
+
+bool ceni_map_copied(const uint64_t *words, uint32_t thing)
+{
+    return words[thing / WIDTH] & bit_of(thing);
+}

@@ -46,4 +46,13 @@ bool ceni_map_clear(ceni_map *map, uint32_t thing);
 /* The lowest set thing that is not below `from`; `none` if there is no more. */
 uint32_t ceni_map_next(const ceni_map *map, uint32_t from, uint32_t none);
 
+/* Sets all things of a map that nobody else has yet. */
+void ceni_map_fill(ceni_map *map);
+
+/* For a map that nobody changes meanwhile: how many things there are up to the highest set one that is below `end`; 0 if
+ * there is none. Then what is set below `end`, copied into words of the caller's, and whether a thing is set in such a copy. */
+uint32_t ceni_map_reach(const ceni_map *map, uint32_t end);
+void ceni_map_copy(const ceni_map *map, uint32_t end, uint64_t *words);
+bool ceni_map_copied(const uint64_t *words, uint32_t thing);
+
 #endif

@@ -393,7 +393,7 @@ void ceni_orphans_end(cen_pool *pool)
     ceni_orphan *orphan;
     if (ceni_planted(free_forgets_orphans)) return;
     while ((orphan = claim_first(pool))) close_orphan(orphan);
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index), generation = ceni_word_generation(word);
         if (ceni_word_state(word) == CENI_REVOKED && ceni_owner_has_ended(ceni_slot_at(pool, index), generation))

@@ -85,7 +85,7 @@ bool ceni_owner_has_ended(ceni_slot *slot, uint64_t generation)
 
 bool ceni_owner_has_all(cen_pool *pool, uint64_t owner)
 {
-    uint32_t mine = 0, places = ceni_place_count(pool);
+    uint32_t mine = 0, places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t generation, word = ceni_word_at(pool, index);
         if (ceni_word_state(word) == CENI_EMPTY) continue;
@@ -293,7 +293,7 @@ static void detach_asks(void *argument, ceni_entry *entry)
 
 static bool has_any(cen_pool *pool, uint64_t owner, uint32_t *index)
 {
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     uint64_t generation;
     for (*index = 0; *index < places; ++*index)
         if (is_owned(ceni_slot_at(pool, *index), owner, &generation)) return true;
@@ -328,7 +328,7 @@ static void take_back_in(uint64_t owner, ceni_directory *directory)
 {
     search s = {.owner = owner};
     while (find(&s, directory)) {
-        uint32_t places = ceni_place_count(s.pool);
+        uint32_t places = ceni_place_reach(s.pool);
         for (uint32_t index = s.index; index < places; index++) take_back(s.pool, index, owner);
         ceni_line_lock(s.pool->line);
         ceni_hand_drop_locked(s.pool);

@@ -96,6 +96,7 @@ static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
         ceni_map_clear(&chunk->vacant, at);
         if (!ceni_planted(filled_only_when_open)) ceni_map_set(&chunk->filled, at); /* before there is an object (visit.c) */
         *index = chunk->first + at;
+        ceni_slot_begins_locked(pool, chunk, at);
         ceni_store_relaxed(&chunk->slots[at].opened_at, 0); /* no helper has begun; carries nothing */
         chunk->slots[at].told = CENI_TOLD_NOTHING;
         ceni_slot_move(&chunk->slots[at], ceni_slot_generation(pool, *index), CENI_EMPTY, CENI_OPENING);
@@ -241,11 +242,13 @@ static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
     ceni_slot_move(slot, ceni_slot_generation(pool, index), from, CENI_EMPTY);
     ceni_map_set(&chunk->vacant, index - chunk->first);
     ceni_map_clear(&chunk->filled, index - chunk->first);
+    ceni_slot_ended_locked(pool, chunk, index - chunk->first);
     pool->live--;
     ceni_add_seq_cst(&pool->shifts, 1); /* [O6] */
     pool->leaving -= from == CENI_CLOSING;
     pool->opening -= from == CENI_OPENING && !ceni_planted(failed_open_keeps_its_count);
     ceni_places_counted_locked(pool);
+    ceni_shrink_at_locked(pool, chunk, index - chunk->first);
 }
 
 /* Drops the lock. The last of a closed pool wakes the closer, and of a freed one gives the memory back. */

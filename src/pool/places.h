@@ -16,6 +16,13 @@ void ceni_chunk_publish_locked(cen_pool *pool, ceni_chunk *chunk);
 uint32_t ceni_chunk_count(cen_pool *pool);
 uint32_t ceni_place_count(cen_pool *pool);
 
+/* Where the slots in use end: all from there on were EMPTY at a moment of the call. */
+uint32_t ceni_place_reach(cen_pool *pool);
+
+/* A slot is about to leave EMPTY, or has come back to it. */
+void ceni_slot_begins_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at);
+void ceni_slot_ended_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at);
+
 /* The chunk that has a slot, or NULL if there is no such slot. */
 ceni_chunk *ceni_chunk_of(cen_pool *pool, uint32_t index);
 ceni_slot *ceni_slot_beyond_base(cen_pool *pool, uint32_t index);
@@ -38,6 +45,13 @@ static inline uint64_t ceni_slot_generation(cen_pool *pool, uint32_t index)
 {
     return ceni_word_generation(ceni_load_relaxed(&ceni_slot_at(pool, index)->word)); /* the caller's own; carries nothing */
 }
+
+/* ---- shrink.c: memory of unused slots, given back -------------------------------- */
+
+/* A slot has become EMPTY: its block is given back if max is smaller and nothing else is in it. The caller pumps. The second:
+ * all that can be, by one who has no lock. */
+void ceni_shrink_at_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at);
+void ceni_shrink(cen_pool *pool);
 
 /* ---- idle.c: idle slots, found, taken and made --------------------------------- */
 

@@ -25,10 +25,20 @@ typedef struct ceni_chunk {
     ceni_map vacant; /* under the lock: slots that are EMPTY */
     ceni_map filled; /* changed under the lock, read by any thread: slots that are not EMPTY (visit.c) */
     uint64_t *seen;  /* under the looking lock: words of the first of two readings */
+    uint64_t *seen_filled; /* likewise: level 0 of `filled` between the two */
+    uint64_t *used;  /* under the lock: blocks of slots with one that was not EMPTY since the block was given back; bits */
+    uint64_t floor;  /* under the lock: the generation before the first lease of a slot whose word is 0 */
     _Atomic uint64_t *traces; /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
     struct ceni_chunk *former; /* of those that forks have left behind: the next */
-    size_t bytes;
+    size_t bytes, align;
+    bool gives_back; /* pages of it may be given back: they are from the process-wide allocator */
 } ceni_chunk;
+
+#ifdef CENI_WATCHED
+enum { CENI_BLOCK = 1 };
+#else
+enum { CENI_BLOCK = 512 }; /* slots whose memory is given back together: 64 KiB */
+#endif
 
 enum {
     CENI_CHUNKS = 32, /* each beyond the first at least half as large as all before it */
@@ -188,10 +198,14 @@ struct cen_pool {
     _Atomic int64_t max_uses;
     _Atomic bool fails_self_wait;
     _Atomic uint32_t places;   /* slots in all chunks */
+    _Atomic uint32_t reach;    /* no slot from here on is in use */
+    _Atomic uint64_t given_back; /* blocks of slots, ever */
     _Atomic uint64_t shifts;   /* places claimed and vacated, ever */
     _Atomic(ceni_listening *) listening; /* NULL: nobody ever listened */
     /* under the lock */
     uint32_t live;    /* slots that are not EMPTY */
+    uint64_t rest;    /* with the generations of these: the leases there ever were; wraps round */
+    uint64_t highest; /* generation of a slot that was emptied; 0: none was */
     uint32_t leaving; /* of these, on their way out: they make room, but not yet */
     uint32_t revoked; /* of these, taken away from their holders and not back */
     uint32_t opening; /* of these, OPENING */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Another max while the pool is in use. Slots never move and never go: a larger
- * max may need a new chunk, a smaller one only lets fewer slots be filled.
+ * max may need a new chunk, a smaller one lets fewer slots be filled, and the
+ * memory of those beyond is given back as they become empty (shrink.c).
  */
 #include "base/error.h"
 #include "base/plant.h"
@@ -64,7 +65,7 @@ static bool has_surplus_locked(const cen_pool *pool)
 /* Closes idle objects, the highest first, while there are too many. */
 static void close_surplus(cen_pool *pool)
 {
-    for (uint32_t index = ceni_place_count(pool); index-- > 0;) {
+    for (uint32_t index = ceni_place_reach(pool); index-- > 0;) {
         ceni_line_lock(pool->line);
         bool surplus = has_surplus_locked(pool);
         bool ours = surplus && ceni_idle_withdraw_locked(pool, index, ceni_word_generation(ceni_word_at(pool, index)));
@@ -84,6 +85,7 @@ cen_status ceni_pool_resize(cen_pool *pool, uint32_t max, const cen_pool_options
     if (status == CEN_NO_MEMORY)
         return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": no memory for %u objects", pool->name, max);
     close_surplus(pool);
+    ceni_shrink(pool);
     return CEN_OK;
 }
 

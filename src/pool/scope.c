@@ -48,7 +48,7 @@ static bool has_scope(ceni_slot *slot, uint64_t *word)
 
 static uint32_t search_slots(cen_pool *pool)
 {
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     uint64_t word;
     for (uint32_t index = 0; index < places; index++)
         if (has_scope(ceni_slot_at(pool, index), &word)) return index;

@@ -164,7 +164,7 @@ static size_t meet_holders(cen_pool *pool, held *all, uint32_t places)
 
 static void sketch_holders(const cen_sketch *s, cen_pool *pool, size_t most)
 {
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     held *all = ceni_alloc(NULL, places * sizeof *all, _Alignof(held));
     size_t count = all ? meet_holders(pool, all, places) : 0, shown = lesser(lesser(most, MOST_ITEMS), count);
     if (all) qsort(all, count, sizeof *all, by_age);

@@ -6,42 +6,76 @@
  *     chunks[0]  the slots the pool was made with: nearly always all
  *     chunks[1]  more, after a resize ...
  *
+ * A slot is made when it is first claimed: until then its memory is zero, which
+ * reads as EMPTY, and need not be resident. `reach` is where the slots in use
+ * end. It goes up before a slot leaves EMPTY and down after the highest has come
+ * back to it, under the lock. Whoever looks at all slots ends there: what is
+ * claimed beyond is claimed after the look began, and whoever must not miss that
+ * has seen to it by a mark on the line that its claimer has found (CLOSED), or
+ * by the count of shifts (look.c).
+ *
+ * What the slots in use have lent is in their generations; `rest` has what is
+ * lacking to the number of all leases, so that nobody needs to read EMPTY slots:
+ *
+ *     leases = rest + the generations of all slots that are not EMPTY
+ *     claim: rest -= generation        empty: rest += generation
+ *
  * Order table
  * [P1] readers | load of chunk_count, places  | acquire | P2 | the chunk's fields and zeroed slots | a reader follows a pointer that is not there yet
  * [P2] publish | store of chunk_count, places | release | P1 | the same | the same
  * [P3] publish | add to shifts | seq_cst | V5 in look.c | that there are more slots than were read | a snapshot has the new max and the old places
  */
 #include "base/alloc.h"
+#include "base/plant.h"
 #include "pool/inside.h"
 
-/* In the order of alignment: slots, this struct, maps, readings. */
+enum { PAGE = 4096, LARGE = 512 };
+
+static size_t rounded(size_t bytes, size_t align)
+{
+    return (bytes + align - 1) / align * align;
+}
+
+/* Where the parts of a chunk begin. The slots are first. In a large chunk each part has pages of its own. */
+typedef struct layout {
+    size_t align, seen, traces, chunk, maps, words, bytes;
+} layout;
+
+static layout lay_out(uint32_t count, bool traces)
+{
+    layout l = {.align = count > LARGE ? PAGE : CENI_LINE, .words = ceni_map_words(count)};
+    size_t blocks = (count + CENI_BLOCK - 1) / CENI_BLOCK;
+    l.seen = rounded(count * sizeof(ceni_slot), l.align);
+    l.traces = l.seen + rounded(count * sizeof(uint64_t), l.align);
+    l.chunk = l.traces + (traces ? rounded((size_t)count * CENI_TRACE_ROOM * sizeof(uint64_t), l.align) : 0);
+    l.maps = rounded(l.chunk + sizeof(ceni_chunk), sizeof(uint64_t));
+    l.bytes = l.maps + (4 * l.words + (blocks + 63) / 64) * sizeof(uint64_t);
+    return l;
+}
+
 ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces, uint64_t generation)
 {
-    size_t words = ceni_map_words(count);
-    size_t slot_bytes = count * sizeof(ceni_slot);
-    size_t trace_bytes = traces ? (size_t)count * CENI_TRACE_ROOM * sizeof(uint64_t) : 0;
-    size_t bytes = slot_bytes + sizeof(ceni_chunk) + (3 * words + count) * sizeof(uint64_t) + trace_bytes;
-    char *memory = ceni_alloc(allocator, bytes, CENI_LINE);
+    layout l = lay_out(count, traces);
+    char *memory = ceni_alloc_sparse(allocator, l.bytes, l.align);
     if (!memory) return NULL;
-    ceni_chunk *chunk = (ceni_chunk *)(void *)(memory + slot_bytes);
-    *chunk = (ceni_chunk){.first = first, .count = count, .slots = (ceni_slot *)(void *)memory, .bytes = bytes};
-    _Atomic uint64_t *maps = (_Atomic uint64_t *)(void *)(chunk + 1);
+    ceni_chunk *chunk = (ceni_chunk *)(void *)(memory + l.chunk);
+    *chunk = (ceni_chunk){.first = first, .count = count, .slots = (ceni_slot *)(void *)memory, .bytes = l.bytes,
+                          .align = l.align, .floor = generation, .gives_back = !allocator};
+    _Atomic uint64_t *maps = (_Atomic uint64_t *)(void *)(memory + l.maps);
     ceni_map_init(&chunk->listed, count, maps);
-    ceni_map_init(&chunk->vacant, count, maps + words);
-    ceni_map_init(&chunk->filled, count, maps + 2 * words);
-    chunk->seen = (uint64_t *)(void *)(maps + 3 * words);
-    chunk->traces = traces ? (_Atomic uint64_t *)(void *)(chunk->seen + count) : NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        ceni_list_init(&chunk->slots[i].link);
-        ceni_store_relaxed(&chunk->slots[i].word, ceni_word(generation, CENI_EMPTY)); /* nobody reads it yet; carries nothing */
-        ceni_map_set(&chunk->vacant, i);
-    }
+    ceni_map_init(&chunk->vacant, count, maps + l.words);
+    ceni_map_init(&chunk->filled, count, maps + 2 * l.words);
+    chunk->seen_filled = (uint64_t *)(void *)(maps + 3 * l.words);
+    chunk->used = chunk->seen_filled + l.words;
+    chunk->seen = (uint64_t *)(void *)(memory + l.seen);
+    chunk->traces = traces ? (_Atomic uint64_t *)(void *)(memory + l.traces) : NULL;
+    ceni_map_fill(&chunk->vacant);
     return chunk;
 }
 
 void ceni_chunk_free(ceni_chunk *chunk, const cen_allocator *allocator)
 {
-    ceni_free(allocator, chunk->slots, chunk->bytes, CENI_LINE);
+    ceni_free_sparse(allocator, chunk->slots, chunk->bytes, chunk->align);
 }
 
 uint32_t ceni_chunk_count(cen_pool *pool)
@@ -89,4 +123,40 @@ uint32_t ceni_slot_index(cen_pool *pool, const void *slot)
         return offset % sizeof(ceni_slot) ? CENI_NO_INDEX : chunk->first + (uint32_t)(offset / sizeof(ceni_slot));
     }
     return CENI_NO_INDEX;
+}
+
+/* ---- Slots in use ------------------------------------------------------------------------ */
+
+uint32_t ceni_place_reach(cen_pool *pool)
+{
+    return ceni_planted(every_slot_is_looked_at) ? ceni_place_count(pool) : ceni_setting(&pool->reach);
+}
+
+void ceni_slot_begins_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at)
+{
+    ceni_slot *slot = &chunk->slots[at];
+    uint64_t none = 0;
+    chunk->used[at / CENI_BLOCK / 64] |= UINT64_C(1) << (at / CENI_BLOCK % 64);
+    if (ceni_cas_relaxed(&slot->word, &none, ceni_word(chunk->floor, CENI_EMPTY))) /* the claim follows; carries nothing */
+        ceni_list_init(&slot->link);
+    pool->rest -= ceni_word_generation(ceni_load_relaxed(&slot->word)); /* under the lock; carries nothing */
+    if (chunk->first + at >= ceni_setting(&pool->reach)) ceni_setting_put(&pool->reach, chunk->first + at + 1);
+}
+
+static uint32_t find_reach_locked(cen_pool *pool)
+{
+    for (uint32_t i = ceni_chunk_count(pool); i-- > 0;) {
+        ceni_chunk *chunk = pool->chunks[i];
+        uint32_t reach = ceni_map_reach(&chunk->filled, chunk->count);
+        if (reach > 0) return chunk->first + reach;
+    }
+    return 0;
+}
+
+void ceni_slot_ended_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at)
+{
+    uint64_t generation = ceni_word_generation(ceni_load_relaxed(&chunk->slots[at].word)); /* under the lock; carries nothing */
+    pool->rest += generation;
+    if (generation > pool->highest) pool->highest = generation;
+    if (chunk->first + at + 1 == ceni_setting(&pool->reach)) ceni_setting_put(&pool->reach, find_reach_locked(pool));
 }

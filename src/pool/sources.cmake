@@ -34,6 +34,7 @@ list(APPEND cenote_sources
   src/pool/last_round.c
   src/pool/settings.c
   src/pool/shed.c
+  src/pool/shrink.c
   src/pool/turn.c
   src/pool/upkeep.c
   src/pool/visit.c

@@ -100,7 +100,7 @@ cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
     int64_t now = ceni_pool_now(pool);
     if (spread_ns > 0) status = plan_rounds(pool, now + 2 * spread_ns, spread_ns / 8 + 1, error);
     if (status != CEN_OK) return status;
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         if (spread_ns > 0) reload_later(pool, index, now, spread_ns);
         else while (!reload_slot(pool, index, ceni_word_at(pool, index))) continue;
@@ -171,7 +171,7 @@ cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_err
     if (later) status = reap_later(pool, idle_ns, error);
     if (status != CEN_OK) return status;
     uint32_t closed = 0;
-    for (uint32_t index = ceni_place_count(pool); index-- > 0;) {
+    for (uint32_t index = ceni_place_reach(pool); index-- > 0;) {
         uint64_t word = ceni_word_at(pool, index);
         if (ceni_word_state(word) != CENI_IDLE || ceni_slot_age(pool, ceni_slot_at(pool, index), word) < idle_ns) continue;
         closed += close_idle(pool, index, ceni_word_generation(word), CENI_WHY_REAPED);
@@ -233,7 +233,7 @@ cen_status cen_pool_test_now(cen_pool *pool, cen_error *error)
 {
     cen_status status = check(pool, "cen_pool_test_now", "a round of tests", error);
     if (status != CEN_OK) return status;
-    uint32_t places = ceni_place_count(pool);
+    uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++)
         if (ceni_word_state(ceni_word_at(pool, index)) == CENI_IDLE) forget_test(pool, index);
     return plan_rounds(pool, 0, 0, error);

@@ -298,6 +298,10 @@ uint32_t ceni_bell_silence(const ceni_bell *bell);
 /* ---- Files ------------------------------------------------------------------
  * Errors: SYSTEM, with errno's value in *code. */
 
+/* The caller needs nothing of what is in these bytes any more. The system may take whole pages of them back; what is read
+ * there afterwards is zero, or what it was. The memory stays the caller's. */
+void ceni_pages_forget(void *start, size_t size);
+
 /* A new file of that size under a name that nobody looks for yet: "PATH.number". All zero, all of it on disk, mapped, and
  * shared with whoever maps or reads it; not with a forked child. */
 typedef struct ceni_shared_file {

@@ -16,10 +16,12 @@ list(APPEND port_linux_sources
   src/port/linux/cancel.c
   src/port/linux/futex.c
   src/port/linux/names.c
+  src/port/linux/pages.c
   src/port/linux/bell.c)
 list(APPEND port_portable_sources
   src/port/posix/futex.c
   src/port/posix/names.c
+  src/port/posix/pages.c
   src/port/posix/bell.c)
 list(APPEND port_fake_sources
   src/port/fake/arena.c

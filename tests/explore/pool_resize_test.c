@@ -289,3 +289,54 @@ EXPLORE(L16_resize_and_close_at_once_leave_a_closed_pool, 4)
     expect_rest(0);
     end();
 }
+
+/* ---- Given back ------------------------------------------------------------------------------ */
+
+static void resize_to_one_and_two(void *unused)
+{
+    (void)unused;
+    resize(1);
+    resize(2);
+}
+
+/* The slot is given back and made again while its former holder gives once more. */
+EXPLORE(L8_a_late_give_while_a_slot_is_given_back_and_lent_again_is_stale, 2)
+{
+    ceni_world_set_cpus(1);
+    make_opening((cen_pool_options){.max = 2});
+    cen_lease a = take_one(), b = take_one();
+    taker late = {.lease = b};
+    give_one(b);
+    give_one(a);
+    ceni_thread giver = start("late", give_lease, &late);
+    resize_to_one_and_two(NULL);
+    a = take_one();
+    b = take_one();
+    join(giver);
+    expect_equal(late.given, CEN_STALE);
+    give_one(b);
+    give_one(a);
+    expect_rest(2);
+    end();
+}
+
+/* A thread that has it as a hint, and searches past it, finds what is there and nothing else. */
+EXPLORE(L2_a_take_while_a_slot_is_given_back_and_made_again_gets_one_of_two, 2)
+{
+    ceni_world_set_cpus(1);
+    make_opening((cen_pool_options){.max = 2});
+    cen_lease a = take_one(), b = take_one();
+    give_one(a);
+    give_one(b);
+    taker other = {.deadline = CEN_NEVER};
+    ceni_thread taking = start("take", take_and_give, &other);
+    resize_to_one_and_two(NULL);
+    a = take_one();
+    join(taking);
+    expect(other.status == CEN_OK && other.given == CEN_OK);
+    give_one(a);
+    cen_pool_stats s = look();
+    expect_equal(s.taken, 4);
+    expect_equal(s.taken, s.ended);
+    end();
+}

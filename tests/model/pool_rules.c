@@ -142,8 +142,9 @@ static const char *lend(rig *r, twin *t, int who, const outcome *o, bool opened,
     }
     if (object != p->thing) return wrong("slot %u was lent with another slot's object", index);
     if (!o->open) return wrong("slot %u was lent with an object that is closed", index);
-    if (o->lease.generation != t->first + ++p->generation)
-        return wrong("slot %u: the generation is not one more than the last", index);
+    uint64_t generation = o->lease.generation - t->first; /* further than the next, if the slot was given back before */
+    if (generation <= p->generation) return wrong("slot %u: the generation is not above the last", index);
+    p->generation = generation;
     p->state = HELD;
     p->owner = who;
     p->where = r->actors[who].where;

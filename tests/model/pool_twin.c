@@ -259,7 +259,8 @@ const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding 
     if (h->index != index) return wrong("slot %u is shown, it is the turn of %u", h->index, index);
     if (h->state != states[p->state]) return wrong("slot %u is shown in state %d", index, (int)h->state);
     if (h->object != p->thing) return wrong("slot %u is shown with another object", index);
-    if (h->generation != t->first + p->generation) return wrong("slot %u is shown with another generation", index);
+    uint64_t generation = t->first + p->generation; /* one that was not lent since its slot was given back is further */
+    if (p->state == IDLE ? h->generation < generation : h->generation != generation) return wrong("slot %u is shown with another generation", index);
     bool out = p->state != IDLE;
     bool by_main = p->owner == MAIN || is_asker(p->owner);
     uint64_t owner = !out ? 0 : by_main ? cen_thread_number() : crew_number(p->owner);

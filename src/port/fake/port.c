@@ -364,6 +364,13 @@ uint32_t ceni_bell_silence(const ceni_bell *bell)
     return heard;
 }
 
+/* ---- Pages: a world gives none back, so that every word keeps its history ------------------ */
+
+void ceni_pages_forget(void *start, size_t size)
+{
+    (void)start, (void)size;
+}
+
 /* ---- Files: a world has none ------------------------------------------------------------ */
 
 static cen_status no_files(int *code)

@@ -72,9 +72,23 @@ static void expect_same_from(const sample *one, uint32_t from)
     if (found != right) test_fail(__FILE__, __LINE__, "of %u things, from %u: %u, not %u", one->count, from, found, right);
 }
 
+/* What holds where nobody else changes the map: where the things below `end` end, and a copy of them. */
+static void expect_same_below(const sample *one, uint32_t end)
+{
+    uint32_t reach = end < one->count ? end : one->count;
+    uint64_t words[MOST / 2 + 1];
+    while (reach > 0 && !one->flags[reach - 1]) reach--;
+    expect_equal(ceni_map_reach(&one->map, end), reach);
+    if (end > one->count) return;
+    ceni_map_copy(&one->map, end, words);
+    for (uint32_t i = 0; i < end; i += one->count > 200 ? 31 : 1) expect_equal(ceni_map_copied(words, i), one->flags[i]);
+}
+
 static void expect_same(const sample *one)
 {
     uint32_t step = one->count > 200 ? 97 : 1;
+    for (uint32_t end = 0; end <= one->count + 1; end += one->count > 200 ? 997 : 7) expect_same_below(one, end);
+    expect_same_below(one, one->count);
     for (uint32_t from = 0; from <= one->count; from += step) expect_same_from(one, from);
     expect_same_from(one, one->count - 1);
     expect_same_from(one, one->count);
@@ -101,6 +115,19 @@ TEST(each_single_thing_is_found_from_everywhere_below_it_and_from_nowhere_above)
             clear(one, thing);
             expect_equal(ceni_map_next(&one->map, 0, UINT32_MAX), UINT32_MAX);
         }
+        end(one);
+    }
+}
+
+TEST(a_filled_map_has_everything)
+{
+    for (int i = 0; i < COUNTS; i++) {
+        sample *one = make(counts[i]);
+        ceni_map_fill(&one->map);
+        for (uint32_t thing = 0; thing < counts[i]; thing++) one->flags[thing] = true;
+        expect_same(one);
+        for (uint32_t thing = counts[i]; thing-- > 0;) clear(one, thing);
+        expect_same(one);
         end(one);
     }
 }
