@@ -16,6 +16,8 @@
 /* name, the mistake in words */
 #define CENI_PLANT_LIST(X) \
     X(none, "nothing is planted") \
+    X(line_put_twice, "two threads that count the first of a line have a line each, and one of them is lost") \
+    X(record_lost_without_a_line, "a duration for which there is no line is not counted") \
     X(given_back_in_use, "memory of slots is given back although one of them is in use") \
     X(given_back_begins_again, "slots that were given back begin their generations again") \
     X(shrink_waits_for_a_resize, "slots that are emptied after a smaller max keep their memory") \

@@ -390,6 +390,7 @@ static void end(cen_pool *pool, tour *t)
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(line);
     ceni_line_make_call(line, pool->id, pool, &call);
+    ceni_times_tend(pool);
     t->part = pool->helped || missing == 0 ? CENI_TOUR_OVER : CENI_TOUR_OPENS;
     t->at = missing;
 }

@@ -186,7 +186,7 @@ void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_cal
 void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
 {
     int64_t now = ceni_clock_now();
-    cen_durations_record(&pool->times->wait, now - waiter->since);
+    ceni_wait_ends_locked(pool, now - waiter->since);
     if (state == CENI_WAIT_EXPIRED) ceni_tell_expired_locked(pool, waiter, now);
     remove_locked(pool, waiter, call);
     bool by_breaker = state == CENI_WAIT_REFUSED && pool->gate.breaker != CEN_BREAKER_CLOSED;
@@ -204,7 +204,7 @@ void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_s
 static void grant_locked(cen_pool *pool, ceni_pool_waiter *waiter, const ceni_grant *grant, int64_t now, ceni_call *call)
 {
     ceni_store_relaxed(&pool->line->handed_at, now); /* for a clock; carries nothing */
-    cen_durations_record(&pool->times->wait, now - waiter->since);
+    ceni_wait_ends_locked(pool, now - waiter->since);
     pool->tally.served++;
     ceni_tell_waited_locked(pool, waiter, now);
     ceni_pace_served_locked(pool, now);
@@ -525,7 +525,7 @@ static bool leave_locked(ceni_line *line, ceni_pool_waiter *waiter, uint64_t *co
     if (in_line) {
         int64_t now = ceni_clock_now();
         bool first = ceni_line_first_locked(line) == waiter, served = count == &pool->tally.served;
-        cen_durations_record(&pool->times->wait, now - waiter->since);
+        ceni_wait_ends_locked(pool, now - waiter->since);
         ++*(count ? count : &pool->tally.cancelled);
         if (served) ceni_tell_waited_locked(pool, waiter, now);
         if (served) ceni_pace_served_locked(pool, now);
@@ -558,7 +558,7 @@ bool ceni_line_interrupt(cen_pool *pool, uint64_t owner)
     ceni_pool_waiter *found = ceni_turn_of_thread_locked(line, owner);
     if (found) {
         bool first = ceni_line_first_locked(line) == found;
-        cen_durations_record(&pool->times->wait, ceni_clock_now() - found->since);
+        ceni_wait_ends_locked(pool, ceni_clock_now() - found->since);
         pool->tally.cancelled++;
         remove_locked(pool, found, &call);
         tell(found, CENI_WAIT_INTERRUPTED, &call);

@@ -136,10 +136,10 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .shed = t->shed, .cancelled = t->cancelled, .refused_breaker = t->refused_breaker,
         .missed = ceni_load_relaxed(&pool->missed), /* a number; carries nothing */
         .is_shedding = ceni_shedding_is_active_locked(pool),
-        .wait_p50_ns = cen_durations_percentile(&pool->times->wait, 500000),
-        .wait_p99_ns = cen_durations_percentile(&pool->times->wait, 990000),
-        .wait_longest_ns = pool->times->wait.largest,
-        .wait_total_ns = pool->times->wait.sum,
+        .wait_p50_ns = ceni_compact_percentile(&pool->times->wait, &pool->times->stock, 500000),
+        .wait_p99_ns = ceni_compact_percentile(&pool->times->wait, &pool->times->stock, 990000),
+        .wait_longest_ns = ceni_compact_largest(&pool->times->wait),
+        .wait_total_ns = ceni_compact_sum(&pool->times->wait),
         .taken = pool->rest, .ended = pool->rest, /* and by the generations of the slots in use */
     };
     int64_t since = ceni_turn_oldest_locked(pool->line);

@@ -183,9 +183,10 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
         open_failed(pool, how->status, how->said, &failure);
     }
     ceni_line_lock(pool->line);
-    if (how->status == CEN_OK) cen_durations_record(&pool->times->create, now - began);
+    if (how->status == CEN_OK) ceni_opening_took_locked(pool, now - began);
     ceni_opening_news news = ceni_opening_ended_locked(pool, index, began, how, &failure);
     ceni_line_unlock(pool->line);
+    ceni_times_tend(pool);
     if (how->status != CEN_OK && error) *error = failure;
     ceni_opening_tell(pool, index, how->status, news, &failure);
 }

@@ -12,8 +12,8 @@
 #include "pool/own.h"
 #include "pool/slot.h"
 #include "port/eventcount.h"
+#include "record/compact.h"
 #include "record/directory.h"
-#include "record/histogram.h"
 #include "runtime/runtime.h"
 
 /* Slots that were made together, in one piece of memory with this. They never move. */
@@ -107,11 +107,13 @@ typedef struct ceni_pace {
 
 /* How long things took, of all of them or of some. */
 typedef struct ceni_times {
-    ceni_histogram use[CENI_USE_STRIPES]; /* any thread, each to its own: leases, one in CENI_SAMPLED_ONE_IN, or all with
-                                           * exact_times */
-    cen_durations wait;    /* under the pool's lock: takes that had to wait, however that ended */
-    cen_durations create;  /* likewise: openings that succeeded */
-    uint64_t instant;      /* likewise: takes that did not wait, the most that anybody was told */
+    ceni_compact use; /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times; one stripe is its own ... */
+    ceni_stripe use_stripes[CENI_USE_STRIPES - 1]; /* ... and these are the others; each thread writes to one */
+    ceni_stock use_stock;
+    ceni_compact wait;    /* under the pool's lock: takes that had to wait, however that ended */
+    ceni_compact create;  /* likewise: openings that succeeded */
+    ceni_stock stock;     /* likewise, of these two */
+    uint64_t instant;     /* likewise: takes that did not wait, the most that anybody was told */
 } ceni_times;
 
 /* Why a take got nothing, in words (reason.c). */

@@ -164,9 +164,9 @@ static size_t meet_holders(cen_pool *pool, held *all, uint32_t places)
 
 static void sketch_holders(const cen_sketch *s, cen_pool *pool, size_t most)
 {
-    uint32_t places = ceni_place_reach(pool);
+    uint32_t places = ceni_place_reach(pool) + 1; /* never none: an allocator need not know what to do with 0 bytes */
     held *all = ceni_alloc(NULL, places * sizeof *all, _Alignof(held));
-    size_t count = all ? meet_holders(pool, all, places) : 0, shown = lesser(lesser(most, MOST_ITEMS), count);
+    size_t count = all ? meet_holders(pool, all, places - 1) : 0, shown = lesser(lesser(most, MOST_ITEMS), count);
     if (all) qsort(all, count, sizeof *all, by_age);
     s->list(s->argument, "holders");
     for (size_t i = 0; i < shown; i++) {

@@ -145,6 +145,7 @@ static cen_status wait_for(cen_pool *pool, taking *take, int64_t moment, cen_lea
     ceni_grant grant;
     ceni_wait_terms terms = {.priority = take->priority, .moment = moment, .stop = take->stop, .where = take->where};
     ceni_verdict verdict = ceni_pool_wait(pool, &terms, &grant);
+    if (verdict.status == CEN_OK || verdict.status == CEN_TIMEOUT) ceni_times_tend(pool);
     if (verdict.status == CEN_OK) return finish(pool, &grant, true, take, out, error);
     if (verdict.status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
     if (verdict.status == CEN_FORKED) return tell_stopped(pool, CEN_FORKED, error);

@@ -67,6 +67,14 @@ ceni_times *ceni_times_make(const cen_allocator *allocator);
 void ceni_times_renew(ceni_times *times);
 void ceni_times_free(ceni_times *times, const cen_allocator *allocator);
 
+/* Has more memory for it if it runs low, from the program's allocator: called with no lock held, by whoever has waited, opened,
+ * looks at times, or keeps house. Never by a give, nor by a take that finds something idle. */
+void ceni_times_tend(cen_pool *pool);
+
+/* A wait has ended, however it did; an opening has succeeded. */
+void ceni_wait_ends_locked(cen_pool *pool, int64_t waited);
+void ceni_opening_took_locked(cen_pool *pool, int64_t took);
+
 /* Whether it is noted when a lease begins, and taken how long it was when it ends. */
 static inline bool ceni_use_is_timed(const cen_pool *pool, uint64_t generation)
 {

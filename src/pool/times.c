@@ -24,6 +24,12 @@
  * the same durations write to the same two lines: that was 1 ns of every pair
  * of each of them, though only one in 64 is timed.
  *
+ * Buckets come in lines from two stocks (record/compact.h), one of them for what is
+ * counted under the lock. The first lines come with the pool. More are had by whoever
+ * may be held up by an allocator: a take that has waited, an opening, a round of the
+ * housekeeper, a reader of the times (ceni_times_tend). A give never calls it. While
+ * a stock is empty what is counted keeps its number and loses its exactness.
+ *
  * Invariants
  *  M1 A lease is counted once at most: by whoever moves its slot out of HELD, or,
  *     if it was revoked, out of REVOKED or RETURNED; and while the slot is that
@@ -46,26 +52,60 @@
 #include "pool/inside.h"
 #include "port/port.h"
 
+enum { USE_LINES = 20, LINES = 12 }; /* of the first blocks: with them a pool of ten has less than 16 KiB */
+
 ceni_times *ceni_times_make(const cen_allocator *allocator)
 {
     ceni_times *times = ceni_alloc(allocator, sizeof *times, CENI_LINE);
-    if (times) ceni_times_renew(times);
+    if (!times) return NULL;
+    if (!ceni_stock_init(&times->use_stock, USE_LINES, allocator)) goto undo_times;
+    if (!ceni_stock_init(&times->stock, LINES, allocator)) goto undo_use_stock;
+    ceni_times_renew(times);
     return times;
+
+undo_use_stock:
+    ceni_stock_fini(&times->use_stock, allocator);
+undo_times:
+    ceni_free(allocator, times, sizeof *times, CENI_LINE);
+    return NULL;
 }
 
-/* Nobody else has it. The memory of a histogram is zero but for this. */
+/* Nobody else has it. */
 void ceni_times_renew(ceni_times *times)
 {
-    memset(times, 0, sizeof *times);
-    for (unsigned i = 0; i < CENI_USE_STRIPES; i++) {
-        times->use[i].smallest = INT64_MAX;
-        times->use[i].largest = -1;
-    }
+    ceni_stock_renew(&times->use_stock);
+    ceni_stock_renew(&times->stock);
+    ceni_compact_init(&times->use);
+    for (unsigned i = 0; i < CENI_USE_STRIPES - 1; i++) ceni_stripe_init(&times->use_stripes[i]);
+    ceni_compact_init(&times->wait);
+    ceni_compact_init(&times->create);
+    times->instant = 0;
 }
 
 void ceni_times_free(ceni_times *times, const cen_allocator *allocator)
 {
+    if (!times) return;
+    ceni_stock_fini(&times->use_stock, allocator);
+    ceni_stock_fini(&times->stock, allocator);
     ceni_free(allocator, times, sizeof *times, CENI_LINE);
+}
+
+void ceni_times_tend(cen_pool *pool)
+{
+    ceni_stock_tend(&pool->times->use_stock, pool->allocator);
+    ceni_stock_tend(&pool->times->stock, pool->allocator);
+}
+
+/* ---- Waits and openings ------------------------------------------------------------------ */
+
+void ceni_wait_ends_locked(cen_pool *pool, int64_t waited)
+{
+    ceni_compact_record(&pool->times->wait, NULL, &pool->times->stock, true, waited);
+}
+
+void ceni_opening_took_locked(cen_pool *pool, int64_t took)
+{
+    ceni_compact_record(&pool->times->create, NULL, &pool->times->stock, true, took);
 }
 
 /* ---- Use ------------------------------------------------------------------------------- */
@@ -77,43 +117,28 @@ void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
     if (!ceni_slot_is_timed(note, generation) && !ceni_planted(use_of_the_lease_before)) return;
     int64_t now = ceni_pool_now(pool), held = now - ceni_load_relaxed(&slot->since); /* came with the note; carries nothing */
     ceni_store_relaxed(&slot->since, ~now); /* the slot's next state brings it to others; carries nothing */
-    ceni_histogram_record(&pool->times->use[ceni_owner_known() % CENI_USE_STRIPES], held);
+    ceni_times *times = pool->times;
+    unsigned stripe = (unsigned)(ceni_owner_known() % CENI_USE_STRIPES);
+    ceni_stripe *own = stripe > 0 ? &times->use_stripes[stripe - 1] : NULL;
+    ceni_compact_record(&times->use, own, &times->use_stock, false, held);
     ceni_tell_given(pool, held, ceni_setting(&slot->where));
 }
 
 /* As settings are put: a change of settings is no point where another thread may come. Records in progress may be
  * forgotten in part, as histogram.h says. */
-static void begin_anew(ceni_histogram *use)
-{
-    for (unsigned i = 0; i < CEN_DURATIONS_BUCKETS; i++) ceni_setting_put(&use->buckets[i], 0);
-    ceni_setting_put(&use->sum, 0);
-    ceni_setting_put(&use->overflowed, false);
-    ceni_setting_put(&use->smallest, INT64_MAX);
-    ceni_setting_put(&use->largest, -1);
-}
-
 void ceni_use_begins_anew(cen_pool *pool)
 {
-    for (unsigned i = 0; i < CENI_USE_STRIPES; i++) begin_anew(&pool->times->use[i]);
+    ceni_times *times = pool->times;
+    ceni_compact_reset(&times->use, times->use_stripes, CENI_USE_STRIPES - 1, &times->use_stock);
 }
 
 /* ---- For whoever asks ------------------------------------------------------------------- */
 
-static void copy(cen_pool *pool, const cen_durations *from, cen_durations *out)
+static void copy(cen_pool *pool, const ceni_compact *from, cen_durations *out)
 {
     ceni_line_lock(pool->line);
-    *out = *from;
+    ceni_compact_snapshot(from, NULL, 0, &pool->times->stock, out);
     ceni_line_unlock(pool->line);
-}
-
-static void add_up(const ceni_times *times, cen_durations *out)
-{
-    cen_durations other;
-    ceni_histogram_snapshot(&times->use[0], out);
-    for (unsigned i = 1; i < CENI_USE_STRIPES; i++) {
-        ceni_histogram_snapshot(&times->use[i], &other);
-        cen_durations_merge(out, &other);
-    }
 }
 
 /* Takes that got an object without waiting: all that got one, but those who were served in line. One who was served with a
@@ -135,6 +160,7 @@ bool ceni_times_durations(const void *object, size_t index, cen_timing *timing, 
     cen_pool *pool = (cen_pool *)(uintptr_t)object;
     if (index > 2 || ceni_pool_check(pool, "cen_thing_durations", NULL) != CEN_OK) return false;
     *timing = (cen_timing){.one_in = 1};
+    ceni_times_tend(pool);
     if (index == 0) {
         timing->name = "wait";
         copy(pool, &pool->times->wait, out);
@@ -142,7 +168,7 @@ bool ceni_times_durations(const void *object, size_t index, cen_timing *timing, 
     } else if (index == 1) {
         timing->name = "use";
         timing->one_in = ceni_pool_has(&pool->exact_times) ? 1 : CENI_SAMPLED_ONE_IN;
-        add_up(pool->times, out);
+        ceni_compact_snapshot(&pool->times->use, pool->times->use_stripes, CENI_USE_STRIPES - 1, &pool->times->use_stock, out);
     } else {
         timing->name = "create";
         copy(pool, &pool->times->create, out);

@@ -122,7 +122,7 @@ static bool is_doubtful(cen_pool *pool, uint32_t index, uint64_t word, int64_t i
 static bool any_doubtful(cen_pool *pool, int64_t idle_ns)
 {
     bool any = false;
-    for (uint32_t index = ceni_place_count(pool); index-- > 0;) { /* all are met, so that all have an age from now on */
+    for (uint32_t index = ceni_place_reach(pool); index-- > 0;) { /* all are met, so that all have an age from now on */
         uint64_t word = ceni_word_at(pool, index);
         any |= ceni_word_state(word) == CENI_IDLE && is_doubtful(pool, index, word, idle_ns);
     }

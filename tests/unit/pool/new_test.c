@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Making a pool: options, defaults, eager objects and where the memory is from. */
+#include "pool/inside.h"
 #include "record/directory.h"
 #include "support/world.h"
 #include "unit/pool/ledger.h"
@@ -280,6 +281,29 @@ TEST(all_memory_of_a_pool_is_had_by_new)
     expect_equal(cen_pool_resize(pool, 100, NULL), CEN_OK);
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_OK);
     expect_equal(book.given, given);
+    free_pool(pool);
+    expect_equal(book.bytes, 0);
+}
+
+/* What a pool has from the program's allocator, after waits, openings and leases of many lengths. */
+TEST(a_pool_of_ten_has_less_than_16_KiB)
+{
+    ledger book = {.bytes = 0};
+    const cen_allocator allocator = allocator_of(&book);
+    shop = (workshop){0};
+    cen_pool *pool = make_pool(.max = 10, .driver = driver_of(&shop), .allocator = &allocator, .exact_times = true);
+    size_t made = book.bytes;
+    use_all(pool);
+    cen_lease lease;
+    for (int ms = 1; ms < 1000; ms *= 3) {
+        cen_lease all[10];
+        for (int i = 0; i < 10; i++) all[i] = take_now(pool);
+        expect_equal(cen_pool_take(pool, cen_in_ms(ms), &lease, NULL), CEN_TIMEOUT);
+        for (int i = 0; i < 10; i++) give_back(&all[i]);
+    }
+    printf("     %zu bytes when it is made and %zu later, %zu for its struct and its line\n", made, book.bytes,
+           sizeof(cen_pool) + sizeof(ceni_line));
+    expect(book.bytes + sizeof(cen_pool) + sizeof(ceni_line) <= 16384);
     free_pool(pool);
     expect_equal(book.bytes, 0);
 }
