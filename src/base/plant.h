@@ -64,6 +64,7 @@
     X(surplus_ends_in_silence, "those who waited through a surplus are not served when it ends") \
     X(lifo_is_fifo, "the two exact orders are exchanged") \
     X(reap_forgets_the_doubtful, "an object that nobody looked at before a reap survives it") \
+    X(reap_closes_what_came_later, "a round that comes late closes for a reap what became idle after it") \
     X(lives_end_in_rounds, "an object whose time is over waits for the next regular round, and ends with others") \
     X(test_loses_the_place, "an object that was tested has lost its place in an exact order") \
     X(eager_without_rollback, "objects made before one failed are not closed") \

@@ -146,25 +146,27 @@ static bool is_too_old(tour *t, ceni_slot *slot, uint32_t index)
     return false;
 }
 
-/* What a reap could not tell to have been idle for long enough. What became idle after the reap does not count. */
-static bool is_reaped(tour *t, int64_t age)
+/* What a reap could not tell to have been idle for long enough. What became idle after the reap does not count, also in a
+ * round that comes late or takes long. `now` is no later than the moment of which `age` is. */
+static bool is_reaped(tour *t, int64_t now, int64_t age)
 {
     bool reaped = false;
     for (int i = 0; i < CENI_REAPINGS; i++) {
         const ceni_reaping *r = &t->reaping[i];
         if (r->idle_ns == 0) continue;
-        int64_t ends = later(t->now, r->idle_ns - age);
+        int64_t ends = later(now, r->idle_ns - age);
+        if (ends > r->until && !ceni_planted(reap_closes_what_came_later)) continue;
         if (age >= r->idle_ns) reaped = true;
-        else if (ends <= r->until) t->next_end = sooner(t->next_end, ends);
+        else t->next_end = sooner(t->next_end, ends);
     }
     return reaped;
 }
 
-static const char *why_close_idle(tour *t, ceni_slot *slot, uint32_t index, int64_t age)
+static const char *why_close_idle(tour *t, ceni_slot *slot, uint32_t index, int64_t now, int64_t age)
 {
     const cen_pool_options *o = &t->limits;
     if (is_too_old(t, slot, index)) return "it is too old";
-    if (is_reaped(t, age)) return CENI_WHY_REAPED;
+    if (is_reaped(t, now, age)) return CENI_WHY_REAPED;
     if (t->idle > ceni_settings_number(o->max_idle)) return "enough others are idle";
     if (o->idle_ns != CEN_OFF && age >= o->idle_ns && t->idle > o->min_idle) return "it was idle for too long";
     return NULL;
@@ -193,8 +195,9 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_word_generation(word);
+    int64_t now = t->reaps ? ceni_pool_now(pool) : t->now; /* before the age is read */
     int64_t age = ceni_slot_age(pool, slot, word);
-    const char *why = why_close_idle(t, slot, index, age);
+    const char *why = why_close_idle(t, slot, index, now, age);
     if (why && close_idle(pool, t, index, generation, why)) return;
     if (!ceni_pool_tests(pool)) return;
     int64_t interval = t->limits.test_interval_ns, trust = t->limits.trust_ns;
@@ -337,6 +340,7 @@ static void begin(cen_pool *pool, tour *t)
     t->limits = pool->options;
     for (int i = 0; i < CENI_REAPINGS; i++) {
         t->reaping[i] = pool->reaping[i];
+        t->reaps |= t->reaping[i].idle_ns > 0;
         if (pool->reaping[i].until <= t->now) pool->reaping[i].idle_ns = 0; /* this round is its last */
         else if (pool->reaping[i].idle_ns > 0) t->next_end = sooner(t->next_end, pool->reaping[i].until);
     }

@@ -139,6 +139,7 @@ typedef struct ceni_tour {
     bool tests_left;
     bool shaken; /* nothing that is idle is trusted */
     bool calm;
+    bool reaps; /* something is in `reaping` */
     int64_t next_overdue;
     int64_t next_end; /* of those that were met: when the first is too old */
     ceni_reaping reaping[CENI_REAPINGS];

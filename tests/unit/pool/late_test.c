@@ -181,6 +181,33 @@ TEST(a_round_that_has_much_to_do_lets_the_alarms_of_others_through)
     free_runtime(runtime);
 }
 
+/* The bug this looks for: a round after the end of a reap closes whatever has been idle for so long by then. Nobody polls
+ * when the reap ends. */
+TEST(a_round_that_is_late_closes_for_a_reap_nothing_that_became_idle_after_it)
+{
+    cen_runtime *runtime = make_runtime(.manual = true);
+    cen_pool_options o = CEN_POOL_OPTIONS(.max = 2, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, .runtime = runtime);
+    o.driver = (cen_driver){&closing, NULL};
+    calls = 1; /* no other alarm */
+    expect_equal(cen_pool_new(&o, &pool, NULL), CEN_OK);
+    expect_equal(cen_pool_adopt(pool, &objects[0], NULL), CEN_OK);
+    cen_lease lease = take_now(pool);
+    give_back(&lease); /* since when it has been idle is not known */
+    pass(400 * MS);
+    expect_equal(cen_pool_reap(pool, 200 * MS, NULL, NULL), CEN_OK);
+    expect_equal(calls, 1);
+    pass(1 * MS);
+    expect_equal(cen_pool_adopt(pool, &objects[1], NULL), CEN_OK);
+    pass(300 * MS);
+    cen_runtime_poll(runtime);
+    expect_equal(calls, 2); /* the first alone */
+    lease = take_now(pool);
+    expect(lease.object == &objects[1]);
+    give_back(&lease);
+    free_pool(pool);
+    free_runtime(runtime);
+}
+
 static cen_status open_one(void *unused, void **out, cen_error *error)
 {
     (void)unused;
