@@ -111,7 +111,9 @@ void ceni_table_room_use(ceni_table *table, ceni_table_room *room)
 void ceni_table_room_take(ceni_table *table, ceni_table_room *out)
 {
     *out = buckets_of(table);
-    ceni_table_init(table, table->allocator);
+    table->buckets = &table->only; /* the allocator is not written: `alloc` and `free` read it without the lock */
+    table->only = NULL;
+    table->mask = table->count = 0;
 }
 
 void ceni_table_room_free(const ceni_table *table, ceni_table_room *room)
