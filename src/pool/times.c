@@ -52,7 +52,7 @@
 #include "pool/inside.h"
 #include "port/port.h"
 
-enum { USE_LINES = 20, LINES = 12 }; /* of the first blocks: with them a pool of ten has less than 16 KiB */
+enum { USE_LINES = 16, LINES = 16 }; /* of the first blocks: with them a pool of ten has less than 16 KiB */
 
 ceni_times *ceni_times_make(const cen_allocator *allocator)
 {

@@ -41,7 +41,7 @@ enum {
     CENI_LINE_BUCKETS = CENI_LINE / sizeof(uint64_t),
     CENI_COMPACT_LINES = CEN_DURATIONS_BUCKETS / CENI_LINE_BUCKETS,
     CENI_COMPACT_ROWS = CEN_DURATIONS_BUCKETS / 32,
-    CENI_STOCK_BLOCKS = 24,
+    CENI_STOCK_BLOCKS = 32,
 };
 
 typedef struct ceni_bucket_line {
@@ -50,7 +50,7 @@ typedef struct ceni_bucket_line {
 
 /* Any thread, atomically, but what is fixed. */
 typedef struct ceni_stock {
-    uint32_t lines;        /* fixed: in a block */
+    uint32_t shift;        /* fixed: a block has two to the power of this lines */
     _Atomic uint32_t used; /* lines that were handed out */
     _Atomic uint32_t room; /* lines in all blocks; goes up when a block is there */
     _Atomic(ceni_bucket_line *) blocks[CENI_STOCK_BLOCKS];
@@ -71,7 +71,8 @@ typedef struct ceni_compact {
     _Atomic uint64_t rows[CENI_COMPACT_ROWS]; /* records for which there was no line */
 } ceni_compact;
 
-/* A stock in blocks of so many lines; false without memory. Renew: nobody else has it, and all lines are free again. */
+/* A stock in blocks of so many lines, a power of two; false without memory. Renew: nobody else has it, and all lines are free
+ * again. */
 bool ceni_stock_init(ceni_stock *stock, uint32_t lines, const cen_allocator *allocator);
 void ceni_stock_renew(ceni_stock *stock);
 void ceni_stock_fini(ceni_stock *stock, const cen_allocator *allocator);

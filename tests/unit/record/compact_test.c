@@ -58,7 +58,7 @@ TEST(with_a_stock_that_is_tended_every_bucket_is_the_one_of_plain_durations)
 {
     uint64_t state = test_seed();
     for (int alone = 0; alone < 2; alone++) {
-        begin(24);
+        begin(16);
         expect_numbers();
         for (int i = 0; i < 20000; i++) {
             record(any_size(&state), (uint64_t)i, alone);
@@ -73,7 +73,7 @@ TEST(with_a_stock_that_is_tended_every_bucket_is_the_one_of_plain_durations)
 TEST(percentiles_largest_and_sum_are_those_of_plain_durations)
 {
     uint64_t state = test_seed();
-    begin(24);
+    begin(16);
     expect_equal(ceni_compact_percentile(&histogram, &stock, 500000), 0);
     expect_equal(ceni_compact_largest(&histogram), 0);
     for (int i = 0; i < 5000; i++) {
@@ -113,7 +113,7 @@ TEST(without_memory_nothing_is_lost_but_exactness)
 
 TEST(a_reset_forgets_all_and_keeps_its_lines)
 {
-    begin(24);
+    begin(16);
     for (int i = 0; i < 100; i++) record(i * 1000, (uint64_t)i, false);
     uint32_t used = stock.used;
     ceni_compact_reset(&histogram, stripes, STRIPES, &stock);
@@ -136,7 +136,7 @@ static void record_many(void *argument)
 
 TEST(threads_that_record_and_tend_lose_nothing)
 {
-    begin(24);
+    begin(16);
     ceni_thread threads[THREADS];
     for (uintptr_t i = 0; i < THREADS; i++)
         expect_equal(ceni_thread_start(&threads[i], "record", record_many, (void *)(i / 2), NULL), CEN_OK); /* two to a stripe */
