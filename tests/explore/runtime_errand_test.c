@@ -20,7 +20,7 @@ static void finish(void)
 
 EXPLORE(an_errand_that_meets_a_helper_about_to_depart_is_run, 3)
 {
-    begin(1);
+    begin(100 * 1000);
     post_job(&first);
     await_count(&first.runs, 1);
     post_job(&second);

@@ -97,7 +97,7 @@ EXPLORE(one_who_looks_does_not_touch_a_runtime_that_has_ended, 3)
 
 EXPLORE(a_helper_that_departs_by_itself_and_one_who_frees_do_not_meet, 4)
 {
-    cen_runtime *runtime = make_lingering(1);
+    cen_runtime *runtime = make_lingering(100 * 1000);
     init_job(&one, runtime);
     post_job(&one);
     await_count(&one.runs, 1);
