@@ -123,7 +123,8 @@ static ceni_bucket_line *line_of(const ceni_stripe *stripe, const ceni_stock *st
 }
 
 /* The same, and one is had if there is none. */
-__attribute__((noinline)) static ceni_bucket_line *get_line(ceni_stripe *stripe, ceni_stock *stock, unsigned bucket, bool alone, bool all)
+__attribute__((noinline)) static ceni_bucket_line *get_line(ceni_stripe *stripe, ceni_stock *stock, unsigned bucket,
+                                                            bool alone, bool all)
 {
     ceni_bucket_line *line = line_of(stripe, stock, bucket);
     if (line) return line;
