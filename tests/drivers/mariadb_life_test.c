@@ -335,7 +335,7 @@ TEST(a_server_that_wants_a_password_says_so)
     cen_pool *pool = pool_of(cen_mariadb(url), 1);
     cen_lease lease;
     cen_error error;
-    expect_equal(cen_pool_take(pool, cen_in_ms(500), &lease, &error), CEN_TIMEOUT);
+    expect(cen_pool_take(pool, cen_in_s(30), &lease, &error) != CEN_OK);
     expect(strstr(error.text, "it wants a password, and has none"));
     expect_equal(cen_pool_free(pool), CEN_OK);
 }
