@@ -3,6 +3,7 @@ cenote_test(explore/pool_opening_test.c WORLD)
 cenote_test(explore/pool_chores_test.c WORLD)
 cenote_test(explore/pool_reload_test.c WORLD)
 cenote_test(explore/pool_keeper_test.c WORLD)
+cenote_test(explore/pool_checkup_test.c WORLD)
 cenote_test(explore/pool_pause_test.c WORLD)
 cenote_test(explore/pool_interrupt_test.c WORLD)
 

@@ -107,7 +107,7 @@ typedef struct cen_driver_calls {
 
     /* Finds out, by asking the server say, whether the object still works:
      * idle ones now and then, and one that has been idle for long before it is
-     * lent, on the taker's thread then. Whatever but OK: it is closed. NULL:
+     * lent, on a helper or on the taker's thread (trust_ns). Whatever but OK: it is closed. NULL:
      * objects are believed to work. */
     cen_status (*test)(void *argument, void *object, cen_error *error);
 

@@ -82,7 +82,8 @@ typedef enum cen_order {
     /* Exactly the one that was given last, or has been idle longest. Every
      * take and give then takes the pool's lock. A test is no use: an object that is being tested is passed by,
      * and has the same place afterwards. So is one that must be tested first (trust_ns), if the take cannot test it
-     * itself: it is an ask, or the driver's test is done later. */
+     * itself: it is an ask, or the driver's test is done later. An object that passes its test after its take has timed out
+     * counts as lent and given back then. */
     CEN_ORDER_LIFO,
     CEN_ORDER_FIFO,
 } cen_order;
@@ -180,7 +181,10 @@ typedef struct cen_pool_options {
 
     /* Whether objects work: for drivers with a test */
     int64_t trust_ns;         /* one that was idle for longer (in part of the cases for half as long) is tested before it is
-                               * lent, and all that are idle when one is found broken; default 1 s */
+                               * lent, and all that are idle when one is found broken; default 1 s. If the driver blocks and
+                               * the take has a deadline, a helper makes the test and the take returns by its deadline: the
+                               * object is lent to others when it passes. A take with CEN_NEVER or CEN_NOW, a driver that does
+                               * not block, and a manual runtime test on the take's thread: the take ends after the test */
     int64_t test_interval_ns; /* idle ones are tested that often; default 30 s */
     int64_t test_timeout_ns;  /* a test that takes longer has failed; default 5 s */
     uint32_t testers;         /* tests of idle objects at a time, 1 to 64; default 2 */

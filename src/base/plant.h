@@ -103,6 +103,11 @@
     X(bell_stays_silent, "what is due before the last poll said does not ring the bell") \
     X(marked_is_passed_by, "a take passes an idle slot by that is marked while it is taken") \
     X(opened_tells_nobody, "that an opening has ended, and another may begin, is told nobody") \
+    X(checkup_of_nobody_is_held, "an object that passes its test after its take has left is lent to nobody") \
+    X(checkup_without_wake, "a take whose object passed its test is not woken") \
+    X(take_tests_by_itself, "a take with a deadline tests what it found on its own thread") \
+    X(late_checkup_is_awaited, "a take waits for a test that takes too long") \
+    X(checkups_share_the_budget, "the tests of takes wait for one another") \
     X(failed_test_forgets, "an object that was revoked while its taker tested it never comes back") \
     X(resume_tells_nobody, "a pool that goes on does not look for those who wait") \
     X(chore_queued_in_silence, "a chore is queued and no helper is called") \

@@ -83,11 +83,13 @@ static uint32_t wanted_locked(cen_pool *pool)
     return wanted < room ? wanted : room;
 }
 
-/* Tests that are done later need no helper: those that somebody waits for come on top, and what hangs does not count. */
+/* Tests that takes began come on top, also those that hang: each take has its own. Tests that are done later need no
+ * helper: those that somebody waits for come on top, and what hangs does not count. */
 static uint32_t budget_locked(const cen_pool *pool, ceni_chore kind)
 {
     uint32_t most = kind == CENI_CHORE_TEST ? pool->options.testers : kind == CENI_CHORE_RESET ? RESETTERS : CLOSERS;
     uint32_t busy = pool->busy[kind];
+    if (kind == CENI_CHORE_TEST && !ceni_planted(checkups_share_the_budget)) most += pool->awaited_tests;
     if (kind == CENI_CHORE_TEST && pool->calls.test_start) {
         most += pool->testing_for_waiters;
         busy -= pool->tests_given_up;
@@ -295,6 +297,15 @@ static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_outcome *how)
     return false;
 }
 
+void ceni_checks_add(ceni_checks *checks, uint32_t index, int64_t took_ns, const char *said)
+{
+    checks->failed++;
+    checks->index = index;
+    checks->last_ns = took_ns;
+    checks->spent_ns += took_ns;
+    snprintf(checks->said, sizeof checks->said, "%.*s", (int)sizeof checks->said - 1, said);
+}
+
 bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
 {
     if (!pool->calls.test) return true;
@@ -303,12 +314,7 @@ bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
     ceni_store_relaxed(&slot->tested_at, began); /* for who looks for what takes long; carries nothing */
     ceni_outcome how = call_with(pool, ceni_slot_index(pool, slot), pool->calls.test, &said);
     if (has_passed(pool, slot, &how)) return true;
-    if (!checks) return false;
-    checks->failed++;
-    checks->index = ceni_slot_index(pool, slot);
-    checks->last_ns = ceni_pool_now(pool) - began;
-    checks->spent_ns += checks->last_ns;
-    snprintf(checks->said, sizeof checks->said, "%.*s", (int)sizeof checks->said - 1, ceni_outcome_words(&how));
+    if (checks) ceni_checks_add(checks, ceni_slot_index(pool, slot), ceni_pool_now(pool) - began, ceni_outcome_words(&how));
     return false;
 }
 
@@ -318,6 +324,7 @@ static void was_tested(cen_pool *pool, uint32_t index, const ceni_outcome *how)
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_slot_generation(pool, index);
     bool works = has_passed(pool, slot, how);
+    if (ceni_checkup_ends(pool, index, generation, works ? NULL : ceni_outcome_words(how))) return;
     ceni_line_lock(pool->line);
     bool wanted = ceni_chores_unwant_locked(pool, slot);
     ceni_line_unlock(pool->line);

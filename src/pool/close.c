@@ -157,6 +157,7 @@ void ceni_close_begin(cen_pool *pool, cen_close_report *report)
     if (!ceni_planted(close_meets_nobody)) ceni_slots_meet_holders(pool); /* who is late can be told apart at the deadline */
     ceni_keeper_retire(pool);
     ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
+    ceni_checkups_send_away(pool);
     report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
     report->idle = close_idle(pool);
     ceni_later_cancel_all(pool);

@@ -348,10 +348,17 @@ static void say_rule(writer *w, const picture *p, const ceni_verdict *verdict)
     }
 }
 
-/* "Health check: object 3 failed its test after 300 ms: connection lost." */
+/* "Health check: object 3 failed its test after 300 ms: connection lost." "...: the test of object 3 has been running for
+ * 300 ms." */
 static void say_checks(writer *w, const ceni_checks *checks)
 {
     say(w, "Health check: ");
+    if (checks->goes_on) {
+        say(w, "the test of object %u has been running for ", checks->index);
+        say_time(w, checks->last_ns);
+        say(w, ". ");
+        return;
+    }
     if (checks->failed > 1) {
         say(w, "%u objects failed their tests in ", checks->failed);
         say_time(w, checks->spent_ns);
@@ -420,7 +427,8 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
     writer w = {.text = out->text, .room = sizeof out->text};
     bool named = false;
     if (checks) say_checks(&w, checks);
-    bool enough = checks && why != CAUSE_SELF_WAIT && checks->spent_ns >= p->waited / 2; /* no other cause */
+    int64_t spent = checks ? checks->spent_ns + (checks->goes_on ? checks->last_ns : 0) : 0;
+    bool enough = checks && why != CAUSE_SELF_WAIT && spent >= p->waited / 2; /* no other cause */
     if (!enough) named = say_cause(&w, p, why);
     if (!enough) say(&w, " ");
     say_counts(&w, p);
@@ -446,7 +454,8 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
     if (!error) return verdict.status;
     writer w = {.text = error->text, .room = sizeof error->text};
     say_outcome(&w, &p, &verdict);
-    const ceni_checks *checks = verdict.checks && verdict.checks->failed > 0 ? verdict.checks : NULL;
+    const ceni_checks *checks =
+        verdict.checks && (verdict.checks->failed > 0 || verdict.checks->goes_on) ? verdict.checks : NULL;
     bool shared = verdict.status == CEN_TIMEOUT && waited_ns > 0 && !checks; /* with others that had the same deadline */
     ceni_reason reason;
     if (!shared || !ceni_reason_recall(pool, owner, waited_ns, &reason)) {

@@ -304,7 +304,9 @@ static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t beg
     bool same = goes_on_locked(slot, word, &slot->tested_at, began);
     bool unwanted = same && ceni_chores_unwant_locked(pool, slot);
     bool cancels = same && ceni_later_withdraw_locked(pool, index, &ticket);
+    _Atomic uint32_t *sleeper = same ? ceni_checkup_overdue_locked(slot) : NULL; /* the take goes on with another */
     ceni_line_unlock(pool->line);
+    ceni_checkup_wake(sleeper);
     if (marked)
         ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
                         "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));

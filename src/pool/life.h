@@ -134,6 +134,8 @@ bool ceni_chores_may_test_locked(const cen_pool *pool);
 /* Nobody waits any longer for the test of that slot: true if somebody did. */
 bool ceni_chores_unwant_locked(cen_pool *pool, ceni_slot *slot);
 
+void ceni_checks_add(ceni_checks *checks, uint32_t index, int64_t took_ns, const char *said);
+
 /* Tests an object on this thread. A failure is added to *checks, unless that is NULL. */
 bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks);
 
@@ -166,6 +168,26 @@ void ceni_trust_shaken(cen_pool *pool);
 
 /* Tests a slot that the pump has put to the test, on this thread. Its caller pumps again. */
 void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index);
+
+/* ---- checkup.c: the test of what a take has found, made by a helper ---------------------------- */
+
+/* Whether a take with that deadline, on the pool's clock, has what it found tested by a helper. */
+bool ceni_checkup_is_due(cen_pool *pool, int64_t moment);
+
+/* Has a slot that is HELD by the caller tested, and sleeps until then or the deadline. OK: it passed, and is the caller's
+ * as before. DRIVER: it failed, and is not. TIMEOUT: the test goes on without the caller. CLOSED: the pool is closed, and
+ * may be gone. BUSY: no test was begun, and the slot is as it was. All but the first and the last two are noted. */
+cen_status ceni_checkup_make(cen_pool *pool, const ceni_grant *grant, int64_t moment, ceni_checks *checks);
+
+/* A test has ended, with those words if it failed: the take that sleeps is told. True: the slot is the take's. */
+bool ceni_checkup_ends(cen_pool *pool, uint32_t index, uint64_t generation, const char *failure);
+
+/* The test of that slot takes too long: whom to wake, when the lock was dropped; NULL: nobody. */
+_Atomic uint32_t *ceni_checkup_overdue_locked(ceni_slot *slot);
+void ceni_checkup_wake(_Atomic uint32_t *word);
+
+/* The pool is closed: tells all who sleep. */
+void ceni_checkups_send_away(cen_pool *pool);
 
 /* ---- opening.c: how openings went ----------------------------------------------------------- */
 

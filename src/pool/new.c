@@ -59,6 +59,7 @@ void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
     ceni_store_relaxed(&pool->max, chunk->count);    /* likewise; carries nothing */
     ceni_list_init(&pool->idle);
     ceni_list_init(&pool->orphans);
+    ceni_list_init(&pool->checkups);
     ceni_list_init(&pool->parting);
     ceni_gate_init(&pool->gate, pool->helped);
     ceni_chores_init(pool);

@@ -91,12 +91,15 @@ typedef struct ceni_outcome {
     int64_t began;          /* an opening, on the pool's clock; 0: its slot says when */
 } ceni_outcome;
 
-/* The tests that a take's own thread has made, and that objects failed. */
+enum { CENI_CHECK_SAID = 200 };
+
+/* The tests of objects that a take has found, and that these failed; and one that went on at the take's deadline. */
 typedef struct ceni_checks {
     uint32_t failed;
+    bool goes_on;   /* the last one */
     uint32_t index; /* the object of the last */
-    int64_t last_ns, spent_ns; /* how long the last took, and all */
-    char said[200]; /* what the driver said of the last */
+    int64_t last_ns, spent_ns; /* how long the last took, and all that failed */
+    char said[CENI_CHECK_SAID]; /* what the driver said of the last that failed */
 } ceni_checks;
 
 /* How quickly those in line are served, on the pool's clock. */
@@ -229,6 +232,8 @@ struct cen_pool {
     uint32_t top_up;                  /* objects to be opened though nobody waits for them ... */
     uint32_t opening_for_minimum;     /* ... and openings of such that are under way */
     uint32_t testing_for_waiters;     /* slots that are tested because somebody waits, and not for too long */
+    uint32_t awaited_tests;           /* tests that takes began, and that have not ended (checkup.c) ... */
+    ceni_list checkups;               /* ... and the takes that sleep until then */
     uint32_t tests_given_up;          /* tests that were cancelled and are not done yet */
     ceni_list orphans; /* objects that were cut off, until their late gives (orphans.c) ... */
     ceni_list parting; /* ... and those whose close is done later */

@@ -25,7 +25,7 @@ void ceni_queues_init(cen_pool *pool)
 static void add_test_locked(cen_pool *pool, ceni_slot *slot)
 {
     uint32_t index = ceni_slot_index(pool, slot);
-    slot->told = ceni_told_wanted(slot->told); /* it is the last */
+    slot->told = ceni_told_wanted(slot->told) | ceni_told_awaited(slot->told); /* it is the last */
     if (pool->last_test == CENI_NO_INDEX) pool->first_test = index;
     else ceni_slot_at(pool, pool->last_test)->told |= index + 1;
     pool->last_test = index;
@@ -36,7 +36,7 @@ static uint32_t pop_test_locked(cen_pool *pool)
     uint32_t index = pool->first_test;
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint32_t next = (uint32_t)(slot->told & CENI_TOLD_NEXT);
-    slot->told = ceni_told_wanted(slot->told);
+    slot->told = ceni_told_wanted(slot->told) | ceni_told_awaited(slot->told);
     pool->first_test = next ? next - 1 : CENI_NO_INDEX;
     if (!next) pool->last_test = CENI_NO_INDEX;
     return index;

@@ -77,6 +77,8 @@ typedef struct ceni_slot {
     union {
         uint64_t scopes; /* that are open */
         struct cen_future *giving; /* is to be told when what follows the give is over; whoever owns the slot */
+        struct ceni_checkup *checkup; /* of the take that sleeps until this slot is tested; under the pool's lock, and only
+                                       * if `told` has CENI_TOLD_AWAITED; NULL: the take has left, or was told */
     };
     /* under the pool's lock */
     ceni_list link; /* of those that are idle or tested, in an exact order; or of those that wait for a helper, but for tests */
@@ -173,10 +175,18 @@ static inline bool ceni_word_next_is_sampled(uint64_t word)
 /* Of a slot that is closed: it was idle when the pool was. */
 #define CENI_TOLD_SWEPT (UINT64_C(1) << 58)
 
-/* Of the last two alone; the two whole values above have all these bits. */
+/* Of a slot that is tested, also before the test begins: a take has found it and had it put to the test (checkup.c). */
+#define CENI_TOLD_AWAITED (UINT64_C(1) << 57)
+
+/* Of these alone; the two whole values above have all these bits. */
 static inline uint64_t ceni_told_wanted(uint64_t told)
 {
     return told < CENI_TOLD_NOTHING ? told & CENI_TOLD_WANTED : 0;
+}
+
+static inline uint64_t ceni_told_awaited(uint64_t told)
+{
+    return told < CENI_TOLD_NOTHING ? told & CENI_TOLD_AWAITED : 0;
 }
 
 static inline uint64_t ceni_told_swept(uint64_t told)

@@ -7,6 +7,7 @@ list(APPEND cenote_sources
   src/pool/times.c
   src/pool/patience.c
   src/pool/admission.c
+  src/pool/checkup.c
   src/pool/close.c
   src/pool/idle.c
   src/pool/later.c

@@ -114,13 +114,41 @@ typedef struct taking {
     ceni_checks checks;
 } taking;
 
+/* From now on the deadline is a moment: what is tried again has the time that is left. */
+static int64_t pin(const cen_pool *pool, taking *take)
+{
+    int64_t now = ceni_pool_now(pool), moment = ceni_deadline_moment(take->deadline, now);
+    bool relative = !ceni_deadline_is_now(take->deadline) && moment != CENI_FOREVER;
+    if (relative && !ceni_planted(deadline_begins_anew)) take->deadline = cen_at(moment);
+    if (!take->has_begun) take->began = now;
+    take->has_begun = true;
+    return moment;
+}
+
+/* By a helper, if it can be done by the deadline, and else here. AGAIN: it did not pass in time. */
+static cen_status examine(cen_pool *pool, const ceni_grant *grant, taking *take, cen_error *error)
+{
+    cen_status status = CEN_BUSY;
+    int64_t moment = ceni_deadline_is_now(take->deadline) ? CENI_FOREVER : pin(pool, take);
+    if (ceni_checkup_is_due(pool, moment)) {
+        char name[CENI_POOL_NAME]; /* the pool may be gone when the answer is CLOSED */
+        memcpy(name, pool->name, sizeof name);
+        ceni_keeper_nudge(pool);
+        status = ceni_checkup_make(pool, grant, moment, &take->checks);
+        if (status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
+    }
+    if (status == CEN_BUSY) return is_sound(pool, grant, &take->checks) ? CEN_OK : AGAIN;
+    return status == CEN_OK ? CEN_OK : AGAIN;
+}
+
 /* What was found becomes a lease; a claimed place only after its object is open. */
 static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, taking *take, cen_lease *out, cen_error *error)
 {
     ceni_pool_own *own = ceni_pool_own_get();
     cen_status status = grant->slot ? CEN_OK : ceni_take_open(pool, grant, waited, error);
     if (status != CEN_OK) return status;
-    if (grant->stale && !ceni_planted(trust_has_no_end) && !is_sound(pool, grant, &take->checks)) return AGAIN;
+    if (grant->stale && !ceni_planted(trust_has_no_end)) status = examine(pool, grant, take, error);
+    if (status != CEN_OK) return status;
     if (!own->armed) ceni_owner_arm();
     ceni_held_counts(own);
     ceni_slot_note(pool, grant->slot, grant->generation, ceni_owner_number(), take->where);
@@ -170,17 +198,6 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
     }
     return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": this %s holds all %u objects itself and would wait for ever",
                           pool->name, ceni_owner_word(me), max);
-}
-
-/* From now on the deadline is a moment: what is tried again has the time that is left. */
-static int64_t pin(const cen_pool *pool, taking *take)
-{
-    int64_t now = ceni_pool_now(pool), moment = ceni_deadline_moment(take->deadline, now);
-    bool relative = !ceni_deadline_is_now(take->deadline) && moment != CENI_FOREVER;
-    if (relative && !ceni_planted(deadline_begins_anew)) take->deadline = cen_at(moment);
-    if (!take->has_begun) take->began = now;
-    take->has_begun = true;
-    return moment;
 }
 
 /* The answer of a take that got nothing in its time. */

@@ -3,8 +3,8 @@
  * What was idle for longer than it is trusted, wanted by one who cannot test it
  * itself: a thread whose driver tests later, or a waiter that is no thread.
  *
- * A thread that may call the driver's test takes such an object, tests it and
- * lends it to itself (take.c). For all others a search takes only what need not
+ * A thread that may call the driver's test takes such an object, tests it, or
+ * has a helper test it (checkup.c), and lends it to itself (take.c). For all others a search takes only what need not
  * be tested. If it has passed one by that must be, that one is put to the test
  * instead, and whoever is first in line when it has passed is granted it:
  *

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checkups: the health check of an object that a take has found, made by a helper so that the take returns by its deadline.
+ *
+ * A take that finds an object which was idle for too long to be trusted has it tested. If the driver blocks, the test may
+ * hang, and a thread that calls it cannot leave. So the slot goes to a helper, as a test of the keeper's does, and the take
+ * sleeps beside it:
+ *
+ *     take     HELD,g ▶ TESTING,g, queued, the record joins ▶ sleeps until told, or its deadline
+ *     helper   passes: TESTING,g ▶ HELD,g, told PASSED ........ the take has it
+ *              fails:  told FAILED, then TESTING,g ▶ CLOSING ... the take goes on with another
+ *     take     at its deadline: the record leaves ............. TIMEOUT; the text names the object
+ *     helper   passes, and nobody is there: TESTING,g ▶ IDLE,g, the pump
+ *     keeper   the test takes too long: told FAILED, the slot is marked and ends when the call returns
+ *     close    told CLOSED
+ *
+ * Each take has its own object and each object its own helper: a test that hangs delays no other take. Such tests come on
+ * top of the testers' budget until they end, also after their takes have left.
+ *
+ * Who may have the object. The naive version: the take times out, and the helper makes the slot HELD for a take that is
+ * gone. Here the slot has a pointer to the record as long as the take waits. Whoever clears it, under the pool's lock, has
+ * decided: the take, that it leaves; the helper, the keeper or close, what the take is told. Only a helper that finds the
+ * pointer makes the slot HELD, in the same critical section.
+ *
+ * The record is on the stack of the take's thread. Whoever tells it writes the state last and wakes by address. A take that
+ * was told CLOSED does not touch the pool, which may be gone.
+ *
+ * A take without a deadline, or with CEN_NOW, tests on its own thread, as does every take of a manual runtime, which has no
+ * helpers, and of a driver that does not block.
+ *
+ * Order table
+ * [B1] tell  | store of the state, under the lock | release | B2 | what the driver said; that the slot is HELD | the take reads an outcome half written
+ * [B2] await | load of the state | acquire | B1 | the same | the same
+ * [B3] begin | add to shifts | seq_cst | V5 in look.c | that a slot was away and came back with the same word | two readings take a slot for held all the while that was tested
+ *
+ * Tested by tests/unit/pool/checkup_test.c, tests/explore/pool_checkup_test.c.
+ */
+#include <stdio.h>
+
+#include "base/plant.h"
+#include "pool/inside.h"
+#include "port/port.h"
+#include "port/process_exit.h"
+
+typedef enum checkup_state {
+    WAITS,
+    PASSED, /* the slot is HELD, and the take's */
+    FAILED,
+    RENEWED, /* it works, and is to be made anew */
+    CLOSED,
+} checkup_state;
+
+typedef struct ceni_checkup {
+    /* a futex of the take's thread; written under the lock */
+    _Atomic uint32_t state;
+    /* under the lock */
+    ceni_list link; /* in the pool's list while it waits */
+    ceni_slot *slot;
+    /* written before it is told FAILED, read after */
+    char said[CENI_CHECK_SAID];
+} ceni_checkup;
+
+/* ---- Telling -------------------------------------------------------------------------- */
+
+/* The last touch of the record. */
+static _Atomic uint32_t *tell_locked(ceni_checkup *checkup, checkup_state state)
+{
+    ceni_list_remove(&checkup->link);
+    checkup->slot->checkup = NULL;
+    ceni_store_release(&checkup->state, (uint32_t)state); /* [B1] */
+    return &checkup->state;
+}
+
+static ceni_checkup *of_locked(const ceni_slot *slot)
+{
+    return ceni_told_awaited(slot->told) ? slot->checkup : NULL;
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+    if (word && !ceni_planted(checkup_without_wake)) ceni_futex_wake(word, 1);
+}
+
+static void copy_words(char *into, const char *words)
+{
+    snprintf(into, CENI_CHECK_SAID, "%.*s", CENI_CHECK_SAID - 1, words);
+}
+
+/* What the take is told. The slot stays the caller's unless this is PASSED. */
+static checkup_state decide_locked(cen_pool *pool, ceni_slot *slot, uint64_t generation, bool awaited, bool works)
+{
+    bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    if (!works) return FAILED;
+    if (closed) return CLOSED;
+    if (!awaited && !ceni_planted(checkup_of_nobody_is_held)) return RENEWED; /* nobody is told */
+    return ceni_slot_move_unmarked(slot, generation, CENI_TESTING, CENI_HELD) ? PASSED : RENEWED;
+}
+
+bool ceni_checkup_ends(cen_pool *pool, uint32_t index, uint64_t generation, const char *failure)
+{
+    ceni_slot *slot = ceni_slot_at(pool, index);
+    char said[CENI_CHECK_SAID] = "";
+    if (failure) copy_words(said, failure);
+    ceni_line_lock(pool->line);
+    if (!ceni_told_awaited(slot->told)) {
+        ceni_line_unlock(pool->line);
+        return false;
+    }
+    ceni_checkup *checkup = of_locked(slot);
+    checkup_state state = decide_locked(pool, slot, generation, checkup, !failure);
+    if (checkup) memcpy(checkup->said, said, sizeof said);
+    _Atomic uint32_t *word = checkup ? tell_locked(checkup, state) : NULL;
+    slot->told &= ~CENI_TOLD_AWAITED;
+    pool->awaited_tests--;
+    ceni_line_unlock(pool->line);
+    wake(word);
+    return state == PASSED;
+}
+
+_Atomic uint32_t *ceni_checkup_overdue_locked(ceni_slot *slot)
+{
+    ceni_checkup *checkup = of_locked(slot);
+    if (!checkup || ceni_planted(late_checkup_is_awaited)) return NULL;
+    memcpy(checkup->said, "it takes too long", sizeof "it takes too long");
+    return tell_locked(checkup, FAILED);
+}
+
+void ceni_checkup_wake(_Atomic uint32_t *word)
+{
+    wake(word);
+}
+
+/* One at a time, so that the lock is never held for long. */
+void ceni_checkups_send_away(cen_pool *pool)
+{
+    for (bool more = true; more;) {
+        ceni_line_lock(pool->line);
+        ceni_list *link = ceni_list_first(&pool->checkups);
+        more = link != NULL;
+        _Atomic uint32_t *word = more ? tell_locked(CENI_LIST_ENTRY(link, ceni_checkup, link), CLOSED) : NULL;
+        ceni_line_unlock(pool->line);
+        wake(word);
+    }
+}
+
+/* ---- The take ---------------------------------------------------------------------------- */
+
+bool ceni_checkup_is_due(cen_pool *pool, int64_t moment)
+{
+    if (!pool->helped || !pool->calls.test || moment == CENI_FOREVER || ceni_callout_inside(pool)) return false;
+    cen_runtime *runtime = ceni_pool_runtime(pool);
+    bool helpers = runtime && !ceni_runtime_is_manual(runtime) && !ceni_exiting();
+    return helpers && moment > ceni_pool_now(pool) && !ceni_planted(take_tests_by_itself);
+}
+
+/* The slot, HELD by the caller, goes to a helper; false, and it stays as it is, if it was marked or revoked or the pool is
+ * closed. */
+static bool begin(cen_pool *pool, const ceni_grant *grant, ceni_checkup *checkup)
+{
+    ceni_slot *slot = grant->slot;
+    ceni_call call = {.more = false};
+    ceni_line_lock(pool->line);
+    bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    bool begins = !closed && ceni_slot_move_unmarked(slot, grant->generation, CENI_HELD, CENI_TESTING);
+    if (begins) {
+        ceni_add_seq_cst(&pool->shifts, 1); /* [B3] */
+        ceni_store_relaxed(&slot->tested_at, 0); /* it has not begun, so it does not take long; carries nothing */
+        slot->told = CENI_TOLD_AWAITED;
+        slot->checkup = checkup;
+        checkup->slot = slot;
+        ceni_list_push_back(&pool->checkups, &checkup->link);
+        pool->awaited_tests++;
+        ceni_queues_add_locked(pool, CENI_CHORE_TEST, slot);
+        ceni_chores_plan_locked(pool, &call);
+    }
+    ceni_line_unlock(pool->line);
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    return begins;
+}
+
+/* Sleeps until it was told something, or leaves at that moment. The line outlives the pool. */
+static checkup_state await(ceni_line *line, ceni_checkup *checkup, int64_t moment)
+{
+    uint32_t state;
+    bool late = false;
+    while ((state = ceni_load_acquire(&checkup->state)) == WAITS && !late) /* [B2] */
+        late = ceni_futex_wait(&checkup->state, WAITS, moment) == CENI_TIMED_OUT;
+    if (state != WAITS) return (checkup_state)state;
+    ceni_line_lock(line);
+    state = ceni_load_acquire(&checkup->state); /* [B2] */
+    if (state == WAITS) {
+        ceni_list_remove(&checkup->link);
+        checkup->slot->checkup = NULL;
+    }
+    ceni_line_unlock(line);
+    return (checkup_state)state;
+}
+
+cen_status ceni_checkup_make(cen_pool *pool, const ceni_grant *grant, int64_t moment, ceni_checks *checks)
+{
+    ceni_checkup checkup = {.state = WAITS};
+    ceni_line *line = pool->line;
+    ceni_list_init(&checkup.link);
+    int64_t began = ceni_pool_now(pool);
+    checks->goes_on = false;
+    if (!begin(pool, grant, &checkup)) return CEN_BUSY;
+    checkup_state state = await(line, &checkup, moment);
+    if (state == CLOSED) return CEN_CLOSED; /* first: the pool may be gone */
+    if (state == PASSED) return CEN_OK;
+    int64_t took = ceni_pool_now(pool) - began;
+    if (state == FAILED) ceni_checks_add(checks, grant->index, took, checkup.said);
+    if (state != WAITS) return CEN_DRIVER;
+    checks->goes_on = true;
+    checks->index = grant->index;
+    checks->last_ns = took;
+    return CEN_TIMEOUT;
+}

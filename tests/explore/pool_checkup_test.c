@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A take that sleeps until a helper has tested its object, under every schedule: it is told, its deadline passes, the pool
+ * is closed. The helpers are threads of the process' own runtime.
+ */
+#include "explore/lives.h"
+
+static const cen_driver_calls blocking_calls = {
+    .size = sizeof blocking_calls, .open = open_thing, .close = close_thing, .interrupt = interrupt_thing, .test = test_thing,
+    .blocks = true};
+
+/* A pool whose only object is out as far as this thread goes; a take has found it and it is stale. */
+static ceni_grant find_stale(void)
+{
+    make_living(&blocking_calls, (cen_pool_options){.max = 1, NO_LIMITS});
+    adopt_thing(0);
+    ceni_add_relaxed(&alive, 1);
+    ceni_grant grant;
+    expect(ceni_idle_take(pool, CENI_NO_INDEX, &grant));
+    return grant;
+}
+
+typedef struct checked {
+    ceni_grant grant;
+    int64_t moment;
+    cen_status status, given;
+} checked;
+
+/* What a take does with it. */
+static void check_and_give(void *into)
+{
+    checked *self = into;
+    ceni_checks checks = {.failed = 0};
+    self->status = ceni_checkup_make(pool, &self->grant, self->moment, &checks);
+    if (self->status == CEN_CLOSED) return;
+    expect_equal(checks.failed, self->status == CEN_DRIVER);
+    expect(checks.goes_on == (self->status == CEN_TIMEOUT));
+    if (self->status != CEN_OK && self->status != CEN_BUSY) return; /* BUSY: closed before it began, and held as before */
+    ceni_held_counts(ceni_pool_own_get());
+    ceni_slot_note(pool, self->grant.slot, self->grant.generation, ceni_owner_number(), "here");
+    cen_lease lease = {.object = ceni_load_relaxed(&self->grant.slot->object), .pool = pool,
+                       .generation = self->grant.generation, .slot = self->grant.slot};
+    use(&lease);
+    self->given = cen_pool_give(&lease);
+}
+
+static checked check_beside(int64_t moment, void (*what)(void *), void *argument)
+{
+    checked self = {.grant = find_stale(), .moment = moment};
+    if (what) {
+        ceni_thread other = start("other", what, argument);
+        check_and_give(&self);
+        join(other);
+    } else {
+        check_and_give(&self);
+    }
+    ceni_world_settle();
+    return self;
+}
+
+static void expect_over(uint32_t idle)
+{
+    expect_calm(idle);
+    expect(pool->awaited_tests == 0 && ceni_list_empty(&pool->checkups) && pool->busy[CENI_CHORE_TEST] == 0);
+    end_helped();
+}
+
+EXPLORE(L3_a_take_that_sleeps_until_its_object_is_tested_is_woken, 2)
+{
+    checked self = check_beside(CENI_FOREVER, NULL, NULL);
+    expect(self.status == CEN_OK && self.given == CEN_OK);
+    expect_over(1);
+}
+
+EXPLORE(L7_a_take_gets_the_tested_object_or_its_deadline_passes_and_the_object_is_idle, 2)
+{
+    checked self = check_beside(cen_clock(), NULL, NULL);
+    expect(self.status == CEN_OK || self.status == CEN_TIMEOUT);
+    expect_over(1);
+}
+
+EXPLORE(L3_who_waits_gets_the_object_that_passes_after_its_take_has_left, 2)
+{
+    taker next = {.deadline = CEN_NEVER};
+    checked self = check_beside(cen_clock(), take_and_give, &next);
+    expect(self.status == CEN_OK || self.status == CEN_TIMEOUT);
+    expect(next.status == CEN_OK && next.given == CEN_OK);
+    expect_over(1);
+}
+
+static void close_it(void *unused)
+{
+    (void)unused;
+    expect_equal(cen_pool_close(pool, CEN_NEVER, NULL, NULL), CEN_OK);
+}
+
+EXPLORE(L15_close_tells_a_take_that_sleeps_until_its_object_is_tested_or_awaits_it, 2)
+{
+    checked self = check_beside(CENI_FOREVER, close_it, NULL);
+    expect(self.status == CEN_CLOSED || ((self.status == CEN_OK || self.status == CEN_BUSY) && self.given == CEN_OK));
+    end_helped();
+}
