@@ -133,15 +133,21 @@ static bool keeps_goal(const tuning *self, const tune_size *size)
     return self->goal.ns == 0 || !self->answer.keeps_goal || tune_goal_value(&self->goal, size) <= self->goal.ns;
 }
 
-const tune_size *tune_first(const tuning *self)
+/* The size with the largest throughput in the table. */
+static const tune_size *first_beside(const tuning *self, const tune_size *best)
 {
-    const tune_size *first = self->answer.best >= 0 ? self->sizes[self->answer.best] : NULL;
-    for (uint32_t i = 0; first && i < self->count; i++) {
+    const tune_size *first = best;
+    for (uint32_t i = 0; i < self->count; i++) {
         const tune_size *size = self->sizes[i];
         bool counts = !size->failed && size->visits > 0 && keeps_goal(self, size);
         if (counts && size->throughput.mean > first->throughput.mean) first = size;
     }
     return first;
+}
+
+const tune_size *tune_first(const tuning *self)
+{
+    return self->answer.best >= 0 ? first_beside(self, self->sizes[self->answer.best]) : NULL;
 }
 
 /* Some other size did more in the table, on fewer visits: chance, or not. So nothing is called the best. */
@@ -190,7 +196,7 @@ size_t tune_advice(const tuning *self, char *out, size_t room)
         say(out, room, &length, " and %s.", words_rate(rate, chosen->throughput.mean));
         return length;
     }
-    const tune_size *first = tune_first(self);
+    const tune_size *first = first_beside(self, best);
     if (first != best) say_unproven(self, chosen, first, out, room, &length);
     else say_share(self, chosen, best, out, room, &length);
     say(out, room, &length, "%s", first != best ? "; its " : " and ");
