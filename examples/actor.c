@@ -67,7 +67,8 @@ static void handle(void *argument, cen_message *message)
 static bool open_account(account *self, const char *name)
 {
     cen_error error;
-    cen_actor_options options = CEN_ACTOR_OPTIONS(.name = name, .handle = handle, .argument = self, .slow_ns = CEN_SECONDS(1));
+    cen_actor_options options =
+        CEN_ACTOR_OPTIONS(.name = name, .handle = handle, .argument = self, .slow_ns = CEN_SECONDS(1));
     if (cen_actor_new(&options, &self->actor, &error) != CEN_OK) {
         fprintf(stderr, "%s\n", error.text);
         return false;
@@ -152,6 +153,7 @@ int main(void)
         interest += accounts[i].interest;
         if (accounts[i].balance < 0) return fprintf(stderr, "an account is overdrawn\n"), 1;
     }
-    printf("%llu messages handled, balances %ld, of which interest %ld\n", (unsigned long long)handled, found, interest);
+    printf("%llu messages handled, balances %ld, of which interest %ld\n", (unsigned long long)handled, found,
+           interest);
     return found == expected + interest && interest >= ACCOUNTS ? 0 : 1;
 }

@@ -31,7 +31,7 @@ typedef struct counts {
 } counts;
 
 typedef struct metrics {
-    counts counts;    /* since the last flush; its worker's alone */
+    counts counts; /* since the last flush; its worker's alone */
     uint32_t worker;
     uint64_t flushes, answered; /* for the table */
 } metrics;
@@ -122,15 +122,16 @@ static void submit(cen_crew *crew, size_t from, size_t count, counts *expected)
         cen_task_init(&r->task, parse);
         r->task.name = "request";
         assert(cen_crew_submit(crew, &r->task) == CEN_OK);
-        *expected = (counts){expected->parsed + 1, expected->bytes + r->length, expected->answered + 1, expected->cents + r->price};
+        *expected = (counts){expected->parsed + 1, expected->bytes + r->length, expected->answered + 1,
+                             expected->cents + r->price};
     }
 }
 
 static bool is_total(const counts *expected)
 {
     pthread_mutex_lock(&mutex);
-    bool is = total.parsed == expected->parsed && total.bytes == expected->bytes && total.answered == expected->answered &&
-              total.cents == expected->cents;
+    bool is = total.parsed == expected->parsed && total.bytes == expected->bytes &&
+              total.answered == expected->answered && total.cents == expected->cents;
     pthread_mutex_unlock(&mutex);
     return is;
 }
@@ -139,7 +140,8 @@ static bool is_total(const counts *expected)
 static int64_t await_total(const counts *expected)
 {
     int64_t begin = cen_clock();
-    while (!is_total(expected) && cen_clock() - begin < CEN_SECONDS(10)) nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+    while (!is_total(expected) && cen_clock() - begin < CEN_SECONDS(10))
+        nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
     return cen_clock() - begin;
 }
 
@@ -160,7 +162,8 @@ int main(void)
     }
     int64_t ns = await_total(&expected);
     assert(is_total(&expected));
-    printf("%d requests answered; %.0f ms later the idle workers had flushed everything\n", REQUESTS, (double)ns / (double)MS);
+    printf("%d requests answered; %.0f ms later the idle workers had flushed everything\n", REQUESTS,
+           (double)ns / (double)MS);
 
     submit(crew, REQUESTS, LATE_REQUESTS, &expected); /* and at once the end */
     cen_crew_report report = CEN_SIZED(cen_crew_report);
@@ -177,8 +180,9 @@ int main(void)
         printf("  %6u   %7" PRIu64 "   %8" PRIu64 "\n", i, rows[i].flushes, rows[i].answered);
         answered += rows[i].answered;
     }
-    printf("  total              %8" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " cents\n", total.answered, total.bytes, total.cents);
-    printf("\n%" PRIu64 " steps, %" PRIu64 " of them taken from another worker's queue; every count is exact\n", stats.steps,
-           stats.stolen);
+    printf("  total              %8" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " cents\n", total.answered, total.bytes,
+           total.cents);
+    printf("\n%" PRIu64 " steps, %" PRIu64 " of them taken from another worker's queue; every count is exact\n",
+           stats.steps, stats.stolen);
     return answered == total.answered ? 0 : 1;
 }

@@ -86,7 +86,8 @@ static cen_next has_connection(cen_task *task)
     assert(!c->is_busy);
     c->is_busy = true;
     int now = ++on_their_way, most = most_on_their_way;
-    while (now > most && !atomic_compare_exchange_weak(&most_on_their_way, &most, now)) {}
+    while (now > most && !atomic_compare_exchange_weak(&most_on_their_way, &most, now)) {
+    }
     cen_timer_init(&c->server);
     assert(cen_timer_start(&c->server, NULL, cen_in_ms(1)) == CEN_OK);
     return cen_task_wait(task, &c->server.future, has_answer);
@@ -148,8 +149,8 @@ static void run_queries(cen_crew *crew)
     int64_t start = cen_clock();
     give_all(all);
     for (int i = 0; i < QUERIES; i++) assert(result(&queries[i]) == CEN_OK);
-    printf("%d tasks waited at once; their queries of 1 ms over %d connections, by %d workers: %.0f ms\n", QUERIES, CONNECTIONS,
-           WORKERS, (double)(cen_clock() - start) / 1e6);
+    printf("%d tasks waited at once; their queries of 1 ms over %d connections, by %d workers: %.0f ms\n", QUERIES,
+           CONNECTIONS, WORKERS, (double)(cen_clock() - start) / 1e6);
     assert(most_on_their_way > WORKERS && most_on_their_way <= CONNECTIONS && on_their_way == 0);
 }
 
@@ -180,7 +181,8 @@ static void cancel_before_it_begins(cen_crew *crew)
     bool taken_back = cen_task_cancel(&third.task);
     may_go_on = true;
     for (int i = 0; i < WORKERS; i++) assert(cen_future_wait(&keepers[i].future, cen_in_s(20)) == CEN_OK);
-    printf("cancelled before it began: %s, its future says %s\n", taken_back ? "yes" : "no", cen_status_name(result(&third)));
+    printf("cancelled before it began: %s, its future says %s\n", taken_back ? "yes" : "no",
+           cen_status_name(result(&third)));
     assert(taken_back && third.task.future.status == CEN_INTERRUPTED);
 }
 

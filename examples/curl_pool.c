@@ -51,7 +51,8 @@ static void *get_pages(void *pool)
         CEN_WITH (pool, cen_in_s(10), CURL *, curl, &error) {
             cen_curl_response response = {0};
             cen_status status = cen_curl_get(curl, "/", &response, &error);
-            expect_that(status == CEN_OK && response.status == 200, status == CEN_OK ? "the page is there" : error.text);
+            expect_that(status == CEN_OK && response.status == 200,
+                        status == CEN_OK ? "the page is there" : error.text);
             cen_curl_response_free(&response);
         } else {
             expect_that(false, error.text);

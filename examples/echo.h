@@ -50,8 +50,9 @@ static bool echo_start(echo_server *echo)
     socklen_t length = sizeof echo->address;
     int ends[2], listener = socket(AF_INET, SOCK_STREAM, 0);
     echo->address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    if (listener < 0 || bind(listener, (struct sockaddr *)&echo->address, length) != 0 || listen(listener, ECHO_MOST) != 0 ||
-        getsockname(listener, (struct sockaddr *)&echo->address, &length) != 0 || pipe(ends) != 0)
+    if (listener < 0 || bind(listener, (struct sockaddr *)&echo->address, length) != 0 ||
+        listen(listener, ECHO_MOST) != 0 || getsockname(listener, (struct sockaddr *)&echo->address, &length) != 0 ||
+        pipe(ends) != 0)
         return false;
     echo->process = fork();
     if (echo->process == 0) {
@@ -76,7 +77,8 @@ static int echo_connect(const echo_server *echo, int flags)
 {
     int on = 1, fd = socket(AF_INET, SOCK_STREAM | flags, 0);
     if (fd < 0) return -1;
-    if (connect(fd, (const struct sockaddr *)&echo->address, sizeof echo->address) == 0 || (flags && errno == EINPROGRESS)) {
+    if (connect(fd, (const struct sockaddr *)&echo->address, sizeof echo->address) == 0 ||
+        (flags && errno == EINPROGRESS)) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* a request is small, and is to leave at once */
         return fd;
     }

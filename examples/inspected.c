@@ -71,8 +71,8 @@ static cen_pool *make_pool(const char *name, uint32_t max)
 {
     cen_error error;
     cen_pool *pool;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = max, .leak_ns = CEN_SECONDS(1),
-                                                .backtraces = true);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = max,
+                                                .leak_ns = CEN_SECONDS(1), .backtraces = true);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
     return pool;
 }
@@ -141,7 +141,8 @@ static cen_router *make_router(cen_member *members[MEMBERS])
     cen_router_options options = CEN_ROUTER_OPTIONS(.name = "replicas", .max = 16, .measure = true);
     if (cen_router_new(&options, &router, &error) != CEN_OK) die(error.text);
     for (int i = 0; i < MEMBERS; i++) {
-        cen_member_options member = CEN_MEMBER_OPTIONS(.name = names[i], .value = &members[i], .weight = (uint32_t)(1 + i));
+        cen_member_options member =
+            CEN_MEMBER_OPTIONS(.name = names[i], .value = &members[i], .weight = (uint32_t)(1 + i));
         if (cen_router_add(router, &member, &members[i], &error) != CEN_OK) die(error.text);
         cen_member_up(members[i]);
     }
@@ -183,8 +184,9 @@ static cen_supervisor *make_supervisors(cen_supervisor **links)
         CEN_CHILD_OPTIONS(.name = "east", .start = link_up, .stop = hang_up, .stops_at_once = true),
         CEN_CHILD_OPTIONS(.name = "west", .start = link_up, .stop = hang_up, .stops_at_once = true, .argument = &west),
     };
-    cen_supervisor_options inner = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2, .nested = true,
-                                                          .max_restarts = 1000, .backoff_ns = CEN_MS(10));
+    cen_supervisor_options inner =
+        CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2, .nested = true,
+                               .max_restarts = 1000, .backoff_ns = CEN_MS(10));
     if (cen_supervisor_new(&inner, links, &error) != CEN_OK) die(error.text);
     cen_child_options parts[] = {
         CEN_CHILD_OPTIONS(.name = "store", .start = link_up, .stop = hang_up, .stops_at_once = true),
@@ -240,9 +242,13 @@ static void run(const settings *s, const sigset_t *signals, cen_crew *crew, cen_
 /* All that there is has its place in the metrics. */
 static bool all_is_seen(void)
 {
-    static const char *const names[] = {"cenote_pool_held{name=\"orders\"", "cenote_pool_held{name=\"reports\"",
-                                        "{name=\"invoices\"", "{name=\"replicas\"",
-                                        "{name=\"service\"", "{name=\"links\"", "# EOF\n"};
+    static const char *const names[] = {"cenote_pool_held{name=\"orders\"",
+                                        "cenote_pool_held{name=\"reports\"",
+                                        "{name=\"invoices\"",
+                                        "{name=\"replicas\"",
+                                        "{name=\"service\"",
+                                        "{name=\"links\"",
+                                        "# EOF\n"};
     char *metrics = cen_inspect_metrics(NULL);
     bool all = metrics != NULL;
     for (size_t i = 0; metrics && i < sizeof names / sizeof names[0]; i++) {

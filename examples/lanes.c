@@ -38,7 +38,8 @@ static void await(cen_task *task)
 static cen_next compute(cen_task *task)
 {
     int64_t begin = cen_clock();
-    while (cen_clock() - begin < CEN_MS(2)) {}
+    while (cen_clock() - begin < CEN_MS(2)) {
+    }
     return cen_task_done(task, NULL);
 }
 
@@ -131,8 +132,10 @@ static void fill_normal(void)
 
 static void report(void)
 {
-    static const struct { cen_priority priority; const char *name; } kinds[CEN_LANES] = {
-        {CEN_PRIORITY_HIGH, "high"}, {CEN_PRIORITY_NORMAL, "normal"}, {CEN_PRIORITY_LOW, "low"}};
+    static const struct {
+        cen_priority priority;
+        const char *name;
+    } kinds[CEN_LANES] = {{CEN_PRIORITY_HIGH, "high"}, {CEN_PRIORITY_NORMAL, "normal"}, {CEN_PRIORITY_LOW, "low"}};
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
     assert(cen_lanes_look(lanes, &stats) == CEN_OK);
     puts("\n  lane     submitted   done   refused   p50 wait   p50 total");
@@ -140,12 +143,13 @@ static void report(void)
         const cen_lane_stats *s = &stats.lane[kinds[i].priority];
         cen_lane_times times = CEN_SIZED(cen_lane_times);
         assert(cen_lanes_times(lanes, kinds[i].priority, &times) == CEN_OK);
-        printf("  %-8s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %7.2f ms %8.2f ms\n", kinds[i].name, s->submitted, s->done,
-               s->refused_full, (double)times.wait.p50_ns / 1e6, (double)times.total.p50_ns / 1e6);
+        printf("  %-8s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %7.2f ms %8.2f ms\n", kinds[i].name, s->submitted,
+               s->done, s->refused_full, (double)times.wait.p50_ns / 1e6, (double)times.total.p50_ns / 1e6);
         assert(s->admitted == 0 && s->submitted == s->done);
     }
     assert(stats.lane[CEN_PRIORITY_HIGH].done == READS && stats.lane[CEN_PRIORITY_LOW].done == HEAVY);
-    assert(stats.lane[CEN_PRIORITY_NORMAL].done == NORMAL_AT_A_TIME + 1 && stats.lane[CEN_PRIORITY_NORMAL].refused_full == 1);
+    assert(stats.lane[CEN_PRIORITY_NORMAL].done == NORMAL_AT_A_TIME + 1 &&
+           stats.lane[CEN_PRIORITY_NORMAL].refused_full == 1);
     assert(stats.lane[CEN_PRIORITY_LOW].refused_full == (uint64_t)refused && refused > 0);
 }
 

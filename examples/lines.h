@@ -45,7 +45,8 @@ static inline void line_limit(line *l, int ms)
 /* False: errno says why. */
 static inline bool line_connect(line *l, uint16_t port, int ms)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     *l = (line){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     line_limit(l, ms);
     return l->fd >= 0 && connect(l->fd, (struct sockaddr *)&address, sizeof address) == 0;
@@ -151,7 +152,8 @@ static inline void *lines_serve(void *argument)
         int ms;
         question[strcspn(question, "\n")] = 0;
         struct pollfd gone = {.fd = v->fd, .events = POLLIN};
-        if (is_in && sscanf(question, "sleep %d", &ms) == 1 && poll(&gone, 1, ms) != 0) break; /* its client has gone, or is rude */
+        /* its client has gone, or is rude */
+        if (is_in && sscanf(question, "sleep %d", &ms) == 1 && poll(&gone, 1, ms) != 0) break;
         pthread_mutex_lock(&lines.lock);
         bool was_in = is_in;
         if (!is_in) is_in = lines_greet(v, question, answer, sizeof answer - 1);

@@ -53,7 +53,7 @@ static struct loop {
 
 static request requests[REQUESTS + TOO_MANY], keepers[CONNECTIONS];
 static unsigned told, answered, kept, late, full, sent_away, closed; /* asks, by how they ended; the pool itself */
-static uint32_t next_number;                      /* the request whose turn it is */
+static uint32_t next_number;                                         /* the request whose turn it is */
 static int surprises;
 
 static bool expect_that(bool holds, const char *what)
@@ -75,7 +75,8 @@ static void open_start(void *argument, cen_ticket ticket)
     while (c < loop.connections + CONNECTIONS && c->fd >= 0) c++;
     if (c < loop.connections + CONNECTIONS) c->fd = echo_connect(&loop.echo, SOCK_NONBLOCK);
     struct epoll_event writable = {.events = EPOLLOUT, .data.ptr = c};
-    if (c == loop.connections + CONNECTIONS || c->fd < 0 || epoll_ctl(loop.epoll, EPOLL_CTL_ADD, c->fd, &writable) != 0) {
+    if (c == loop.connections + CONNECTIONS || c->fd < 0 ||
+        epoll_ctl(loop.epoll, EPOLL_CTL_ADD, c->fd, &writable) != 0) {
         cen_driver_done(ticket, CEN_DRIVER, NULL, &no_connection);
         return;
     }
@@ -203,7 +204,8 @@ static void serve_a_thousand(const char *how, void (*one_turn)(void))
     expect_that(told == 0, "nobody is told from within ask");
     cen_inbox_drain(loop.inbox); /* the loop begins: from here on the descriptor tells */
     expect_that(turn_until(one_turn, &answered, REQUESTS), "all are answered");
-    expect_that(loop.wakeups <= (one_turn == turn ? 0 : loop.sleeps), "the descriptor is not written to more often than said");
+    expect_that(loop.wakeups <= (one_turn == turn ? 0 : loop.sleeps),
+                "the descriptor is not written to more often than said");
     printf("%s: %u requests answered in the order they asked, over %d connections.\n"
            "  The loop slept %u times; the inbox' descriptor woke it %u times for %u completions.\n",
            how, answered, CONNECTIONS, loop.sleeps, loop.wakeups, told);
@@ -241,7 +243,8 @@ static void let_deadlines_pass(void)
         expect_that(cen_pool_ask(loop.pool, cen_at(r->due), &r->take) == CEN_OK, "the pool hears everyone who asks");
     }
     expect_that(turn_until(turn, &late, LATE), "all deadlines are told");
-    printf("All connections are held: %u asks were told TIMEOUT, none before its time. One of them:\n  %s\n", late, error.text);
+    printf("All connections are held: %u asks were told TIMEOUT, none before its time. One of them:\n  %s\n", late,
+           error.text);
 }
 
 static void on_never(cen_take *take)
@@ -266,7 +269,9 @@ static void cancel_two(void)
 static void on_burst(cen_take *take)
 {
     if (((request *)take)->number < REQUESTS) on_ready(take);
-    else full += expect_that(take->future.status == CEN_FULL && take->rule == CEN_RULE_MAX_WAITERS, "max_waiters is the rule");
+    else
+        full += expect_that(take->future.status == CEN_FULL && take->rule == CEN_RULE_MAX_WAITERS,
+                            "max_waiters is the rule");
 }
 
 static void burst(void)
@@ -292,7 +297,8 @@ static bool begin(cen_error *error)
     for (int i = 0; i < CONNECTIONS; i++) loop.connections[i].fd = -1;
     loop.epoll = epoll_create1(EPOLL_CLOEXEC);
     cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.name = "loop", .manual = true);
-    if (cen_runtime_new(&manual, &loop.runtime, error) != CEN_OK || cen_inbox_new(NULL, &loop.inbox, error) != CEN_OK) return false;
+    if (cen_runtime_new(&manual, &loop.runtime, error) != CEN_OK || cen_inbox_new(NULL, &loop.inbox, error) != CEN_OK)
+        return false;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS,
                                                 .runtime = loop.runtime, .max_waiters = REQUESTS);
     if (cen_pool_new(&options, &loop.pool, error) != CEN_OK) return false;
@@ -302,7 +308,8 @@ static bool begin(cen_error *error)
 
 static void on_sent_away(cen_take *take)
 {
-    sent_away += expect_that(take->future.status == CEN_CLOSED, "who still waits when the pool is closed is told CLOSED");
+    sent_away +=
+        expect_that(take->future.status == CEN_CLOSED, "who still waits when the pool is closed is told CLOSED");
 }
 
 static void on_closed(cen_closing *closing)
@@ -321,7 +328,8 @@ static void close_without_waiting(void)
     cen_closing_init(&closing, on_closed, cen_inbox_executor(loop.inbox));
     closing.report = &report;
     expect_that(cen_pool_close_then(loop.pool, cen_in_s(10), &closing) == CEN_OK, "the close begins");
-    expect_that(turn_until(turn, &sent_away, LAST) && closed == 0, "those who wait are told at once, and the holders have time");
+    expect_that(turn_until(turn, &sent_away, LAST) && closed == 0,
+                "those who wait are told at once, and the holders have time");
     for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&keepers[i].take.lease);
     expect_that(turn_until(turn, &closed, 1), "the pool is closed when everything is back");
     printf("Closed without waiting: %u asks were told CLOSED, %u connections were awaited.\n", report.waiting,
@@ -361,6 +369,7 @@ int main(void)
     burst();
     close_without_waiting();
     end();
-    puts(surprises ? "That is not what was promised." : "All of it happened on one thread, and only epoll_wait waited.");
+    puts(surprises ? "That is not what was promised."
+                   : "All of it happened on one thread, and only epoll_wait waited.");
     return surprises ? 1 : 0;
 }

@@ -156,7 +156,8 @@ static void serve(void)
 {
     for (uint32_t i = 0; i < REQUESTS; i++) ask(&requests[i], i, cen_in_s(PATIENCE_S), on_ready);
     run_loop();
-    printf("%u requests answered in the order they asked, over %d connections; the inbox' descriptor woke the loop %u times.\n",
+    printf("%u requests answered in the order they asked, over %d connections; the inbox' descriptor woke the loop %u "
+           "times.\n",
            here.answered, CONNECTIONS, here.wakeups);
     expect_that(here.answered == REQUESTS && here.wakeups <= REQUESTS, "all are answered");
 }
@@ -187,7 +188,8 @@ int main(void)
     struct event *inbox = event_new(here.base, cen_inbox_fd(here.inbox), EV_READ | EV_PERSIST, on_inbox, NULL);
     struct event *patience = event_new(here.base, -1, 0, on_patience_lost, NULL);
     struct timeval limit = {.tv_sec = PATIENCE_S};
-    if (!inbox || !patience || event_add(inbox, NULL) != 0 || event_add(patience, &limit) != 0) return puts("libevent refuses."), 1;
+    if (!inbox || !patience || event_add(inbox, NULL) != 0 || event_add(patience, &limit) != 0)
+        return puts("libevent refuses."), 1;
     cen_inbox_drain(here.inbox); /* the first time: from here on the descriptor tells */
 
     serve();

@@ -194,7 +194,8 @@ static void serve(void)
 {
     for (uint32_t i = 0; i < REQUESTS; i++) ask(&requests[i], i, cen_in_s(60), on_ready);
     g_main_loop_run(here.loop);
-    printf("%u requests answered in the order they asked, over %d connections; the inbox' descriptor woke the loop %u times.\n",
+    printf("%u requests answered in the order they asked, over %d connections; the inbox' descriptor woke the loop %u "
+           "times.\n",
            here.answered, CONNECTIONS, here.source->wakeups);
     expect_that(here.answered == REQUESTS && here.source->wakeups <= REQUESTS, "all are answered");
 }
@@ -223,7 +224,8 @@ int main(void)
     cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.name = "loop", .manual = true);
     if (cen_runtime_new(&manual, &runtime, &error) != CEN_OK || cen_inbox_new(NULL, &inbox, &error) != CEN_OK)
         return puts(error.text), 1;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .runtime = runtime);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .runtime = runtime);
     if (cen_pool_new(&options, &here.pool, &error) != CEN_OK) return puts(error.text), 1;
     here.loop = g_main_loop_new(NULL, FALSE);
     here.source = source_new(inbox, runtime);

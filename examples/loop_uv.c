@@ -112,9 +112,12 @@ static cen_status reset_connection(void *argument, void *object, cen_error *erro
     return CEN_OK;
 }
 
-static const cen_driver_calls calls = {.size = sizeof calls, .blocks = true,
-                                       .open = open_connection, .close = close_connection,
-                                       .check = check_connection, .reset = reset_connection};
+static const cen_driver_calls calls = {.size = sizeof calls,
+                                       .blocks = true,
+                                       .open = open_connection,
+                                       .close = close_connection,
+                                       .check = check_connection,
+                                       .reset = reset_connection};
 
 /* ---- Requests in the loop ------------------------------------------------------------------------ */
 
@@ -131,7 +134,8 @@ static void on_ready(cen_take *take);
 static void ask(request *r)
 {
     r->number = here.asked++;
-    cen_take_init(&r->take, on_ready, cen_inbox_executor(here.inbox)); /* done was entered, so it is ours to use again */
+    /* done was entered, so it is ours to use again */
+    cen_take_init(&r->take, on_ready, cen_inbox_executor(here.inbox));
     expect_that(cen_pool_ask(here.pool, cen_in_s(20), &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
@@ -180,7 +184,8 @@ static void on_ready(cen_take *take)
 {
     request *r = (request *)take;
     here.told++;
-    expect_that(pthread_equal(pthread_self(), loops_thread), "one is told on the loop's thread, whoever gave the object");
+    expect_that(pthread_equal(pthread_self(), loops_thread),
+                "one is told on the loop's thread, whoever gave the object");
     if (!expect_that(take->future.status == CEN_OK, "every request gets a connection")) return;
     connection *c = take->lease.object;
     expect_that(c->users++ == 0, "a connection has one user at a time");
@@ -267,16 +272,19 @@ int main(void)
 
     printf("%u requests of the loop answered, and %d of %d threads that wait, over %d connections.\n", here.answered,
            (int)taken_by_threads, THREADS, CONNECTIONS);
-    printf("The inbox' descriptor woke the loop %u times for %u completions. Helpers opened the connections, and reset %d.\n",
+    printf("The inbox' descriptor woke the loop %u times for %u completions. Helpers opened the connections, and reset "
+           "%d.\n",
            here.wakeups, here.told + here.told_given, (int)resets);
     expect_that(here.answered == REQUESTS && taken_by_threads == THREADS * TAKES, "everybody was served");
-    expect_that(resets == REQUESTS / DIRTY && here.told_given == REQUESTS / DIRTY, "what was dirty was reset, and that was told");
+    expect_that(resets == REQUESTS / DIRTY && here.told_given == REQUESTS / DIRTY,
+                "what was dirty was reset, and that was told");
     expect_that(called_by_the_loop == 0, "the loop opens and resets nothing itself");
     expect_that(uv_loop_close(&here.loop) == 0, "nothing is left in the loop");
     expect_that(cen_pool_close(here.pool, cen_in_s(5), NULL, &error) == CEN_OK, "nothing is left in the pool");
     cen_pool_free(here.pool);
     expect_that(cen_inbox_free(here.inbox) == CEN_OK, "nothing is left in the inbox");
     echo_stop(&echo);
-    puts(surprises ? "That is not what was promised." : "The loop never waited for the pool, and everybody was served.");
+    puts(surprises ? "That is not what was promised."
+                   : "The loop never waited for the pool, and everybody was served.");
     return surprises ? 1 : 0;
 }

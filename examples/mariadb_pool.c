@@ -54,9 +54,11 @@ static cen_pool *open_strict_pool(const char *url)
 {
     cen_pool *pool;
     cen_error error;
-    cen_mariadb_options mariadb = CEN_MARIADB_OPTIONS(.url = url, .role = CEN_MARIADB_PRIMARY, .setup = "set time_zone = '+00:00'",
-                                                      .on_budget = say_budget, .budget_max = CONNECTIONS);
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_mariadb_with(&mariadb), .max = CONNECTIONS);
+    cen_mariadb_options mariadb =
+        CEN_MARIADB_OPTIONS(.url = url, .role = CEN_MARIADB_PRIMARY, .setup = "set time_zone = '+00:00'",
+                            .on_budget = say_budget, .budget_max = CONNECTIONS);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "orders", .driver = cen_mariadb_with(&mariadb), .max = CONNECTIONS);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
     return pool;
 }
@@ -68,10 +70,11 @@ static bool ask_square(MYSQL *mysql, int number, int *answer, cen_error *error)
 {
     MYSQL_STMT *square;
     if (cen_mariadb_prepare(mysql, "select ? * ?", &square, error) != CEN_OK) return false;
-    MYSQL_BIND in[2] = {{.buffer_type = MYSQL_TYPE_LONG, .buffer = &number}, {.buffer_type = MYSQL_TYPE_LONG, .buffer = &number}};
+    MYSQL_BIND in[2] = {{.buffer_type = MYSQL_TYPE_LONG, .buffer = &number},
+                        {.buffer_type = MYSQL_TYPE_LONG, .buffer = &number}};
     MYSQL_BIND out = {.buffer_type = MYSQL_TYPE_LONG, .buffer = answer};
-    bool good = !mysql_stmt_bind_param(square, in) && !mysql_stmt_execute(square) && !mysql_stmt_bind_result(square, &out) &&
-                !mysql_stmt_store_result(square) && !mysql_stmt_fetch(square);
+    bool good = !mysql_stmt_bind_param(square, in) && !mysql_stmt_execute(square) &&
+                !mysql_stmt_bind_result(square, &out) && !mysql_stmt_store_result(square) && !mysql_stmt_fetch(square);
     if (!good) snprintf(error->text, sizeof error->text, "%s", mysql_stmt_error(square));
     mysql_stmt_free_result(square);
     return good;
@@ -83,7 +86,8 @@ static void *work(void *pool)
         cen_error error;
         int square = -1;
         CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, &error) {
-            if (expect_that(ask_square(mysql, i, &square, &error), error.text) && expect_that(square == i * i, "i * i")) answers++;
+            if (expect_that(ask_square(mysql, i, &square, &error), error.text) && expect_that(square == i * i, "i * i"))
+                answers++;
         } else {
             expect_that(false, error.text);
         }
@@ -103,7 +107,8 @@ static void work_together(cen_pool *pool)
     printf("  %d threads got %d right answers; one connection prepared %" PRIu64 " statement and used it %" PRIu64
            " times more.\n",
            THREADS, (int)answers, cache.misses, cache.hits);
-    expect_that(answers == THREADS * ROUNDS && cache.misses == 1, "every statement was prepared once on each connection");
+    expect_that(answers == THREADS * ROUNDS && cache.misses == 1,
+                "every statement was prepared once on each connection");
 }
 
 /* ---- What holders leave behind --------------------------------------------------------------------------- */

@@ -225,9 +225,9 @@ static double share_of_failures(bool keep_lost)
     tally self = {.over = 0};
     pthread_t callers[CALLERS];
     cen_error error;
-    cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "share", .address = address, .reroutes = CEN_NONE,
-                                                        .backoff_ns = CEN_MS(20), .backoff_max_ns = CEN_MS(40),
-                                                        .keep_lost = keep_lost);
+    cen_mux_pool_options options =
+        CEN_MUX_POOL_OPTIONS(.name = "share", .address = address, .reroutes = CEN_NONE, .backoff_ns = CEN_MS(20),
+                             .backoff_max_ns = CEN_MS(40), .keep_lost = keep_lost);
     if (cen_mux_pool_new(&options, &self.pool, &error) != CEN_OK) {
         show(false, "a pool:", error.text);
         return 0;
@@ -237,11 +237,12 @@ static double share_of_failures(bool keep_lost)
     atomic_store(&self.over, 1);
     for (int i = 0; i < CALLERS; i++) pthread_join(callers[i], NULL);
     cen_mux_pool_stats now = look(self.pool);
-    uint64_t failed = now.lost_requests + now.timed_out + now.refused + now.closed + now.failed, total = now.answered + failed;
+    uint64_t failed = now.lost_requests + now.timed_out + now.refused + now.closed + now.failed,
+             total = now.answered + failed;
     double share = total ? 100.0 * (double)failed / (double)total : 0;
     printf("%-18s %10llu %10llu %10llu %10llu %11.3f %%\n", keep_lost ? "stay in the set" : "leave the set",
-           (unsigned long long)total, (unsigned long long)failed, (unsigned long long)now.stale, (unsigned long long)now.lost,
-           share);
+           (unsigned long long)total, (unsigned long long)failed, (unsigned long long)now.stale,
+           (unsigned long long)now.lost, share);
     if (!keep_lost && now.stale) show(false, "requests for connections known to be lost:", "some");
     cen_mux_pool_free(self.pool);
     return share;
@@ -255,7 +256,8 @@ int main(void)
     deaths();
     printf("%-18s %10s %10s %10s %10s %13s\n", "lost connections", "requests", "failed", "stale", "killed", "failed");
     double leaving = share_of_failures(false), staying = share_of_failures(true);
-    printf("\nmeasured in this run: %.3f %% of the requests failed where lost connections leave the set, %.3f %% where they stay\n",
+    printf("\nmeasured in this run: %.3f %% of the requests failed where lost connections leave the set, %.3f %% where "
+           "they stay\n",
            leaving, staying);
     cen_mux_server_stop(server);
     return all_well ? 0 : 1;

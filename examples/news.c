@@ -37,8 +37,8 @@ static void print(FILE *to, const cen_news *news)
     time_t seconds = (time_t)(news->time_ns / 1000000000);
     gmtime_r(&seconds, &parts);
     strftime(when, sizeof when, "%H:%M:%S", &parts);
-    fprintf(to, "%s.%03d %-7s %-11s %s\n", when, (int)(news->time_ns / 1000000 % 1000), cen_level_name(news->level), news->what,
-            news->text);
+    fprintf(to, "%s.%03d %-7s %-11s %s\n", when, (int)(news->time_ns / 1000000 % 1000), cen_level_name(news->level),
+            news->what, news->text);
 }
 
 /* The log: called on a thread of its own, one news at a time. */

@@ -32,7 +32,8 @@ static void forget_a_transaction(cen_pool *pool)
     CEN_WITH (pool, cen_in_s(5), own_object *, object, &error) {
         expect_that(says(object, "add 20 22", "ok 42"), "20 and 22 are 42");
         says(object, "set before", "ok");
-        expect_that(says(object, "begin", "ok") && says(object, "set half-done", "ok"), "a transaction is begun, and forgotten");
+        expect_that(says(object, "begin", "ok") && says(object, "set half-done", "ok"),
+                    "a transaction is begun, and forgotten");
     } else {
         expect_that(false, error.text);
     }
@@ -61,7 +62,8 @@ static void lose_one(cen_pool *pool)
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     CEN_WITH (pool, cen_in_s(5), own_object *, object, NULL) line_ask(&object->line, "who", answer, sizeof answer);
     snprintf(kill_it, sizeof kill_it, "kill %s", answer + 3);
-    expect_that(line_connect(&admin, server.port, 1000) && line_ask(&admin, "hello admin commander", answer, sizeof answer) &&
+    expect_that(line_connect(&admin, server.port, 1000) &&
+                    line_ask(&admin, "hello admin commander", answer, sizeof answer) &&
                     line_ask(&admin, kill_it, answer, sizeof answer),
                 "the server ends a connection that lies idle");
     close(admin.fd);
@@ -79,8 +81,9 @@ int main(void)
     if (process < 0) return perror("the server"), 1;
     cen_pool *pool;
     cen_error error;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "lines", .driver = {&own_calls, &server}, .max = 1, .hold_ns = CEN_MS(200),
-                                                .trust_ns = CEN_MS(10), .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "lines", .driver = {&own_calls, &server}, .max = 1, .hold_ns = CEN_MS(200),
+                         .trust_ns = CEN_MS(10), .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
     puts("A pool with a driver of one's own:");
     forget_a_transaction(pool);
@@ -89,8 +92,10 @@ int main(void)
     lines_stop(process);
     cen_lease lease;
     poll(NULL, 0, 20);
-    expect_that(cen_pool_take(pool, cen_in_s(5), &lease, &error) != CEN_OK, "the server is gone, and the pool says so:");
+    expect_that(cen_pool_take(pool, cen_in_s(5), &lease, &error) != CEN_OK,
+                "the server is gone, and the pool says so:");
     printf("           %s\n", error.text);
-    expect_that(cen_pool_close(pool, cen_in_s(5), NULL, NULL) == CEN_OK && cen_pool_free(pool) == CEN_OK, "all is closed");
+    expect_that(cen_pool_close(pool, cen_in_s(5), NULL, NULL) == CEN_OK && cen_pool_free(pool) == CEN_OK,
+                "all is closed");
     return surprises ? 1 : 0;
 }

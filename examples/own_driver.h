@@ -29,7 +29,10 @@ static cen_status own_question(const own_server *server, own_object *object, con
     if (is_ok) return CEN_OK;
     bool is_late = !*answer && error->code == EAGAIN;
     snprintf(error->text, sizeof error->text, "the server at 127.0.0.1:%u, user %s, %s%s", server->port, server->user,
-             is_late ? "did not answer in time" : *answer ? "says: " : "hung up", answer);
+             is_late   ? "did not answer in time"
+             : *answer ? "says: "
+                       : "hung up",
+             answer);
     return is_late ? CEN_TIMEOUT : !*answer ? CEN_LOST : strcmp(answer, "no room") == 0 ? CEN_FULL : CEN_DRIVER;
 }
 
@@ -48,7 +51,8 @@ static cen_status own_open(void *argument, void **out, cen_error *error)
     if (!object) return CEN_NO_MEMORY;
     cen_status status = line_connect(&object->line, server->port, server->timeout_ms) ? CEN_OK : CEN_DOWN;
     error->code = errno;
-    snprintf(error->text, sizeof error->text, "nobody answers at 127.0.0.1:%u", server->port); /* if that is what happened */
+    snprintf(error->text, sizeof error->text, "nobody answers at 127.0.0.1:%u",
+             server->port); /* if that is what happened */
     object->process = getpid();
     snprintf(hello, sizeof hello, "hello %s %s", server->user, server->password);
     if (status == CEN_OK) status = own_question(server, object, hello, error);
@@ -94,6 +98,14 @@ static cen_status own_prepare(void *argument, void **state, cen_error *error)
     return *state ? CEN_OK : CEN_NO_MEMORY;
 }
 
-static const cen_driver_calls own_calls = {
-    .size = sizeof own_calls, .blocks = true, .prepare = own_prepare, .fini = free, .open = own_open, .close = own_close,
-    .check = own_check, .reset = own_reset, .test = own_test, .interrupt = own_interrupt, .abandon = own_abandon};
+static const cen_driver_calls own_calls = {.size = sizeof own_calls,
+                                           .blocks = true,
+                                           .prepare = own_prepare,
+                                           .fini = free,
+                                           .open = own_open,
+                                           .close = own_close,
+                                           .check = own_check,
+                                           .reset = own_reset,
+                                           .test = own_test,
+                                           .interrupt = own_interrupt,
+                                           .abandon = own_abandon};

@@ -82,8 +82,8 @@ int main(void)
     cen_pool_look(buffers, &s);
     printf("%d threads read %d messages, %.1f MiB, through %u buffers of %d KiB.\n", THREADS, THREADS * MESSAGES,
            (double)bytes_read / (1 << 20), s.idle, BYTES / 1024);
-    printf("%" PRIu64 " times somebody had to wait for one, %.2f ms at most; %" PRIu64 " were allocated in all.\n", s.waited,
-           (double)s.wait_longest_ns / 1e6, s.opened);
+    printf("%" PRIu64 " times somebody had to wait for one, %.2f ms at most; %" PRIu64 " were allocated in all.\n",
+           s.waited, (double)s.wait_longest_ns / 1e6, s.opened);
     bool right = failures == 0 && s.opened == BUFFERS && s.idle == BUFFERS;
     cen_pool_free(buffers);
     return right ? 0 : 1;

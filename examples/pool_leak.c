@@ -131,8 +131,8 @@ static void show_holders(void)
     cen_pool_holders(pool, holdings, CONNECTIONS, &held);
     for (size_t i = 0; i < held && i < CONNECTIONS; i++)
         printf("  connection %d: thread %d has had it for at least %.2f s, since %s\n",
-               ((struct connection *)holdings[i].object)->number, (int)holdings[i].owner, (double)holdings[i].held_ns / 1e9,
-               holdings[i].where ? holdings[i].where : "?");
+               ((struct connection *)holdings[i].object)->number, (int)holdings[i].owner,
+               (double)holdings[i].held_ns / 1e9, holdings[i].where ? holdings[i].where : "?");
 }
 
 static void report_one(void)
@@ -179,9 +179,11 @@ static void reclaim(void)
     if (!another) return;
     printf("  it is connection %d\n", ((struct connection *)lease.object)->number);
     cen_pool_stats s = look();
-    expect_that(s.reclaimed == 1 && abandoned == 1, "one lease was taken back, and the driver told to let go of its connection");
+    expect_that(s.reclaimed == 1 && abandoned == 1,
+                "one lease was taken back, and the driver told to let go of its connection");
     expect_that(s.held <= CONNECTIONS, "there are never more than three");
-    expect_that(cen_pool_give(&forgotten[3]) == CEN_REVOKED, "a late give is told that its lease has ended, and closes it");
+    expect_that(cen_pool_give(&forgotten[3]) == CEN_REVOKED,
+                "a late give is told that its lease has ended, and closes it");
     cen_pool_give(&lease);
 }
 

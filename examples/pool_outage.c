@@ -138,7 +138,8 @@ static void close_connection(void *argument, void *object)
     close((int)(intptr_t)object);
 }
 
-static const cen_driver_calls calls = {.size = sizeof calls, .blocks = true, .open = open_connection, .close = close_connection};
+static const cen_driver_calls calls = {
+    .size = sizeof calls, .blocks = true, .open = open_connection, .close = close_connection};
 
 /* ---- The story, told by the pool ---------------------------------------------------------------- */
 
@@ -151,8 +152,8 @@ static void tell_failure(const cen_event *event)
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     const char *why = strrchr(event->text, ':');
     if (cen_pool_look(pool, &s) != CEN_OK) return;
-    snprintf(text, sizeof text, "opening failed%s, %u in a row; the next try in %.0f ms", why ? why : "", s.open_failures,
-             (double)s.next_open_ns / 1e6);
+    snprintf(text, sizeof text, "opening failed%s, %u in a row; the next try in %.0f ms", why ? why : "",
+             s.open_failures, (double)s.next_open_ns / 1e6);
     tell(text);
 }
 
@@ -246,8 +247,8 @@ static bool play(void)
     is_over = true;
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     stop_server(server);
-    printf("Answered: %d before, %d during the outage, %d after it. %d requests broke on a connection that was cut.\n", at_first,
-           meanwhile, at_last, (int)broken);
+    printf("Answered: %d before, %d during the outage, %d after it. %d requests broke on a connection that was cut.\n",
+           at_first, meanwhile, at_last, (int)broken);
     printf("%d takes were refused, after %.2f ms on average; %d waited their 500 ms in vain.\n", (int)refused,
            refused ? (double)refusals_ns / refused / 1e6 : 0, (int)timed_out);
     return at_first > 0 && at_last > 0 && broken > 0 && refused > 0 && without_cause == 0;
@@ -271,7 +272,8 @@ int main(int count, char **arguments)
     bool right = play();
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &s);
-    printf("%" PRIu64 " openings failed and %" PRIu64 " did not; %d probes; the breaker opened %d times and closed %d times.\n",
+    printf("%" PRIu64 " openings failed and %" PRIu64
+           " did not; %d probes; the breaker opened %d times and closed %d times.\n",
            s.open_failed, s.opened, (int)probes, (int)breaker_opened, (int)breaker_closed);
     right = right && s.open_failed >= 5 && probes > 0 && breaker_opened == 1 && breaker_closed == 1;
     cen_pool_close(pool, cen_in_s(5), NULL, NULL);

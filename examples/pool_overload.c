@@ -103,8 +103,8 @@ static void load(run *r)
 static unsigned show(const char *name, run *r)
 {
     unsigned in_time = r->in_time, too_late = r->too_late, served = in_time + too_late;
-    printf("  %-14s %5u in time %5u too late %5u refused   average wait %3" PRId64 " ms   monitor %u of %u\n", name, in_time,
-           too_late, (unsigned)r->refused, served ? (int64_t)r->waited / served / MS : 0, (unsigned)r->seen,
+    printf("  %-14s %5u in time %5u too late %5u refused   average wait %3" PRId64 " ms   monitor %u of %u\n", name,
+           in_time, too_late, (unsigned)r->refused, served ? (int64_t)r->waited / served / MS : 0, (unsigned)r->seen,
            (unsigned)(r->seen + r->unseen));
     return in_time;
 }
@@ -133,12 +133,12 @@ int main(void)
 {
     static run plain, ranked, shedding;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    printf("%d objects, in use for %d ms each; %d clients, one request in %d ms each; %d s\n", OBJECTS, USE_MS, CLIENTS, EVERY_MS,
-           SECONDS);
+    printf("%d objects, in use for %d ms each; %d clients, one request in %d ms each; %d s\n", OBJECTS, USE_MS, CLIENTS,
+           EVERY_MS, SECONDS);
     /* The monitor may pass those who have waited for up to a second. With less than they wait it would pass nobody. */
     cen_pool_options ranks = CEN_POOL_OPTIONS(.aging_ns = CEN_SECONDS(1));
-    cen_pool_options sheds = CEN_POOL_OPTIONS(.aging_ns = CEN_SECONDS(1), .shed_target_ns = CEN_MS(10),
-                                              .shed_interval_ns = CEN_MS(20));
+    cen_pool_options sheds =
+        CEN_POOL_OPTIONS(.aging_ns = CEN_SECONDS(1), .shed_target_ns = CEN_MS(10), .shed_interval_ns = CEN_MS(20));
     unsigned before = play("nothing set", ranks, CEN_PRIORITY_NORMAL, &plain);
     play("priorities", ranks, CEN_PRIORITY_HIGH, &ranked);
     unsigned after = play("and shedding", sheds, CEN_PRIORITY_HIGH, &shedding);

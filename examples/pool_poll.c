@@ -58,7 +58,8 @@ static void echo(int listener)
             close(fds[i].fd);
             fds[i] = fds[--count];
         }
-        if (fds[0].revents && count < 16) fds[count++] = (struct pollfd){.fd = accept(listener, NULL, NULL), .events = POLLIN};
+        if (fds[0].revents && count < 16)
+            fds[count++] = (struct pollfd){.fd = accept(listener, NULL, NULL), .events = POLLIN};
     }
 }
 
@@ -225,13 +226,13 @@ int main(void)
     cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.name = "loop", .manual = true);
     if (cen_runtime_new(&manual, &work.runtime, &error) != CEN_OK) return puts(error.text), 1;
     cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .runtime = work.runtime, .min_idle = 1,
-                         .idle_ns = CEN_MS(200), .test_interval_ns = CEN_MS(100), .trust_ns = CEN_OFF);
+        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .runtime = work.runtime,
+                         .min_idle = 1, .idle_ns = CEN_MS(200), .test_interval_ns = CEN_MS(100), .trust_ns = CEN_OFF);
     if (cen_pool_new(&options, &work.pool, &error) != CEN_OK) return puts(error.text), 1;
 
     serve_requests();
-    printf("  %.3f s  %d requests are answered; %d times none could begin, for want of a connection\n", seconds(), work.answered,
-           work.had_to_wait);
+    printf("  %.3f s  %d requests are answered; %d times none could begin, for want of a connection\n", seconds(),
+           work.answered, work.had_to_wait);
     bool shrank = wait_until(one_is_left);
     printf("  %.3f s  one connection is left\n", seconds());
     kill(echo_process, SIGKILL);
@@ -242,12 +243,14 @@ int main(void)
     cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
     cen_runtime_look(work.runtime, &threads);
     cen_pool_stats s = look();
-    printf("%" PRIu64 " tests of idle connections, %" PRIu64 " failed; %u helper threads, %d driver's calls on another thread.\n",
+    printf("%" PRIu64 " tests of idle connections, %" PRIu64
+           " failed; %u helper threads, %d driver's calls on another thread.\n",
            s.tested, s.test_failed, threads.helpers, elsewhere);
     cen_pool_close(work.pool, CEN_NOW, NULL, NULL);
     cen_pool_free(work.pool);
     bool ended = cen_runtime_free(work.runtime) == CEN_OK;
-    bool right = shrank && noticed && ended && work.mistakes == 0 && elsewhere == 0 && threads.helpers == 0 && !threads.has_keeper;
+    bool right = shrank && noticed && ended && work.mistakes == 0 && elsewhere == 0 && threads.helpers == 0 &&
+                 !threads.has_keeper;
     puts(right ? "All of it happened inside one loop." : "That is not what was promised.");
     return right ? 0 : 1;
 }

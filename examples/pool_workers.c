@@ -24,8 +24,8 @@ struct worker {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct job *job;  /* what to do; NULL: nothing */
-    cen_lease lease;  /* to be given when it is done */
+    struct job *job; /* what to do; NULL: nothing */
+    cen_lease lease; /* to be given when it is done */
     bool leaves;
     int jobs_done;
 };
@@ -89,7 +89,8 @@ int main(void)
     static const cen_driver_calls calls = {.size = sizeof calls, .open = start_worker, .close = stop_worker};
     static struct job jobs[JOBS];
     cen_pool *workers;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "workers", .driver = {&calls, NULL}, .max = WORKERS, .eager = true);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "workers", .driver = {&calls, NULL}, .max = WORKERS, .eager = true);
     if (cen_pool_new(&options, &workers, NULL) != CEN_OK) return 1;
 
     cen_lease lease, all[WORKERS];

@@ -71,8 +71,7 @@ static void *work(void *argument)
     cen_pool *pool = argument;
     for (int i = 0; i < ROUNDS; i++) {
         cen_error error;
-        CEN_WITH(pool, cen_in_s(5), PGconn *, conn, &error)
-        {
+        CEN_WITH (pool, cen_in_s(5), PGconn *, conn, &error) {
             char number[20];
             const char *values[] = {number};
             PGresult *result;
@@ -81,9 +80,7 @@ static void *work(void *argument)
             if (!expect_that(cen_pq_run(conn, sql, 1, values, &result, &error) == CEN_OK, error.text)) break;
             if (expect_that(atoi(PQgetvalue(result, 0, 0)) == i + 1, "the answer is right")) answers++;
             PQclear(result);
-        }
-        else
-        {
+        } else {
             expect_that(false, error.text);
         }
     }
@@ -97,8 +94,7 @@ static void work_together(cen_pool *pool)
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, pool);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     expect_that(answers == THREADS * ROUNDS, "every question was answered");
-    CEN_WITH(pool, cen_in_s(5), PGconn *, conn, NULL)
-    {
+    CEN_WITH (pool, cen_in_s(5), PGconn *, conn, NULL) {
         printf("  %d answers; this connection has %u statements prepared\n", (int)answers, cen_pq_prepared(conn));
         expect_that(cen_pq_prepared(conn) <= 2, "each statement is prepared once");
     }
@@ -110,14 +106,12 @@ static void forget_to_commit(cen_pool *pool)
 {
     cen_error error;
     int before = 0;
-    CEN_WITH(pool, cen_in_s(5), PGconn *, conn, &error)
-    {
+    CEN_WITH (pool, cen_in_s(5), PGconn *, conn, &error) {
         before = PQbackendPID(conn);
         PQclear(PQexec(conn, "begin"));
         PQclear(PQexec(conn, "create temp table half_done (a int)"));
     }
-    CEN_WITH(pool, cen_in_s(5), PGconn *, conn, &error)
-    {
+    CEN_WITH (pool, cen_in_s(5), PGconn *, conn, &error) {
         PGresult *result = PQexec(conn, "select to_regclass('half_done') is null");
         bool is_gone = PQntuples(result) == 1 && PQgetvalue(result, 0, 0)[0] == 't';
         printf("\nSomebody begins a transaction and forgets it. The next one finds it rolled back: %s.\n",
@@ -161,14 +155,11 @@ static void lose_one(cen_pool *pool)
     PQclear(PQexec(second.object, sql)); /* the session that is now idle in the pool */
     poll(NULL, 0, 50);                   /* one that has rested for longer than trust_ns is tested before it is lent */
     for (int i = 0; i < 2; i++) {
-        CEN_WITH(pool, cen_in_s(5), PGconn *, conn, &error)
-        {
+        CEN_WITH (pool, cen_in_s(5), PGconn *, conn, &error) {
             PGresult *result = PQexec(conn, "select 1");
             expect_that(PQresultStatus(result) == PGRES_TUPLES_OK, "nobody gets the dead one");
             PQclear(result);
-        }
-        else
-        {
+        } else {
             expect_that(false, error.text);
         }
     }
@@ -182,8 +173,7 @@ int main(void)
     if (!url) return puts("Set CENOTE_SERVER_URL to a PostgreSQL: postgresql://user:password@host/database."), 0;
     cen_pool *pool = open_pool(url);
     if (!pool) return 1;
-    CEN_WITH(pool, cen_in_s(5), PGconn *, conn, NULL)
-    {
+    CEN_WITH (pool, cen_in_s(5), PGconn *, conn, NULL) {
         printf("Connected to PostgreSQL %d as session %d.\n", PQserverVersion(conn) / 10000, PQbackendPID(conn));
     }
     cen_pool_close(pool, cen_in_s(5), NULL, NULL);

@@ -179,9 +179,12 @@ static cen_status wait_until_it_may_ask(void *argument, void *object, cen_error 
 }
 
 static const cen_driver_calls calls = {
-    .size = sizeof calls,        .blocks = true,
-    .open = open_connection,     .close = close_connection,
-    .check = check_connection,   .reset = wait_until_it_may_ask,
+    .size = sizeof calls,
+    .blocks = true,
+    .open = open_connection,
+    .close = close_connection,
+    .check = check_connection,
+    .reset = wait_until_it_may_ask,
 };
 
 /* ---- Without a pool, and with one ------------------------------------------------------------ */
@@ -195,7 +198,8 @@ static void ask_without_a_pool(void)
     while (opened <= CONNECTIONS && open_connection(NULL, &all[opened], &error) == CEN_OK) opened++;
     for (int i = 0; i < 3 && opened > 0; i++) ask(all[0], answer, sizeof answer);
     printf("Without a pool %d connections were had, and then: %s", opened, error.text);
-    printf("Three requests at once on one of them: %d answered, %d times \"429 too soon\".\n\n", (int)answered, (int)too_soon);
+    printf("Three requests at once on one of them: %d answered, %d times \"429 too soon\".\n\n", (int)answered,
+           (int)too_soon);
     while (opened > 0) close_connection(NULL, all[--opened]);
 }
 
@@ -218,7 +222,8 @@ static void *ask_all_the_time(void *argument)
         }
         bool expected = status == CEN_FULL;
         if (!expected) mistakes++;
-        if (!expected || !atomic_exchange(&told, true)) printf("Refused with %s: %s\n", cen_status_name(status), error.text);
+        if (!expected || !atomic_exchange(&told, true))
+            printf("Refused with %s: %s\n", cen_status_name(status), error.text);
         refused++;
         sleep_until(cen_clock() + CEN_MS(20)); /* something else */
     }
@@ -229,12 +234,15 @@ static void report(double seconds)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &s);
-    printf("%d threads tried %d times in %.2f s: %d requests were answered, %.0f in a second; %d were refused by the pool.\n",
+    printf("%d threads tried %d times in %.2f s: %d requests were answered, %.0f in a second; %d were refused by the "
+           "pool.\n",
            THREADS, THREADS * TRIES, seconds, (int)answered, answered / seconds, (int)refused);
-    printf("The service said \"503 too many connections\" %d times, \"429 too soon\" %d times, \"429 too often\" %d times.\n",
+    printf("The service said \"503 too many connections\" %d times, \"429 too soon\" %d times, \"429 too often\" %d "
+           "times.\n",
            (int)too_many, (int)too_soon, (int)too_often);
     printf("The pool opened %" PRIu64 " connections and closed %" PRIu64 " that had made their %d requests; %" PRIu64
-           " times one had to pause.\n", s.opened, s.closed, USES, s.reset);
+           " times one had to pause.\n",
+           s.opened, s.closed, USES, s.reset);
     bool kept = too_many + too_soon + too_often == 0 && mistakes == 0;
     bool counted = answered + refused == THREADS * TRIES && s.refused == (uint64_t)refused && s.closed > 0;
     if (!kept || !counted) mistakes++;

@@ -54,7 +54,8 @@ static void ask_for_one(request *r);
 static void next_question(redisAsyncContext *redis, request *r)
 {
     int status;
-    if (r->step == 0) status = cen_redis_async_command(redis, on_reply, r, "SET example:%d %d EX 60", r->number, 2 * r->number);
+    if (r->step == 0)
+        status = cen_redis_async_command(redis, on_reply, r, "SET example:%d %d EX 60", r->number, 2 * r->number);
     else if (r->step == 1) status = cen_redis_async_command(redis, on_reply, r, "GET example:%d", r->number);
     else status = cen_redis_async_command(redis, on_reply, r, "DEL example:%d", r->number);
     if (status != REDIS_OK) on_reply(redis, NULL, r); /* it was lost before */
@@ -71,7 +72,8 @@ static void on_reply(redisAsyncContext *redis, void *answer, void *argument)
         return;
     }
     expect_that(reply->type != REDIS_REPLY_ERROR, reply->str ? reply->str : "");
-    if (r->step == 1) expect_that(reply->str && strtol(reply->str, NULL, 10) == 2 * r->number, "the answer is that of the request");
+    if (r->step == 1)
+        expect_that(reply->str && strtol(reply->str, NULL, 10) == 2 * r->number, "the answer is that of the request");
     if (++r->step < 3) {
         next_question(redis, r);
         return;
@@ -164,7 +166,8 @@ int main(void)
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_look(pool, &s);
     printf("%d requests of three questions over %d connections in %.0f ms; %d were told that theirs was lost; %" PRIu64
-           " were opened.\n", answered, CONNECTIONS, (double)(cen_clock() - begin) / 1e6, lost, s.opened);
+           " were opened.\n",
+           answered, CONNECTIONS, (double)(cen_clock() - begin) / 1e6, lost, s.opened);
     expect_that(answered == REQUESTS, "every request was answered");
     expect_that(lost >= 1 && s.opened > CONNECTIONS, "those that were cut were opened again");
     close_all();

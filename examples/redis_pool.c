@@ -53,10 +53,10 @@ static cen_pool *open_strict_pool(const char *url)
 {
     cen_pool *pool;
     cen_error error;
-    cen_redis_options redis = CEN_REDIS_OPTIONS(.url = url, .name = "example", .role = CEN_REDIS_PRIMARY, .on_budget = say_budget,
-                                                .budget_max = CONNECTIONS);
-    cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "counts", .driver = cen_redis_with(&redis), .max = CONNECTIONS, .hold_ns = CEN_MS(500));
+    cen_redis_options redis = CEN_REDIS_OPTIONS(.url = url, .name = "example", .role = CEN_REDIS_PRIMARY,
+                                                .on_budget = say_budget, .budget_max = CONNECTIONS);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "counts", .driver = cen_redis_with(&redis), .max = CONNECTIONS,
+                                                .hold_ns = CEN_MS(500));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
     return pool;
 }
@@ -66,10 +66,10 @@ static long long number(redisContext *redis, const char *command)
 {
     redisReply *reply = cen_redis_command(redis, command);
     if (!reply) return -2;
-    long long answer = reply->type == REDIS_REPLY_INTEGER                      ? reply->integer
-                       : reply->type == REDIS_REPLY_STRING                     ? strtoll(reply->str, NULL, 10)
-                       : reply->type == REDIS_REPLY_ARRAY && reply->elements   ? reply->element[0]->integer
-                                                                               : -1;
+    long long answer = reply->type == REDIS_REPLY_INTEGER                    ? reply->integer
+                       : reply->type == REDIS_REPLY_STRING                   ? strtoll(reply->str, NULL, 10)
+                       : reply->type == REDIS_REPLY_ARRAY && reply->elements ? reply->element[0]->integer
+                                                                             : -1;
     freeReplyObject(reply);
     return answer;
 }
@@ -140,7 +140,8 @@ static void leave_things(cen_pool *pool)
     }
     cen_lease leases[CONNECTIONS]; /* all of them, so that the resets are over */
     for (int i = 0; i < CONNECTIONS; i++) {
-        if (!expect_that(cen_pool_take(pool, cen_in_s(5), &leases[i], &error) == CEN_OK, "there is a connection")) return;
+        if (!expect_that(cen_pool_take(pool, cen_in_s(5), &leases[i], &error) == CEN_OK, "there is a connection"))
+            return;
         long long counted = number(leases[i].object, "GET example:count");
         expect_that(counted == THREADS * ROUNDS, "the answer is to this question, and outside a transaction");
     }

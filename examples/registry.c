@@ -99,8 +99,8 @@ static void show_unique(void)
 
 int main(void)
 {
-    cen_registry_options options = CEN_REGISTRY_OPTIONS(.name = "workers", .kind = CEN_DUPLICATE, .listener = follow,
-                                                        .release = free_worker);
+    cen_registry_options options =
+        CEN_REGISTRY_OPTIONS(.name = "workers", .kind = CEN_DUPLICATE, .listener = follow, .release = free_worker);
     cen_error error;
     pthread_t threads[WORKERS];
     int indices[WORKERS];
@@ -109,7 +109,8 @@ int main(void)
         indices[i] = i;
         assert(pthread_create(&threads[i], NULL, serve, &indices[i]) == 0);
     }
-    while (atomic_load(&up) < WORKERS) {}
+    while (atomic_load(&up) < WORKERS) {
+    }
     for (int i = 0; i < CALLS; i++) call_one();
     pthread_join(threads[0], NULL); /* it had ended long ago */
 

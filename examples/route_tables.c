@@ -73,13 +73,15 @@ static long load(int number)
     cen_pick pick = {.key = key_of(number)};
     cen_route route;
     atomic_fetch_add(&loads, 1);
-    if (cen_router_route(router, &pick, CEN_NOW, &route, NULL) != CEN_OK) return value; /* no table is up: it goes without */
+    /* no table is up: it goes without */
+    if (cen_router_route(router, &pick, CEN_NOW, &route, NULL) != CEN_OK) return value;
     table *at = route.value;
     pthread_mutex_lock(&at->lock);
     at->has[number] = true;
     at->values[number] = value;
     pthread_mutex_unlock(&at->lock);
-    cen_route_done(&route, CEN_OUTCOME_OK, 0); /* DOWN, if the table has gone meanwhile: what was put there is not missed */
+    /* DOWN, if the table has gone meanwhile: what was put there is not missed */
+    cen_route_done(&route, CEN_OUTCOME_OK, 0);
     return value;
 }
 

@@ -114,12 +114,13 @@ static void work_together(void)
     pthread_t threads[WRITING + READING + 1];
     int n = 0;
     int64_t begin = cen_clock();
-    for (int i = 0; i < WRITING; i++) pthread_create(&threads[n++], NULL, write_orders, (void *)(uintptr_t)customers[i]);
+    for (int i = 0; i < WRITING; i++)
+        pthread_create(&threads[n++], NULL, write_orders, (void *)(uintptr_t)customers[i]);
     for (int i = 0; i < READING; i++) pthread_create(&threads[n++], NULL, count_orders, NULL);
     pthread_create(&threads[n++], NULL, forget_to_commit, NULL);
     for (int i = 0; i < n; i++) pthread_join(threads[i], NULL);
-    printf("%d threads on a writer and %d readers: %d orders written and %d times counted in %.2f s.\n", n, READERS, (int)written,
-           (int)counted, (double)(cen_clock() - begin) / 1e9);
+    printf("%d threads on a writer and %d readers: %d orders written and %d times counted in %.2f s.\n", n, READERS,
+           (int)written, (int)counted, (double)(cen_clock() - begin) / 1e9);
 }
 
 /* ---- When there is none, and when somebody keeps one ---------------------------------------- */
@@ -160,7 +161,8 @@ static void run_an_endless_query(void)
     expect_that(cen_pool_options_set(readers, &options, &error) == CEN_OK, error.text);
     if (!expect_that(cen_pool_take(readers, cen_in_s(20), &lease, &error) == CEN_OK, error.text)) return;
     int64_t begin = cen_clock();
-    int code = sqlite3_exec(lease.object, "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n",
+    int code = sqlite3_exec(lease.object,
+                            "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n",
                             NULL, NULL, NULL);
     double seconds = (double)(cen_clock() - begin) / 1e9;
     cen_status status = cen_pool_give(&lease);
@@ -199,7 +201,8 @@ static void report(void)
         nobodys = number(db, "select count(*) from orders where customer = 'nobody'");
     }
     printf("  in the file  %d orders, %d of them nobody's\n", all, nobodys);
-    expect_that(forgotten_once && all == WRITING * ORDERS && nobodys == 0, "nothing is lost and nothing forgotten is kept");
+    expect_that(forgotten_once && all == WRITING * ORDERS && nobodys == 0,
+                "nothing is lost and nothing forgotten is kept");
 }
 
 int main(void)
@@ -227,6 +230,7 @@ int main(void)
     expect_that(status == CEN_OK, error.text);
     cen_sqlite_pool_free(orders);
     expect_that(unlink(file) == 0 && rmdir(place) == 0, "the writer was the last, and left nothing beside the file");
-    puts(surprises ? "\nThat is not what was promised." : "\nNothing was lost, nothing half done was kept, nobody was forgotten.");
+    puts(surprises ? "\nThat is not what was promised."
+                   : "\nNothing was lost, nothing half done was kept, nobody was forgotten.");
     return surprises ? 1 : 0;
 }

@@ -104,14 +104,17 @@ int main(void)
     cen_error error;
     cen_supervisor *links, *service;
     cen_child_options lines[] = {
-        CEN_CHILD_OPTIONS(.name = "east", .argument = &east, .start = start_part, .stop = stop_part, .stops_at_once = true),
-        CEN_CHILD_OPTIONS(.name = "west", .argument = &west, .start = start_part, .stop = stop_part, .stops_at_once = true),
+        CEN_CHILD_OPTIONS(.name = "east", .argument = &east, .start = start_part, .stop = stop_part,
+                          .stops_at_once = true),
+        CEN_CHILD_OPTIONS(.name = "west", .argument = &west, .start = start_part, .stop = stop_part,
+                          .stops_at_once = true),
     };
-    cen_supervisor_options inner = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2, .nested = true,
-                                                          .max_restarts = 10, .backoff_ns = CEN_MS(10));
+    cen_supervisor_options inner = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2,
+                                                          .nested = true, .max_restarts = 10, .backoff_ns = CEN_MS(10));
     if (cen_supervisor_new(&inner, &links, &error) != CEN_OK) return fprintf(stderr, "%s\n", error.text), 1;
     cen_child_options parts[] = {
-        CEN_CHILD_OPTIONS(.name = "store", .argument = &store, .start = start_part, .stop = stop_part, .stops_at_once = true),
+        CEN_CHILD_OPTIONS(.name = "store", .argument = &store, .start = start_part, .stop = stop_part,
+                          .stops_at_once = true),
         CEN_CHILD_OPTIONS(.name = "writer", .argument = &writer, .run = write_on),
         cen_supervisor_child(links),
     };

@@ -180,20 +180,22 @@ static bool by_one_for_all(void)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(5 + (unsigned)(2 * (double)asked.requests * asked.wait)); /* twice what they take one after the other: it hangs */
+        /* twice what they take one after the other: it hangs */
+        alarm(5 + (unsigned)(2 * (double)asked.requests * asked.wait));
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* its end is no news to anybody */
         struct crowd crowd = {.shared = curl_easy_init()};
         curl_easy_setopt(crowd.shared, CURLOPT_NOSIGNAL, 1L);
         run(&crowd);
-        printf("one client for %ld threads: %d right replies, %d wrong ones, %d errors, the last of them: %s\n", asked.requests,
-               crowd.right, crowd.wrong, crowd.failed, crowd.failed ? crowd.error : "none");
+        printf("one client for %ld threads: %d right replies, %d wrong ones, %d errors, the last of them: %s\n",
+               asked.requests, crowd.right, crowd.wrong, crowd.failed, crowd.failed ? crowd.error : "none");
         fflush(stdout);
         _exit(crowd.right == asked.requests ? 0 : 3);
     }
     int status = 0;
     waitpid(child, &status, 0);
     bool crashed = WIFSIGNALED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 3);
-    if (crashed) printf("one client for %ld threads: the process crashed (signal %d)\n", asked.requests, WTERMSIG(status));
+    if (crashed)
+        printf("one client for %ld threads: the process crashed (signal %d)\n", asked.requests, WTERMSIG(status));
     return status != 0;
 }
 
@@ -213,8 +215,8 @@ static long least(long a, long b)
 static bool report(const struct crowd *crowd, const char *how, double seconds, double should)
 {
     double off = should > 0 ? (seconds / should - 1) * 100 : 0;
-    printf("%s: T %ld, P %ld, R %ld, W %g s: %.3f s, expected %.3f s, %+.1f %%\n", how, asked.threads, asked.pool, asked.requests,
-           asked.wait, seconds, should, off);
+    printf("%s: T %ld, P %ld, R %ld, W %g s: %.3f s, expected %.3f s, %+.1f %%\n", how, asked.threads, asked.pool,
+           asked.requests, asked.wait, seconds, should, off);
     bool all = crowd->right == asked.requests;
     if (!all) printf("%d wrong replies, %d errors: %s\n", crowd->wrong, crowd->failed, crowd->error);
     return all && (asked.within == 0 || (off <= asked.within && off >= -asked.within));
@@ -229,8 +231,8 @@ static bool table(void)
     for (asked.pool = 1; asked.pool <= asked.threads + 1; asked.pool++) {
         struct crowd lent = {0}, shared = {0};
         double first = by_pool(&lent, CEN_CURL_VERSION_2), second = by_router(&shared);
-        printf("| %ld | %.3f s | %.3f s | %.3f s | %.3f s |\n", asked.pool, first, expected(least(asked.threads, asked.pool)),
-               second, expected(asked.threads));
+        printf("| %ld | %.3f s | %.3f s | %.3f s | %.3f s |\n", asked.pool, first,
+               expected(least(asked.threads, asked.pool)), second, expected(asked.threads));
         fine = fine && lent.right == asked.requests && shared.right == asked.requests;
     }
     return fine;
@@ -278,7 +280,8 @@ static pid_t start_server(const char *program)
 static void explain(void)
 {
     fputs("wait_client [--url URL] [--threads T] [--pool P] [--requests R] [--wait SECONDS] [--within PERCENT]\n"
-          "            [--shared | --http2 | --table]\n", stderr);
+          "            [--shared | --http2 | --table]\n",
+          stderr);
     exit(2);
 }
 
@@ -302,7 +305,8 @@ static void read_words(int count, char **words)
         else if (!has_value) explain();
         i += has_value;
     }
-    bool fits = asked.threads > 0 && asked.pool > 0 && asked.pool <= 256 && asked.requests > 0 && asked.requests <= MOST;
+    bool fits =
+        asked.threads > 0 && asked.pool > 0 && asked.pool <= 256 && asked.requests > 0 && asked.requests <= MOST;
     if (!fits || asked.wait < 0) explain();
 }
 

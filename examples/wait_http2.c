@@ -98,7 +98,7 @@ bool http2_receive(struct connection *connection, const char *bytes, size_t size
 }
 
 static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *room, size_t size, uint32_t *flags,
-                               nghttp2_data_source *source, void *connection)
+                         nghttp2_data_source *source, void *connection)
 {
     (void)session, (void)stream, (void)connection;
     struct exchange *exchange = source->ptr;
@@ -116,12 +116,14 @@ bool http2_reply(struct exchange *exchange)
     snprintf(length, sizeof length, "%zu", exchange->size);
 #define FIELD(name, value) \
     {(uint8_t *)(uintptr_t)(name), (uint8_t *)(uintptr_t)(value), strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE}
-    nghttp2_nv fields[] = {FIELD(":status", status), FIELD("content-type", "application/json"), FIELD("content-length", length)};
+    nghttp2_nv fields[] = {FIELD(":status", status), FIELD("content-type", "application/json"),
+                           FIELD("content-length", length)};
     nghttp2_data_provider body = {.source.ptr = exchange, .read_callback = read_body};
     struct connection *connection = exchange->connection;
     nghttp2_data_provider *sends = exchange->is_head ? NULL : &body;
     if (nghttp2_submit_response(connection->session, exchange->stream, fields, 3, sends) != 0) return false;
-    if (connection->is_refused) nghttp2_submit_goaway(connection->session, 0, exchange->stream, NGHTTP2_NO_ERROR, NULL, 0);
+    if (connection->is_refused)
+        nghttp2_submit_goaway(connection->session, 0, exchange->stream, NGHTTP2_NO_ERROR, NULL, 0);
     return true;
 }
 

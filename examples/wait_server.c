@@ -77,8 +77,8 @@ static void watch(struct connection *connection, uint32_t events, int how)
 static void send_some(struct connection *connection)
 {
     while (connection->out_sent < connection->out_size) {
-        ssize_t sent = send(connection->fd, connection->out + connection->out_sent, connection->out_size - connection->out_sent,
-                            MSG_NOSIGNAL);
+        ssize_t sent = send(connection->fd, connection->out + connection->out_sent,
+                            connection->out_size - connection->out_sent, MSG_NOSIGNAL);
         if (sent < 0 && errno == EAGAIN) return watch(connection, EPOLLIN | EPOLLOUT, EPOLL_CTL_MOD);
         if (sent < 0) return end_connection(connection);
         connection->out_sent += (size_t)sent;
@@ -122,8 +122,8 @@ static void write_text(struct exchange *exchange, int thread)
     }
     uri[n] = '\0';
     int size = snprintf(exchange->body, sizeof exchange->body,
-                        "{\"uri\":\"%s\",\"pid\":%d,\"thread\":%d,\"port\":%u,\"connections\":%d}\n", uri, (int)getpid(), thread,
-                        exchange->connection->port, server.count);
+                        "{\"uri\":\"%s\",\"pid\":%d,\"thread\":%d,\"port\":%u,\"connections\":%d}\n", uri,
+                        (int)getpid(), thread, exchange->connection->port, server.count);
     exchange->size = (size_t)size;
 }
 
@@ -136,7 +136,9 @@ static cen_next work(cen_task *task)
     int64_t ns = end.tv_nsec + (int64_t)(exchange->wait * 1e9);
     end.tv_sec += ns / 1000000000, end.tv_nsec = ns % 1000000000;
     pthread_mutex_lock(&server.mutex);
-    while (!exchange->unwanted && exchange->wait > 0 && pthread_cond_timedwait(&server.changed, &server.mutex, &end) == 0) continue;
+    while (!exchange->unwanted && exchange->wait > 0 &&
+           pthread_cond_timedwait(&server.changed, &server.mutex, &end) == 0)
+        continue;
     pthread_mutex_unlock(&server.mutex);
     return cen_task_done(task, (void *)(uintptr_t)cen_worker_current());
 }
@@ -209,10 +211,10 @@ static void reply(struct exchange *exchange)
         return;
     }
     char head[256];
-    int size = snprintf(head, sizeof head, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n%s%s\r\n",
-                        exchange->status, exchange->status == 200 ? "OK" : "Refused", exchange->size,
-                        exchange->status == 401 ? "WWW-Authenticate: Basic\r\n" : "",
-                        exchange->keeps ? "" : "Connection: close\r\n");
+    int size = snprintf(
+        head, sizeof head, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n%s%s\r\n",
+        exchange->status, exchange->status == 200 ? "OK" : "Refused", exchange->size,
+        exchange->status == 401 ? "WWW-Authenticate: Basic\r\n" : "", exchange->keeps ? "" : "Connection: close\r\n");
     bool fine = connection_write(connection, head, (size_t)size) &&
                 (exchange->is_head || connection_write(connection, exchange->body, exchange->size));
     if (!fine || !exchange->keeps) connection->is_ending = true;
@@ -237,7 +239,8 @@ static bool parse_head(struct exchange *exchange, char *head)
 {
     char method[16], version[16], text[64];
     if (sscanf(head, "%15s %1023s %15s", method, exchange->uri, version) != 3) return false;
-    if (strncmp(version, "HTTP/1.", 7) != 0 || exchange->uri[0] != '/' || field(head, "\r\ntransfer-encoding:", text, sizeof text))
+    if (strncmp(version, "HTTP/1.", 7) != 0 || exchange->uri[0] != '/' ||
+        field(head, "\r\ntransfer-encoding:", text, sizeof text))
         return false;
     exchange->is_head = strcmp(method, "HEAD") == 0;
     exchange->is_options = strcmp(method, "OPTIONS") == 0;
@@ -300,7 +303,8 @@ static void end_connection(struct connection *connection)
 /* What has come is HTTP/2 if it begins as that does. */
 static bool receive(struct connection *connection)
 {
-    if (!connection->is_http2 && connection->in_size >= 4 && memcmp(connection->in, "PRI ", 4) == 0) connection->is_http2 = true;
+    if (!connection->is_http2 && connection->in_size >= 4 && memcmp(connection->in, "PRI ", 4) == 0)
+        connection->is_http2 = true;
     if (!connection->is_http2) return parse(connection);
     if (!connection->session && !http2_begin(connection)) return false;
     size_t size = connection->in_size;
@@ -332,7 +336,8 @@ static void on_accept(void)
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    *connection = (struct connection){.fd = fd, .port = ntohs(peer.sin_port), .seen = cen_clock(), .next = server.connections};
+    *connection =
+        (struct connection){.fd = fd, .port = ntohs(peer.sin_port), .seen = cen_clock(), .next = server.connections};
     connection->is_refused = server.count >= server.most;
     if (!connection->is_refused) server.count++;
     server.connections = connection;
@@ -399,7 +404,8 @@ static void begin(void)
     if (bind(server.listener, (struct sockaddr *)&address, size) || listen(server.listener, 1024)) fail("listen");
     getsockname(server.listener, (struct sockaddr *)&address, &size);
     cen_error error;
-    cen_crew_options crew = CEN_CREW_OPTIONS(.name = "wait", .workers = (uint32_t)server.threads, .max = (uint32_t)server.threads);
+    cen_crew_options crew =
+        CEN_CREW_OPTIONS(.name = "wait", .workers = (uint32_t)server.threads, .max = (uint32_t)server.threads);
     if (cen_crew_new(&crew, &server.crew, &error) != CEN_OK || cen_inbox_new(NULL, &server.inbox, &error) != CEN_OK) {
         fprintf(stderr, "%s\n", error.text);
         exit(1);

@@ -20,7 +20,7 @@ struct exchange {
     cen_task task;
     struct connection *connection;
     struct exchange *next; /* of the same connection */
-    int32_t stream; /* HTTP/2 */
+    int32_t stream;        /* HTTP/2 */
     char uri[1024], authorization[512];
     bool is_head, is_options, keeps; /* keeps: the connection stays */
     double wait;
@@ -39,7 +39,7 @@ struct connection {
     int64_t seen; /* when something came last */
     struct nghttp2_session *session;
     struct exchange *exchanges; /* HTTP/1.1: one at a time */
-    size_t skip;              /* bytes of a body that nobody wants */
+    size_t skip;                /* bytes of a body that nobody wants */
     char in[8192];
     size_t in_size;
     char *out;

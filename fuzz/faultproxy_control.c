@@ -32,7 +32,8 @@ static void look_at_command(const fp_command *command)
     if (command->verb >= FP_VERBS) complain("there is no such verb");
     if (command->way < FP_TO_SERVER || command->way > FP_BOTH) complain("there is no such way");
     for (unsigned i = 0; i < sizeof command->value / sizeof *command->value; i++)
-        if (command->value[i] > 1000000000000 || (command->value[i] && !(command->given & (1u << i)))) complain("a value is wrong");
+        if (command->value[i] > 1000000000000 || (command->value[i] && !(command->given & (1u << i))))
+            complain("a value is wrong");
     if (command->verb == FP_RESET && command->value[0] > 100) complain("a share is more than all");
     if (command->verb == FP_TO) {
         char text[FP_ADDRESS_TEXT];

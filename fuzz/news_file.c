@@ -37,8 +37,10 @@ static void show(void *argument, const cen_news *news)
 {
     source *s = argument;
     if (news->level < CEN_LEVEL_TRACE || news->level > CEN_LEVEL_ERROR) complain("news of no level is shown");
-    if (!memchr(news->what, 0, sizeof news->what) || !memchr(news->kind, 0, sizeof news->kind)) complain("a text has no end");
-    if (!memchr(news->name, 0, sizeof news->name) || !memchr(news->text, 0, sizeof news->text)) complain("a text has no end");
+    if (!memchr(news->what, 0, sizeof news->what) || !memchr(news->kind, 0, sizeof news->kind))
+        complain("a text has no end");
+    if (!memchr(news->name, 0, sizeof news->name) || !memchr(news->text, 0, sizeof news->text))
+        complain("a text has no end");
     if (++s->shown > s->size) complain("more is shown than there can be");
 }
 

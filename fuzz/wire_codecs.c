@@ -61,9 +61,12 @@ static void write_again(cen_codec codec, const cen_decoding *frame)
     if (codec.calls->encode(codec.argument, frame->id, frame->payload, frame->size, copy, &written, &error) != CEN_OK)
         complain("what was read cannot be written");
     if (written > room) complain("a frame is longer than its bound");
-    if (codec.calls->decode(codec.argument, copy, written, &again, &error) != CEN_DECODED_FRAME) complain("what was written cannot be read");
-    if (again.id != frame->id || again.size != frame->size || again.consumed != written) complain("what was written is another frame");
-    if (frame->size && memcmp(again.payload, frame->payload, frame->size)) complain("what was written has another payload");
+    if (codec.calls->decode(codec.argument, copy, written, &again, &error) != CEN_DECODED_FRAME)
+        complain("what was written cannot be read");
+    if (again.id != frame->id || again.size != frame->size || again.consumed != written)
+        complain("what was written is another frame");
+    if (frame->size && memcmp(again.payload, frame->payload, frame->size))
+        complain("what was written has another payload");
     free(copy);
 }
 
@@ -97,7 +100,8 @@ static void feed(const uint8_t *bytes, size_t size, size_t piece, cen_codec code
         size -= count;
         ceni_input_added(&input, count);
         take_frames(&input, out);
-        if (input.capacity > CENI_INPUT_FIRST && input.capacity > input.max_frame) complain("the input takes too much memory");
+        if (input.capacity > CENI_INPUT_FIRST && input.capacity > input.max_frame)
+            complain("the input takes too much memory");
     }
     ceni_input_fini(&input);
 }
@@ -109,7 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     size_t piece = (size_t)bytes[1] + 1, max_payload = (size_t)bytes[2] * 4;
     feed(bytes + HEAD, size - HEAD, SIZE_MAX, codec, max_payload, &whole);
     feed(bytes + HEAD, size - HEAD, piece, codec, max_payload, &parts);
-    if (whole.frames != parts.frames || whole.end != parts.end) complain("pieces bring another number of frames, or another end");
+    if (whole.frames != parts.frames || whole.end != parts.end)
+        complain("pieces bring another number of frames, or another end");
     for (unsigned i = 0; i < whole.frames; i++)
         if (whole.id[i] != parts.id[i] || whole.size[i] != parts.size[i] || whole.sum[i] != parts.sum[i])
             complain("pieces bring another frame");

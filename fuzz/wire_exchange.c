@@ -108,8 +108,9 @@ static void look_at_output(void)
 {
     cen_decoding frame = {.max_payload = ROOM};
     cen_error error;
-    while (it.out_seen < it.out_size && it.codec.calls->decode(it.codec.argument, it.out + it.out_seen, it.out_size - it.out_seen,
-                                                               &frame, &error) == CEN_DECODED_FRAME) {
+    while (it.out_seen < it.out_size &&
+           it.codec.calls->decode(it.codec.argument, it.out + it.out_seen, it.out_size - it.out_seen, &frame, &error) ==
+               CEN_DECODED_FRAME) {
         for (size_t i = 0; i < it.frames; i++)
             if (it.ids[i] == frame.id) complain("an id was used twice");
         it.ids[it.frames] = frame.id;
@@ -211,8 +212,11 @@ static void begin(uint8_t how)
     it.codec = how & 1 ? cen_codec_lines() : cen_codec_binary();
     it.piece = it.out_room = ROOM;
     cen_runtime_options options = CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true);
-    ceni_exchange_settings settings = {.transport = &transport, .codec = it.codec, .max_in_flight = (how >> 1 & 7) + 1u,
-                                       .max_waiting = how & 16 ? 3 : CEN_NONE, .max_output = 40};
+    ceni_exchange_settings settings = {.transport = &transport,
+                                       .codec = it.codec,
+                                       .max_in_flight = (how >> 1 & 7) + 1u,
+                                       .max_waiting = how & 16 ? 3 : CEN_NONE,
+                                       .max_output = 40};
     if (cen_runtime_new(&options, &it.runtime, NULL) != CEN_OK) exit(0);
     settings.runtime = it.runtime;
     if (ceni_exchange_init(&it.exchange, &settings, NULL) != CEN_OK) exit(0);

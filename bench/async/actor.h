@@ -72,7 +72,8 @@ static void actor_round(struct serve_errand *done)
     free(done);
 }
 
-static void actor_handle(struct actor_pool *pool, enum kind kind, struct serve_client *client, struct serve_object *object)
+static void actor_handle(struct actor_pool *pool, enum kind kind, struct serve_client *client,
+                         struct serve_object *object)
 {
     struct serve_client *served = client;
     bool is_served = false;
@@ -89,10 +90,8 @@ static void actor_handle(struct actor_pool *pool, enum kind kind, struct serve_c
         pool->plain.opening -= kind == OPENED;
         is_served = plain_put(&pool->plain, object, &served);
     }
-    if (is_served)
-        actor_deliver(served);
-    while (plain_wants_more(&pool->plain))
-        plain_start(actor_opened, pool->actor, NULL, pool->plan->open_ns);
+    if (is_served) actor_deliver(served);
+    while (plain_wants_more(&pool->plain)) plain_start(actor_opened, pool->actor, NULL, pool->plan->open_ns);
 }
 
 /* Before the actor gets its first message. */
@@ -101,8 +100,7 @@ static void actor_pool_init(struct actor_pool *pool, const struct serve_plan *pl
     plain_init(&pool->plain, plan, size, true);
     pool->plan = plan;
     pool->actor = actor;
-    if (plan->test_ns > 0)
-        plain_start(actor_round, actor, NULL, plan->every_ns);
+    if (plan->test_ns > 0) plain_start(actor_round, actor, NULL, plan->every_ns);
 }
 
 #endif

@@ -32,16 +32,14 @@ static void actor_tell(struct actor *told, enum kind kind, struct serve_client *
 {
     struct notes *notes = client != NULL ? client->request : NULL;
     struct note *note = notes == NULL ? malloc(sizeof *note) : kind == TAKE ? &notes->take : &notes->give;
-    if (note == NULL)
-        bench_fail("no memory");
+    if (note == NULL) bench_fail("no memory");
     if (notes == NULL || note->client == NULL) /* its first use */
         cen_message_init(&note->message, "pool");
     note->kind = kind;
     note->client = client;
     note->object = object;
     cen_status status = cen_actor_tell(told->actor, &note->message);
-    if (status != CEN_OK)
-        bench_fail("tell: %s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("tell: %s", cen_status_text(status));
 }
 
 /* A client's note may be used again as soon as the client is served: it is read before. */
@@ -52,8 +50,7 @@ static void handle(void *argument, cen_message *message)
     enum kind kind = note->kind;
     struct serve_client *client = note->client;
     struct serve_object *object = note->object;
-    if (client == NULL)
-        free(note);
+    if (client == NULL) free(note);
     actor_handle(&actor->pool, kind, client, object);
 }
 
@@ -63,8 +60,7 @@ static void pool_make(const struct serve_plan *plan)
     for (unsigned i = 0; i < plan->loops; i++) {
         struct actor *actor = &actors[i];
         cen_actor_options options = CEN_ACTOR_OPTIONS(.name = "bench", .handle = handle, .argument = actor);
-        if (cen_actor_new(&options, &actor->actor, &error) != CEN_OK)
-            bench_fail("%s", error.text);
+        if (cen_actor_new(&options, &actor->actor, &error) != CEN_OK) bench_fail("%s", error.text);
         actor_pool_init(&actor->pool, plan, plan->size / plan->loops, actor);
     }
 }
@@ -81,7 +77,7 @@ static void pool_give(struct serve_client *client, struct serve_object *object, 
 
 int main(int argc, char **argv)
 {
-    const struct serve_contestant many = {sizeof(struct notes), " ", pool_make, inbox_enter, pool_ask,
-                                          pool_give, inbox_poll, inbox_arm, NULL};
+    const struct serve_contestant many = {sizeof(struct notes), " ",       pool_make, inbox_enter, pool_ask, pool_give,
+                                          inbox_poll,           inbox_arm, NULL};
     return serve_main(argc, argv, &many);
 }

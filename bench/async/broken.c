@@ -55,8 +55,7 @@ static void hand(struct serve_client *client, struct serve_object *object)
     request->object = object;
     request->next = served[client->loop->number];
     served[client->loop->number] = client;
-    if (write(client->loop->fd, &one, sizeof one) < 0)
-        bench_fail("cannot write");
+    if (write(client->loop->fd, &one, sizeof one) < 0) bench_fail("cannot write");
 }
 
 /* With the mutex: as long as somebody waits and something is idle. */
@@ -66,12 +65,9 @@ static void match(void)
         struct serve_client *client = waiting;
         struct serve_object *object = idle;
         waiting = ((struct request *)client->request)->next;
-        if (waiting == NULL)
-            waiting_last = &waiting;
-        if (strikes("forget", &grants))
-            continue;
-        if (!strikes("double", &grants))
-            idle = object->next;
+        if (waiting == NULL) waiting_last = &waiting;
+        if (strikes("forget", &grants)) continue;
+        if (!strikes("double", &grants)) idle = object->next;
         hand(client, strikes("foreign", &grants) ? object + 1000000 : object);
     }
 }
@@ -103,8 +99,7 @@ static size_t pool_poll(struct serve_loop *loop)
 {
     size_t count = 0;
     uint64_t told;
-    if (read(loop->fd, &told, sizeof told) < 0)
-        return 0;
+    if (read(loop->fd, &told, sizeof told) < 0) return 0;
     pthread_mutex_lock(&mutex);
     struct serve_client *first = served[loop->number];
     served[loop->number] = NULL;
@@ -125,7 +120,7 @@ static bool pool_arm(struct serve_loop *loop)
 
 int main(int argc, char **argv)
 {
-    const struct serve_contestant broken = {sizeof(struct request), " ", pool_make, pool_enter, pool_ask,
-                                            pool_give, pool_poll, pool_arm, NULL};
+    const struct serve_contestant broken = {
+        sizeof(struct request), " ", pool_make, pool_enter, pool_ask, pool_give, pool_poll, pool_arm, NULL};
     return serve_main(argc, argv, &broken);
 }

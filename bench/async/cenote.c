@@ -58,8 +58,7 @@ static void test_start(void *argument, void *object, cen_ticket ticket)
 static cen_status open_here(void *argument, void **out, cen_error *error)
 {
     (void)argument, (void)error;
-    if (plan->open_ns > 0)
-        bench_sleep(plan->open_ns);
+    if (plan->open_ns > 0) bench_sleep(plan->open_ns);
     *out = serve_open();
     return CEN_OK;
 }
@@ -84,19 +83,15 @@ static cen_pool *pool_new(uint32_t size)
     static cen_driver_calls calls;
     bool blocks = strcmp(plan->flavour, "blocking") == 0;
     calls = (cen_driver_calls){.size = sizeof calls, .open = open_here, .close = close_here, .blocks = blocks};
-    if (plan->open_ns > 0 && !blocks)
-        calls.open_start = open_start;
-    if (plan->test_ns > 0 && blocks)
-        calls.test = test_here;
-    if (plan->test_ns > 0 && !blocks)
-        calls.test_start = test_start;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "bench", .driver = {&calls, NULL}, .max = size,
-                                                .eager = plan->open_ns == 0, .test_interval_ns = plan->every_ns,
-                                                .openers = size < OPENERS_MOST ? size : OPENERS_MOST);
+    if (plan->open_ns > 0 && !blocks) calls.open_start = open_start;
+    if (plan->test_ns > 0 && blocks) calls.test = test_here;
+    if (plan->test_ns > 0 && !blocks) calls.test_start = test_start;
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "bench", .driver = {&calls, NULL}, .max = size, .eager = plan->open_ns == 0,
+                         .test_interval_ns = plan->every_ns, .openers = size < OPENERS_MOST ? size : OPENERS_MOST);
     cen_pool *pool;
     cen_error error;
-    if (cen_pool_new(&options, &pool, &error) != CEN_OK)
-        bench_fail("%s", error.text);
+    if (cen_pool_new(&options, &pool, &error) != CEN_OK) bench_fail("%s", error.text);
     return pool;
 }
 
@@ -115,8 +110,7 @@ static void pool_make(const struct serve_plan *made)
 
 static void on_ready(cen_take *take)
 {
-    if (take->future.status != CEN_OK)
-        bench_fail("ask: %s", cen_status_text(take->future.status));
+    if (take->future.status != CEN_OK) bench_fail("ask: %s", cen_status_text(take->future.status));
     serve_granted(take->future.user, take->lease.object);
 }
 
@@ -126,8 +120,7 @@ static void pool_ask(struct serve_client *client)
     cen_take_init(take, on_ready, cen_inbox_executor(inbox_of(client->loop)));
     take->future.user = client;
     cen_status status = cen_pool_ask(pools[client->loop->number], cen_in_s(PATIENCE_S), take);
-    if (status != CEN_OK)
-        bench_fail("ask: %s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("ask: %s", cen_status_text(status));
 }
 
 static void pool_give(struct serve_client *client, struct serve_object *object, bool discard)
@@ -135,13 +128,19 @@ static void pool_give(struct serve_client *client, struct serve_object *object, 
     cen_lease *lease = &((cen_take *)client->request)->lease;
     cen_status status = discard ? cen_pool_discard(lease) : cen_pool_give(lease);
     (void)object;
-    if (status != CEN_OK)
-        bench_fail("give: %s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("give: %s", cen_status_text(status));
 }
 
 int main(int argc, char **argv)
 {
-    const struct serve_contestant cenote = {sizeof(cen_take), " blocking partitioned ", pool_make, inbox_enter,
-                                            pool_ask, pool_give, inbox_poll, inbox_arm, NULL};
+    const struct serve_contestant cenote = {sizeof(cen_take),
+                                            " blocking partitioned ",
+                                            pool_make,
+                                            inbox_enter,
+                                            pool_ask,
+                                            pool_give,
+                                            inbox_poll,
+                                            inbox_arm,
+                                            NULL};
     return serve_main(argc, argv, &cenote);
 }

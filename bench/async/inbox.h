@@ -16,8 +16,7 @@ static void inbox_enter(struct serve_loop *loop)
 {
     cen_inbox *inbox;
     cen_error error;
-    if (cen_inbox_new(NULL, &inbox, &error) != CEN_OK)
-        bench_fail("%s", error.text);
+    if (cen_inbox_new(NULL, &inbox, &error) != CEN_OK) bench_fail("%s", error.text);
     loop->own = inbox;
     loop->fd = cen_inbox_fd(inbox);
 }

@@ -40,18 +40,15 @@ static cen_pool *pool_new(uint32_t size)
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "bench", .max = size);
     cen_pool *made;
     cen_error error;
-    if (cen_pool_new(&options, &made, &error) != CEN_OK)
-        bench_fail("%s", error.text);
+    if (cen_pool_new(&options, &made, &error) != CEN_OK) bench_fail("%s", error.text);
     for (uint32_t i = 0; i < size; i++)
-        if (cen_pool_adopt(made, &objects[i], &error) != CEN_OK)
-            bench_fail("%s", error.text);
+        if (cen_pool_adopt(made, &objects[i], &error) != CEN_OK) bench_fail("%s", error.text);
     return made;
 }
 
 static void must(cen_status status)
 {
-    if (status != CEN_OK)
-        bench_fail("%s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("%s", cen_status_text(status));
 }
 
 static void ask(cen_take *take, void (*done)(cen_take *take))
@@ -72,8 +69,7 @@ static void asked_pair(void)
 {
     static cen_take take;
     ask(&take, give_at_once);
-    if (cen_inbox_poll(inbox, 0) != 1)
-        bench_fail("an ask was not completed");
+    if (cen_inbox_poll(inbox, 0) != 1) bench_fail("an ask was not completed");
 }
 
 static void blocking_pair(void)
@@ -89,8 +85,7 @@ static inline __attribute__((always_inline)) int64_t time_of(void (*pair)(void),
     int64_t start = bench_cpu(), until = start + (int64_t)(seconds * 1e9), now;
     uint64_t count = 0;
     do {
-        for (int i = 0; i < TURNS; i++)
-            pair();
+        for (int i = 0; i < TURNS; i++) pair();
         count += TURNS;
     } while ((now = bench_cpu()) < until);
     return (now - start) * 1000 / (int64_t)count;
@@ -108,7 +103,8 @@ static int same(unsigned rounds, double seconds)
     printf("ask_ns=%.2f blocking_ns=%.2f", (double)bench_median(asked, rounds) / 1000,
            (double)bench_median(blocking, rounds) / 1000);
     double middle = (double)bench_median(ratio, rounds) / 1000;
-    printf(" ratio=%.3f ratio_min=%.3f ratio_max=%.3f\n", middle, (double)ratio[0] / 1000, (double)ratio[rounds - 1] / 1000);
+    printf(" ratio=%.3f ratio_min=%.3f ratio_max=%.3f\n", middle, (double)ratio[0] / 1000,
+           (double)ratio[rounds - 1] / 1000);
     return 0;
 }
 
@@ -120,7 +116,7 @@ static struct {
     int bell, poller;
     atomic_uint held, ready, over; /* rounds: the giver has the object, the loop is about to sleep, it is awake */
     _Atomic int64_t given_ns;
-    int64_t done_ns;                          /* the loop's */
+    int64_t done_ns;                       /* the loop's */
     int64_t took[2][ROUNDS_MAX + WARM_UP]; /* by eventfd, by ask */
 } cross;
 
@@ -134,8 +130,7 @@ static void sleep_once(unsigned round)
 {
     struct epoll_event event;
     atomic_store(&cross.ready, round + 1);
-    if (epoll_wait(cross.poller, &event, 1, -1) != 1)
-        bench_fail("epoll_wait was interrupted");
+    if (epoll_wait(cross.poller, &event, 1, -1) != 1) bench_fail("epoll_wait was interrupted");
 }
 
 static void *loop_main(void *argument)
@@ -149,15 +144,12 @@ static void *loop_main(void *argument)
         if (i % 2 == 0) {
             sleep_once(i);
             cross.done_ns = bench_now();
-            if (read(cross.bell, &count, sizeof count) < 0)
-                bench_fail("cannot read");
+            if (read(cross.bell, &count, sizeof count) < 0) bench_fail("cannot read");
         } else {
             ask(&take, note_and_give);
-            if (cen_inbox_drain(inbox) != 0)
-                bench_fail("an ask was completed before anybody gave");
+            if (cen_inbox_drain(inbox) != 0) bench_fail("an ask was completed before anybody gave");
             sleep_once(i);
-            if (cen_inbox_drain(inbox) != 1)
-                bench_fail("the descriptor was readable for nothing");
+            if (cen_inbox_drain(inbox) != 1) bench_fail("the descriptor was readable for nothing");
         }
         cross.took[i % 2][i / 2] = cross.done_ns - atomic_load(&cross.given_ns);
         atomic_store(&cross.over, i + 1);
@@ -169,8 +161,7 @@ static void give_once(unsigned round, int64_t pause_ns)
 {
     uint64_t one = 1;
     cen_lease lease;
-    if (round % 2 == 1)
-        must(cen_pool_take(pool, cen_in_s(30), &lease, NULL));
+    if (round % 2 == 1) must(cen_pool_take(pool, cen_in_s(30), &lease, NULL));
     atomic_store(&cross.held, round + 1);
     while (atomic_load(&cross.ready) <= round)
         ;
@@ -178,10 +169,8 @@ static void give_once(unsigned round, int64_t pause_ns)
     while ((now = bench_now()) < until)
         ;
     atomic_store(&cross.given_ns, now);
-    if (round % 2 == 1)
-        must(cen_pool_give(&lease));
-    else if (write(cross.bell, &one, sizeof one) < 0)
-        bench_fail("cannot write");
+    if (round % 2 == 1) must(cen_pool_give(&lease));
+    else if (write(cross.bell, &one, sizeof one) < 0) bench_fail("cannot write");
     while (atomic_load(&cross.over) <= round)
         ;
 }
@@ -189,8 +178,7 @@ static void give_once(unsigned round, int64_t pause_ns)
 static void watch(int fd)
 {
     struct epoll_event readable = {.events = EPOLLIN};
-    if (epoll_ctl(cross.poller, EPOLL_CTL_ADD, fd, &readable) != 0)
-        bench_fail("epoll cannot watch a descriptor");
+    if (epoll_ctl(cross.poller, EPOLL_CTL_ADD, fd, &readable) != 0) bench_fail("epoll cannot watch a descriptor");
 }
 
 static int across(unsigned rounds, int64_t pause_ns)
@@ -202,16 +190,14 @@ static int across(unsigned rounds, int64_t pause_ns)
     cross.poller = epoll_create1(0);
     watch(cross.bell);
     watch(cen_inbox_fd(inbox));
-    if (pthread_create(&thread, NULL, loop_main, NULL) != 0)
-        bench_fail("cannot start a thread");
+    if (pthread_create(&thread, NULL, loop_main, NULL) != 0) bench_fail("cannot start a thread");
     bench_pin(0);
-    for (unsigned i = 0; i < 2 * cross.rounds; i++)
-        give_once(i, pause_ns);
+    for (unsigned i = 0; i < 2 * cross.rounds; i++) give_once(i, pause_ns);
     pthread_join(thread, NULL);
     int64_t *floor = cross.took[0] + WARM_UP, *asked = cross.took[1] + WARM_UP;
     double floor_ns = (double)bench_median(floor, rounds), ask_ns = (double)bench_median(asked, rounds);
-    printf("ask_ns=%.0f floor_ns=%.0f ratio=%.3f ask_p99_ns=%lld floor_p99_ns=%lld\n", ask_ns, floor_ns, ask_ns / floor_ns,
-           (long long)asked[rounds * 99 / 100], (long long)floor[rounds * 99 / 100]);
+    printf("ask_ns=%.0f floor_ns=%.0f ratio=%.3f ask_p99_ns=%lld floor_p99_ns=%lld\n", ask_ns, floor_ns,
+           ask_ns / floor_ns, (long long)asked[rounds * 99 / 100], (long long)floor[rounds * 99 / 100]);
     return 0;
 }
 

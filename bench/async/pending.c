@@ -32,8 +32,7 @@ static cen_lease kept; /* the only object */
 
 static void must(cen_status status)
 {
-    if (status != CEN_OK)
-        bench_fail("%s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("%s", cen_status_text(status));
 }
 
 static void keep(cen_take *take)
@@ -52,14 +51,12 @@ static void ask(cen_take *take)
 static void serve(void)
 {
     must(cen_pool_give(&kept));
-    if (cen_inbox_poll(inbox, 1) != 1)
-        bench_fail("nobody was served");
+    if (cen_inbox_poll(inbox, 1) != 1) bench_fail("nobody was served");
 }
 
 static void cancel(cen_take *take)
 {
-    if (!cen_pool_cancel(take))
-        bench_fail("a take could not be cancelled");
+    if (!cen_pool_cancel(take)) bench_fail("a take could not be cancelled");
 }
 
 static void start(const cen_allocator *allocator)
@@ -81,22 +78,17 @@ static int memory(unsigned count, bool planted)
     serve();
     uint64_t bytes = seam_bytes;
     __atomic_store_n(&counting_all, true, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < count; i++)
-        ask(&takes[i]);
+    for (unsigned i = 0; i < count; i++) ask(&takes[i]);
     uint64_t grown = seam_bytes - bytes;
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     must(cen_pool_look(pool, &stats));
-    for (unsigned i = 0; i < count; i += 2)
-        cancel(&takes[i]);
-    for (unsigned i = 1; i < count; i += 2)
-        serve();
-    if (planted)
-        *(void *volatile *)&takes[0].future.user = malloc(1);
+    for (unsigned i = 0; i < count; i += 2) cancel(&takes[i]);
+    for (unsigned i = 1; i < count; i += 2) serve();
+    if (planted) *(void *volatile *)&takes[0].future.user = malloc(1);
     __atomic_store_n(&counting_all, false, __ATOMIC_RELAXED);
-    if (stats.waiting != count)
-        bench_fail("%u wait, not %u", stats.waiting, count);
-    printf("pending=%u take_bytes=%zu grown_bytes=%llu allocations=%llu\n", count, sizeof *takes, (unsigned long long)grown,
-           (unsigned long long)allocations);
+    if (stats.waiting != count) bench_fail("%u wait, not %u", stats.waiting, count);
+    printf("pending=%u take_bytes=%zu grown_bytes=%llu allocations=%llu\n", count, sizeof *takes,
+           (unsigned long long)grown, (unsigned long long)allocations);
     return 0;
 }
 
@@ -110,26 +102,24 @@ static int64_t ask_all(cen_take *takes, unsigned count, unsigned apart)
 {
     bench_empty_caches();
     int64_t used_ns = bench_cpu();
-    for (unsigned i = 0; i < count; i++)
-        ask(&takes[(size_t)i * apart]);
+    for (unsigned i = 0; i < count; i++) ask(&takes[(size_t)i * apart]);
     return (bench_cpu() - used_ns) * 1000 / count;
 }
 
-static void round_of(cen_take *takes, unsigned count, unsigned apart, unsigned *order, struct figures *out, unsigned round)
+static void round_of(cen_take *takes, unsigned count, unsigned apart, unsigned *order, struct figures *out,
+                     unsigned round)
 {
     static uint64_t noise = 1;
     out->ask[round] = ask_all(takes, count, apart);
     bench_empty_caches();
     int64_t used_ns = bench_cpu();
-    for (unsigned i = 0; i < count; i++)
-        serve();
+    for (unsigned i = 0; i < count; i++) serve();
     out->serve[round] = (bench_cpu() - used_ns) * 1000 / count;
     bench_shuffle(order, count, &noise);
     ask_all(takes, count, apart);
     bench_empty_caches();
     used_ns = bench_cpu();
-    for (unsigned i = 0; i < count; i++)
-        cancel(&takes[(size_t)order[i] * apart]);
+    for (unsigned i = 0; i < count; i++) cancel(&takes[(size_t)order[i] * apart]);
     out->cancel[round] = (bench_cpu() - used_ns) * 1000 / count;
 }
 
@@ -146,10 +136,10 @@ static int growth(int argc, char **argv)
     start(NULL);
     for (int i = 3; i < argc; i++) {
         unsigned count = (unsigned)bench_number(argv[i], 1, COUNT_MAX);
-        for (unsigned round = 0; round < rounds; round++)
-            round_of(takes, count, most / count, order, &figures, round);
-        printf("ask_%u=%.1f serve_%u=%.1f cancel_%u=%.1f ", count, (double)bench_median(figures.ask, rounds) / 1000, count,
-               (double)bench_median(figures.serve, rounds) / 1000, count, (double)bench_median(figures.cancel, rounds) / 1000);
+        for (unsigned round = 0; round < rounds; round++) round_of(takes, count, most / count, order, &figures, round);
+        printf("ask_%u=%.1f serve_%u=%.1f cancel_%u=%.1f ", count, (double)bench_median(figures.ask, rounds) / 1000,
+               count, (double)bench_median(figures.serve, rounds) / 1000, count,
+               (double)bench_median(figures.cancel, rounds) / 1000);
     }
     putchar('\n');
     return 0;
@@ -159,7 +149,6 @@ int main(int argc, char **argv)
 {
     if (argc >= 3 && strcmp(argv[1], "memory") == 0)
         return memory((unsigned)bench_number(argv[2], 2, COUNT_MAX), argc > 3);
-    if (argc >= 4 && strcmp(argv[1], "growth") == 0)
-        return growth(argc, argv);
+    if (argc >= 4 && strcmp(argv[1], "growth") == 0) return growth(argc, argv);
     bench_fail("usage: %s memory COUNT [malloc] | growth ROUNDS COUNT...", argv[0]);
 }

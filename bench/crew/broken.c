@@ -21,9 +21,7 @@ static void run_or_not(struct task *task)
     static unsigned runs;
     const char *fault = getenv("BENCH_BROKEN");
     bool strikes = fault != NULL && __atomic_add_fetch(&runs, 1, __ATOMIC_ACQ_REL) == VICTIM;
-    if (strikes && strcmp(fault, "lose") == 0)
-        return;
-    if (strikes && strcmp(fault, "double") == 0)
-        task_run(task);
+    if (strikes && strcmp(fault, "lose") == 0) return;
+    if (strikes && strcmp(fault, "double") == 0) task_run(task);
     task_run(task);
 }

@@ -21,8 +21,7 @@ static cen_crew *crew;
 
 static void must(cen_status status)
 {
-    if (status != CEN_OK)
-        bench_fail("%s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("%s", cen_status_text(status));
 }
 
 static cen_next step(cen_task *own)
@@ -81,8 +80,7 @@ static void assert_features(void)
         bench_fail("a task that was not made ready again was accepted");
     for (int looks = 0; looks < 1000; looks++, bench_sleep(1000000)) { /* the worker counts it a moment after its end */
         must(cen_crew_look(crew, &stats));
-        if (stats.workers == TASKS_WORKERS && stats.submitted == 1 && stats.finished == 1)
-            return;
+        if (stats.workers == TASKS_WORKERS && stats.submitted == 1 && stats.finished == 1) return;
     }
     bench_fail("the crew does not count its tasks");
 }
@@ -91,8 +89,7 @@ static void pool_make(void)
 {
     cen_crew_options options = CEN_CREW_OPTIONS(.name = "bench", .workers = TASKS_WORKERS);
     cen_error error;
-    if (cen_crew_new(&options, &crew, &error) != CEN_OK)
-        bench_fail("%s", error.text);
+    if (cen_crew_new(&options, &crew, &error) != CEN_OK) bench_fail("%s", error.text);
     assert_features();
 }
 

@@ -33,8 +33,7 @@
 
 static void must(cen_status status)
 {
-    if (status != CEN_OK)
-        bench_fail("%s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("%s", cen_status_text(status));
 }
 
 static cen_crew *crew_new(uint32_t workers)
@@ -42,8 +41,7 @@ static cen_crew *crew_new(uint32_t workers)
     cen_crew_options options = CEN_CREW_OPTIONS(.name = "motive", .workers = workers, .max = workers);
     cen_crew *crew;
     cen_error error;
-    if (cen_crew_new(&options, &crew, &error) != CEN_OK)
-        bench_fail("%s", error.text);
+    if (cen_crew_new(&options, &crew, &error) != CEN_OK) bench_fail("%s", error.text);
     return crew;
 }
 
@@ -59,8 +57,7 @@ static double steps_per_ns;
 
 static uint64_t chain_of(uint64_t steps, uint64_t noise)
 {
-    for (; steps > 0; steps--)
-        noise = (noise ^ noise >> 29) * 6364136223846793005u;
+    for (; steps > 0; steps--) noise = (noise ^ noise >> 29) * 6364136223846793005u;
     return noise;
 }
 
@@ -68,8 +65,7 @@ static void compute(int64_t ns)
 {
     static _Thread_local uint64_t noise = 1;
     noise = chain_of((uint64_t)((double)ns * steps_per_ns), noise);
-    if (noise == 0)
-        bench_fail("no work was done");
+    if (noise == 0) bench_fail("no work was done");
 }
 
 /* Once, alone: as many steps as the quickest of several tries makes. */
@@ -96,7 +92,7 @@ struct errand {
 
 static atomic_bool over;
 static struct errand heavy[HEAVY], *brief; /* SHORT_MAX of them */
-static uint64_t heavy_runs;                 /* the writer's, whole rounds only */
+static uint64_t heavy_runs;                /* the writer's, whole rounds only */
 static int64_t latencies[SHORT_MAX];
 
 static cen_next block(cen_task *task)
@@ -134,13 +130,11 @@ static void *load_main(void *argument)
     uint64_t count = 0;
     for (; count < HEAVY || !atomic_load(&over); count++) {
         struct errand *errand = &heavy[count % HEAVY];
-        if (count >= HEAVY)
-            must(cen_future_wait(&errand->task.future, cen_in_s(30)));
+        if (count >= HEAVY) must(cen_future_wait(&errand->task.future, cen_in_s(30)));
         cen_task_init(&errand->task, load->step);
         must(cen_crew_submit(load->crew, &errand->task));
     }
-    for (uint32_t i = 0; i < HEAVY; i++)
-        must(cen_future_wait(&heavy[i].task.future, cen_in_s(30)));
+    for (uint32_t i = 0; i < HEAVY; i++) must(cen_future_wait(&heavy[i].task.future, cen_in_s(30)));
     heavy_runs = count;
     return NULL;
 }
@@ -151,8 +145,7 @@ static uint32_t send_brief(cen_crew *crew, double seconds)
     int64_t due = bench_now() + 20000000, until = due + (int64_t)(seconds * 1e9); /* the heavy ones come first */
     for (; due < until && count < SHORT_MAX; due += PERIOD_NS, count++) {
         int64_t left = due - bench_now();
-        if (left > 0)
-            bench_sleep(left);
+        if (left > 0) bench_sleep(left);
         brief[count].due_ns = due;
         brief[count].runs = 0;
         cen_task_init(&brief[count].task, look);
@@ -186,8 +179,7 @@ static void beside(const char *name, cen_crew *for_brief, cen_crew *for_heavy, c
     struct load load = {for_heavy, step};
     pthread_t thread;
     atomic_store(&over, false);
-    if (pthread_create(&thread, NULL, load_main, &load) != 0)
-        bench_fail("cannot start a thread");
+    if (pthread_create(&thread, NULL, load_main, &load) != 0) bench_fail("cannot start a thread");
     int64_t start = bench_now();
     uint32_t count = send_brief(for_brief, seconds);
     atomic_store(&over, true);
@@ -254,15 +246,12 @@ static void *maker_main(void *unused)
 {
     for (; maker.left > 0; maker.left--) {
         pthread_mutex_lock(&maker.mutex);
-        while (maker.first == NULL)
-            pthread_cond_wait(&maker.asked, &maker.mutex);
+        while (maker.first == NULL) pthread_cond_wait(&maker.asked, &maker.mutex);
         struct request *request = maker.first;
-        if ((maker.first = request->next) == NULL)
-            maker.last = &maker.first;
+        if ((maker.first = request->next) == NULL) maker.last = &maker.first;
         pthread_mutex_unlock(&maker.mutex);
         int64_t left = request->due_ns - bench_now();
-        if (left > 0)
-            bench_sleep(left);
+        if (left > 0) bench_sleep(left);
         cen_promise_keep(&request->promise, request);
     }
     return unused;
@@ -293,21 +282,20 @@ static pthread_t maker_start(uint32_t count)
 {
     pthread_t thread;
     maker.left = count;
-    if (pthread_create(&thread, NULL, maker_main, NULL) != 0)
-        bench_fail("cannot start a thread");
+    if (pthread_create(&thread, NULL, maker_main, NULL) != 0) bench_fail("cannot start a thread");
     return thread;
 }
 
 static void say_of_requests(const char *name, const struct request *all, uint32_t count, int64_t took)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (all[i].served != 1)
-            bench_fail("request %u was served %u times", i, all[i].served);
+        if (all[i].served != 1) bench_fail("request %u was served %u times", i, all[i].served);
         latencies[i] = all[i].over_ns - all[i].asked_ns;
     }
     int64_t middle = bench_median(latencies, count);
-    printf("%s_count=%u %s_per_s=%.0f %s_p50_ms=%.2f %s_p99_ms=%.2f ", name, count, name, (double)count * 1e9 / (double)took,
-           name, (double)middle / 1e6, name, (double)latencies[(uint64_t)count * 99 / 100] / 1e6);
+    printf("%s_count=%u %s_per_s=%.0f %s_p50_ms=%.2f %s_p99_ms=%.2f ", name, count, name,
+           (double)count * 1e9 / (double)took, name, (double)middle / 1e6, name,
+           (double)latencies[(uint64_t)count * 99 / 100] / 1e6);
 }
 
 static void suspended(struct request *all, uint32_t count)
@@ -327,8 +315,7 @@ static void suspended(struct request *all, uint32_t count)
         most = stats.waiting > most ? stats.waiting : most;
         bench_sleep(500000);
     } while (stats.finished < count);
-    for (uint32_t i = 0; i < count; i++)
-        must(cen_future_wait(&all[i].task.future, cen_in_s(30)));
+    for (uint32_t i = 0; i < count; i++) must(cen_future_wait(&all[i].task.future, cen_in_s(30)));
     say_of_requests("crew", all, count, bench_now() - start);
     printf("crew_suspended=%llu crew_threads=%u ", (unsigned long long)most, stats.threads);
     pthread_join(thread, NULL);
@@ -353,8 +340,7 @@ static void blocking(struct request *all, uint32_t count)
 int main(int argc, char **argv)
 {
     int64_t start = bench_now();
-    if (argc != 3)
-        bench_fail("usage: %s reads|priority SECONDS | snapshot COUNT", argv[0]);
+    if (argc != 3) bench_fail("usage: %s reads|priority SECONDS | snapshot COUNT", argv[0]);
     calibrate();
     brief = bench_zeroed(SHORT_MAX, sizeof *brief);
     if (strcmp(argv[1], "reads") == 0) {

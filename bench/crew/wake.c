@@ -55,8 +55,7 @@ static void *partner(void *argument)
 static void measure(unsigned rounds, int64_t pause_ns)
 {
     for (unsigned i = 0; i < rounds; i++) {
-        if (pause_ns > 0)
-            bench_sleep(pause_ns);
+        if (pause_ns > 0) bench_sleep(pause_ns);
         int64_t start = bench_now();
         wake(&there.word);
         await(&here.word);
@@ -72,14 +71,13 @@ static double share(unsigned rounds, double part)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
-        bench_fail("usage: %s ROUNDS IDLE-ROUNDS", argv[0]);
-    unsigned often = (unsigned)bench_number(argv[1], 1, ROUNDS_MAX), idle = (unsigned)bench_number(argv[2], 1, ROUNDS_MAX);
+    if (argc != 3) bench_fail("usage: %s ROUNDS IDLE-ROUNDS", argv[0]);
+    unsigned often = (unsigned)bench_number(argv[1], 1, ROUNDS_MAX),
+             idle = (unsigned)bench_number(argv[2], 1, ROUNDS_MAX);
     unsigned all = WARM_UP + often + idle;
     struct rusage before, after;
     pthread_t thread;
-    if (pthread_create(&thread, NULL, partner, &all) != 0)
-        bench_fail("cannot start a thread");
+    if (pthread_create(&thread, NULL, partner, &all) != 0) bench_fail("cannot start a thread");
     bench_pin(0);
     measure(WARM_UP, 0);
     getrusage(RUSAGE_THREAD, &before);
@@ -89,7 +87,8 @@ int main(int argc, char **argv)
     printf("wake_ns=%.1f wake_p99_ns=%.1f", share(often, 0.5) / 2, share(often, 0.99) / 2);
     measure(idle, 10000000);
     pthread_join(thread, NULL);
-    printf(" idle_wake_ns=%.1f idle_wake_p99_ns=%.1f slept=%.3f elapsed_ms=%.1f\n", share(idle, 0.5) / 2, share(idle, 0.99) / 2,
-           (double)(after.ru_nvcsw - before.ru_nvcsw) / often, (double)(bench_now() - start) / 1e6);
+    printf(" idle_wake_ns=%.1f idle_wake_p99_ns=%.1f slept=%.3f elapsed_ms=%.1f\n", share(idle, 0.5) / 2,
+           share(idle, 0.99) / 2, (double)(after.ru_nvcsw - before.ru_nvcsw) / often,
+           (double)(bench_now() - start) / 1e6);
     return 0;
 }

@@ -48,7 +48,8 @@ static void send_on(request *r, PGconn *connection)
     r->connection = connection;
     user_of[fd] = r;
     struct epoll_event readable = {.events = EPOLLIN, .data.fd = fd};
-    if (!is_watched[fd] && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &readable) != 0) bench_fail("epoll does not watch a connection");
+    if (!is_watched[fd] && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &readable) != 0)
+        bench_fail("epoll does not watch a connection");
     is_watched[fd] = true;
     if (!PQsendQuery(connection, "select 1") || PQflush(connection) != 0) bench_fail("%s", PQerrorMessage(connection));
 }
@@ -75,7 +76,8 @@ static void take_answer(int fd)
             if (!over) ask(r);
             return;
         }
-        if (PQresultStatus(result) != PGRES_TUPLES_OK || strcmp(PQgetvalue(result, 0, 0), "1") != 0) bench_fail("an answer was wrong");
+        if (PQresultStatus(result) != PGRES_TUPLES_OK || strcmp(PQgetvalue(result, 0, 0), "1") != 0)
+            bench_fail("an answer was wrong");
         PQclear(result);
     }
 }
@@ -113,7 +115,8 @@ static void begin_by_hand(const char *url, unsigned connections)
 {
     for (made = 0; made < connections; made++) {
         idle[made] = PQconnectdb(url);
-        if (PQstatus(idle[made]) != CONNECTION_OK || PQsetnonblocking(idle[made], 1) != 0) bench_fail("%s", PQerrorMessage(idle[made]));
+        if (PQstatus(idle[made]) != CONNECTION_OK || PQsetnonblocking(idle[made], 1) != 0)
+            bench_fail("%s", PQerrorMessage(idle[made]));
     }
     idle_count = made;
 }
@@ -179,7 +182,10 @@ static int turn_by_cenote(struct epoll_event *events)
     int64_t ns = cen_runtime_poll(runtime);
     cen_poller_poll(poller, CEN_NOW, NULL);
     while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
-    int count = epoll_wait(epoll, events, AT_A_TIME, ns == 0 ? 0 : ns < 0 || ns > INT64_C(1000000000) ? 1000 : (int)(ns / 1000000) + 1);
+    int count = epoll_wait(epoll, events, AT_A_TIME,
+                           ns == 0                              ? 0
+                           : ns < 0 || ns > INT64_C(1000000000) ? 1000
+                                                                : (int)(ns / 1000000) + 1);
     cen_inbox_poll(inbox, 0);
     return count;
 }

@@ -85,7 +85,8 @@ static void *begin_handed(const char *url)
 static void set_up_pool(const char *url, unsigned connections)
 {
     cen_error error;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "bench", .driver = cen_pq(url), .max = connections, .eager = true);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "bench", .driver = cen_pq(url), .max = connections, .eager = true);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) bench_fail("%s", error.text);
 }
 

@@ -19,8 +19,8 @@ typedef struct worker {
 static const query_way *way;
 static const char *url;
 static query_counter *connections_now;
-static int64_t limit;   /* ns, if asked for a time */
-static uint64_t quota;  /* questions of each thread, otherwise */
+static int64_t limit;  /* ns, if asked for a time */
+static uint64_t quota; /* questions of each thread, otherwise */
 static _Atomic bool over;
 static _Atomic unsigned left;
 static int most; /* connections that were seen at a time */
@@ -86,9 +86,11 @@ static void report(const worker *workers, unsigned threads)
         for (unsigned k = 0; k < LENGTHS; k++) lengths[k] += w->lengths[k];
     }
     double seconds = (double)(ended - begun) / 1e9;
-    printf("elapsed_ms=%.3f asked=%llu per_s=%.1f p50_ns=%.0f p99_ns=%.0f max_ns=%lld least=%llu greatest=%llu most=%d\n",
-           seconds * 1e3, (unsigned long long)asked, (double)asked / seconds, percentile(lengths, asked, 0.5),
-           percentile(lengths, asked, 0.99), (long long)longest, (unsigned long long)least, (unsigned long long)greatest, most);
+    printf(
+        "elapsed_ms=%.3f asked=%llu per_s=%.1f p50_ns=%.0f p99_ns=%.0f max_ns=%lld least=%llu greatest=%llu most=%d\n",
+        seconds * 1e3, (unsigned long long)asked, (double)asked / seconds, percentile(lengths, asked, 0.5),
+        percentile(lengths, asked, 0.99), (long long)longest, (unsigned long long)least, (unsigned long long)greatest,
+        most);
 }
 
 int query_main(int count, char **words, const query_way *ways, query_counter *counter)

@@ -37,7 +37,8 @@ static void *begin_own(const char *url)
     const char *colon = strrchr(url, ':');
     redisContext *connection = redisConnect("127.0.0.1", (int)strtol(colon + 1, NULL, 10));
     if (!connection || connection->err) bench_fail("%s", connection ? connection->errstr : "no memory");
-    if (getenv("BENCH_PASSWORD")) expect_fine(connection, redisCommand(connection, "AUTH %s", getenv("BENCH_PASSWORD")));
+    if (getenv("BENCH_PASSWORD"))
+        expect_fine(connection, redisCommand(connection, "AUTH %s", getenv("BENCH_PASSWORD")));
     expect_fine(connection, redisCommand(connection, "SET key value"));
     return connection;
 }
@@ -55,7 +56,8 @@ static void end_own(void *own)
 static void set_up_pool(const char *url, unsigned connections)
 {
     cen_error error;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "bench", .driver = cen_redis(url), .max = connections, .eager = true);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "bench", .driver = cen_redis(url), .max = connections, .eager = true);
     end_own(begin_own(url)); /* the key is there */
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) bench_fail("%s", error.text);
 }

@@ -100,7 +100,8 @@ static void on_lease(cen_take *take)
     ends_had(&c->figures);
     void *connection = take->lease.object;
     if (!redis) pq_send(c, connection);
-    else if (cen_redis_async_command(connection, redis_read, c, "GET cenote-bench") != REDIS_OK) bench_fail("Redis refuses");
+    else if (cen_redis_async_command(connection, redis_read, c, "GET cenote-bench") != REDIS_OK)
+        bench_fail("Redis refuses");
 }
 
 static void ask(ends_client *figures)
@@ -132,8 +133,8 @@ static void begin(const ends_plan *plan)
     if ((epoll = epoll_create1(EPOLL_CLOEXEC)) < 0 || cen_runtime_new(&by_hand, &runtime, &error) != CEN_OK ||
         cen_poller_new(&polled, &poller, &error) != CEN_OK || cen_inbox_new(NULL, &inbox, &error) != CEN_OK)
         bench_fail("a loop cannot be made");
-    snprintf(address, sizeof address, redis ? "redis://:secret@%s:%u/0" : "postgresql://tester:secret@%s:%u/test", plan->host,
-             plan->port);
+    snprintf(address, sizeof address, redis ? "redis://:secret@%s:%u/0" : "postgresql://tester:secret@%s:%u/test",
+             plan->host, plan->port);
     cen_pq_options pq = CEN_PQ_OPTIONS(.uri = address, .poller = poller);
     cen_redis_options server = CEN_REDIS_OPTIONS(.url = address, .poller = poller);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = redis ? cen_redis_with(&server) : cen_pq_with(&pq),

@@ -13,8 +13,8 @@
 static ends_plan plan;
 static const char *address;
 static void **connections;
-static unsigned opened;       /* by the rules, which take them all at once before the threads start */
-static atomic_uint claimed;   /* by threads */
+static unsigned opened;     /* by the rules, which take them all at once before the threads start */
+static atomic_uint claimed; /* by threads */
 static _Thread_local void *own;
 
 static void begin(const ends_plan *wanted)

@@ -23,15 +23,16 @@ static bool redis, limited;
 
 static cen_driver pq_driver(const ends_plan *plan, const char *address)
 {
-    static cen_pq_options server = CEN_PQ_OPTIONS(.cancel_timeout_ns = CANCEL_NS, .connect_timeout_ns = ENDS_CONNECT_S * SECOND);
+    static cen_pq_options server =
+        CEN_PQ_OPTIONS(.cancel_timeout_ns = CANCEL_NS, .connect_timeout_ns = ENDS_CONNECT_S * SECOND);
     server.uri = address;
     return plan->mode == ENDS_ADVISED ? cen_pq_with(&server) : cen_pq(address);
 }
 
 static cen_driver redis_driver(const ends_plan *plan, const char *address)
 {
-    static cen_redis_options server = CEN_REDIS_OPTIONS(.connect_timeout_ns = ENDS_CONNECT_S * SECOND,
-                                                        .command_timeout_ns = ENDS_ANSWER_S * SECOND);
+    static cen_redis_options server =
+        CEN_REDIS_OPTIONS(.connect_timeout_ns = ENDS_CONNECT_S * SECOND, .command_timeout_ns = ENDS_ANSWER_S * SECOND);
     server.url = address;
     return plan->mode == ENDS_ADVISED ? cen_redis_with(&server) : cen_redis(address);
 }
@@ -42,10 +43,11 @@ static void begin(const ends_plan *plan)
     cen_error error;
     redis = plan->redis;
     limited = plan->mode == ENDS_ADVISED;
-    snprintf(address, sizeof address, redis ? "redis://:secret@%s:%u/0" : "postgresql://tester:secret@%s:%u/test", plan->host,
-             plan->port);
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = redis ? redis_driver(plan, address) : pq_driver(plan, address),
-                                                .max = plan->connections);
+    snprintf(address, sizeof address, redis ? "redis://:secret@%s:%u/0" : "postgresql://tester:secret@%s:%u/test",
+             plan->host, plan->port);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = redis ? redis_driver(plan, address) : pq_driver(plan, address),
+                         .max = plan->connections);
     if (limited) {
         options.hold_ns = ENDS_ANSWER_S * SECOND - CANCEL_NS;
         options.openers = OPENERS;
@@ -67,7 +69,8 @@ static const char *ask(ends_lease *lease, char answer[ENDS_ANSWER])
     cen_error error;
     PGresult *result;
     if (redis)
-        return ends_redis_read(connection, cen_redis_command(connection, "GET cenote-bench"), REDIS_REPLY_STRING, answer);
+        return ends_redis_read(connection, cen_redis_command(connection, "GET cenote-bench"), REDIS_REPLY_STRING,
+                               answer);
     if (cen_pq_run(connection, "select 1", 0, NULL, &result, &error) != CEN_OK) return ends_why(error.text);
     return ends_pq_read(connection, result, answer);
 }

@@ -33,15 +33,13 @@ static unsigned served, broken;
 
 static void must(cen_status status)
 {
-    if (status != CEN_OK)
-        bench_fail("%s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("%s", cen_status_text(status));
 }
 
 static void keep(cen_take *take)
 {
     must(take->future.status);
-    if (take != &takes[served++])
-        bench_fail("somebody was served out of turn");
+    if (take != &takes[served++]) bench_fail("somebody was served out of turn");
     kept = take->lease;
 }
 
@@ -64,34 +62,29 @@ static void stand_in_line(unsigned count)
     }
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     must(cen_pool_look(pool, &stats));
-    if (stats.waiting != count)
-        bench_fail("%u wait, not %u", stats.waiting, count);
+    if (stats.waiting != count) bench_fail("%u wait, not %u", stats.waiting, count);
     served = 0;
 }
 
 static void cancel(cen_take *take)
 {
-    if (!cen_pool_cancel(take))
-        bench_fail("a take could not be cancelled");
+    if (!cen_pool_cancel(take)) bench_fail("a take could not be cancelled");
 }
 
 static void send_home(unsigned first, unsigned end)
 {
-    for (unsigned i = first; i < end; i++)
-        cancel(&takes[i]);
+    for (unsigned i = first; i < end; i++) cancel(&takes[i]);
 }
 
 static int64_t serve_some(unsigned waiters)
 {
     stand_in_line(waiters + SOME);
-    if (broken)
-        cancel(&takes[0]);
+    if (broken) cancel(&takes[0]);
     bench_empty_caches();
     int64_t used = bench_cpu();
     for (unsigned i = 0; i < SOME; i++) {
         must(cen_pool_give(&kept));
-        if (cen_inbox_poll(inbox, 1) != 1)
-            bench_fail("nobody was served");
+        if (cen_inbox_poll(inbox, 1) != 1) bench_fail("nobody was served");
     }
     used = bench_cpu() - used;
     send_home(SOME, waiters + SOME);
@@ -105,8 +98,7 @@ static int64_t cancel_some(unsigned waiters, uint64_t *noise)
     bench_shuffle(order, SOME, noise);
     bench_empty_caches();
     int64_t used = bench_cpu();
-    for (unsigned i = 0; i < SOME; i++)
-        cancel(&takes[before + order[i]]);
+    for (unsigned i = 0; i < SOME; i++) cancel(&takes[before + order[i]]);
     used = bench_cpu() - used;
     send_home(0, before);
     send_home(before + SOME, waiters + SOME);
@@ -116,8 +108,7 @@ static int64_t cancel_some(unsigned waiters, uint64_t *noise)
 int main(int argc, char **argv)
 {
     static int64_t serving[ROUNDS_MAX], cancelling[ROUNDS_MAX];
-    if (argc < 3)
-        bench_fail("usage: %s ROUNDS WAITERS...", argv[0]);
+    if (argc < 3) bench_fail("usage: %s ROUNDS WAITERS...", argv[0]);
     const char *plant = getenv("BENCH_BROKEN");
     broken = plant != NULL && strcmp(plant, "overtake") == 0;
     unsigned rounds = (unsigned)bench_number(argv[1], 1, ROUNDS_MAX);

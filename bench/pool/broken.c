@@ -34,8 +34,7 @@ static void pool_make(const struct lend_plan *plan)
     size = plan->size;
     room = size + 1;
     objects = bench_zeroed(room, sizeof *objects);
-    for (unsigned i = 0; i < size; i++)
-        put(&lend_objects[i]);
+    for (unsigned i = 0; i < size; i++) put(&lend_objects[i]);
 }
 
 static void pool_enter(struct lend_worker *worker)
@@ -51,12 +50,10 @@ static struct lend_object *pool_take(pool_lease *lease)
         if (idle > 0) {
             *lease = objects[head++ % room];
             idle--;
-            if (++takes == VICTIM && strcmp(fault, "double") == 0)
-                put(*lease);
+            if (++takes == VICTIM && strcmp(fault, "double") == 0) put(*lease);
         }
         pthread_mutex_unlock(&mutex);
-        if (bench_now() > until)
-            bench_fail("a take waited too long");
+        if (bench_now() > until) bench_fail("a take waited too long");
     }
     return *lease;
 }
@@ -64,12 +61,9 @@ static struct lend_object *pool_take(pool_lease *lease)
 static void pool_give(pool_lease *lease)
 {
     pthread_mutex_lock(&mutex);
-    if (++gives != VICTIM)
-        put(*lease);
-    else if (strcmp(fault, "confuse") == 0)
-        put(&lend_objects[((*lease)->index + 1) % size]);
-    else if (strcmp(fault, "lose") != 0)
-        put(*lease);
+    if (++gives != VICTIM) put(*lease);
+    else if (strcmp(fault, "confuse") == 0) put(&lend_objects[((*lease)->index + 1) % size]);
+    else if (strcmp(fault, "lose") != 0) put(*lease);
     pthread_mutex_unlock(&mutex);
 }
 

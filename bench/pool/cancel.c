@@ -40,15 +40,13 @@ static void ask(cen_pool *pool, cen_take *takes, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         cen_take_init(&takes[i], count_delivered, cen_inline());
-        if (cen_pool_ask(pool, CEN_NEVER, &takes[i]) != CEN_OK)
-            bench_fail("a closed pool");
+        if (cen_pool_ask(pool, CEN_NEVER, &takes[i]) != CEN_OK) bench_fail("a closed pool");
     }
 }
 
 static void cancel(cen_take *take)
 {
-    if (!cen_pool_cancel(take))
-        bench_fail("a waiter was not in line");
+    if (!cen_pool_cancel(take)) bench_fail("a waiter was not in line");
 }
 
 static int64_t round_of(cen_pool *pool, cen_take *takes, unsigned count, uint64_t *noise)
@@ -58,20 +56,17 @@ static int64_t round_of(cen_pool *pool, cen_take *takes, unsigned count, uint64_
     bench_shuffle(order, CANCELLED, noise);
     bench_empty_caches();
     int64_t start = bench_now();
-    for (unsigned i = 0; i < CANCELLED; i++)
-        cancel(&takes[before + order[i]]);
+    for (unsigned i = 0; i < CANCELLED; i++) cancel(&takes[before + order[i]]);
     int64_t end = bench_now();
     for (unsigned i = 0; i < count + CANCELLED; i++)
-        if (i < before || i >= before + CANCELLED)
-            cancel(&takes[i]);
+        if (i < before || i >= before + CANCELLED) cancel(&takes[i]);
     return end - start;
 }
 
 int main(int argc, char **argv)
 {
     static int64_t samples[ROUNDS_MAX];
-    if (argc < 3)
-        bench_fail("usage: pool-cancel ROUNDS WAITERS...");
+    if (argc < 3) bench_fail("usage: pool-cancel ROUNDS WAITERS...");
     unsigned rounds = (unsigned)bench_number(argv[1], 1, ROUNDS_MAX);
     cen_lease held;
     cen_pool *pool = empty_pool(&held);
@@ -79,14 +74,12 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         unsigned count = (unsigned)bench_number(argv[i], 1, 1000000);
         cen_take *takes = bench_zeroed(count + CANCELLED, sizeof *takes);
-        for (unsigned round = 0; round < rounds; round++)
-            samples[round] = round_of(pool, takes, count, &noise);
+        for (unsigned round = 0; round < rounds; round++) samples[round] = round_of(pool, takes, count, &noise);
         printf("%sns_%u=%.1f", i > 2 ? " " : "", count, (double)bench_median(samples, rounds) / CANCELLED);
         free(takes);
     }
     printf("\n");
-    if (delivered > 0)
-        bench_fail("%u waiters were told something", delivered);
+    if (delivered > 0) bench_fail("%u waiters were told something", delivered);
     cen_pool_give(&held);
     cen_pool_free(pool);
     return 0;

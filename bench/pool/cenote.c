@@ -51,8 +51,7 @@ static _Thread_local uint64_t mine; /* the thread's number: which word, and what
 
 static void words_make(const struct lend_plan *plan)
 {
-    if (plan->size < plan->threads)
-        bench_fail("the floor needs a word for every thread");
+    if (plan->size < plan->threads) bench_fail("the floor needs a word for every thread");
     words = bench_zeroed(plan->size, sizeof *words);
 }
 
@@ -97,21 +96,22 @@ static void compare_loop(struct lend_worker *worker)
 /* The three in turns; medians of the rounds, and the median of the rounds' ratios. */
 static int measure_floors(const struct lend_plan *plan, unsigned rounds)
 {
-    struct lend_contestant runners[3] = {lend_pool(),
-                                         {words_make, words_enter, exchange_loop, NULL, sizeof(pool_lease), false, true},
-                                         {words_make, words_enter, compare_loop, NULL, sizeof(pool_lease), false, true}};
+    struct lend_contestant runners[3] = {
+        lend_pool(),
+        {words_make, words_enter, exchange_loop, NULL, sizeof(pool_lease), false, true},
+        {words_make, words_enter, compare_loop, NULL, sizeof(pool_lease), false, true}};
     int64_t ps[3][ROUNDS_MAX], ratio[ROUNDS_MAX];
     for (int i = 0; i < 2; i++) /* the floors share their words */
         lend_make(plan, &runners[i]);
     for (unsigned round = 0; round < rounds; round++) {
-        for (int i = 0; i < 3; i++)
-            ps[i][round] = (int64_t)(1000 * lend_run(plan, &runners[i]).ns);
+        for (int i = 0; i < 3; i++) ps[i][round] = (int64_t)(1000 * lend_run(plan, &runners[i]).ns);
         ratio[round] = 1000 * ps[0][round] / ps[1][round];
     }
     printf("cenote_ns=%.2f exchange_ns=%.2f compare_ns=%.2f", (double)bench_median(ps[0], rounds) / 1000,
            (double)bench_median(ps[1], rounds) / 1000, (double)bench_median(ps[2], rounds) / 1000);
     double middle = (double)bench_median(ratio, rounds) / 1000;
-    printf(" ratio=%.3f ratio_min=%.3f ratio_max=%.3f\n", middle, (double)ratio[0] / 1000, (double)ratio[rounds - 1] / 1000);
+    printf(" ratio=%.3f ratio_min=%.3f ratio_max=%.3f\n", middle, (double)ratio[0] / 1000,
+           (double)ratio[rounds - 1] / 1000);
     return 0;
 }
 
@@ -119,8 +119,7 @@ int main(int argc, char **argv)
 {
     struct lend_contestant cenote = lend_pool();
     cenote.overtakes = true;
-    if (argc != 6 || strcmp(argv[1], "floor") != 0)
-        return lend_main(argc, argv, &cenote);
+    if (argc != 6 || strcmp(argv[1], "floor") != 0) return lend_main(argc, argv, &cenote);
     char *words_of_plan[] = {argv[0], argv[2], argv[3], "0", argv[5]};
     struct lend_plan plan = lend_parse(5, words_of_plan);
     return measure_floors(&plan, (unsigned)bench_number(argv[4], 1, ROUNDS_MAX));

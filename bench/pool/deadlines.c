@@ -53,18 +53,15 @@ static void wait_for_condition(void)
 {
     struct timespec until = {deadline / 1000000000, deadline % 1000000000};
     pthread_mutex_lock(&mutex);
-    while (pthread_cond_timedwait(&condition, &mutex, &until) != ETIMEDOUT)
-        continue;
+    while (pthread_cond_timedwait(&condition, &mutex, &until) != ETIMEDOUT) continue;
     pthread_mutex_unlock(&mutex);
 }
 
 static void wait_once(unsigned kind)
 {
     cen_error error;
-    if (kind == CONDVAR)
-        wait_for_condition();
-    else
-        wait_for_pool(kind == EXPLAINED ? &error : NULL);
+    if (kind == CONDVAR) wait_for_condition();
+    else wait_for_pool(kind == EXPLAINED ? &error : NULL);
 }
 
 /* All round: the first barrier is when the deadline is known, the second when all have been told. */
@@ -106,8 +103,7 @@ static void *look(void *unused)
 {
     (void)unused;
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    while (!atomic_load(&over))
-        cen_pool_look(pool, &stats);
+    while (!atomic_load(&over)) cen_pool_look(pool, &stats);
     return NULL;
 }
 
@@ -128,23 +124,21 @@ static void prepare(cen_lease *held)
 int main(int argc, char **argv)
 {
     bool looks = argc == 4 && strcmp(argv[3], "looks") == 0;
-    if (argc != 3 && !looks)
-        bench_fail("usage: pool-deadlines ROUNDS WAITERS [looks]");
+    if (argc != 3 && !looks) bench_fail("usage: pool-deadlines ROUNDS WAITERS [looks]");
     rounds = (unsigned)bench_number(argv[1], 1, ROUNDS_MAX);
     count = (unsigned)bench_number(argv[2], 1, WAITERS_MAX);
     waiters = bench_zeroed(count, sizeof *waiters);
     cen_lease held;
     prepare(&held);
     pthread_t looker;
-    if (looks && pthread_create(&looker, NULL, look, NULL) != 0)
-        bench_fail("no thread that looks");
+    if (looks && pthread_create(&looker, NULL, look, NULL) != 0) bench_fail("no thread that looks");
     bench_together(count, waiters, sizeof *waiters, body, direct);
     atomic_store(&over, true);
-    if (looks)
-        pthread_join(looker, NULL);
+    if (looks) pthread_join(looker, NULL);
     for (unsigned kind = 0; kind < KINDS; kind++)
         printf("%s%s_last_ms=%.3f %s_cpu_us=%.3f", kind > 0 ? " " : "", names[kind],
-               (double)bench_median(last[kind], rounds) / 1e6, names[kind], (double)bench_median(used[kind], rounds) / 1e3);
+               (double)bench_median(last[kind], rounds) / 1e6, names[kind],
+               (double)bench_median(used[kind], rounds) / 1e3);
     printf("\n");
     cen_pool_give(&held);
     cen_pool_free(pool);

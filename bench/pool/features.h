@@ -18,8 +18,7 @@
 
 static void expect(bool fact, const char *sentence)
 {
-    if (!fact)
-        bench_fail("the pool measured here is not the real one: %s", sentence);
+    if (!fact) bench_fail("the pool measured here is not the real one: %s", sentence);
 }
 
 static void assert_stale_is_noticed(cen_pool *subject)
@@ -56,7 +55,9 @@ static void assert_fork_is_noticed(cen_pool *subject)
     expect(cen_pool_take(subject, cen_in_s(1), &lease, NULL) == CEN_OK, "a take fails");
     pid_t child = fork();
     if (child == 0)
-        _exit(cen_pool_give(&lease) == CEN_FORKED && cen_pool_take(subject, cen_in_s(1), &other, NULL) == CEN_FORKED ? 0 : 1);
+        _exit(cen_pool_give(&lease) == CEN_FORKED && cen_pool_take(subject, cen_in_s(1), &other, NULL) == CEN_FORKED
+                  ? 0
+                  : 1);
     expect(child > 0 && waitpid(child, &status, 0) == child && status == 0, "a forked child is not told FORKED");
     expect(cen_pool_give(&lease) == CEN_OK, "a give fails");
 }

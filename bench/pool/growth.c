@@ -59,15 +59,12 @@ long syscall(long number, ...)
     long word[6];
     va_list arguments;
     va_start(arguments, number);
-    for (int i = 0; i < 6; i++)
-        word[i] = va_arg(arguments, long);
+    for (int i = 0; i < 6; i++) word[i] = va_arg(arguments, long);
     va_end(arguments);
-    if (real_syscall == NULL)
-        real_syscall = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    if (real_syscall == NULL) real_syscall = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
     int64_t start = timing_calls ? bench_cpu() : 0;
     long result = real_syscall(number, word[0], word[1], word[2], word[3], word[4], word[5]);
-    if (timing_calls)
-        in_calls += bench_cpu() - start;
+    if (timing_calls) in_calls += bench_cpu() - start;
     return result;
 }
 
@@ -89,8 +86,7 @@ static cen_pool *sized(const char *word)
     uint32_t size = (uint32_t)bench_number(word, 1, CEN_POOL_MOST);
     free(lend_objects);
     lend_objects = bench_zeroed(size, sizeof *lend_objects);
-    for (uint32_t i = 0; i < size; i++)
-        lend_objects[i].index = i;
+    for (uint32_t i = 0; i < size; i++) lend_objects[i].index = i;
     return ours_new(size, 0, NULL);
 }
 
@@ -98,8 +94,7 @@ static int pairs(unsigned rounds, int count, char **sizes)
 {
     cen_pool *pools[16];
     static int64_t took[16][1000];
-    for (int i = 0; i < count; i++)
-        pools[i] = sized(sizes[i]);
+    for (int i = 0; i < count; i++) pools[i] = sized(sizes[i]);
     for (unsigned round = 0; round < rounds; round++)
         for (int i = 0; i < count; i++) {
             cen_lease lease;
@@ -111,8 +106,7 @@ static int pairs(unsigned rounds, int count, char **sizes)
             }
             took[i][round] = bench_now() - start;
         }
-    for (int i = 0; i < count; i++)
-        printf("ns_%s=%.3f ", sizes[i], (double)bench_median(took[i], rounds) / PAIRS);
+    for (int i = 0; i < count; i++) printf("ns_%s=%.3f ", sizes[i], (double)bench_median(took[i], rounds) / PAIRS);
     putchar('\n');
     return 0;
 }
@@ -139,8 +133,7 @@ static void assert_forgotten(cen_pool **others, cen_lease *leases)
     use_others(others);
     uint64_t got = pool_take(&leases[0])->index;
     uint64_t rest = pool_take(&leases[1])->index;
-    if (got > rest)
-        bench_fail("the thread still knows its last slot after the use of %d other pools", OTHERS);
+    if (got > rest) bench_fail("the thread still knows its last slot after the use of %d other pools", OTHERS);
 }
 
 /* Time of FINDS turns: one of the victims is given and taken again, unless the
@@ -150,11 +143,9 @@ static int64_t find_some(cen_pool **others, cen_lease **victims)
     int64_t start = bench_now();
     for (int i = 0; i < FINDS; i++) {
         cen_lease *victim = victims != NULL ? victims[i % VICTIMS] : NULL;
-        if (victim != NULL)
-            pool_give(victim);
+        if (victim != NULL) pool_give(victim);
         use_others(others);
-        if (victim != NULL)
-            pool_take(victim);
+        if (victim != NULL) pool_take(victim);
     }
     return bench_now() - start;
 }
@@ -163,8 +154,7 @@ static double find_in(unsigned rounds, uint64_t size, cen_pool **others)
 {
     cen_lease *leases = bench_zeroed(size, sizeof *leases), *victims[VICTIMS];
     uint64_t noise = 1;
-    for (uint64_t i = 0; i < size; i++)
-        pool_take(&leases[i]);
+    for (uint64_t i = 0; i < size; i++) pool_take(&leases[i]);
     assert_forgotten(others, leases);
     for (int i = 0; i < VICTIMS; i++) {
         noise = lend_spin(3, noise);
@@ -174,8 +164,7 @@ static double find_in(unsigned rounds, uint64_t size, cen_pool **others)
         int64_t with = find_some(others, victims);
         samples[i] = with - find_some(others, NULL);
     }
-    for (uint64_t i = 0; i < size; i++)
-        pool_give(&leases[i]);
+    for (uint64_t i = 0; i < size; i++) pool_give(&leases[i]);
     free(leases);
     return (double)bench_median(samples, rounds) / FINDS;
 }
@@ -183,8 +172,7 @@ static double find_in(unsigned rounds, uint64_t size, cen_pool **others)
 static int find(unsigned rounds, int count, char **sizes)
 {
     cen_pool *others[OTHERS];
-    for (int i = 0; i < OTHERS; i++)
-        others[i] = sized("1");
+    for (int i = 0; i < OTHERS; i++) others[i] = sized("1");
     for (int i = 0; i < count; i++) {
         pool = sized(sizes[i]);
         printf("ns_%s=%.1f ", sizes[i], find_in(rounds, bench_number(sizes[i], 2, CEN_POOL_MOST), others));
@@ -209,8 +197,7 @@ static void *stand(void *unused)
     (void)unused;
     for (;;) {
         cen_lease lease;
-        if (cen_pool_take(pool, CEN_NEVER, &lease, NULL) != CEN_OK)
-            bench_fail("a take without a deadline failed");
+        if (cen_pool_take(pool, CEN_NEVER, &lease, NULL) != CEN_OK) bench_fail("a take without a deadline failed");
         if (__atomic_load_n(&standers.over, __ATOMIC_ACQUIRE)) {
             pool_give(&lease);
             return NULL;
@@ -225,8 +212,7 @@ static void start_thread(pthread_t *thread, void *(*body)(void *), void *argumen
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK);
-    if (pthread_create(thread, &attributes, body, argument) != 0)
-        bench_fail("cannot start so many threads");
+    if (pthread_create(thread, &attributes, body, argument) != 0) bench_fail("cannot start so many threads");
     pthread_attr_destroy(&attributes);
 }
 
@@ -237,8 +223,7 @@ static void await_standing(unsigned count)
     do {
         if (cen_pool_look(pool, &stats) != CEN_OK || bench_now() > limit)
             bench_fail("%u do not stand in line within a minute", count);
-        if (stats.waiting != count)
-            bench_sleep(10000);
+        if (stats.waiting != count) bench_sleep(10000);
     } while (stats.waiting != count);
     for (int64_t until = bench_now() + SETTLE_NS; bench_now() < until;)
         ;
@@ -248,10 +233,8 @@ static void await_standing(unsigned count)
 static void stand_in_line(unsigned count, unsigned standing)
 {
     standers.threads = realloc(standers.threads, (standers.count + count) * sizeof *standers.threads);
-    if (standers.threads == NULL)
-        bench_fail("no memory");
-    for (unsigned i = 0; i < count; i++)
-        start_thread(&standers.threads[standers.count++], stand, NULL);
+    if (standers.threads == NULL) bench_fail("no memory");
+    for (unsigned i = 0; i < count; i++) start_thread(&standers.threads[standers.count++], stand, NULL);
     await_standing(standing + count);
 }
 
@@ -259,8 +242,7 @@ static void send_home(cen_lease *lease)
 {
     __atomic_store_n(&standers.over, true, __ATOMIC_RELEASE);
     pool_give(lease);
-    for (unsigned i = 0; i < standers.count; i++)
-        pthread_join(standers.threads[i], NULL);
+    for (unsigned i = 0; i < standers.count; i++) pthread_join(standers.threads[i], NULL);
     standers.count = 0;
     standers.over = false;
 }
@@ -271,7 +253,7 @@ static void hand_once(cen_lease *lease, unsigned waiters, unsigned round)
 {
     standers.returned = false;
     bench_empty_caches(); /* a line of ten would stay in them from round to round, and one of ten thousand would not */
-    cost_of_looking(); /* the clock is not to be cold */
+    cost_of_looking();    /* the clock is not to be cold */
     timing_calls = true;
     in_calls = 0;
     int64_t start = bench_cpu();
@@ -279,8 +261,7 @@ static void hand_once(cen_lease *lease, unsigned waiters, unsigned round)
     samples[round] = bench_cpu() - start;
     timing_calls = false;
     own_samples[round] = samples[round] - in_calls;
-    while (!__atomic_load_n(&standers.returned, __ATOMIC_ACQUIRE))
-        sched_yield();
+    while (!__atomic_load_n(&standers.returned, __ATOMIC_ACQUIRE)) sched_yield();
     *lease = standers.lease;
     await_standing(waiters);
 }
@@ -301,8 +282,7 @@ static int hand(unsigned rounds, int64_t overtake_ns, int count, char **numbers)
         pool = ours_new(1, overtake_ns, NULL);
         pool_take(&lease);
         stand_in_line(waiters, 0);
-        for (unsigned round = 0; round < rounds; round++)
-            hand_once(&lease, waiters, round);
+        for (unsigned round = 0; round < rounds; round++) hand_once(&lease, waiters, round);
         send_home(&lease);
         print_middles(waiters, rounds);
         cen_pool_free(pool);
@@ -328,8 +308,7 @@ static void *leave_on_time(void *argument)
     cen_status status = cen_pool_take(pool, me->deadline, &lease, &error);
     me->cpu_ns = bench_cpu() - start;
     me->own_ns = me->cpu_ns - in_calls;
-    if (status != CEN_TIMEOUT)
-        bench_fail("a take of an object that is held answers %s", cen_status_name(status));
+    if (status != CEN_TIMEOUT) bench_fail("a take of an object that is held answers %s", cen_status_name(status));
     return NULL;
 }
 
@@ -350,8 +329,7 @@ static unsigned leave_from_the_middle(unsigned waiters, unsigned done)
     }
     await_standing(waiters / 2 + LEAVERS);
     stand_in_line(waiters - waiters / 2, waiters / 2 + LEAVERS);
-    if (bench_now() > first)
-        bench_fail("the line was too long in the making");
+    if (bench_now() > first) bench_fail("the line was too long in the making");
     for (unsigned i = 0; i < LEAVERS; i++) {
         pthread_join(leaver[i].thread, NULL);
         samples[done] = leaver[i].cpu_ns;
@@ -367,8 +345,7 @@ static int leave(unsigned times, int count, char **numbers)
         unsigned waiters = (unsigned)bench_number(numbers[i], 2, 30000), done = 0;
         lend_objects = bench_zeroed(1, sizeof *lend_objects);
         pool = ours_new(1, 0, NULL);
-        while (done < times)
-            done = leave_from_the_middle(waiters, done);
+        while (done < times) done = leave_from_the_middle(waiters, done);
         print_middles(waiters, done);
         cen_pool_free(pool);
     }
@@ -381,13 +358,10 @@ int main(int argc, char **argv)
     if (argc < 4)
         bench_fail("usage: %s pairs|find|leave TIMES NUMBER... | hand TIMES overtake|strict NUMBER...", argv[0]);
     unsigned times = (unsigned)bench_number(argv[2], 1, SAMPLES_MAX - LEAVERS);
-    if (strcmp(argv[1], "pairs") == 0 && times <= 1000 && argc - 3 <= 16)
-        return pairs(times, argc - 3, argv + 3);
-    if (strcmp(argv[1], "find") == 0)
-        return find(times, argc - 3, argv + 3);
+    if (strcmp(argv[1], "pairs") == 0 && times <= 1000 && argc - 3 <= 16) return pairs(times, argc - 3, argv + 3);
+    if (strcmp(argv[1], "find") == 0) return find(times, argc - 3, argv + 3);
     if (strcmp(argv[1], "hand") == 0)
         return hand(times, strcmp(argv[3], "strict") == 0 ? CEN_NONE : 0, argc - 4, argv + 4);
-    if (strcmp(argv[1], "leave") == 0)
-        return leave(times, argc - 3, argv + 3);
+    if (strcmp(argv[1], "leave") == 0) return leave(times, argc - 3, argv + 3);
     bench_fail("%s is none of: pairs, find, hand, leave", argv[1]);
 }

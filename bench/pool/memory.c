@@ -36,12 +36,10 @@ static void read_maps(char *text)
     size_t length = 0;
     ssize_t got;
     int file = open("/proc/self/maps", O_RDONLY);
-    while ((got = read(file, text + length, MAPS_ROOM - 1 - length)) > 0)
-        length += (size_t)got;
+    while ((got = read(file, text + length, MAPS_ROOM - 1 - length)) > 0) length += (size_t)got;
     text[length] = 0;
     close(file);
-    if (length == 0 || length == MAPS_ROOM - 1)
-        bench_fail("cannot read the mappings");
+    if (length == 0 || length == MAPS_ROOM - 1) bench_fail("cannot read the mappings");
 }
 
 static void pool_make(const struct lend_plan *plan)
@@ -63,8 +61,7 @@ static void pool_enter(struct lend_worker *worker)
 /* The first worker compares the mappings: main joins it first, so no other's stack is given back before. */
 static void counted_loop(struct lend_worker *worker)
 {
-    if (worker->number == 0)
-        read_maps(maps_before);
+    if (worker->number == 0) read_maps(maps_before);
     counting = true;
     lend_pool_loop(worker);
     if (worker->number == 0 && strcmp(planted, "malloc") == 0) /* kept, or the compiler leaves it out */
@@ -72,8 +69,7 @@ static void counted_loop(struct lend_worker *worker)
     if (worker->number == 0 && strcmp(planted, "map") == 0)
         syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     counting = false;
-    if (worker->number == 0)
-        read_maps(maps_after);
+    if (worker->number == 0) read_maps(maps_after);
 }
 
 static int run(int argc, char **argv)
@@ -99,10 +95,10 @@ static int sizes(int argc, char **argv)
         lend_objects = bench_zeroed(size, sizeof *lend_objects);
         seam_bytes = seam_calls = 0;
         cen_pool *made = ours_new(size, 0, &seam);
-        printf("bytes_%u=%llu calls_%u=%llu ", size, (unsigned long long)seam_bytes, size, (unsigned long long)seam_calls);
+        printf("bytes_%u=%llu calls_%u=%llu ", size, (unsigned long long)seam_bytes, size,
+               (unsigned long long)seam_calls);
         cen_pool_free(made);
-        if (seam_bytes != 0)
-            bench_fail("%llu bytes were not given back", (unsigned long long)seam_bytes);
+        if (seam_bytes != 0) bench_fail("%llu bytes were not given back", (unsigned long long)seam_bytes);
         free(lend_objects);
     }
     putchar('\n');
@@ -111,9 +107,7 @@ static int sizes(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    if (argc >= 5 && strcmp(argv[1], "run") == 0)
-        return run(argc, argv);
-    if (argc >= 3 && strcmp(argv[1], "sizes") == 0)
-        return sizes(argc, argv);
+    if (argc >= 5 && strcmp(argv[1], "run") == 0) return run(argc, argv);
+    if (argc >= 3 && strcmp(argv[1], "sizes") == 0) return sizes(argc, argv);
     bench_fail("usage: %s run THREADS SIZE SECONDS [malloc | map] | sizes SIZE...", argv[0]);
 }

@@ -12,8 +12,7 @@ static _Thread_local struct lend_object *mine;
 
 static void pool_make(const struct lend_plan *plan)
 {
-    if (plan->size < plan->threads)
-        bench_fail("every thread needs an object of its own");
+    if (plan->size < plan->threads) bench_fail("every thread needs an object of its own");
 }
 
 static void pool_enter(struct lend_worker *worker)

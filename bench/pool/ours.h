@@ -30,24 +30,21 @@ static cen_pool *ours_new(uint32_t size, int64_t overtake_ns, const cen_allocato
     cen_pool *made;
     cen_error error;
     ours_opened = 0;
-    if (cen_pool_new(&options, &made, &error) != CEN_OK)
-        bench_fail("%s", error.text);
+    if (cen_pool_new(&options, &made, &error) != CEN_OK) bench_fail("%s", error.text);
     return made;
 }
 
 static inline struct lend_object *pool_take(pool_lease *lease)
 {
     cen_error error;
-    if (cen_pool_take(pool, cen_in_s(LEND_PATIENCE_S), lease, &error) != CEN_OK)
-        bench_fail("take: %s", error.text);
+    if (cen_pool_take(pool, cen_in_s(LEND_PATIENCE_S), lease, &error) != CEN_OK) bench_fail("take: %s", error.text);
     return (struct lend_object *)lease->object;
 }
 
 static inline void pool_give(pool_lease *lease)
 {
     cen_status status = cen_pool_give(lease);
-    if (status != CEN_OK)
-        bench_fail("give: %s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("give: %s", cen_status_text(status));
 }
 
 #endif

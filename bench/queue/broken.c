@@ -43,10 +43,8 @@ static uint64_t queue_pop(void)
     while (sem_wait(&filled) != 0)
         ;
     uint64_t at = popped++;
-    if (at == VICTIM && strcmp(fault, "double") == 0)
-        return places[at - 1];
-    if (at == VICTIM && strcmp(fault, "lose") == 0)
-        return 0;
+    if (at == VICTIM && strcmp(fault, "double") == 0) return places[at - 1];
+    if (at == VICTIM && strcmp(fault, "lose") == 0) return 0;
     if (at / 2 == VICTIM && strcmp(fault, "swap") == 0) {
         if (at % 2 == 0) { /* its neighbour must have been pushed: take the token now, give it back */
             while (sem_wait(&filled) != 0)

@@ -8,12 +8,11 @@ static cen_queue *queue;
 
 static void queue_make(const struct bench_plan *plan)
 {
-    cen_queue_options options = CEN_QUEUE_OPTIONS(.name = "bench", .element_size = sizeof(uint64_t),
-                                                  .kind = plan->bounded ? CEN_QUEUE_BOUNDED : CEN_QUEUE_UNBOUNDED,
-                                                  .capacity = plan->capacity);
+    cen_queue_options options =
+        CEN_QUEUE_OPTIONS(.name = "bench", .element_size = sizeof(uint64_t),
+                          .kind = plan->bounded ? CEN_QUEUE_BOUNDED : CEN_QUEUE_UNBOUNDED, .capacity = plan->capacity);
     cen_error error;
-    if (cen_queue_new(&options, &queue, &error) != CEN_OK)
-        bench_fail("%s", error.text);
+    if (cen_queue_new(&options, &queue, &error) != CEN_OK) bench_fail("%s", error.text);
 }
 
 static void queue_enter(bool producing)
@@ -24,16 +23,14 @@ static void queue_enter(bool producing)
 static void queue_push(uint64_t element)
 {
     cen_status status = cen_queue_push(queue, &element);
-    if (status != CEN_OK)
-        bench_fail("push: %s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("push: %s", cen_status_text(status));
 }
 
 static uint64_t queue_pop(void)
 {
     uint64_t element;
     cen_status status = cen_queue_pop(queue, &element);
-    if (status != CEN_OK)
-        bench_fail("pop: %s", cen_status_text(status));
+    if (status != CEN_OK) bench_fail("pop: %s", cen_status_text(status));
     return element;
 }
 

@@ -16,8 +16,7 @@ static uint64_t place;
 
 static void queue_make(const struct bench_plan *plan)
 {
-    if (!plan->wake)
-        bench_fail("the floor takes wake-up rounds only");
+    if (!plan->wake) bench_fail("the floor takes wake-up rounds only");
 }
 
 static void queue_enter(bool producing)

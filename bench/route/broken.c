@@ -36,8 +36,7 @@ static inline struct member *use_turn(void *set, struct pick_worker *worker)
 {
     struct array *array = set;
     static _Thread_local unsigned uses;
-    if (++uses == 1000 && is_broken("skip"))
-        pick_turn(worker, array->count);
+    if (++uses == 1000 && is_broken("skip")) pick_turn(worker, array->count);
     return array->members[pick_turn(worker, array->count)];
 }
 
@@ -46,12 +45,10 @@ static inline struct member *use_random(void *set, struct pick_worker *worker)
     static struct member foreign = {.index = UINT32_MAX};
     struct array *array = set;
     uint32_t index = pick_random(worker, array->count);
-    if (index == 0 && is_broken("foreign"))
-        return &foreign;
+    if (index == 0 && is_broken("foreign")) return &foreign;
     struct member *member = array->members[index == 0 && is_broken("shun") ? 1 : index];
     atomic_fetch_add(&member->in_flight, 1);
-    if (index > 0 || !is_broken("forget"))
-        atomic_fetch_sub(&member->in_flight, 1);
+    if (index > 0 || !is_broken("forget")) atomic_fetch_sub(&member->in_flight, 1);
     return member;
 }
 

@@ -14,8 +14,7 @@ static void *set_up_with(cen_strategy strategy, unsigned members)
     cen_error error = {0};
     cen_router *router;
     cen_router_options options = CEN_ROUTER_OPTIONS(.name = "bench", .strategy = strategy);
-    if (cen_router_new(&options, &router, &error) != CEN_OK)
-        bench_fail("cen_router_new: %s", error.text);
+    if (cen_router_new(&options, &router, &error) != CEN_OK) bench_fail("cen_router_new: %s", error.text);
     cen_member **all = bench_zeroed(members, sizeof *all);
     for (unsigned i = 0; i < members; i++) {
         cen_member_options each = CEN_MEMBER_OPTIONS(.value = (void *)(uintptr_t)(i + 1));
@@ -43,8 +42,7 @@ static inline cen_member *peek(void *set, const cen_pick *pick)
 {
     cen_member *member;
     cen_read_begin();
-    if (cen_router_peek(set, pick, &member) != CEN_OK)
-        bench_fail("cen_router_peek found nothing");
+    if (cen_router_peek(set, pick, &member) != CEN_OK) bench_fail("cen_router_peek found nothing");
     cen_read_end();
     return member;
 }
@@ -52,8 +50,7 @@ static inline cen_member *peek(void *set, const cen_pick *pick)
 static inline cen_member *route(void *set, const cen_pick *pick)
 {
     cen_route route;
-    if (cen_router_route(set, pick, CEN_NOW, &route, NULL) != CEN_OK)
-        bench_fail("cen_router_route found nothing");
+    if (cen_router_route(set, pick, CEN_NOW, &route, NULL) != CEN_OK) bench_fail("cen_router_route found nothing");
     cen_member *member = route.member;
     cen_route_done(&route, CEN_OUTCOME_OK, 0);
     return member;
@@ -90,13 +87,12 @@ PICKS(peek_key, use_peek_key, index_of)
 PICKS(route_key, use_route_key, index_of)
 
 /* One router for both of a strategy: each member that comes up publishes a new set, which takes its time with ten thousand. */
-#define STRATEGY(name)                                     \
-    void *set_up_##name(unsigned members)                  \
-    {                                                      \
-        static void *router;                               \
-        if (router == NULL)                                \
-            router = set_up_with(cen_strategy_##name(), members); \
-        return router;                                     \
+#define STRATEGY(name) \
+    void *set_up_##name(unsigned members) \
+    { \
+        static void *router; \
+        if (router == NULL) router = set_up_with(cen_strategy_##name(), members); \
+        return router; \
     }
 
 STRATEGY(random)
@@ -110,9 +106,11 @@ STRATEGY(weighted)
 STRATEGY(consistent_hash)
 
 /* A peek by load, or by who was picked longest ago, changes nothing: so it may come to the same member each time. */
-#define BOTH(name, strategy, own, kind_of_peek, kind_of_route)                                                      \
-    {"peek-" name, own, kind_of_peek, set_up_##strategy, peek_loop, peek_check, verify_router},                            \
-    {"route-" name, own "-counted", kind_of_route, set_up_##strategy, route_loop, route_check, verify_router}
+#define BOTH(name, strategy, own, kind_of_peek, kind_of_route) \
+    {"peek-" name, own, kind_of_peek, set_up_##strategy, peek_loop, peek_check, verify_router}, \
+    { \
+        "route-" name, own "-counted", kind_of_route, set_up_##strategy, route_loop, route_check, verify_router \
+    }
 
 const struct pick_contestant cenote_contestants[] = {
     BOTH("random", random, "random", PICK_RANDOM, PICK_RANDOM),

@@ -54,13 +54,11 @@ static void *set_up(unsigned members)
     circle->shift = 32 - bits;
     circle->points = bench_zeroed(all + 1, sizeof *circle->points);
     circle->slices = bench_zeroed((size_t)1 << bits, sizeof *circle->slices);
-    for (uint32_t i = 0; i < all; i++)
-        circle->points[i] = (struct point){(uint32_t)(mix(i + 1) >> 32), i / POINTS};
+    for (uint32_t i = 0; i < all; i++) circle->points[i] = (struct point){(uint32_t)(mix(i + 1) >> 32), i / POINTS};
     qsort(circle->points, all, sizeof *circle->points, by_place);
     circle->points[all] = (struct point){UINT32_MAX, circle->points[0].index};
     for (uint32_t slice = 0; slice < UINT32_C(1) << bits; slice++) {
-        while (at < all && circle->points[at].place >> circle->shift < slice)
-            at++;
+        while (at < all && circle->points[at].place >> circle->shift < slice) at++;
         circle->slices[slice] = at;
     }
     for (unsigned i = 0; i < PICKS_THREADS_MAX; i++)
@@ -90,8 +88,7 @@ static inline uint32_t find(const struct circle *circle, struct pick_worker *wor
     pick_random(worker, 1);
     uint32_t place = (uint32_t)(mix(worker->noise) >> 32);
     const struct point *point = &circle->points[circle->slices[place >> circle->shift]];
-    while (point->place < place)
-        point++;
+    while (point->place < place) point++;
     return point->index;
 }
 

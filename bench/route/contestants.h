@@ -5,7 +5,8 @@
 
 #include "../rules/picks.h"
 
-extern const struct pick_contestant floor_contestants[], circle_contestants[], mutex_contestants[], cenote_contestants[], quick_contestants[];
+extern const struct pick_contestant floor_contestants[], circle_contestants[], mutex_contestants[],
+    cenote_contestants[], quick_contestants[];
 
 /* cenote.c: the routers, for the inline functions too. */
 void *set_up_random(unsigned members);

@@ -19,8 +19,7 @@ static void *set_up(unsigned members)
 {
     struct set *set = bench_zeroed(1, sizeof *set);
     atomic_store(&set->published, make_array(members));
-    for (unsigned i = 0; i < PICKS_THREADS_MAX; i++)
-        set->counts[i] = bench_zeroed(members, sizeof *set->counts[i]);
+    for (unsigned i = 0; i < PICKS_THREADS_MAX; i++) set->counts[i] = bench_zeroed(members, sizeof *set->counts[i]);
     return set;
 }
 
@@ -42,39 +41,39 @@ static unsigned index_of(void *set, const struct member *member)
 
 /* ---- Floors ---------------------------------------------------------------------- */
 
-#define FLOOR(kind)                                                                             \
-    static inline struct member *use_##kind(void *set, struct pick_worker *worker)              \
-    {                                                                                           \
-        urcu_bp_read_lock();                                                                    \
-        struct member *member = find_##kind(set, worker);                                       \
-        urcu_bp_read_unlock();                                                                  \
-        return member;                                                                          \
-    }                                                                                           \
-    static inline struct member *use_##kind##_counted(void *set, struct pick_worker *worker)    \
-    {                                                                                           \
-        urcu_bp_read_lock();                                                                    \
-        struct member *member = find_##kind(set, worker);                                       \
-        begin_use(member, worker);                                                              \
-        urcu_bp_read_unlock();                                                                  \
-        end_use(member, worker);                                                                \
-        return member;                                                                          \
-    }                                                                                           \
-    static inline struct member *use_##kind##_called(void *set, struct pick_worker *worker)     \
-    {                                                                                           \
-        called_begin();                                                                         \
-        struct member *member = called_##kind(set, worker);                                     \
-        called_end();                                                                           \
-        return member;                                                                          \
-    }                                                                                           \
+#define FLOOR(kind) \
+    static inline struct member *use_##kind(void *set, struct pick_worker *worker) \
+    { \
+        urcu_bp_read_lock(); \
+        struct member *member = find_##kind(set, worker); \
+        urcu_bp_read_unlock(); \
+        return member; \
+    } \
+    static inline struct member *use_##kind##_counted(void *set, struct pick_worker *worker) \
+    { \
+        urcu_bp_read_lock(); \
+        struct member *member = find_##kind(set, worker); \
+        begin_use(member, worker); \
+        urcu_bp_read_unlock(); \
+        end_use(member, worker); \
+        return member; \
+    } \
+    static inline struct member *use_##kind##_called(void *set, struct pick_worker *worker) \
+    { \
+        called_begin(); \
+        struct member *member = called_##kind(set, worker); \
+        called_end(); \
+        return member; \
+    } \
     static inline struct member *use_##kind##_counted_called(void *set, struct pick_worker *worker) \
-    {                                                                                           \
-        struct member *member = called_route_##kind(set, worker);                               \
-        called_done(member, worker);                                                            \
-        return member;                                                                          \
-    }                                                                                           \
-    PICKS(floor_##kind, use_##kind, index_of)                                                   \
-    PICKS(floor_##kind##_counted, use_##kind##_counted, index_of)                               \
-    PICKS(floor_##kind##_called, use_##kind##_called, index_of)                                 \
+    { \
+        struct member *member = called_route_##kind(set, worker); \
+        called_done(member, worker); \
+        return member; \
+    } \
+    PICKS(floor_##kind, use_##kind, index_of) \
+    PICKS(floor_##kind##_counted, use_##kind##_counted, index_of) \
+    PICKS(floor_##kind##_called, use_##kind##_called, index_of) \
     PICKS(floor_##kind##_counted_called, use_##kind##_counted_called, index_of)
 
 FLOOR(random)
@@ -88,7 +87,8 @@ static inline uint32_t place_of_two(void *set, struct pick_worker *worker, uint3
     atomic_uint *counts = ((struct set *)set)->counts[worker->number];
     uint32_t first = pick_random(worker, count), second = pick_random(worker, count - 1);
     second += second >= first;
-    bool less = atomic_load_explicit(&counts[second], memory_order_relaxed) < atomic_load_explicit(&counts[first], memory_order_relaxed);
+    bool less = atomic_load_explicit(&counts[second], memory_order_relaxed) <
+                atomic_load_explicit(&counts[first], memory_order_relaxed);
     return less ? second : first;
 }
 
@@ -141,8 +141,7 @@ static inline struct member *use_shared_two(void *set, struct pick_worker *worke
     struct array *array = read_array(set);
     uint32_t first = pick_random(worker, array->count), second = pick_random(worker, array->count - 1);
     struct member *member = array->members[first], *other = array->members[second + (second >= first)];
-    if (load_of(other) < load_of(member))
-        member = other;
+    if (load_of(other) < load_of(member)) member = other;
     atomic_fetch_add_explicit(&member->in_flight, 1, memory_order_relaxed);
     urcu_bp_read_unlock();
     atomic_fetch_sub_explicit(&member->in_flight, 1, memory_order_release);
@@ -179,11 +178,13 @@ const struct pick_contestant floor_contestants[] = {
     {"random", NULL, PICK_RANDOM, set_up, floor_random_loop, floor_random_check, verify},
     {"random-counted", "random", PICK_RANDOM, set_up, floor_random_counted_loop, floor_random_counted_check, verify},
     {"random-called", "random", PICK_RANDOM, set_up, floor_random_called_loop, floor_random_called_check, verify},
-    {"random-counted-called", "random-counted", PICK_RANDOM, set_up, floor_random_counted_called_loop, floor_random_counted_called_check, verify},
+    {"random-counted-called", "random-counted", PICK_RANDOM, set_up, floor_random_counted_called_loop,
+     floor_random_counted_called_check, verify},
     {"turn", NULL, PICK_EVEN, set_up, floor_turn_loop, floor_turn_check, verify},
     {"turn-counted", "turn", PICK_EVEN, set_up, floor_turn_counted_loop, floor_turn_counted_check, verify},
     {"turn-called", "turn", PICK_EVEN, set_up, floor_turn_called_loop, floor_turn_called_check, verify},
-    {"turn-counted-called", "turn-counted", PICK_EVEN, set_up, floor_turn_counted_called_loop, floor_turn_counted_called_check, verify},
+    {"turn-counted-called", "turn-counted", PICK_EVEN, set_up, floor_turn_counted_called_loop,
+     floor_turn_counted_called_check, verify},
     {"two", NULL, PICK_ANY, set_up, floor_two_loop, floor_two_check, verify},
     {"two-counted", "two", PICK_ANY, set_up, floor_two_counted_loop, floor_two_counted_check, verify},
     {"shared-turn", "turn", PICK_TOGETHER, set_up, shared_turn_loop, shared_turn_check, verify},

@@ -11,7 +11,8 @@
 struct set {
     _Atomic(struct array *) published;
     _Alignas(128) atomic_uint turn;
-    _Alignas(128) atomic_uint *counts[PICKS_THREADS_MAX]; /* each thread's own, by place; no use can outlive the array so */
+    /* each thread's own, by place; no use can outlive the array so */
+    _Alignas(128) atomic_uint *counts[PICKS_THREADS_MAX];
 };
 
 static inline struct array *read_array(void *set)

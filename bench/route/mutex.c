@@ -39,8 +39,7 @@ static inline struct member *use_turn(void *argument, struct pick_worker *worker
     struct set *set = argument;
     (void)worker;
     pthread_mutex_lock(&set->mutex);
-    if (set->turn >= set->array->count)
-        set->turn = 0;
+    if (set->turn >= set->array->count) set->turn = 0;
     struct member *member = set->array->members[set->turn++];
     pthread_mutex_unlock(&set->mutex);
     return member;

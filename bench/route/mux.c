@@ -28,8 +28,7 @@ static cen_mux *open_to(uint16_t port)
     cen_mux *mux;
     snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)port);
     cen_mux_options options = CEN_MUX_OPTIONS(.address = address, .codec = cen_codec_binary());
-    if (cen_mux_open(&options, &mux, &error) != CEN_OK)
-        bench_fail("cen_mux_open: %s", error.text);
+    if (cen_mux_open(&options, &mux, &error) != CEN_OK) bench_fail("cen_mux_open: %s", error.text);
     return mux;
 }
 
@@ -47,20 +46,17 @@ static void ask(struct slot *slot);
 static void answered(cen_request *request)
 {
     struct slot *slot = (struct slot *)request; /* its first field */
-    if (request->future.status != CEN_OK)
-        bench_fail("a request failed: %s", cen_status_name(request->future.status));
-    if (echo_end(slot->number, slot->reply, request->reply_size))
-        ask(slot);
-    else if (echo_left() == 0)
-        sem_post(&over);
+    if (request->future.status != CEN_OK) bench_fail("a request failed: %s", cen_status_name(request->future.status));
+    if (echo_end(slot->number, slot->reply, request->reply_size)) ask(slot);
+    else if (echo_left() == 0) sem_post(&over);
 }
 
 static void ask(struct slot *slot)
 {
-    cen_error error; /* written only if it fails; to clear it for each request would be some ten nanoseconds of the program's */
+    /* written only if it fails; to clear it for each request would be some ten nanoseconds of the program's */
+    cen_error error;
     prepare(slot, answered);
-    if (cen_mux_ask(slot->mux, &slot->request, &error) != CEN_OK)
-        bench_fail("cen_mux_ask: %s", error.text);
+    if (cen_mux_ask(slot->mux, &slot->request, &error) != CEN_OK) bench_fail("cen_mux_ask: %s", error.text);
 }
 
 void echo_many(uint16_t port, unsigned connections, unsigned in_flight)
@@ -68,8 +64,7 @@ void echo_many(uint16_t port, unsigned connections, unsigned in_flight)
     cen_mux *all[ECHO_CONNECTIONS_MAX];
     slots = bench_zeroed(in_flight, sizeof *slots);
     sem_init(&over, 0, 0);
-    for (unsigned i = 0; i < connections; i++)
-        all[i] = open_to(port);
+    for (unsigned i = 0; i < connections; i++) all[i] = open_to(port);
     for (unsigned i = 0; i < in_flight; i++) {
         slots[i].number = i;
         slots[i].mux = all[i % connections];
@@ -90,8 +85,7 @@ void echo_one(uint16_t port)
     struct slot *slot = bench_zeroed(1, sizeof *slot);
     do {
         prepare(slot, NULL);
-        if (cen_mux_request(mux, &slot->request, &error) != CEN_OK)
-            bench_fail("cen_mux_request: %s", error.text);
+        if (cen_mux_request(mux, &slot->request, &error) != CEN_OK) bench_fail("cen_mux_request: %s", error.text);
     } while (echo_end(0, slot->reply, slot->request.reply_size));
     cen_mux_close(mux, cen_in_s(5), NULL);
     cen_mux_free(mux);

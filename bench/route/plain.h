@@ -11,7 +11,7 @@ struct stripe {
 
 struct member {
     _Alignas(128) unsigned index;
-    _Alignas(128) atomic_uint in_flight; /* of all threads */
+    _Alignas(128) atomic_uint in_flight;                    /* of all threads */
     _Alignas(128) struct stripe stripes[PICKS_THREADS_MAX]; /* one each */
 };
 
@@ -37,10 +37,8 @@ static inline void expect_idle(const struct array *array)
     for (uint32_t i = 0; i < array->count; i++) {
         const struct member *member = array->members[i];
         unsigned uses = atomic_load(&member->in_flight);
-        for (unsigned j = 0; j < PICKS_THREADS_MAX; j++)
-            uses += atomic_load(&member->stripes[j].in_flight);
-        if (uses != 0)
-            bench_fail("member %u is in use %d times, and nobody uses it", i, (int)uses);
+        for (unsigned j = 0; j < PICKS_THREADS_MAX; j++) uses += atomic_load(&member->stripes[j].in_flight);
+        if (uses != 0) bench_fail("member %u is in use %d times, and nobody uses it", i, (int)uses);
     }
 }
 

@@ -15,8 +15,7 @@ static _Thread_local bool ready;
 static inline cen_picker *own_picker(void)
 {
     if (__builtin_expect(!ready, 0)) {
-        if (cen_picker_init(&picker) != CEN_OK)
-            bench_fail("the library has another layout than quick_route.h");
+        if (cen_picker_init(&picker) != CEN_OK) bench_fail("the library has another layout than quick_route.h");
         ready = true;
     }
     return &picker;
@@ -27,8 +26,7 @@ static inline cen_member *use_peek(void *set, struct pick_worker *worker)
     (void)worker;
     cen_member *member;
     cen_quick_read_begin();
-    if (cen_quick_peek(set, own_picker(), &member) != CEN_OK)
-        bench_fail("cen_quick_peek found nothing");
+    if (cen_quick_peek(set, own_picker(), &member) != CEN_OK) bench_fail("cen_quick_peek found nothing");
     cen_quick_read_end();
     return member;
 }
@@ -37,8 +35,7 @@ static inline cen_member *use_route(void *set, struct pick_worker *worker)
 {
     (void)worker;
     cen_route route;
-    if (cen_quick_route(set, own_picker(), &route) != CEN_OK)
-        bench_fail("cen_quick_route found nothing");
+    if (cen_quick_route(set, own_picker(), &route) != CEN_OK) bench_fail("cen_quick_route found nothing");
     cen_member *member = route.member;
     cen_quick_done(&route);
     return member;
@@ -53,9 +50,11 @@ static unsigned index_of(void *set, const cen_member *member)
 PICKS(peek, use_peek, index_of)
 PICKS(route, use_route, index_of)
 
-#define BOTH(name, strategy, own, kind)                                                                           \
-    {"quick-peek-" name, own, kind, set_up_##strategy, peek_loop, peek_check, verify_router},                     \
-    {"quick-route-" name, own "-counted", kind, set_up_##strategy, route_loop, route_check, verify_router}
+#define BOTH(name, strategy, own, kind) \
+    {"quick-peek-" name, own, kind, set_up_##strategy, peek_loop, peek_check, verify_router}, \
+    { \
+        "quick-route-" name, own "-counted", kind, set_up_##strategy, route_loop, route_check, verify_router \
+    }
 
 const struct pick_contestant quick_contestants[] = {
     BOTH("random", random, "random", PICK_RANDOM),

@@ -52,11 +52,9 @@ static bool go_wrong(int fd, unsigned char *bytes, size_t whole)
 {
     static const char *fault;
     static unsigned batches;
-    if (batches == 0)
-        fault = getenv("BENCH_BROKEN");
+    if (batches == 0) fault = getenv("BENCH_BROKEN");
     size_t first = echo_whole(bytes, whole), second = first < whole ? echo_whole(bytes + first, whole - first) : 0;
-    if (++batches < VICTIM || fault == NULL || (strcmp(fault, "swap") == 0 && second == 0))
-        return false;
+    if (++batches < VICTIM || fault == NULL || (strcmp(fault, "swap") == 0 && second == 0)) return false;
     if (strcmp(fault, "lose") == 0) {
         send_all(fd, bytes + first, whole - first);
     } else if (strcmp(fault, "double") == 0) {
@@ -78,16 +76,12 @@ static bool go_wrong(int fd, unsigned char *bytes, size_t whole)
 static bool serve(struct connection *connection, bool is_broken)
 {
     ssize_t got = recv(connection->fd, connection->bytes + connection->size, ROOM - connection->size, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return true;
-    if (got <= 0)
-        return false;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (got <= 0) return false;
     size_t whole = 0, next;
     connection->size += (size_t)got;
-    while ((next = echo_whole(connection->bytes + whole, connection->size - whole)) > 0)
-        whole += next;
-    if (whole == 0)
-        return true;
+    while ((next = echo_whole(connection->bytes + whole, connection->size - whole)) > 0) whole += next;
+    if (whole == 0) return true;
     if (!is_broken || !go_wrong(connection->fd, connection->bytes, whole))
         send_all(connection->fd, connection->bytes, whole);
     connection->size -= whole;
@@ -98,15 +92,13 @@ static bool serve(struct connection *connection, bool is_broken)
 static void watch(int poller, int fd, void *what)
 {
     struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = what}};
-    if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) != 0)
-        bench_fail("cannot watch a descriptor");
+    if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) != 0) bench_fail("cannot watch a descriptor");
 }
 
 static void welcome(int poller, int listener)
 {
     int yes = 1, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0)
-        return;
+    if (fd < 0) return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     struct connection *connection = bench_zeroed(1, sizeof *connection);
     connection->fd = fd;
@@ -120,8 +112,8 @@ int main(void)
     socklen_t size = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), poller = epoll_create1(EPOLL_CLOEXEC);
     bool is_broken = getenv("BENCH_BROKEN") != NULL;
-    if (listener < 0 || poller < 0 || bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 64) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &size) != 0)
+    if (listener < 0 || poller < 0 || bind(listener, (struct sockaddr *)&address, size) != 0 ||
+        listen(listener, 64) != 0 || getsockname(listener, (struct sockaddr *)&address, &size) != 0)
         bench_fail("cannot listen");
     watch(poller, 0, &for_input);
     watch(poller, listener, &for_listener);
@@ -132,8 +124,7 @@ int main(void)
         int count = epoll_wait(poller, events, ECHO_CONNECTIONS_MAX, -1);
         for (int i = 0; i < count; i++) {
             struct connection *connection = events[i].data.ptr;
-            if (events[i].data.ptr == &for_input)
-                return 0;
+            if (events[i].data.ptr == &for_input) return 0;
             if (events[i].data.ptr == &for_listener) {
                 welcome(poller, listener);
             } else if (!serve(connection, is_broken)) {

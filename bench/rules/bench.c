@@ -51,8 +51,7 @@ void *bench_zeroed(size_t count, size_t size)
 {
     size_t bytes = (count * size + 127) / 128 * 128;
     void *memory = aligned_alloc(128, bytes);
-    if (memory == NULL)
-        bench_fail("no memory");
+    if (memory == NULL) bench_fail("no memory");
     return memset(memory, 0, bytes);
 }
 
@@ -79,19 +78,16 @@ void bench_together(unsigned count, void *workers, size_t size, void (*body)(voi
 {
     pthread_t *threads = bench_zeroed(count, sizeof *threads);
     struct start *starts = bench_zeroed(count, sizeof *starts);
-    if (pthread_barrier_init(&line, NULL, count + (meanwhile != NULL)) != 0)
-        bench_fail("no memory");
+    if (pthread_barrier_init(&line, NULL, count + (meanwhile != NULL)) != 0) bench_fail("no memory");
     for (unsigned i = 0; i < count; i++) {
         starts[i] = (struct start){body, (char *)workers + i * size};
-        if (pthread_create(&threads[i], NULL, thread_main, &starts[i]) != 0)
-            bench_fail("cannot start thread %u", i);
+        if (pthread_create(&threads[i], NULL, thread_main, &starts[i]) != 0) bench_fail("cannot start thread %u", i);
     }
     if (meanwhile != NULL) {
         bench_line_up();
         meanwhile();
     }
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < count; i++) pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&line);
     free(starts);
     free(threads);
@@ -110,10 +106,8 @@ void bench_pin(unsigned number)
     CPU_ZERO(&mine);
     sched_getaffinity(0, sizeof allowed, &allowed);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && number-- == 0)
-            CPU_SET(cpu, &mine);
-    if (sched_setaffinity(0, sizeof mine, &mine) != 0)
-        bench_fail("wake-up rounds need two processors");
+        if (CPU_ISSET(cpu, &allowed) && number-- == 0) CPU_SET(cpu, &mine);
+    if (sched_setaffinity(0, sizeof mine, &mine) != 0) bench_fail("wake-up rounds need two processors");
 }
 
 void bench_empty_caches(void)
@@ -123,14 +117,12 @@ void bench_empty_caches(void)
         memory = bench_zeroed(CACHES, 1);
         memset(memory, 1, CACHES); /* pages of their own, not the one of zeroes */
     }
-    for (size_t at = 0; at < CACHES; at += 64)
-        (void)*(volatile char *)&memory[at];
+    for (size_t at = 0; at < CACHES; at += 64) (void)*(volatile char *)&memory[at];
 }
 
 void bench_shuffle(unsigned *order, unsigned count, uint64_t *noise)
 {
-    for (unsigned i = 0; i < count; i++)
-        order[i] = i;
+    for (unsigned i = 0; i < count; i++) order[i] = i;
     for (unsigned i = count - 1; i > 0; i--) {
         *noise = *noise * 6364136223846793005u + 1442695040888963407u;
         unsigned j = (unsigned)(*noise >> 33) % (i + 1), kept = order[i];
@@ -156,7 +148,6 @@ double bench_middle(int64_t *values, size_t count)
     size_t cut = count / 10;
     double sum = 0;
     qsort(values, count, sizeof *values, ascending);
-    for (size_t i = cut; i < count - cut; i++)
-        sum += (double)values[i];
+    for (size_t i = cut; i < count - cut; i++) sum += (double)values[i];
     return sum / (double)(count - 2 * cut);
 }

@@ -31,7 +31,7 @@ struct usage {
 
 static struct slot slots[ECHO_SLOTS_MAX];
 static unsigned slot_count;
-static int64_t start_ns, end_ns; /* what is answered between them counts */
+static int64_t start_ns, end_ns;        /* what is answered between them counts */
 static uint64_t all, counted, used_for; /* replies: all, those within the time, and those between the two usages */
 static unsigned ended_slots;
 static uint64_t counts[LENGTHS];
@@ -52,18 +52,16 @@ static struct usage usage_now(void)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ours);
     if (clock_getcpuclockid(server, &clock) != 0 || clock_gettime(clock, &theirs) != 0)
         bench_fail("the server has ended");
-    return (struct usage){ours.tv_sec * INT64_C(1000000000) + ours.tv_nsec, theirs.tv_sec * INT64_C(1000000000) + theirs.tv_nsec,
-                          own.ru_nvcsw, own.ru_nivcsw};
+    return (struct usage){ours.tv_sec * INT64_C(1000000000) + ours.tv_nsec,
+                          theirs.tv_sec * INT64_C(1000000000) + theirs.tv_nsec, own.ru_nvcsw, own.ru_nivcsw};
 }
 
 const void *echo_begin(unsigned slot)
 {
     struct slot *own = &slots[slot];
-    if (own->in_flight)
-        bench_fail("slot %u began twice", slot);
+    if (own->in_flight) bench_fail("slot %u began twice", slot);
     own->sequence++;
-    for (unsigned i = 0; i < ECHO_PAYLOAD / 8; i++)
-        own->payload[i] = (own->sequence << 16 | slot) * (2 * i + 1);
+    for (unsigned i = 0; i < ECHO_PAYLOAD / 8; i++) own->payload[i] = (own->sequence << 16 | slot) * (2 * i + 1);
     own->in_flight = true;
     own->begun = bench_now();
     return own->payload;
@@ -87,18 +85,14 @@ bool echo_end(unsigned slot, const void *payload, size_t size)
 {
     static _Thread_local char me;
     static const char *one;
-    if (slot >= slot_count)
-        bench_fail("a reply to a request that was never sent");
+    if (slot >= slot_count) bench_fail("a reply to a request that was never sent");
     struct slot *own = &slots[slot];
     int64_t now = bench_now(), took = now - own->begun;
-    if (!own->in_flight)
-        bench_fail("a request was answered twice");
+    if (!own->in_flight) bench_fail("a request was answered twice");
     if (size != ECHO_PAYLOAD || memcmp(payload, own->payload, size) != 0)
         bench_fail("a reply that is not what was sent");
-    if (one == NULL)
-        one = &me;
-    else if (one != &me)
-        bench_fail("replies came in two threads: the counts would be wrong");
+    if (one == NULL) one = &me;
+    else if (one != &me) bench_fail("replies came in two threads: the counts would be wrong");
     own->in_flight = false;
     all++;
     if (now >= start_ns && now < end_ns) {
@@ -121,11 +115,9 @@ unsigned echo_left(void)
 static uint16_t start_server(char *program)
 {
     int input[2], output[2];
-    if (pipe(input) != 0 || pipe(output) != 0)
-        bench_fail("no pipes");
+    if (pipe(input) != 0 || pipe(output) != 0) bench_fail("no pipes");
     server = fork();
-    if (server < 0)
-        bench_fail("cannot fork");
+    if (server < 0) bench_fail("cannot fork");
     if (server == 0) {
         bench_pin(1);
         dup2(input[0], 0);
@@ -172,8 +164,7 @@ static double percentile(double part)
     unsigned length = 0;
     for (; length < LENGTHS - 1; length++) {
         seen += counts[length];
-        if ((double)seen >= part * (double)counted)
-            break;
+        if ((double)seen >= part * (double)counted) break;
     }
     double ns = length_end(length);
     return ns < (double)longest ? ns : (double)longest;
@@ -185,8 +176,9 @@ static void print(const struct rusage *life)
     double length = (double)(end_ns - start_ns);
     printf("ns=%.1f per_s=%.0f p50_ns=%.0f p99_ns=%.0f max_ns=%.0f elapsed_ms=%.1f\n", length / (double)counted,
            (double)counted * 1e9 / length, percentile(0.5), percentile(0.99), (double)longest, length / 1e6);
-    printf("cpu_ns=%.1f waits=%.4f preemptions=%.4f server_cpu_ns=%.1f\n", (double)(after.client_ns - before.client_ns) / requests,
-           (double)(after.waits - before.waits) / requests, (double)(after.preemptions - before.preemptions) / requests,
+    printf("cpu_ns=%.1f waits=%.4f preemptions=%.4f server_cpu_ns=%.1f\n",
+           (double)(after.client_ns - before.client_ns) / requests, (double)(after.waits - before.waits) / requests,
+           (double)(after.preemptions - before.preemptions) / requests,
            (double)(after.server_ns - before.server_ns) / requests);
     printf("server_waits=%.4f server_preemptions=%.4f\n", (double)life->ru_nvcsw / (double)all,
            (double)life->ru_nivcsw / (double)all);
@@ -216,14 +208,10 @@ int main(int argc, char **argv)
     alarm((unsigned)(length * 5 / 4 / 1000000000) + (patience != NULL ? (unsigned)bench_number(patience, 1, 100) : 10));
     start_ns = bench_now() + length / 4;
     end_ns = start_ns + length;
-    if (is_many)
-        echo_many(port, connections, slot_count);
-    else
-        echo_one(port);
-    if (counted == 0)
-        bench_fail("nothing was answered within the time");
-    if (!is_over || ended_slots != slot_count)
-        bench_fail("the client returned with requests in flight");
+    if (is_many) echo_many(port, connections, slot_count);
+    else echo_one(port);
+    if (counted == 0) bench_fail("nothing was answered within the time");
+    if (!is_over || ended_slots != slot_count) bench_fail("the client returned with requests in flight");
     struct rusage life = end_server();
     print(&life);
     return 0;

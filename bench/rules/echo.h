@@ -82,11 +82,9 @@ static inline void echo_frame(unsigned char *at, unsigned slot)
 /* The length of the whole frame at the beginning of so many bytes; 0: there is none yet. */
 static inline size_t echo_whole(const unsigned char *at, size_t size)
 {
-    if (size < ECHO_HEAD)
-        return 0;
+    if (size < ECHO_HEAD) return 0;
     uint32_t length = echo_get32(at);
-    if (length < 8 || length > 8 + 65536)
-        bench_fail("a frame of %u bytes", (unsigned)length);
+    if (length < 8 || length > 8 + 65536) bench_fail("a frame of %u bytes", (unsigned)length);
     return size < 4 + (size_t)length ? 0 : 4 + (size_t)length;
 }
 

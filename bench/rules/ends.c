@@ -46,7 +46,8 @@ static double cpu_seconds(void)
 {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
-    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
 static void expect_fine(const char *why)
@@ -146,7 +147,8 @@ static void report(const worker *workers)
     printf("elapsed_ms=%.3f asked=%llu per_s=%.1f ", seconds * 1e3, (unsigned long long)asked, (double)asked / seconds);
     printf("wait_p50_us=%.2f wait_p99_us=%.2f wait_p999_us=%.2f wait_max_ms=%.3f ", percentile_us(waits, timed, 0.5),
            percentile_us(waits, timed, 0.99), percentile_us(waits, timed, 0.999), (double)longest / 1e6);
-    printf("turn_p50_ms=%.4f turn_p99_ms=%.4f ", percentile_us(turns, in_turns, 0.5) / 1e3, percentile_us(turns, in_turns, 0.99) / 1e3);
+    printf("turn_p50_ms=%.4f turn_p99_ms=%.4f ", percentile_us(turns, in_turns, 0.5) / 1e3,
+           percentile_us(turns, in_turns, 0.99) / 1e3);
     printf("call_p50_us=%.2f call_p99_us=%.2f cpu_s=%.3f smallest_share=%.3f\n", percentile_us(calls, timed, 0.5),
            percentile_us(calls, timed, 0.99), cpu_s, (double)least * plan.threads / (double)asked);
 }
@@ -287,7 +289,8 @@ static int run_in_outage(void)
 static void parse(int count, char **words)
 {
     if (count < 7)
-        bench_fail("usage: %s pq|redis HOST PORT THREADS CONNECTIONS SECONDS [warm=SECONDS | outage=default|advised]", words[0]);
+        bench_fail("usage: %s pq|redis HOST PORT THREADS CONNECTIONS SECONDS [warm=SECONDS | outage=default|advised]",
+                   words[0]);
     plan.redis = strcmp(words[1], "redis") == 0;
     if (!plan.redis && strcmp(words[1], "pq") != 0) bench_fail("%s is neither pq nor redis", words[1]);
     if (plan.redis && playing && !playing->has_redis) bench_fail("%s knows no Redis", words[0]);

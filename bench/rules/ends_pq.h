@@ -27,7 +27,8 @@ static inline const char *ends_pq_address(const ends_plan *plan)
 static inline PGconn *ends_pq_connect(const char *address, const char **why)
 {
     PGconn *connection = PQconnectdb(address);
-    PGresult *prepared = PQstatus(connection) == CONNECTION_OK ? PQprepare(connection, "one", "select 1", 0, NULL) : NULL;
+    PGresult *prepared =
+        PQstatus(connection) == CONNECTION_OK ? PQprepare(connection, "one", "select 1", 0, NULL) : NULL;
     bool fine = PQresultStatus(prepared) == PGRES_COMMAND_OK;
     PQclear(prepared);
     if (fine) return connection;

@@ -8,7 +8,8 @@
 
 #include "ends.h"
 
-static inline const char *ends_redis_read(redisContext *connection, redisReply *reply, int type, char answer[ENDS_ANSWER])
+static inline const char *ends_redis_read(redisContext *connection, redisReply *reply, int type,
+                                          char answer[ENDS_ANSWER])
 {
     if (!reply) return ends_why(connection->errstr);
     const char *why = reply->type == type ? NULL : ends_why(reply->str ? reply->str : "the reply is of another kind");

@@ -19,8 +19,7 @@ static int64_t time_of_run;
  * to the other side of a look at the clock, or of a give. */
 __attribute__((noipa)) uint64_t lend_spin(uint64_t steps, uint64_t noise)
 {
-    for (; steps > 0; steps--)
-        noise = (noise ^ noise >> 29) * UINT64_C(6364136223846793005);
+    for (; steps > 0; steps--) noise = (noise ^ noise >> 29) * UINT64_C(6364136223846793005);
     return noise;
 }
 
@@ -31,8 +30,7 @@ __attribute__((noipa)) uint64_t lend_spin(uint64_t steps, uint64_t noise)
 static double steps_per_us(void)
 {
     const char *given = getenv("BENCH_STEPS_PER_US");
-    if (given != NULL)
-        return atof(given);
+    if (given != NULL) return atof(given);
     uint64_t noise = 1;
     int64_t best = INT64_MAX;
     for (int round = 0; round < 100; round++) {
@@ -46,33 +44,24 @@ static double steps_per_us(void)
 
 static void parse_flag(const char *word, struct lend_plan *plan)
 {
-    if (strcmp(word, "waits") == 0)
-        plan->waits = true;
-    else if (strcmp(word, "asleep") == 0)
-        plan->asleep = true;
-    else if (strcmp(word, "strict") == 0)
-        plan->overtake_ns = -1;
-    else if (strncmp(word, "overtake=", 9) == 0)
-        plan->overtake_ns = (int64_t)bench_number(word + 9, 1, INT64_MAX);
-    else
-        bench_fail("%s is none of: waits, asleep, strict, overtake=NS", word);
+    if (strcmp(word, "waits") == 0) plan->waits = true;
+    else if (strcmp(word, "asleep") == 0) plan->asleep = true;
+    else if (strcmp(word, "strict") == 0) plan->overtake_ns = -1;
+    else if (strncmp(word, "overtake=", 9) == 0) plan->overtake_ns = (int64_t)bench_number(word + 9, 1, INT64_MAX);
+    else bench_fail("%s is none of: waits, asleep, strict, overtake=NS", word);
 }
 
 struct lend_plan lend_parse(int argc, char **argv)
 {
     struct lend_plan plan = {0};
-    if (argc < 5)
-        bench_fail("usage: %s THREADS SIZE WORK-NS SECONDS [waits] [asleep] [strict | overtake=NS]", argv[0]);
+    if (argc < 5) bench_fail("usage: %s THREADS SIZE WORK-NS SECONDS [waits] [asleep] [strict | overtake=NS]", argv[0]);
     plan.threads = (unsigned)bench_number(argv[1], 1, LEND_THREADS_MAX);
     plan.size = (unsigned)bench_number(argv[2], 1, 1000000);
     plan.work_ns = bench_number(argv[3], 0, 1000000000);
     plan.time_ns = (int64_t)(atof(argv[4]) * 1e9);
-    if (plan.time_ns <= 0)
-        bench_fail("%s is no time", argv[4]);
-    for (int i = 5; i < argc; i++)
-        parse_flag(argv[i], &plan);
-    if (plan.work_ns > 0 && !plan.asleep)
-        plan.steps = (uint64_t)((double)plan.work_ns * steps_per_us() / 1000 + 0.5);
+    if (plan.time_ns <= 0) bench_fail("%s is no time", argv[4]);
+    for (int i = 5; i < argc; i++) parse_flag(argv[i], &plan);
+    if (plan.work_ns > 0 && !plan.asleep) plan.steps = (uint64_t)((double)plan.work_ns * steps_per_us() / 1000 + 0.5);
     return plan;
 }
 
@@ -118,14 +107,12 @@ static void check_all_there(const struct lend_plan *plan)
         struct lend_object *object = playing->take(leases + i * playing->lease_size);
         if (object < lend_objects || object >= lend_objects + plan->size)
             bench_fail("the pool lent something that was never put in");
-        if (seen[object->index])
-            bench_fail("the pool lends object %llu twice", (unsigned long long)object->index);
+        if (seen[object->index]) bench_fail("the pool lends object %llu twice", (unsigned long long)object->index);
         seen[object->index] = true;
     }
     if (pthread_create(&thread, NULL, take_one_more, leases + plan->size * playing->lease_size) != 0)
         bench_fail("cannot start a thread");
-    while (!__atomic_load_n(&one_more_asked, __ATOMIC_RELAXED))
-        bench_sleep(ONE_MORE_NS / 10);
+    while (!__atomic_load_n(&one_more_asked, __ATOMIC_RELAXED)) bench_sleep(ONE_MORE_NS / 10);
     bench_sleep(ONE_MORE_NS);
 }
 
@@ -151,7 +138,8 @@ static void judge_waits(const struct lend_plan *plan, const struct lend_worker *
         }
     }
     if (counted != result->pairs)
-        bench_fail("%llu waits were counted in %llu pairs", (unsigned long long)counted, (unsigned long long)result->pairs);
+        bench_fail("%llu waits were counted in %llu pairs", (unsigned long long)counted,
+                   (unsigned long long)result->pairs);
     result->wait_p50_ns = percentile_ns(lengths, 0.5, result);
     result->wait_p99_ns = percentile_ns(lengths, 0.99, result);
 }
@@ -170,8 +158,7 @@ static struct lend_result judge(const struct lend_plan *plan, const struct lend_
         start = worker->start_ns < start ? worker->start_ns : start;
         end = worker->end_ns > end ? worker->end_ns : end;
         result.wait_mean_ns += worker->wait_sum_ns;
-        if (worker->wait_longest_ns > result.wait_longest_ns)
-            result.wait_longest_ns = worker->wait_longest_ns;
+        if (worker->wait_longest_ns > result.wait_longest_ns) result.wait_longest_ns = worker->wait_longest_ns;
     }
     for (unsigned i = 0; i < plan->size; i++) {
         uses += lend_objects[i].uses;
@@ -186,19 +173,15 @@ static struct lend_result judge(const struct lend_plan *plan, const struct lend_
     result.smallest_share = (double)smallest / mean;
     result.largest_share = (double)largest / mean;
     result.wait_mean_ns /= (int64_t)result.pairs;
-    if (plan->waits)
-        judge_waits(plan, workers, &result);
+    if (plan->waits) judge_waits(plan, workers, &result);
     return result;
 }
 
 void lend_make(const struct lend_plan *plan, const struct lend_contestant *contestant)
 {
-    if (plan->overtake_ns != 0 && !contestant->overtakes)
-        bench_fail("this contestant has no bound of overtaking");
-    if (lend_objects == NULL)
-        lend_objects = bench_zeroed(plan->size, sizeof *lend_objects);
-    for (unsigned i = 0; i < plan->size; i++)
-        lend_objects[i].index = i;
+    if (plan->overtake_ns != 0 && !contestant->overtakes) bench_fail("this contestant has no bound of overtaking");
+    if (lend_objects == NULL) lend_objects = bench_zeroed(plan->size, sizeof *lend_objects);
+    for (unsigned i = 0; i < plan->size; i++) lend_objects[i].index = i;
     contestant->make(plan);
 }
 
@@ -209,8 +192,7 @@ struct lend_result lend_run(const struct lend_plan *plan, const struct lend_cont
     for (unsigned i = 0; i < plan->threads; i++) {
         workers[i].plan = plan;
         workers[i].number = i;
-        if (plan->waits)
-            workers[i].lengths = bench_zeroed(LENGTHS, sizeof *workers[i].lengths);
+        if (plan->waits) workers[i].lengths = bench_zeroed(LENGTHS, sizeof *workers[i].lengths);
     }
     playing = contestant;
     time_of_run = plan->time_ns;
@@ -222,8 +204,7 @@ struct lend_result lend_run(const struct lend_plan *plan, const struct lend_cont
     double seconds = (double)result.elapsed_ns / 1e9;
     result.cpus = (cpu_seconds(&after) - cpu_seconds(&before)) / seconds;
     result.sleeps = (double)(after.ru_nvcsw - before.ru_nvcsw) / seconds;
-    for (unsigned i = 0; i < plan->threads; i++)
-        free(workers[i].lengths);
+    for (unsigned i = 0; i < plan->threads; i++) free(workers[i].lengths);
     free(workers);
     return result;
 }
@@ -237,8 +218,7 @@ int lend_main(int argc, char **argv, const struct lend_contestant *contestant)
     struct lend_plan plan = lend_parse(argc, argv);
     lend_make(&plan, contestant);
     struct lend_result result = lend_run(&plan, contestant);
-    if (!contestant->no_pool)
-        check_all_there(&plan);
+    if (!contestant->no_pool) check_all_there(&plan);
     printf("ns=%.2f smallest_share=%.3f largest_share=%.3f", result.ns, result.smallest_share, result.largest_share);
     if (plan.waits)
         printf(" wait_p50_us=%.3f wait_p99_us=%.3f wait_max_ms=%.3f wait_mean_us=%.3f", result.wait_p50_ns / 1e3,

@@ -36,12 +36,12 @@ struct lend_object {
 
 struct lend_plan {
     unsigned threads, size;
-    uint64_t work_ns;     /* between take and give */
-    uint64_t steps;       /* as many steps of lend_spin take that long */
-    int64_t time_ns;      /* of the run */
-    bool asleep;          /* the work is sleep */
-    bool waits;           /* every take is timed */
-    int64_t overtake_ns;  /* cenote's option: 0 its default, -1 off; the others have none */
+    uint64_t work_ns;    /* between take and give */
+    uint64_t steps;      /* as many steps of lend_spin take that long */
+    int64_t time_ns;     /* of the run */
+    bool asleep;         /* the work is sleep */
+    bool waits;          /* every take is timed */
+    int64_t overtake_ns; /* cenote's option: 0 its default, -1 off; the others have none */
 };
 
 struct lend_worker {
@@ -70,10 +70,10 @@ struct lend_contestant {
 struct lend_result {
     int64_t elapsed_ns;
     uint64_t pairs;
-    double ns; /* elapsed by pairs */
+    double ns;                            /* elapsed by pairs */
     double smallest_share, largest_share; /* of a worker, in the mean of all */
-    double cpus;   /* used on average */
-    double sleeps; /* voluntary switches in a second */
+    double cpus;                          /* used on average */
+    double sleeps;                        /* voluntary switches in a second */
     int64_t wait_longest_ns, wait_mean_ns;
     double wait_p50_ns, wait_p99_ns;
 };

@@ -27,9 +27,8 @@ static inline uint64_t lend_work(const struct lend_plan *plan, uint64_t noise)
 }
 
 /* Always inlined, with constants for the two functions: they are compiled into the loop. */
-static inline __attribute__((always_inline)) void lend_loop(struct lend_worker *worker,
-                                                            struct lend_object *(*take)(pool_lease *lease),
-                                                            void (*give)(pool_lease *lease))
+static inline __attribute__((always_inline)) void
+lend_loop(struct lend_worker *worker, struct lend_object *(*take)(pool_lease *lease), void (*give)(pool_lease *lease))
 {
     const struct lend_plan plan = *worker->plan;
     uint64_t pairs = 0, clashes = 0, noise = worker->number + 1;
@@ -38,8 +37,7 @@ static inline __attribute__((always_inline)) void lend_loop(struct lend_worker *
     pool_lease lease;
     int64_t start = bench_now();
     do {
-        if (plan.waits)
-            asked = bench_now();
+        if (plan.waits) asked = bench_now();
         struct lend_object *object = take(&lease);
         if (plan.waits) {
             int64_t waited = bench_now() - asked;
@@ -48,8 +46,7 @@ static inline __attribute__((always_inline)) void lend_loop(struct lend_worker *
             lengths[length_of(waited)]++;
         }
         uint64_t uses = ++object->uses;
-        if (plan.work_ns != 0)
-            noise = lend_work(&plan, noise);
+        if (plan.work_ns != 0) noise = lend_work(&plan, noise);
         clashes += *(volatile uint64_t *)&object->uses != uses;
         give(&lease);
         pairs++;
@@ -75,7 +72,8 @@ static struct lend_object *lend_pool_take(void *lease)
 
 static inline struct lend_contestant lend_pool(void)
 {
-    struct lend_contestant filled = {pool_make, pool_enter, lend_pool_loop, lend_pool_take, sizeof(pool_lease), false, false};
+    struct lend_contestant filled = {pool_make,          pool_enter, lend_pool_loop, lend_pool_take,
+                                     sizeof(pool_lease), false,      false};
     return filled;
 }
 

@@ -24,8 +24,7 @@ static struct pick_worker *workers;
 
 void pick_note(struct pick_worker *worker, unsigned index)
 {
-    if (index >= members)
-        bench_fail("%s picked what is no member", worker->contestant->name);
+    if (index >= members) bench_fail("%s picked what is no member", worker->contestant->name);
     worker->counts[index]++;
 }
 
@@ -33,8 +32,12 @@ static void prepare(const struct entry *entry, int64_t length)
 {
     for (unsigned i = 0; i < threads; i++) {
         uint32_t *counts = workers[i].counts;
-        workers[i] = (struct pick_worker){.set = entry->set, .noise = UINT64_C(0x9e3779b97f4a7c15) * (i + 1), .number = i,
-                                          .turn = i * members / threads, .length = length, .counts = counts,
+        workers[i] = (struct pick_worker){.set = entry->set,
+                                          .noise = UINT64_C(0x9e3779b97f4a7c15) * (i + 1),
+                                          .number = i,
+                                          .turn = i * members / threads,
+                                          .length = length,
+                                          .counts = counts,
                                           .contestant = entry->contestant};
     }
 }
@@ -43,8 +46,7 @@ static void prepare(const struct entry *entry, int64_t length)
 
 static uint64_t check_picks(enum pick_kind kind)
 {
-    if (kind == PICK_ANY)
-        return 1000; /* one that looks at all members takes long enough for these */
+    if (kind == PICK_ANY) return 1000; /* one that looks at all members takes long enough for these */
     return (uint64_t)members * (members < 1000 ? 100000 / members : 100);
 }
 
@@ -60,28 +62,26 @@ static void check_count(const struct pick_contestant *contestant, unsigned index
 {
     double limit = contestant->kind == PICK_RANDOM ? SIGMAS * sqrt(wanted) : 0;
     if (fabs(found - wanted) > limit)
-        bench_fail("%s is uneven: it picked member %u %.0f times instead of %.0f", contestant->name, index, found, wanted);
+        bench_fail("%s is uneven: it picked member %u %.0f times instead of %.0f", contestant->name, index, found,
+                   wanted);
 }
 
 static void check(const struct entry *entry)
 {
     const struct pick_contestant *contestant = entry->contestant;
     prepare(entry, 0);
-    for (unsigned i = 0; i < threads; i++)
-        memset(workers[i].counts, 0, members * sizeof *workers[i].counts);
+    for (unsigned i = 0; i < threads; i++) memset(workers[i].counts, 0, members * sizeof *workers[i].counts);
     bench_together(threads, workers, sizeof *workers, check_worker, NULL);
     double mean = (double)check_picks(contestant->kind) / members;
     for (unsigned index = 0; index < members && contestant->kind != PICK_ANY; index++) {
         double sum = 0;
         for (unsigned i = 0; i < threads; i++) {
-            if (contestant->kind == PICK_EVEN)
-                check_count(contestant, index, workers[i].counts[index], mean);
+            if (contestant->kind == PICK_EVEN) check_count(contestant, index, workers[i].counts[index], mean);
             sum += workers[i].counts[index];
         }
         check_count(contestant, index, sum, mean * threads);
     }
-    if (contestant->verify != NULL)
-        contestant->verify(entry->set);
+    if (contestant->verify != NULL) contestant->verify(entry->set);
 }
 
 /* ---- Rounds --------------------------------------------------------------------- */
@@ -131,8 +131,7 @@ static void print(const char *name, const char *key, const double *values)
 static const struct entry *find(const char *name)
 {
     for (unsigned i = 0; name != NULL && i < count; i++)
-        if (strcmp(entries[i].contestant->name, name) == 0)
-            return &entries[i];
+        if (strcmp(entries[i].contestant->name, name) == 0) return &entries[i];
     return NULL;
 }
 
@@ -141,19 +140,16 @@ static void print_entry(const struct entry *entry)
     const struct entry *floor = find(entry->contestant->floor);
     print(entry->contestant->name, "ns", entry->ns);
     print(entry->contestant->name, "slowest", entry->slowest);
-    if (floor == NULL)
-        return;
+    if (floor == NULL) return;
     double ratios[ROUNDS_MAX];
-    for (unsigned round = 0; round < rounds; round++)
-        ratios[round] = entry->ns[round] / floor->ns[round];
+    for (unsigned round = 0; round < rounds; round++) ratios[round] = entry->ns[round] / floor->ns[round];
     print(entry->contestant->name, "ratio", ratios);
 }
 
 static bool is_wanted(const char *name, char **names)
 {
     for (char **each = names; *each != NULL; each++)
-        if (strcmp(*each, name) == 0)
-            return true;
+        if (strcmp(*each, name) == 0) return true;
     return *names == NULL;
 }
 
@@ -168,30 +164,23 @@ static void enter(const struct pick_contestant *table, char **names)
 
 int main(int argc, char **argv)
 {
-    if (argc < 5)
-        bench_fail("usage: %s MEMBERS THREADS ROUNDS SECONDS [NAME...]", argv[0]);
+    if (argc < 5) bench_fail("usage: %s MEMBERS THREADS ROUNDS SECONDS [NAME...]", argv[0]);
     members = (unsigned)bench_number(argv[1], 2, MEMBERS_MAX);
     threads = (unsigned)bench_number(argv[2], 1, PICKS_THREADS_MAX);
     rounds = (unsigned)bench_number(argv[3], 1, ROUNDS_MAX);
     int64_t length = (int64_t)(strtod(argv[4], NULL) * 1e9);
     workers = bench_zeroed(threads, sizeof *workers);
-    for (unsigned i = 0; i < threads; i++)
-        workers[i].counts = bench_zeroed(members, sizeof *workers[i].counts);
-    for (const struct pick_contestant *const *table = pick_tables; *table != NULL; table++)
-        enter(*table, &argv[5]);
-    if (count == 0)
-        bench_fail("there is none of that name");
-    for (unsigned i = 0; i < count; i++)
-        check(&entries[i]);
+    for (unsigned i = 0; i < threads; i++) workers[i].counts = bench_zeroed(members, sizeof *workers[i].counts);
+    for (const struct pick_contestant *const *table = pick_tables; *table != NULL; table++) enter(*table, &argv[5]);
+    if (count == 0) bench_fail("there is none of that name");
+    for (unsigned i = 0; i < count; i++) check(&entries[i]);
     int64_t begin = bench_now();
     for (unsigned round = 0; round < rounds; round++)
         for (unsigned i = 0; i < count; i++) /* another one first each time */
             run(&entries[(round + i) % count], round, length);
     for (unsigned i = 0; i < count; i++)
-        if (entries[i].contestant->verify != NULL)
-            entries[i].contestant->verify(entries[i].set);
+        if (entries[i].contestant->verify != NULL) entries[i].contestant->verify(entries[i].set);
     printf("elapsed_ms=%.1f\n", (double)(bench_now() - begin) / 1e6);
-    for (unsigned i = 0; i < count; i++)
-        print_entry(&entries[i]);
+    for (unsigned i = 0; i < count; i++) print_entry(&entries[i]);
     return 0;
 }

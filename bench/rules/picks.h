@@ -47,7 +47,7 @@ struct pick_contestant {
     const char *name, *floor; /* of which the figure is given as a multiple, or NULL */
     enum pick_kind kind;
     void *(*set_up)(unsigned members);
-    void (*loop)(struct pick_worker *worker);                 /* sets start, end and picks */
+    void (*loop)(struct pick_worker *worker);                  /* sets start, end and picks */
     void (*check)(struct pick_worker *worker, uint64_t picks); /* counts each */
     void (*verify)(void *set); /* nobody uses any member now; ends the program if one seems to be in use; or NULL */
 };
@@ -73,8 +73,7 @@ static inline uint32_t pick_random(struct pick_worker *worker, uint32_t below)
 static inline uint32_t pick_turn(struct pick_worker *worker, uint32_t below)
 {
     uint32_t turn = worker->turn;
-    if (turn >= below)
-        turn = 0;
+    if (turn >= below) turn = 0;
     worker->turn = turn + 1;
     return turn;
 }

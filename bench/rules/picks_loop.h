@@ -15,32 +15,31 @@
 
 #define PICKS_BATCH 256 /* between looks at the clock */
 
-#define PICKS(name, use, index)                                                                                                    \
-    static inline __attribute__((always_inline)) void name##_batch(void *set, struct pick_worker *worker)                          \
-    {                                                                                                                              \
-        for (unsigned i = 0; i < PICKS_BATCH; i++) {                                                                               \
-            const void *picked = use(set, worker);                                                                                 \
-            __asm__ volatile("" : : "r"(picked));                                                                                  \
-        }                                                                                                                          \
-    }                                                                                                                              \
-    static __attribute__((noinline, aligned(64))) void name##_loop(struct pick_worker *worker)                                     \
-    {                                                                                                                              \
-        void *set = worker->set;                                                                                                   \
-        uint64_t picks = 0;                                                                                                        \
-        name##_batch(set, worker); /* what a thread's first use needs is not measured */                                           \
-        bench_line_up();                                                                                                           \
-        worker->start = worker->end = bench_now();                                                                                 \
-        while (worker->end - worker->start < worker->length) {                                                                     \
-            name##_batch(set, worker);                                                                                             \
-            picks += PICKS_BATCH;                                                                                                  \
-            worker->end = bench_now();                                                                                             \
-        }                                                                                                                          \
-        worker->picks = picks;                                                                                                     \
-    }                                                                                                                              \
-    static void name##_check(struct pick_worker *worker, uint64_t picks)                                                           \
-    {                                                                                                                              \
-        for (uint64_t i = 0; i < picks; i++)                                                                                       \
-            pick_note(worker, index(worker->set, use(worker->set, worker)));                                                       \
+#define PICKS(name, use, index) \
+    static inline __attribute__((always_inline)) void name##_batch(void *set, struct pick_worker *worker) \
+    { \
+        for (unsigned i = 0; i < PICKS_BATCH; i++) { \
+            const void *picked = use(set, worker); \
+            __asm__ volatile("" : : "r"(picked)); \
+        } \
+    } \
+    static __attribute__((noinline, aligned(64))) void name##_loop(struct pick_worker *worker) \
+    { \
+        void *set = worker->set; \
+        uint64_t picks = 0; \
+        name##_batch(set, worker); /* what a thread's first use needs is not measured */ \
+        bench_line_up(); \
+        worker->start = worker->end = bench_now(); \
+        while (worker->end - worker->start < worker->length) { \
+            name##_batch(set, worker); \
+            picks += PICKS_BATCH; \
+            worker->end = bench_now(); \
+        } \
+        worker->picks = picks; \
+    } \
+    static void name##_check(struct pick_worker *worker, uint64_t picks) \
+    { \
+        for (uint64_t i = 0; i < picks; i++) pick_note(worker, index(worker->set, use(worker->set, worker))); \
     }
 
 #endif

@@ -26,7 +26,7 @@ struct plain_pool {
     struct serve_object *idle, **idle_last;
     struct plain_row waiting;
     unsigned size, count, opening, wanting; /* at most; there are; of these being opened; takes that wait */
-    bool fifo; /* what has been idle longest is lent first; otherwise last */
+    bool fifo;                              /* what has been idle longest is lent first; otherwise last */
 };
 
 static inline void plain_row_init(struct plain_row *row)
@@ -54,8 +54,7 @@ static inline struct serve_client *plain_row_pop(struct plain_row *row)
 static inline struct serve_object *plain_idle_pop(struct plain_pool *pool)
 {
     struct serve_object *object = pool->idle;
-    if (object != NULL && (pool->idle = object->next) == NULL)
-        pool->idle_last = &pool->idle;
+    if (object != NULL && (pool->idle = object->next) == NULL) pool->idle_last = &pool->idle;
     return object;
 }
 
@@ -85,8 +84,7 @@ static inline bool plain_take(struct plain_pool *pool, struct serve_client *clie
 {
     struct serve_object *object = plain_idle_pop(pool);
     ((struct plain_request *)client->request)->object = object;
-    if (object != NULL)
-        return true;
+    if (object != NULL) return true;
     plain_row_push(&pool->waiting, client);
     pool->wanting++;
     return false;
@@ -106,8 +104,7 @@ static inline void plain_init(struct plain_pool *pool, const struct serve_plan *
     *pool = (struct plain_pool){.size = size, .fifo = fifo};
     pool->idle_last = &pool->idle;
     plain_row_init(&pool->waiting);
-    for (; plan->open_ns == 0 && pool->count < size; pool->count++)
-        plain_put(pool, serve_open(), NULL);
+    for (; plan->open_ns == 0 && pool->count < size; pool->count++) plain_put(pool, serve_open(), NULL);
 }
 
 /* An opening (object is NULL), a test, or the time of a round of tests. */
@@ -120,8 +117,7 @@ struct plain_errand {
 static inline void plain_start(void (*run)(struct serve_errand *), void *own, struct serve_object *object, int64_t ns)
 {
     struct plain_errand *errand = malloc(sizeof *errand);
-    if (errand == NULL)
-        bench_fail("no memory");
+    if (errand == NULL) bench_fail("no memory");
     *errand = (struct plain_errand){{run, NULL, 0}, object, own};
     serve_later(&errand->errand, ns);
 }

@@ -49,7 +49,7 @@ struct serve_plan {
 struct serve_object {
     uint64_t holder; /* a client's number and 1, or 0 */
     uint64_t uses;
-    uint64_t lent; /* since it was opened */
+    uint64_t lent;             /* since it was opened */
     struct serve_object *next; /* the contestant's while it is open */
 } __attribute__((aligned(128)));
 
@@ -81,15 +81,15 @@ struct serve_loop {
     int phase, rings; /* what it is at; rings that were read */
     int64_t armed_ns, start_ns, end_ns, longest_ns;
     uint64_t pairs, kept;
-    unsigned busy;     /* clients that wait or hold; main reads it */
-    uint64_t *waits;   /* counts by length */
+    unsigned busy;   /* clients that wait or hold; main reads it */
+    uint64_t *waits; /* counts by length */
 } __attribute__((aligned(128)));
 
 struct serve_contestant {
     size_t request_size;
-    const char *flavours;                       /* words allowed, between spaces */
+    const char *flavours;                        /* words allowed, between spaces */
     void (*make)(const struct serve_plan *plan); /* opens all objects, unless plan->open_ns */
-    void (*enter)(struct serve_loop *loop);     /* on the loop's thread, before the start */
+    void (*enter)(struct serve_loop *loop);      /* on the loop's thread, before the start */
     void (*ask)(struct serve_client *client);
     void (*give)(struct serve_client *client, struct serve_object *object, bool discard);
     size_t (*poll)(struct serve_loop *loop); /* delivers what has come, by serve_granted; how many */

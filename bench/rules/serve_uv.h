@@ -49,13 +49,10 @@ static void home_on_busy(uv_idle_t *busy)
 static void home_on_prepare(uv_prepare_t *prepare)
 {
     int turns = 0;
-    do
-        serve_turn(prepare->loop->data);
+    do serve_turn(prepare->loop->data);
     while (home_serve(&here->ready) > 0 && ++turns < SERVE_TURNS);
-    if (turns == SERVE_TURNS)
-        uv_idle_start(&here->busy, home_on_busy);
-    else
-        uv_idle_stop(&here->busy);
+    if (turns == SERVE_TURNS) uv_idle_start(&here->busy, home_on_busy);
+    else uv_idle_stop(&here->busy);
 }
 
 static void home_enter(struct serve_loop *loop, uv_async_cb on_async)

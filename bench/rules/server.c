@@ -22,8 +22,7 @@ struct serve_object *serve_open(void)
 {
     pthread_mutex_lock(&shelf_mutex);
     struct serve_object *object = shelf;
-    if (object == NULL)
-        bench_fail("more objects were opened than the pool may have");
+    if (object == NULL) bench_fail("more objects were opened than the pool may have");
     shelf = object->next;
     pthread_mutex_unlock(&shelf_mutex);
     object->next = NULL;
@@ -49,12 +48,10 @@ void serve_later(struct serve_errand *errand, int64_t ns)
     errand->due_ns = bench_now() + ns;
     pthread_mutex_lock(&server_mutex);
     struct serve_errand **place = &errands;
-    while (*place != NULL && (*place)->due_ns <= errand->due_ns)
-        place = &(*place)->next;
+    while (*place != NULL && (*place)->due_ns <= errand->due_ns) place = &(*place)->next;
     errand->next = *place;
     *place = errand;
-    if (errands == errand)
-        pthread_cond_signal(&server_bell);
+    if (errands == errand) pthread_cond_signal(&server_bell);
     pthread_mutex_unlock(&server_mutex);
 }
 
@@ -86,6 +83,5 @@ void serve_start_server(void)
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&server_bell, &attributes);
-    if (pthread_create(&thread, NULL, server_main, NULL) != 0)
-        bench_fail("cannot start a thread");
+    if (pthread_create(&thread, NULL, server_main, NULL) != 0) bench_fail("cannot start a thread");
 }

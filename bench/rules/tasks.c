@@ -13,8 +13,8 @@
 #define SAMPLES_MAX 1000000
 #define ROUNDS_LEAST 3
 
-static const char *const cell_names[CELLS] = {"submit1", "submit2", "chain", "pairs", "spawn",
-                                              "yield", "result", "idle10", "inside", "idle"};
+static const char *const cell_names[CELLS] = {"submit1", "submit2", "chain",  "pairs",  "spawn",
+                                              "yield",   "result",  "idle10", "inside", "idle"};
 
 static const struct tasks_contestant *peer;
 static double patience_s = 5; /* for one that does not run; BENCH_PATIENCE */
@@ -42,8 +42,7 @@ void tasks_await(uint32_t number, uint32_t runs)
 {
     int64_t until = bench_now() + (int64_t)(patience_s * 1e9);
     while (peer->runs(number) < runs) {
-        if (bench_now() > until)
-            bench_fail("task %u never ran", number);
+        if (bench_now() > until) bench_fail("task %u never ran", number);
         bench_sleep(TASKS_LOOK_NS);
     }
 }
@@ -52,44 +51,33 @@ void tasks_await(uint32_t number, uint32_t runs)
 static void await_runs(void)
 {
     for (uint32_t i = 0; i < TASKS_COUNT; i++) {
-        if (peer->runs(i) < due[i])
-            tasks_await(i, due[i]);
-        if (peer->runs(i) > due[i])
-            bench_fail("task %u ran twice", i);
+        if (peer->runs(i) < due[i]) tasks_await(i, due[i]);
+        if (peer->runs(i) > due[i]) bench_fail("task %u ran twice", i);
     }
 }
 
 static void add_due(uint32_t first, uint32_t end, uint32_t runs)
 {
-    for (uint32_t i = first; i < end; i++)
-        due[i] += runs;
+    for (uint32_t i = first; i < end; i++) due[i] += runs;
 }
 
 /* What a round of the cell lets run, and how many operations that is. */
 static uint32_t expect_round(void)
 {
     switch (cell) {
-    case CELL_CHAIN:
-        add_due(0, TASKS_CHAINED, 1);
-        return TASKS_CHAINED - 1;
+    case CELL_CHAIN: add_due(0, TASKS_CHAINED, 1); return TASKS_CHAINED - 1;
     case CELL_PAIRS:
         add_due(0, 1, 1);
         add_due(1, 1 + TASKS_PAIRS, 2);
         add_due(1 + TASKS_PAIRS, 1 + 2 * TASKS_PAIRS, 1);
         return TASKS_PAIRS;
-    case CELL_SPAWN:
-        add_due(0, 1 + TASKS_SPAWNED, 1);
-        return TASKS_SPAWNED;
+    case CELL_SPAWN: add_due(0, 1 + TASKS_SPAWNED, 1); return TASKS_SPAWNED;
     case CELL_YIELD:
         add_due(0, 1, 1);
         add_due(1, 1 + TASKS_YIELDING, 1 + TASKS_YIELDS);
         return TASKS_YIELDING * TASKS_YIELDS;
-    case CELL_INSIDE:
-        add_due(0, 1 + TASKS_INSIDE, 1);
-        return TASKS_INSIDE;
-    default:
-        add_due(0, TASKS_SLOTS, TASKS_TIMES);
-        return TASKS_SUBMITTED;
+    case CELL_INSIDE: add_due(0, 1 + TASKS_INSIDE, 1); return TASKS_INSIDE;
+    default: add_due(0, TASKS_SLOTS, TASKS_TIMES); return TASKS_SUBMITTED;
     }
 }
 
@@ -130,8 +118,7 @@ static void await_end(void)
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += 1 + (time_t)patience_s;
     while (sem_clockwait(&over, CLOCK_MONOTONIC, &until) != 0)
-        if (errno == ETIMEDOUT)
-            bench_fail("a round never ended: a task never ran");
+        if (errno == ETIMEDOUT) bench_fail("a round never ended: a task never ran");
 }
 
 static int64_t inner_round(void)
@@ -147,14 +134,12 @@ static int64_t inner_round(void)
 
 static int64_t result_round(void)
 {
-    if (cell == CELL_IDLE10)
-        bench_sleep(10000000);
+    if (cell == CELL_IDLE10) bench_sleep(10000000);
     due[0]++;
     int64_t start = bench_now();
     peer->result();
     int64_t took = bench_now() - start;
-    if (peer->runs(0) != due[0])
-        bench_fail("task 0 %s", peer->runs(0) < due[0] ? "never ran" : "ran twice");
+    if (peer->runs(0) != due[0]) bench_fail("task 0 %s", peer->runs(0) < due[0] ? "never ran" : "ran twice");
     return took;
 }
 
@@ -179,15 +164,11 @@ static int idle(double seconds)
 static int64_t round_once(void)
 {
     switch (cell) {
-    case CELL_SUBMIT1:
-        return submit_round(1);
-    case CELL_SUBMIT2:
-        return submit_round(2);
+    case CELL_SUBMIT1: return submit_round(1);
+    case CELL_SUBMIT2: return submit_round(2);
     case CELL_RESULT:
-    case CELL_IDLE10:
-        return 1000 * result_round();
-    default:
-        return inner_round();
+    case CELL_IDLE10: return 1000 * result_round();
+    default: return inner_round();
     }
 }
 
@@ -201,16 +182,16 @@ static void rounds(double seconds)
 
 static int run(double warm, double seconds)
 {
-    if (warm > 0)
-        rounds(warm);
+    if (warm > 0) rounds(warm);
     int64_t start = bench_now();
     rounds(seconds);
     double elapsed = (double)(bench_now() - start) / 1e6;
     bench_sleep(2000000); /* one that ran once more, and late */
     await_runs();
     double middle = (double)bench_median(samples, sample_count) / 1000;
-    printf("ns=%.2f ns_min=%.2f ns_max=%.2f p99_ns=%.2f rounds=%zu elapsed_ms=%.1f\n", middle, (double)samples[0] / 1000,
-           (double)samples[sample_count - 1] / 1000, (double)samples[sample_count * 99 / 100] / 1000, sample_count, elapsed);
+    printf("ns=%.2f ns_min=%.2f ns_max=%.2f p99_ns=%.2f rounds=%zu elapsed_ms=%.1f\n", middle,
+           (double)samples[0] / 1000, (double)samples[sample_count - 1] / 1000,
+           (double)samples[sample_count * 99 / 100] / 1000, sample_count, elapsed);
     return 0;
 }
 
@@ -222,11 +203,9 @@ int tasks_main(int argc, char **argv, const struct tasks_contestant *contestant)
     peer = contestant;
     for (cell = CELL_SUBMIT1; cell < CELLS && strcmp(argv[1], cell_names[cell]) != 0; cell++)
         ;
-    if (cell == CELLS || (peer->can & 1u << cell) == 0)
-        bench_fail("%s is no cell for %s", argv[1], argv[0]);
+    if (cell == CELLS || (peer->can & 1u << cell) == 0) bench_fail("%s is no cell for %s", argv[1], argv[0]);
     double seconds = atof(argv[2]);
-    if (getenv("BENCH_PATIENCE") != NULL)
-        patience_s = atof(getenv("BENCH_PATIENCE"));
+    if (getenv("BENCH_PATIENCE") != NULL) patience_s = atof(getenv("BENCH_PATIENCE"));
     alarm((unsigned)(seconds + warm + 60)); /* a result that never comes ends it by SIGALRM */
     sem_init(&over, 0, 0);
     peer->make(cell);

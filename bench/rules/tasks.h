@@ -73,13 +73,13 @@ enum tasks_cell {
 
 /* What tasks_loop.h makes of a contestant. Tasks have numbers. */
 struct tasks_contestant {
-    void (*make)(enum tasks_cell cell);               /* the pool, and TASKS_COUNT tasks */
-    void (*produce)(uint32_t first, uint32_t end);    /* outside: submits these, TASKS_TIMES each */
-    void (*finish)(void);                             /* outside: whatever must be done until they have run */
-    uint32_t (*runs)(uint32_t number);                /* how often that one has run */
-    void (*start)(enum tasks_cell cell);              /* submits a round's first task, from outside */
-    void (*result)(void);                             /* submits task 0 from outside and waits for it */
-    unsigned can;                                     /* cells, by 1 << number */
+    void (*make)(enum tasks_cell cell);            /* the pool, and TASKS_COUNT tasks */
+    void (*produce)(uint32_t first, uint32_t end); /* outside: submits these, TASKS_TIMES each */
+    void (*finish)(void);                          /* outside: whatever must be done until they have run */
+    uint32_t (*runs)(uint32_t number);             /* how often that one has run */
+    void (*start)(enum tasks_cell cell);           /* submits a round's first task, from outside */
+    void (*result)(void);                          /* submits task 0 from outside and waits for it */
+    unsigned can;                                  /* cells, by 1 << number */
 };
 
 int tasks_main(int argc, char **argv, const struct tasks_contestant *contestant);

@@ -60,24 +60,19 @@ static sem_t tasks_done;
 static inline void task_run(struct task *task)
 {
     __atomic_store_n(&task->runs, task->runs + 1, __ATOMIC_RELEASE);
-    if (task->body != NULL)
-        task->body(task);
+    if (task->body != NULL) task->body(task);
 }
 
 static void task_leave(void)
 {
-    if (__atomic_sub_fetch(&tasks_left, 1, __ATOMIC_ACQ_REL) == 0)
-        tasks_ended();
+    if (__atomic_sub_fetch(&tasks_left, 1, __ATOMIC_ACQ_REL) == 0) tasks_ended();
 }
 
 static void task_chain(struct task *task)
 {
-    if (task->number == 0)
-        tasks_began();
-    if (task->number + 1 < TASKS_CHAINED)
-        pool_spawn(task + 1);
-    else
-        tasks_ended();
+    if (task->number == 0) tasks_began();
+    if (task->number + 1 < TASKS_CHAINED) pool_spawn(task + 1);
+    else tasks_ended();
 }
 
 static void task_leaf(struct task *task)
@@ -88,10 +83,8 @@ static void task_leaf(struct task *task)
 
 static void task_yield(struct task *task)
 {
-    if (task->left-- > 0)
-        pool_yield(task);
-    else
-        task_leave();
+    if (task->left-- > 0) pool_yield(task);
+    else task_leave();
 }
 
 static void task_pong(struct task *other)
@@ -101,25 +94,21 @@ static void task_pong(struct task *other)
 
 static void task_ping(struct task *task)
 {
-    if (task->left-- > 0)
-        pool_ping(task, task + TASKS_PAIRS);
-    else
-        task_leave();
+    if (task->left-- > 0) pool_ping(task, task + TASKS_PAIRS);
+    else task_leave();
 }
 
 static void task_root(struct task *root)
 {
     uint32_t count = root->left;
     tasks_began();
-    for (uint32_t i = 1; i <= count; i++)
-        pool_spawn(root + i);
+    for (uint32_t i = 1; i <= count; i++) pool_spawn(root + i);
 }
 
 static void task_inside(struct task *task)
 {
     tasks_began();
-    for (uint32_t i = 1; i <= TASKS_INSIDE; i++)
-        pool_inside(task + i);
+    for (uint32_t i = 1; i <= TASKS_INSIDE; i++) pool_inside(task + i);
     tasks_ended();
 }
 
@@ -164,15 +153,13 @@ static void pool_pong(struct task *task, struct task *other)
 /* So many tasks get that body, and may be submitted again `left` times in each round. */
 static uint32_t tasks_set(uint32_t first, uint32_t count, void (*body)(struct task *task))
 {
-    for (uint32_t i = first; i < first + count; i++)
-        tasks[i].body = body;
+    for (uint32_t i = first; i < first + count; i++) tasks[i].body = body;
     return count;
 }
 
 static void tasks_ready(uint32_t first, uint32_t count, uint32_t left)
 {
-    for (uint32_t i = first; i < first + count; i++)
-        tasks[i].left = left;
+    for (uint32_t i = first; i < first + count; i++) tasks[i].left = left;
     tasks_left = count;
     tasks[0].left = count;
 }
@@ -180,34 +167,23 @@ static void tasks_ready(uint32_t first, uint32_t count, uint32_t left)
 static void tasks_make(enum tasks_cell cell)
 {
     tasks = (struct task *)bench_zeroed(TASKS_COUNT, sizeof *tasks);
-    for (uint32_t i = 0; i < TASKS_COUNT; i++)
-        tasks[i].number = i;
+    for (uint32_t i = 0; i < TASKS_COUNT; i++) tasks[i].number = i;
     sem_init(&tasks_done, 0, 0);
-    if (cell == CELL_CHAIN)
-        tasks_set(0, TASKS_CHAINED, task_chain);
-    if (cell == CELL_PAIRS || cell == CELL_SPAWN || cell == CELL_YIELD)
-        tasks[0].body = task_root;
-    if (cell == CELL_PAIRS)
-        tasks_set(1 + tasks_set(1, TASKS_PAIRS, task_ping), TASKS_PAIRS, task_pong);
-    if (cell == CELL_SPAWN)
-        tasks_set(1, TASKS_SPAWNED, task_leaf);
-    if (cell == CELL_YIELD)
-        tasks_set(1, TASKS_YIELDING, task_yield);
-    if (cell == CELL_INSIDE)
-        tasks[0].body = task_inside;
-    if (cell == CELL_RESULT || cell == CELL_IDLE10)
-        tasks[0].body = POOL_RESULT_BODY;
+    if (cell == CELL_CHAIN) tasks_set(0, TASKS_CHAINED, task_chain);
+    if (cell == CELL_PAIRS || cell == CELL_SPAWN || cell == CELL_YIELD) tasks[0].body = task_root;
+    if (cell == CELL_PAIRS) tasks_set(1 + tasks_set(1, TASKS_PAIRS, task_ping), TASKS_PAIRS, task_pong);
+    if (cell == CELL_SPAWN) tasks_set(1, TASKS_SPAWNED, task_leaf);
+    if (cell == CELL_YIELD) tasks_set(1, TASKS_YIELDING, task_yield);
+    if (cell == CELL_INSIDE) tasks[0].body = task_inside;
+    if (cell == CELL_RESULT || cell == CELL_IDLE10) tasks[0].body = POOL_RESULT_BODY;
     pool_make();
 }
 
 static void tasks_start(enum tasks_cell cell)
 {
-    if (cell == CELL_PAIRS)
-        tasks_ready(1, TASKS_PAIRS, 1);
-    if (cell == CELL_SPAWN)
-        tasks_ready(1, TASKS_SPAWNED, 0);
-    if (cell == CELL_YIELD)
-        tasks_ready(1, TASKS_YIELDING, TASKS_YIELDS);
+    if (cell == CELL_PAIRS) tasks_ready(1, TASKS_PAIRS, 1);
+    if (cell == CELL_SPAWN) tasks_ready(1, TASKS_SPAWNED, 0);
+    if (cell == CELL_YIELD) tasks_ready(1, TASKS_YIELDING, TASKS_YIELDS);
     pool_submit(&tasks[0]);
     pool_finish();
 }
@@ -231,8 +207,7 @@ static uint32_t tasks_runs(uint32_t number)
 static inline struct task *tasks_reuse(uint32_t number)
 {
     struct task *task = &tasks[number];
-    while (tasks_runs(number) < task->sent)
-        POOL_AWAIT(number, task->sent);
+    while (tasks_runs(number) < task->sent) POOL_AWAIT(number, task->sent);
     task->sent++;
     return task;
 }
@@ -243,23 +218,20 @@ static void pool_produce(struct task *first, uint32_t count);
 static inline void tasks_send(uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i += POOL_PRODUCES) {
-        for (uint32_t each = i; each < i + POOL_PRODUCES; each++)
-            tasks_reuse(each);
+        for (uint32_t each = i; each < i + POOL_PRODUCES; each++) tasks_reuse(each);
         pool_produce(&tasks[i], POOL_PRODUCES);
     }
 }
 #else
 static inline void tasks_send(uint32_t first, uint32_t end)
 {
-    for (uint32_t i = first; i < end; i++)
-        pool_submit(tasks_reuse(i));
+    for (uint32_t i = first; i < end; i++) pool_submit(tasks_reuse(i));
 }
 #endif
 
 static void tasks_produce(uint32_t first, uint32_t end)
 {
-    for (uint32_t times = 0; times < TASKS_TIMES; times++)
-        tasks_send(first, end);
+    for (uint32_t times = 0; times < TASKS_TIMES; times++) tasks_send(first, end);
 }
 
 static void tasks_result(void)
@@ -269,8 +241,8 @@ static void tasks_result(void)
 
 int main(int argc, char **argv)
 {
-    static const struct tasks_contestant contestant = {tasks_make, tasks_produce, pool_finish, tasks_runs,
-                                                       tasks_start, tasks_result, POOL_CAN};
+    static const struct tasks_contestant contestant = {tasks_make,  tasks_produce, pool_finish, tasks_runs,
+                                                       tasks_start, tasks_result,  POOL_CAN};
     return tasks_main(argc, argv, &contestant);
 }
 

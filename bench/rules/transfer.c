@@ -26,10 +26,8 @@ static void worker_body(void *argument)
     playing->enter(worker->producing);
     bench_line_up();
     int64_t start = bench_now();
-    if (worker->producing)
-        playing->produce(worker);
-    else
-        playing->consume(worker);
+    if (worker->producing) playing->produce(worker);
+    else playing->consume(worker);
     worker->end_ns = bench_now();
     worker->start_ns = start;
 }
@@ -127,8 +125,7 @@ static void wake_once(struct sleeper *sleeper, unsigned round, int64_t pause_ns)
     int64_t stamp = bench_now();
     playing->push((uint64_t)stamp);
     while (atomic_load(&sleeper->acknowledged) <= round)
-        if (bench_now() > stamp + ACK_SPIN_NS)
-            sched_yield();
+        if (bench_now() > stamp + ACK_SPIN_NS) sched_yield();
 }
 
 static int run_wake(const struct bench_plan *plan)
@@ -136,12 +133,10 @@ static int run_wake(const struct bench_plan *plan)
     struct sleeper sleeper = {.rounds = plan->rounds + WARM_UP_ROUNDS};
     pthread_t thread;
     sleeper.took_ns = bench_zeroed(sleeper.rounds, sizeof *sleeper.took_ns);
-    if (pthread_create(&thread, NULL, sleeper_main, &sleeper) != 0)
-        bench_fail("cannot start a thread");
+    if (pthread_create(&thread, NULL, sleeper_main, &sleeper) != 0) bench_fail("cannot start a thread");
     bench_pin(0);
     playing->enter(true);
-    for (unsigned i = 0; i < sleeper.rounds; i++)
-        wake_once(&sleeper, i, (int64_t)plan->pause_us * 1000);
+    for (unsigned i = 0; i < sleeper.rounds; i++) wake_once(&sleeper, i, (int64_t)plan->pause_us * 1000);
     pthread_join(thread, NULL);
     int64_t *took = sleeper.took_ns + WARM_UP_ROUNDS;
     unsigned n = plan->rounds;
@@ -162,8 +157,7 @@ static struct bench_plan parse(int argc, char **argv)
         bench_fail("usage: %s transfer KIND CAPACITY PRODUCERS CONSUMERS ELEMENTS | wake KIND CAPACITY ROUNDS PAUSE-US",
                    argv[0]);
     plan.bounded = strcmp(argv[2], "bounded") == 0;
-    if (!plan.bounded && strcmp(argv[2], "unbounded") != 0)
-        bench_fail("%s is neither bounded nor unbounded", argv[2]);
+    if (!plan.bounded && strcmp(argv[2], "unbounded") != 0) bench_fail("%s is neither bounded nor unbounded", argv[2]);
     plan.capacity = (size_t)bench_number(argv[3], plan.bounded, 1 << 24);
     if (plan.wake) {
         plan.rounds = (unsigned)bench_number(argv[4], 1, 1000000);

@@ -19,8 +19,7 @@
 static void transfer_produce(struct bench_worker *worker)
 {
     uint64_t base = (uint64_t)worker->number << BENCH_SEQUENCE_BITS;
-    for (uint64_t sequence = 1; sequence <= worker->quota; sequence++)
-        queue_push(base | sequence);
+    for (uint64_t sequence = 1; sequence <= worker->quota; sequence++) queue_push(base | sequence);
 }
 
 static void transfer_consume(struct bench_worker *worker)

@@ -104,7 +104,10 @@ typedef struct cen_actor_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_actor_options;
 
-#define CEN_ACTOR_OPTIONS(...) {.size = sizeof(cen_actor_options), __VA_ARGS__}
+#define CEN_ACTOR_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_actor_options), __VA_ARGS__ \
+    }
 
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM, FORKED (the runtime is a parent's). */
 CEN_API cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_error *error);
@@ -182,12 +185,12 @@ CEN_API cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *fu
 /* ---- A look at it --------------------------------------------------------------------- */
 
 typedef struct cen_actor_stats {
-    size_t size; /* sizeof(cen_actor_stats), set by CEN_SIZED */
+    size_t size;      /* sizeof(cen_actor_stats), set by CEN_SIZED */
     uint64_t queued;  /* messages that were sent and are not being handled yet, those for later included */
     uint64_t handled; /* of which the handler has returned */
     uint64_t dropped;
-    uint64_t slow;    /* reported by the watchdog */
-    bool is_running;  /* a message or a job is being handled now */
+    uint64_t slow;   /* reported by the watchdog */
+    bool is_running; /* a message or a job is being handled now */
     bool is_stopped;
 } cen_actor_stats;
 

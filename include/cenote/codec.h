@@ -47,7 +47,8 @@ typedef enum cen_decoded {
 typedef struct cen_decoding {
     /* told */
     size_t max_payload; /* a frame with a larger payload is BROKEN, as soon as that can be known */
-    size_t seen;        /* so many of the first bytes were there before, and the answer was MORE: no need to search them again */
+    /* so many of the first bytes were there before, and the answer was MORE: no need to search them again */
+    size_t seen;
     /* answered with FRAME */
     uint64_t id;
     const void *payload; /* within the bytes */

@@ -103,7 +103,8 @@ struct cen_task {
     CEN_ATOMIC_(uint32_t) state_;
     uint32_t marks_;
     /* the program's, set after init and before it is submitted */
-    const char *name;      /* what watchdog and reports call it; a literal, or as long-lived as the crew; NULL: "a task" */
+    /* what watchdog and reports call it; a literal, or as long-lived as the crew; NULL: "a task" */
+    const char *name;
     cen_deadline deadline; /* not begun by then, it never is, and fails with TIMEOUT; begun, it is asked to end;
                             * CEN_DEFAULT: none */
     uint64_t note[3];      /* an observer's; zero after init */
@@ -240,9 +241,9 @@ typedef struct cen_context_type {
 /* What is told of each task of a crew, on the thread where it happens; any may be NULL.
  * They must be short, and submit nothing to the same crew. task->note is theirs. */
 typedef struct cen_observer {
-    void (*began)(void *argument, cen_task *task);     /* before each step */
+    void (*began)(void *argument, cen_task *task);                 /* before each step */
     void (*paused)(void *argument, cen_task *task, cen_next next); /* after each step but the last */
-    void (*resumed)(void *argument, cen_task *task);   /* it waited, and is queued again */
+    void (*resumed)(void *argument, cen_task *task);               /* it waited, and is queued again */
     /* After the last step; instead of the first, if the task was cancelled, too late or dropped; or while it was suspended,
      * if a stop dropped it. `status` is how it ended. The last that is told, before its future is. */
     void (*over)(void *argument, cen_task *task, cen_status status, bool begun);
@@ -256,7 +257,8 @@ typedef struct cen_crew_options {
 
     uint32_t workers; /* that run at a time; default: as many as there are processors */
     uint32_t min;     /* threads that stay without work; default: workers */
-    uint32_t max;     /* threads at most, those that are blocked included; default: workers + 64, at least 4 * workers */
+    /* threads at most, those that are blocked included; default: workers + 64, at least 4 * workers */
+    uint32_t max;
     int64_t linger_ns; /* how long a thread beyond min stays without work; default 10 s, CEN_OFF: for ever, CEN_NONE: it
                         * ends at once */
 
@@ -280,13 +282,16 @@ typedef struct cen_crew_options {
      * parent's, and their futures are never done in the child. */
     cen_fork_policy on_fork;
 
-    cen_runtime *runtime; /* keeps its time, with threads; default the process' own */
+    cen_runtime *runtime;           /* keeps its time, with threads; default the process' own */
     const cen_allocator *allocator; /* default malloc */
 
     bool without_verbs; /* whoever watches the process (watch.h) cannot resize it */
 } cen_crew_options;
 
-#define CEN_CREW_OPTIONS(...) {.size = sizeof(cen_crew_options), __VA_ARGS__}
+#define CEN_CREW_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_crew_options), __VA_ARGS__ \
+    }
 
 #define CEN_CREW_MOST 4096
 
@@ -306,7 +311,7 @@ CEN_API cen_executor *cen_crew_executor(cen_crew *crew);
 
 /* How a stop went. */
 typedef struct cen_crew_report {
-    size_t size; /* sizeof(cen_crew_report), set by CEN_SIZED */
+    size_t size;       /* sizeof(cen_crew_report), set by CEN_SIZED */
     uint64_t finished; /* tasks that came to their end since stop was called first */
     uint64_t dropped;  /* tasks that ended with CLOSED: they had not begun, or were suspended */
     uint64_t running;  /* are left: in a step, or queued for the next ... */
@@ -341,19 +346,19 @@ CEN_API cen_status cen_crew_free(cen_crew *crew);
 /* ---- A look at it --------------------------------------------------------------------------- */
 
 typedef struct cen_crew_stats {
-    size_t size; /* sizeof(cen_crew_stats), set by CEN_SIZED */
+    size_t size;                  /* sizeof(cen_crew_stats), set by CEN_SIZED */
     uint64_t submitted, finished; /* tasks; finished includes those that were cancelled, too late or dropped */
-    uint64_t queued;   /* not begun, or ready for their next step */
-    uint64_t running;  /* in a step, or below one that runs while it awaits something */
-    uint64_t waiting;  /* for a future */
-    uint64_t steps;    /* that were run */
-    uint64_t stolen;   /* steps that a worker took from another's queue */
-    uint64_t slow;     /* reported by the watchdog */
-    uint64_t lost;     /* threads that a task ended */
-    uint32_t workers;  /* as set */
-    uint32_t threads;  /* that are there */
-    uint32_t idle;     /* of these, asleep */
-    uint32_t blocked;  /* of these, in a section that blocks */
+    uint64_t queued;              /* not begun, or ready for their next step */
+    uint64_t running;             /* in a step, or below one that runs while it awaits something */
+    uint64_t waiting;             /* for a future */
+    uint64_t steps;               /* that were run */
+    uint64_t stolen;              /* steps that a worker took from another's queue */
+    uint64_t slow;                /* reported by the watchdog */
+    uint64_t lost;                /* threads that a task ended */
+    uint32_t workers;             /* as set */
+    uint32_t threads;             /* that are there */
+    uint32_t idle;                /* of these, asleep */
+    uint32_t blocked;             /* of these, in a section that blocks */
     bool is_stopped;
 } cen_crew_stats;
 

@@ -45,8 +45,9 @@ extern "C" {
 typedef enum cen_curl_version {
     CEN_CURL_VERSION_ANY = 0, /* what the server speaks: HTTP/2 if it offers that over TLS, else HTTP/1.1 */
     CEN_CURL_VERSION_1_1,
-    CEN_CURL_VERSION_2, /* HTTP/2: over TLS if it is agreed upon there, and else without asking ("prior knowledge"), with
-                         * only_open_connects, and not with CEN_CURL_COLD */
+    /* HTTP/2: over TLS if it is agreed upon there, and else without asking ("prior knowledge"), with
+     * only_open_connects, and not with CEN_CURL_COLD */
+    CEN_CURL_VERSION_2,
 } cen_curl_version;
 
 /* By which request a connection is made, and whether the server is well: any answer will do but 401, 403, 407 (the credentials
@@ -60,8 +61,9 @@ typedef enum cen_curl_warm {
 
 /* How an idle handle is tested. */
 typedef enum cen_curl_test {
-    CEN_CURL_TEST_SOCKET = 0, /* one system call: has the server ended the connection? By a request if that cannot be told */
-    CEN_CURL_TEST_REQUEST,    /* the request that warms */
+    /* one system call: has the server ended the connection? By a request if that cannot be told */
+    CEN_CURL_TEST_SOCKET = 0,
+    CEN_CURL_TEST_REQUEST, /* the request that warms */
 } cen_curl_test;
 
 /* Who asks. Empty texts: nobody in particular. */
@@ -72,7 +74,7 @@ typedef struct cen_curl_credentials {
 
 /* Zero means default in every field. Fields are only ever appended. All is copied before cen_pool_new returns. */
 typedef struct cen_curl_options {
-    size_t size;     /* sizeof(cen_curl_options), set by the macro */
+    size_t size; /* sizeof(cen_curl_options), set by the macro */
     /* "http://host:port" or "https://..."; a path is put before all others; required. A / in a password is written %2F, and an @
      * in a path %40. */
     const char *url;
@@ -87,9 +89,9 @@ typedef struct cen_curl_options {
     const char *user_agent;     /* default "cenote" */
     const char *proxy;          /* as curl's CURLOPT_PROXY; default none, whatever the environment says */
 
-    const char *ca_file, *ca_path;  /* whom to trust; default as curl was built */
-    const char *certificate, *key;  /* the client's own, PEM files; default none */
-    bool insecure;                  /* the server may be anybody */
+    const char *ca_file, *ca_path; /* whom to trust; default as curl was built */
+    const char *certificate, *key; /* the client's own, PEM files; default none */
+    bool insecure;                 /* the server may be anybody */
 
     /* Fills in *out, which is empty, for each handle that is opened: so they may change. Not OK: the opening fails with
      * it. On whatever thread opens; it may wait. Instead of a user and password in the URL. */
@@ -106,7 +108,10 @@ typedef struct cen_curl_options {
     bool only_open_connects;
 } cen_curl_options;
 
-#define CEN_CURL_OPTIONS(...) {.size = sizeof(cen_curl_options), __VA_ARGS__}
+#define CEN_CURL_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_curl_options), __VA_ARGS__ \
+    }
 
 /* Drivers, for cen_pool_options. Nothing is copied before cen_pool_new is called: text and options must be there until it has
  * returned. cen_pool_new answers INVALID if they are wrong, and the text names what is.

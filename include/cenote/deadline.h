@@ -49,8 +49,8 @@ template <typename number> constexpr int64_t cen_time_(number n, int64_t unit)
 }
 #define CEN_TIME_(n, unit) (cen_time_((n), INT64_C(unit)))
 #else
-#define CEN_TIME_(n, unit)                                  \
-    (CEN_TIME_IS_BEYOND_((double)(n), unit)    ? INT64_MAX  \
+#define CEN_TIME_(n, unit) \
+    (CEN_TIME_IS_BEYOND_((double)(n), unit)    ? INT64_MAX \
      : CEN_TIME_IS_BEYOND_(-(double)(n), unit) ? -INT64_MAX \
                                                : (int64_t)(CEN_TIME_WITHIN_(n, unit) * INT64_C(unit)))
 #endif

@@ -126,7 +126,7 @@ typedef struct cen_group {
     CEN_ATOMIC_(size_t) missing_; /* members that may still touch it */
     CEN_ATOMIC_(size_t) undone_;
     CEN_ATOMIC_(cen_future *) first_; /* that is done, or that failed */
-    cen_executor executor_;       /* of its members */
+    cen_executor executor_;           /* of its members */
     bool any_;
 } cen_group;
 

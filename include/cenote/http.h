@@ -57,40 +57,46 @@ typedef struct cen_http cen_http;
 typedef struct cen_http_options {
     size_t size;      /* sizeof(cen_http_options), set by the macro */
     const char *name; /* default "http" */
-    const char *url; /* where requests go, as in cen_curl_options; default that of `site` */
+    const char *url;  /* where requests go, as in cen_curl_options; default that of `site` */
     /* The other options of the site; default: defaults. The version is always HTTP/2, and a connection is always made warm,
      * by HEAD if it says CEN_CURL_COLD; total_timeout_ns means nothing here. Credentials are asked for on the loop's thread. */
     const cen_curl_options *site;
-    uint32_t loops;    /* connections, each with a thread; default 2, at most 256 */
-    int64_t streams;   /* requests at a time on one, at most; default 100, at most 10000 */
-    size_t most;       /* bytes of a reply's body, at most; default 1 MiB */
+    uint32_t loops;  /* connections, each with a thread; default 2, at most 256 */
+    int64_t streams; /* requests at a time on one, at most; default 100, at most 10000 */
+    size_t most;     /* bytes of a reply's body, at most; default 1 MiB */
 
     cen_strategy strategy; /* default two choices */
-    int64_t backlog;       /* requests that wait for room, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
+    /* requests that wait for room, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
+    int64_t backlog;
     cen_deadline deadline; /* of a request that has none, all of it; default 30 s */
     int64_t reroutes;      /* how often a request that was not sent is routed again; default 10, CEN_NONE: never */
 
     int64_t backoff_ns;     /* after a connection could not be made: up to this, at random, ... */
     int64_t backoff_max_ns; /* ... and twice as long with each further time, up to this; default 100 ms and 10 s */
-    int64_t quiet_ns;       /* a connection that nothing came from for so long, and that has nothing to do, is asked whether it is
-                             * there; default 10 s, CEN_OFF: never. One on which a request was too late is asked at once. */
+    /* a connection that nothing came from for so long, and that has nothing to do, is asked whether it is there;
+     * default 10 s, CEN_OFF: never. One on which a request was too late is asked at once. */
+    int64_t quiet_ns;
     /* Does not wait for the first connection. Default: cen_http_new waits until one is there, and fails if none can be made. */
     bool starts_empty;
 
     /* As the router's: a connection went up or down. */
-    void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to, const cen_error *cause);
+    void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
+                    const cen_error *cause);
     void *argument;
     cen_runtime *runtime; /* keeps the time of those who wait; default the process' own */
 } cen_http_options;
 
-#define CEN_HTTP_OPTIONS(...) {.size = sizeof(cen_http_options), __VA_ARGS__}
+#define CEN_HTTP_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_http_options), __VA_ARGS__ \
+    }
 
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM (no thread), and why no connection could be made: as an opening
  * of curl.h, and DRIVER if the server does not speak HTTP/2. */
 CEN_API cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_error *error);
 
 typedef struct cen_http_report {
-    size_t size; /* sizeof(cen_http_report), set by CEN_SIZED */
+    size_t size;     /* sizeof(cen_http_report), set by CEN_SIZED */
     uint64_t left;   /* requests that had no reply by the deadline, and were told CLOSED */
     uint32_t waited; /* requests that waited for room and were told CLOSED */
 } cen_http_report;
@@ -106,9 +112,9 @@ CEN_API cen_status cen_http_free(cen_http *http);
 /* ---- Requests ------------------------------------------------------------------------------- */
 
 typedef struct cen_http_request {
-    size_t size;        /* sizeof(cen_http_request), set by the macro */
-    const char *method; /* default GET */
-    const char *path;   /* begins with a slash */
+    size_t size;                /* sizeof(cen_http_request), set by the macro */
+    const char *method;         /* default GET */
+    const char *path;           /* begins with a slash */
     const char *const *headers; /* "Name: value", beside the site's; ends with NULL; default none */
     const void *body;
     size_t body_size;
@@ -117,7 +123,10 @@ typedef struct cen_http_request {
     cen_pick pick;         /* as for a route */
 } cen_http_request;
 
-#define CEN_HTTP_REQUEST(...) {.size = sizeof(cen_http_request), __VA_ARGS__}
+#define CEN_HTTP_REQUEST(...) \
+    { \
+        .size = sizeof(cen_http_request), __VA_ARGS__ \
+    }
 
 typedef struct cen_http_reply {
     long status;      /* 200, 404, ... */
@@ -137,7 +146,8 @@ typedef struct cen_http_reply {
 CEN_API cen_status cen_http_ask(cen_http *http, const cen_http_request *request, cen_future *future, cen_error *error);
 
 /* The same, and waits. Errors: all of the above, and MISUSE on a loop's thread. */
-CEN_API cen_status cen_http_fetch(cen_http *http, const cen_http_request *request, cen_http_reply **out, cen_error *error);
+CEN_API cen_status cen_http_fetch(cen_http *http, const cen_http_request *request, cen_http_reply **out,
+                                  cen_error *error);
 
 /* NULL is allowed. */
 CEN_API void cen_http_reply_free(cen_http_reply *reply);
@@ -148,13 +158,13 @@ CEN_API void cen_http_reply_free(cen_http_reply *reply);
 typedef struct cen_http_stats {
     size_t size; /* sizeof(cen_http_stats), set by CEN_SIZED */
     uint32_t loops, up;
-    uint64_t connects;  /* connections that were made, ever */
-    uint64_t failures;  /* attempts in vain */
-    uint64_t losses;    /* connections that went down */
-    uint64_t asked;     /* requests, ever */
+    uint64_t connects;                                                      /* connections that were made, ever */
+    uint64_t failures;                                                      /* attempts in vain */
+    uint64_t losses;                                                        /* connections that went down */
+    uint64_t asked;                                                         /* requests, ever */
     uint64_t answered, lost, timed_out, refused, cancelled, closed, failed; /* how they ended; refused: EMPTY or FULL */
-    uint64_t under_way; /* not over */
-    uint64_t rerouted;  /* requests that were not sent and were routed again, each time counted */
+    uint64_t under_way;                                                     /* not over */
+    uint64_t rerouted; /* requests that were not sent and were routed again, each time counted */
 } cen_http_stats;
 
 /* All numbers were true at one moment, but up. Errors: INVALID, FORKED. */

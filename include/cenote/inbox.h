@@ -51,11 +51,14 @@ typedef struct cen_inbox cen_inbox;
 
 /* Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_inbox_options {
-    size_t size; /* sizeof(cen_inbox_options), set by the macro */
+    size_t size;                    /* sizeof(cen_inbox_options), set by the macro */
     const cen_allocator *allocator; /* default malloc */
 } cen_inbox_options;
 
-#define CEN_INBOX_OPTIONS(...) {.size = sizeof(cen_inbox_options), __VA_ARGS__}
+#define CEN_INBOX_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_inbox_options), __VA_ARGS__ \
+    }
 
 /* options NULL: defaults. Errors: INVALID, NO_MEMORY, SYSTEM (no descriptor). */
 CEN_API cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_error *error);

@@ -62,12 +62,15 @@ typedef struct cen_inspect_options {
     /* Allow pause, resume, resize, reload and evict. Default: read-only. Over TCP it requires a token, because every user of
      * this machine can connect; over a Unix socket it does not. */
     bool control;
-    bool anywhere;      /* `at` may be an address that others reach; needs a token of at least 16 bytes */
-    uint32_t clients;   /* connections at a time, 1 to 256; default 32 */
-    const char *title;  /* of the page; default the program's name */
+    bool anywhere;     /* `at` may be an address that others reach; needs a token of at least 16 bytes */
+    uint32_t clients;  /* connections at a time, 1 to 256; default 32 */
+    const char *title; /* of the page; default the program's name */
 } cen_inspect_options;
 
-#define CEN_INSPECT_OPTIONS(...) {.size = sizeof(cen_inspect_options), __VA_ARGS__}
+#define CEN_INSPECT_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_inspect_options), __VA_ARGS__ \
+    }
 
 /* Start the server. options may be NULL.
  * Returns:

@@ -85,7 +85,10 @@ typedef struct cen_lanes_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_lanes_options;
 
-#define CEN_LANES_OPTIONS(...) {.size = sizeof(cen_lanes_options), __VA_ARGS__}
+#define CEN_LANES_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_lanes_options), __VA_ARGS__ \
+    }
 
 /* Errors: INVALID (the text names the field), and those of cen_crew_new: then nothing is left. */
 CEN_API cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **out, cen_error *error);
@@ -138,7 +141,7 @@ typedef struct cen_lane_report {
 } cen_lane_report;
 
 typedef struct cen_lanes_report {
-    size_t size; /* sizeof(cen_lanes_report), set by CEN_SIZED */
+    size_t size;                     /* sizeof(cen_lanes_report), set by CEN_SIZED */
     cen_lane_report lane[CEN_LANES]; /* by cen_priority */
     cen_lane_report total;
 } cen_lanes_report;
@@ -162,13 +165,14 @@ typedef struct cen_lane_stats {
     uint64_t submitted;                  /* tasks that were admitted, ever */
     uint64_t done, failed;               /* that began and are over: with OK, or not */
     uint64_t cancelled, late, dropped;   /* that never began: taken back, past their deadline, by a stop */
-    uint64_t refused_full, refused_total, refused_late; /* that were not admitted: by max_tasks, max_total, a deadline */
-    int64_t estimated_wait_ns;           /* see cen_lanes_estimate; 0 also if no times are kept */
+    /* that were not admitted: by max_tasks, max_total, a deadline */
+    uint64_t refused_full, refused_total, refused_late;
+    int64_t estimated_wait_ns; /* see cen_lanes_estimate; 0 also if no times are kept */
     uint64_t reserved_[4];
 } cen_lane_stats;
 
 typedef struct cen_lanes_stats {
-    size_t size; /* sizeof(cen_lanes_stats), set by CEN_SIZED */
+    size_t size;                    /* sizeof(cen_lanes_stats), set by CEN_SIZED */
     cen_lane_stats lane[CEN_LANES]; /* by cen_priority */
     uint64_t max, admitted;         /* of all lanes */
     bool is_stopped;
@@ -191,7 +195,7 @@ typedef struct cen_times {
 
 /* Of every task that was admitted and has come so far; those that failed, were cancelled or too late included. */
 typedef struct cen_lane_times {
-    size_t size; /* sizeof(cen_lane_times), set by CEN_SIZED */
+    size_t size;     /* sizeof(cen_lane_times), set by CEN_SIZED */
     cen_times wait;  /* from submit until it began, or was over without */
     cen_times run;   /* in its steps, of those that began */
     cen_times total; /* from submit until it was over */

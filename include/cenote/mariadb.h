@@ -60,7 +60,8 @@ typedef enum cen_mariadb_reset {
      * statements in one text were allowed by mysql_set_server_option: mysql_reset_connection is followed by forbidding them, but
      * if nothing else was changed they stay allowed. */
     CEN_MARIADB_AS_NEEDED = 0,
-    CEN_MARIADB_ALWAYS,   /* whatever it was used for, mysql_reset_connection, which also drops prepared statements, as above */
+    /* whatever it was used for, mysql_reset_connection, which also drops prepared statements, as above */
+    CEN_MARIADB_ALWAYS,
     CEN_MARIADB_NO_RESET, /* one that is not as it was is closed */
 } cen_mariadb_reset;
 
@@ -74,7 +75,7 @@ typedef enum cen_mariadb_tls {
 
 /* A pool's max beside what the server has. */
 typedef struct cen_mariadb_budget_report {
-    size_t size; /* sizeof(cen_mariadb_budget_report), set by CEN_SIZED; in on_budget, the library's */
+    size_t size;              /* sizeof(cen_mariadb_budget_report), set by CEN_SIZED; in on_budget, the library's */
     uint32_t pool_max;        /* what the pool may open; 0: unknown */
     uint32_t max_connections; /* the server's; one more is for its administrator */
     uint32_t in_use;          /* connections now, of whatever program, this one included */
@@ -96,16 +97,20 @@ typedef struct cen_mariadb_options {
     const char *url;
     cen_mariadb_role role;
     cen_mariadb_reset reset;
-    const char *setup;          /* a statement for each new session and after mysql_reset_connection: "set time_zone = '+00:00'" */
+    /* a statement for each new session and after mysql_reset_connection: "set time_zone = '+00:00'" */
+    const char *setup;
     int64_t connect_timeout_ns; /* until a connection is ready, setup included; default 5 s */
-    int64_t read_timeout_ns;    /* of the holder's own calls, to the second above; default CEN_OFF: they wait for ever */
+    /* of the holder's own calls, to the second above; default CEN_OFF: they wait for ever */
+    int64_t read_timeout_ns;
     int64_t write_timeout_ns;
-    int64_t test_timeout_ns;    /* default 2 s */
-    int64_t reset_timeout_ns;   /* default 2 s */
-    int64_t cancel_timeout_ns;  /* for KILL QUERY, when a connection is revoked; after that it is cut off; default 2 s */
-    int32_t statements;         /* that a connection keeps for cen_mariadb_prepare; default 64, CEN_NONE: none */
-    const char *charset;        /* default "utf8mb4" */
-    bool local_infile;          /* LOAD DATA LOCAL may read files of this host that the server asks for; default: it may not */
+    int64_t test_timeout_ns;  /* default 2 s */
+    int64_t reset_timeout_ns; /* default 2 s */
+    /* for KILL QUERY, when a connection is revoked; after that it is cut off; default 2 s */
+    int64_t cancel_timeout_ns;
+    int32_t statements;  /* that a connection keeps for cen_mariadb_prepare; default 64, CEN_NONE: none */
+    const char *charset; /* default "utf8mb4" */
+    /* LOAD DATA LOCAL may read files of this host that the server asks for; default: it may not */
+    bool local_infile;
     bool compress;
     cen_mariadb_tls tls;
     const char *tls_ca, *tls_cert, *tls_key; /* names of files */
@@ -124,7 +129,10 @@ typedef struct cen_mariadb_options {
     struct cen_poller *poller;
 } cen_mariadb_options;
 
-#define CEN_MARIADB_OPTIONS(...) {.size = sizeof(cen_mariadb_options), __VA_ARGS__}
+#define CEN_MARIADB_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_mariadb_options), __VA_ARGS__ \
+    }
 
 /* The driver for connections to that server, with defaults. Never fails: what is wrong is said by cen_pool_new. The string, or
  * the options, must be there until that returned.
@@ -142,7 +150,7 @@ CEN_API cen_driver cen_mariadb_with(const cen_mariadb_options *options);
 CEN_API cen_status cen_mariadb_prepare(MYSQL *mysql, const char *sql, MYSQL_STMT **out, cen_error *error);
 
 typedef struct cen_mariadb_cache {
-    size_t size; /* sizeof(cen_mariadb_cache), set by CEN_SIZED */
+    size_t size;     /* sizeof(cen_mariadb_cache), set by CEN_SIZED */
     uint32_t kept;   /* statements now */
     uint64_t hits;   /* how often one was there already */
     uint64_t misses; /* how often the server was asked */

@@ -64,20 +64,25 @@ typedef struct cen_mux_options {
     cen_deadline request; /* of requests that have no deadline of their own; default 30 s */
 
     uint32_t max_in_flight; /* requests that were sent and are not over; default 1024, at most 2^20 */
-    int64_t max_waiting;    /* requests that wait for room; more are FULL; default 1024, CEN_OFF: no limit, CEN_NONE: none waits */
-    size_t max_payload;     /* of a request: larger ones are INVALID; default 1 MiB */
-    size_t max_reply;       /* larger ones end the connection; default 1 MiB */
-    size_t max_output;      /* bytes not yet written, above which requests wait; default 256 KiB */
-    bool loop_reads;        /* threads that wait for a reply leave all reading to the loop */
-    int64_t keepalive_ns;   /* after so long a silence of a TCP server it is asked whether it is there, and is lost after as long
-                               again without an answer; default 30 s, CEN_OFF: it is not */
+    /* requests that wait for room; more are FULL; default 1024, CEN_OFF: no limit, CEN_NONE: none waits */
+    int64_t max_waiting;
+    size_t max_payload; /* of a request: larger ones are INVALID; default 1 MiB */
+    size_t max_reply;   /* larger ones end the connection; default 1 MiB */
+    size_t max_output;  /* bytes not yet written, above which requests wait; default 256 KiB */
+    bool loop_reads;    /* threads that wait for a reply leave all reading to the loop */
+    /* after so long a silence of a TCP server it is asked whether it is there, and is lost after as long again
+     * without an answer; default 30 s, CEN_OFF: it is not */
+    int64_t keepalive_ns;
 
-    cen_loop *loop;         /* default the process' own */
-    cen_runtime *runtime;   /* keeps its time, and looks up names, on a helper or in poll; default the process' own */
+    cen_loop *loop;       /* default the process' own */
+    cen_runtime *runtime; /* keeps its time, and looks up names, on a helper or in poll; default the process' own */
     const cen_allocator *allocator; /* default malloc */
 } cen_mux_options;
 
-#define CEN_MUX_OPTIONS(...) {.size = sizeof(cen_mux_options), __VA_ARGS__}
+#define CEN_MUX_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_mux_options), __VA_ARGS__ \
+    }
 
 /* ---- Life ------------------------------------------------------------------------ */
 
@@ -91,7 +96,8 @@ CEN_API cen_status cen_mux_open(const cen_mux_options *options, cen_mux **out, c
  * connected, or fails with one of the errors above; it may be cancelled. Until then requests are MISUSE, and
  * after it failed, LOST. Whatever comes of it, the connection is to be freed. Errors: as
  * above, if nothing was begun, and MISUSE (the future was promised before). */
-CEN_API cen_status cen_mux_open_later(const cen_mux_options *options, cen_mux **out, cen_future *opened, cen_error *error);
+CEN_API cen_status cen_mux_open_later(const cen_mux_options *options, cen_mux **out, cen_future *opened,
+                                      cen_error *error);
 
 /* Refuses requests from now on (CLOSED), waits until those under way are over, or `deadline` has
  * passed (CEN_DEFAULT: 5 s), fails what is left with CLOSED, and ends the connection. A future whose reply has come may
@@ -124,7 +130,8 @@ CEN_API cen_status cen_mux_ask(cen_mux *mux, cen_request *request, cen_error *er
 
 /* The same for several, in this order, written together. *asked says how many were: the first that could not be,
  * whose status is returned, and those after it were not. */
-CEN_API cen_status cen_mux_ask_all(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked, cen_error *error);
+CEN_API cen_status cen_mux_ask_all(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked,
+                                   cen_error *error);
 
 /* ---- A look at it ------------------------------------------------------------------- */
 
@@ -138,10 +145,10 @@ typedef enum cen_mux_state {
 typedef struct cen_mux_stats {
     size_t size; /* sizeof(cen_mux_stats), set by CEN_SIZED */
     cen_mux_state state;
-    uint32_t in_flight, waiting; /* requests: sent and not over; waiting for room */
-    uint64_t sent;               /* requests, ever */
+    uint32_t in_flight, waiting;                    /* requests: sent and not over; waiting for room */
+    uint64_t sent;                                  /* requests, ever */
     uint64_t replied, timed_out, cancelled, failed; /* how they ended */
-    uint64_t late;               /* replies that came when their request was over, dropped */
+    uint64_t late;                                  /* replies that came when their request was over, dropped */
     uint64_t bytes_out, bytes_in;
     uint64_t writes, reads; /* system calls that moved bytes: segments, roughly */
     uint64_t own_reads;     /* of these, by a thread that waited for its own reply */

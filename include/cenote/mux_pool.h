@@ -68,8 +68,9 @@ typedef struct cen_mux_pool cen_mux_pool;
 
 /* What new does about a service that is not there. */
 typedef enum cen_at_start {
-    CEN_AT_START_NEED_ONE = 0, /* waits until one connection is up; if none can be made, fails with the last one's error */
-    CEN_AT_START_EMPTY,        /* does not wait: there is an empty set for now, and the connections go on trying */
+    /* waits until one connection is up; if none can be made, fails with the last one's error */
+    CEN_AT_START_NEED_ONE = 0,
+    CEN_AT_START_EMPTY, /* does not wait: there is an empty set for now, and the connections go on trying */
 } cen_at_start;
 
 typedef enum cen_mux_pool_event_kind {
@@ -90,9 +91,9 @@ typedef struct cen_mux_pool_event {
 
 /* Zero means default in every field, unless it says otherwise. Fields are only ever appended. */
 typedef struct cen_mux_pool_options {
-    size_t size;         /* sizeof(cen_mux_pool_options), set by the macro */
-    const char *name;    /* copied, cut after 47 bytes; default "mux pool" */
-    const char *address; /* copied; see mux.h. Either this or: */
+    size_t size;                  /* sizeof(cen_mux_pool_options), set by the macro */
+    const char *name;             /* copied, cut after 47 bytes; default "mux pool" */
+    const char *address;          /* copied; see mux.h. Either this or: */
     const char *const *addresses; /* several, copied; the connections take them in turn */
     size_t address_count;
     uint32_t connections;     /* how many; default 8 */
@@ -102,18 +103,20 @@ typedef struct cen_mux_pool_options {
 
     cen_strategy strategy; /* default two choices */
     int64_t target, max;   /* requests in flight on a connection, as for a router's members; default none */
-    int64_t backlog;       /* requests that wait for a connection, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none
-                            * waits */
-    cen_deadline deadline; /* how long a request waits for a connection, at most; default CEN_NOW: EMPTY or FULL at once */
-    int64_t reroutes;      /* how often a request that was not sent is routed again, at most; default 2, CEN_NONE: never */
+    /* requests that wait for a connection, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
+    int64_t backlog;
+    /* how long a request waits for a connection, at most; default CEN_NOW: EMPTY or FULL at once */
+    cen_deadline deadline;
+    /* how often a request that was not sent is routed again, at most; default 2, CEN_NONE: never */
+    int64_t reroutes;
 
     /* of a connection that is lost, and of the registry, as for a supervisor's children */
     int64_t backoff_ns, backoff_max_ns, calm_ns;
     int32_t max_restarts; /* of all connections, within window_ns; default CEN_OFF: it never gives up; CEN_NONE: at the
                            * first death */
     int64_t window_ns;
-    int64_t drain_ns; /* how long a connection that must end waits for replies; default 5 s, CEN_OFF: no limit, CEN_NONE:
-                       * not at all */
+    /* how long a connection that must end waits for replies; default 5 s, CEN_OFF: no limit, CEN_NONE: not at all */
+    int64_t drain_ns;
 
     cen_at_start at_start;
     bool keep_lost; /* for demonstrations: a connection that is lost stays in the set until it is opened again */
@@ -128,7 +131,10 @@ typedef struct cen_mux_pool_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_mux_pool_options;
 
-#define CEN_MUX_POOL_OPTIONS(...) {.size = sizeof(cen_mux_pool_options), __VA_ARGS__}
+#define CEN_MUX_POOL_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_mux_pool_options), __VA_ARGS__ \
+    }
 
 /* ---- Life ------------------------------------------------------------------------ */
 
@@ -137,7 +143,7 @@ typedef struct cen_mux_pool_options {
 CEN_API cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **out, cen_error *error);
 
 typedef struct cen_mux_pool_report {
-    size_t size; /* sizeof(cen_mux_pool_report), set by CEN_SIZED */
+    size_t size;     /* sizeof(cen_mux_pool_report), set by CEN_SIZED */
     uint64_t left;   /* requests that had no reply by the deadline, and were failed with CLOSED */
     uint32_t waited; /* requests that waited for a connection and were told CLOSED */
 } cen_mux_pool_report;
@@ -158,7 +164,8 @@ CEN_API cen_status cen_mux_pool_free(cen_mux_pool *pool);
  * request's deadline is for all of it, waiting for a connection included; its payload must stay until this returns.
  * Errors: EMPTY (no connection is up), FULL (all are full; or too many wait: error->rule is MAX_WAITERS), TIMEOUT, CLOSED, and
  * those of cen_mux_request. */
-CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_pick *pick, cen_request *request, cen_error *error);
+CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_pick *pick, cen_request *request,
+                                        cen_error *error);
 
 /* The program's own; nothing is allocated. Must stay where it is until the future is done or given up, as future.h says. */
 typedef struct cen_mux_asking {
@@ -188,18 +195,19 @@ CEN_API cen_status cen_mux_pool_ask(cen_mux_pool *pool, cen_mux_asking *asking);
 /* ---- A look at it ------------------------------------------------------------------- */
 
 typedef struct cen_mux_pool_stats {
-    size_t size; /* sizeof(cen_mux_pool_stats), set by CEN_SIZED */
-    uint32_t connections;            /* = up + connecting + down */
-    uint32_t up, connecting, down;   /* down: lost, and about to be opened again */
-    uint64_t opened;                 /* connections that were made, ever */
-    uint64_t lost;                   /* of these, how many were lost */
-    uint64_t failed_opens;           /* attempts in vain */
-    uint64_t restarts;               /* of connections, as their supervisor counts them */
-    uint64_t registry_starts;        /* how often the registry was started */
-    uint32_t waiting;                /* requests that wait for a connection */
-    uint64_t in_flight;              /* requests that have one and are not over */
+    size_t size;                   /* sizeof(cen_mux_pool_stats), set by CEN_SIZED */
+    uint32_t connections;          /* = up + connecting + down */
+    uint32_t up, connecting, down; /* down: lost, and about to be opened again */
+    uint64_t opened;               /* connections that were made, ever */
+    uint64_t lost;                 /* of these, how many were lost */
+    uint64_t failed_opens;         /* attempts in vain */
+    uint64_t restarts;             /* of connections, as their supervisor counts them */
+    uint64_t registry_starts;      /* how often the registry was started */
+    uint32_t waiting;              /* requests that wait for a connection */
+    uint64_t in_flight;            /* requests that have one and are not over */
     /* requests that are over, by how they ended; the sum of these is how many there were */
-    uint64_t answered, lost_requests, timed_out, refused, cancelled, closed, failed; /* refused: EMPTY or FULL; failed: all else */
+    /* refused: EMPTY or FULL; failed: all else */
+    uint64_t answered, lost_requests, timed_out, refused, cancelled, closed, failed;
     uint64_t rerouted; /* requests that were not sent and were routed again, each time counted */
     uint64_t stale;    /* requests that were given a connection known to be lost; none, unless keep_lost */
 } cen_mux_pool_stats;
@@ -216,8 +224,8 @@ CEN_API size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room);
  * a value is the connection's cen_mux, to be used in a read section only, for a look. */
 CEN_API cen_router *cen_mux_pool_router(cen_mux_pool *pool);
 CEN_API cen_registry *cen_mux_pool_registry(cen_mux_pool *pool);
-CEN_API cen_supervisor *cen_mux_pool_supervisor(cen_mux_pool *pool);   /* the root */
-CEN_API cen_supervisor *cen_mux_pool_connections(cen_mux_pool *pool);  /* the one below */
+CEN_API cen_supervisor *cen_mux_pool_supervisor(cen_mux_pool *pool);  /* the root */
+CEN_API cen_supervisor *cen_mux_pool_connections(cen_mux_pool *pool); /* the one below */
 
 #ifdef __cplusplus
 }

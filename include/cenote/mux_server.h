@@ -71,17 +71,23 @@ typedef struct cen_mux_server_options {
 
     size_t max_clients; /* further ones are closed as soon as they come; default 1000 */
     size_t max_payload; /* a client that sends a larger one is cut off; default 1 MiB */
-    size_t max_output;  /* bytes of answers a client has not fetched, above which none of its requests is read; default 1 MiB */
-    int64_t keepalive_ns; /* after so long a silence of a TCP client it is asked whether it is there, and is gone after as long
-                             again without an answer; default 30 s, CEN_OFF: it is not */
-    cen_loop *loop;     /* default the process' own */
+    /* bytes of answers a client has not fetched, above which none of its requests is read; default 1 MiB */
+    size_t max_output;
+    /* after so long a silence of a TCP client it is asked whether it is there, and is gone after as long again
+     * without an answer; default 30 s, CEN_OFF: it is not */
+    int64_t keepalive_ns;
+    cen_loop *loop;                 /* default the process' own */
     const cen_allocator *allocator; /* default malloc */
-    size_t max_calls; /* requests of one client that the handler has and has neither answered nor dropped: with so many none of its
-                         requests is read; default 10000. A handler that answers the first only when it has more of the same
-                         client than that waits for ever */
+    /* requests of one client that the handler has and has neither answered nor dropped: with so many none of its
+     * requests is read; default 10000. A handler that answers the first only when it has more of the same client
+     * than that waits for ever */
+    size_t max_calls;
 } cen_mux_server_options;
 
-#define CEN_MUX_SERVER_OPTIONS(...) {.size = sizeof(cen_mux_server_options), __VA_ARGS__}
+#define CEN_MUX_SERVER_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_mux_server_options), __VA_ARGS__ \
+    }
 
 /* Listens when it returns. A name is resolved on the calling thread, which may
  * block. A socket file that no server answers at is replaced.
@@ -115,7 +121,7 @@ CEN_API void cen_mux_call_drop(cen_mux_call *call);
 /* ---- A look at it --------------------------------------------------------------------- */
 
 typedef struct cen_mux_server_stats {
-    size_t size; /* sizeof(cen_mux_server_stats), set by CEN_SIZED */
+    size_t size;       /* sizeof(cen_mux_server_stats), set by CEN_SIZED */
     uint64_t clients;  /* connected now */
     uint64_t accepted; /* ever, those refused included */
     uint64_t refused;  /* because of max_clients */

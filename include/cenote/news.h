@@ -43,21 +43,21 @@ typedef enum cen_level {
 
 /* One event. Plain memory: texts end with a zero, and what is longer is cut, between two characters of UTF-8. */
 typedef struct cen_news {
-    uint64_t number;  /* from 0, one more for each of the process; those of TRACE are numbered by themselves */
-    int64_t time_ns;  /* when, since 1970 */
+    uint64_t number; /* from 0, one more for each of the process; those of TRACE are numbered by themselves */
+    int64_t time_ns; /* when, since 1970 */
     cen_level level;
-    uint64_t thing;   /* cen_thing_number, or 0 */
-    int64_t value;    /* a time in nanoseconds, an index or a count, as `what` says; or 0 */
-    char what[24];    /* "opened", "timed_out": one word, the names of cen_event_name among them */
-    char kind[16];    /* of the thing: "pool" */
-    char name[32];    /* of the thing */
-    char text[328];   /* a whole sentence */
+    uint64_t thing; /* cen_thing_number, or 0 */
+    int64_t value;  /* a time in nanoseconds, an index or a count, as `what` says; or 0 */
+    char what[24];  /* "opened", "timed_out": one word, the names of cen_event_name among them */
+    char kind[16];  /* of the thing: "pool" */
+    char name[32];  /* of the thing */
+    char text[328]; /* a whole sentence */
 } cen_news;
 
 /* Where a reader is. Zeroed: at the oldest news that is still there. */
 typedef struct cen_cursor {
-    uint64_t next;   /* the number of the one to be read */
-    uint64_t missed; /* so many were overwritten, or found no place, before they could be read */
+    uint64_t next;                     /* the number of the one to be read */
+    uint64_t missed;                   /* so many were overwritten, or found no place, before they could be read */
     uint64_t next_trace, missed_trace; /* the same of TRACE */
 } cen_cursor;
 
@@ -77,7 +77,8 @@ CEN_API void cen_news_tell(cen_level level, const char *what, const char *text);
  * NULL ends it. The former one is told what there was before that, as far as it can still be read; when this returns it has
  * returned and is not called again. `missed`: so many, of any level, were overwritten since the call before because it was too
  * slow. Errors: SYSTEM (no thread; the former one stays), MISUSE (from the listener itself), INVALID. */
-CEN_API cen_status cen_news_listen(cen_level least, void (*listener)(void *argument, const cen_news *news, uint64_t missed),
+CEN_API cen_status cen_news_listen(cen_level least,
+                                   void (*listener)(void *argument, const cen_news *news, uint64_t missed),
                                    void *argument, cen_error *error);
 
 /* "trace", "detail", "notice", "warning", "error"; "?" if it is none. */
@@ -95,8 +96,8 @@ CEN_API cen_status cen_news_keep(const char *path, cen_error *error);
  * searched from one end to the other. What is damaged is left out. The texts are as the process wrote them, or as whoever
  * made the file did: they may have anything in them but a zero. Errors: SYSTEM (it cannot be read), ABSENT (it is no such
  * file), NO_MEMORY, INVALID. */
-CEN_API cen_status cen_news_of_file(const char *path, void (*show)(void *argument, const cen_news *news), void *argument,
-                                    cen_error *error);
+CEN_API cen_status cen_news_of_file(const char *path, void (*show)(void *argument, const cen_news *news),
+                                    void *argument, cen_error *error);
 
 #ifdef __cplusplus
 }

@@ -49,7 +49,10 @@ typedef struct cen_owner_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_owner_options;
 
-#define CEN_OWNER_OPTIONS(...) {.size = sizeof(cen_owner_options), __VA_ARGS__}
+#define CEN_OWNER_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_owner_options), __VA_ARGS__ \
+    }
 
 /* `options` may be NULL. Errors: INVALID, NO_MEMORY. */
 CEN_API cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_error *error);
@@ -82,7 +85,8 @@ CEN_API cen_status cen_owner_count(const cen_owner *owner, size_t *out);
 /* Calls `visit` with each of its entries, in all registries, in the order in which they were registered, in a read
  * section, until it answers false. One that is there from the beginning to the end of the call is visited once, one that comes
  * or goes meanwhile once or not at all. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_owner_each(cen_owner *owner, bool (*visit)(void *argument, const cen_entry *entry), void *argument);
+CEN_API cen_status cen_owner_each(cen_owner *owner, bool (*visit)(void *argument, const cen_entry *entry),
+                                  void *argument);
 
 #ifdef __cplusplus
 }

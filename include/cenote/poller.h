@@ -50,13 +50,16 @@ typedef struct cen_poller cen_poller;
 
 /* Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_poller_options {
-    size_t size;      /* sizeof(cen_poller_options), set by the macro */
-    const char *name; /* copied; the thread's name; default "cenote:poller" */
-    bool manual;      /* no thread; the program polls */
+    size_t size;                    /* sizeof(cen_poller_options), set by the macro */
+    const char *name;               /* copied; the thread's name; default "cenote:poller" */
+    bool manual;                    /* no thread; the program polls */
     const cen_allocator *allocator; /* default malloc */
 } cen_poller_options;
 
-#define CEN_POLLER_OPTIONS(...) {.size = sizeof(cen_poller_options), __VA_ARGS__}
+#define CEN_POLLER_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_poller_options), __VA_ARGS__ \
+    }
 
 /* What is waited for, and what has come. */
 enum {
@@ -96,7 +99,8 @@ CEN_API cen_status cen_poller_free(cen_poller *poller);
  * until it is unwatched. With fd -1 and no events only the deadline is waited for.
  * Errors: INVALID (NULL, no events, a descriptor that cannot be watched), MISUSE (it is watched already), EXISTS (another
  * watch has that descriptor), NO_MEMORY, FORKED. */
-CEN_API cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd, unsigned events, cen_deadline deadline);
+CEN_API cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd, unsigned events,
+                                    cen_deadline deadline);
 
 /* Watches no more: true if `ready` will not be called on that account. False: it was called before, or was never watched. If
  * it was just being called on another thread it has returned when this does: so whoever calls this holds no lock

@@ -98,7 +98,8 @@ typedef enum cen_owner_policy {
     CEN_OWNER_ORPHAN = 0,
     /* For programs that never hand a lease to another thread; otherwise that thread uses a closed or shared object. */
     CEN_OWNER_CLOSE, /* The object is closed at once. */
-    CEN_OWNER_TEST,  /* The object is checked, reset and tested, as far as the driver can, and lent again if it passes. */
+    /* The object is checked, reset and tested, as far as the driver can, and lent again if it passes. */
+    CEN_OWNER_TEST,
     CEN_OWNER_REUSE, /* The object is given back as it is. */
 } cen_owner_policy;
 
@@ -113,8 +114,9 @@ typedef enum cen_leak_policy {
 
 /* What happens to a lease that was held for longer than hold_ns. */
 typedef enum cen_hold_policy {
-    CEN_HOLD_REVOKE = 0, /* It is revoked: the driver's interrupt is called, and the place stays taken until the give. */
-    CEN_HOLD_RECLAIM,    /* It is reclaimed as a leak is (CEN_LEAK_RECLAIM): the place is free at once. */
+    /* It is revoked: the driver's interrupt is called, and the place stays taken until the give. */
+    CEN_HOLD_REVOKE = 0,
+    CEN_HOLD_RECLAIM, /* It is reclaimed as a leak is (CEN_LEAK_RECLAIM): the place is free at once. */
 } cen_hold_policy;
 
 /* An owner that would wait for a pool all of whose objects it holds itself. */
@@ -161,42 +163,50 @@ typedef struct cen_pool_options {
     uint32_t openers;         /* openings at a time of a blocking driver, 1 to 64; default 2 */
     int64_t open_timeout_ns;  /* a blocking open that takes longer counts as failed; default 10 s */
     int64_t backoff_least_ns; /* after a failure the next opening waits for a random time up to this, ... */
-    int64_t backoff_most_ns;  /* ... or up to a sixty-fourth of how long nothing could be opened, or, while other objects
-                               * serve, up to twice as long with each failure, but never for longer than this; default
-                               * 50 ms and 2 s, and off for a driver that does not block; CEN_OFF in the first: no
-                               * back-off and no breaker: a waiting take fails with the first opening that fails. After a
-                               * failure the next opening of a blocking driver begins 1 ms later at the earliest, unless
-                               * backoff_most_ns is less */
-    int32_t breaker_failures; /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns */
+    /* ... or up to a sixty-fourth of how long nothing could be opened, or, while other objects serve, up to twice as
+     * long with each failure, but never for longer than this; default 50 ms and 2 s, and off for a driver that does
+     * not block; CEN_OFF in the first: no back-off and no breaker: a waiting take fails with the first opening that
+     * fails. After a failure the next opening of a blocking driver begins 1 ms later at the earliest, unless
+     * backoff_most_ns is less */
+    int64_t backoff_most_ns;
+    /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns */
+    int32_t breaker_failures;
 
     /* How long objects live */
-    uint32_t min_idle;        /* as many are kept idle, if max allows; default 0. A missing one is opened within 1 s; after a
-                               * failed opening, when the back-off admits the next, or without back-off after 1 s */
-    int32_t max_idle;         /* no more are kept idle; default CEN_OFF; CEN_NONE: none is kept */
-    int64_t idle_ns;          /* what was idle for so long is closed, down to min_idle; default 10 min, off unless blocking */
-    int64_t life_ns;          /* what is so old is closed, or when it is given back; default 30 min, off unless blocking */
-    uint32_t life_jitter;     /* each lives up to so many percent shorter, 1 to 100; default 10; CEN_NO_JITTER: none. Objects that
-                               * were opened together are closed in up to 32 steps, at least 1 ms apart */
-    int64_t max_uses;         /* what was lent so often is closed; default CEN_OFF */
+    /* as many are kept idle, if max allows; default 0. A missing one is opened within 1 s; after a failed opening,
+     * when the back-off admits the next, or without back-off after 1 s */
+    uint32_t min_idle;
+    int32_t max_idle; /* no more are kept idle; default CEN_OFF; CEN_NONE: none is kept */
+    /* what was idle for so long is closed, down to min_idle; default 10 min, off unless blocking */
+    int64_t idle_ns;
+    /* what is so old is closed, or when it is given back; default 30 min, off unless blocking */
+    int64_t life_ns;
+    /* each lives up to so many percent shorter, 1 to 100; default 10; CEN_NO_JITTER: none. Objects that were opened
+     * together are closed in up to 32 steps, at least 1 ms apart */
+    uint32_t life_jitter;
+    int64_t max_uses; /* what was lent so often is closed; default CEN_OFF */
 
     /* Whether objects work: for drivers with a test */
-    int64_t trust_ns;         /* one that was idle for longer (in part of the cases for half as long) is tested before it is
-                               * lent, and all that are idle when one is found broken; default 1 s. If the driver blocks and
-                               * the take has a deadline, a helper makes the test and the take returns by its deadline: the
-                               * object is lent to others when it passes. A take with CEN_NEVER or CEN_NOW, a driver that does
-                               * not block, and a manual runtime test on the take's thread: the take ends after the test */
+    /* one that was idle for longer (in part of the cases for half as long) is tested before it is lent, and all that
+     * are idle when one is found broken; default 1 s. If the driver blocks and the take has a deadline, a helper
+     * makes the test and the take returns by its deadline: the object is lent to others when it passes. A take with
+     * CEN_NEVER or CEN_NOW, a driver that does not block, and a manual runtime test on the take's thread: the take
+     * ends after the test */
+    int64_t trust_ns;
     int64_t test_interval_ns; /* idle ones are tested that often; default 30 s */
     int64_t test_timeout_ns;  /* a test that takes longer has failed; default 5 s */
     uint32_t testers;         /* tests of idle objects at a time, 1 to 64; default 2 */
 
     /* Holders and those who wait */
-    int64_t leak_ns;          /* held for longer: reported as a leak; default CEN_OFF */
+    int64_t leak_ns; /* held for longer: reported as a leak; default CEN_OFF */
     cen_leak_policy on_leak;
-    int64_t hold_ns;          /* held for longer: the lease is revoked; default CEN_OFF */
+    int64_t hold_ns; /* held for longer: the lease is revoked; default CEN_OFF */
     cen_owner_policy on_owner_end;
-    int32_t max_waiters;      /* beyond, a take that would wait fails with FULL at once; default CEN_OFF; CEN_NONE: no take waits */
+    /* beyond, a take that would wait fails with FULL at once; default CEN_OFF; CEN_NONE: no take waits */
+    int32_t max_waiters;
     cen_self_wait on_self_wait;
-    bool backtraces;          /* every take notes from where it was called in full; about 1 us a take, 136 bytes a slot; fixed */
+    /* every take notes from where it was called in full; about 1 us a take, 136 bytes a slot; fixed */
+    bool backtraces;
 
     /* Too many who wait: see docs/overload.md */
     int64_t aging_ns;         /* a take of lower priority comes before those of the next higher one that came so much
@@ -229,7 +239,10 @@ typedef struct cen_pool_options {
 
 /* In C++, where a designated initialiser is not for everybody: start from
  * `cen_pool_options options = CEN_SIZED(cen_pool_options);` and set what is needed. */
-#define CEN_POOL_OPTIONS(...) {.size = sizeof(cen_pool_options), __VA_ARGS__}
+#define CEN_POOL_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_pool_options), __VA_ARGS__ \
+    }
 
 /* Makes a pool; all memory that it will use is had here. Errors: INVALID (the
  * text names the field), NO_MEMORY, and, if eager, what the driver's open
@@ -297,15 +310,19 @@ typedef struct cen_take_options {
     size_t size;           /* sizeof(cen_take_options), set by the macro */
     cen_deadline deadline; /* when the take stops waiting; CEN_DEFAULT: options.patience of the pool */
     cen_priority priority; /* orders waiters; default CEN_PRIORITY_NORMAL */
-    cen_stop_token *stop;        /* stops the take when set; default none */
+    cen_stop_token *stop;  /* stops the take when set; default none */
     const char *where;     /* the caller's file and line, set by the macro */
 } cen_take_options;
 
-#define CEN_TAKE_OPTIONS(...) {.size = sizeof(cen_take_options), .where = CEN_HERE, __VA_ARGS__}
+#define CEN_TAKE_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_take_options), .where = CEN_HERE, __VA_ARGS__ \
+    }
 
 /* Take an object as cen_pool_take_stop does, with options. Returns: as cen_pool_take_stop, and INVALID
  * (options is NULL, its size is not set, no such priority). */
-CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, cen_lease *out, cen_error *error);
+CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, cen_lease *out,
+                                      cen_error *error);
 
 /* The same as cen_pool_take and never waits; it may open an object. With a driver that blocks it
  * lends what is idle only, and lets one be opened for whoever comes next. Errors: also EMPTY (all are
@@ -390,7 +407,8 @@ CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_
 
 /* Enter as cen_pool_enter does, with the options of a take. A scope that borrows ignores them.
  * Returns: as cen_pool_enter and cen_pool_take_with. */
-CEN_API cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *options, cen_scope *scope, cen_error *error);
+CEN_API cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *options, cen_scope *scope,
+                                       cen_error *error);
 
 /* Ends the scope. The object is given back when the last scope of this owner
  * in the pool has ended, in whatever order they end. Errors: STALE (it has
@@ -416,13 +434,14 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
 #define CEN_WITH_HERE_(pool, deadline, type, name, error, scope, after, line) \
     CEN_WITH_(pool, deadline, type, name, error, scope, after, line)
 /* The loops have no condition: the compiler sees that nothing follows a block and an else part that both return. */
-#define CEN_WITH_(pool, deadline, type, name, error, scope, after, line)                                                 \
-    if (0) {                                                                                                             \
-    after##line:;                                                                                                        \
-    } else                                                                                                               \
-        for (cen_scope scope __attribute__((cleanup(cen_scope_end_))) = cen_scope_none_();; CEN_LEAVE_(scope, after##line)) \
-            for (type name = (type)cen_scope_begin_((pool), (deadline), &scope, (error), CEN_HERE);;                     \
-                 CEN_LEAVE_(scope, after##line))                                                                         \
+#define CEN_WITH_(pool, deadline, type, name, error, scope, after, line) \
+    if (0) { \
+        after##line:; \
+    } else \
+        for (cen_scope scope __attribute__((cleanup(cen_scope_end_))) = cen_scope_none_();; \
+             CEN_LEAVE_(scope, after##line)) \
+            for (type name = (type)cen_scope_begin_((pool), (deadline), &scope, (error), CEN_HERE);; \
+                 CEN_LEAVE_(scope, after##line)) \
                 if (scope.status == CEN_OK)
 
 /* Ends the loops of CEN_WITH. Without optimization gcc leads each way out of a scope through one cleanup, and then takes the
@@ -433,11 +452,11 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
 #else
 #define CEN_JUMP_ "b %l0"
 #endif
-#define CEN_LEAVE_(scope, after)                          \
-    __extension__({                                       \
-        cen_scope_end_(&(scope));                         \
-        __asm__ goto(CEN_JUMP_ : : : "memory" : after);   \
-        __builtin_unreachable();                          \
+#define CEN_LEAVE_(scope, after) \
+    __extension__({ \
+        cen_scope_end_(&(scope)); \
+        __asm__ goto(CEN_JUMP_ : : : "memory" : after); \
+        __builtin_unreachable(); \
     })
 #else
 #define CEN_LEAVE_(scope, after) __extension__({ goto after; })
@@ -465,7 +484,7 @@ static inline void cen_scope_end_(cen_scope *scope)
 /* ---- Close, free, resize ------------------------------------------------------ */
 
 typedef struct cen_close_report {
-    size_t size; /* sizeof(cen_close_report), set by CEN_SIZED */
+    size_t size;      /* sizeof(cen_close_report), set by CEN_SIZED */
     uint32_t waiting; /* takes that were waiting and were told CLOSED */
     uint32_t idle;    /* objects that were idle and were closed */
     uint32_t given;   /* others closed since: given back or discarded by their holders */
@@ -535,29 +554,32 @@ CEN_API cen_status cen_pool_test_now(cen_pool *pool, cen_error *error);
 
 typedef enum cen_event_kind {
     CEN_EVENT_OPENED = 1,
-    CEN_EVENT_OPEN_FAILED,    /* status, code and text are the driver's */
-    CEN_EVENT_OPEN_OVERDUE,   /* a blocking open has taken longer than open_timeout_ns */
-    CEN_EVENT_CLOSED,         /* an object; text says why */
+    CEN_EVENT_OPEN_FAILED,  /* status, code and text are the driver's */
+    CEN_EVENT_OPEN_OVERDUE, /* a blocking open has taken longer than open_timeout_ns */
+    CEN_EVENT_CLOSED,       /* an object; text says why */
     CEN_EVENT_TEST_FAILED,
     CEN_EVENT_TEST_OVERDUE,
     CEN_EVENT_RESET_FAILED,
     CEN_EVENT_BREAKER_OPENED,
     CEN_EVENT_BREAKER_PROBES, /* one opening is tried */
     CEN_EVENT_BREAKER_CLOSED,
-    CEN_EVENT_LEAK,           /* owner, where and held_ns say whose */
-    CEN_EVENT_REVOKED,        /* a lease, by hold_ns or close */
-    CEN_EVENT_OWNER_ENDED,    /* a lease was taken back from a thread or a task that ended; an orphan is ORPHANED */
-    CEN_EVENT_SELF_WAIT,      /* an owner waits for a pool all of whose objects it holds */
+    CEN_EVENT_LEAK,        /* owner, where and held_ns say whose */
+    CEN_EVENT_REVOKED,     /* a lease, by hold_ns or close */
+    CEN_EVENT_OWNER_ENDED, /* a lease was taken back from a thread or a task that ended; an orphan is ORPHANED */
+    CEN_EVENT_SELF_WAIT,   /* an owner waits for a pool all of whose objects it holds */
     CEN_EVENT_PAUSED,
     CEN_EVENT_RESUMED,
     CEN_EVENT_RELOADED,
     CEN_EVENT_POOL_CLOSED,
-    CEN_EVENT_CALL_REFUSED,   /* an alarm or a helper thread could not be had */
-    CEN_EVENT_SHED,           /* takes that wait begin to be refused, or are no more: the text says how many were */
-    CEN_EVENT_ORPHANED,       /* an owner ended without giving its lease (CEN_OWNER_ORPHAN); owner and where say whose */
-    CEN_EVENT_LEFT_OPEN,      /* a reset ended what a holder left open: "transaction left open by orders.c:40"; once for each
-                               * call site, of at most 64 in a pool */
-    CEN_EVENT_STALE_GIVE,     /* an ended lease was given again; given_where says by which call, `where` which call took it */
+    CEN_EVENT_CALL_REFUSED, /* an alarm or a helper thread could not be had */
+    CEN_EVENT_SHED,         /* takes that wait begin to be refused, or are no more: the text says how many were */
+    /* an owner ended without giving its lease (CEN_OWNER_ORPHAN); owner and where say whose */
+    CEN_EVENT_ORPHANED,
+    /* a reset ended what a holder left open: "transaction left open by orders.c:40"; once for each call site, of at
+     * most 64 in a pool */
+    CEN_EVENT_LEFT_OPEN,
+    /* an ended lease was given again; given_where says by which call, `where` which call took it */
+    CEN_EVENT_STALE_GIVE,
 } cen_event_kind;
 
 typedef struct cen_event {
@@ -568,11 +590,11 @@ typedef struct cen_event {
     uint64_t owner;    /* as in cen_holding, or 0 */
     const char *where; /* the call that took the object, or NULL */
     int64_t held_ns;
-    int64_t time;      /* on the runtime's clock */
-    uint64_t lost;     /* events before this one that a listener was not told, ever: they found the queue full,
+    int64_t time;            /* on the runtime's clock */
+    uint64_t lost;           /* events before this one that a listener was not told, ever: they found the queue full,
                         * or were in it when the listener was replaced */
-    const char *pool;  /* its name; both texts are there during the call only */
-    const char *text;  /* a whole sentence that begins with the pool's name */
+    const char *pool;        /* its name; both texts are there during the call only */
+    const char *text;        /* a whole sentence that begins with the pool's name */
     const char *given_where; /* STALE_GIVE: the call that gave the lease again, or NULL */
 } cen_event;
 
@@ -589,8 +611,8 @@ typedef struct cen_event {
  * an "ORPHANED-LEASE" line, and its first STALE_GIVE event as a "STALE-GIVE" line. All events
  * are in the news of the process, too (cenote/news.h), whether anybody listens here or not.
  * Errors: CLOSED (not if listener is NULL), FORKED, INVALID, NO_MEMORY, MISUSE. */
-CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event), void *argument,
-                                   cen_error *error);
+CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event),
+                                   void *argument, cen_error *error);
 
 /* "opened", "leak", "breaker_closed"; "?" if it is none. */
 CEN_API const char *cen_event_name(cen_event_kind kind);
@@ -619,30 +641,37 @@ typedef struct cen_pool_stats {
     size_t size; /* sizeof(cen_pool_stats), set by CEN_SIZED */
     uint32_t max, places;
     uint32_t idle, held, moving, revoked, opening, resetting, testing, closing, vacant;
-    uint32_t waiting;                        /* takes that wait now */
-    uint64_t taken, ended;                   /* leases; one that was granted in the moment its take found another, too, and
-                                              * one whose object failed its test before it was lent */
+    uint32_t waiting; /* takes that wait now */
+    /* leases; one that was granted in the moment its take found another, too, and one whose object failed its test
+     * before it was lent */
+    uint64_t taken, ended;
     uint64_t opened, open_failed, adopted, closed; /* objects */
-    uint64_t discarded;                      /* leases that ended by cen_pool_discard */
-    uint64_t waited, served, timed_out, sent_away, failed, shed; /* takes that had to wait, and how it ended; `cancelled`, below.
-                                              * failed: no object could be opened */
-    uint64_t refused, refused_late;          /* takes that did not wait: told FULL (max_waiters), OVERLOAD (refuse_late) */
-    uint64_t tested, test_failed, reset, reset_failed, leaked, reclaimed, expired; /* what became of objects and leases */
+    uint64_t discarded;                            /* leases that ended by cen_pool_discard */
+    /* takes that had to wait, and how it ended; `cancelled`, below. failed: no object could be opened */
+    uint64_t waited, served, timed_out, sent_away, failed, shed;
+    /* takes that did not wait: told FULL (max_waiters), OVERLOAD (refuse_late) */
+    uint64_t refused, refused_late;
+    /* what became of objects and leases */
+    uint64_t tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
     cen_breaker breaker;
-    uint32_t open_failures;                  /* in a row, until now */
-    int64_t next_open_ns;                    /* in which time opening may be tried again; 0: now, or one is under way */
+    uint32_t open_failures; /* in a row, until now */
+    int64_t next_open_ns;   /* in which time opening may be tried again; 0: now, or one is under way */
     int64_t wait_p50_ns, wait_p99_ns, wait_longest_ns, wait_total_ns; /* of all that ended, failures too */
-    int64_t oldest_wait_ns;                  /* of those who wait now; 0 if nobody does */
-    int64_t estimated_wait_ns;               /* of a take that would begin to wait now; 0: nothing is known */
+    int64_t oldest_wait_ns;                                           /* of those who wait now; 0 if nobody does */
+    int64_t estimated_wait_ns; /* of a take that would begin to wait now; 0: nothing is known */
     bool is_closed, is_paused, is_shedding;
-    uint64_t orphaned;                       /* leases whose owner ended without giving them (CEN_OWNER_ORPHAN) */
-    uint32_t orphans;                        /* objects, orphaned or reclaimed, that were cut off and not given back yet */
-    uint64_t stale_gives;                    /* leases given, discarded or left again after they had ended */
-    uint64_t cancelled;                      /* takes that had to wait until the program ended them: cen_pool_cancel, a stop token,
-                                              * cen_pool_interrupt, pthread_cancel. They are not in `failed` */
-    uint64_t missed;                         /* takes that found no object and did not wait: cen_pool_try_take (EMPTY), CEN_NOW
-                                              * (TIMEOUT), a deadline that passed during a health check before the wait */
-    uint64_t refused_breaker;                /* takes that did not wait: told what the last opening said (CEN_RULE_BREAKER) */
+    uint64_t orphaned; /* leases whose owner ended without giving them (CEN_OWNER_ORPHAN) */
+    /* objects, orphaned or reclaimed, that were cut off and not given back yet */
+    uint32_t orphans;
+    uint64_t stale_gives; /* leases given, discarded or left again after they had ended */
+    /* takes that had to wait until the program ended them: cen_pool_cancel, a stop token, cen_pool_interrupt,
+     * pthread_cancel. They are not in `failed` */
+    uint64_t cancelled;
+    /* takes that found no object and did not wait: cen_pool_try_take (EMPTY), CEN_NOW (TIMEOUT), a deadline that
+     * passed during a health check before the wait */
+    uint64_t missed;
+    /* takes that did not wait: told what the last opening said (CEN_RULE_BREAKER) */
+    uint64_t refused_breaker;
 } cen_pool_stats;
 
 /* Reads all slots: up to a million, some milliseconds then. Takes the lock for
@@ -659,7 +688,8 @@ typedef enum cen_slot_state {
     CEN_SLOT_TESTING,   /* the driver tests it */
     CEN_SLOT_OPENING,   /* the driver's open has stored it and may not have returned */
     CEN_SLOT_CLOSING,   /* the driver's close may have returned */
-    CEN_SLOT_ORPHANED,  /* cut off when its lease ended without its holder; `index` was its place, which may have another object */
+    /* cut off when its lease ended without its holder; `index` was its place, which may have another object */
+    CEN_SLOT_ORPHANED,
 } cen_slot_state;
 
 /* One object, and who has it. */
@@ -674,8 +704,8 @@ typedef struct cen_holding {
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
     int64_t held_ns;     /* at least so long, or ... */
     bool is_detached;
-    bool is_exact;       /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
-    uint32_t trace_count;      /* with options.backtraces: ... */
+    bool is_exact;        /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
+    uint32_t trace_count; /* with options.backtraces: ... */
     void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
 } cen_holding;
 

@@ -64,14 +64,14 @@ typedef enum cen_pq_reset {
      * since PostgreSQL 18. SET LOCAL is no change.
      * NOT seen are other settings that were set by libpq directly, by set_config, in a function or in a DO block. */
     CEN_PQ_RESET_CHANGED = 0,
-    CEN_PQ_DISCARD_ALL,  /* DISCARD ALL and `setup` after every use: one or two round trips per give */
-    CEN_PQ_NO_RESET,     /* a connection in a transaction is closed; settings reach the next holder */
-    CEN_PQ_ROLLBACK,     /* as the default, but a changed session is left as it is: settings reach the next holder */
+    CEN_PQ_DISCARD_ALL, /* DISCARD ALL and `setup` after every use: one or two round trips per give */
+    CEN_PQ_NO_RESET,    /* a connection in a transaction is closed; settings reach the next holder */
+    CEN_PQ_ROLLBACK,    /* as the default, but a changed session is left as it is: settings reach the next holder */
 } cen_pq_reset;
 
 /* A pool's max beside what the server has. */
 typedef struct cen_pq_budget_report {
-    size_t size; /* sizeof(cen_pq_budget_report), set by CEN_SIZED; in on_budget, the library's */
+    size_t size;              /* sizeof(cen_pq_budget_report), set by CEN_SIZED; in on_budget, the library's */
     uint32_t pool_max;        /* what the pool may open; 0: unknown */
     uint32_t max_connections; /* the server's */
     uint32_t reserved;        /* of these, for superusers and other privileged roles */
@@ -95,7 +95,8 @@ typedef struct cen_pq_options {
     int64_t reset_timeout_ns;   /* default 2 s */
     int64_t cancel_timeout_ns;  /* a revoked connection that is not back so long after its query was cancelled
                                  * is cut off; default 2 s */
-    int32_t statements;         /* that a connection keeps prepared for cen_pq_run; default 64, at most 4096, CEN_NONE: none */
+    /* that a connection keeps prepared for cen_pq_run; default 64, at most 4096, CEN_NONE: none */
+    int32_t statements;
     /* The password, asked for at each opening, so that it may change: written to `password` as a string of less than `room`
      * bytes. Anything but OK fails the opening, with what it said in *error. Default: the uri's, or libpq's files. */
     cen_status (*password)(void *argument, char *password, size_t room, cen_error *error);
@@ -110,7 +111,10 @@ typedef struct cen_pq_options {
     struct cen_poller *poller;
 } cen_pq_options;
 
-#define CEN_PQ_OPTIONS(...) {.size = sizeof(cen_pq_options), __VA_ARGS__}
+#define CEN_PQ_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_pq_options), __VA_ARGS__ \
+    }
 
 /* The driver for connections to that server, with defaults. Never fails: what is wrong is said by cen_pool_new. The string, or
  * the options, must be there until that returned. */

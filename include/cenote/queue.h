@@ -74,7 +74,10 @@ typedef struct cen_queue_options {
 
 /* In C++, where a designated initialiser is not for everybody: start from
  * `cen_queue_options options = CEN_SIZED(cen_queue_options);` and set what is needed. */
-#define CEN_QUEUE_OPTIONS(...) {.size = sizeof(cen_queue_options), __VA_ARGS__}
+#define CEN_QUEUE_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_queue_options), __VA_ARGS__ \
+    }
 
 /* Makes a queue. Errors: INVALID (the text names the field), NO_MEMORY. */
 CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **out, cen_error *error);
@@ -206,7 +209,8 @@ CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadli
  * Returns: as cen_select, and
  *   INTERRUPTED  the token is set; nothing was done, and *out is untouched
  *   FORKED       the token belongs to the parent process */
-CEN_API cen_status cen_select_stop(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop, size_t *out);
+CEN_API cen_status cen_select_stop(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop,
+                                   size_t *out);
 
 /* The same (CEN_DEFAULT: CEN_NEVER), but of several that could be done the first in the array is. */
 CEN_API cen_status cen_select_biased(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);

@@ -111,7 +111,8 @@ static inline cen_member *cen_quick_two_(const cen_set *set, cen_picker *picker)
     uint32_t first = (uint32_t)((random >> 32) * set->count >> 32);
     uint32_t other = first + 1 + (uint32_t)((random & UINT32_MAX) * (set->count - 1) >> 32);
     if (other >= set->count) other -= set->count;
-    cen_member *one = CEN_LOAD_(&set->at_[first], acquire, ACQUIRE), *two = CEN_LOAD_(&set->at_[other], acquire, ACQUIRE);
+    cen_member *one = CEN_LOAD_(&set->at_[first], acquire, ACQUIRE),
+               *two = CEN_LOAD_(&set->at_[other], acquire, ACQUIRE);
     int second = cen_quick_load_(two, picker->stripe_) < cen_quick_load_(one, picker->stripe_);
     if (__builtin_expect(CEN_LOOK_AGAIN_(random), 0)) {
         cen_member *loser = second ? one : two;
@@ -167,7 +168,8 @@ static inline cen_status cen_quick_route(cen_router *router, cen_picker *picker,
         cen_quick_read_end();
         return cen_router_route(router, NULL, CEN_NOW, out, NULL);
     }
-    if (__builtin_expect(set->quick_ == CEN_QUICK_TWO_, 0) && CEN_LOOK_NOW_(before)) cen_member_look_at_others_(member, offset);
+    if (__builtin_expect(set->quick_ == CEN_QUICK_TWO_, 0) && CEN_LOOK_NOW_(before))
+        cen_member_look_at_others_(member, offset);
     out->member = member;
     out->tag_ = CEN_ROUTE_TAG_(life, offset);
     cen_quick_read_end();
@@ -181,7 +183,8 @@ static inline cen_status cen_quick_done(cen_route *route)
     uint64_t tag = route->tag_;
     if (__builtin_expect(!member, 0)) return CEN_STALE;
     cen_stripe_ *stripe = cen_stripe_of_(member, CEN_TAG_OFFSET_(tag));
-    if (__builtin_expect(CEN_LOAD_(stripe->door, relaxed, RELAXED) == 0, 0)) return cen_route_done(route, CEN_OUTCOME_OK, 0);
+    if (__builtin_expect(CEN_LOAD_(stripe->door, relaxed, RELAXED) == 0, 0))
+        return cen_route_done(route, CEN_OUTCOME_OK, 0);
     int down = CEN_LOAD_(&stripe->life, acquire, ACQUIRE) != CEN_TAG_LIFE_(tag);
     /* The last touch, unless it was the last use of all: nothing of the member may be there any more. */
     uint64_t before = CEN_SUB_(&stripe->word, 1, seq_cst, SEQ_CST);

@@ -79,7 +79,7 @@ typedef enum cen_redis_suspicion {
 
 /* A pool's max beside what the server has. */
 typedef struct cen_redis_budget_report {
-    size_t size; /* sizeof(cen_redis_budget_report), set by CEN_SIZED; in on_budget, the library's */
+    size_t size;          /* sizeof(cen_redis_budget_report), set by CEN_SIZED; in on_budget, the library's */
     uint32_t pool_max;    /* what the pool may open; 0: unknown */
     uint32_t max_clients; /* the server's */
     uint32_t in_use;      /* connections of clients now, of whatever program, this one included */
@@ -101,10 +101,11 @@ typedef struct cen_redis_options {
     /* To connect, authenticate and select; default 5 s. A name is looked up before, in the system's own time. If it has several
      * addresses, the blocking form tries one after the other, each for so long; the asynchronous one tries the first. */
     int64_t connect_timeout_ns;
-    int64_t command_timeout_ns; /* of the blocking form: a holder's command fails when the server says nothing for so long, and
-                                 * the connection is broken; default 30 s; BLPOP and its like must wait for less */
-    int64_t test_timeout_ns;    /* default 2 s */
-    int64_t reset_timeout_ns;   /* default 2 s */
+    /* of the blocking form: a holder's command fails when the server says nothing for so long, and the connection is
+     * broken; default 30 s; BLPOP and its like must wait for less */
+    int64_t command_timeout_ns;
+    int64_t test_timeout_ns;  /* default 2 s */
+    int64_t reset_timeout_ns; /* default 2 s */
     /* Writes the password, with a final zero, of at most `room` bytes; instead of the URL's. Asked whenever a connection
      * is opened or reset, on that thread, so that passwords may change; of the asynchronous form it must not wait. Anything
      * but OK fails the opening with that status. An empty one: no AUTH. */
@@ -113,10 +114,13 @@ typedef struct cen_redis_options {
     void (*on_budget)(void *argument, const struct cen_redis_budget_report *report);
     void *argument;      /* of these two */
     uint32_t budget_max; /* the pool's max, for on_budget */
-    cen_poller *poller; /* objects are redisAsyncContext *, driven by this; lives longer than the pool; default none */
+    cen_poller *poller;  /* objects are redisAsyncContext *, driven by this; lives longer than the pool; default none */
 } cen_redis_options;
 
-#define CEN_REDIS_OPTIONS(...) {.size = sizeof(cen_redis_options), __VA_ARGS__}
+#define CEN_REDIS_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_redis_options), __VA_ARGS__ \
+    }
 
 /* Driver values for cen_pool_options.driver: nothing is parsed or copied before cen_pool_new, which answers INVALID, with a
  * sentence, if something is wrong with it. The second has to have its options until then. */
@@ -146,7 +150,8 @@ typedef enum cen_redis_code {
  * answer NULL at once, with context->err 0. */
 CEN_API redisReply *cen_redis_vcommand(redisContext *context, const char *format, va_list list);
 CEN_API redisReply *cen_redis_command(redisContext *context, const char *format, ...);
-CEN_API redisReply *cen_redis_command_argv(redisContext *context, int count, const char **arguments, const size_t *lengths);
+CEN_API redisReply *cen_redis_command_argv(redisContext *context, int count, const char **arguments,
+                                           const size_t *lengths);
 
 /* As redisAppendCommand and redisAppendCommandArgv: redisGetReply returns the replies in order. REDIS_OK or REDIS_ERR. Do not
  * append directly before the first reply: such a command is noticed only when its reply arrives with the others. */
@@ -157,7 +162,8 @@ CEN_API int cen_redis_append_argv(redisContext *context, int count, const char *
  * connection was lost; the context is still there then, and is given back as usual. The reply is freed when it returns.
  * REDIS_ERR, and nothing was sent: the connection is lost, there is no memory, or it is a command whose replies do not come one for
  * each command: SUBSCRIBE and its kin, MONITOR, CLIENT REPLY. Those need a connection of their own, and not of a pool. */
-CEN_API int cen_redis_async_command(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *format, ...);
+CEN_API int cen_redis_async_command(redisAsyncContext *context, redisCallbackFn *done, void *argument,
+                                    const char *format, ...);
 CEN_API int cen_redis_async_command_argv(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,
                                          const char **arguments, const size_t *lengths);
 
@@ -165,7 +171,8 @@ CEN_API int cen_redis_async_command_argv(redisAsyncContext *context, redisCallba
 
 /* Asks the server, over a connection of the blocking form, how a pool of `max` connections, 0 if that is unknown, goes
  * with its maxclients. Errors: LOST, DRIVER (it does not say), INVALID (NULL). */
-CEN_API cen_status cen_redis_budget(redisContext *context, uint32_t max, cen_redis_budget_report *out, cen_error *error);
+CEN_API cen_status cen_redis_budget(redisContext *context, uint32_t max, cen_redis_budget_report *out,
+                                    cen_error *error);
 
 #ifdef __cplusplus
 }

@@ -68,7 +68,8 @@ typedef enum cen_change {
     CEN_REGISTERED = 1, /* an entry came, or was there already when the listener came (is_old) */
     CEN_UPDATED,        /* it has another value */
     CEN_UNREGISTERED,   /* it is gone, and why is in `reason` */
-    CEN_REGISTRY_ENDS,  /* the last that is told: all entries are gone, and so is what listen gave when the call returns */
+    /* the last that is told: all entries are gone, and so is what listen gave when the call returns */
+    CEN_REGISTRY_ENDS,
 } cen_change;
 
 typedef enum cen_reason {
@@ -116,7 +117,10 @@ typedef struct cen_registry_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_registry_options;
 
-#define CEN_REGISTRY_OPTIONS(...) {.size = sizeof(cen_registry_options), __VA_ARGS__}
+#define CEN_REGISTRY_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_registry_options), __VA_ARGS__ \
+    }
 
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM, FORKED (the runtime is a parent's). */
 CEN_API cen_status cen_registry_new(const cen_registry_options *options, cen_registry **out, cen_error *error);
@@ -132,8 +136,8 @@ CEN_API cen_status cen_registry_free(cen_registry *registry);
  * may be NULL, becomes the entry's. `value` may be NULL. A refused call leaves nothing behind.
  * Errors: EXISTS (in a UNIQUE registry; the text names the key and who holds it), CLOSED (the owner has ended),
  * MISUSE (no owner, in a step of a crew's task), INVALID, NO_MEMORY, SYSTEM, FORKED. */
-CEN_API cen_status cen_registry_register(cen_registry *registry, cen_key key, void *value, cen_owner *owner, uint64_t *number,
-                                         cen_error *error);
+CEN_API cen_status cen_registry_register(cen_registry *registry, cen_key key, void *value, cen_owner *owner,
+                                         uint64_t *number, cen_error *error);
 
 /* Removes all that the owner (NULL: the calling thread) has under the key, and no other's.
  * Errors: ABSENT (it has nothing there), MISUSE (as register), INVALID, FORKED. */
@@ -172,8 +176,8 @@ CEN_API cen_registry *cen_entry_registry(const cen_entry *entry);
 /* Calls `visit` with each entry under the key, in the order of registration, until it answers false, in a read section of
  * this call's own, or within the caller's. One that is there from the beginning to the end of the call is visited exactly
  * once; one that comes or goes meanwhile once or not at all. `visit` may change the registry. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_registry_each(cen_registry *registry, cen_key key, bool (*visit)(void *argument, const cen_entry *entry),
-                                     void *argument);
+CEN_API cen_status cen_registry_each(cen_registry *registry, cen_key key,
+                                     bool (*visit)(void *argument, const cen_entry *entry), void *argument);
 
 /* The same for every entry there is: key after key, in no particular order of these. */
 CEN_API cen_status cen_registry_each_all(cen_registry *registry, bool (*visit)(void *argument, const cen_entry *entry),
@@ -191,8 +195,8 @@ typedef struct cen_listening cen_listening;
  * unless somebody is telling just then, or this is called by a listener: then soon. Changes are told to all
  * listeners in the order in which they came; the time for each change grows with their number.
  * Errors: CLOSED (it is being freed), INVALID, NO_MEMORY, FORKED. */
-CEN_API cen_status cen_registry_listen(cen_registry *registry, const cen_key *key, cen_registry_listener listener, void *argument,
-                                       cen_listening **out, cen_error *error);
+CEN_API cen_status cen_registry_listen(cen_registry *registry, const cen_key *key, cen_registry_listener listener,
+                                       void *argument, cen_listening **out, cen_error *error);
 
 /* Ends it: when this returns the listener is not being told and never will be, unless it is the listener itself that
  * calls: then this is the last time. Waits for a call that goes on. Before the registry is freed: that ends
@@ -202,9 +206,9 @@ CEN_API cen_status cen_registry_unlisten(cen_listening *listening);
 /* ---- A look at it ------------------------------------------------------------------------------------ */
 
 typedef struct cen_registry_stats {
-    size_t size; /* sizeof(cen_registry_stats), set by CEN_SIZED */
-    uint64_t keys, entries; /* there are now */
-    uint64_t registered;    /* ever */
+    size_t size;                   /* sizeof(cen_registry_stats), set by CEN_SIZED */
+    uint64_t keys, entries;        /* there are now */
+    uint64_t registered;           /* ever */
     uint64_t removed, owner_ended; /* entries that went, by why */
     uint64_t updated;
     uint64_t refused;   /* by EXISTS */

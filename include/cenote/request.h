@@ -49,7 +49,7 @@ typedef struct cen_request {
     void *reply;     /* where the reply goes; NULL: memory is allocated, and taken back by cen_request_free_reply */
     size_t capacity; /* of `reply` */
     cen_deadline deadline; /* until when the reply must be there; CEN_DEFAULT: the connection's */
-    bool only_if_room; /* FULL at once, instead of waiting for room, when too much is under way on the connection */
+    bool only_if_room;     /* FULL at once, instead of waiting for room, when too much is under way on the connection */
     /* the answer */
     size_t reply_size;
     /* cenote's */

@@ -88,23 +88,28 @@ typedef struct cen_router_options {
     /* for those who wait because no member is up, or all are full */
     int64_t backlog;       /* so many at most; 0: 1024; CEN_OFF: no limit, CEN_NONE: nobody waits */
     cen_deadline deadline; /* of a route or an ask whose own is CEN_DEFAULT; default CEN_NOW, an error at once */
-    bool measure;          /* time routes even if the strategy does not need it; costs two readings of the clock, and 15 KiB */
+    /* time routes even if the strategy does not need it; costs two readings of the clock, and 15 KiB */
+    bool measure;
     /* A member's state changed: told in order for each member, with no lock held, on whichever thread; what
      * came and went again before it could be told is left out, except that it is DOWN again. FULL is never told: a member that is
      * becomes UP with each use that ends, and whoever wants to know looks. `cause` is NULL or valid during the call. */
-    void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to, const cen_error *cause);
+    void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
+                    const cen_error *cause);
     void *argument;
     cen_runtime *runtime; /* NULL: the process' own */
     const cen_allocator *allocator;
 } cen_router_options;
 
-#define CEN_ROUTER_OPTIONS(...) {.size = sizeof(cen_router_options), __VA_ARGS__}
+#define CEN_ROUTER_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_router_options), __VA_ARGS__ \
+    }
 
 /* Errors: INVALID, NO_MEMORY, SYSTEM, and what the strategy's init says. */
 CEN_API cen_status cen_router_new(const cen_router_options *options, cen_router **out, cen_error *error);
 
 typedef struct cen_router_report {
-    size_t size; /* sizeof(cen_router_report), set by CEN_SIZED */
+    size_t size;     /* sizeof(cen_router_report), set by CEN_SIZED */
     uint64_t left;   /* uses in flight that had not ended by the deadline */
     uint32_t waited; /* who waited for a member and was told CLOSED */
 } cen_router_report;
@@ -122,18 +127,23 @@ CEN_API cen_status cen_router_free(cen_router *router);
 
 typedef struct cen_member_options {
     size_t size;
-    const char *name;   /* copied; NULL: "member 7", by a number of its own; not necessarily unique */
-    void *value;        /* what a route brings */
-    uint32_t weight;    /* 0: 1; at most 65535 */
+    const char *name; /* copied; NULL: "member 7", by a number of its own; not necessarily unique */
+    void *value;      /* what a route brings */
+    uint32_t weight;  /* 0: 1; at most 65535 */
     /* instead of the router's; 0: the router's, CEN_OFF: none */
     int64_t target, max, max_uses, max_age_ns;
-    void (*gone)(void *value); /* after remove: the last use has ended and nobody can see it any more; no lock is held */
+    /* after remove: the last use has ended and nobody can see it any more; no lock is held */
+    void (*gone)(void *value);
 } cen_member_options;
 
-#define CEN_MEMBER_OPTIONS(...) {.size = sizeof(cen_member_options), __VA_ARGS__}
+#define CEN_MEMBER_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_member_options), __VA_ARGS__ \
+    }
 
 /* Adds a member, which is CONNECTING. Errors: INVALID, NO_MEMORY, CLOSED, FORKED. */
-CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *options, cen_member **out, cen_error *error);
+CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *options, cen_member **out,
+                                  cen_error *error);
 
 /* It can be picked from now on, and those who wait are served. A member that was up, or ejected, stays as it is; one that comes
  * up begins to count uses and age anew. Errors: BUSY (it drains: wait for its end, or say down first), NO_MEMORY (nothing changes),
@@ -183,8 +193,8 @@ typedef struct cen_route {
  * deadline, in the order in which they came; CEN_DEFAULT: options.deadline of the router.
  * Errors: EMPTY (CEN_NOW, and none is up), FULL (CEN_NOW, and all are full; or the backlog is: error->rule says MAX_WAITERS),
  * TIMEOUT, CLOSED, FORKED, INVALID, MISUSE (it would have to wait, in a read section). */
-CEN_API CEN_DIRECT_ cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out,
-                                                cen_error *error);
+CEN_API CEN_DIRECT_ cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline,
+                                                cen_route *out, cen_error *error);
 
 typedef enum cen_outcome {
     CEN_OUTCOME_OK = 0,
@@ -219,7 +229,8 @@ CEN_API void cen_routing_init(cen_routing *routing);
 /* Asks for a route, as cen_router_route does (CEN_DEFAULT: options.deadline of the router); the future is done with its answer,
  * which may be at once.
  * Errors: INVALID, MISUSE (it is not ready): then nothing was asked. All others come by the future. */
-CEN_API cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_routing *routing);
+CEN_API cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_deadline deadline,
+                                  cen_routing *routing);
 
 /* ---- Members from a registry -------------------------------------------------------- */
 
@@ -236,18 +247,22 @@ typedef struct cen_follow_options {
     void (*joined)(void *argument, void *value);
     /* A member has left: no pick that begins from now on finds it. */
     void (*left)(void *argument, void *value);
-    void *argument; /* of these. All are called by the registry's listener, or by unfollow: one at a time, with no lock held */
+    /* of these. All are called by the registry's listener, or by unfollow: one at a time, with no lock held */
+    void *argument;
 } cen_follow_options;
 
-#define CEN_FOLLOW_OPTIONS(...) {.size = sizeof(cen_follow_options), __VA_ARGS__}
+#define CEN_FOLLOW_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_follow_options), __VA_ARGS__ \
+    }
 
 typedef struct cen_following cen_following;
 
 /* Lets the entries under a key be members that are up: one that is registered comes up, those that are there already included; one
  * that is unregistered, for whatever reason, goes down and is removed; one that is updated is replaced. The options may be NULL.
  * Errors: CLOSED (the registry is being freed), INVALID, NO_MEMORY, FORKED. */
-CEN_API cen_status cen_router_follow(cen_router *router, cen_registry *registry, cen_key key, const cen_follow_options *options,
-                                     cen_following **out, cen_error *error);
+CEN_API cen_status cen_router_follow(cen_router *router, cen_registry *registry, cen_key key,
+                                     const cen_follow_options *options, cen_following **out, cen_error *error);
 
 /* Ends it: its members go down and are removed. Before the router is freed: that ends it, too. The registry may be gone, but must
  * not be being freed meanwhile. NULL is allowed. Errors: MISUSE (within one of its own calls, or in a read section), FORKED. */
@@ -259,13 +274,13 @@ CEN_API uint32_t cen_following_count(const cen_following *following);
 /* ---- Looking ---------------------------------------------------------------------- */
 
 typedef struct cen_router_stats {
-    size_t size; /* sizeof(cen_router_stats), set by CEN_SIZED */
-    uint32_t members; /* all that were added and not removed */
+    size_t size;                                            /* sizeof(cen_router_stats), set by CEN_SIZED */
+    uint32_t members;                                       /* all that were added and not removed */
     uint32_t connecting, up, full, draining, down, ejected; /* full ones are not counted as up */
-    uint32_t zombies;   /* removed, and still in use */
-    uint64_t in_flight; /* uses, of zombies too */
-    uint64_t uses;      /* routes that began, ever */
-    uint64_t failed;    /* of these, done with FAILED */
+    uint32_t zombies;                                       /* removed, and still in use */
+    uint64_t in_flight;                                     /* uses, of zombies too */
+    uint64_t uses;                                          /* routes that began, ever */
+    uint64_t failed;                                        /* of these, done with FAILED */
     uint32_t waiting;
     uint64_t waited;   /* who had to wait, ever */
     uint64_t timeouts; /* of these, in vain */
@@ -278,7 +293,7 @@ typedef struct cen_router_stats {
 CEN_API cen_status cen_router_look(cen_router *router, cen_router_stats *out);
 
 typedef struct cen_member_stats {
-    size_t size; /* the library's sizeof(cen_member_stats) */
+    size_t size;      /* the library's sizeof(cen_member_stats) */
     const char *name; /* valid during the call */
     void *value;
     cen_member_state state;

@@ -33,8 +33,7 @@ enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ 
 /* Whether the others' uses of a member are to be looked at again, by the own count before this use: a thread that has uses in
  * flight looks often, because they last; one that has none is quick, and to look makes all of them slower. Not at
  * the first use: nobody has used one that is new, and among many thousands most uses of a thread are its first of some member. */
-#define CEN_LOOK_NOW_(before) \
-    (((before) >> CEN_USES_SHIFT_) % (CEN_IN_FLIGHT_(before) == 0 ? 64 : 8) == 7)
+#define CEN_LOOK_NOW_(before) (((before) >> CEN_USES_SHIFT_) % (CEN_IN_FLIGHT_(before) == 0 ? 64 : 8) == 7)
 
 /* The same for a member that was compared and not used, by a random number of which the lowest bits have not been used: without it,
  * one that is left alone because of others' uses would be so long after these have ended. Where none are known it was left alone
@@ -48,7 +47,7 @@ enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ 
 #define CEN_WATCHED_ (UINT64_C(1) << (CEN_USES_SHIFT_ - 1))
 #define CEN_IN_FLIGHT_(word) ((word) & (CEN_WATCHED_ - 1))
 /* Beyond this no use begins: the count must not reach the mark. Far below it, because whoever adds looks afterwards. */
-#define CEN_TOO_MANY_(before) (((before) & CEN_USES_MOST) != 0)
+#define CEN_TOO_MANY_(before) (((before)&CEN_USES_MOST) != 0)
 #define CEN_IS_MOST_ (CEN_WATCHED_ == 2 * (uint64_t)CEN_USES_MOST)
 /* By the count before its end, whether a use was the last of a stripe that is watched. */
 #define CEN_WAS_LAST_(before) (((before) & (2 * CEN_WATCHED_ - 1)) == CEN_WATCHED_ + 1)
@@ -58,8 +57,9 @@ enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ 
 typedef struct cen_stripe_ {
     CEN_ATOMIC_(uint64_t) word;
     void *value; /* fixed */
-    CEN_ATOMIC_(uint32_t) life;   /* how often it came up and went down, odd while it is up; written under the router's lock */
-    CEN_ATOMIC_(uint32_t) others; /* uses in flight on other stripes, as they were; CEN_COUNTED_FIRST_ */
+    /* how often it came up and went down, odd while it is up; written under the router's lock */
+    CEN_ATOMIC_(uint32_t) life;
+    CEN_ATOMIC_(uint32_t) others;       /* uses in flight on other stripes, as they were; CEN_COUNTED_FIRST_ */
     const CEN_ATOMIC_(uint64_t) * door; /* fixed: the router's; of the first stripe one that is never open */
 } cen_stripe_;
 
@@ -77,7 +77,7 @@ static inline cen_stripe_ *cen_stripe_of_(const cen_member *member, uint32_t off
 
 /* What a route keeps of where it began: above, the life, if that went on then, or else the one before, which is over and never
  * comes again (one who picked from an older set may begin late); below, the offset of the stripe. */
-#define CEN_ROUTE_TAG_(life, offset) ((uint64_t)(((life) - 1) | 1) << 32 | (offset))
+#define CEN_ROUTE_TAG_(life, offset) ((uint64_t)(((life)-1) | 1) << 32 | (offset))
 #define CEN_TAG_OFFSET_(tag) ((uint32_t)(tag))
 #define CEN_TAG_LIFE_(tag) ((uint32_t)((tag) >> 32))
 
@@ -90,7 +90,8 @@ typedef struct cen_router_hot_ {
 
 static inline const cen_set *cen_set_at_door_(const cen_router *router)
 {
-    return (const cen_set *)(uintptr_t)CEN_LOAD_(((const cen_router_hot_ *)(const void *)router)->door, acquire, ACQUIRE);
+    return (const cen_set *)(uintptr_t)CEN_LOAD_(((const cen_router_hot_ *)(const void *)router)->door, acquire,
+                                                 ACQUIRE);
 }
 
 CEN_API unsigned cen_router_layout_(void);

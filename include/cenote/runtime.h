@@ -56,16 +56,19 @@ typedef struct cen_runtime cen_runtime;
 
 /* Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_runtime_options {
-    size_t size;      /* sizeof(cen_runtime_options), set by the macro */
-    const char *name; /* copied; the threads' names begin with it; default "cenote" */
-    bool manual;      /* no threads; the program polls */
+    size_t size;       /* sizeof(cen_runtime_options), set by the macro */
+    const char *name;  /* copied; the threads' names begin with it; default "cenote" */
+    bool manual;       /* no threads; the program polls */
     bool virtual_time; /* the clock moves by cen_runtime_advance only; needs manual */
-    int64_t linger_ns; /* how long a helper thread without work stays; default 10 s, CEN_OFF: for ever, CEN_NONE: it ends
-                        * at once */
+    /* how long a helper thread without work stays; default 10 s, CEN_OFF: for ever, CEN_NONE: it ends at once */
+    int64_t linger_ns;
     const cen_allocator *allocator; /* default malloc */
 } cen_runtime_options;
 
-#define CEN_RUNTIME_OPTIONS(...) {.size = sizeof(cen_runtime_options), __VA_ARGS__}
+#define CEN_RUNTIME_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_runtime_options), __VA_ARGS__ \
+    }
 
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM. */
 CEN_API cen_status cen_runtime_new(const cen_runtime_options *options, cen_runtime **out, cen_error *error);
@@ -151,13 +154,13 @@ CEN_API cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns);
 CEN_API cen_executor *cen_runtime_executor(cen_runtime *runtime);
 
 typedef struct cen_runtime_stats {
-    size_t size; /* sizeof(cen_runtime_stats), set by CEN_SIZED */
+    size_t size;      /* sizeof(cen_runtime_stats), set by CEN_SIZED */
     uint32_t users;   /* pools, actors, timers, and jobs posted to the process' own */
     uint32_t helpers; /* threads for calls that may block */
     uint32_t busy;    /* of these, in a call */
     uint32_t queued;  /* calls that wait for a helper */
     uint32_t timers;
-    bool has_keeper;  /* the thread that keeps time is there */
+    bool has_keeper; /* the thread that keeps time is there */
 } cen_runtime_stats;
 
 /* NULL: the process' own; all zero if there is none now. Error: INVALID (out is NULL), FORKED. */

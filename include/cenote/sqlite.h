@@ -60,10 +60,11 @@ typedef enum cen_sqlite_journal {
 } cen_sqlite_journal;
 
 typedef enum cen_sqlite_synchronous {
-    CEN_SQLITE_NORMAL = 0, /* with WAL: nothing is ever corrupted, and the last commits may be lost when the power fails */
-    CEN_SQLITE_FULL,       /* a commit is on the disk when it returns */
+    /* with WAL: nothing is ever corrupted, and the last commits may be lost when the power fails */
+    CEN_SQLITE_NORMAL = 0,
+    CEN_SQLITE_FULL, /* a commit is on the disk when it returns */
     CEN_SQLITE_EXTRA,
-    CEN_SQLITE_NO_SYNC,    /* a power failure may corrupt the file */
+    CEN_SQLITE_NO_SYNC, /* a power failure may corrupt the file */
 } cen_sqlite_synchronous;
 
 /* Zero means default in every field. Fields are only ever appended. */
@@ -80,17 +81,20 @@ typedef struct cen_sqlite_options {
     int64_t busy_timeout_ns;
     cen_sqlite_journal journal; /* means nothing if read_only, or in memory */
     cen_sqlite_synchronous synchronous;
-    bool no_foreign_keys;   /* default: they are enforced */
-    int32_t statements;     /* so many of cen_sqlite_prepare are kept for each connection; default 64, CEN_NONE: none */
-    int64_t max_pages;      /* the file may have so many pages; beyond, SQLITE_FULL; default SQLite's own limit */
-    const char *setup;      /* SQL for each new connection, after all this */
-    const char *vfs;        /* default: the system's */
+    bool no_foreign_keys; /* default: they are enforced */
+    int32_t statements;   /* so many of cen_sqlite_prepare are kept for each connection; default 64, CEN_NONE: none */
+    int64_t max_pages;    /* the file may have so many pages; beyond, SQLITE_FULL; default SQLite's own limit */
+    const char *setup;    /* SQL for each new connection, after all this */
+    const char *vfs;      /* default: the system's */
     /* SQLite does not take a mutex in each call; a little quicker, and then what CEN_LEAK_RECLAIM took away from
      * its holder stays as it is, open transaction included. */
     bool no_mutex;
 } cen_sqlite_options;
 
-#define CEN_SQLITE_OPTIONS(...) {.size = sizeof(cen_sqlite_options), __VA_ARGS__}
+#define CEN_SQLITE_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_sqlite_options), __VA_ARGS__ \
+    }
 
 /* Objects are sqlite3 *. Nothing is read before cen_pool_new, which copies all of it; until that returned both the text and the
  * options must be there. The driver blocks. What cen_pool_new and opening answer, with SQLite's extended code in error->code:
@@ -120,7 +124,7 @@ CEN_API cen_status cen_sqlite_rollback(sqlite3 *db, cen_error *error);
 CEN_API cen_status cen_sqlite_tell(sqlite3 *db, int code, cen_error *error);
 
 typedef struct cen_sqlite_cache {
-    size_t size; /* sizeof(cen_sqlite_cache), set by CEN_SIZED */
+    size_t size;     /* sizeof(cen_sqlite_cache), set by CEN_SIZED */
     uint32_t kept;   /* statements now */
     uint64_t hits;   /* how often one was there already */
     uint64_t misses; /* how often it had to be made */
@@ -135,15 +139,18 @@ typedef struct cen_sqlite_pool cen_sqlite_pool;
 
 /* Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_sqlite_pool_options {
-    size_t size;       /* sizeof(cen_sqlite_pool_options), set by the macro */
-    const char *name;  /* copied; the pools are NAME-writer and NAME-readers; default "sqlite" */
-    const char *path;  /* as in cen_sqlite_options */
-    uint32_t readers;  /* connections for reading at most; default 4 */
+    size_t size;                        /* sizeof(cen_sqlite_pool_options), set by the macro */
+    const char *name;                   /* copied; the pools are NAME-writer and NAME-readers; default "sqlite" */
+    const char *path;                   /* as in cen_sqlite_options */
+    uint32_t readers;                   /* connections for reading at most; default 4 */
     const cen_sqlite_options *database; /* the rest of it, if not NULL; its path counts if this one's is NULL */
     const cen_pool_options *pool; /* what both pools share, if not NULL; its name, driver, max and eager do not count */
 } cen_sqlite_pool_options;
 
-#define CEN_SQLITE_POOL_OPTIONS(...) {.size = sizeof(cen_sqlite_pool_options), __VA_ARGS__}
+#define CEN_SQLITE_POOL_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_sqlite_pool_options), __VA_ARGS__ \
+    }
 
 /* Opens the writer, which makes the file if it is not there, at once; readers when they are wanted. Needs nothing of the options
  * when it returned. Errors: INVALID, and what opening and cen_pool_new answer. */

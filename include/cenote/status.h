@@ -34,27 +34,27 @@ extern "C" {
 #endif
 
 /* One list: code, name, sentence. New codes are appended, never renumbered. */
-#define CEN_STATUS_LIST(X)                                                      \
-    X(0, OK, "the operation was done")                                          \
-    X(1, TIMEOUT, "the deadline passed before the operation could be done")     \
-    X(2, CLOSED, "it has been closed")                                          \
-    X(3, FULL, "there is no room at the moment")                                \
-    X(4, EMPTY, "there is nothing to take at the moment")                       \
-    X(5, INVALID, "an argument or setting is not allowed")                      \
-    X(6, NO_MEMORY, "memory could not be had")                                  \
-    X(7, SYSTEM, "the operating system refused a call")                         \
-    X(8, STALE, "the lease has ended")                                          \
-    X(9, FOREIGN, "the lease is not one of this pool")                          \
-    X(10, REVOKED, "the object had been taken away from its holder")            \
-    X(11, FORKED, "it belongs to the process that this one was forked from")    \
-    X(12, MISUSE, "the call is not allowed from here")                          \
-    X(13, DRIVER, "the driver could not do it")                                 \
-    X(14, INTERRUPTED, "another thread asked that it be given up")              \
-    X(15, BUSY, "it is still in use")                                           \
-    X(16, OVERLOAD, "it was refused because too much waits already")            \
-    X(17, EXISTS, "there is one of this name already")                          \
-    X(18, ABSENT, "there is none of this name")                                 \
-    X(19, DOWN, "it has gone down since it was picked")                         \
+#define CEN_STATUS_LIST(X) \
+    X(0, OK, "the operation was done") \
+    X(1, TIMEOUT, "the deadline passed before the operation could be done") \
+    X(2, CLOSED, "it has been closed") \
+    X(3, FULL, "there is no room at the moment") \
+    X(4, EMPTY, "there is nothing to take at the moment") \
+    X(5, INVALID, "an argument or setting is not allowed") \
+    X(6, NO_MEMORY, "memory could not be had") \
+    X(7, SYSTEM, "the operating system refused a call") \
+    X(8, STALE, "the lease has ended") \
+    X(9, FOREIGN, "the lease is not one of this pool") \
+    X(10, REVOKED, "the object had been taken away from its holder") \
+    X(11, FORKED, "it belongs to the process that this one was forked from") \
+    X(12, MISUSE, "the call is not allowed from here") \
+    X(13, DRIVER, "the driver could not do it") \
+    X(14, INTERRUPTED, "another thread asked that it be given up") \
+    X(15, BUSY, "it is still in use") \
+    X(16, OVERLOAD, "it was refused because too much waits already") \
+    X(17, EXISTS, "there is one of this name already") \
+    X(18, ABSENT, "there is none of this name") \
+    X(19, DOWN, "it has gone down since it was picked") \
     X(20, LOST, "the connection ended before the answer came")
 
 typedef enum cen_status {
@@ -80,10 +80,10 @@ typedef enum cen_rule {
  * received it and failed. */
 typedef struct cen_error {
     cen_status status;
-    int code; /* the operating system's or the driver's own number, or 0 */
-    cen_rule rule; /* which rule refused it, or NONE */
+    int code;               /* the operating system's or the driver's own number, or 0 */
+    cen_rule rule;          /* which rule refused it, or NONE */
     int64_t retry_after_ns; /* with a rule: an estimate of when to try again; else 0 */
-    int64_t current, max; /* with a limit that was reached: how many there were, and how many there may be; else 0 */
+    int64_t current, max;   /* with a limit that was reached: how many there were, and how many there may be; else 0 */
     char text[CEN_ERROR_TEXT_SIZE]; /* a whole sentence that names the culprit */
 } cen_error;
 

@@ -54,9 +54,14 @@ typedef struct cen_stop_token {
 
 /* Initializes a token statically: not set. A zeroed token is the same. */
 #ifdef __cplusplus
-#define CEN_STOP_TOKEN_INIT {}
+#define CEN_STOP_TOKEN_INIT \
+    { \
+    }
 #else
-#define CEN_STOP_TOKEN_INIT {0}
+#define CEN_STOP_TOKEN_INIT \
+    { \
+        0 \
+    }
 #endif
 
 /* Initialize a token: not set. No call may be using it. */

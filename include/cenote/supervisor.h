@@ -78,10 +78,10 @@ typedef enum cen_restart {
 
 /* Zero means default in every field. Fields are only ever appended. The struct and the name are copied. */
 typedef struct cen_child_options {
-    size_t size;      /* sizeof(cen_child_options), set by the macro */
+    size_t size; /* sizeof(cen_child_options), set by the macro */
     /* Unlike its siblings', and without a '#' in front. NULL: it is numbered, "#1", and forgotten when it has ended for good. */
     const char *name;
-    void *argument;   /* of all of these */
+    void *argument; /* of all of these */
 
     /* Starts it. OK: it runs, or, with starts_later, will say so. Anything else: it does
      * not, and nothing of it is left; the text says why. Either this or `run`. */
@@ -100,17 +100,21 @@ typedef struct cen_child_options {
     void (*kill)(void *argument, cen_child child);
 
     cen_restart restart;
-    bool significant;     /* that it ends for good may stop the supervisor: see auto_stop. Not for permanent ones */
-    bool starts_later;    /* it has started when cen_child_started is called, from in start or later */
-    bool stops_at_once;   /* it has ended when `stop` returns */
-    bool kill_at_once;    /* it is never asked to end, but killed; needs `kill` */
-    int64_t start_ns;     /* a start that takes longer has failed, and it is stopped; default no limit */
-    int64_t shutdown_ns;  /* for how long it is waited for when it was asked to end; default 5 s, CEN_OFF: no limit */
-    int64_t kill_ns;      /* and when it was killed; default 1 s. Then it is abandoned: counted, told, and ignored from then on */
+    bool significant;    /* that it ends for good may stop the supervisor: see auto_stop. Not for permanent ones */
+    bool starts_later;   /* it has started when cen_child_started is called, from in start or later */
+    bool stops_at_once;  /* it has ended when `stop` returns */
+    bool kill_at_once;   /* it is never asked to end, but killed; needs `kill` */
+    int64_t start_ns;    /* a start that takes longer has failed, and it is stopped; default no limit */
+    int64_t shutdown_ns; /* for how long it is waited for when it was asked to end; default 5 s, CEN_OFF: no limit */
+    /* and when it was killed; default 1 s. Then it is abandoned: counted, told, and ignored from then on */
+    int64_t kill_ns;
     cen_supervisor *inner; /* the child is this supervisor: see cen_supervisor_child */
 } cen_child_options;
 
-#define CEN_CHILD_OPTIONS(...) {.size = sizeof(cen_child_options), __VA_ARGS__}
+#define CEN_CHILD_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_child_options), __VA_ARGS__ \
+    }
 
 /* What a child says of itself, from any thread and at any time. True: it counts. False:
  * that start is over, or has said so before: ignored. */
@@ -164,13 +168,13 @@ typedef enum cen_child_state {
 typedef enum cen_supervisor_event_kind {
     CEN_SUPERVISOR_CHILD_STARTED = 1, /* for the first time since its supervisor was started */
     CEN_SUPERVISOR_CHILD_RESTARTED,   /* again, for whatever reason */
-    CEN_SUPERVISOR_CHILD_FAILED,    /* to start */
-    CEN_SUPERVISOR_CHILD_ENDED,     /* by itself or because it was asked; error: why, if that was not normal */
-    CEN_SUPERVISOR_CHILD_WAITING,   /* for wait_ns until it is started again */
-    CEN_SUPERVISOR_CHILD_KILLED,    /* kill is about to be called */
-    CEN_SUPERVISOR_CHILD_ABANDONED, /* it did not end in time */
-    CEN_SUPERVISOR_GAVE_UP,         /* there were too many restarts; all children will be stopped */
-    CEN_SUPERVISOR_OVER,            /* all have ended; error: if it gave up or could not start */
+    CEN_SUPERVISOR_CHILD_FAILED,      /* to start */
+    CEN_SUPERVISOR_CHILD_ENDED,       /* by itself or because it was asked; error: why, if that was not normal */
+    CEN_SUPERVISOR_CHILD_WAITING,     /* for wait_ns until it is started again */
+    CEN_SUPERVISOR_CHILD_KILLED,      /* kill is about to be called */
+    CEN_SUPERVISOR_CHILD_ABANDONED,   /* it did not end in time */
+    CEN_SUPERVISOR_GAVE_UP,           /* there were too many restarts; all children will be stopped */
+    CEN_SUPERVISOR_OVER,              /* all have ended; error: if it gave up or could not start */
 } cen_supervisor_event_kind;
 
 /* Valid while the listener is called. */
@@ -195,9 +199,10 @@ typedef struct cen_supervisor_options {
     const cen_child_options *children; /* in the order in which they are started; copied */
     size_t child_count;
 
-    int32_t max_restarts; /* within window_ns; default 3, CEN_OFF: no limit, CEN_NONE: it gives up with the first death that calls
-                           * for a restart */
-    int64_t window_ns;    /* default 5 s; two restarts that are just so far apart are both within */
+    /* within window_ns; default 3, CEN_OFF: no limit, CEN_NONE: it gives up with the first death that calls for a
+     * restart */
+    int32_t max_restarts;
+    int64_t window_ns; /* default 5 s; two restarts that are just so far apart are both within */
 
     /* Before the second restart of a child, and those after it, it waits, at random up to a time that is at
      * first backoff_ns and doubles each time up to backoff_max_ns; where several are started
@@ -221,11 +226,15 @@ typedef struct cen_supervisor_options {
     void (*listener)(void *argument, const cen_supervisor_event *event);
     void *argument; /* of the listener */
 
-    cen_runtime *runtime;           /* its helpers call the children's functions, by its clock; default the process' own */
+    /* its helpers call the children's functions, by its clock; default the process' own */
+    cen_runtime *runtime;
     const cen_allocator *allocator; /* default malloc */
 } cen_supervisor_options;
 
-#define CEN_SUPERVISOR_OPTIONS(...) {.size = sizeof(cen_supervisor_options), __VA_ARGS__}
+#define CEN_SUPERVISOR_OPTIONS(...) \
+    { \
+        .size = sizeof(cen_supervisor_options), __VA_ARGS__ \
+    }
 
 /* Makes it and starts the children one after the other; waits until the last has started. If one
  * cannot be started, those before it are stopped again, and there is no supervisor. With
@@ -248,7 +257,7 @@ static inline cen_child_options cen_supervisor_child(cen_supervisor *inner)
 }
 
 typedef struct cen_supervisor_report {
-    size_t size; /* sizeof(cen_supervisor_report), set by CEN_SIZED */
+    size_t size;        /* sizeof(cen_supervisor_report), set by CEN_SIZED */
     uint32_t ended;     /* children that ended because of the stop, within their time */
     uint32_t killed;    /* of these, after kill */
     uint32_t abandoned; /* children that did not end in time */
@@ -259,7 +268,8 @@ typedef struct cen_supervisor_report {
  * abandoned, without waiting for any. The report may be NULL. One that is over already: OK, and its last report.
  * Errors: TIMEOUT (the deadline passed; it is over all the same), INVALID (NULL), FORKED, MISUSE (from
  * its own listener; or it is another's child, which stops it). */
-CEN_API cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline, cen_supervisor_report *report);
+CEN_API cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline,
+                                       cen_supervisor_report *report);
 
 /* Begins to stop it and does not wait; from the listener too. Errors: INVALID, FORKED, MISUSE (it is another's child). */
 CEN_API cen_status cen_supervisor_stop_soon(cen_supervisor *supervisor);
@@ -280,8 +290,8 @@ CEN_API cen_status cen_supervisor_free(cen_supervisor *supervisor);
  * start that was waited for.
  * Errors: INVALID, EXISTS, FULL (error: current and max), NO_MEMORY, CLOSED (it is not running), TIMEOUT, MISUSE, FORKED,
  * and the start's. */
-CEN_API cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_options *options, cen_deadline deadline,
-                                      cen_child *out, cen_error *error);
+CEN_API cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_options *options,
+                                      cen_deadline deadline, cen_child *out, cen_error *error);
 
 /* Stops one child, which stays as one that is down, unless it is temporary or numbered; remove forgets it as well. Both
  * wait until it has ended (CEN_DEFAULT: CEN_NEVER). Errors: ABSENT (there is none of this name), TIMEOUT (it goes on), CLOSED,
@@ -294,12 +304,13 @@ CEN_API cen_status cen_child_terminate(cen_child child, cen_deadline deadline);
 
 /* Starts a child that is down, or waiting, now; waits until it has started (CEN_DEFAULT: CEN_NEVER). If it could not be, it is
  * down again. Errors: ABSENT, BUSY (it is not down), TIMEOUT, CLOSED, INVALID, MISUSE, FORKED, and the start's. */
-CEN_API cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, cen_deadline deadline, cen_error *error);
+CEN_API cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, cen_deadline deadline,
+                                          cen_error *error);
 
 /* ---- A look at it --------------------------------------------------------------------- */
 
 typedef struct cen_supervisor_stats {
-    size_t size; /* sizeof(cen_supervisor_stats), set by CEN_SIZED */
+    size_t size;       /* sizeof(cen_supervisor_stats), set by CEN_SIZED */
     uint32_t children; /* = down + waiting + starting + running + stopping */
     uint32_t down, waiting, starting, running, stopping;
     uint64_t starts;    /* children that have started, again or for the first time */
@@ -314,31 +325,31 @@ CEN_API cen_status cen_supervisor_look(cen_supervisor *supervisor, cen_superviso
 
 /* One child, in one moment. */
 typedef struct cen_child_stats {
-    size_t size; /* the library's sizeof(cen_child_stats) */
+    size_t size;      /* the library's sizeof(cen_child_stats) */
     const char *name; /* valid in the visitor's call */
     cen_child_state state;
     cen_restart restart;
     bool significant;
     cen_child child;       /* its start; none if it is down or waiting */
     cen_supervisor *inner; /* if it is one, else NULL */
-    uint64_t starts;   /* how often it has started, for whatever reason */
-    uint64_t restarts; /* that its own end, or a start of its that failed, has called for */
-    int64_t since;     /* since when it is in this state, on the runtime's clock */
-    int64_t until;     /* waiting: when it will be started; else 0 */
-    cen_error error;   /* of its last end that was not normal, or start that failed; else status OK */
+    uint64_t starts;       /* how often it has started, for whatever reason */
+    uint64_t restarts;     /* that its own end, or a start of its that failed, has called for */
+    int64_t since;         /* since when it is in this state, on the runtime's clock */
+    int64_t until;         /* waiting: when it will be started; else 0 */
+    cen_error error;       /* of its last end that was not normal, or start that failed; else status OK */
     uint64_t inner_number; /* cen_thing_number of inner; 0: it is none */
 } cen_child_stats;
 
 /* Calls `visit` for every child, in order, with no lock held. One that is there from the beginning to the end of the call is
  * visited once. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_supervisor_each(cen_supervisor *supervisor, void (*visit)(void *argument, const cen_child_stats *child),
-                                       void *argument);
+CEN_API cen_status cen_supervisor_each(cen_supervisor *supervisor,
+                                       void (*visit)(void *argument, const cen_child_stats *child), void *argument);
 
 /* The tree, supervisors that are children included, as lines of text: into `room` bytes, cut and ended by a zero if
  * there is any room; the answer is how long the whole is. Or piece by piece to `write`. 0 in a forked child. */
 CEN_API size_t cen_supervisor_dump(cen_supervisor *supervisor, char *buffer, size_t room);
-CEN_API size_t cen_supervisor_dump_to(cen_supervisor *supervisor, void (*write)(void *argument, const char *text, size_t length),
-                                      void *argument);
+CEN_API size_t cen_supervisor_dump_to(cen_supervisor *supervisor,
+                                      void (*write)(void *argument, const char *text, size_t length), void *argument);
 
 /* "down", "waiting", "starting", "running", "stopping". */
 CEN_API const char *cen_child_state_name(cen_child_state state);

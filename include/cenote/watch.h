@@ -79,7 +79,8 @@ typedef struct cen_reading {
 #define CEN_READINGS_MOST 64
 
 /* Write up to `room` readings. Returns: how many the thing has. The macro passes the size of an element. */
-#define cen_thing_readings(thing, readings, room) cen_thing_readings_sized((thing), (readings), sizeof(cen_reading), (room))
+#define cen_thing_readings(thing, readings, room) \
+    cen_thing_readings_sized((thing), (readings), sizeof(cen_reading), (room))
 CEN_API size_t cen_thing_readings_sized(const cen_thing *thing, cen_reading *readings, size_t size, size_t room);
 
 /* ---- Durations ----------------------------------------------------------------- */
@@ -102,9 +103,9 @@ typedef struct cen_sketch {
     void (*number)(void *argument, const char *name, int64_t value); /* one that ends in _ns is a time */
     void (*truth)(void *argument, const char *name, bool value);
     void (*text)(void *argument, const char *name, const char *value); /* value may be NULL: not known */
-    void (*list)(void *argument, const char *name); /* begins a list: item, ..., end */
-    void (*item)(void *argument);                   /* begins an item of the list: number, text, list, ..., end */
-    void (*end)(void *argument);                    /* ends the list or the item */
+    void (*list)(void *argument, const char *name);                    /* begins a list: item, ..., end */
+    void (*item)(void *argument); /* begins an item of the list: number, text, list, ..., end */
+    void (*end)(void *argument);  /* ends the list or the item */
 } cen_sketch;
 
 /* Lets the thing write itself. `most`: no list has more items than so many; a list that was cut is followed by

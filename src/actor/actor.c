@@ -68,7 +68,8 @@ void ceni_actor_push(cen_actor *actor, cen_job *job)
     uintptr_t before = ceni_load_relaxed(&actor->head); /* a guess for the cas; carries nothing */
     do job->next = before > CENI_HEAD_EMPTY ? (cen_job *)before : NULL;
     while (!ceni_cas_acq_rel(&actor->head, &before, (uintptr_t)job)); /* [A1] */
-    if (before == CENI_HEAD_SLEEPS || (before == CENI_HEAD_EMPTY && ceni_planted(actor_takes_two_turns))) post_turn(actor);
+    if (before == CENI_HEAD_SLEEPS || (before == CENI_HEAD_EMPTY && ceni_planted(actor_takes_two_turns)))
+        post_turn(actor);
 }
 
 /* A turn is under way, and nothing is ready. False: there is nothing, and the
@@ -77,11 +78,11 @@ static bool fetch(cen_actor *actor)
 {
     uintptr_t word = CENI_HEAD_EMPTY;
     if (ceni_planted(actor_sleeps_beside_a_message) && ceni_load_acquire(&actor->head) == CENI_HEAD_EMPTY) { /* [A2] */
-        ceni_exchange_acq_rel(&actor->head, (uintptr_t)CENI_HEAD_SLEEPS); /* [A3] */
+        ceni_exchange_acq_rel(&actor->head, (uintptr_t)CENI_HEAD_SLEEPS);                                    /* [A3] */
         return false;
     }
     if (ceni_cas_acq_rel(&actor->head, &word, (uintptr_t)CENI_HEAD_SLEEPS)) return false; /* [A3] */
-    word = ceni_exchange_acquire(&actor->head, (uintptr_t)CENI_HEAD_EMPTY); /* [A2] */
+    word = ceni_exchange_acquire(&actor->head, (uintptr_t)CENI_HEAD_EMPTY);               /* [A2] */
     cen_job *job = (cen_job *)word, *turned = NULL;
     do {
         cen_job *next = job->next;

@@ -87,7 +87,7 @@ struct cen_actor {
     cen_job stop;            /* goes through the mailbox, once */
 };
 
-#define CENI_MESSAGE_OF_JOB(job) ((cen_message *)(void *)((char *)(job) - offsetof(cen_message, job_)))
+#define CENI_MESSAGE_OF_JOB(job) ((cen_message *)(void *)(((char *)(job)) - offsetof(cen_message, job_)))
 
 static inline void ceni_actor_lock(cen_actor *actor)
 {
@@ -112,13 +112,15 @@ static inline uint32_t ceni_message_state(const cen_message *message)
 /* actor.c */
 void ceni_actor_init(cen_actor *actor);
 cen_status ceni_actor_check(const cen_actor *actor, const cen_message *message); /* whether it may be sent at all */
-cen_status ceni_actor_admit(cen_actor *actor);                                   /* OK: it is counted, and must be mailed */
-void ceni_actor_mail(cen_actor *actor, cen_message *message);                    /* the last touch of both */
-void ceni_actor_push(cen_actor *actor, cen_job *job);                            /* likewise */
+/* OK: it is counted, and must be mailed */
+cen_status ceni_actor_admit(cen_actor *actor);
+void ceni_actor_mail(cen_actor *actor, cen_message *message); /* the last touch of both */
+void ceni_actor_push(cen_actor *actor, cen_job *job);         /* likewise */
 
 /* stop.c */
-void ceni_actor_note_stop(cen_job *job);                /* the stop has come to the front */
-void ceni_actor_is_over(cen_actor *actor, cen_future **out); /* in a turn that has seen it; *out: whom to tell, if it is */
+void ceni_actor_note_stop(cen_job *job); /* the stop has come to the front */
+/* in a turn that has seen it; *out: whom to tell, if it is */
+void ceni_actor_is_over(cen_actor *actor, cen_future **out);
 
 /* later.c: what was told for later and will not be due, chained by `next`, to be mailed. */
 cen_job *ceni_later_take_all_locked(cen_actor *actor);
@@ -128,6 +130,6 @@ void ceni_watch_begin(cen_actor *actor, const char *name);
 void ceni_watch_end(cen_actor *actor);
 void ceni_watch_due(ceni_alarm *alarm);
 bool ceni_watch_look(cen_actor *actor, const char **doing, int64_t *ns); /* what is being handled, and for how long */
-bool ceni_watch_fini(cen_actor *actor); /* false: from within its own report */
+bool ceni_watch_fini(cen_actor *actor);                                  /* false: from within its own report */
 
 #endif

@@ -32,7 +32,7 @@
 
 #define LATER_OF(message) ((ceni_later *)(void *)(message)->later_.room_)
 /* Of a ceni_later, or of the alarm that it begins with. */
-#define MESSAGE_OF(later) ((cen_message *)(void *)((char *)(later) - offsetof(cen_message, later_)))
+#define MESSAGE_OF(later) ((cen_message *)(void *)(((char *)(later)) - offsetof(cen_message, later_)))
 
 static void leave_locked(cen_message *message)
 {
@@ -58,7 +58,8 @@ static int64_t moment_in(const cen_actor *actor, int64_t delay_ns)
 /* Takes it back, if it will not be due: it is the caller's. */
 static bool withdraw_locked(cen_actor *actor, cen_message *message)
 {
-    if (!ceni_alarm_unset(actor->runtime, &LATER_OF(message)->alarm) && !ceni_planted(actor_cancels_too_late)) return false;
+    if (!ceni_alarm_unset(actor->runtime, &LATER_OF(message)->alarm) && !ceni_planted(actor_cancels_too_late))
+        return false;
     leave_locked(message);
     ceni_message_set(message, CENI_MESSAGE_FREE);
     ceni_sub_relaxed(&actor->gate, 1); /* before the stop, by the mutex (L3); carries nothing */

@@ -20,7 +20,8 @@ static cen_status check_options(const cen_actor_options *given, cen_actor_option
     if (!o->handle) return refuse(error, "options.handle is NULL");
     if (o->executor && !o->executor->post) return refuse(error, "options.executor has no post");
     if (cen_time_is_tiny(o->slow_ns))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_actor_new: options.slow_ns " CEN_TIME_IS_TINY, (long long)o->slow_ns);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_actor_new: options.slow_ns " CEN_TIME_IS_TINY,
+                              (long long)o->slow_ns);
     if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");
     if (o->slow && o->slow_ns == 0) return refuse(error, "options.slow needs options.slow_ns");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
@@ -46,7 +47,8 @@ static size_t snapshot(const void *object, cen_reading *readings, size_t room)
         {"handled", (int64_t)read_count(&actor->handled), CEN_COUNTER},
         {"dropped", (int64_t)read_count(&actor->dropped_count), CEN_COUNTER},
         {"slow", (int64_t)read_count(&actor->slow_count), CEN_COUNTER},
-        {"running", ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running), CEN_GAUGE}, /* likewise; carries nothing */
+        /* likewise; carries nothing */
+        {"running", ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running), CEN_GAUGE},
     };
     size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
@@ -104,7 +106,8 @@ cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_
     if (status != CEN_OK) return status;
     cen_runtime *runtime;
     status = ceni_runtime_join(o->runtime, &runtime);
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_actor_new: no runtime: %s", cen_status_text(status));
+    if (status != CEN_OK)
+        return ceni_error_set(error, status, 0, "cen_actor_new: no runtime: %s", cen_status_text(status));
     cen_actor *actor = ceni_alloc(o->allocator, sizeof *actor, _Alignof(cen_actor));
     if (!actor) goto undo_join;
     actor->runtime = runtime;
@@ -130,7 +133,8 @@ cen_status cen_actor_look(const cen_actor *actor, cen_actor_stats *out)
         .handled = read_count(&actor->handled),
         .dropped = read_count(&actor->dropped_count),
         .slow = read_count(&actor->slow_count),
-        .is_running = ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running), /* for whoever looks; carries nothing */
+        /* for whoever looks; carries nothing */
+        .is_running = ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running),
         .is_stopped = (gate & CENI_GATE_CLOSED) != 0,
     };
     cen_sized_write(out, &now, sizeof now);

@@ -39,9 +39,10 @@ void ceni_actor_note_stop(cen_job *job)
 
 void ceni_actor_is_over(cen_actor *actor, cen_future **out)
 {
-    uint64_t gate = ceni_load_relaxed(&actor->gate); /* what was counted before the stop came with it; carries nothing */
+    /* what was counted before the stop came with it; carries nothing */
+    uint64_t gate = ceni_load_relaxed(&actor->gate);
     if (ceni_load_relaxed(&actor->over) || (gate & CENI_GATE_COUNT)) return; /* its own; carries nothing */
-    ceni_store_relaxed(&actor->over, true); /* passed on by head; carries nothing */
+    ceni_store_relaxed(&actor->over, true);                                  /* passed on by head; carries nothing */
     ceni_actor_lock(actor);
     *out = actor->stop_future;
     actor->stop_future = NULL;
@@ -85,7 +86,8 @@ cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *future)
     cen_job *later = first ? ceni_later_take_all_locked(actor) : NULL;
     ceni_actor_unlock(actor);
     if (!first) return status;
-    const char *drains = "It handles what was sent, and then no more.", *drops = "It drops what was sent and is not being handled.";
+    const char *drains = "It handles what was sent, and then no more.",
+               *drops = "It drops what was sent and is not being handled.";
     ceni_news(CEN_LEVEL_DETAIL, "stopped", &actor->entry, 0, how == CEN_STOP_DROP ? drops : drains);
     /* Each is counted: it is not over before the last is there, and the stop. */
     for (cen_job *next; later; later = next) {
@@ -108,7 +110,7 @@ cen_status cen_actor_free(cen_actor *actor)
     if (!actor) return CEN_OK;
     if (ceni_fork_is(actor->epoch)) {
         bool sleeps = ceni_load_acquire(&actor->head) == CENI_HEAD_SLEEPS; /* [S1] */
-        if (!sleeps || !ceni_load_relaxed(&actor->over)) return CEN_BUSY; /* passed on by head; carries nothing */
+        if (!sleeps || !ceni_load_relaxed(&actor->over)) return CEN_BUSY;  /* passed on by head; carries nothing */
         if (!ceni_watch_fini(actor)) return CEN_BUSY;
         ceni_directory_leave(ceni_directory_process(), &actor->entry);
     }

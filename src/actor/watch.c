@@ -61,8 +61,8 @@ static void report(cen_actor *actor, const char *message, int64_t ns, const char
 {
     char text[256];
     ceni_add_relaxed(&actor->slow_count, 1); /* a number; carries nothing */
-    snprintf(text, sizeof text, "actor \"%s\" %s handling %s for %lld.%03lld s, longer than %lld.%03lld s", actor->name, is,
-             message, (long long)(ns / 1000000000), (long long)(ns / 1000000 % 1000),
+    snprintf(text, sizeof text, "actor \"%s\" %s handling %s for %lld.%03lld s, longer than %lld.%03lld s", actor->name,
+             is, message, (long long)(ns / 1000000000), (long long)(ns / 1000000 % 1000),
              (long long)(actor->slow_ns / 1000000000), (long long)(actor->slow_ns / 1000000 % 1000));
     ceni_news(CEN_LEVEL_WARNING, "message_slow", &actor->entry, ns, text);
     ceni_rank_expect_none("`slow` of an actor");
@@ -85,7 +85,7 @@ void ceni_watch_begin(cen_actor *actor, const char *name)
     ceni_store_relaxed(&actor->began, now);  /* W1 publishes it; carries nothing */
     ceni_store_relaxed(&actor->doing, name); /* likewise; carries nothing */
     actor->number++;
-    ceni_store_seq_cst(&actor->watch, actor->number << 2 | HANDLING); /* [W1] */
+    ceni_store_seq_cst(&actor->watch, actor->number << 2 | HANDLING);                    /* [W1] */
     if (ceni_load_seq_cst(&actor->armed) == 0 && arm(actor)) ring_when_slow(actor, now); /* [W2] */
 }
 
@@ -94,7 +94,7 @@ void ceni_watch_end(cen_actor *actor)
     if (actor->slow_ns == 0) return;
     uint64_t before = ceni_exchange_acq_rel(&actor->watch, actor->number << 2 | NOTHING); /* [W6] */
     if ((before & KIND) != HANDLING) return;
-    int64_t ns = now_of(actor) - ceni_load_relaxed(&actor->began); /* its own; carries nothing */
+    int64_t ns = now_of(actor) - ceni_load_relaxed(&actor->began);                       /* its own; carries nothing */
     if (ns > actor->slow_ns) report(actor, ceni_load_relaxed(&actor->doing), ns, "was"); /* its own; carries nothing */
 }
 
@@ -121,8 +121,8 @@ bool ceni_watch_look(cen_actor *actor, const char **doing, int64_t *ns)
     uint64_t watch = ceni_load_seq_cst(&actor->watch); /* [W3] */
     if ((watch & KIND) == NOTHING) return false;
     /* Of the same, if the next look says so (W2), or just possibly of the one after it, whose name stays as well. */
-    int64_t began = ceni_load_relaxed(&actor->began);    /* carries nothing */
-    const char *name = ceni_load_relaxed(&actor->doing); /* likewise; carries nothing */
+    int64_t began = ceni_load_relaxed(&actor->began);                        /* carries nothing */
+    const char *name = ceni_load_relaxed(&actor->doing);                     /* likewise; carries nothing */
     bool same = (ceni_load_seq_cst(&actor->watch) | KIND) == (watch | KIND); /* [W3] */
     *doing = name;
     *ns = now_of(actor) - began;
@@ -151,8 +151,8 @@ bool ceni_watch_fini(cen_actor *actor)
 {
     ceni_backoff backoff = {0};
     if (actor->slow_ns == 0) return true;
-    if (ceni_load_acquire(&actor->in_watch) == ceni_thread_id()) return false; /* [W8] */
-    while (ceni_load_acquire(&actor->armed)) { /* [W8] */
+    if (ceni_load_acquire(&actor->in_watch) == ceni_thread_id()) return false;                         /* [W8] */
+    while (ceni_load_acquire(&actor->armed)) {                                                         /* [W8] */
         if (ceni_alarm_unset(actor->runtime, &actor->watchdog)) ceni_store_seq_cst(&actor->armed, 0u); /* [W5] */
         else ceni_backoff_wait(&backoff);
     }

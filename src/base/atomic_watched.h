@@ -53,25 +53,25 @@ void ceni_watch_copy(void *to, const void *from, size_t size);
 
 /* The address of a description of this place; its scope ends here, so that
  * one operation may stand in the argument of another. */
-#define CENI_SITE_(op, order, p)                                                                          \
-    (__extension__({                                                                                      \
-        static const ceni_site site_ = {__FILE__, __LINE__, CENI_OP_##op, CENI_##order, #p};              \
-        &site_;                                                                                           \
+#define CENI_SITE_(op, order, p) \
+    (__extension__({ \
+        static const ceni_site site_ = {__FILE__, __LINE__, CENI_OP_##op, CENI_##order, #p}; \
+        &site_; \
     }))
 #define CENI_BITS_(p, v) ((uint64_t)(uintptr_t)(CENI_VALUE_(p))(v))
 
-#define CENI_LOAD_(p, order) \
-    ((CENI_VALUE_(p))(uintptr_t)ceni_watch_load(CENI_SITE_(LOAD, order, p), (p), sizeof(*(p))))
-#define CENI_STORE_(p, v, order) \
-    ceni_watch_store(CENI_SITE_(STORE, order, p), (p), sizeof(*(p)), CENI_BITS_(p, v))
+#define CENI_LOAD_(p, order) ((CENI_VALUE_(p))(uintptr_t)ceni_watch_load(CENI_SITE_(LOAD, order, p), (p), sizeof(*(p))))
+#define CENI_STORE_(p, v, order) ceni_watch_store(CENI_SITE_(STORE, order, p), (p), sizeof(*(p)), CENI_BITS_(p, v))
 #define CENI_RMW_(p, v, op, order) \
-    (__extension__({ (CENI_VALUE_(p))(uintptr_t)ceni_watch_rmw(CENI_SITE_(op, order, p), (p), sizeof(*(p)), CENI_BITS_(p, v)); }))
-#define CENI_CAS_(p, expected, v, order)                                                                  \
-    (__extension__({                                                                                      \
-        uint64_t found_ = (uint64_t)(uintptr_t)*(expected);                                               \
+    (__extension__({ \
+        (CENI_VALUE_(p))(uintptr_t) ceni_watch_rmw(CENI_SITE_(op, order, p), (p), sizeof(*(p)), CENI_BITS_(p, v)); \
+    }))
+#define CENI_CAS_(p, expected, v, order) \
+    (__extension__({ \
+        uint64_t found_ = (uint64_t)(uintptr_t)(*(expected)); \
         bool done_ = ceni_watch_cas(CENI_SITE_(CAS, order, p), (p), sizeof(*(p)), &found_, CENI_BITS_(p, v)); \
-        if (!done_) *(expected) = (CENI_VALUE_(p))(uintptr_t)found_;                                      \
-        done_;                                                                                            \
+        if (!done_) *(expected) = (CENI_VALUE_(p))(uintptr_t)found_; \
+        done_; \
     }))
 
 #define ceni_load_relaxed(p) CENI_LOAD_(p, RELAXED)

@@ -48,7 +48,7 @@ typedef struct ceni_table {
     const cen_allocator *allocator;
 } ceni_table;
 
-#define CENI_TABLE_ENTRY(node, type, field) ((type *)(void *)((char *)(node) - offsetof(type, field)))
+#define CENI_TABLE_ENTRY(node, type, field) ((type *)(void *)(((char *)(node)) - offsetof(type, field)))
 
 void ceni_table_init(ceni_table *table, const cen_allocator *allocator);
 

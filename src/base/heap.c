@@ -38,7 +38,8 @@ cen_status ceni_heap_room_for(const ceni_heap *heap, size_t count, ceni_heap_roo
 
 cen_status ceni_heap_room_alloc(const ceni_heap *heap, ceni_heap_room *room)
 {
-    if (room->count) room->nodes = ceni_alloc(heap->allocator, room->count * sizeof *room->nodes, _Alignof(ceni_heap_node *));
+    if (room->count)
+        room->nodes = ceni_alloc(heap->allocator, room->count * sizeof *room->nodes, _Alignof(ceni_heap_node *));
     return room->nodes || !room->count ? CEN_OK : CEN_NO_MEMORY;
 }
 

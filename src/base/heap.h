@@ -41,7 +41,7 @@ typedef struct ceni_heap {
     const cen_allocator *allocator;
 } ceni_heap;
 
-#define CENI_HEAP_ENTRY(node, type, field) ((type *)(void *)((char *)(node) - offsetof(type, field)))
+#define CENI_HEAP_ENTRY(node, type, field) ((type *)(void *)(((char *)(node)) - offsetof(type, field)))
 
 /* An empty heap; allocates nothing. */
 void ceni_heap_init(ceni_heap *heap, const cen_allocator *allocator);

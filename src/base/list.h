@@ -19,7 +19,7 @@ typedef struct ceni_list {
     struct ceni_list *next, *previous;
 } ceni_list;
 
-#define CENI_LIST_ENTRY(link, type, field) ((type *)(void *)((char *)(link) - offsetof(type, field)))
+#define CENI_LIST_ENTRY(link, type, field) ((type *)(void *)(((char *)(link)) - offsetof(type, field)))
 
 static inline void ceni_list_init(ceni_list *list)
 {

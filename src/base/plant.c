@@ -9,8 +9,7 @@ ceni_plant ceni_plant_chosen = CENI_PLANT_none;
 
 static const char *const names[CENI_PLANT_COUNT] = {
 #define CENI_PLANT_NAME_(name, words) #name,
-    CENI_PLANT_LIST(CENI_PLANT_NAME_)
-};
+    CENI_PLANT_LIST(CENI_PLANT_NAME_)};
 
 bool ceni_plant_choose(const char *name)
 {

@@ -127,7 +127,8 @@
     X(held_counted_later, "the counts of a text were read one after the other") \
     X(detached_taken_back, "what was detached is taken back when its thread ends") \
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
-    X(owner_trusts_the_last_round, "what a thread takes in its last round of destructors is left to a hook that never comes") \
+    X(owner_trusts_the_last_round, \
+      "what a thread takes in its last round of destructors is left to a hook that never comes") \
     X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
     X(head_keeps_its_slots, "a late give after free touches slots that are gone") \
     X(generations_begin_again, "the next pool in a struct has the generations of the last one") \
@@ -188,7 +189,8 @@
     X(failed_give_is_not_told, "one whose given object had to be closed is never told") \
     X(then_comes_too_late, "a future that is done already never tells") \
     X(wait_stays_parked, "a wait whose deadline has passed leaves the future as if a thread slept on it") \
-    X(late_canceller_tells_nobody, "who cancels a future in the moment in which it is kept does not tell its consumer") \
+    X(late_canceller_tells_nobody, \
+      "who cancels a future in the moment in which it is kept does not tell its consumer") \
     X(fail_copies_ok, "a promise that fails with an error without a status says that all is well") \
     X(group_keeps_members, "a group that was left is still the consumer of its members") \
     X(inline_job_cancelled, "a thread can be cancelled within an inline job") \
@@ -204,7 +206,8 @@
     X(passed_by_in_silence, "what must be tested is passed by who cannot test it, and tested by nobody") \
     X(newcomer_leaves_ready, "one who becomes the first in line leaves the marks that speak of the one before it") \
     X(one_grant_is_enough, "whoever has granted one object looks for no other that is idle") \
-    X(shed_heir_is_forgotten, "whoever sheds the called one passes its own object on and forgets those left to that one") \
+    X(shed_heir_is_forgotten, \
+      "whoever sheds the called one passes its own object on and forgets those left to that one") \
     X(neighbours_pass_for_ever, "those of the giver's own loop come first however long the first in line has waited") \
     X(aging_ignored, "one of a higher priority comes first however long another has waited") \
     X(shed_keeps_what_it_found, "one that was shed in the moment it found an object keeps it") \
@@ -231,14 +234,16 @@
     X(crew_ends_without_look, "a worker that is one too many ends without a last look at the queues") \
     X(crew_ends_beside_a_job, "the last worker of a crew that is over ends although a job is left") \
     X(crew_cancel_leaves_it_open, "a crew that ends with its last task does not if that is cancelled") \
-    X(crew_cancel_trusts_its_look, "a cancel that finds a task queued for its next step takes it back as if it had not begun") \
+    X(crew_cancel_trusts_its_look, \
+      "a cancel that finds a task queued for its next step takes it back as if it had not begun") \
     X(crew_resumed_by_two, "a task whose future is done while somebody asks it to end is put in by both") \
     X(crew_lets_go_early, "an await whose deadline passes while it is told does not wait for who tells") \
     X(crew_leaves_the_suspended, "a stop that drops does not look for suspended tasks") \
     X(crew_waits_beside_a_stop, "a task that begins to wait does not look whether its crew drops") \
     X(crew_drops_beside_its_future, "a stop drops a suspended task although its future was not cancelled") \
     X(crew_drops_without_its_leases, "a suspended task that a stop drops keeps its leases") \
-    X(crew_runs_the_newest_first, "a worker runs the first of what it takes from the injector before what its deque has") \
+    X(crew_runs_the_newest_first, \
+      "a worker runs the first of what it takes from the injector before what its deque has") \
     X(crew_forgets_that_it_spilled, "what a task submits overtakes what did not fit into its worker's deque before") \
     X(injector_leaves_its_shard, "a submitter of an ordered crew that finds its shard locked uses another") \
     X(eventcount_wakes_nobody, "a thread that sleeps until a condition has changed is not woken") \
@@ -247,7 +252,8 @@
     X(crew_counts_ins_first, "a stop counts the tasks that came in before it counts those that went out") \
     X(crew_lies_down_in_silence, "a worker that lies down does not tell whoever stops the crew") \
     X(crew_poster_uncounted, "who resumes a task is not counted until it touches the crew no more") \
-    X(injector_looks_at_the_ring_first, "the last look reads the chain after the ring, to which it may have moved meanwhile") \
+    X(injector_looks_at_the_ring_first, \
+      "the last look reads the chain after the ring, to which it may have moved meanwhile") \
     X(crew_submit_calls_nobody, "a submit does not look for workers that sleep") \
     X(crew_loses_its_worker, "a worker whose task has ended its thread is not replaced") \
     X(crew_loses_the_task, "a task that has ended its thread is never over") \
@@ -269,7 +275,8 @@
     X(supervisor_stops_in_start_order, "children are stopped in the order in which they were started") \
     X(supervisor_starts_beside_a_stop, "a group is started again while some of it are still being stopped") \
     X(supervisor_found_and_let_go, "a supervisor that was found may be freed before it is locked") \
-    X(supervisor_rests_without_look, "the steward of a supervisor rests without a last look at what happened meanwhile") \
+    X(supervisor_rests_without_look, \
+      "the steward of a supervisor rests without a last look at what happened meanwhile") \
     X(supervisor_over_too_early, "a supervisor is over while a call of its alarm is still to come") \
     X(supervisor_owner_never_ends, "what a child has registered stays when it is over") \
     X(balance_forgets_a_take, "a quick take is not counted as held by its owner") \
@@ -350,7 +357,8 @@
     X(net_write_raises_a_signal, "a write to a connection whose other side is gone raises SIGPIPE") \
     X(net_ends_without_a_word, "a connection is closed, and not shut down before") \
     X(net_reads_without_limit, "a server reads from a client that does not fetch its answers") \
-    X(net_hands_over_without_limit, "a server hands over calls of a client of which it has too many that are not answered") \
+    X(net_hands_over_without_limit, \
+      "a server hands over calls of a client of which it has too many that are not answered") \
     X(net_leaves_the_crowded, "a server reads no more from a client that had too many calls, after one was answered") \
     X(net_handles_after_the_end, "a server handles what it had read of a client that was cut off") \
     X(net_first_address_has_all_time, "an address from which nothing comes back uses up the time of the others") \
@@ -378,7 +386,8 @@
     X(exit_end_wakes_nobody, "a call that ends does not wake exit, which waits for it") \
     X(exit_awaits_itself, "exit waits for the call that called it") \
     X(exit_forgets_the_leaving, "exit does not wait for a helper that runs its destructors") \
-    X(exit_handler_registered_once, "the exit handler is registered when the runtime starts, and not after each driver's prepare") \
+    X(exit_handler_registered_once, \
+      "the exit handler is registered when the runtime starts, and not after each driver's prepare") \
     X(exit_cancels_nothing, "exit does not cancel the driver calls that run") \
     X(errand_begins_at_exit, "a helper begins an errand while the process exits") \
     X(free_forgets_its_helpers, "cen_pool_free does not wait for helpers that are between two calls of the driver")
@@ -387,7 +396,7 @@ typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,
     CENI_PLANT_LIST(CENI_PLANT_ENUM_)
 #undef CENI_PLANT_ENUM_
-    CENI_PLANT_COUNT
+        CENI_PLANT_COUNT
 } ceni_plant;
 
 #ifdef CENI_PLANTS

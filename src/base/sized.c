@@ -41,17 +41,20 @@ cen_status cen_sized_check(const void *given, size_t known, const char *what, ce
     if (!given) return ceni_error_set(error, CEN_INVALID, 0, "%s is NULL", what);
     size_t size = size_of(given);
     if (size == 0)
-        return ceni_error_set(error, CEN_INVALID, 0, "%s.size is 0; initialise it with its macro or with CEN_SIZED", what);
+        return ceni_error_set(error, CEN_INVALID, 0, "%s.size is 0; initialise it with its macro or with CEN_SIZED",
+                              what);
     if (size < sizeof size || size > CEN_SIZED_MOST)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "%s.size is %zu, not %zu to %d (%zu here); initialise it with its macro or with CEN_SIZED", what,
-                              size, sizeof size, CEN_SIZED_MOST, known);
+        return ceni_error_set(
+            error, CEN_INVALID, 0,
+            "%s.size is %zu, not %zu to %d (%zu here); initialise it with its macro or with CEN_SIZED", what, size,
+            sizeof size, CEN_SIZED_MOST, known);
     size_t at = first_set(given, smaller(known, size), size);
     if (at < size && !ceni_planted(sized_ignores_the_tail))
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "%s has a field at offset %zu that this library does not know (size %zu, known %zu); leave it "
-                              "zero or use a newer library",
-                              what, at, size, known);
+        return ceni_error_set(
+            error, CEN_INVALID, 0,
+            "%s has a field at offset %zu that this library does not know (size %zu, known %zu); leave it "
+            "zero or use a newer library",
+            what, at, size, known);
     return CEN_OK;
 }
 

@@ -50,7 +50,7 @@ void ceni_task_cut_short(cen_task *task)
     bool given_up = cen_future_cancel(task->awaits_);
     uint32_t state = CENI_TASK_ASKING;
     if (!given_up && ceni_cas_acq_rel(&task->state_, &state, (uint32_t)CENI_TASK_WAITING)) return; /* [A1] */
-    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY); /* [A2] */
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY);                                  /* [A2] */
     ceni_task_go_on(task);
 }
 
@@ -64,7 +64,7 @@ void ceni_task_ask(cen_task *task, cen_status why)
 {
     uint32_t asked = 0, state = CENI_TASK_BINDING;
     while (!ceni_cas_seq_cst(&task->asked_, &asked, asked | (uint32_t)why)) /* [A5] */
-        if (asked & CENI_ASKED_STATUS) return; /* one is enough, and the first stays */
+        if (asked & CENI_ASKED_STATUS) return;                              /* one is enough, and the first stays */
     if (ceni_cas_seq_cst(&task->state_, &state, (uint32_t)CENI_TASK_BINDING_ASKED)) return; /* [A5] */
     state = CENI_TASK_WAITING;
     if (ceni_cas_seq_cst(&task->state_, &state, (uint32_t)CENI_TASK_ASKING)) ceni_task_cut_short(task); /* [A5] */
@@ -74,7 +74,8 @@ cen_status cen_task_asked(const cen_task *task)
 {
     if (!task || !task->core_) return CEN_OK;
     ceni_core *core = task->core_;
-    uint32_t asked = ceni_load_relaxed(&((cen_task *)(uintptr_t)task)->asked_) & CENI_ASKED_STATUS; /* a reason; carries nothing */
+    /* a reason; carries nothing */
+    uint32_t asked = ceni_load_relaxed(&((cen_task *)(uintptr_t)task)->asked_) & CENI_ASKED_STATUS;
     bool drops = ceni_load_relaxed(&core->closing) == CEN_STOP_DROP; /* likewise; carries nothing */
     if (!asked && !drops) return CEN_OK;
     /* The step knows, and may still wait for what it needs to come to an end. */

@@ -52,7 +52,8 @@ static bool may_nest(const ceni_worker *worker)
 static size_t stack_left(const ceni_worker *worker)
 {
 #ifdef CENI_WATCHED
-    return worker->core->stack_size / DEEPEST * (ceni_worker_depth(worker) < DEEPEST ? DEEPEST - ceni_worker_depth(worker) : 0);
+    return worker->core->stack_size / DEEPEST *
+           (ceni_worker_depth(worker) < DEEPEST ? DEEPEST - ceni_worker_depth(worker) : 0);
 #else
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), base = worker->stack_base;
     size_t used = here < base ? base - here : here - base, size = worker->core->stack_size;
@@ -62,7 +63,8 @@ static size_t stack_left(const ceni_worker *worker)
 
 static bool may_help(const ceni_worker *worker)
 {
-    return ceni_worker_depth(worker) <= DEEPEST && stack_left(worker) > worker->core->stack_size / 2 && may_nest(worker);
+    return ceni_worker_depth(worker) <= DEEPEST && stack_left(worker) > worker->core->stack_size / 2 &&
+           may_nest(worker);
 }
 
 static bool may_run_child(const ceni_worker *worker)

@@ -41,7 +41,8 @@ static void ended(cen_future *future)
     ceni_free(allocator, c, sizeof *c, _Alignof(call));
 }
 
-cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*function)(void *argument), void *argument, cen_future *result)
+cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*function)(void *argument), void *argument,
+                         cen_future *result)
 {
     if (!crew || !function) return CEN_INVALID;
     if (result && !ceni_future_is_fresh(result)) return CEN_MISUSE;

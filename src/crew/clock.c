@@ -27,7 +27,8 @@
 void ceni_step_begins(ceni_worker *worker, const cen_task *task)
 {
     ceni_store_relaxed(&worker->watch_name, task->name); /* the next line passes it on; carries nothing */
-    ceni_store_release(&worker->watch, ceni_load_relaxed(&worker->watch) + 1); /* [W2]; its own, so reading carries nothing */
+    /* [W2]; its own, so reading carries nothing */
+    ceni_store_release(&worker->watch, ceni_load_relaxed(&worker->watch) + 1);
 }
 
 void ceni_step_ends(ceni_worker *worker)
@@ -40,7 +41,8 @@ uint64_t ceni_step_look(ceni_worker *worker, const char **name)
     uint64_t seen = ceni_load_acquire(&worker->watch); /* [W3] */
     if (!(seen & 1)) return 0;
     const char *named = ceni_load_relaxed(&worker->watch_name); /* W3 has brought it; carries nothing */
-    if (ceni_load_acquire(&worker->watch) != seen) return 0; /* [W3]: it has ended just now, and the name may be another's */
+    /* [W3]: it has ended just now, and the name may be another's */
+    if (ceni_load_acquire(&worker->watch) != seen) return 0;
     *name = named ? named : "a task";
     return seen;
 }
@@ -51,8 +53,8 @@ static void report(ceni_core *core, const ceni_worker *worker, const char *task,
 {
     const cen_crew_options *options = &core->crew->options;
     char text[256];
-    snprintf(text, sizeof text, "a step of %s has been running on thread \"%s\" of crew \"%s\" for more than %lld us", task,
-             worker->name, core->crew->name, (long long)(ns / 1000));
+    snprintf(text, sizeof text, "a step of %s has been running on thread \"%s\" of crew \"%s\" for more than %lld us",
+             task, worker->name, core->crew->name, (long long)(ns / 1000));
     ceni_news(CEN_LEVEL_WARNING, "step_slow", &core->crew->entry, ns, text);
     if (options->slow) options->slow(options->argument, text, task, worker->name, ns);
     else fprintf(stderr, "cenote: %s\n", text);
@@ -71,7 +73,8 @@ static void watch_one(ceni_core *core, ceni_worker *worker, int64_t now)
     int64_t ns = now - worker->watch_since;
     if (!runs || worker->watch_told || ns < core->crew->options.slow_ns) return;
     const char *name = ceni_load_relaxed(&worker->watch_name); /* W3 has brought it; carries nothing */
-    if (ceni_load_acquire(&worker->watch) != seen) return; /* [W3]: it has ended just now, and the name may be another's */
+    /* [W3]: it has ended just now, and the name may be another's */
+    if (ceni_load_acquire(&worker->watch) != seen) return;
     worker->watch_told = !ceni_planted(crew_watch_tells_again);
     ceni_add_relaxed(&core->slow_count, 1); /* a number; carries nothing */
     report(core, worker, name ? name : "a task", ns);

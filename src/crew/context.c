@@ -42,7 +42,9 @@ void cen_context_check(const cen_context *context)
     const ceni_worker *worker = ceni_worker_here();
     if (!context || context->step_ == step_here(worker) || ceni_planted(crew_trusts_old_contexts)) return;
     const cen_task *task = worker ? worker->task : NULL;
-    fprintf(stderr, "cenote: %s uses a worker's context that was got in another step, maybe on another worker: call "
-                    "cen_context_current in each step\n", task && task->name ? task->name : "a task");
+    fprintf(stderr,
+            "cenote: %s uses a worker's context that was got in another step, maybe on another worker: call "
+            "cen_context_current in each step\n",
+            task && task->name ? task->name : "a task");
     abort();
 }

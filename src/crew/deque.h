@@ -47,8 +47,8 @@ enum { CENI_DEQUE_CELLS = 256 };
 #endif
 
 typedef struct ceni_deque {
-    _Alignas(CENI_LINE) _Atomic uint32_t head; /* the owner writes, any thread reads */
-    _Atomic uint32_t tail;                     /* likewise */
+    _Alignas(CENI_LINE) _Atomic uint32_t head;                      /* the owner writes, any thread reads */
+    _Atomic uint32_t tail;                                          /* likewise */
     _Alignas(CENI_LINE) _Atomic(cen_job *) cells[CENI_DEQUE_CELLS]; /* any thread, atomically */
 } ceni_deque;
 
@@ -71,7 +71,8 @@ static inline cen_job *ceni_cell_take(_Atomic(cen_job *) *cell)
 /* Takes `job` if that is what is in the cell. */
 static inline bool ceni_cell_take_if(_Atomic(cen_job *) *cell, cen_job *job)
 {
-    return ceni_load_relaxed(cell) == job && ceni_cas_acquire(cell, &job, (cen_job *)NULL); /* [D3] or carries nothing */
+    return ceni_load_relaxed(cell) == job &&
+           ceni_cas_acquire(cell, &job, (cen_job *)NULL); /* [D3] or carries nothing */
 }
 
 /* Only the owner. */
@@ -90,7 +91,8 @@ static inline uint32_t ceni_deque_next_cell(ceni_deque *deque)
 /* Only the owner, when it is full: what was taken from it makes room. */
 static inline bool ceni_deque_tidy(ceni_deque *deque)
 {
-    uint32_t head = ceni_load_relaxed(&deque->head), tail = ceni_load_relaxed(&deque->tail); /* its own; carries nothing */
+    uint32_t head = ceni_load_relaxed(&deque->head),
+             tail = ceni_load_relaxed(&deque->tail);                                 /* its own; carries nothing */
     while (head != tail && !ceni_load_relaxed(ceni_deque_cell(deque, head))) head++; /* D2; carries nothing */
     ceni_store_relaxed(&deque->head, head); /* where to look (D1); carries nothing */
     return ceni_deque_room(deque) > 0;
@@ -99,7 +101,7 @@ static inline bool ceni_deque_tidy(ceni_deque *deque)
 /* Only the owner, and it fits. */
 static inline void ceni_deque_push_one(ceni_deque *deque, cen_job *job)
 {
-    uint32_t tail = ceni_load_relaxed(&deque->tail); /* its own word; carries nothing */
+    uint32_t tail = ceni_load_relaxed(&deque->tail);       /* its own word; carries nothing */
     ceni_store_release(ceni_deque_cell(deque, tail), job); /* [D1] */
     ceni_exchange_seq_cst(&deque->tail, tail + 1);         /* [D2] */
 }
@@ -117,13 +119,14 @@ static inline void ceni_deque_push_all(ceni_deque *deque, cen_job *const jobs[],
 {
     uint32_t tail = ceni_load_relaxed(&deque->tail); /* its own word; carries nothing */
     for (uint32_t i = 0; i < count; i++) ceni_store_release(ceni_deque_cell(deque, tail + i), jobs[i]); /* [D1] */
-    ceni_exchange_seq_cst(&deque->tail, tail + count); /* [D2] */
+    ceni_exchange_seq_cst(&deque->tail, tail + count);                                                  /* [D2] */
 }
 
 /* Only the owner: the oldest; NULL: there is none. */
 static inline cen_job *ceni_deque_pop(ceni_deque *deque)
 {
-    uint32_t head = ceni_load_relaxed(&deque->head), tail = ceni_load_relaxed(&deque->tail); /* its own; carries nothing */
+    uint32_t head = ceni_load_relaxed(&deque->head),
+             tail = ceni_load_relaxed(&deque->tail); /* its own; carries nothing */
     cen_job *job = NULL;
     while (head != tail && !job) job = ceni_cell_take(ceni_deque_cell(deque, head++));
     ceni_store_relaxed(&deque->head, head); /* where to look (D1); carries nothing */

@@ -67,7 +67,8 @@ void ceni_update_locked(ceni_core *core, int searchers)
     uint32_t change = callable - core->callable + (uint32_t)(searchers * CENI_IDLE_SEARCHER);
     core->callable = callable;
     if (change != 0) ceni_add_seq_cst(&core->idle, change); /* [I2] */
-    ceni_store_relaxed(&core->surplus, core->active > core->target); /* a hint, asked for again under the mutex; carries nothing */
+    /* a hint, asked for again under the mutex; carries nothing */
+    ceni_store_relaxed(&core->surplus, core->active > core->target);
 }
 
 /* ---- Calling ----------------------------------------------------------------------------- */
@@ -140,7 +141,8 @@ static bool begin_search(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
     uint32_t searchers = ceni_load_relaxed(&core->idle) / CENI_IDLE_SEARCHER; /* a guess; carries nothing */
-    uint32_t target = ceni_load_relaxed(&core->workers_guess); /* a guess too: it is only how many look about; carries nothing */
+    /* a guess too: it is only how many look about; carries nothing */
+    uint32_t target = ceni_load_relaxed(&core->workers_guess);
     if (searchers > 0 && searchers * 2 >= target) return false;
     ceni_add_seq_cst(&core->idle, (uint32_t)CENI_IDLE_SEARCHER); /* [I2] */
     worker->is_searching = true;

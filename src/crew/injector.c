@@ -57,7 +57,8 @@
 
 static bool try_lock(ceni_shard *shard)
 {
-    if (ceni_load_relaxed(&shard->lock)) return false; /* so that one who comes by does not take the line; carries nothing */
+    /* so that one who comes by does not take the line; carries nothing */
+    if (ceni_load_relaxed(&shard->lock)) return false;
     return ceni_exchange_acquire(&shard->lock, 1u) == 0; /* [J1] */
 }
 
@@ -242,7 +243,7 @@ bool ceni_injector_put_task(ceni_injector *injector, cen_task *task)
     count(shard, CENI_PUT_TASK, 1);
     place(shard, &task->job_, tail % CENI_SHARD_CELLS);
     ceni_store_release(&shard->cells[tail % CENI_SHARD_CELLS], &task->job_); /* [J3] */
-    ceni_exchange_seq_cst(&shard->tail, tail + 1); /* [J4] */
+    ceni_exchange_seq_cst(&shard->tail, tail + 1);                           /* [J4] */
     unlock(shard);
     return true;
 }
@@ -266,7 +267,7 @@ void ceni_injector_shut(ceni_injector *injector, ceni_shut what)
 /* Moves what is chained to the ring, as much as it has room for. */
 static void fill_up(ceni_shard *shard)
 {
-    if (!try_lock(shard)) return; /* who has it fills up, or puts in */
+    if (!try_lock(shard)) return;                                           /* who has it fills up, or puts in */
     uint32_t tail = ceni_load_relaxed(&shard->tail), more = chained(shard); /* under the lock; carries nothing */
     uint32_t start = tail;
     for (; more > 0 && has_room(shard, tail); tail++, more--) {
@@ -323,9 +324,9 @@ static bool has_any(ceni_shard *shard)
     /* The chain first: what leaves it is in the ring before it is counted out. */
     bool late = ceni_planted(injector_looks_at_the_ring_first);
     if (!late && ceni_load_seq_cst(&shard->overflow) != 0) return true; /* [J8] */
-    uint32_t tail = ceni_load_seq_cst(&shard->tail); /* [J8] */
-    if (tail != ceni_load_acquire(&shard->head)) return true; /* [J7] */
-    return late && ceni_load_seq_cst(&shard->overflow) != 0; /* [J8] */
+    uint32_t tail = ceni_load_seq_cst(&shard->tail);                    /* [J8] */
+    if (tail != ceni_load_acquire(&shard->head)) return true;           /* [J7] */
+    return late && ceni_load_seq_cst(&shard->overflow) != 0;            /* [J8] */
 }
 
 bool ceni_injector_has_any(ceni_injector *injector)
@@ -361,7 +362,7 @@ static bool withdraw_chained(ceni_injector *injector, uint32_t number, cen_task 
 /* In the ring, but not where it was put. What head has passed is in the hands of whoever has moved it. */
 static bool withdraw_filled(ceni_shard *shard, cen_job *job)
 {
-    uint32_t tail = ceni_load_seq_cst(&shard->tail);    /* [J8] */
+    uint32_t tail = ceni_load_seq_cst(&shard->tail);   /* [J8] */
     uint32_t number = ceni_load_acquire(&shard->head); /* [J7] */
     for (; (int32_t)(tail - number) > 0; number++)
         if (ceni_cell_take_if(&shard->cells[number % CENI_SHARD_CELLS], job)) return true;
@@ -373,7 +374,8 @@ bool ceni_injector_withdraw(ceni_injector *injector, uint32_t number, cen_task *
     ceni_shard *shard = &injector->shards[number];
     uint32_t place = place_of(task), cell = CENI_PLACE_CELL(place);
     if (place == CENI_PLACE(number, CENI_CELL_CHAIN) && withdraw_chained(injector, number, task)) return true;
-    if (CENI_PLACE_QUEUE(place) == number && cell < CENI_SHARD_CELLS && ceni_cell_take_if(&shard->cells[cell], &task->job_))
+    if (CENI_PLACE_QUEUE(place) == number && cell < CENI_SHARD_CELLS &&
+        ceni_cell_take_if(&shard->cells[cell], &task->job_))
         return true;
     return withdraw_filled(shard, &task->job_);
 }

@@ -38,23 +38,23 @@ typedef enum ceni_shut {
 typedef struct ceni_shard {
     /* whoever puts in */
     _Alignas(CENI_LINE) _Atomic uint32_t lock; /* 1: somebody puts in, or fills up */
-    _Atomic uint32_t tail;      /* written under the lock, read by any thread */
-    _Atomic uint32_t overflow;  /* how many are chained; likewise */
-    _Atomic uint32_t posting;   /* threads that have put in and still touch the crew; atomically */
-    ceni_shut shut;             /* under the lock */
-    uint32_t number;            /* fixed */
-    uint32_t head_seen;         /* head, or what it was; under the lock */
-    _Atomic uint64_t tasks;     /* that were put in anew; written under the lock */
-    _Atomic uint64_t resumed;   /* tasks that were put in again; likewise */
-    cen_job *first_job, *last_job; /* the chain of jobs, under the lock */
-    cen_job *first_task, *last_task; /* the chain of tasks, both ways, under the lock */
+    _Atomic uint32_t tail;                     /* written under the lock, read by any thread */
+    _Atomic uint32_t overflow;                 /* how many are chained; likewise */
+    _Atomic uint32_t posting;                  /* threads that have put in and still touch the crew; atomically */
+    ceni_shut shut;                            /* under the lock */
+    uint32_t number;                           /* fixed */
+    uint32_t head_seen;                        /* head, or what it was; under the lock */
+    _Atomic uint64_t tasks;                    /* that were put in anew; written under the lock */
+    _Atomic uint64_t resumed;                  /* tasks that were put in again; likewise */
+    cen_job *first_job, *last_job;             /* the chain of jobs, under the lock */
+    cen_job *first_task, *last_task;           /* the chain of tasks, both ways, under the lock */
     /* whoever takes out */
     _Alignas(CENI_LINE) _Atomic uint32_t head;
     _Alignas(CENI_LINE) _Atomic(cen_job *) cells[CENI_SHARD_CELLS];
 } ceni_shard;
 
 typedef struct ceni_injector {
-    uint32_t count; /* a power of two; fixed */
+    uint32_t count;              /* a power of two; fixed */
     _Atomic uint32_t is_ordered; /* 1: the crew has one worker; written under the core's mutex, or before it is known */
     ceni_shard *shards;
 } ceni_injector;
@@ -65,14 +65,14 @@ typedef enum ceni_put {
     CENI_PUT_INSIDE, /* a new task of a worker's, whose own queue is full */
     CENI_PUT_AGAIN,  /* a task that goes on: never refused */
     CENI_PUT_JOB,
-    CENI_PUT_MOVED,  /* a task or a job that has been counted: never refused */
+    CENI_PUT_MOVED, /* a task or a job that has been counted: never refused */
 } ceni_put;
 
 /* In cen_task.place_: where the task was put when it was submitted, as the queue's number and the cell's; or in whose
  * chain it is, which is written under that shard's lock. Where else it has been moved nobody writes down. */
 #define CENI_PLACE(queue, cell) ((uint32_t)(queue) << 16 | (uint32_t)(cell))
 #define CENI_PLACE_QUEUE(place) ((place) >> 16)
-#define CENI_PLACE_CELL(place) ((place) & 0xFFFFu)
+#define CENI_PLACE_CELL(place) ((place)&0xFFFFu)
 enum { CENI_CELL_CHAIN = 0xFFFF, CENI_CELL_NONE = 0xFFFE }; /* in the chain; nowhere yet, or no longer in the chain */
 
 /* One job, or many tasks. */

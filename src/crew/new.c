@@ -56,7 +56,8 @@ static cen_status check_options(const cen_crew_options *given, cen_crew_options 
     if (status != CEN_OK) return status;
     if (o->cpu_count > 0 && !o->cpus) return refuse(error, "options.cpus is NULL, and options.cpu_count is not 0");
     if (o->cpus && o->cpu_count == 0) return refuse(error, "options.cpus needs options.cpu_count");
-    if (o->on_fork != CEN_FORK_REFUSE && o->on_fork != CEN_FORK_RENEW) return refuse(error, "options.on_fork is no policy");
+    if (o->on_fork != CEN_FORK_REFUSE && o->on_fork != CEN_FORK_RENEW)
+        return refuse(error, "options.on_fork is no policy");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     return check_numbers(o, error);
@@ -265,7 +266,8 @@ cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_err
     cen_runtime *runtime;
     cen_crew *crew = NULL;
     status = ceni_runtime_join(o->runtime, &runtime);
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_crew_new: no runtime: %s", cen_status_text(status));
+    if (status != CEN_OK)
+        return ceni_error_set(error, status, 0, "cen_crew_new: no runtime: %s", cen_status_text(status));
     if (ceni_runtime_is_manual(runtime)) {
         status = refuse(error, "options.runtime is manual, and a crew needs one that keeps time by itself");
         goto undo_join;

@@ -47,7 +47,10 @@ static void copy_locked(ceni_worker *worker, row *out, int64_t now)
         worker->seen = step;
         if (!ceni_planted(crew_shows_the_age_of_the_step_before)) worker->seen_since = now;
     }
-    *out = (row){.worker = worker, .state = state_locked(worker, step, nested), .task = name, .step_ns = now - worker->seen_since};
+    *out = (row){.worker = worker,
+                 .state = state_locked(worker, step, nested),
+                 .task = name,
+                 .step_ns = now - worker->seen_since};
 }
 
 static uint32_t copy_all(ceni_core *core, row *rows, uint32_t room)
@@ -123,7 +126,8 @@ static cen_status tell(void *object, const char *verb, int64_t value, cen_error 
                               crew->options.max, (long long)value);
     cen_status status = cen_crew_resize(crew, (uint32_t)value);
     if (status == CEN_OK) return CEN_OK;
-    return ceni_error_set(error, status, 0, "crew \"%s\" could not be resized: %s", crew->name, cen_status_text(status));
+    return ceni_error_set(error, status, 0, "crew \"%s\" could not be resized: %s", crew->name,
+                          cen_status_text(status));
 }
 
 static const char *const verbs[] = {"resize", NULL};

@@ -33,7 +33,8 @@ void ceni_task_push(ceni_core *core, cen_task *task)
     ceni_load load = {.what = CENI_PUT_AGAIN, .count = 1, .job = &task->job_};
     ceni_shard *home = NULL;
     bool counted = !worker && !ceni_planted(crew_poster_uncounted);
-    if (!worker || !ceni_deque_push(&worker->deque, &task->job_)) home = ceni_injector_put(&core->injector, &load, counted);
+    if (!worker || !ceni_deque_push(&worker->deque, &task->job_))
+        home = ceni_injector_put(&core->injector, &load, counted);
     else ceni_count_up(&worker->resumed);
     ceni_call_one(core);
     if (home && counted) ceni_injector_leave(home); /* the last touch of the crew */
@@ -50,8 +51,10 @@ void ceni_task_resume(cen_executor *executor, cen_job *job)
     }
     uint32_t state = CENI_TASK_WAITING;
     while (!ceni_cas_acq_rel(&task->state_, &state, /* [K3] */
-                             (uint32_t)(state == CENI_TASK_WAITING ? CENI_TASK_READY : CENI_TASK_GOES_ON))) {}
-    if (state == CENI_TASK_WAITING || (state == CENI_TASK_ASKING && ceni_planted(crew_resumed_by_two))) ceni_task_go_on(task);
+                             (uint32_t)(state == CENI_TASK_WAITING ? CENI_TASK_READY : CENI_TASK_GOES_ON))) {
+    }
+    if (state == CENI_TASK_WAITING || (state == CENI_TASK_ASKING && ceni_planted(crew_resumed_by_two)))
+        ceni_task_go_on(task);
 }
 
 /* ---- A step ----------------------------------------------------------------------------------------- */
@@ -104,7 +107,7 @@ static cen_next run_step(ceni_worker *worker, cen_task *task)
     ceni_store_release(&task->state_, (uint32_t)CENI_TASK_RUNNING); /* [K7] */
     if (observer && observer->began) observer->began(observer->argument, task);
     uint64_t step = worker->step = ceni_load_relaxed(&worker->steps) + 1; /* its own; carries nothing */
-    ceni_store_relaxed(&worker->steps, step); /* a number; carries nothing */
+    ceni_store_relaxed(&worker->steps, step);                             /* a number; carries nothing */
     ceni_step_begins(worker, task);
     ceni_owner_begin(worker, task);
     ceni_rank_expect_none("a step of a task");
@@ -157,7 +160,7 @@ static bool begin_to_wait(ceni_worker *worker, cen_task *task)
     cen_future *future = task->awaits_;
     task->executor_.post = ceni_task_resume;
     ceni_exchange_seq_cst(&task->state_, (uint32_t)CENI_TASK_BINDING); /* [K6] */
-    ceni_suspended_add(worker->core, task); /* before it looks for a stop: U3 in suspend.c */
+    ceni_suspended_add(worker->core, task);                            /* before it looks for a stop: U3 in suspend.c */
     bool asked = ceni_task_is_asked(task) || (ceni_task_is_to_drop(task) && !ceni_planted(crew_waits_beside_a_stop));
     bool own = future == &task->future; /* it would be done when the task is over, and the task over when it is done */
     if (own || !is_promised(future) || cen_future_then(future, &task->executor_, never) != CEN_OK) {

@@ -77,7 +77,8 @@ static void drop(ceni_core *core, cen_job **jobs, uint32_t count)
     uint32_t dropped = 0;
     for (uint32_t i = 0; i < count; i++) {
         cen_task *task = jobs[i]->run == ceni_task_run ? CENI_TASK_OF_JOB(jobs[i]) : NULL;
-        if (task && ceni_load_relaxed(&task->state_) == CENI_TASK_QUEUED) { /* the queue has brought it; carries nothing */
+        /* the queue has brought it; carries nothing */
+        if (task && ceni_load_relaxed(&task->state_) == CENI_TASK_QUEUED) {
             ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [S4] */
             jobs[dropped++] = jobs[i];
             continue;
@@ -260,7 +261,8 @@ static void fill_report(ceni_core *core, cen_crew_report *out)
     if (!out) return;
     cen_crew_look(core->crew, &stats);
     ceni_core_lock(core);
-    cen_crew_report report = {.finished = tasks_out_locked(core) - core->stop_base - core->dropped, .dropped = core->dropped};
+    cen_crew_report report = {.finished = tasks_out_locked(core) - core->stop_base - core->dropped,
+                              .dropped = core->dropped};
     ceni_core_unlock(core);
     uint64_t left = stats.submitted - stats.finished;
     report.waiting = stats.waiting < left ? stats.waiting : left;

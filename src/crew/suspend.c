@@ -93,7 +93,7 @@ bool ceni_task_is_to_drop(cen_task *task)
     ceni_core *core = task->core_;
     /* After the list's lock, or a cas of the state: U3. Only the task's own step sets the mark. Neither carries anything. */
     if (ceni_load_relaxed(&core->closing) != CEN_STOP_DROP) return false; /* carries nothing */
-    return !(ceni_load_relaxed(&task->asked_) & CENI_ASKED_CLOSED); /* U4; carries nothing */
+    return !(ceni_load_relaxed(&task->asked_) & CENI_ASKED_CLOSED);       /* U4; carries nothing */
 }
 
 static bool is_own_task(const ceni_core *core, const cen_future *future)
@@ -119,7 +119,7 @@ void ceni_task_drop(cen_task *task)
     uint32_t state = CENI_TASK_ASKING;
     /* A cancel that came meanwhile has left its reason, and has not cut the wait short: there was nothing to cancel. */
     if (ceni_cas_acq_rel(&task->state_, &state, (uint32_t)CENI_TASK_WAITING)) return; /* [U3] */
-    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY); /* [U4] */
+    ceni_store_release(&task->state_, (uint32_t)CENI_TASK_READY);                     /* [U4] */
     ceni_task_go_on(task);
 }
 

@@ -43,8 +43,9 @@ void cen_task_init(cen_task *task, cen_step first)
     task->step_ = first;
     ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_FREE); /* the program's own; carries nothing */
     task->marks_ = 0;
-    memset((char *)task + offsetof(cen_task, name), 0, offsetof(cen_task, place_) - offsetof(cen_task, name)); /* to core_ */
-    ceni_store_relaxed(&task->asked_, 0u); /* likewise; carries nothing */
+    memset((char *)task + offsetof(cen_task, name), 0,
+           offsetof(cen_task, place_) - offsetof(cen_task, name)); /* to core_ */
+    ceni_store_relaxed(&task->asked_, 0u);                         /* likewise; carries nothing */
     /* The rest is written before it is read. */
 }
 
@@ -68,7 +69,7 @@ static void unprepare(ceni_core *core, cen_task *task)
     ceni_future_undo(&task->future);
     ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [K1] */
     if (task->marks_ & CENI_MARK_DEADLINE) ceni_task_unset_alarm(core, task);
-    task->marks_ = 0; /* it may be submitted again without a deadline */
+    task->marks_ = 0;                      /* it may be submitted again without a deadline */
     ceni_store_relaxed(&task->asked_, 0u); /* its own thread's again; carries nothing */
 }
 
@@ -115,7 +116,8 @@ static inline void push_inside(ceni_worker *worker, cen_task *task)
 static inline bool put_inside_quickly(ceni_worker *worker, cen_task *task)
 {
     /* What slips through is dropped; carries nothing. */
-    if (ceni_load_relaxed(&worker->core->closing) == CEN_STOP_DROP || ceni_deque_room(&worker->deque) == 0) return false;
+    if (ceni_load_relaxed(&worker->core->closing) == CEN_STOP_DROP || ceni_deque_room(&worker->deque) == 0)
+        return false;
     if (__builtin_expect(worker->is_spilling, 0)) return false;
     push_inside(worker, task);
     return true;
@@ -136,7 +138,8 @@ static bool put_inside(ceni_worker *worker, cen_task *const tasks[], size_t coun
 {
     ceni_core *core = worker->core;
     ceni_deque *deque = &worker->deque;
-    if (ceni_load_relaxed(&core->closing) == CEN_STOP_DROP) return false; /* what slips through is dropped; carries nothing */
+    /* what slips through is dropped; carries nothing */
+    if (ceni_load_relaxed(&core->closing) == CEN_STOP_DROP) return false;
     bool fits = ceni_deque_room(deque) >= count || (ceni_deque_tidy(deque) && ceni_deque_room(deque) >= count);
     if (!fits || worker->is_spilling) return spill(worker, tasks, count);
     for (size_t i = 0; i < count; i++) push_inside(worker, tasks[i]);
@@ -210,8 +213,8 @@ void ceni_task_set_failure(cen_task *task, cen_status status, const char *why)
     task->future.status = status;
     task->future.code = 0;
     task->future.value = NULL;
-    ceni_error_set(task->future.error, status, 0, "%s of crew \"%s\" %s", task->name ? task->name : "a task", core->crew->name,
-                   why);
+    ceni_error_set(task->future.error, status, 0, "%s of crew \"%s\" %s", task->name ? task->name : "a task",
+                   core->crew->name, why);
 }
 
 /* Of what most tasks have nothing of. */
@@ -264,7 +267,8 @@ void ceni_task_over_suspended(ceni_core *core, cen_task *task)
 
 bool ceni_task_withdraw_once(ceni_core *core, cen_task *task)
 {
-    uint32_t place = ceni_load_relaxed(&task->place_), queue = CENI_PLACE_QUEUE(place); /* where to look; carries nothing */
+    /* where to look; carries nothing */
+    uint32_t place = ceni_load_relaxed(&task->place_), queue = CENI_PLACE_QUEUE(place);
     if (queue < CENI_SHARDS_MOST && ceni_injector_withdraw(&core->injector, queue, task)) return true;
     if (queue >= CENI_SHARDS_MOST) {
         ceni_worker *worker = ceni_worker_at(core, queue - CENI_SHARDS_MOST);
@@ -294,7 +298,8 @@ bool ceni_task_withdraw(ceni_core *core, cen_task *task)
     while (ceni_load_acquire(&task->state_) == CENI_TASK_QUEUED) { /* [K2] */
         if (ceni_task_withdraw_once(core, task)) {
             /* The queue has brought what it is now; carries nothing. */
-            if (ceni_load_relaxed(&task->state_) == CENI_TASK_QUEUED || ceni_planted(crew_cancel_trusts_its_look)) return true;
+            if (ceni_load_relaxed(&task->state_) == CENI_TASK_QUEUED || ceni_planted(crew_cancel_trusts_its_look))
+                return true;
             put_back(core, task);
             return false;
         }

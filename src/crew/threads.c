@@ -31,7 +31,8 @@
 
 void ceni_turn_locked(ceni_core *core)
 {
-    ceni_store_relaxed(&core->turns, ceni_load_relaxed(&core->turns) + 1); /* a sleeper takes the mutex; carries nothing */
+    /* a sleeper takes the mutex; carries nothing */
+    ceni_store_relaxed(&core->turns, ceni_load_relaxed(&core->turns) + 1);
     ceni_futex_wake(&core->turns, UINT32_MAX);
 }
 
@@ -133,7 +134,8 @@ bool ceni_thread_begin(ceni_core *core, ceni_worker *worker)
     int code = 0;
     if (ceni_thread_start_with(&unused, &options, ceni_worker_main, worker, &code) == CEN_OK) return true;
     cen_error error = {0};
-    ceni_error_set(&error, CEN_SYSTEM, code, "a thread for crew \"%s\" could not be started: error %d", crew->name, code);
+    ceni_error_set(&error, CEN_SYSTEM, code, "a thread for crew \"%s\" could not be started: error %d", crew->name,
+                   code);
     ceni_core_lock(core);
     note_failure_locked(core, &error);
     if (core->arriving > 0) core->arriving--;
@@ -171,8 +173,8 @@ static bool make_context(ceni_worker *worker)
         search_later(worker);
         status = type->create(type->argument, worker->number, &worker->context, &error);
         if (status != CEN_OK && error.status == CEN_OK)
-            ceni_error_set(&error, status, 0, "the context of worker %u of crew \"%s\" could not be made: %s", worker->number,
-                           core->crew->name, cen_status_text(status));
+            ceni_error_set(&error, status, 0, "the context of worker %u of crew \"%s\" could not be made: %s",
+                           worker->number, core->crew->name, cen_status_text(status));
     }
     ceni_core_lock(core);
     if (status != CEN_OK) {
@@ -238,7 +240,8 @@ static void depart(ceni_worker *worker, bool is_lost)
 static void tell_lost(const ceni_worker *worker)
 {
     char text[CEN_ERROR_TEXT_SIZE];
-    snprintf(text, sizeof text, "a task has ended thread \"%s\" of crew \"%s\"", worker->name, worker->core->crew->name);
+    snprintf(text, sizeof text, "a task has ended thread \"%s\" of crew \"%s\"", worker->name,
+             worker->core->crew->name);
     ceni_news(CEN_LEVEL_WARNING, "worker_lost", &worker->core->crew->entry, worker->number, text);
 }
 
@@ -272,7 +275,7 @@ void ceni_worker_main(void *argument)
     worker->task = worker->under_job = NULL;
     worker->step = 0;
     worker->ticks = ceni_load_relaxed(&worker->core->ticks); /* a count; carries nothing */
-    ceni_store_relaxed(&worker->depth, 0u); /* its own; carries nothing */
+    ceni_store_relaxed(&worker->depth, 0u);                  /* its own; carries nothing */
     worker->blocking = 0;
     ceni_cancel_hold(); /* for good: a thread that is cancelled goes on, unless a step allows it */
     if (!make_context(worker)) {

@@ -77,9 +77,11 @@ static cen_status warm(ceni_curl_record *record, long ms, bool opens, cen_error 
     begin_warming(record, opens);
     CURLcode code = curl_easy_perform(record->easy);
     end_warming(record);
-    cen_status status = ceni_curl_site_judge(record->site, record->credentials, record->easy, code, record->said, error);
+    cen_status status =
+        ceni_curl_site_judge(record->site, record->credentials, record->easy, code, record->said, error);
     if (!ceni_curl_record_apply(record) && status == CEN_OK)
-        status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of %s", record->site->base);
+        status =
+            ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of %s", record->site->base);
     return status;
 }
 
@@ -103,7 +105,8 @@ static cen_status open_handle(void *site, void **out, cen_error *error)
     if (record->easy) ceni_curl_record_add(record);
     if (status == CEN_OK && (!record->easy || !ceni_curl_record_apply(record)))
         status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for a client of %s", record->site->base);
-    if (status == CEN_OK && record->site->warm != CEN_CURL_COLD) status = warm(record, record->site->connect_ms, true, error);
+    if (status == CEN_OK && record->site->warm != CEN_CURL_COLD)
+        status = warm(record, record->site->connect_ms, true, error);
     if (status == CEN_OK) *out = record->easy;
     else end(record);
     return status;
@@ -195,12 +198,20 @@ static void fini(void *site)
     ceni_curl_site_free(site);
 }
 
-#define CALLS(name, how)                                                                                         \
-    static const cen_driver_calls name = {.size = sizeof name, .blocks = true, .prepare = how, .fini = fini,     \
-                                          .open = open_handle, .close = close_handle, .check = check_handle,     \
-                                          .reset = reset_handle, .test = test_handle,                            \
-                                          .interrupt = interrupt_handle, .abandon = abandon_handle,              \
-                                          .cancel_all = cancel_all, .system = "http"}
+#define CALLS(name, how) \
+    static const cen_driver_calls name = {.size = sizeof name, \
+                                          .blocks = true, \
+                                          .prepare = how, \
+                                          .fini = fini, \
+                                          .open = open_handle, \
+                                          .close = close_handle, \
+                                          .check = check_handle, \
+                                          .reset = reset_handle, \
+                                          .test = test_handle, \
+                                          .interrupt = interrupt_handle, \
+                                          .abandon = abandon_handle, \
+                                          .cancel_all = cancel_all, \
+                                          .system = "http"}
 CALLS(calls_url, prepare_url);
 CALLS(calls_with, prepare_with);
 

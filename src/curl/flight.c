@@ -109,7 +109,8 @@ static void tell(ceni_http_flight *flight, cen_status status, cen_http_reply *re
     ++*count_of(http, status);
     http->counts.under_way--;
     pthread_mutex_unlock(&http->mutex);
-    bool told = status == CEN_OK ? cen_promise_keep(&flight->promise, reply) : cen_promise_fail(&flight->promise, error);
+    bool told =
+        status == CEN_OK ? cen_promise_keep(&flight->promise, reply) : cen_promise_fail(&flight->promise, error);
     if (!told && status != CEN_INTERRUPTED) {
         pthread_mutex_lock(&http->mutex);
         --*count_of(http, status);
@@ -157,8 +158,11 @@ cen_http_reply *ceni_http_flight_reply(ceni_http_flight *flight, const char *mem
     memcpy(whole->texts, type ? type : "", type_size);
     memcpy(whole->texts + type_size, member, member_size);
     whole->bytes = flight->reply.bytes;
-    whole->reply = (cen_http_reply){.body = whole->bytes ? whole->bytes : "", .size = flight->reply.size, .type = whole->texts,
-                                    .member = whole->texts + type_size, .took_ns = cen_clock() - flight->begun};
+    whole->reply = (cen_http_reply){.body = whole->bytes ? whole->bytes : "",
+                                    .size = flight->reply.size,
+                                    .type = whole->texts,
+                                    .member = whole->texts + type_size,
+                                    .took_ns = cen_clock() - flight->begun};
     flight->reply.bytes = NULL;
     curl_easy_getinfo(flight->easy, CURLINFO_RESPONSE_CODE, &whole->reply.status);
     return &whole->reply;
@@ -212,7 +216,8 @@ void ceni_http_flight_route(ceni_http_flight *flight)
     flight->routing.future.error = &flight->error;
     cen_future_then(&flight->routing.future, cen_inline(), on_routed);
     wait_in_line(flight);
-    if (cen_router_ask(http->router, &flight->pick, deadline, &flight->routing) == CEN_OK) return; /* it may be gone by now */
+    if (cen_router_ask(http->router, &flight->pick, deadline, &flight->routing) == CEN_OK)
+        return; /* it may be gone by now */
     pthread_mutex_lock(&http->mutex);
     leave_line_locked(flight);
     pthread_mutex_unlock(&http->mutex);
@@ -251,11 +256,13 @@ static cen_status refuse(cen_http *http, const cen_http_request *request, const 
     if (!http || !request || !out)
         return ceni_curl_error(error, CEN_INVALID, 0, "a request needs a client and somewhere for its reply");
     if (http->process != ceni_curl_process())
-        return ceni_curl_error(error, CEN_FORKED, 0, "this HTTP client belongs to the process that this one was forked from");
+        return ceni_curl_error(error, CEN_FORKED, 0,
+                               "this HTTP client belongs to the process that this one was forked from");
     return CEN_OK;
 }
 
-static cen_status read_request(const cen_http *http, const cen_http_request *given, cen_http_request *request, cen_error *error)
+static cen_status read_request(const cen_http *http, const cen_http_request *given, cen_http_request *request,
+                               cen_error *error)
 {
     cen_status status = cen_sized_read(request, sizeof *request, given, "cen_http_ask: request", error);
     if (status != CEN_OK) return status;

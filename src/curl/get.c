@@ -44,7 +44,8 @@ cen_status cen_curl_result(CURL *handle, CURLcode code, cen_error *error)
     const char *said = record->said[0] ? record->said : curl_easy_strerror(code);
     cen_status status = interrupted ? CEN_INTERRUPTED : lost ? CEN_LOST : ceni_curl_status(code);
     return ceni_curl_error(error, status, (int)code, "%s %s: %s (curl %d)", url && url[0] ? url : record->site->base,
-                           interrupted ? "was given up" : "brought no answer", lost ? "its connection has ended" : said, (int)code);
+                           interrupted ? "was given up" : "brought no answer", lost ? "its connection has ended" : said,
+                           (int)code);
 }
 
 /* Puts what came into the response. */
@@ -65,7 +66,8 @@ cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *respo
 {
     ceni_curl_record *record = own(handle);
     if (!record || !response || !path || path[0] != '/')
-        return ceni_curl_error(error, CEN_INVALID, 0, "a get needs a handle of a pool, a path that begins with / and a response");
+        return ceni_curl_error(error, CEN_INVALID, 0,
+                               "a get needs a handle of a pool, a path that begins with / and a response");
     cen_curl_response_free(response);
     ceni_curl_body body = {.most = response->most ? response->most : (size_t)1 << 20};
     cen_status status = ceni_curl_record_apply(record) ? set_path(record, path) : CEN_NO_MEMORY;
@@ -74,8 +76,8 @@ cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *respo
         curl_easy_setopt(handle, CURLOPT_WRITEDATA, &body);
         CURLcode code = curl_easy_perform(handle);
         if (body.too_large)
-            status = ceni_curl_error(error, CEN_FULL, (int)code, "the body of %s%s is larger than %zu bytes", record->site->base,
-                                     path, body.most);
+            status = ceni_curl_error(error, CEN_FULL, (int)code, "the body of %s%s is larger than %zu bytes",
+                                     record->site->base, path, body.most);
         else if (body.no_memory) status = CEN_NO_MEMORY;
         else status = cen_curl_result(handle, code, error);
         if (status == CEN_OK) status = receive(record, &body, response);

@@ -38,15 +38,17 @@ static void read_numbers(cen_http *http, const cen_http_options *o)
 static cen_status make_parts(cen_http *http, const cen_http_options *o, cen_error *error)
 {
     cen_curl_options site = CEN_SIZED(cen_curl_options);
-    cen_status status = o->site ? cen_sized_read(&site, sizeof site, o->site, "cen_http_new: options.site", error) : CEN_OK;
+    cen_status status =
+        o->site ? cen_sized_read(&site, sizeof site, o->site, "cen_http_new: options.site", error) : CEN_OK;
     if (status != CEN_OK) return status;
     if (o->url) site.url = o->url;
     site.version = CEN_CURL_VERSION_2;
     if (site.warm == CEN_CURL_COLD) site.warm = CEN_CURL_WARM_HEAD;
     status = ceni_curl_site_new(&site, &http->site, error);
     if (status != CEN_OK) return status;
-    cen_router_options router = CEN_ROUTER_OPTIONS(.name = http->name, .strategy = o->strategy, .backlog = o->backlog,
-                                                   .changed = o->changed, .argument = o->argument, .runtime = o->runtime);
+    cen_router_options router =
+        CEN_ROUTER_OPTIONS(.name = http->name, .strategy = o->strategy, .backlog = o->backlog, .changed = o->changed,
+                           .argument = o->argument, .runtime = o->runtime);
     status = cen_router_new(&router, &http->router, error);
     if (status != CEN_OK) return status;
     http->loops = calloc(http->loop_count, sizeof *http->loops);
@@ -93,12 +95,14 @@ static cen_status await_first(cen_http *http, cen_error *error)
 cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_error *error)
 {
     cen_http_options known;
-    if (!options || !out) return ceni_curl_error(error, CEN_INVALID, 0, "an HTTP client needs options and somewhere to be put");
+    if (!options || !out)
+        return ceni_curl_error(error, CEN_INVALID, 0, "an HTTP client needs options and somewhere to be put");
     cen_status status = cen_sized_read(&known, sizeof known, options, "cen_http_new: options", error);
     if (status != CEN_OK) return status;
     if (known.reroutes == CEN_OFF)
-        return ceni_curl_error(error, CEN_INVALID, 0,
-                               "the option reroutes of an HTTP client is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
+        return ceni_curl_error(
+            error, CEN_INVALID, 0,
+            "the option reroutes of an HTTP client is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
     if (cen_time_is_tiny(known.quiet_ns))
         return ceni_curl_error(error, CEN_INVALID, 0, "the option quiet_ns of an HTTP client " CEN_TIME_IS_TINY,
                                (long long)known.quiet_ns);

@@ -35,7 +35,7 @@ typedef struct ceni_http_flight {
     cen_pick pick;
     int64_t moment, begun; /* its deadline, INT64_MAX for never; when it was asked */
     int64_t tries;
-    bool sent;   /* or maybe */
+    bool sent;     /* or maybe */
     uint64_t turn; /* which of the loop's connections it is on */
     long stream;   /* its number there; -1: none is known */
     CURL *easy;
@@ -77,7 +77,7 @@ struct ceni_http_loop {
     uint64_t turn; /* counts the connections that were tried */
     struct {
         uint64_t turn;
-        long last; /* stream that the server sees to; LONG_MAX: it has not said so */
+        long last;                  /* stream that the server sees to; LONG_MAX: it has not said so */
     } goodbyes[CENI_HTTP_GOODBYES]; /* of the last few connections: some end while their successors are there */
     int64_t heard, probed, next_try, backoff;
     cen_error cause; /* the last thing that went wrong */
@@ -100,7 +100,7 @@ struct cen_http {
     pthread_cond_t changed; /* a loop has tried, or the last flight is over */
     uint32_t tried, up;
     bool closing, closed;
-    cen_error failure; /* of the last attempt that failed */
+    cen_error failure;         /* of the last attempt that failed */
     ceni_http_flight *waiting; /* those that the router has */
     uint64_t flights;          /* that are there */
     cen_http_stats counts;
@@ -150,7 +150,7 @@ void ceni_http_stream_start(ceni_http_loop *loop, ceni_http_flight *flight);
 void ceni_http_stream_done(ceni_http_loop *loop, ceni_http_flight *flight, CURLcode code);
 /* Something that curl says, about a flight or, with NULL, the probe. */
 void ceni_http_listen_to(ceni_http_loop *loop, ceni_http_flight *flight, const char *text, size_t size);
-void ceni_http_streams_sweep(ceni_http_loop *loop);                    /* those that nobody wants any more */
+void ceni_http_streams_sweep(ceni_http_loop *loop);                        /* those that nobody wants any more */
 void ceni_http_streams_end(ceni_http_loop *loop, ceni_http_flight *inbox); /* all of them, and these, with CLOSED */
 
 /* ---- link.c: on the loop's thread -------------------------------------------------------------------- */

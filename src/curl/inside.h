@@ -19,8 +19,8 @@
 /* ---- words.c ------------------------------------------------------------------------------ */
 
 /* Fills in the error, if there is one, and answers the status. */
-__attribute__((format(printf, 4, 5))) cen_status ceni_curl_error(cen_error *error, cen_status status, int code, const char *format,
-                                                                 ...);
+__attribute__((format(printf, 4, 5))) cen_status ceni_curl_error(cen_error *error, cen_status status, int code,
+                                                                 const char *format, ...);
 
 /* The status for one of curl's codes. */
 cen_status ceni_curl_status(CURLcode code);
@@ -50,7 +50,7 @@ typedef struct ceni_curl_site {
     cen_status (*credentials)(void *argument, cen_curl_credentials *out, cen_error *error);
     void *argument;
     long connect_ms, total_ms, test_ms, reset_ms;
-    long version;      /* curl's number, of a transfer that has a connection ... */
+    long version;       /* curl's number, of a transfer that has a connection ... */
     long opens_version; /* ... and of one that makes it */
     bool tls, insecure, only_open_connects;
     cen_curl_warm warm;
@@ -74,8 +74,8 @@ bool ceni_curl_site_apply(const ceni_curl_site *site, const cen_curl_credentials
 void ceni_curl_site_warm(const ceni_curl_site *site, CURL *easy, long ms, bool opens);
 
 /* What a transfer that warmed has come to. `said` is what curl wrote about it. */
-cen_status ceni_curl_site_judge(const ceni_curl_site *site, const cen_curl_credentials *credentials, CURL *easy, CURLcode code,
-                                const char *said, cen_error *error);
+cen_status ceni_curl_site_judge(const ceni_curl_site *site, const cen_curl_credentials *credentials, CURL *easy,
+                                CURLcode code, const char *said, cen_error *error);
 
 /* base and path in new memory; NULL: none could be had. */
 char *ceni_curl_site_url(const ceni_curl_site *site, const char *path);

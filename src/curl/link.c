@@ -102,7 +102,8 @@ static void open_link(ceni_http_loop *loop)
     ceni_curl_forget(loop->credentials);
     cen_status status = ceni_curl_site_ask(loop->http->site, &loop->credentials, &loop->cause);
     if (status == CEN_OK && begin_probe(loop, true)) return;
-    if (status == CEN_OK) ceni_curl_error(&loop->cause, CEN_NO_MEMORY, 0, "%s: there is no memory for a connection", loop->name);
+    if (status == CEN_OK)
+        ceni_curl_error(&loop->cause, CEN_NO_MEMORY, 0, "%s: there is no memory for a connection", loop->name);
     back_off(loop);
 }
 
@@ -145,7 +146,8 @@ void ceni_http_link_idle_input(ceni_http_loop *loop)
 {
     pthread_mutex_lock(loop->sockets.mutex);
     bool ended = true;
-    for (unsigned i = 0; i < loop->sockets.count; i++) ended = ended && ceni_curl_socket_look(loop->sockets.fds[i]) == CEN_LOST;
+    for (unsigned i = 0; i < loop->sockets.count; i++)
+        ended = ended && ceni_curl_socket_look(loop->sockets.fds[i]) == CEN_LOST;
     pthread_mutex_unlock(loop->sockets.mutex);
     if (!loop->up || loop->probing) return;
     if (!ended) {
@@ -161,7 +163,8 @@ void ceni_http_link_mind(ceni_http_loop *loop)
     int64_t now = cen_clock(), quiet = loop->http->quiet;
     if (loop->up && (loop->unusable || sockets_of(loop) == 0)) {
         if (!loop->unusable && !loop->suspect)
-            ceni_curl_error(&loop->cause, CEN_LOST, 0, "%s: %s has ended the connection", loop->name, loop->http->site->base);
+            ceni_curl_error(&loop->cause, CEN_LOST, 0, "%s: %s has ended the connection", loop->name,
+                            loop->http->site->base);
         go_down(loop);
     }
     if (loop->probing) return;

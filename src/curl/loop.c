@@ -36,7 +36,8 @@ void ceni_http_loop_push(ceni_http_loop *loop, ceni_http_flight *flight)
     pthread_mutex_unlock(&loop->mutex);
     if (!ended) return;
     ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-    ceni_http_flight_fail(flight, CEN_CLOSED, 0, "%s was closed before the request for %s was sent", loop->http->name, flight->url);
+    ceni_http_flight_fail(flight, CEN_CLOSED, 0, "%s was closed before the request for %s was sent", loop->http->name,
+                          flight->url);
 }
 
 /* All that is in the inbox. False: the loop is to end, and nothing will come any more. */

@@ -14,7 +14,10 @@ static struct shelf {
     ceni_curl_record *first;
     char apart[64]; /* neighbours are not in one another's way */
 } shelves[SHELVES] = {
-#define SHELF {.mutex = PTHREAD_MUTEX_INITIALIZER}
+#define SHELF \
+    { \
+        .mutex = PTHREAD_MUTEX_INITIALIZER \
+    }
     SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF,
     SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF, SHELF,
 };

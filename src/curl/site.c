@@ -38,7 +38,8 @@ static bool is_time(int64_t ns, bool may_be_off)
 static cen_status check_units(const cen_curl_options *o, cen_error *error)
 {
     const int64_t times[] = {o->connect_timeout_ns, o->total_timeout_ns, o->test_timeout_ns, o->reset_timeout_ns};
-    static const char *const names[] = {"connect_timeout_ns", "total_timeout_ns", "test_timeout_ns", "reset_timeout_ns"};
+    static const char *const names[] = {"connect_timeout_ns", "total_timeout_ns", "test_timeout_ns",
+                                        "reset_timeout_ns"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (cen_time_is_tiny(times[i]))
             return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client " CEN_TIME_IS_TINY, names[i],
@@ -89,7 +90,8 @@ static bool read_credentials(ceni_curl_site *site, CURLU *url)
  * name: "http://ann:12/secret@host". An @ in the path of a host with a port or a user is taken for that. */
 static bool may_show_password(CURLU *url)
 {
-    char *user = part(url, CURLUPART_USER, 0), *port = part(url, CURLUPART_PORT, 0), *path = part(url, CURLUPART_PATH, 0);
+    char *user = part(url, CURLUPART_USER, 0), *port = part(url, CURLUPART_PORT, 0),
+         *path = part(url, CURLUPART_PATH, 0);
     bool may = (user || port) && path && strchr(path, '@');
     if (path) explicit_bzero(path, strlen(path));
     curl_free(user), curl_free(port), curl_free(path);
@@ -135,15 +137,18 @@ static void set_version(ceni_curl_site *site, cen_curl_version version)
 
 static bool copy_all(ceni_curl_site *site, const cen_curl_options *o)
 {
-    site->connect_ms = milliseconds(o->connect_timeout_ns, 5000), site->total_ms = milliseconds(o->total_timeout_ns, 30000);
+    site->connect_ms = milliseconds(o->connect_timeout_ns, 5000),
+    site->total_ms = milliseconds(o->total_timeout_ns, 30000);
     site->test_ms = milliseconds(o->test_timeout_ns, 2000), site->reset_ms = milliseconds(o->reset_timeout_ns, 2000);
     site->credentials = o->credentials, site->argument = o->argument;
-    site->insecure = o->insecure, site->warm = o->warm, site->test = o->test, site->only_open_connects = o->only_open_connects;
+    site->insecure = o->insecure, site->warm = o->warm, site->test = o->test,
+    site->only_open_connects = o->only_open_connects;
     set_version(site, o->version);
     site->warmer = ceni_curl_site_url(site, o->warm_path ? o->warm_path : "/");
-    return site->warmer && copy_headers(site, o->headers) && copy(&site->user_agent, o->user_agent ? o->user_agent : "cenote") &&
-           copy(&site->proxy, o->proxy ? o->proxy : "") && copy(&site->ca_file, o->ca_file) && copy(&site->ca_path, o->ca_path) &&
-           copy(&site->certificate, o->certificate) && copy(&site->key, o->key);
+    return site->warmer && copy_headers(site, o->headers) &&
+           copy(&site->user_agent, o->user_agent ? o->user_agent : "cenote") &&
+           copy(&site->proxy, o->proxy ? o->proxy : "") && copy(&site->ca_file, o->ca_file) &&
+           copy(&site->ca_path, o->ca_path) && copy(&site->certificate, o->certificate) && copy(&site->key, o->key);
 }
 
 cen_status ceni_curl_site_new(const cen_curl_options *options, ceni_curl_site **out, cen_error *error)
@@ -154,19 +159,25 @@ cen_status ceni_curl_site_new(const cen_curl_options *options, ceni_curl_site **
     status = check_units(&known, error);
     if (status != CEN_OK) return status;
     const char *wrong = wrong_field(&known);
-    if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is missing or not allowed", wrong);
-    if (!ceni_curl_begin()) return ceni_curl_error(error, CEN_SYSTEM, 0, "curl could not be made ready in this process");
+    if (wrong)
+        return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is missing or not allowed",
+                               wrong);
+    if (!ceni_curl_begin())
+        return ceni_curl_error(error, CEN_SYSTEM, 0, "curl could not be made ready in this process");
     ceni_curl_site *site = calloc(1, sizeof *site);
     if (!site) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of an HTTP client");
     bool is_cold = known.warm == CEN_CURL_COLD;
     if (!read_url(site, known.url))
-        status = ceni_curl_error(error, CEN_INVALID, 0, "the option url of an HTTP client is not a URL of http:// or https://, or "
+        status = ceni_curl_error(error, CEN_INVALID, 0,
+                                 "the option url of an HTTP client is not a URL of http:// or https://, or "
                                  "a / in its password is not written %%2F, or an @ in its path not %%40");
     else if (!copy_all(site, &known))
         status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of %s", site->base);
     else if (site->only_open_connects && is_cold)
-        status = ceni_curl_error(error, CEN_INVALID, 0, "the option warm of %s: a cold client cannot speak HTTP/2 without TLS, nor "
-                                 "have only_open_connects", site->base);
+        status = ceni_curl_error(error, CEN_INVALID, 0,
+                                 "the option warm of %s: a cold client cannot speak HTTP/2 without TLS, nor "
+                                 "have only_open_connects",
+                                 site->base);
     if (status == CEN_OK) *out = site;
     else ceni_curl_site_free(site);
     return status;
@@ -198,7 +209,8 @@ cen_status ceni_curl_site_ask(const ceni_curl_site *site, cen_curl_credentials *
     *out = NULL;
     if (!site->credentials && !site->from_url) return CEN_OK;
     cen_curl_credentials *credentials = calloc(1, sizeof *credentials);
-    if (!credentials) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for credentials for %s", site->base);
+    if (!credentials)
+        return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for credentials for %s", site->base);
     cen_status status = CEN_OK;
     if (site->from_url) *credentials = *site->from_url;
     if (site->credentials) status = site->credentials(site->argument, credentials, error);
@@ -253,8 +265,9 @@ bool ceni_curl_site_apply(const ceni_curl_site *site, const cen_curl_credentials
     curl_easy_setopt(easy, CURLOPT_SHARE, NULL);
     curl_easy_setopt(easy, CURLOPT_COOKIEFILE, NULL);
     curl_easy_setopt(easy, CURLOPT_HSTS_CTRL, 0L);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);     /* there are other threads */
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L); /* a server that has vanished is found out within about a minute */
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L); /* there are other threads */
+    /* a server that has vanished is found out within about a minute */
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 20L);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 5L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, site->version);
@@ -291,8 +304,8 @@ static const char *refusal(long answer)
     }
 }
 
-cen_status ceni_curl_site_judge(const ceni_curl_site *site, const cen_curl_credentials *credentials, CURL *easy, CURLcode code,
-                                const char *said, cen_error *error)
+cen_status ceni_curl_site_judge(const ceni_curl_site *site, const cen_curl_credentials *credentials, CURL *easy,
+                                CURLcode code, const char *said, cen_error *error)
 {
     const char *who = credentials && credentials->user[0] ? credentials->user : NULL;
     const char *as = who ? " as " : credentials ? " with a token" : "";

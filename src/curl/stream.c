@@ -146,8 +146,9 @@ static void reroute(ceni_http_loop *loop, ceni_http_flight *flight, CURLcode cod
     if (!cen_promise_is_wanted(&flight->promise)) return cancelled(flight);
     ceni_http_flight_leave(flight, CEN_OUTCOME_FAILED);
     if (flight->tries > http->reroutes)
-        return ceni_http_flight_fail(flight, CEN_LOST, (int)code, "%s: the connection was lost %d times before %s was sent",
-                                     loop->name, (int)flight->tries, flight->url);
+        return ceni_http_flight_fail(flight, CEN_LOST, (int)code,
+                                     "%s: the connection was lost %d times before %s was sent", loop->name,
+                                     (int)flight->tries, flight->url);
     pthread_mutex_lock(&http->mutex);
     http->counts.rerouted++;
     pthread_mutex_unlock(&http->mutex);
@@ -163,15 +164,16 @@ void ceni_http_stream_start(ceni_http_loop *loop, ceni_http_flight *flight)
     long left = left_of(flight);
     if (left == 0) {
         ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-        return ceni_http_flight_fail(flight, CEN_TIMEOUT, 0, "%s: the deadline of %s passed before it was sent", loop->http->name,
-                                     flight->url);
+        return ceni_http_flight_fail(flight, CEN_TIMEOUT, 0, "%s: the deadline of %s passed before it was sent",
+                                     loop->http->name, flight->url);
     }
     if (!loop->up) return reroute(loop, flight, CURLE_OK);
     flight->easy = take_handle(loop);
     if (!flight->easy || !prepare(loop, flight, left) || curl_multi_add_handle(loop->multi, flight->easy) != CURLM_OK) {
         if (flight->easy) give_handle(loop, flight);
         ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-        return ceni_http_flight_fail(flight, CEN_NO_MEMORY, 0, "%s: there is no memory to send %s", loop->http->name, flight->url);
+        return ceni_http_flight_fail(flight, CEN_NO_MEMORY, 0, "%s: there is no memory to send %s", loop->http->name,
+                                     flight->url);
     }
     link_in(loop, flight);
 }
@@ -220,12 +222,12 @@ void ceni_http_stream_done(ceni_http_loop *loop, ceni_http_flight *flight, CURLc
     }
     ceni_http_flight_leave(flight, was_lost || status == CEN_TIMEOUT ? CEN_OUTCOME_FAILED : CEN_OUTCOME_CANCELLED);
     if (status == CEN_FULL)
-        return ceni_http_flight_fail(flight, status, (int)code, "%s: the body of %s is larger than %zu bytes", loop->http->name,
-                                     flight->url, flight->reply.most);
+        return ceni_http_flight_fail(flight, status, (int)code, "%s: the body of %s is larger than %zu bytes",
+                                     loop->http->name, flight->url, flight->reply.most);
     char said[CURL_ERROR_SIZE];
     snprintf(said, sizeof said, "%s", flight->said[0] ? flight->said : curl_easy_strerror(code));
-    ceni_http_flight_fail(flight, status, (int)code, "%s: %s brought no answer: %s (curl %d)", loop->name, flight->url, said,
-                          (int)code);
+    ceni_http_flight_fail(flight, status, (int)code, "%s: %s brought no answer: %s (curl %d)", loop->name, flight->url,
+                          said, (int)code);
 }
 
 void ceni_http_streams_sweep(ceni_http_loop *loop)
@@ -235,7 +237,8 @@ void ceni_http_streams_sweep(ceni_http_loop *loop)
         if (cen_promise_is_wanted(&flight->promise)) continue;
         take_out(loop, flight);
         give_handle(loop, flight);
-        loop->suspect = true; /* curl 7.88 keeps the reset of a stream back until something else is sent: a probe will do */
+        /* curl 7.88 keeps the reset of a stream back until something else is sent: a probe will do */
+        loop->suspect = true;
         cancelled(flight);
     }
 }
@@ -253,7 +256,8 @@ void ceni_http_streams_end(ceni_http_loop *loop, ceni_http_flight *inbox)
         ceni_http_flight *flight = inbox;
         inbox = flight->next;
         ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-        ceni_http_flight_fail(flight, CEN_CLOSED, 0, "%s was closed before the answer to %s came", loop->http->name, flight->url);
+        ceni_http_flight_fail(flight, CEN_CLOSED, 0, "%s was closed before the answer to %s came", loop->http->name,
+                              flight->url);
     }
     for (; loop->spare_count; loop->spare_count--) curl_easy_cleanup(loop->spares[loop->spare_count - 1]);
 }

@@ -20,17 +20,22 @@ struct form {
 static const struct form forms[FP_VERBS] = {
     [FP_DELAY] = {"MS [jitter MS] [WAY] [WHICH]", true, "delay",
                   "pass bytes on MS milliseconds after they came, and up to jitter more"},
-    [FP_THROTTLE] = {"RATE [WAY] [WHICH]", true, "throttle", "pass on at most RATE bytes per second, per connection and way"},
+    [FP_THROTTLE] = {"RATE [WAY] [WHICH]", true, "throttle",
+                     "pass on at most RATE bytes per second, per connection and way"},
     [FP_SLICE] = {"BYTES [MS] [WAY] [WHICH]", true, "slice", "pass bytes on in pieces of BYTES, with MS between two"},
-    [FP_BLACKHOLE] = {"[hold] [WAY] [WHICH]", true, "blackhole",
-                      "pass nothing on: swallow what comes, or with hold do not even read it, so that windows fill;\n      "
-                      "new connections are accepted, and reach no server"},
-    [FP_RESET] = {"[SHARE] [after BYTES]", true, "reset",
-                  "alone: reset all connections now; otherwise reset SHARE of those to come once BYTES (0) were passed on"},
-    [FP_CLOSE_SLOWLY] = {"MS [now] [WHICH]", true, "close-slowly",
-                         "pass the first end on as a half-close, and close the rest MS later; now: end all to the client so"},
+    [FP_BLACKHOLE] =
+        {"[hold] [WAY] [WHICH]", true, "blackhole",
+         "pass nothing on: swallow what comes, or with hold do not even read it, so that windows fill;\n      "
+         "new connections are accepted, and reach no server"},
+    [FP_RESET] =
+        {"[SHARE] [after BYTES]", true, "reset",
+         "alone: reset all connections now; otherwise reset SHARE of those to come once BYTES (0) were passed on"},
+    [FP_CLOSE_SLOWLY] =
+        {"MS [now] [WHICH]", true, "close-slowly",
+         "pass the first end on as a half-close, and close the rest MS later; now: end all to the client so"},
     [FP_REFUSE] = {"", true, "refuse", "stop listening, so that connects are refused"},
-    [FP_ACCEPT_EVERY] = {"MS", true, "accept-every", "accept one connection every MS milliseconds, with a backlog of 1"},
+    [FP_ACCEPT_EVERY] = {"MS", true, "accept-every",
+                         "accept one connection every MS milliseconds, with a backlog of 1"},
     [FP_TO] = {"ADDRESS", false, "to", "connect new connections to ADDRESS"},
     [FP_CLEAR] = {"[WHICH]", false, "clear",
                   "end all faults; reset the connections that lost bytes to a black hole, and listen again"},
@@ -278,8 +283,8 @@ void fp_command_forms(char *out, size_t size)
 {
     size_t used = 0;
     for (unsigned i = 0; i < FP_VERBS && used < size; i++) {
-        int count = snprintf(out + used, size - used, "%s%s%s%s", i ? " | " : "", forms[i].name, forms[i].parts[0] ? " " : "",
-                             forms[i].parts);
+        int count = snprintf(out + used, size - used, "%s%s%s%s", i ? " | " : "", forms[i].name,
+                             forms[i].parts[0] ? " " : "", forms[i].parts);
         if (count < 0) return;
         used += (size_t)count;
     }
@@ -289,7 +294,8 @@ static void print_forms(FILE *out, bool settings)
 {
     for (unsigned i = 0; i < FP_VERBS; i++)
         if (forms[i].setting == settings)
-            fprintf(out, "  %s%s%s\n      %s\n", forms[i].name, forms[i].parts[0] ? " " : "", forms[i].parts, forms[i].meaning);
+            fprintf(out, "  %s%s%s\n      %s\n", forms[i].name, forms[i].parts[0] ? " " : "", forms[i].parts,
+                    forms[i].meaning);
 }
 
 void fp_command_print_help(FILE *out)
@@ -303,5 +309,6 @@ void fp_command_print_help(FILE *out)
           "  SHARE               a percentage, 50%; which connections are hit is drawn from the seed\n"
           "  WAY                 to-server, to-client or both, which is the default\n"
           "  WHICH               new: only connections to come; all, the default: those that are open too\n"
-          "  ADDRESS             127.0.0.1:5432, [::1]:5432, localhost:5432, unix:/path\n", out);
+          "  ADDRESS             127.0.0.1:5432, [::1]:5432, localhost:5432, unix:/path\n",
+          out);
 }

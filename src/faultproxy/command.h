@@ -51,8 +51,8 @@ typedef struct fp_command {
      * of one small word counts as a value too: 1 if it was there. */
     uint64_t value[4];
     unsigned given;
-    unsigned way;   /* FP_BOTH unless said */
-    bool only_new;  /* connections that are open keep what they have */
+    unsigned way;  /* FP_BOTH unless said */
+    bool only_new; /* connections that are open keep what they have */
     fp_address address;
 } fp_command;
 

@@ -152,7 +152,8 @@ bool fp_control_start(fp_control *control, fp_proxy *proxy, const char *path, ch
     fp_address_parse(&at, text, strlen(text));
     control->fd = listen_at(&at);
     if (control->fd < 0 || uv_poll_init(&proxy->loop, &control->poll, control->fd) != 0) {
-        snprintf(why, FP_SENTENCE, "There can be no control socket at %s: %s.", path, uv_strerror(uv_translate_sys_error(errno)));
+        snprintf(why, FP_SENTENCE, "There can be no control socket at %s: %s.", path,
+                 uv_strerror(uv_translate_sys_error(errno)));
         if (control->fd >= 0) close(control->fd), unlink(path);
         control->fd = -1;
         return false;

@@ -22,7 +22,7 @@ typedef struct fp_talk {
     struct fp_proxy *proxy;
     int in, out; /* in is -1 if nobody talks; the same, for a socket */
     bool is_stdin;
-    bool closing; /* libuv still has the handle */
+    bool closing;           /* libuv still has the handle */
     char line[FP_LINE + 1]; /* one more than a line may have: then it is too long, and the rest of it is dropped */
     size_t used;
 } fp_talk;

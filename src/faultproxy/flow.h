@@ -27,10 +27,10 @@ typedef struct fp_flow {
     unsigned mark, marks_used; /* the first, and how many */
     uint64_t next_at;          /* no byte goes before that: slices and the rate */
     uint64_t end_at;
-    fp_end end;  /* how the side that sends has ended */
-    bool over;   /* nothing is passed on any more, the end was */
-    bool lost;   /* bytes were swallowed: what follows does not fit to what went before */
-    bool stuck;  /* there is something to pass on as soon as the socket takes it */
+    fp_end end; /* how the side that sends has ended */
+    bool over;  /* nothing is passed on any more, the end was */
+    bool lost;  /* bytes were swallowed: what follows does not fit to what went before */
+    bool stuck; /* there is something to pass on as soon as the socket takes it */
 } fp_flow;
 
 void fp_flow_fini(fp_flow *flow);

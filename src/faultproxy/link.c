@@ -137,7 +137,8 @@ static bool is_itself(int fd)
     socklen_t here_size = sizeof here, there_size = sizeof there;
     memset(&here, 0, sizeof here);
     memset(&there, 0, sizeof there);
-    if (getsockname(fd, (struct sockaddr *)&here, &here_size) || getpeername(fd, (struct sockaddr *)&there, &there_size))
+    if (getsockname(fd, (struct sockaddr *)&here, &here_size) ||
+        getpeername(fd, (struct sockaddr *)&there, &there_size))
         return false;
     return here.ss_family != AF_UNIX && here_size == there_size && memcmp(&here, &there, here_size) == 0;
 }

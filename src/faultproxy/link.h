@@ -23,10 +23,10 @@ struct fp_proxy;
 typedef struct fp_side {
     uv_poll_t poll;
     fp_link *link;
-    int fd;       /* -1 if there is none */
-    int watched;  /* for what, as libuv says it */
-    bool broken;  /* reset, or otherwise of no use any more */
-    bool deaf;    /* something is there that libuv tells again and again, and that is of no interest */
+    int fd;      /* -1 if there is none */
+    int watched; /* for what, as libuv says it */
+    bool broken; /* reset, or otherwise of no use any more */
+    bool deaf;   /* something is there that libuv tells again and again, and that is of no interest */
 } fp_side;
 
 typedef enum fp_state { FP_WAITING, FP_CONNECTING, FP_OPEN, FP_LINK_CLOSED } fp_state;

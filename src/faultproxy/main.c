@@ -46,7 +46,8 @@ int main(int count, char **arguments)
         return 2;
     }
     if (options.help) fp_options_print_help(stdout);
-    if (options.version) printf("cenote-faultproxy %d.%d.%d\n", CEN_VERSION_MAJOR, CEN_VERSION_MINOR, CEN_VERSION_PATCH);
+    if (options.version)
+        printf("cenote-faultproxy %d.%d.%d\n", CEN_VERSION_MAJOR, CEN_VERSION_MINOR, CEN_VERSION_PATCH);
     if (options.help || options.version) return 0;
     fill_standard_descriptors();
     raise_limit();

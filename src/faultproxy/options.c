@@ -104,7 +104,8 @@ static bool add_fault(fp_options *options, const char *text, char *why)
     fp_command *fault = &options->faults[options->faults_used];
     if (options->faults_used == FP_FAULTS) return fail(why, "There are more than %d faults.", FP_FAULTS);
     if (!fp_command_parse(fault, text, strlen(text), reason)) return fail(why, "%.*s", FP_SENTENCE - 1, reason);
-    if (!fp_command_is_setting(fault)) return fail(why, "\"%.60s\" is a command for later, and no fault to begin with.", text);
+    if (!fp_command_is_setting(fault))
+        return fail(why, "\"%.60s\" is a command for later, and no fault to begin with.", text);
     options->faults_used++;
     return true;
 }
@@ -114,7 +115,8 @@ bool fp_options_parse(fp_options *options, int count, char **arguments, char why
     memset(options, 0, sizeof *options);
     for (int i = 1; i < count; i++) {
         const struct option *option = find(arguments[i]);
-        if (!option && arguments[i][0] == '-') return fail(why, "There is no option \"%.60s\"; --help lists them.", arguments[i]);
+        if (!option && arguments[i][0] == '-')
+            return fail(why, "There is no option \"%.60s\"; --help lists them.", arguments[i]);
         if (!option) {
             if (!add_fault(options, arguments[i], why)) return false;
             continue;
@@ -130,16 +132,20 @@ bool fp_options_parse(fp_options *options, int count, char **arguments, char why
 
 void fp_options_print_help(FILE *out)
 {
-    fputs("Usage: cenote-faultproxy --listen ADDRESS --to ADDRESS [OPTION...] [FAULT...]\n\n"
-          "Sits between a client and a server, passes bytes on, and does what networks and servers do to them when\n"
-          "they fail. It prints \"listening on ADDRESS\" when it is ready. Each line of its standard input, or of\n"
-          "a connection to the control socket, is a command, and is answered by one line: \"ok\", \"ok NAME=VALUE...\"\n"
-          "or \"error: sentence\".\n\nOptions:\n", out);
+    fputs(
+        "Usage: cenote-faultproxy --listen ADDRESS --to ADDRESS [OPTION...] [FAULT...]\n\n"
+        "Sits between a client and a server, passes bytes on, and does what networks and servers do to them when\n"
+        "they fail. It prints \"listening on ADDRESS\" when it is ready. Each line of its standard input, or of\n"
+        "a connection to the control socket, is a command, and is answered by one line: \"ok\", \"ok NAME=VALUE...\"\n"
+        "or \"error: sentence\".\n\nOptions:\n",
+        out);
     for (unsigned i = 0; i < KNOWN; i++)
-        fprintf(out, "  %s%s%s\n      %s\n", known[i].name, known[i].value ? " " : "", known[i].value ? known[i].value : "",
-                known[i].meaning);
+        fprintf(out, "  %s%s%s\n      %s\n", known[i].name, known[i].value ? " " : "",
+                known[i].value ? known[i].value : "", known[i].meaning);
     fp_command_print_help(out);
-    fputs("\nIt ends by quit, SIGTERM or SIGINT, with status 0 and all closed. Status 1: it could not start. Status 2: the\n"
+    fputs("\nIt ends by quit, SIGTERM or SIGINT, with status 0 and all closed. Status 1: it could not start. Status 2: "
+          "the\n"
           "arguments make no sense.\n\n"
-          "Example: cenote-faultproxy --listen 127.0.0.1:6432 --to 127.0.0.1:5432 'delay 50 jitter 20' refuse\n", out);
+          "Example: cenote-faultproxy --listen 127.0.0.1:6432 --to 127.0.0.1:5432 'delay 50 jitter 20' refuse\n",
+          out);
 }

@@ -11,7 +11,7 @@ typedef struct fp_options {
     fp_address listen, to;
     const char *control; /* a path; NULL: there is no control socket */
     bool follow_stdin;
-    bool help, version;  /* asked for: then the rest is of no interest */
+    bool help, version; /* asked for: then the rest is of no interest */
     bool has_listen, has_to, has_seed;
     uint64_t seed;
     fp_command faults[FP_FAULTS];

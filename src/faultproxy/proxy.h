@@ -16,15 +16,15 @@ enum { FP_ANSWER = 2048 };
 
 typedef struct fp_proxy {
     uv_loop_t loop;
-    fp_address target;        /* of new connections */
-    fp_faults faults;         /* of new connections */
-    uint64_t random, jitter;  /* drawn from: which connections are reset, and how much later bytes come */
+    fp_address target;       /* of new connections */
+    fp_faults faults;        /* of new connections */
+    uint64_t random, jitter; /* drawn from: which connections are reset, and how much later bytes come */
     fp_listener listener;
     fp_control control;
     uv_signal_t signals[2];
     fp_link *oldest, *newest; /* those that are open */
     fp_stats stats;
-    bool quits;               /* it was told to; whoever told it has still to be answered */
+    bool quits; /* it was told to; whoever told it has still to be answered */
 } fp_proxy;
 
 /* Starts all that the options say, or nothing: false, and a sentence in `why`. */

@@ -112,9 +112,9 @@ static bool answer_api(const ceni_visit *visit, ceni_answer *answer)
 {
     ceni_query query = {.most = PARTS_MOST, .limit = NEWS_USUAL, .level = CEN_LEVEL_DETAIL};
     const char *path = visit->path;
-    int which = strcmp(path, "/api/process") == 0  ? 1
-                : strcmp(path, "/api/things") == 0 ? 2
-                : strcmp(path, "/api/news") == 0   ? 3
+    int which = strcmp(path, "/api/process") == 0   ? 1
+                : strcmp(path, "/api/things") == 0  ? 2
+                : strcmp(path, "/api/news") == 0    ? 3
                 : strcmp(path, "/api/history") == 0 ? 4
                                                     : 0;
     if (!which) return strncmp(path, "/api/things/", 12) == 0 && answer_one(visit, path + 12, answer);

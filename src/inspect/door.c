@@ -112,8 +112,10 @@ bool ceni_inspect_admits(const ceni_visit *visit, ceni_answer *answer)
     else if (has_two_hosts(visit))
         ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "a request has one Host, and this one has more");
     else if (client_of(visit)->has_zero)
-        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "there is a %%00 in the address, and nothing here has one");
-    else if (!inspect->anywhere && host && !ceni_inspect_host_is_ours(host)) /* on a Unix socket, too: ssh -L leads there */
+        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID,
+                          "there is a %%00 in the address, and nothing here has one");
+    /* on a Unix socket, too: ssh -L leads there */
+    else if (!inspect->anywhere && host && !ceni_inspect_host_is_ours(host))
         ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE,
                           "the Host \"%.80s\" is neither localhost nor an address in numbers", host);
     else if (strcmp(visit->method, "POST") == 0 && comes_from_elsewhere(visit))

@@ -37,7 +37,8 @@ typedef struct past {
     bool counts[CENI_HISTORY_READINGS]; /* it is a counter */
     int64_t last[CENI_HISTORY_READINGS];
     uint64_t instant[CENI_HISTORY_TIMINGS];
-    uint32_t buckets[CENI_HISTORY_TIMINGS][BUCKETS]; /* totals; of their differences a turn of 2^32 takes nothing away */
+    /* totals; of their differences a turn of 2^32 takes nothing away */
+    uint32_t buckets[CENI_HISTORY_TIMINGS][BUCKETS];
     unsigned count, next;
     sample samples[CENI_HISTORY_SAMPLES];
 } past;
@@ -69,13 +70,14 @@ void ceni_history_free(ceni_history *history)
 /* ---- What is worth keeping ---------------------------------------------------------------- */
 
 /* The charts of the page are of these. */
-static const char *const charted[] = {"held", "waiting", "idle", "max", "taken", "timed_out", "opening", "running", "queued",
-                                      "in_flight", "length", "finished", "uses", "failed", "answered", "handled", "down", "up",
-                                      "children", "restarts", "high_queued", "normal_queued", "low_queued", "pushes_waiting",
-                                      "pops_waiting"};
+static const char *const charted[] = {
+    "held",          "waiting",    "idle",           "max",         "taken",    "timed_out", "opening",
+    "running",       "queued",     "in_flight",      "length",      "finished", "uses",      "failed",
+    "answered",      "handled",    "down",           "up",          "children", "restarts",  "high_queued",
+    "normal_queued", "low_queued", "pushes_waiting", "pops_waiting"};
 /* Of what is not 0 there is trouble, whatever the kind. */
-static const char *const troubles[] = {"waiting", "breaker", "leaked", "revoked",
-                                      "orphans", "shedding", "down", "ejected", "abandoned"};
+static const char *const troubles[] = {"waiting",  "breaker", "leaked",  "revoked",  "orphans",
+                                       "shedding", "down",    "ejected", "abandoned"};
 
 static bool is_kept(const past *p, const char *name)
 {
@@ -139,7 +141,8 @@ static void sample_durations(ceni_history *h, const cen_thing *thing, past *p, s
     uint32_t added[BUCKETS];
     p->timing_count = 0;
     for (size_t t = 0; t < CENI_HISTORY_TIMINGS && cen_thing_durations(thing, t, &timing, &h->durations); t++) {
-        double one_in = timing.one_in ? timing.one_in : 1, instant = (double)(timing.instant - p->instant[t]), all = instant;
+        double one_in = timing.one_in ? timing.one_in : 1, instant = (double)(timing.instant - p->instant[t]),
+               all = instant;
         for (unsigned i = 0; i < BUCKETS; i++) {
             uint32_t total = 0;
             for (unsigned k = 0; k < MERGED; k++) total += (uint32_t)h->durations.buckets[i * MERGED + k];
@@ -266,7 +269,8 @@ static void show_sample(const past *p, const sample *s, const int64_t totals[], 
 {
     ceni_json_open(json, NULL, '[');
     ceni_json_number(json, NULL, at_ns);
-    for (unsigned i = 0; i < p->reading_count; i++) ceni_json_number(json, NULL, p->counts[i] ? totals[i] : (int64_t)s->values[i]);
+    for (unsigned i = 0; i < p->reading_count; i++)
+        ceni_json_number(json, NULL, p->counts[i] ? totals[i] : (int64_t)s->values[i]);
     for (unsigned t = 0; t < p->timing_count; t++)
         for (unsigned m = 0; m < MARKS; m++) {
             if (s->marks[t][m] == MARK_UNKNOWN) ceni_json_words(json, NULL, NULL);
@@ -287,7 +291,8 @@ static void show_past(const past *p, int64_t now_ms, int64_t now_ns, ceni_json *
     int64_t totals[CENI_HISTORY_READINGS];
     memcpy(totals, p->last, sizeof totals);
     for (unsigned s = 1; s < p->count; s++) /* to what they were at the oldest */
-        for (unsigned i = 0; i < p->reading_count; i++) totals[i] -= p->counts[i] ? (int64_t)sample_at(p, s)->values[i] : 0;
+        for (unsigned i = 0; i < p->reading_count; i++)
+            totals[i] -= p->counts[i] ? (int64_t)sample_at(p, s)->values[i] : 0;
     ceni_json_open(json, NULL, '{');
     ceni_json_count(json, "number", p->number);
     show_names(json, "readings", p->readings, p->reading_count);
@@ -295,7 +300,8 @@ static void show_past(const past *p, int64_t now_ms, int64_t now_ns, ceni_json *
     ceni_json_open(json, "samples", '[');
     for (unsigned s = 0; s < p->count && !json->text.spoiled; s++) {
         const sample *one = sample_at(p, s);
-        for (unsigned i = 0; s > 0 && i < p->reading_count; i++) totals[i] += p->counts[i] ? (int64_t)one->values[i] : 0;
+        for (unsigned i = 0; s > 0 && i < p->reading_count; i++)
+            totals[i] += p->counts[i] ? (int64_t)one->values[i] : 0;
         show_sample(p, one, totals, now_ns - (now_ms - one->at_ms) * 1000000, json);
     }
     ceni_json_close(json, ']');

@@ -86,7 +86,7 @@ struct cen_inspect {
     size_t sending;        /* bytes of answers that are not gone */
     int64_t deaf_until_ms; /* there was no descriptor for one who came */
     ceni_history *history;
-    int64_t sample_at_ms;  /* when its next sample is due */
+    int64_t sample_at_ms; /* when its next sample is due */
     ceni_client client[CENI_INSPECT_CLIENTS_MOST + CENI_INSPECT_LOBBY];
 };
 

@@ -50,11 +50,13 @@ const ceni_metric_timing *ceni_metric_timing_of(const ceni_metric_thing *thing, 
 /* What is left out of a text that would be too long; how much is told in it. */
 typedef enum ceni_metric_without {
     CENI_WITHOUT_NOTHING = 0,
-    CENI_WITHOUT_TWICE,      /* cenote's own histograms of a database's pool, which are there under OpenTelemetry's names */
+    /* cenote's own histograms of a database's pool, which are there under OpenTelemetry's names */
+    CENI_WITHOUT_TWICE,
     CENI_WITHOUT_HISTOGRAMS, /* all of them */
 } ceni_metric_without;
 
 /* Writes all families but those. */
-void ceni_metric_expose(ceni_text *text, const ceni_metric_things *things, bool openmetrics, ceni_metric_without without);
+void ceni_metric_expose(ceni_text *text, const ceni_metric_things *things, bool openmetrics,
+                        ceni_metric_without without);
 
 #endif

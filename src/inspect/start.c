@@ -52,9 +52,10 @@ static cen_status decide_address(cen_inspect *inspect, const cen_inspect_options
 static cen_status check_control(const cen_inspect *inspect, cen_error *error)
 {
     if (!inspect->control || inspect->token || inspect->at.is_local) return CEN_OK;
-    return ceni_inspect_error(error, CEN_INVALID, 0,
-                              "cen_inspect_start: options.control over TCP needs options.token, or any local user can pause "
-                              "and resize; set a token, or use a Unix socket (options.at = NULL or \"unix:/path\")");
+    return ceni_inspect_error(
+        error, CEN_INVALID, 0,
+        "cen_inspect_start: options.control over TCP needs options.token, or any local user can pause "
+        "and resize; set a token, or use a Unix socket (options.at = NULL or \"unix:/path\")");
 }
 
 /* clang-format off */
@@ -110,7 +111,8 @@ cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patien
 {
     cen_inspect_options known = CEN_SIZED(cen_inspect_options);
     if (!out) return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: out is NULL");
-    cen_status status = options ? cen_sized_read(&known, sizeof known, options, "cen_inspect_start: options", error) : CEN_OK;
+    cen_status status =
+        options ? cen_sized_read(&known, sizeof known, options, "cen_inspect_start: options", error) : CEN_OK;
     if (status != CEN_OK) return status;
     cen_inspect *inspect = calloc(1, sizeof *inspect);
     if (!inspect) return ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: there is no memory for it");

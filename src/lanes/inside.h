@@ -16,7 +16,12 @@
 enum { CENI_LANES_NAME = 32 };
 
 /* What a task of a lane does. In task->note[2], and 0 in that of a task that no lane admitted. */
-typedef enum ceni_lane_state { CENI_LANE_NONE = 0, CENI_LANE_QUEUED, CENI_LANE_RUNNING, CENI_LANE_SUSPENDED } ceni_lane_state;
+typedef enum ceni_lane_state {
+    CENI_LANE_NONE = 0,
+    CENI_LANE_QUEUED,
+    CENI_LANE_RUNNING,
+    CENI_LANE_SUSPENDED
+} ceni_lane_state;
 
 /* How a task ended, or why it did not begin. */
 typedef enum ceni_lane_count {
@@ -42,7 +47,7 @@ typedef struct ceni_lane {
     cen_lanes *lanes;
     unsigned index; /* its cen_priority */
     bool is_absent;
-    cen_crew *crew; /* NULL: absent, or freed */
+    cen_crew *crew;           /* NULL: absent, or freed */
     cen_observer observer;    /* the program's own */
     ceni_lane_clocks *clocks; /* NULL: no times are kept */
 
@@ -112,7 +117,7 @@ cen_observer ceni_lane_observer(ceni_lane *lane);
 uint64_t ceni_lane_in(uint64_t states, ceni_lane_state state);
 
 /* pace.c */
-void ceni_pace_step(ceni_lane *lane, int64_t ns); /* a step took so long */
+void ceni_pace_step(ceni_lane *lane, int64_t ns);      /* a step took so long */
 void ceni_pace_progress(ceni_lane *lane, int64_t now); /* something begins, ends, or could begin */
 void ceni_pace_ended(ceni_lane *lane, int64_t now, int64_t run_ns, bool begun, bool empty);
 int64_t ceni_pace_wait(const ceni_lane *lane, int64_t now);     /* until a task that is submitted now begins */

@@ -48,7 +48,7 @@
 
 #include "base/plant.h"
 
-#define ONE(lane) (UINT64_C(1) << ((lane) * CENI_LEDGER_BITS))
+#define ONE(lane) (UINT64_C(1) << ((lane)*CENI_LEDGER_BITS))
 #define ONE_PAGE (UINT64_C(1) << (CEN_LANES * CENI_LEDGER_BITS))
 
 static uint64_t count_in(uint64_t word, unsigned lane)
@@ -130,7 +130,7 @@ void ceni_ledger_limit(ceni_ledger *ledger, unsigned which, uint32_t limit)
 
 void ceni_ledger_clear(ceni_ledger *ledger)
 {
-    uint64_t word = ceni_load_relaxed(&ledger->word); /* nobody uses it; carries nothing */
+    uint64_t word = ceni_load_relaxed(&ledger->word);              /* nobody uses it; carries nothing */
     ceni_store_relaxed(&ledger->word, word / ONE_PAGE * ONE_PAGE); /* likewise; carries nothing */
 }
 

@@ -16,13 +16,13 @@
 #include "base/atomic.h"
 
 enum {
-    CENI_LEDGER_BITS = 20,  /* of a lane's count */
-    CENI_LEDGER_PAGES = 16, /* of limits: what is left of the word */
+    CENI_LEDGER_BITS = 20,         /* of a lane's count */
+    CENI_LEDGER_PAGES = 16,        /* of limits: what is left of the word */
     CENI_LEDGER_TOTAL = CEN_LANES, /* where the limit of all lanes stands, beside theirs */
 };
 
 _Static_assert(CEN_LANES_MOST == (1 << CENI_LEDGER_BITS) - 1, "a lane's count has the bits it needs");
-_Static_assert(CEN_LANES * CENI_LEDGER_BITS + 4 == 64, "three counts and the number of a page fill the word");
+_Static_assert(CEN_LANES *CENI_LEDGER_BITS + 4 == 64, "three counts and the number of a page fill the word");
 
 typedef struct ceni_ledger {
     /* any thread, atomically */

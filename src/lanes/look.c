@@ -39,7 +39,8 @@ cen_status cen_lanes_look(cen_lanes *lanes, cen_lanes_stats *out)
     ceni_ledger_entry entry;
     ceni_ledger_read(&lanes->ledger, &entry);
     int64_t now = lanes->timed ? ceni_lanes_now(lanes) : 0;
-    cen_lanes_stats all = {.max = entry.max_total, .admitted = entry.total, .is_stopped = ceni_setting(&lanes->stopped) != 0};
+    cen_lanes_stats all = {
+        .max = entry.max_total, .admitted = entry.total, .is_stopped = ceni_setting(&lanes->stopped) != 0};
     for (unsigned i = 0; i < CEN_LANES; i++) {
         if (lanes->lane[i].is_absent) all.lane[i].is_absent = true;
         else look_at(&lanes->lane[i], &entry, now, &all.lane[i]);

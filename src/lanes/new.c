@@ -45,7 +45,8 @@ static const cen_lane_options *lane_options(const cen_lanes_options *o, unsigned
 
 static cen_status refuse_lane(cen_error *error, unsigned index, const char *field, const char *what)
 {
-    return ceni_error_set(error, CEN_INVALID, 0, "cen_lanes_new: options.%s.%s %s", ceni_lane_names[index], field, what);
+    return ceni_error_set(error, CEN_INVALID, 0, "cen_lanes_new: options.%s.%s %s", ceni_lane_names[index], field,
+                          what);
 }
 
 static cen_status check_lane(const cen_lane_options *o, unsigned index, cen_error *error)
@@ -68,7 +69,8 @@ static cen_status check_options(const cen_lanes_options *given, cen_lanes_option
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_lanes_new: options", error);
     if (status != CEN_OK) return status;
-    if (o->high.is_absent && o->normal.is_absent && o->low.is_absent) return refuse(error, "options has no lane at all");
+    if (o->high.is_absent && o->normal.is_absent && o->low.is_absent)
+        return refuse(error, "options has no lane at all");
     if (o->max_total < CEN_OFF || o->max_total > CEN_LANES * (int64_t)CEN_LANES_MOST)
         return refuse(error, "options.max_total is neither 1 to three times CEN_LANES_MOST nor CEN_OFF");
     if ((unsigned)o->on_fork > CEN_FORK_RENEW) return refuse(error, "options.on_fork is no such choice");
@@ -84,8 +86,10 @@ static void start_lane(ceni_lane *lane)
 {
     ceni_store_relaxed(&lane->states, 0); /* nobody uses it yet; carries nothing */
     _Atomic int64_t *const paces[] = {&lane->step, &lane->run, &lane->between, &lane->ended, &lane->progress};
-    for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) ceni_store_relaxed(paces[i], 0); /* likewise; carries nothing */
-    for (unsigned i = 0; i < CENI_LANE_COUNTS; i++) ceni_store_relaxed(&lane->counts[i], 0); /* likewise; carries nothing */
+    /* likewise; carries nothing */
+    for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) ceni_store_relaxed(paces[i], 0);
+    /* likewise; carries nothing */
+    for (unsigned i = 0; i < CENI_LANE_COUNTS; i++) ceni_store_relaxed(&lane->counts[i], 0);
     if (!lane->clocks) return;
     ceni_histogram_init(&lane->clocks->wait);
     ceni_histogram_init(&lane->clocks->run);
@@ -110,8 +114,8 @@ static cen_status make_crew(ceni_lane *lane, const cen_lane_options *o, cen_erro
     cen_error why = {.text = ""};
     cen_status status = cen_crew_new(&crew, &lane->crew, &why);
     if (status == CEN_OK) return CEN_OK;
-    return ceni_error_set(error, status, why.code, "cen_lanes_new: options.%s.crew: %.300s", ceni_lane_names[lane->index],
-                          why.text);
+    return ceni_error_set(error, status, why.code, "cen_lanes_new: options.%s.crew: %.300s",
+                          ceni_lane_names[lane->index], why.text);
 }
 
 static cen_status make_lane(cen_lanes *lanes, unsigned index, const cen_lane_options *o, cen_error *error)
@@ -182,7 +186,8 @@ cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **out, cen_
     cen_lanes *lanes = ceni_alloc(o->allocator, sizeof *lanes, _Alignof(cen_lanes));
     if (!lanes) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: there is no memory for them");
     fill(lanes, o);
-    for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) status = make_lane(lanes, i, lane_options(o, i), error);
+    for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++)
+        status = make_lane(lanes, i, lane_options(o, i), error);
     if (status != CEN_OK) goto undo_lanes;
     open_ledger(lanes, o);
     lanes->entry = (ceni_entry){.kind = "lanes",
@@ -213,7 +218,8 @@ static void renew(cen_lanes *lanes)
 
 static cen_status enter_child(cen_lanes *lanes)
 {
-    uint64_t mine = ceni_fork_epoch(), before = ceni_load_relaxed(&lanes->renewer); /* a guess for the cas; carries nothing */
+    /* a guess for the cas; carries nothing */
+    uint64_t mine = ceni_fork_epoch(), before = ceni_load_relaxed(&lanes->renewer);
     if (lanes->on_fork != CEN_FORK_RENEW) return CEN_FORKED;
     if (before != mine && ceni_cas_acq_rel(&lanes->renewer, &before, mine)) { /* [N1] */
         renew(lanes);

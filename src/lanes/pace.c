@@ -98,7 +98,8 @@ int64_t ceni_pace_wait(const ceni_lane *lane, int64_t now)
 {
     uint64_t states = states_of(lane);
     int64_t workers = workers_of(lane), running = (int64_t)ceni_lane_in(states, CENI_LANE_RUNNING);
-    int64_t before = (int64_t)ceni_lane_in(states, CENI_LANE_QUEUED) + (running < workers ? running : workers) + 1 - workers;
+    int64_t before =
+        (int64_t)ceni_lane_in(states, CENI_LANE_QUEUED) + (running < workers ? running : workers) + 1 - workers;
     if (before <= 0 && !ceni_planted(lanes_trust_an_old_average)) return 0;
     int64_t step = read_ns(&lane->step);
     int64_t wait = before < 1 ? step : step < INT64_MAX / before ? step * before / workers : INT64_MAX;

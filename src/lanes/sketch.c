@@ -24,12 +24,12 @@ static cen_lanes *lanes_of(const void *object)
 enum { EACH = 10 };
 
 static const char *const names[CEN_LANES][EACH] = {
-    [CEN_PRIORITY_HIGH] = {"high_admitted", "high_max", "high_queued", "high_running", "high_suspended", "high_submitted",
-                           "high_done", "high_failed", "high_unbegun", "high_refused"},
+    [CEN_PRIORITY_HIGH] = {"high_admitted", "high_max", "high_queued", "high_running", "high_suspended",
+                           "high_submitted", "high_done", "high_failed", "high_unbegun", "high_refused"},
     [CEN_PRIORITY_NORMAL] = {"normal_admitted", "normal_max", "normal_queued", "normal_running", "normal_suspended",
                              "normal_submitted", "normal_done", "normal_failed", "normal_unbegun", "normal_refused"},
-    [CEN_PRIORITY_LOW] = {"low_admitted", "low_max", "low_queued", "low_running", "low_suspended", "low_submitted", "low_done",
-                          "low_failed", "low_unbegun", "low_refused"},
+    [CEN_PRIORITY_LOW] = {"low_admitted", "low_max", "low_queued", "low_running", "low_suspended", "low_submitted",
+                          "low_done", "low_failed", "low_unbegun", "low_refused"},
 };
 
 static void read_lane(const cen_lane_stats *s, const char *const *name, cen_reading *out)
@@ -45,7 +45,8 @@ static void read_lane(const cen_lane_stats *s, const char *const *name, cen_read
                                    s->cancelled + s->late + s->dropped,
                                    s->refused_full + s->refused_total + s->refused_late};
     enum { GAUGES = 5 }; /* the others only rise */
-    for (size_t i = 0; i < EACH; i++) out[i] = (cen_reading){name[i], (int64_t)values[i], i < GAUGES ? CEN_GAUGE : CEN_COUNTER};
+    for (size_t i = 0; i < EACH; i++)
+        out[i] = (cen_reading){name[i], (int64_t)values[i], i < GAUGES ? CEN_GAUGE : CEN_COUNTER};
 }
 
 size_t ceni_lanes_snapshot(const void *object, cen_reading *readings, size_t room)
@@ -141,8 +142,8 @@ static void sketch_lanes(const void *object, const cen_sketch *sketch, size_t mo
 
 /* ---- What they obey ----------------------------------------------------------------------------------- */
 
-static const char *const verbs[] = {"resize_high", "resize_normal", "resize_low",  "limit_high",
-                                    "limit_normal", "limit_low",    "limit_total", NULL};
+static const char *const verbs[] = {"resize_high",  "resize_normal", "resize_low",  "limit_high",
+                                    "limit_normal", "limit_low",     "limit_total", NULL};
 
 static bool ends_in(const char *verb, const char *end)
 {
@@ -165,9 +166,11 @@ static cen_status tell(void *object, const char *verb, int64_t value, cen_error 
     cen_status status = obey(lanes, verb, value);
     if (status == CEN_OK) return CEN_OK;
     if (status == CEN_INVALID)
-        return ceni_error_set(error, status, 0, "lanes \"%s\": %s: there is no such lane, or %lld is not what it can have",
-                              lanes->name, verb, (long long)value);
+        return ceni_error_set(error, status, 0,
+                              "lanes \"%s\": %s: there is no such lane, or %lld is not what it can have", lanes->name,
+                              verb, (long long)value);
     return ceni_error_set(error, status, 0, "lanes \"%s\": %s: %s", lanes->name, verb, cen_status_text(status));
 }
 
-const ceni_thing_calls ceni_lanes_calls = {.durations = durations, .sketch = sketch_lanes, .verbs = verbs, .tell = tell};
+const ceni_thing_calls ceni_lanes_calls = {
+    .durations = durations, .sketch = sketch_lanes, .verbs = verbs, .tell = tell};

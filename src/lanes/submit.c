@@ -52,15 +52,15 @@ static void explain(const ceni_lane *lane, const refusal *why, cen_error *error)
     const char *name = lane->lanes->name, *kind = ceni_lane_names[lane->index];
     if (why->rule == CEN_RULE_DEADLINE)
         ceni_error_set(error, why->status, 0,
-                       "lanes \"%s\": a task of %s priority would begin about %lld us too late for its deadline", name, kind,
-                       us(why->retry_after_ns));
+                       "lanes \"%s\": a task of %s priority would begin about %lld us too late for its deadline", name,
+                       kind, us(why->retry_after_ns));
     else
         ceni_error_set(error, why->status, 0,
-                       "lanes \"%s\": %llu tasks%s%s%s are admitted and %llu may be (%s); try again in about %lld us", name,
-                       (unsigned long long)why->current, why->rule == CEN_RULE_MAX_TASKS ? " of " : "",
-                       why->rule == CEN_RULE_MAX_TASKS ? kind : "", why->rule == CEN_RULE_MAX_TASKS ? " priority" : " in all",
-                       (unsigned long long)why->max, why->rule == CEN_RULE_MAX_TASKS ? "max_tasks" : "max_total",
-                       us(why->retry_after_ns));
+                       "lanes \"%s\": %llu tasks%s%s%s are admitted and %llu may be (%s); try again in about %lld us",
+                       name, (unsigned long long)why->current, why->rule == CEN_RULE_MAX_TASKS ? " of " : "",
+                       why->rule == CEN_RULE_MAX_TASKS ? kind : "",
+                       why->rule == CEN_RULE_MAX_TASKS ? " priority" : " in all", (unsigned long long)why->max,
+                       why->rule == CEN_RULE_MAX_TASKS ? "max_tasks" : "max_total", us(why->retry_after_ns));
     error->rule = why->rule;
     error->retry_after_ns = why->retry_after_ns;
     error->current = (int64_t)why->current;
@@ -107,10 +107,12 @@ static cen_status admit(ceni_lane *lane, cen_deadline deadline, int64_t now, cen
 {
     int64_t late = lateness(lane, deadline, now);
     if (late > 0)
-        return refuse(lane, &(refusal){.status = CEN_OVERLOAD, .rule = CEN_RULE_DEADLINE, .retry_after_ns = late}, now, error);
+        return refuse(lane, &(refusal){.status = CEN_OVERLOAD, .rule = CEN_RULE_DEADLINE, .retry_after_ns = late}, now,
+                      error);
     ceni_ledger_refusal full;
     if (ceni_ledger_take(&lane->lanes->ledger, lane->index, &full)) return CEN_OK;
-    int64_t retry = full.rule == CEN_RULE_MAX_TASKS ? ceni_pace_next_end(lane, now) : ceni_pace_next_end_of_all(lane->lanes, now);
+    int64_t retry =
+        full.rule == CEN_RULE_MAX_TASKS ? ceni_pace_next_end(lane, now) : ceni_pace_next_end_of_all(lane->lanes, now);
     return refuse(lane, &(refusal){CEN_FULL, full.rule, full.current, full.max, retry}, now, error);
 }
 
@@ -129,8 +131,8 @@ static cen_status hand_over(ceni_lane *lane, cen_task *task, cen_deadline deadli
     ceni_lane_dismiss(lane, task);
     task->deadline = before;
     if (!ceni_planted(lanes_lose_what_the_crew_refuses)) ceni_ledger_give(&lane->lanes->ledger, lane->index);
-    return ceni_error_set(error, status, 0, "lanes \"%s\": the crew of the %s lane refused a task: %s", lane->lanes->name,
-                          ceni_lane_names[lane->index], cen_status_text(status));
+    return ceni_error_set(error, status, 0, "lanes \"%s\": the crew of the %s lane refused a task: %s",
+                          lane->lanes->name, ceni_lane_names[lane->index], cen_status_text(status));
 }
 
 static cen_status refuse_plainly(const cen_lanes *lanes, cen_status status, const char *what, cen_error *error)
@@ -138,7 +140,8 @@ static cen_status refuse_plainly(const cen_lanes *lanes, cen_status status, cons
     return ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, what);
 }
 
-cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen_task *task, cen_deadline deadline, cen_error *error)
+cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen_task *task, cen_deadline deadline,
+                            cen_error *error)
 {
     if (!lanes || !task) return ceni_error_set(error, CEN_INVALID, 0, "cen_lanes_submit: lanes or task is NULL");
     cen_status status = ceni_lanes_enter(lanes);

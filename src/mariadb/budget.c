@@ -12,8 +12,9 @@ void ceni_mariadb_budget_tell(const ceni_mariadb_server *server, cen_mariadb_bud
     report->pool_max = max;
     report->free = report->max_connections > report->in_use ? report->max_connections - report->in_use : 0;
     report->fits = max <= 1 + report->free;
-    int length = snprintf(report->text, sizeof report->text, "MariaDB at %.80s allows %u connections; in use: %u, free: %u",
-                          server->address, report->max_connections, report->in_use, report->free);
+    int length =
+        snprintf(report->text, sizeof report->text, "MariaDB at %.80s allows %u connections; in use: %u, free: %u",
+                 server->address, report->max_connections, report->in_use, report->free);
     if (length < 0 || (size_t)length >= sizeof report->text) return;
     char *rest = report->text + length;
     size_t room = sizeof report->text - (size_t)length;
@@ -30,7 +31,8 @@ cen_status cen_mariadb_budget(MYSQL *mysql, uint32_t max, cen_mariadb_budget_rep
     ceni_mariadb_thread();
     ceni_mariadb_work work;
     bool changed = connection->changed, autocommit = connection->autocommit;
-    ceni_mariadb_work_init(&work, connection, connection->server->options.test_timeout_ns, "it did not tell of its connections");
+    ceni_mariadb_work_init(&work, connection, connection->server->options.test_timeout_ns,
+                           "it did not tell of its connections");
     ceni_mariadb_work_add(&work, CENI_MARIADB_LIMIT);
     ceni_mariadb_work_add(&work, CENI_MARIADB_USED);
     ceni_mariadb_work_do(&work, NULL);

@@ -78,7 +78,9 @@ static void status_changed(void *argument, enum enum_mariadb_status_info kind, .
 
 static unsigned seconds(int64_t ns)
 {
-    return ns <= 0 ? 0 : ns / 1000000000 >= UINT32_MAX / 1000 ? UINT32_MAX / 1000 : (unsigned)((ns + 999999999) / 1000000000);
+    return ns <= 0                                ? 0
+           : ns / 1000000000 >= UINT32_MAX / 1000 ? UINT32_MAX / 1000
+                                                  : (unsigned)((ns + 999999999) / 1000000000);
 }
 
 static void set_encryption(MYSQL *mysql, const cen_mariadb_options *o)
@@ -107,7 +109,8 @@ static void set_options(ceni_mariadb_connection *connection)
     mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &infile);
     mysql_options(mysql, MYSQL_SET_CHARSET_NAME, o->charset);
     if (o->compress) mysql_options(mysql, MYSQL_OPT_COMPRESS, NULL);
-    if (connection->server->has_port && !connection->server->socket) mysql_options(mysql, MYSQL_OPT_PROTOCOL, &protocol);
+    if (connection->server->has_port && !connection->server->socket)
+        mysql_options(mysql, MYSQL_OPT_PROTOCOL, &protocol);
     if ((time = seconds(o->connect_timeout_ns))) mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &time);
     if ((time = seconds(o->read_timeout_ns))) mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &time);
     if ((time = seconds(o->write_timeout_ns))) mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &time);
@@ -180,7 +183,8 @@ cen_status ceni_mariadb_connection_note(ceni_mariadb_connection *connection, cen
     memset(&local, 0, sizeof local);
     /* Connector/C goes on in plain text with a server that cannot encrypt, unless it shall verify its certificate. */
     if (connection->server->options.tls > CEN_MARIADB_TLS_OFF && !mysql_get_ssl_cipher(&connection->mysql))
-        return ceni_mariadb_say(error, connection->server, CEN_DRIVER, CR_SSL_CONNECTION_ERROR, "", "the server does not encrypt");
+        return ceni_mariadb_say(error, connection->server, CEN_DRIVER, CR_SSL_CONNECTION_ERROR, "",
+                                "the server does not encrypt");
     connection->id = mysql_thread_id(&connection->mysql);
     connection->theirs = mysql_get_socket(&connection->mysql);
     connection->own = fcntl(connection->theirs, F_DUPFD_CLOEXEC, 0);
@@ -210,8 +214,11 @@ cen_status ceni_mariadb_connection_of(MYSQL *mysql, ceni_mariadb_connection **ou
     void *found = NULL;
     if (mysql) mysql_get_optionv(mysql, MARIADB_OPT_USERDATA, (void *)(uintptr_t)MARK, &found);
     *out = found;
-    if (!found) return ceni_mariadb_text(error, CEN_INVALID, "mysql: that is no connection which a pool of this driver has opened");
+    if (!found)
+        return ceni_mariadb_text(error, CEN_INVALID,
+                                 "mysql: that is no connection which a pool of this driver has opened");
     if ((*out)->process != getpid())
-        return ceni_mariadb_text(error, CEN_FORKED, "the connection belongs to the process that this one was forked from");
+        return ceni_mariadb_text(error, CEN_FORKED,
+                                 "the connection belongs to the process that this one was forked from");
     return CEN_OK;
 }

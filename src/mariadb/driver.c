@@ -102,7 +102,8 @@ static bool awaits_answer(const MYSQL *mysql)
 static bool is_broken(const ceni_mariadb_server *server, const MYSQL *mysql)
 {
     unsigned number = mysql->net.last_errno;
-    if (!mysql->net.pvio || mysql->status != MYSQL_STATUS_READY || (mysql->server_status & SERVER_MORE_RESULTS_EXIST)) return true;
+    if (!mysql->net.pvio || mysql->status != MYSQL_STATUS_READY || (mysql->server_status & SERVER_MORE_RESULTS_EXIST))
+        return true;
     if (awaits_answer(mysql)) return true;
     if (number == CR_SERVER_GONE_ERROR || number == CR_SERVER_LOST || number == CR_SERVER_LOST_EXTENDED ||
         number == CR_MALFORMED_PACKET || number == CR_COMMANDS_OUT_OF_SYNC || number == ER_SERVER_SHUTDOWN ||
@@ -116,7 +117,8 @@ static bool is_broken(const ceni_mariadb_server *server, const MYSQL *mysql)
 /* A session without a database of its own cannot be led back to that. */
 static bool is_beyond_reset(const ceni_mariadb_server *server, const MYSQL *mysql, unsigned dirt)
 {
-    return server->options.reset == CEN_MARIADB_NO_RESET || ((dirt & CENI_MARIADB_SESSION) && !server->database && mysql->db);
+    return server->options.reset == CEN_MARIADB_NO_RESET ||
+           ((dirt & CENI_MARIADB_SESSION) && !server->database && mysql->db);
 }
 
 static cen_condition check(void *argument, void *object)
@@ -138,10 +140,10 @@ static cen_condition check(void *argument, void *object)
 
 /* ---- The driver --------------------------------------------------------------------------------- */
 
-#define COMMON(prepares)                                                                                    \
-    .size = sizeof(cen_driver_calls), .check_only_reads = true, .prepare = (prepares), .fini = fini,        \
-    .check = check, .interrupt = ceni_mariadb_interrupt, .abandon = ceni_mariadb_abandon, .system = "mariadb"
-#define BLOCKING                                                                                     \
+#define COMMON(prepares) \
+    .size = sizeof(cen_driver_calls), .check_only_reads = true, .prepare = (prepares), .fini = fini, .check = check, \
+    .interrupt = ceni_mariadb_interrupt, .abandon = ceni_mariadb_abandon, .system = "mariadb"
+#define BLOCKING \
     .blocks = true, .open = open_connection, .close = close_connection, .test = test, .reset = reset, \
     .cancel_all = ceni_mariadb_cancel_all
 
@@ -163,6 +165,7 @@ cen_driver cen_mariadb(const char *url)
 
 cen_driver cen_mariadb_with(const cen_mariadb_options *options)
 {
-    bool has_poller = options && options->size >= offsetof(cen_mariadb_options, poller) + sizeof options->poller && options->poller;
+    bool has_poller =
+        options && options->size >= offsetof(cen_mariadb_options, poller) + sizeof options->poller && options->poller;
     return (cen_driver){has_poller ? &calls_over_poller : &calls, (void *)(uintptr_t)options};
 }

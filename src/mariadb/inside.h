@@ -27,19 +27,19 @@ typedef struct ceni_mariadb_server {
     cen_mariadb_options options; /* defaults filled in; texts are in `texts` */
     const char *host, *user, *password, *database, *socket;
     uint16_t port;
-    char address[160];           /* for people: host:port, or the socket's path */
-    char *texts[64];             /* all copies, to be freed */
-    bool has_port;               /* one was given: "localhost" then means TCP, too */
+    char address[160]; /* for people: host:port, or the socket's path */
+    char *texts[64];   /* all copies, to be freed */
+    bool has_port;     /* one was given: "localhost" then means TCP, too */
     int text_count;
-    bool starts_with_a_job;      /* opening over a poller would block */
-    pid_t process;               /* whose the poller is */
+    bool starts_with_a_job; /* opening over a poller would block */
+    pid_t process;          /* whose the poller is */
     int exits; /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
     /* any thread */
-    atomic_uint users;           /* the pool, and jobs */
+    atomic_uint users; /* the pool, and jobs */
     atomic_flag told_budget;
     /* under the lock */
     pthread_mutex_t lock;
-    struct ceni_mariadb_call *calls; /* under way, over the poller */
+    struct ceni_mariadb_call *calls;        /* under way, over the poller */
     uint64_t unknown[CENI_MARIADB_UNKNOWN]; /* numbers of tickets that were cancelled and are not among them */
     uint32_t unknown_count;
 } ceni_mariadb_server;
@@ -61,22 +61,24 @@ typedef struct ceni_mariadb_connection {
     /* fixed by open */
     ceni_mariadb_server *server;
     pid_t process;
-    unsigned long id;    /* by which the server knows it */
-    int own;             /* a descriptor of ours for its socket: the library may close its own at any moment; -1: none yet */
+    unsigned long id; /* by which the server knows it */
+    /* a descriptor of ours for its socket: the library may close its own at any moment; -1: none yet */
+    int own;
     int theirs;          /* the library's at that time */
     uint16_t local_port; /* 0: a Unix socket */
     bool autocommit;
     const MARIADB_CHARSET_INFO *charset; /* in which the library writes and escapes texts */
     /* the holder, or the driver's call that has it */
-    MYSQL_STMT *sentry;  /* never prepared: the library takes its MYSQL away when the session begins anew, and so tells of that */
-    bool changed;        /* the server told of a change in the session */
+    /* never prepared: the library takes its MYSQL away when the session begins anew, and so tells of that */
+    MYSQL_STMT *sentry;
+    bool changed; /* the server told of a change in the session */
     unsigned dirt;
     ceni_mariadb_statement *newest;
     uint32_t kept;
-    uint64_t turn;       /* how often it was given back */
+    uint64_t turn; /* how often it was given back */
     uint64_t hits, misses;
     char password[CENI_MARIADB_PASSWORD]; /* while it is opened */
-    struct ceni_mariadb_stop *stop; /* how its query is ended; NULL when it was closed before that had begun */
+    struct ceni_mariadb_stop *stop;       /* how its query is ended; NULL when it was closed before that had begun */
     struct ceni_mariadb_connection *next; /* in the list of those that are lost */
 } ceni_mariadb_connection;
 
@@ -102,7 +104,8 @@ cen_status ceni_mariadb_say_mysql(cen_error *error, const ceni_mariadb_server *s
 
 /* Writes the status and the sentence, if there is an error to write to, and is the status. */
 #define ceni_mariadb_text(error, status, ...) (ceni_mariadb_write((error), (status), __VA_ARGS__), (cen_status)(status))
-__attribute__((format(printf, 3, 4))) void ceni_mariadb_write(cen_error *error, cen_status status, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void ceni_mariadb_write(cen_error *error, cen_status status, const char *format,
+                                                              ...);
 
 /* ---- url.c, server.c ------------------------------------------------------------------- */
 
@@ -166,12 +169,12 @@ typedef struct ceni_mariadb_work {
     ceni_mariadb_connection *connection;
     ceni_mariadb_step plan[CENI_MARIADB_STEPS + 1];
     int at;
-    bool reads;           /* the result of plan[at] */
-    const char *doing;    /* "it could not be tested" */
-    int64_t due;          /* on cen_clock */
-    int64_t timeout_ns;   /* due is so long after the beginning */
-    bool is_hurried;      /* due, or given up: everything fails from now on */
-    cen_status given_up;  /* why; OK: it is due */
+    bool reads;          /* the result of plan[at] */
+    const char *doing;   /* "it could not be tested" */
+    int64_t due;         /* on cen_clock */
+    int64_t timeout_ns;  /* due is so long after the beginning */
+    bool is_hurried;     /* due, or given up: everything fails from now on */
+    cen_status given_up; /* why; OK: it is due */
     char sql[160];
     const ceni_mariadb_connection *victim; /* FIND, KILL */
     cen_mariadb_budget_report budget;      /* LIMIT, USED */
@@ -184,7 +187,8 @@ typedef struct ceni_mariadb_work {
     cen_error error;
 } ceni_mariadb_work;
 
-void ceni_mariadb_work_init(ceni_mariadb_work *work, ceni_mariadb_connection *connection, int64_t timeout_ns, const char *doing);
+void ceni_mariadb_work_init(ceni_mariadb_work *work, ceni_mariadb_connection *connection, int64_t timeout_ns,
+                            const char *doing);
 void ceni_mariadb_work_add(ceni_mariadb_work *work, ceni_mariadb_step step);
 
 /* Plans for the driver's calls. */

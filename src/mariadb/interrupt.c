@@ -52,7 +52,8 @@ static bool comes_back(ceni_mariadb_stop *stop)
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&stop->lock);
     int code = 0;
-    while (!atomic_load(&stop->is_back) && code != ETIMEDOUT) code = pthread_cond_timedwait(&stop->changed, &stop->lock, &until);
+    while (!atomic_load(&stop->is_back) && code != ETIMEDOUT)
+        code = pthread_cond_timedwait(&stop->changed, &stop->lock, &until);
     pthread_mutex_unlock(&stop->lock);
     return atomic_load(&stop->is_back);
 }

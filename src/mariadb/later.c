@@ -100,7 +100,8 @@ static void done(ceni_mariadb_call *call)
 static bool watch(ceni_mariadb_call *call)
 {
     MYSQL *mysql = &call->work.connection->mysql;
-    unsigned events = (call->wait & MYSQL_WAIT_READ ? CEN_READABLE : 0u) | (call->wait & MYSQL_WAIT_WRITE ? CEN_WRITABLE : 0u);
+    unsigned events =
+        (call->wait & MYSQL_WAIT_READ ? CEN_READABLE : 0u) | (call->wait & MYSQL_WAIT_WRITE ? CEN_WRITABLE : 0u);
     int64_t due = call->work.due;
     call->since = cen_clock();
     if (call->wait & MYSQL_WAIT_TIMEOUT) {
@@ -139,7 +140,8 @@ static void ready(cen_watch *told, unsigned events)
     pthread_mutex_unlock(&call->server->lock);
     ceni_mariadb_thread();
     int come = (events & CEN_READABLE ? MYSQL_WAIT_READ : 0) | (events & CEN_WRITABLE ? MYSQL_WAIT_WRITE : 0);
-    if (!come && events) come = call->wait & (MYSQL_WAIT_READ | MYSQL_WAIT_WRITE); /* hung up: whoever reads finds out */
+    /* hung up: whoever reads finds out */
+    if (!come && events) come = call->wait & (MYSQL_WAIT_READ | MYSQL_WAIT_WRITE);
     bool is_cancelled = atomic_load(&call->is_cancelled);
     if (is_cancelled) call->work.given_up = CEN_INTERRUPTED;
     if (is_cancelled || cen_clock() >= call->work.due) call->work.is_hurried = true;

@@ -10,7 +10,7 @@
 #include "mariadb/inside.h"
 
 enum { DEFAULT_PORT = 3306, DEFAULT_STATEMENTS = 64 };
-#define SECONDS(n) ((n) * INT64_C(1000000000))
+#define SECONDS(n) ((n)*INT64_C(1000000000))
 
 static cen_status check(const cen_mariadb_options *o, cen_error *error)
 {
@@ -27,12 +27,16 @@ static cen_status check(const cen_mariadb_options *o, cen_error *error)
             return ceni_mariadb_text(error, CEN_INVALID, "%s " CEN_TIME_IS_TINY, times[i].name, (long long)times[i].ns);
     }
     if (o->statements == CEN_OFF)
-        return ceni_mariadb_text(error, CEN_INVALID, "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
+        return ceni_mariadb_text(error, CEN_INVALID,
+                                 "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
     if (o->statements < CEN_NONE)
         return ceni_mariadb_text(error, CEN_INVALID, "statements: %" PRId32 " is no number of them", o->statements);
-    if ((unsigned)o->role > CEN_MARIADB_REPLICA) return ceni_mariadb_text(error, CEN_INVALID, "role: %d is none", (int)o->role);
-    if ((unsigned)o->reset > CEN_MARIADB_NO_RESET) return ceni_mariadb_text(error, CEN_INVALID, "reset: %d is none", (int)o->reset);
-    if ((unsigned)o->tls > CEN_MARIADB_TLS_VERIFY) return ceni_mariadb_text(error, CEN_INVALID, "tls: %d is none", (int)o->tls);
+    if ((unsigned)o->role > CEN_MARIADB_REPLICA)
+        return ceni_mariadb_text(error, CEN_INVALID, "role: %d is none", (int)o->role);
+    if ((unsigned)o->reset > CEN_MARIADB_NO_RESET)
+        return ceni_mariadb_text(error, CEN_INVALID, "reset: %d is none", (int)o->reset);
+    if ((unsigned)o->tls > CEN_MARIADB_TLS_VERIFY)
+        return ceni_mariadb_text(error, CEN_INVALID, "tls: %d is none", (int)o->tls);
     return CEN_OK;
 }
 
@@ -63,7 +67,8 @@ static bool would_block(const ceni_mariadb_server *server)
     bool may_encrypt = server->options.tls > CEN_MARIADB_TLS_OFF ||
                        (server->options.tls == CEN_MARIADB_TLS_DEFAULT && mysql_get_client_version() >= 110400);
     if (may_encrypt) return true;
-    return !server->socket && inet_pton(AF_INET, server->host, address) != 1 && inet_pton(AF_INET6, server->host, address) != 1;
+    return !server->socket && inet_pton(AF_INET, server->host, address) != 1 &&
+           inet_pton(AF_INET6, server->host, address) != 1;
 }
 
 static void describe(ceni_mariadb_server *server)
@@ -131,5 +136,6 @@ void ceni_mariadb_server_drop(ceni_mariadb_server *server)
 void ceni_mariadb_cancel_all(void *argument)
 {
     const ceni_mariadb_server *server = argument;
-    if (server->exits >= 0 && server->process == getpid()) (void)!write(server->exits, &(uint64_t){1}, sizeof(uint64_t));
+    if (server->exits >= 0 && server->process == getpid())
+        (void)!write(server->exits, &(uint64_t){1}, sizeof(uint64_t));
 }

@@ -103,7 +103,8 @@ static void unbind(MYSQL_STMT *handle)
     mysql_stmt_attr_set(handle, STMT_ATTR_CB_RESULT, NULL);
 }
 
-static cen_status make(ceni_mariadb_connection *connection, const char *sql, ceni_mariadb_statement **out, cen_error *error)
+static cen_status make(ceni_mariadb_connection *connection, const char *sql, ceni_mariadb_statement **out,
+                       cen_error *error)
 {
     size_t size = strlen(sql) + 1;
     ceni_mariadb_statement *statement = malloc(sizeof *statement + size);
@@ -130,7 +131,8 @@ static cen_status make(ceni_mariadb_connection *connection, const char *sql, cen
 cen_status cen_mariadb_prepare(MYSQL *mysql, const char *sql, MYSQL_STMT **out, cen_error *error)
 {
     ceni_mariadb_connection *connection;
-    if (!sql || !out) return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_prepare: %s is NULL", sql ? "out" : "sql");
+    if (!sql || !out)
+        return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_prepare: %s is NULL", sql ? "out" : "sql");
     cen_status status = ceni_mariadb_connection_of(mysql, &connection, error);
     if (status != CEN_OK) return status;
     ceni_mariadb_thread();

@@ -14,7 +14,8 @@ static void initialise(void)
 {
     Dl_info connector;
     int (*init)(uint64_t, const void *) = NULL;
-    void *handle = dladdr((void *)(uintptr_t)mysql_init, &connector) ? dlopen(connector.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *handle =
+        dladdr((void *)(uintptr_t)mysql_init, &connector) ? dlopen(connector.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     void *found = dlsym(handle ? handle : RTLD_DEFAULT, "OPENSSL_init_ssl");
     *(void **)(void *)&init = found;
     if (init) init(0, NULL);

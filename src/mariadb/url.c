@@ -16,7 +16,10 @@ char *ceni_mariadb_keep(ceni_mariadb_server *server, const char *text, size_t le
 
 static int digit_of(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* %41 becomes A, in place; false: a % without two digits, or an end of the text in the middle of it. */
@@ -41,9 +44,12 @@ static cen_status part(ceni_mariadb_server *server, const char *name, const char
     *out = NULL;
     if (length == 0) return CEN_OK;
     char *text = ceni_mariadb_keep(server, from, length);
-    if (!text) return ceni_mariadb_text(error, CEN_NO_MEMORY, "url: there is no memory for it, or it has too many parts");
+    if (!text)
+        return ceni_mariadb_text(error, CEN_NO_MEMORY, "url: there is no memory for it, or it has too many parts");
     *out = text;
-    return decode(text) ? CEN_OK : ceni_mariadb_text(error, CEN_INVALID, "url: the %s has a %% without two digits behind it", name);
+    return decode(text)
+               ? CEN_OK
+               : ceni_mariadb_text(error, CEN_INVALID, "url: the %s has a %% without two digits behind it", name);
 }
 
 /* ---- Parameters --------------------------------------------------------------------- */
@@ -115,7 +121,8 @@ static cen_status set(ceni_mariadb_server *server, const char *name, const char 
     else if (strcmp(name, "local_infile") == 0) good = word_of(value, switches, &word), o->local_infile |= word == 1;
     else if (strcmp(name, "compress") == 0) good = word_of(value, switches, &word), o->compress |= word == 1;
     else return ceni_mariadb_text(error, CEN_INVALID, "url: there is no parameter named %.60s", name);
-    return good ? CEN_OK : ceni_mariadb_text(error, CEN_INVALID, "url: \"%.60s\" is nothing that %s can be", value, name);
+    return good ? CEN_OK
+                : ceni_mariadb_text(error, CEN_INVALID, "url: \"%.60s\" is nothing that %s can be", value, name);
 }
 
 static cen_status parameters(ceni_mariadb_server *server, const char *at, cen_error *error)

@@ -33,7 +33,9 @@ static cen_status meaning(unsigned number, cen_status status, const char **what)
     case ER_SERVER_SHUTDOWN: *what = "it is shutting down"; return CEN_DOWN;
     case ER_CONNECTION_KILLED: *what = "the connection was killed"; return CEN_LOST;
     case ER_QUERY_INTERRUPTED: *what = "the query was interrupted"; return CEN_INTERRUPTED;
-    case ER_OPTION_PREVENTS_STATEMENT: *what = "a setting of the server, read_only perhaps, forbids it"; return CEN_DRIVER;
+    case ER_OPTION_PREVENTS_STATEMENT:
+        *what = "a setting of the server, read_only perhaps, forbids it";
+        return CEN_DRIVER;
     case CR_CONNECTION_ERROR:
     case CR_CONN_HOST_ERROR: *what = "nobody answers there"; return CEN_DOWN;
     case CR_UNKNOWN_HOST: *what = "its name has no address"; return CEN_DOWN;
@@ -54,12 +56,14 @@ cen_status ceni_mariadb_say(cen_error *error, const ceni_mariadb_server *server,
     if (wants) what = "it wants a password, and has none";
     if (!error) return status;
     size_t length = cause ? strlen(cause) : 0;
-    if (length > 4 && strcmp(cause + length - 4, " (0)") == 0) length -= 4; /* the system's number, if the library had missed it */
+    /* the system's number, if the library had missed it */
+    if (length > 4 && strcmp(cause + length - 4, " (0)") == 0) length -= 4;
     while (length && strchr(" .\n", cause[length - 1])) length--;
     *error = (cen_error){.status = status, .code = (int)number};
     snprintf(error->text, sizeof error->text, "MariaDB at %s, database %.40s, user %.40s: %s%s%.*s", server->address,
-             server->database ? server->database : "none", server->user ? server->user : "of the process", what, length ? ": " : "",
-             length < sizeof error->text ? (int)length : (int)sizeof error->text, cause ? cause : "");
+             server->database ? server->database : "none", server->user ? server->user : "of the process", what,
+             length ? ": " : "", length < sizeof error->text ? (int)length : (int)sizeof error->text,
+             cause ? cause : "");
     return status;
 }
 

@@ -17,7 +17,8 @@
 
 /* ---- Plans ----------------------------------------------------------------------------- */
 
-void ceni_mariadb_work_init(ceni_mariadb_work *work, ceni_mariadb_connection *connection, int64_t timeout_ns, const char *doing)
+void ceni_mariadb_work_init(ceni_mariadb_work *work, ceni_mariadb_connection *connection, int64_t timeout_ns,
+                            const char *doing)
 {
     *work = (ceni_mariadb_work){.connection = connection, .doing = doing, .timeout_ns = timeout_ns};
     int64_t now = cen_clock();
@@ -35,7 +36,8 @@ void ceni_mariadb_work_add(ceni_mariadb_work *work, ceni_mariadb_step step)
 static void furnish(ceni_mariadb_work *work)
 {
     const cen_mariadb_options *o = &work->connection->server->options;
-    if (o->reset == CEN_MARIADB_AS_NEEDED || o->reset == CEN_MARIADB_NO_RESET) ceni_mariadb_work_add(work, CENI_MARIADB_TRACK);
+    if (o->reset == CEN_MARIADB_AS_NEEDED || o->reset == CEN_MARIADB_NO_RESET)
+        ceni_mariadb_work_add(work, CENI_MARIADB_TRACK);
     if (o->setup) ceni_mariadb_work_add(work, CENI_MARIADB_SETUP);
 }
 
@@ -68,14 +70,16 @@ void ceni_mariadb_plan_reset(ceni_mariadb_work *work, ceni_mariadb_connection *c
         return;
     }
     ceni_mariadb_work_add(work, CENI_MARIADB_RESET);
-    ceni_mariadb_work_add(work, CENI_MARIADB_SINGLE); /* a reset of the server's leaves it, and whether it is on nobody tells */
+    /* a reset of the server's leaves it, and whether it is on nobody tells */
+    ceni_mariadb_work_add(work, CENI_MARIADB_SINGLE);
     ceni_mariadb_work_add(work, CENI_MARIADB_DATABASE);
     furnish(work);
 }
 
 void ceni_mariadb_plan_close(ceni_mariadb_work *work, ceni_mariadb_connection *connection)
 {
-    ceni_mariadb_work_init(work, connection, connection->server->options.reset_timeout_ns, "the connection could not be closed");
+    ceni_mariadb_work_init(work, connection, connection->server->options.reset_timeout_ns,
+                           "the connection could not be closed");
     ceni_mariadb_work_add(work, CENI_MARIADB_QUIT);
 }
 
@@ -91,7 +95,8 @@ static const char *sql_of(ceni_mariadb_work *work, ceni_mariadb_step step)
     case CENI_MARIADB_LIMIT: return "select @@global.max_connections";
     case CENI_MARIADB_USED: return "show global status like 'Threads_connected'";
     case CENI_MARIADB_FIND:
-        snprintf(work->sql, sizeof work->sql, "select host from information_schema.processlist where id = %lu", work->victim->id);
+        snprintf(work->sql, sizeof work->sql, "select host from information_schema.processlist where id = %lu",
+                 work->victim->id);
         return work->sql;
     case CENI_MARIADB_KILL: snprintf(work->sql, sizeof work->sql, "kill query %lu", work->victim->id); return work->sql;
     default: return "";
@@ -108,12 +113,13 @@ static int start(ceni_mariadb_work *work)
     work->code = 0;
     switch (step) {
     case CENI_MARIADB_CONNECT:
-        return mysql_real_connect_start(&work->connected, mysql, server->host, server->user, connection->password, server->database,
-                                        server->port, server->socket, 0);
+        return mysql_real_connect_start(&work->connected, mysql, server->host, server->user, connection->password,
+                                        server->database, server->port, server->socket, 0);
     case CENI_MARIADB_QUIT: return mysql_close_start(mysql);
     case CENI_MARIADB_PING: return mysql_ping_start(&work->code, mysql);
     case CENI_MARIADB_RESET: return mysql_reset_connection_start(&work->code, mysql);
-    case CENI_MARIADB_SINGLE: return mysql_set_server_option_start(&work->code, mysql, MYSQL_OPTION_MULTI_STATEMENTS_OFF);
+    case CENI_MARIADB_SINGLE:
+        return mysql_set_server_option_start(&work->code, mysql, MYSQL_OPTION_MULTI_STATEMENTS_OFF);
     case CENI_MARIADB_DATABASE:
         if (!server->database || (mysql->db && strcmp(mysql->db, server->database) == 0)) return 0;
         return mysql_select_db_start(&work->code, mysql, server->database);
@@ -186,7 +192,8 @@ static void judge_role(ceni_mariadb_work *work, const char *read_only)
 static void judge_victim(ceni_mariadb_work *work, const char *host)
 {
     const char *colon = host ? strrchr(host, ':') : NULL;
-    bool is_same = host && (work->victim->local_port ? colon && number_in(colon + 1) == work->victim->local_port : !colon);
+    bool is_same =
+        host && (work->victim->local_port ? colon && number_in(colon + 1) == work->victim->local_port : !colon);
     if (!is_same)
         work->status =
             ceni_mariadb_say(&work->error, work->connection->server, CEN_ABSENT, 0, "it has no such session", NULL);
@@ -216,7 +223,8 @@ static bool next(ceni_mariadb_work *work)
 {
     MYSQL *mysql = &work->connection->mysql;
     ceni_mariadb_step step = work->plan[work->at];
-    bool is_good = step == CENI_MARIADB_CONNECT ? work->connected != NULL : step == CENI_MARIADB_QUIT || work->code == 0;
+    bool is_good =
+        step == CENI_MARIADB_CONNECT ? work->connected != NULL : step == CENI_MARIADB_QUIT || work->code == 0;
     if (is_statement(step) && work->reads) {
         is_good = work->result || mysql_errno(mysql) == 0;
         if (is_good) judge_result(work);
@@ -227,10 +235,13 @@ static bool next(ceni_mariadb_work *work)
     }
     /* A server that has no such variable tells of nothing, and may be used all the same. */
     if (!is_good && step == CENI_MARIADB_TRACK && mysql_errno(mysql) == ER_UNKNOWN_SYSTEM_VARIABLE) is_good = true;
-    if (!is_good && step == CENI_MARIADB_SINGLE && mysql_errno(mysql) == ER_UNKNOWN_COM_ERROR) is_good = true; /* so could nobody */
+    if (!is_good && step == CENI_MARIADB_SINGLE && mysql_errno(mysql) == ER_UNKNOWN_COM_ERROR)
+        is_good = true; /* so could nobody */
     if (!is_good) failed(work);
-    if (is_good && step == CENI_MARIADB_CONNECT) work->status = ceni_mariadb_connection_note(work->connection, &work->error);
-    if (is_good && step == CENI_MARIADB_RESET) work->status = ceni_mariadb_connection_renew(work->connection, &work->error);
+    if (is_good && step == CENI_MARIADB_CONNECT)
+        work->status = ceni_mariadb_connection_note(work->connection, &work->error);
+    if (is_good && step == CENI_MARIADB_RESET)
+        work->status = ceni_mariadb_connection_renew(work->connection, &work->error);
     return work->status == CEN_OK && work->plan[++work->at] != CENI_MARIADB_END;
 }
 
@@ -285,7 +296,8 @@ static int wait_for(ceni_mariadb_work *work, int wait, int64_t since, bool looks
     }
     if (count > 0) {
         bool hung_up = (socket->revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
-        int come = (socket->revents & POLLIN ? MYSQL_WAIT_READ : 0) | (socket->revents & POLLOUT ? MYSQL_WAIT_WRITE : 0) |
+        int come = (socket->revents & POLLIN ? MYSQL_WAIT_READ : 0) |
+                   (socket->revents & POLLOUT ? MYSQL_WAIT_WRITE : 0) |
                    (socket->revents & POLLPRI ? MYSQL_WAIT_EXCEPT : 0);
         return hung_up ? wait & (MYSQL_WAIT_READ | MYSQL_WAIT_WRITE | MYSQL_WAIT_EXCEPT) : come;
     }

@@ -20,7 +20,8 @@
 
 static cen_status refuse(cen_error *error, const char *who, const char *text, const char *why)
 {
-    return ceni_error_set(error, CEN_INVALID, 0, "%s: options.address is \"%.*s\": %s", who, CENI_ADDRESS_TEXT, text, why);
+    return ceni_error_set(error, CEN_INVALID, 0, "%s: options.address is \"%.*s\": %s", who, CENI_ADDRESS_TEXT, text,
+                          why);
 }
 
 /* Digits only: what getaddrinfo takes besides, service names, depends on the machine's files. */
@@ -40,7 +41,7 @@ static cen_status parse_path(ceni_address *address, const char *path, const char
 {
     size_t length = strlen(path);
     if (length == 0) return refuse(error, who, address->text, "there is no path after unix:");
-    if (length >= sizeof ((struct sockaddr_un *)0)->sun_path)
+    if (length >= sizeof((struct sockaddr_un *)0)->sun_path)
         return refuse(error, who, address->text, "the path is longer than a socket's may be");
     address->is_path = true;
     memcpy(address->host, path, length + 1);
@@ -61,7 +62,8 @@ cen_status ceni_address_parse(ceni_address *address, const char *text, bool list
     size_t length = (size_t)(colon - host);
     bool bracketed = length >= 2 && host[0] == '[' && host[length - 1] == ']';
     if (bracketed) host++, length -= 2;
-    if (!bracketed && memchr(host, ':', length)) return refuse(error, who, text, "an IPv6 address goes into brackets: [::1]:80");
+    if (!bracketed && memchr(host, ':', length))
+        return refuse(error, who, text, "an IPv6 address goes into brackets: [::1]:80");
     if (length == 0) return refuse(error, who, text, "there is no host");
     if (length >= sizeof address->host) return refuse(error, who, text, "the host's name is too long");
     if (!is_port(colon + 1, listens)) return refuse(error, who, text, "the port is no number from 1 to 65535");
@@ -108,7 +110,8 @@ cen_status ceni_address_resolve(const ceni_address *address, bool numeric, ceni_
     ceni_cancel_release(held);
     if (numeric && result == EAI_NONAME) return CEN_ABSENT;
     if (result != 0)
-        return ceni_error_set(error, CEN_SYSTEM, result == EAI_SYSTEM ? code : 0, "%s: the host was not found: %s", address->text,
+        return ceni_error_set(error, CEN_SYSTEM, result == EAI_SYSTEM ? code : 0, "%s: the host was not found: %s",
+                              address->text,
                               result == EAI_SYSTEM ? ceni_errno_text(code, cause) : gai_strerror(result));
     copy_endpoints(found, out);
     freeaddrinfo(found);
@@ -123,8 +126,8 @@ void ceni_endpoint_show(const ceni_endpoint *endpoint, char text[CENI_ADDRESS_TE
         snprintf(text, CENI_ADDRESS_TEXT, "unix:%s", path->sun_path);
         return;
     }
-    int result = getnameinfo((const struct sockaddr *)&endpoint->at, endpoint->size, host, sizeof host, port, sizeof port,
-                             NI_NUMERICHOST | NI_NUMERICSERV);
+    int result = getnameinfo((const struct sockaddr *)&endpoint->at, endpoint->size, host, sizeof host, port,
+                             sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
     if (result != 0) snprintf(text, CENI_ADDRESS_TEXT, "?");
     else if (strchr(host, ':')) snprintf(text, CENI_ADDRESS_TEXT, "[%s]:%s", host, port);
     else snprintf(text, CENI_ADDRESS_TEXT, "%s:%s", host, port);

@@ -225,7 +225,8 @@ static bool hand_over(ceni_client *client, const cen_decoding *asked)
     made->client = client;
     made->room = room;
     if (asked->size) memcpy(made->bytes, asked->payload, asked->size);
-    made->seen = (cen_mux_call){.payload = made->bytes, .payload_size = asked->size, .id = asked->id, .client = client->number};
+    made->seen =
+        (cen_mux_call){.payload = made->bytes, .payload_size = asked->size, .id = asked->id, .client = client->number};
     ceni_add_relaxed(&client->hands, 1u); /* the loop's own hand keeps it meanwhile; carries nothing */
     client->handed++;
     ceni_served(server, CENI_SERVED_CALLS, 1);
@@ -241,7 +242,8 @@ static bool is_full(ceni_client *client)
     client_lock(client);
     frame *gone = client->output > client->server->max_output ? flush_locked(client) : NULL;
     bool full = client->stuck && client->output > client->server->max_output && !ceni_planted(net_reads_without_limit);
-    client->crowded = client->handed - client->over >= client->server->max_calls && !ceni_planted(net_hands_over_without_limit);
+    client->crowded =
+        client->handed - client->over >= client->server->max_calls && !ceni_planted(net_hands_over_without_limit);
     full = full || client->crowded;
     client_unlock(client);
     free_frames(client, gone);
@@ -285,7 +287,8 @@ static void receive(ceni_client *client)
     char text[CENI_CAUSE_SIZE];
     void *into;
     size_t room;
-    if (ceni_input_room(&client->input, &into, &room) != CEN_OK) return cut(client, "there was no memory for what it sent");
+    if (ceni_input_room(&client->input, &into, &room) != CEN_OK)
+        return cut(client, "there was no memory for what it sent");
     ssize_t got = ceni_socket_receive(client->fd, into, room);
     if (got == 0) return cut(client, "the client has closed the connection");
     if (got < 0) {
@@ -323,7 +326,8 @@ static void watch(ceni_client *client)
     client_unlock(client);
     if (dead) return cut(client, "");
     bool rests = client->held || (stuck && full && !ceni_planted(net_reads_without_limit));
-    int wanted = (stuck || (client->held && !crowded) ? UV_WRITABLE : 0) | (rests ? crowded ? UV_DISCONNECT : 0 : UV_READABLE);
+    int wanted =
+        (stuck || (client->held && !crowded) ? UV_WRITABLE : 0) | (rests ? crowded ? UV_DISCONNECT : 0 : UV_READABLE);
     if (wanted == client->watched) return;
     client->watched = wanted;
     uv_poll_start(&client->poll, wanted, ready);
@@ -349,8 +353,8 @@ void ceni_client_begin(cen_mux_server *server, int fd)
     client->fd = fd;
     client->last = &client->first;
     client->poll.data = client;
-    ceni_store_relaxed(&client->hands, 1u); /* nobody knows it yet; carries nothing */
-    ceni_add_relaxed(&server->hands, 1u);   /* the program's hand keeps it meanwhile; carries nothing */
+    ceni_store_relaxed(&client->hands, 1u);      /* nobody knows it yet; carries nothing */
+    ceni_add_relaxed(&server->hands, 1u);        /* the program's hand keeps it meanwhile; carries nothing */
     ceni_add_relaxed(&server->client_count, 1u); /* a number; carries nothing */
     server->handles++;
     ceni_loop_call_init(&client->attend, attend);
@@ -388,7 +392,8 @@ static cen_status encode(const call *answered, const void *payload, size_t size,
     frame *made = ceni_alloc(server->allocator, room, _Alignof(frame));
     if (!made) return CEN_NO_MEMORY;
     made->room = room;
-    cen_status status = calls->encode(server->codec.argument, answered->seen.id, payload, size, made->bytes, &made->size, &error);
+    cen_status status =
+        calls->encode(server->codec.argument, answered->seen.id, payload, size, made->bytes, &made->size, &error);
     if (status == CEN_OK) *out = made;
     else ceni_free(server->allocator, made, room, _Alignof(frame));
     return status == CEN_OK || status == CEN_NO_MEMORY ? status : CEN_INVALID;

@@ -44,7 +44,8 @@ static uint32_t drain(cen_mux *mux, cen_deadline deadline, cen_error *cause)
     cen_future drained;
     ceni_exchange_stats left = {.in_flight = 0};
     deadline = ceni_deadline_or(deadline, cen_in_ns(default_close_ns));
-    bool waits = !ceni_planted(net_close_awaits_nobody) && !ceni_deadline_is_now(deadline) && !ceni_loop_is_inside(mux->loop);
+    bool waits =
+        !ceni_planted(net_close_awaits_nobody) && !ceni_deadline_is_now(deadline) && !ceni_loop_is_inside(mux->loop);
     int64_t moment = waits ? ceni_deadline_moment(deadline, ceni_clock_now()) : 0;
     cen_future_init(&drained);
     ceni_exchange_refuse(&mux->exchange, &drained);
@@ -52,7 +53,7 @@ static uint32_t drain(cen_mux *mux, cen_deadline deadline, cen_error *cause)
     if (!all) ceni_exchange_look(&mux->exchange, &left);
     closed_by_us(mux, cause);
     ceni_exchange_fail(&mux->exchange, cause);
-    *cause = mux->exchange.cause; /* it has one from fail on, at the latest, and keeps it */
+    *cause = mux->exchange.cause;                   /* it has one from fail on, at the latest, and keeps it */
     if (!all) cen_future_wait(&drained, CEN_NEVER); /* nothing is under way any more: it is done, or just being told */
     return left.in_flight + left.waiting;
 }
@@ -64,14 +65,15 @@ static cen_status outcome(const cen_mux *mux, uint32_t failed, const cen_error *
         return CEN_LOST;
     }
     if (failed == 0) return CEN_OK;
-    return ceni_error_set(error, CEN_TIMEOUT, 0, "cen_mux_close: %u requests on the connection %s had no reply in time.", failed,
-                          mux->label);
+    return ceni_error_set(error, CEN_TIMEOUT, 0,
+                          "cen_mux_close: %u requests on the connection %s had no reply in time.", failed, mux->label);
 }
 
 cen_status cen_mux_close(cen_mux *mux, cen_deadline deadline, cen_error *error)
 {
     if (!mux) return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_close: the connection is NULL");
-    if (!ceni_fork_is(mux->epoch)) return ceni_error_set(error, CEN_FORKED, 0, "cen_mux_close: the connection is the parent's");
+    if (!ceni_fork_is(mux->epoch))
+        return ceni_error_set(error, CEN_FORKED, 0, "cen_mux_close: the connection is the parent's");
     ceni_mux_lock(mux);
     bool again = mux->is_closing;
     mux->is_closing = true;

@@ -185,7 +185,8 @@ void ceni_mux_open_due(cen_mux *mux)
 void ceni_mux_open_begin(ceni_loop_call *begin)
 {
     cen_mux *mux = CENI_LIST_ENTRY(begin, cen_mux, begin);
-    if (mux->leaving || ceni_load_relaxed(&mux->state) != CENI_MUX_OPENING) return; /* this thread's own; carries nothing */
+    /* this thread's own; carries nothing */
+    if (mux->leaving || ceni_load_relaxed(&mux->state) != CENI_MUX_OPENING) return;
     uv_timer_init(ceni_loop_uv(mux->loop), &mux->timer);
     mux->timer.data = mux;
     mux->has_timer = true;

@@ -64,7 +64,8 @@ const char *ceni_errno_text(int code, char text[CENI_CAUSE_SIZE])
 {
     char words[56], name[32];
     int error = uv_translate_sys_error(code);
-    snprintf(text, CENI_CAUSE_SIZE, "%s (%s)", uv_strerror_r(error, words, sizeof words), uv_err_name_r(error, name, sizeof name));
+    snprintf(text, CENI_CAUSE_SIZE, "%s (%s)", uv_strerror_r(error, words, sizeof words),
+             uv_err_name_r(error, name, sizeof name));
     return text;
 }
 
@@ -318,7 +319,8 @@ cen_status cen_loop_new(const cen_loop_options *options, cen_loop **out, cen_err
     if (!out) return refuse(error, "out is NULL");
     cen_status status = options ? cen_sized_read(&o, sizeof o, options, "cen_loop_new: options", error) : CEN_OK;
     if (status != CEN_OK) return status;
-    if (o.allocator && (!o.allocator->alloc || !o.allocator->free)) return refuse(error, "options.allocator lacks alloc or free");
+    if (o.allocator && (!o.allocator->alloc || !o.allocator->free))
+        return refuse(error, "options.allocator lacks alloc or free");
     return make(&o, out, error);
 }
 

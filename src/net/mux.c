@@ -154,7 +154,10 @@ static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 
 static const char *state_name(cen_mux_state state)
 {
-    return state == CEN_MUX_OPENING ? "opening" : state == CEN_MUX_OPEN ? "open" : state == CEN_MUX_CLOSING ? "closing" : "ended";
+    return state == CEN_MUX_OPENING   ? "opening"
+           : state == CEN_MUX_OPEN    ? "open"
+           : state == CEN_MUX_CLOSING ? "closing"
+                                      : "ended";
 }
 
 static void sketch_mux(const void *object, const cen_sketch *sketch, size_t most)
@@ -168,7 +171,8 @@ static void sketch_mux(const void *object, const cen_sketch *sketch, size_t most
     bool ended = cen_mux_cause(mux, &cause);
     sketch->text(to, "address", mux->address.text);
     sketch->text(to, "state", state_name(now.state));
-    sketch->text(to, "codec", mux->settings.codec.calls ? mux->settings.codec.calls->name : cen_codec_binary().calls->name);
+    sketch->text(to, "codec",
+                 mux->settings.codec.calls ? mux->settings.codec.calls->name : cen_codec_binary().calls->name);
     sketch->number(to, "in_flight", now.in_flight);
     sketch->number(to, "waiting", now.waiting);
     sketch->number(to, "output", (int64_t)now.output);
@@ -218,8 +222,11 @@ static void fill(cen_mux *mux, const cen_mux_options *o)
     mux->epoch = ceni_fork_epoch();
     mux->allocator = o->allocator;
     mux->fd = -1;
-    mux->keepalive_ns = o->keepalive_ns == CEN_OFF ? 0 : o->keepalive_ns ? o->keepalive_ns : CENI_KEEP_ALIVE_S * second_ns;
-    mux->connect_moment = ceni_deadline_moment(ceni_deadline_or(o->connect, cen_in_ns(default_connect_ns)), ceni_clock_now());
+    mux->keepalive_ns = o->keepalive_ns == CEN_OFF ? 0
+                        : o->keepalive_ns          ? o->keepalive_ns
+                                                   : CENI_KEEP_ALIVE_S * second_ns;
+    mux->connect_moment =
+        ceni_deadline_moment(ceni_deadline_or(o->connect, cen_in_ns(default_connect_ns)), ceni_clock_now());
     snprintf(mux->name, sizeof mux->name, "%.*s", CENI_MUX_NAME - 1, o->name ? o->name : mux->address.text);
     if (o->name) snprintf(mux->label, sizeof mux->label, "%s (%s)", mux->name, mux->address.text);
     else snprintf(mux->label, sizeof mux->label, "%s", mux->address.text);
@@ -304,7 +311,8 @@ cen_status cen_mux_open(const cen_mux_options *o, cen_mux **out, cen_error *erro
     opened.error = &cause;
     bool inside = ceni_loop_is_inside(mux->loop);
     if (inside) {
-        ceni_error_set(&cause, CEN_MISUSE, 0, "cen_mux_open: the thread of the loop cannot wait for it; use cen_mux_open_later");
+        ceni_error_set(&cause, CEN_MISUSE, 0,
+                       "cen_mux_open: the thread of the loop cannot wait for it; use cen_mux_open_later");
     } else {
         begin(mux, &opened);
         ceni_mux_wait(mux, &opened, CENI_FOREVER);
@@ -357,7 +365,8 @@ static cen_status refused(cen_mux *mux, cen_error *error)
     if (!ceni_fork_is(mux->epoch)) return ceni_error_set(error, CEN_FORKED, 0, "The connection is the parent's.");
     uint32_t state = ceni_mux_state(mux);
     if (state == CENI_MUX_OPEN) return CEN_OK;
-    if (state == CENI_MUX_OPENING) return ceni_error_set(error, CEN_MISUSE, 0, "The connection %s is not open yet.", mux->label);
+    if (state == CENI_MUX_OPENING)
+        return ceni_error_set(error, CEN_MISUSE, 0, "The connection %s is not open yet.", mux->label);
     return say_why(mux, error);
 }
 
@@ -367,7 +376,8 @@ cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error *error)
     cen_status status = refused(mux, error);
     if (status != CEN_OK) return status;
     if (ceni_loop_is_inside(mux->loop))
-        return ceni_error_set(error, CEN_MISUSE, 0, "the thread of the loop cannot wait for a reply: use cen_mux_ask there");
+        return ceni_error_set(error, CEN_MISUSE, 0,
+                              "the thread of the loop cannot wait for a reply: use cen_mux_ask there");
     return ceni_exchange_request(&mux->exchange, request, error);
 }
 

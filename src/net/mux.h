@@ -63,7 +63,7 @@ struct cen_mux {
     cen_future *opened, *ended; /* NULL: nobody is to be told */
     bool is_closing;            /* somebody has called close */
     bool has_ended;
-    cen_error cause;            /* of the end */
+    cen_error cause; /* of the end */
 
     /* the loop's thread alone */
     uv_poll_t poll;
@@ -75,11 +75,11 @@ struct cen_mux {
     bool leaving;     /* it is being freed */
     bool awaited;     /* by a thread, which does the rest */
     ceni_endpoints endpoints;
-    unsigned which;         /* of the endpoints is being tried */
-    int64_t attempt_moment; /* until when */
-    bool retries;           /* the same one again, when the timer says so */
-    cen_error last;         /* what the latest attempt failed of */
-    ceni_lookup *lookup;    /* NULL: none is under way */
+    unsigned which;           /* of the endpoints is being tried */
+    int64_t attempt_moment;   /* until when */
+    bool retries;             /* the same one again, when the timer says so */
+    cen_error last;           /* what the latest attempt failed of */
+    ceni_lookup *lookup;      /* NULL: none is under way */
     cen_status lookup_status; /* with endpoints or `last`, written before `found` is posted */
 
     /* posted by any thread */
@@ -100,9 +100,9 @@ static inline void ceni_mux_unlock(cen_mux *mux)
 
 void ceni_mux_open_begin(ceni_loop_call *begin);
 void ceni_mux_open_found(ceni_loop_call *found);
-void ceni_mux_open_ready(cen_mux *mux);   /* the socket says what became of it */
-void ceni_mux_open_due(cen_mux *mux);     /* the timer */
-void ceni_mux_open_next(cen_mux *mux);    /* the socket of the last attempt is closed */
+void ceni_mux_open_ready(cen_mux *mux); /* the socket says what became of it */
+void ceni_mux_open_due(cen_mux *mux);   /* the timer */
+void ceni_mux_open_next(cen_mux *mux);  /* the socket of the last attempt is closed */
 /* It is opening, and shall not. */
 void ceni_mux_open_fail(cen_mux *mux, const cen_error *cause);
 
@@ -113,7 +113,7 @@ extern const ceni_transport ceni_mux_transport;
 void ceni_mux_wake(ceni_loop_call *wake);
 /* It has ended: nothing is watched any more, and whoever wants to hear of it is told. Any number of times. */
 void ceni_mux_watch_end(ceni_loop_call *end);
-cen_status ceni_mux_make_poll(cen_mux *mux); /* makes the handle for its socket */
+cen_status ceni_mux_make_poll(cen_mux *mux);      /* makes the handle for its socket */
 void ceni_mux_watch(cen_mux *mux, unsigned what); /* CENI_LOOP_READ and WRITE */
 void ceni_mux_set_timer(cen_mux *mux, int64_t moment);
 void ceni_mux_close_poll(cen_mux *mux);

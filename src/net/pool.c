@@ -42,7 +42,8 @@ void ceni_mux_pool_await_locked(cen_mux_pool *pool)
     ceni_mux_pool_lock(pool);
 }
 
-static void write_news(const cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line, const cen_error *error)
+static void write_news(const cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
+                       const cen_error *error)
 {
     static const struct {
         const char *what, *is;
@@ -55,13 +56,16 @@ static void write_news(const cen_mux_pool *pool, cen_mux_pool_event_kind kind, c
     char text[CEN_ERROR_TEXT_SIZE];
     cen_level level = kind == CEN_MUX_POOL_GAVE_UP ? CEN_LEVEL_ERROR : error ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL;
     if (line)
-        snprintf(text, sizeof text, "connection %.60s to %.100s of pool %s %s%s%.200s", line->name, line->address, pool->name,
-                 words[kind].is, error ? ": " : "", error ? error->text : "");
-    else snprintf(text, sizeof text, "pool %s %s%s%.200s", pool->name, words[kind].is, error ? ": " : "", error ? error->text : "");
+        snprintf(text, sizeof text, "connection %.60s to %.100s of pool %s %s%s%.200s", line->name, line->address,
+                 pool->name, words[kind].is, error ? ": " : "", error ? error->text : "");
+    else
+        snprintf(text, sizeof text, "pool %s %s%s%.200s", pool->name, words[kind].is, error ? ": " : "",
+                 error ? error->text : "");
     ceni_news(level, words[kind].what, &pool->entry, error ? error->code : 0, text);
 }
 
-void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line, const cen_error *error)
+void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
+                        const cen_error *error)
 {
     write_news(pool, kind, line, error);
     if (!pool->listener) return;
@@ -93,7 +97,8 @@ static cen_status check_addresses(const cen_mux_pool_options *o, cen_error *erro
 }
 
 /* o->mux is *mux afterwards: the caller's, or defaults. */
-static cen_status read_options(const cen_mux_pool_options *given, cen_mux_pool_options *o, cen_mux_options *mux, cen_error *error)
+static cen_status read_options(const cen_mux_pool_options *given, cen_mux_pool_options *o, cen_mux_options *mux,
+                               cen_error *error)
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_mux_pool_new: options", error);
     if (status != CEN_OK) return status;
@@ -107,7 +112,8 @@ static cen_status check_options(const cen_mux_pool_options *o, cen_error *error)
 {
     if (o->connections > CENI_MUX_POOL_MOST) return refuse(error, "options.connections is more than 65536");
     if ((unsigned)o->at_start > CEN_AT_START_EMPTY) return refuse(error, "options.at_start is no such choice");
-    if (o->reroutes == CEN_OFF) return refuse(error, "options.reroutes is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
+    if (o->reroutes == CEN_OFF)
+        return refuse(error, "options.reroutes is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
     if (o->reroutes < CEN_NONE) return refuse(error, "options.reroutes is negative, and not CEN_NONE");
     const int64_t times[] = {o->calm_ns, o->window_ns, o->drain_ns};
     static const char *const names[] = {"calm_ns", "window_ns", "drain_ns"};
@@ -165,10 +171,10 @@ static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
     pool->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
     pool->request_deadline = ceni_deadline_or(o->mux->request, cen_in_ns(default_request_ns));
     pool->reroutes = o->reroutes == 0 ? DEFAULT_REROUTES : o->reroutes == CEN_NONE ? 0 : o->reroutes;
-    pool->drain_ns = o->drain_ns == 0           ? default_drain_ns
-                     : o->drain_ns == CEN_NONE  ? 0
-                     : o->drain_ns == CEN_OFF   ? INT64_MAX
-                                                : o->drain_ns;
+    pool->drain_ns = o->drain_ns == 0          ? default_drain_ns
+                     : o->drain_ns == CEN_NONE ? 0
+                     : o->drain_ns == CEN_OFF  ? INT64_MAX
+                                               : o->drain_ns;
     pool->keep_lost = o->keep_lost;
     pool->is_manual = ceni_runtime_is_manual(pool->runtime);
     pool->listener = o->listener;
@@ -220,11 +226,13 @@ static cen_status make_connections(cen_mux_pool *pool, const cen_mux_pool_option
         children[i] = (cen_child_options)CEN_CHILD_OPTIONS(.name = pool->lines[i].name, .argument = &pool->lines[i],
                                                            .start = ceni_line_start, .stop = ceni_line_stop,
                                                            .shutdown_ns = CEN_OFF);
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(
-        .name = "connections", .supervision = CEN_ONE_FOR_ONE, .children = children, .child_count = pool->count,
-        .max_restarts = o->max_restarts ? o->max_restarts : CEN_OFF, .window_ns = o->window_ns, .backoff_ns = o->backoff_ns,
-        .backoff_max_ns = o->backoff_max_ns, .calm_ns = o->calm_ns, .stop_together = true, .nested = true,
-        .listener = hear_connections, .argument = pool, .runtime = o->runtime, .allocator = o->allocator);
+    cen_supervisor_options options =
+        CEN_SUPERVISOR_OPTIONS(.name = "connections", .supervision = CEN_ONE_FOR_ONE, .children = children,
+                               .child_count = pool->count, .max_restarts = o->max_restarts ? o->max_restarts : CEN_OFF,
+                               .window_ns = o->window_ns, .backoff_ns = o->backoff_ns,
+                               .backoff_max_ns = o->backoff_max_ns, .calm_ns = o->calm_ns, .stop_together = true,
+                               .nested = true, .listener = hear_connections, .argument = pool, .runtime = o->runtime,
+                               .allocator = o->allocator);
     cen_status status = cen_supervisor_new(&options, &pool->connections, error);
     ceni_free(pool->allocator, children, bytes, _Alignof(cen_child_options));
     return status;
@@ -237,10 +245,11 @@ static cen_status make_root(cen_mux_pool *pool, const cen_mux_pool_options *o, c
                           .stop = ceni_registry_child_stop, .stops_at_once = true, .shutdown_ns = CEN_OFF),
         cen_supervisor_child(pool->connections),
     };
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(
-        .name = pool->name, .supervision = CEN_REST_FOR_ONE, .children = children, .child_count = 2, .max_restarts = CEN_OFF,
-        .backoff_ns = o->backoff_ns, .backoff_max_ns = o->backoff_max_ns, .calm_ns = o->calm_ns, .listener = hear_root,
-        .argument = pool, .runtime = o->runtime, .allocator = o->allocator);
+    cen_supervisor_options options =
+        CEN_SUPERVISOR_OPTIONS(.name = pool->name, .supervision = CEN_REST_FOR_ONE, .children = children,
+                               .child_count = 2, .max_restarts = CEN_OFF, .backoff_ns = o->backoff_ns,
+                               .backoff_max_ns = o->backoff_max_ns, .calm_ns = o->calm_ns, .listener = hear_root,
+                               .argument = pool, .runtime = o->runtime, .allocator = o->allocator);
     cen_supervisor *root;
     cen_status status = cen_supervisor_new(&options, &root, error);
     if (status != CEN_OK) return status;
@@ -254,9 +263,9 @@ static cen_status make_root(cen_mux_pool *pool, const cen_mux_pool_options *o, c
 
 static cen_status make_router(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)
 {
-    cen_router_options options = CEN_ROUTER_OPTIONS(.name = pool->name, .strategy = o->strategy, .target = o->target, .max = o->max,
-                                                    .backlog = o->backlog, .deadline = o->deadline, .runtime = o->runtime,
-                                                    .allocator = o->allocator);
+    cen_router_options options = CEN_ROUTER_OPTIONS(.name = pool->name, .strategy = o->strategy, .target = o->target,
+                                                    .max = o->max, .backlog = o->backlog, .deadline = o->deadline,
+                                                    .runtime = o->runtime, .allocator = o->allocator);
     return cen_router_new(&options, &pool->router, error);
 }
 
@@ -370,10 +379,12 @@ cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux
     cen_router_report routes = CEN_SIZED(cen_router_report);
     if (!pool) return CEN_INVALID;
     if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
-    if (report && cen_sized_check(report, sizeof *report, "cen_mux_pool_close: report", NULL) != CEN_OK) return CEN_INVALID;
+    if (report && cen_sized_check(report, sizeof *report, "cen_mux_pool_close: report", NULL) != CEN_OK)
+        return CEN_INVALID;
     if (ceni_loop_is_inside(pool->loop) || cen_read_is_open()) return CEN_MISUSE;
     if (!close_first(pool)) return CEN_CLOSED;
-    cen_status status = cen_router_close(pool->router, ceni_deadline_or(deadline, cen_in_ns(default_close_ns)), &routes);
+    cen_status status =
+        cen_router_close(pool->router, ceni_deadline_or(deadline, cen_in_ns(default_close_ns)), &routes);
     stop_tree(pool);
     cen_mux_pool_report whole = {.size = sizeof whole, .left = routes.left, .waited = routes.waited};
     if (report) cen_sized_write(report, &whole, sizeof whole);

@@ -132,15 +132,15 @@ struct cen_mux_pool {
     _Atomic uint64_t losses;
     _Atomic uint32_t is_closed; /* somebody closes it, or has */
 
-    ceni_mutex mutex; /* rank LINES; for what follows */
-    ceni_list all;    /* links that have been opened */
+    ceni_mutex mutex;               /* rank LINES; for what follows */
+    ceni_list all;                  /* links that have been opened */
     uint32_t up, connecting, tried; /* tried: first attempts that are over */
-    bool was_up; /* some connection has been in the set */
-    bool hurry; /* nobody waits for replies any more */
+    bool was_up;                    /* some connection has been in the set */
+    bool hurry;                     /* nobody waits for replies any more */
     bool gave_up;
-    cen_error why;  /* it gave up */
+    cen_error why; /* it gave up */
     uint64_t links, opened, lost, failed_opens;
-    cen_error last; /* why the latest connection could not be made */
+    cen_error last;         /* why the latest connection could not be made */
     _Atomic uint32_t turns; /* a futex: something of the above has changed */
 
     ceni_mux_counts counts[CENI_MUX_POOL_STRIPES];
@@ -162,7 +162,8 @@ static inline void ceni_mux_pool_unlock(cen_mux_pool *pool)
 void ceni_mux_pool_turn_locked(cen_mux_pool *pool);
 /* Until then. The lock is held at both ends. */
 void ceni_mux_pool_await_locked(cen_mux_pool *pool);
-void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line, const cen_error *error);
+void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
+                        const cen_error *error);
 
 /* ---- pool_line.c ----------------------------------------------------------------------- */
 

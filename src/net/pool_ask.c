@@ -123,7 +123,8 @@ static void leave_set(const cen_mux_pool *pool, const cen_route *route)
 /* ---- Waiting for the reply ------------------------------------------------------------------------------ */
 
 /* One attempt. True: the request was not sent, and another connection may have it. */
-static bool attempt(cen_mux_pool *pool, cen_pick *wish, bool wishes, cen_request *request, cen_status *status, cen_error *error)
+static bool attempt(cen_mux_pool *pool, cen_pick *wish, bool wishes, cen_request *request, cen_status *status,
+                    cen_error *error)
 {
     cen_route route;
     uint64_t seen = losses_so_far(pool);
@@ -155,8 +156,8 @@ static cen_status refuse(cen_mux_pool *pool, const void *request, cen_error *err
 static cen_status unsent(cen_mux_pool *pool, cen_error *error)
 {
     ceni_mux_pool_count(pool, CENI_COUNT_LOST);
-    return ceni_error_set(error, CEN_LOST, 0, "the connection of %s that a request was routed to was lost before it was sent",
-                          pool->name);
+    return ceni_error_set(error, CEN_LOST, 0,
+                          "the connection of %s that a request was routed to was lost before it was sent", pool->name);
 }
 
 cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_pick *pick, cen_request *request, cen_error *error)
@@ -167,7 +168,8 @@ cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_pick *pick, cen_re
         return ceni_error_set(error, CEN_MISUSE, 0, "the request has been made before, or is being made");
     cen_pick wish = pick ? *pick : (cen_pick){.key = 0};
     pin_deadline(pool, request);
-    for (int64_t left = pool->reroutes; attempt(pool, &wish, pick || left < pool->reroutes, request, &status, error); left--) {
+    for (int64_t left = pool->reroutes; attempt(pool, &wish, pick || left < pool->reroutes, request, &status, error);
+         left--) {
         if (left <= 0) return unsent(pool, error);
         ceni_mux_pool_count(pool, CENI_COUNT_REROUTED);
     }
@@ -339,7 +341,8 @@ static bool withdraw(cen_future *future)
         if (now == SENT) {
             if (!cen_future_cancel(&asking->request.future)) return false;
             ceni_mux_pool_count(asking->pool_, CENI_COUNT_CANCELLED);
-            if (!ceni_planted(mux_pool_cancel_keeps_the_route)) cen_route_done(&asking->routing_.route, CEN_OUTCOME_CANCELLED, 0);
+            if (!ceni_planted(mux_pool_cancel_keeps_the_route))
+                cen_route_done(&asking->routing_.route, CEN_OUTCOME_CANCELLED, 0);
             return true;
         }
         if (change(asking, &now, now | UNWANTED)) return false;
@@ -361,7 +364,8 @@ static void begin(cen_mux_pool *pool, cen_mux_asking *asking)
     pin_deadline(pool, &asking->request);
     bool waits = !ceni_deadline_is_now(route_deadline(pool, &asking->request));
     const cen_pick *pick = asking->pick.key || asking->pick.avoid ? &asking->pick : NULL;
-    cen_status status = cen_router_route(pool->router, pick, CEN_NOW, &asking->routing_.route, waits ? NULL : asking->future.error);
+    cen_status status =
+        cen_router_route(pool->router, pick, CEN_NOW, &asking->routing_.route, waits ? NULL : asking->future.error);
     if (waits && (status == CEN_EMPTY || status == CEN_FULL)) {
         if (!arm(asking)) return;
         status = asking->routing_.future.status;

@@ -76,10 +76,11 @@ static void leave_set(ceni_mux_link *link)
 
 static void note_lost_locked(ceni_mux_link *link)
 {
-    uint64_t number = ceni_add_relaxed(&link->pool->losses, 0) + 1; /* changed under the lock, which is held; carries nothing */
-    bool first = ceni_load_relaxed(&link->lost) == 0;               /* the same; carries nothing */
-    if (first) ceni_store_release(&link->lost, number);             /* [L1] */
-    if (first) ceni_add_acq_rel(&link->pool->losses, 1);            /* [L2] */
+    /* changed under the lock, which is held; carries nothing */
+    uint64_t number = ceni_add_relaxed(&link->pool->losses, 0) + 1;
+    bool first = ceni_load_relaxed(&link->lost) == 0;    /* the same; carries nothing */
+    if (first) ceni_store_release(&link->lost, number);  /* [L1] */
+    if (first) ceni_add_acq_rel(&link->pool->losses, 1); /* [L2] */
 }
 
 static void end_membership(ceni_mux_link *link)
@@ -168,7 +169,8 @@ static cen_status enter_set(ceni_mux_link *link, cen_error *error)
     link->is_member = true;
     ceni_list_push_back(&pool->all, &link->in_all);
     ceni_mux_pool_unlock(pool);
-    cen_registry *registry = ceni_load_relaxed(&pool->registry); /* it was there before this child was started; carries nothing */
+    /* it was there before this child was started; carries nothing */
+    cen_registry *registry = ceni_load_relaxed(&pool->registry);
     cen_status status = cen_registry_register(registry, cen_key_text("up"), link->mux, link->owner, NULL, error);
     if (status == CEN_OK) return CEN_OK;
     end_membership(link);
@@ -354,7 +356,8 @@ cen_status ceni_line_start(void *argument, cen_child child, cen_error *error)
     options.name = line->name;
     options.address = line->address;
     count_in(link);
-    cen_status status = cen_mux_open_later(&options, &link->mux, &link->opened, error); /* the link may be gone when it returns */
+    /* the link may be gone when it returns */
+    cen_status status = cen_mux_open_later(&options, &link->mux, &link->opened, error);
     if (status == CEN_OK) return CEN_OK;
     count_out(link);
     cen_owner_end(link->owner);
@@ -408,19 +411,19 @@ cen_status ceni_registry_child_start(void *argument, cen_child child, cen_error 
     (void)child;
     end_registry(pool); /* of the start before, if that has died */
     cen_registry *registry;
-    cen_registry_options options = CEN_REGISTRY_OPTIONS(.name = pool->name, .kind = CEN_DUPLICATE, .release = entry_gone,
-                                                        .argument = pool, .runtime = pool->given_runtime,
-                                                        .allocator = pool->allocator);
+    cen_registry_options options =
+        CEN_REGISTRY_OPTIONS(.name = pool->name, .kind = CEN_DUPLICATE, .release = entry_gone, .argument = pool,
+                             .runtime = pool->given_runtime, .allocator = pool->allocator);
     cen_status status = cen_registry_new(&options, &registry, error);
     if (status != CEN_OK) return status;
-    cen_follow_options follow = CEN_FOLLOW_OPTIONS(.describe = describe, .refused = member_refused, .joined = member_joined,
-                                                   .left = member_left, .argument = pool);
+    cen_follow_options follow = CEN_FOLLOW_OPTIONS(.describe = describe, .refused = member_refused,
+                                                   .joined = member_joined, .left = member_left, .argument = pool);
     status = cen_router_follow(pool->router, registry, cen_key_text("up"), &follow, &pool->following, error);
     if (status != CEN_OK) {
         cen_registry_free(registry);
         return status;
     }
-    ceni_add_relaxed(&pool->registry_starts, 1); /* a number by itself; carries nothing */
+    ceni_add_relaxed(&pool->registry_starts, 1);   /* a number by itself; carries nothing */
     ceni_store_release(&pool->registry, registry); /* [L3] */
     return CEN_OK;
 }

@@ -162,7 +162,8 @@ static void write_line(page *self, ceni_mux_line *line)
     row now;
     copy_line(line, &now);
     write_text(self, "  %s to %s: %s", line->name, line->address, now.state);
-    if (now.is_open) write_text(self, ", %u in flight, %llu sent", now.stats.in_flight, (unsigned long long)now.stats.sent);
+    if (now.is_open)
+        write_text(self, ", %u in flight, %llu sent", now.stats.in_flight, (unsigned long long)now.stats.sent);
     if (now.error.status != CEN_OK) write_text(self, "; last: %s", now.error.text);
     write_text(self, "\n");
 }

@@ -61,7 +61,8 @@ static void tell_refusal(cen_mux_server *server)
     int64_t now = ceni_clock_now();
     if (server->refusal_told && now - server->refusal_told < second_ns) return;
     server->refusal_told = now;
-    snprintf(text, sizeof text, "server %s has %u clients, and takes no more in", server->name, (unsigned)server->max_clients);
+    snprintf(text, sizeof text, "server %s has %u clients, and takes no more in", server->name,
+             (unsigned)server->max_clients);
     ceni_news(CEN_LEVEL_WARNING, "refused", &server->entry, (int64_t)server->max_clients, text);
 }
 
@@ -167,7 +168,8 @@ cen_status cen_mux_server_look(const cen_mux_server *server, cen_mux_server_stat
     cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_server_look: out", NULL);
     if (status != CEN_OK) return status;
     const cen_mux_server_stats now = {
-        .clients = ceni_load_relaxed(&((cen_mux_server *)(uintptr_t)server)->client_count), /* a number; carries nothing */
+        /* a number; carries nothing */
+        .clients = ceni_load_relaxed(&((cen_mux_server *)(uintptr_t)server)->client_count),
         .accepted = count_of(server, CENI_SERVED_ACCEPTED),
         .refused = count_of(server, CENI_SERVED_REFUSED),
         .calls = count_of(server, CENI_SERVED_CALLS),
@@ -250,7 +252,9 @@ static void fill(cen_mux_server *server, const cen_mux_server_options *o)
     server->max_payload = o->max_payload ? o->max_payload : DEFAULT_SIZE;
     server->max_output = o->max_output ? o->max_output : DEFAULT_SIZE;
     server->max_calls = o->max_calls ? o->max_calls : DEFAULT_CALLS;
-    server->keepalive_ns = o->keepalive_ns == CEN_OFF ? 0 : o->keepalive_ns ? o->keepalive_ns : CENI_KEEP_ALIVE_S * second_ns;
+    server->keepalive_ns = o->keepalive_ns == CEN_OFF ? 0
+                           : o->keepalive_ns          ? o->keepalive_ns
+                                                      : CENI_KEEP_ALIVE_S * second_ns;
     snprintf(server->name, sizeof server->name, "%s", o->name ? o->name : "server");
     server->entry = (ceni_entry){
         .kind = "mux_server", .name = server->name, .snapshot = snapshot, .object = server, .calls = &calls};

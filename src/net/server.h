@@ -56,14 +56,14 @@ struct cen_mux_server {
 
     /* the loop's thread alone */
     uv_poll_t listener;
-    uv_timer_t pause;   /* until it tries to accept again, when there were no descriptors */
-    unsigned handles;   /* of libuv's that are open: these two, and each client's */
-    uint64_t numbers;   /* of clients, ever */
+    uv_timer_t pause; /* until it tries to accept again, when there were no descriptors */
+    unsigned handles; /* of libuv's that are open: these two, and each client's */
+    uint64_t numbers; /* of clients, ever */
     ceni_list clients;
     int64_t refusal_told; /* when it was last told that clients are refused; 0: never */
-    int uv_error;       /* why it could not begin */
+    int uv_error;         /* why it could not begin */
     bool stopping;
-    bool awaited;       /* a thread waits for `over`, and does the rest */
+    bool awaited; /* a thread waits for `over`, and does the rest */
 };
 
 /* ---- server.c ------------------------------------------------------------------------------- */

@@ -89,7 +89,8 @@ void ceni_socket_keep_alive(int fd, int64_t ns)
     set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, s);
     set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, pause);
     set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, QUESTIONS);
-    set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (s + pause * QUESTIONS) * 1000); /* what was sent and not acknowledged */
+    /* what was sent and not acknowledged */
+    set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (s + pause * QUESTIONS) * 1000);
     set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 

@@ -27,7 +27,7 @@ enum {
 /* What the program wrote. */
 typedef struct ceni_address {
     char text[CENI_ADDRESS_TEXT];
-    bool is_path;                /* a Unix socket */
+    bool is_path;                 /* a Unix socket */
     char host[CENI_ADDRESS_HOST]; /* of a Unix socket: its path */
     char port[6];
 } ceni_address;

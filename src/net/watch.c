@@ -84,12 +84,14 @@ const ceni_transport ceni_mux_transport = {.write = write_some, .read = read_som
 
 static bool is_opening(const cen_mux *mux)
 {
-    return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_OPENING; /* this thread's own; carries nothing */
+    /* this thread's own; carries nothing */
+    return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_OPENING;
 }
 
 static bool is_open(const cen_mux *mux)
 {
-    return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_OPEN; /* this thread's own; carries nothing */
+    /* this thread's own; carries nothing */
+    return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_OPEN;
 }
 
 static void ready(uv_poll_t *poll, int status, int events)
@@ -115,8 +117,8 @@ cen_status ceni_mux_make_poll(cen_mux *mux)
 {
     int result = uv_poll_init(ceni_loop_uv(mux->loop), &mux->poll, mux->fd);
     if (result != 0)
-        return ceni_error_set(&mux->last, CEN_SYSTEM, -result, "the loop cannot watch a socket to %s: %s", mux->address.text,
-                              uv_err_name(result));
+        return ceni_error_set(&mux->last, CEN_SYSTEM, -result, "the loop cannot watch a socket to %s: %s",
+                              mux->address.text, uv_err_name(result));
     mux->poll.data = mux;
     mux->has_poll = true;
     mux->watched = 0;

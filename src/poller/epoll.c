@@ -47,7 +47,8 @@ void ceni_ready_close(ceni_ready *ready)
 
 cen_status ceni_ready_arm(ceni_ready *ready, int fd, unsigned events, uint32_t number)
 {
-    struct epoll_event wanted = {.events = EPOLLONESHOT | EPOLLRDHUP, .data.u64 = (uint64_t)number << 32 | (uint32_t)fd};
+    struct epoll_event wanted = {.events = EPOLLONESHOT | EPOLLRDHUP,
+                                 .data.u64 = (uint64_t)number << 32 | (uint32_t)fd};
     if (events & CEN_READABLE) wanted.events |= EPOLLIN;
     if (events & CEN_WRITABLE) wanted.events |= EPOLLOUT;
     if (epoll_ctl(ready->all, EPOLL_CTL_MOD, fd, &wanted) == 0) return CEN_OK;
@@ -88,8 +89,8 @@ static void take_back(int fd)
 
 static ceni_ready_event told(const struct epoll_event *event)
 {
-    ceni_ready_event out = {.kind = CENI_READY_FD, .fd = (int)(uint32_t)event->data.u64,
-                            .number = (uint32_t)(event->data.u64 >> 32)};
+    ceni_ready_event out = {
+        .kind = CENI_READY_FD, .fd = (int)(uint32_t)event->data.u64, .number = (uint32_t)(event->data.u64 >> 32)};
     if (event->events & EPOLLIN) out.events |= CEN_READABLE;
     if (event->events & EPOLLOUT) out.events |= CEN_WRITABLE;
     if (event->events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) out.events |= CEN_HUNG_UP;

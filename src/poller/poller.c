@@ -60,10 +60,10 @@ struct cen_poller {
     size_t places;
     ceni_heap due; /* of cen_watch */
     uint32_t watched;
-    uint32_t number;         /* of the last watch */
-    int64_t timer;           /* when it tells */
-    uint64_t told;           /* ever */
-    uint64_t poller;         /* the thread that polls; 0: none */
+    uint32_t number; /* of the last watch */
+    int64_t timer;   /* when it tells */
+    uint64_t told;   /* ever */
+    uint64_t poller; /* the thread that polls; 0: none */
     const cen_watch *running;
     bool ends;
     _Atomic uint32_t turns; /* a futex; written under the mutex */
@@ -469,8 +469,8 @@ cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, c
     if (status == CEN_OK && !o->manual) status = ceni_thread_start(&poller->thread, poller->name, run, poller, &code);
     if (status != CEN_OK) {
         release(poller);
-        return ceni_error_set(error, status, code, "cen_poller_new: the system has no descriptor or thread for it (errno %d)",
-                              code);
+        return ceni_error_set(error, status, code,
+                              "cen_poller_new: the system has no descriptor or thread for it (errno %d)", code);
     }
     poller->entry =
         (ceni_entry){.kind = "poller", .name = poller->name, .snapshot = snapshot, .object = poller, .calls = &calls};
@@ -489,7 +489,8 @@ cen_status cen_poller_free(cen_poller *poller)
     }
     lock(poller);
     bool inside = poller->poller == ceni_thread_id();
-    while (!inside && !poller->manual && poller->running && !ceni_planted(poller_freed_under_ready)) await_turn_locked(poller);
+    while (!inside && !poller->manual && poller->running && !ceni_planted(poller_freed_under_ready))
+        await_turn_locked(poller);
     bool busy = poller->watched > 0 || (poller->manual && poller->poller);
     if (!inside && !busy) {
         poller->ends = true;

@@ -14,18 +14,14 @@
 #include <cenote/status.h>
 
 typedef struct ceni_ready {
-    int all;   /* readable when one of the others is */
+    int all; /* readable when one of the others is */
     int timer;
     int bell;
 } ceni_ready;
 
 enum { CENI_READY_AT_A_TIME = 64 };
 
-typedef enum ceni_ready_kind {
-    CENI_READY_FD,
-    CENI_READY_TIMER,
-    CENI_READY_BELL
-} ceni_ready_kind;
+typedef enum ceni_ready_kind { CENI_READY_FD, CENI_READY_TIMER, CENI_READY_BELL } ceni_ready_kind;
 
 /* One thing that has happened. */
 typedef struct ceni_ready_event {

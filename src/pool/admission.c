@@ -32,7 +32,7 @@
 #include "port/port.h"
 
 enum {
-    SMOOTHING = 8,        /* one serving moves the average by an eighth of the difference */
+    SMOOTHING = 8,         /* one serving moves the average by an eighth of the difference */
     A_MOMENT_NS = 1000000, /* after which to try again if nobody was served yet */
 };
 
@@ -156,7 +156,8 @@ bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_call *call)
     ceni_class *class = ceni_turn_class(pool->line, first);
     int64_t now = ceni_pool_now(pool);
     bool before = class->shed.active;
-    bool due = ceni_shed_judge(&class->shed, o->shed_target_ns, o->shed_interval_ns, now - first->came, class->count == 1, now);
+    bool due = ceni_shed_judge(&class->shed, o->shed_target_ns, o->shed_interval_ns, now - first->came,
+                               class->count == 1, now);
     note_news_locked(pool, before, &class->shed, call);
     return due;
 }
@@ -182,15 +183,14 @@ void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, c
 
 void ceni_shedding_stop_locked(cen_pool *pool)
 {
-    for (unsigned class = 0; class < CENI_CLASSES; class++)
+    for (unsigned class = 0; class < CENI_CLASSES; class ++)
         pool->line->classes[class].shed = (ceni_shed){.active = false};
 }
 
 bool ceni_shedding_is_active_locked(const cen_pool *pool)
 {
     bool active = false;
-    for (unsigned class = 0; class < CENI_CLASSES; class++)
-        active = active || pool->line->classes[class].shed.active;
+    for (unsigned class = 0; class < CENI_CLASSES; class ++) active = active || pool->line->classes[class].shed.active;
     return active;
 }
 
@@ -198,7 +198,8 @@ void ceni_shedding_tell(cen_pool *pool, const ceni_call *call)
 {
     cen_event event = {.kind = CEN_EVENT_SHED, .index = CEN_NO_SLOT, .status = CEN_OVERLOAD};
     if (call->shed_begins)
-        ceni_event_tell(pool, event, "those who wait have waited for too long: some takes are refused now (shed_target_ns)");
+        ceni_event_tell(pool, event,
+                        "those who wait have waited for too long: some takes are refused now (shed_target_ns)");
     if (call->shed_ended)
         ceni_event_tell(pool, event, "the waits are short again, or nobody waits: no more takes are refused; %llu %s",
                         (unsigned long long)call->shed_ended, call->shed_ended == 1 ? "was" : "were");

@@ -61,7 +61,7 @@ typedef struct asking {
     int64_t began; /* on the pool's clock */
 } asking;
 
-_Static_assert(sizeof(asking) <= sizeof ((cen_take *)NULL)->waiter_, "the room in a take");
+_Static_assert(sizeof(asking) <= sizeof((cen_take *)NULL)->waiter_, "the room in a take");
 _Static_assert(offsetof(cen_take, future) == 0, "a take is its future");
 
 static asking *inside(cen_take *take)
@@ -106,7 +106,8 @@ static void explain(cen_take *take, cen_pool *pool, cen_status status)
     asking *mine = inside(take);
     cen_error *error = take->future.error;
     bool refused = is_refused(&mine->waiter);
-    ceni_verdict verdict = {.status = refused ? CEN_DRIVER : status, .rule = take->rule, .retry_after_ns = take->retry_after_ns};
+    ceni_verdict verdict = {
+        .status = refused ? CEN_DRIVER : status, .rule = take->rule, .retry_after_ns = take->retry_after_ns};
     if (status == CEN_CLOSED && !refused) ceni_pool_is_closed(pool->name, error); /* or it is the driver that said so */
     else ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - mine->began, 0, error);
     if (refused) error->code = take->future.code; /* another opening may have failed meanwhile */
@@ -120,7 +121,8 @@ static void explain(cen_take *take, cen_pool *pool, cen_status status)
 static void deliver(ceni_pool_waiter *waiter, cen_status status)
 {
     cen_take *take = take_of(waiter);
-    if (status == CEN_TIMEOUT && is_refused(waiter)) status = CEN_DRIVER; /* the opening's time has passed, not the ask's */
+    /* the opening's time has passed, not the ask's */
+    if (status == CEN_TIMEOUT && is_refused(waiter)) status = CEN_DRIVER;
     take->future.status = status;
     take->rule = (cen_rule)waiter->rule;
     take->retry_after_ns = waiter->retry_after_ns;
@@ -233,12 +235,20 @@ static cen_status lock_with_patience(cen_pool *pool, int64_t moment)
 
 static cen_status join(cen_pool *pool, cen_take *take, cen_deadline deadline, const char *where)
 {
-    int64_t now = ceni_clock_now(), pool_now = ceni_pool_moment(pool, now), moment = ceni_deadline_moment(deadline, pool_now);
+    int64_t now = ceni_clock_now(), pool_now = ceni_pool_moment(pool, now),
+            moment = ceni_deadline_moment(deadline, pool_now);
     asking *mine = inside(take);
-    *mine = (asking){.waiter = {.pending = true, .owner = owner_of_asked(), .where = where, .priority = (uint8_t)take->priority,
-                                .deliver = deliver, .error = take->future.error, .moment = moment,
+    *mine = (asking){.waiter = {.pending = true,
+                                .owner = owner_of_asked(),
+                                .where = where,
+                                .priority = (uint8_t)take->priority,
+                                .deliver = deliver,
+                                .error = take->future.error,
+                                .moment = moment,
                                 .home = ceni_executor_thread(take->future.executor_)},
-                     .line = pool->line, .epoch = ceni_fork_epoch(), .began = pool_now};
+                     .line = pool->line,
+                     .epoch = ceni_fork_epoch(),
+                     .began = pool_now};
     ceni_timer_init(&mine->waiter.timer);
     ceni_line *line = pool->line;
     uint64_t id = pool->id;
@@ -288,7 +298,8 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *ta
 }
 
 /* Whoever is told by this thread, inline, is told when nothing of the pool is touched any more: it may free it. */
-__attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where)
+__attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take *take,
+                                                       const char *where)
 {
     ceni_inline here;
     ceni_inline_begin(&here);
@@ -310,8 +321,10 @@ cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_take *take
     if (!pool || !take || (take->done_ && !take->future.executor_)) return CEN_INVALID;
     if ((unsigned)take->priority > CEN_PRIORITY_LOW) return CEN_INVALID;
     if (!ceni_future_is_fresh(&take->future)) return CEN_MISUSE;
-    bool inside_call = ceni_pool_own_get()->callout && !ceni_planted(ask_served_inside); /* of some pool: it is found out which */
-    if (__builtin_expect(inside_call || !ask_quickly(pool, &take->lease, where), 0)) return ask_slowly(pool, deadline, take, where);
+    /* of some pool: it is found out which */
+    bool inside_call = ceni_pool_own_get()->callout && !ceni_planted(ask_served_inside);
+    if (__builtin_expect(inside_call || !ask_quickly(pool, &take->lease, where), 0))
+        return ask_slowly(pool, deadline, take, where);
     ceni_future_complete_fresh(&take->future);
     return CEN_OK;
 }

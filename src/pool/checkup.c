@@ -163,7 +163,7 @@ static bool begin(cen_pool *pool, const ceni_grant *grant, ceni_checkup *checkup
     bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
     bool begins = !closed && ceni_slot_move_unmarked(slot, grant->generation, CENI_HELD, CENI_TESTING);
     if (begins) {
-        ceni_add_seq_cst(&pool->shifts, 1); /* [B3] */
+        ceni_add_seq_cst(&pool->shifts, 1);      /* [B3] */
         ceni_store_relaxed(&slot->tested_at, 0); /* it has not begun, so it does not take long; carries nothing */
         slot->told = CENI_TOLD_AWAITED;
         slot->checkup = checkup;

@@ -99,7 +99,8 @@ static uint32_t budget_locked(const cen_pool *pool, ceni_chore kind)
 
 bool ceni_chores_may_test_locked(const cen_pool *pool)
 {
-    return !pool->helped || pool->calls.test_start || pool->waiting[CENI_CHORE_TEST] < budget_locked(pool, CENI_CHORE_TEST);
+    return !pool->helped || pool->calls.test_start ||
+           pool->waiting[CENI_CHORE_TEST] < budget_locked(pool, CENI_CHORE_TEST);
 }
 
 static uint32_t due_locked(const cen_pool *pool, ceni_chore kind)
@@ -112,8 +113,7 @@ void ceni_chores_plan_locked(cen_pool *pool, ceni_call *call)
 {
     if (!pool->helped) return;
     uint32_t work = wanted_locked(pool);
-    for (int kind = CENI_CHORE_RESET; kind < CENI_CHORES; kind++)
-        work += due_locked(pool, (ceni_chore)kind);
+    for (int kind = CENI_CHORE_RESET; kind < CENI_CHORES; kind++) work += due_locked(pool, (ceni_chore)kind);
     if (work <= pool->hired) return;
     uint32_t more = work - pool->hired;
     pool->hired += more;
@@ -143,7 +143,8 @@ void ceni_chores_replan(cen_pool *pool, ceni_chore done)
     ceni_line_lock(pool->line);
     pool->busy[done]--;
     if (done == CENI_CHORE_TEST && pool->tests_due) pool->next_round = 0;
-    bool next = done == CENI_CHORE_TEST && waiters_locked(pool) > 0; /* another may have to be tested before it is handed over */
+    /* another may have to be tested before it is handed over */
+    bool next = done == CENI_CHORE_TEST && waiters_locked(pool) > 0;
     if (next) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
     ceni_chores_plan_locked(pool, &call);
     ceni_keeper_plan_locked(pool, &call);
@@ -172,8 +173,7 @@ static void opened(cen_pool *pool, uint32_t index, const ceni_outcome *how)
     }
     if (how->unwanted && !ceni_planted(late_open_is_lent))
         ceni_place_end_from(pool, index, generation, CENI_OPENING, "it was opened too late");
-    else
-        ceni_place_publish_opened(pool, index, generation);
+    else ceni_place_publish_opened(pool, index, generation);
 }
 
 /* ---- Check and reset -------------------------------------------------------------------- */
@@ -207,14 +207,16 @@ static void was_reset(cen_pool *pool, uint32_t index, const ceni_outcome *how)
         pass(pool, index, generation);
         return;
     }
-    ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .index = index},
-                    "object %u could not be reset: %.200s", index, ceni_outcome_words(how));
+    ceni_event_tell(
+        pool,
+        (cen_event){.kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .index = index},
+        "object %u could not be reset: %.200s", index, ceni_outcome_words(how));
     ceni_place_end_failed(pool, index, generation, CENI_RESETTING, "it could not be reset", how);
 }
 
 /* A call that returns when it is done. */
-static ceni_outcome call_with(cen_pool *pool, uint32_t index, cen_status (*function)(void *, void *, cen_error *), cen_error *said)
+static ceni_outcome call_with(cen_pool *pool, uint32_t index, cen_status (*function)(void *, void *, cen_error *),
+                              cen_error *said)
 {
     void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
     *said = (cen_error){.status = CEN_OK};
@@ -249,7 +251,8 @@ static void queue(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
 
 void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation)
 {
-    ceni_chores_checked(pool, index, generation, pool->calls.check ? check(pool, ceni_slot_at(pool, index)) : CEN_CLEAN);
+    ceni_chores_checked(pool, index, generation,
+                        pool->calls.check ? check(pool, ceni_slot_at(pool, index)) : CEN_CLEAN);
 }
 
 /* While the slot is the caller's, so that the pool cannot be gone. */
@@ -291,9 +294,10 @@ static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_outcome *how)
     if (works) return true;
     ceni_trust_shaken(pool);
     uint32_t index = ceni_slot_index(pool, slot);
-    ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .index = index},
-                    "object %u failed its test: %.200s", index, ceni_outcome_words(how));
+    ceni_event_tell(
+        pool,
+        (cen_event){.kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .index = index},
+        "object %u failed its test: %.200s", index, ceni_outcome_words(how));
     return false;
 }
 
@@ -314,7 +318,8 @@ bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
     ceni_store_relaxed(&slot->tested_at, began); /* for who looks for what takes long; carries nothing */
     ceni_outcome how = call_with(pool, ceni_slot_index(pool, slot), pool->calls.test, &said);
     if (has_passed(pool, slot, &how)) return true;
-    if (checks) ceni_checks_add(checks, ceni_slot_index(pool, slot), ceni_pool_now(pool) - began, ceni_outcome_words(&how));
+    if (checks)
+        ceni_checks_add(checks, ceni_slot_index(pool, slot), ceni_pool_now(pool) - began, ceni_outcome_words(&how));
     return false;
 }
 
@@ -335,7 +340,8 @@ static void was_tested(cen_pool *pool, uint32_t index, const ceni_outcome *how)
 
 void ceni_chores_test(cen_pool *pool, uint32_t index)
 {
-    ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0); /* it has not begun, so it does not take long; carries nothing */
+    /* it has not begun, so it does not take long; carries nothing */
+    ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0);
     if (pool->helped) queue(pool, CENI_CHORE_TEST, ceni_slot_at(pool, index));
     else do_chore(pool, CENI_CHORE_TEST, index, false);
 }
@@ -397,7 +403,8 @@ static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_
     case CENI_CHORE_RESET: how = call_with(pool, index, pool->calls.reset, &said); break;
     case CENI_CHORE_CLOSE: ceni_place_call_close(pool, index); break;
     default:
-        ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who looks for what takes long; carries nothing */
+        /* for who looks for what takes long; carries nothing */
+        ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool));
         how = call_with(pool, index, pool->calls.test, &said);
         break;
     }
@@ -410,7 +417,8 @@ static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_
 static bool is_vain_locked(const cen_pool *pool, ceni_chore chore)
 {
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
-    return (ctl & CENI_CTL_CLOSED) && (chore == CENI_CHORE_TEST || chore == CENI_CHORE_RESET) && ceni_later_does(pool, chore);
+    return (ctl & CENI_CTL_CLOSED) && (chore == CENI_CHORE_TEST || chore == CENI_CHORE_RESET) &&
+           ceni_later_does(pool, chore);
 }
 
 static void end_untried(cen_pool *pool, ceni_chore chore, uint32_t index)
@@ -421,7 +429,8 @@ static void end_untried(cen_pool *pool, ceni_chore chore, uint32_t index)
     ceni_line_lock(pool->line);
     ceni_chores_unwant_locked(pool, slot);
     ceni_line_unlock(pool->line);
-    ceni_place_end_from(pool, index, generation, chore == CENI_CHORE_TEST ? CENI_TESTING : CENI_RESETTING, "the pool is closed");
+    ceni_place_end_from(pool, index, generation, chore == CENI_CHORE_TEST ? CENI_TESTING : CENI_RESETTING,
+                        "the pool is closed");
     if (giving) ceni_giving_succeed(giving); /* nothing was found wrong with it */
 }
 

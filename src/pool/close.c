@@ -92,7 +92,8 @@ static bool begin_revoking(cen_pool *pool, uint32_t index, uint64_t generation)
 bool ceni_slot_reclaim(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!begin_revoking(pool, index, generation) && !ceni_slot_move(slot, generation, CENI_REVOKED, CENI_REVOKING)) return false;
+    if (!begin_revoking(pool, index, generation) && !ceni_slot_move(slot, generation, CENI_REVOKED, CENI_REVOKING))
+        return false;
     ceni_orphan_part(pool, index, generation, CENI_LOST_BY_LIMIT);
     return true;
 }
@@ -142,7 +143,8 @@ void ceni_close_revoke_all(cen_pool *pool)
 bool ceni_close_mark(cen_pool *pool)
 {
     ceni_line_lock(pool->line);
-    bool first = !(ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED); /* written under this lock; carries nothing */
+    /* written under this lock; carries nothing */
+    bool first = !(ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED);
     ceni_line_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
     pool->closed = true;
     if (first) pool->tally.closed_before = pool->tally.closed;
@@ -154,7 +156,8 @@ bool ceni_close_mark(cen_pool *pool)
 
 void ceni_close_begin(cen_pool *pool, cen_close_report *report)
 {
-    if (!ceni_planted(close_meets_nobody)) ceni_slots_meet_holders(pool); /* who is late can be told apart at the deadline */
+    /* who is late can be told apart at the deadline */
+    if (!ceni_planted(close_meets_nobody)) ceni_slots_meet_holders(pool);
     ceni_keeper_retire(pool);
     ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
     ceni_checkups_send_away(pool);

@@ -318,7 +318,9 @@ cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, cons
     if (status != CEN_OK) return status;
     ceni_listening *l = listener ? have_record(pool) : listening_of(pool);
     if (!l && !listener) return CEN_OK;
-    if (!l) return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": no memory for the queue of a listener", pool->name);
+    if (!l)
+        return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": no memory for the queue of a listener",
+                              pool->name);
     bool inside = ceni_callout_inside(pool);
     ceni_line_lock(pool->line);
     bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */

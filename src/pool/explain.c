@@ -38,12 +38,12 @@
 #include "port/port.h"
 
 enum {
-    MOST_LISTED = 5,   /* holders */
+    MOST_LISTED = 5,    /* holders */
     MOST_LOOKED = 1024, /* slots, in a take that failed after a wait ... */
     FEW = 64,           /* ... and in one that did not wait: it may be called in a loop */
-    MOST_PLACE = 100,  /* letters of a place, the last ones: there the file's name is */
-    MOST_WORDS = 300,  /* letters of what the driver said, in an error */
-    FAR_OLDER = 10,    /* times */
+    MOST_PLACE = 100,   /* letters of a place, the last ones: there the file's name is */
+    MOST_WORDS = 300,   /* letters of what the driver said, in an error */
+    FAR_OLDER = 10,     /* times */
 };
 #define LONG_NS INT64_C(10000000000)      /* who has had an object for so long may be suspected ... */
 #define VERY_LONG_NS INT64_C(60000000000) /* ... and if nothing came back for so long, all are */
@@ -81,15 +81,15 @@ static void say_time(writer *w, int64_t ns)
 typedef struct picture {
     cen_pool *pool;
     cen_pool_stats s;
-    bool partial; /* only counts that are kept anyway: idle and held are not told apart, and are in `held` */
-    bool full;    /* nothing more may be opened */
-    cen_error last;   /* failed opening; status OK: there was none */
+    bool partial;   /* only counts that are kept anyway: idle and held are not told apart, and are in `held` */
+    bool full;      /* nothing more may be opened */
+    cen_error last; /* failed opening; status OK: there was none */
     int64_t last_ago;
-    uint64_t asker;   /* the thread that takes; 0: nobody does */
+    uint64_t asker; /* the thread that takes; 0: nobody does */
     int64_t waited;
-    bool patient;     /* it may wait until others have looked */
-    uint64_t sole;    /* the owner of all holders that were met; 0: there is no such one */
-    bool is_for_error; /* the text has CEN_ERROR_TEXT_SIZE bytes */
+    bool patient;                   /* it may wait until others have looked */
+    uint64_t sole;                  /* the owner of all holders that were met; 0: there is no such one */
+    bool is_for_error;              /* the text has CEN_ERROR_TEXT_SIZE bytes */
     uint32_t holders, mine, listed; /* holders that were met; of these the asker's */
     int64_t youngest;
     cen_holding oldest[MOST_LISTED]; /* the oldest first */
@@ -103,9 +103,16 @@ static void count_partly(picture *p)
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock, as all here; carries nothing */
     uint32_t max = ceni_load_relaxed(&pool->max), places = ceni_load_relaxed(&pool->places); /* carries nothing */
     p->s = (cen_pool_stats){
-        .max = max, .places = places, .waiting = (uint32_t)(ctl / CENI_CTL_ONE), .is_closed = ctl & CENI_CTL_CLOSED,
-        .opening = pool->opening, .closing = pool->leaving, .revoked = pool->revoked, .vacant = places - pool->live,
-        .held = pool->live - pool->opening - pool->leaving - pool->revoked, .is_paused = pool->paused,
+        .max = max,
+        .places = places,
+        .waiting = (uint32_t)(ctl / CENI_CTL_ONE),
+        .is_closed = ctl & CENI_CTL_CLOSED,
+        .opening = pool->opening,
+        .closing = pool->leaving,
+        .revoked = pool->revoked,
+        .vacant = places - pool->live,
+        .held = pool->live - pool->opening - pool->leaving - pool->revoked,
+        .is_paused = pool->paused,
     };
     ceni_line_unlock(pool->line);
     p->partial = true;
@@ -131,8 +138,8 @@ static void meet_holder(picture *p, uint32_t index)
         list(p, &h);
     }
     if (h.state != CEN_SLOT_HELD) return;
-    if (ceni_planted(older_lease_blamed))
-        h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at); /* whoever was met then; carries nothing */
+    if (ceni_planted(older_lease_blamed)) /* whoever was met then; carries nothing */
+        h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at);
     ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
     p->sole = p->holders == 0 || p->sole == h.owner ? h.owner : 0;
     p->holders++;
@@ -227,7 +234,8 @@ static void say_failures(writer *w, const picture *p)
 {
     say(w, "opening failed %u time%s in a row, last: ", p->s.open_failures, p->s.open_failures == 1 ? "" : "s");
     say_last(w, p);
-    if (p->s.breaker != CEN_BREAKER_CLOSED) say(w, "; the breaker is %s", p->s.breaker == CEN_BREAKER_OPEN ? "open" : "probing");
+    if (p->s.breaker != CEN_BREAKER_CLOSED)
+        say(w, "; the breaker is %s", p->s.breaker == CEN_BREAKER_OPEN ? "open" : "probing");
     if (p->s.next_open_ns > 0) {
         say(w, "; next attempt in ");
         say_time(w, p->s.next_open_ns);
@@ -315,7 +323,10 @@ static bool say_cause(writer *w, const picture *p, cause why)
     case CAUSE_CLOSED: say(w, "Closed: the pool has been closed."); break;
     case CAUSE_PAUSED: say(w, "Paused: nothing is lent until the pool is resumed."); break;
     case CAUSE_SELF_WAIT: say(w, "Self-wait: this %s holds all of them itself.", ceni_owner_word(p->asker)); break;
-    case CAUSE_OPENING_FAILS: say(w, "Opening fails: "); say_failures(w, p); break;
+    case CAUSE_OPENING_FAILS:
+        say(w, "Opening fails: ");
+        say_failures(w, p);
+        break;
     case CAUSE_OPENING_SLOW: say(w, "Opening takes long: %u under way.", p->s.opening); break;
     case CAUSE_NOT_OPENED: say(w, "Not opened yet: there is room for more, and opening takes its time."); break;
     case CAUSE_NOTHING_THERE: say(w, "Nothing is there: the pool opens no objects, and has none."); break;
@@ -375,7 +386,10 @@ static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict
     cen_status status = verdict->status;
     switch (status) {
     case CEN_FULL: say(w, "pool \"%s\": as many takes wait already as may (max_waiters)", name); break;
-    case CEN_OVERLOAD: say(w, "pool \"%s\": ", name); say_rule(w, p, verdict); break;
+    case CEN_OVERLOAD:
+        say(w, "pool \"%s\": ", name);
+        say_rule(w, p, verdict);
+        break;
     case CEN_EMPTY: say(w, "pool \"%s\": nothing is idle", name); break;
     case CEN_INTERRUPTED: say(w, "pool \"%s\": interrupted", name); break;
     default: say(w, "pool \"%s\": no object", name); break;
@@ -447,7 +461,8 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
     out->suspects = out->suspect_ns > p->waited;
 }
 
-cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error)
+cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner,
+                                cen_error *error)
 {
     picture p = {.pool = pool, .asker = owner, .waited = waited_ns, .is_for_error = true};
     if (verdict.status == CEN_DRIVER) return explain_vain(&p, &verdict, error);
@@ -456,7 +471,8 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
     say_outcome(&w, &p, &verdict);
     const ceni_checks *checks =
         verdict.checks && (verdict.checks->failed > 0 || verdict.checks->goes_on) ? verdict.checks : NULL;
-    bool shared = verdict.status == CEN_TIMEOUT && waited_ns > 0 && !checks; /* with others that had the same deadline */
+    /* with others that had the same deadline */
+    bool shared = verdict.status == CEN_TIMEOUT && waited_ns > 0 && !checks;
     ceni_reason reason;
     if (!shared || !ceni_reason_recall(pool, owner, waited_ns, &reason)) {
         give_reason(&p, checks, &reason);
@@ -475,7 +491,8 @@ cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, ce
     picture p = {.pool = pool};
     take_picture(&p, MOST_LOOKED);
     writer w = {.text = error->text, .room = sizeof error->text};
-    say(&w, "pool \"%s\": close timed out (revoked: %u, being opened or closed: %u)", pool->name, report->revoked, report->busy);
+    say(&w, "pool \"%s\": close timed out (revoked: %u, being opened or closed: %u)", pool->name, report->revoked,
+        report->busy);
     for (uint32_t i = 0; i < p.listed && w.used < sizeof error->text / 2; i++) {
         say(&w, i == 0 ? "; still out: " : "; ");
         say_holder(&w, &p.oldest[i]);
@@ -570,12 +587,15 @@ static void say_waits(writer *w, const cen_pool_stats *s)
 static void say_overload(writer *w, const cen_pool_stats *s)
 {
     if (s->is_shedding) say(w, "Those who wait have waited for too long: some of them are refused (shed_target_ns).\n");
-    if (s->shed > 0) say(w, "Takes refused because others had waited for too long: %llu.\n", (unsigned long long)s->shed);
+    if (s->shed > 0)
+        say(w, "Takes refused because others had waited for too long: %llu.\n", (unsigned long long)s->shed);
     if (s->refused > 0) say(w, "Takes refused because of max_waiters: %llu.\n", (unsigned long long)s->refused);
     if (s->refused_late > 0)
-        say(w, "Takes refused because they would have been served too late: %llu.\n", (unsigned long long)s->refused_late);
+        say(w, "Takes refused because they would have been served too late: %llu.\n",
+            (unsigned long long)s->refused_late);
     if (s->refused_breaker > 0)
-        say(w, "Takes refused because no object could be opened (breaker): %llu.\n", (unsigned long long)s->refused_breaker);
+        say(w, "Takes refused because no object could be opened (breaker): %llu.\n",
+            (unsigned long long)s->refused_breaker);
     if (s->missed > 0) say(w, "Takes that found no object and did not wait: %llu.\n", (unsigned long long)s->missed);
 }
 

@@ -59,8 +59,8 @@ void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t no
     gate->until = more ? after(now, bound > even ? bound : even) : CENI_FOREVER;
 }
 
-bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, bool serves, uint64_t random,
-                    const cen_error *why)
+bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, bool serves,
+                    uint64_t random, const cen_error *why)
 {
     gate->last = *why;
     gate->failed_at = now;
@@ -75,7 +75,8 @@ bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t beg
     bool longer = gate->admits > 0 || until > gate->until; /* another that was under way may have failed before */
     if (longer) gate->until = until;
     gate->admits = 0;
-    bool opens = backs_off && limits->breaker_failures != CEN_OFF && gate->failures >= (uint32_t)limits->breaker_failures;
+    bool opens =
+        backs_off && limits->breaker_failures != CEN_OFF && gate->failures >= (uint32_t)limits->breaker_failures;
     bool opened = opens && gate->breaker == CEN_BREAKER_CLOSED;
     if (opened) gate->broke_at = now;
     if (opens) gate->breaker = CEN_BREAKER_OPEN;
@@ -92,7 +93,8 @@ bool ceni_gate_succeed(ceni_gate *gate, int64_t now, uint32_t others)
     gate->until = CENI_FOREVER;
     if (recovers) {
         gate->recovered_at = now;
-        gate->admits = ceni_planted(recovery_admits_all) ? FREELY : 2 + others; /* the one that succeeded was the first */
+        /* the one that succeeded was the first */
+        gate->admits = ceni_planted(recovery_admits_all) ? FREELY : 2 + others;
     } else if (gate->admits != FREELY) {
         gate->admits = gate->admits * 2 > MOST_COUNTED ? FREELY : gate->admits * 2;
     }

@@ -49,7 +49,7 @@
 #include <cenote/pool.h>
 
 enum {
-    CENI_GATE_PART = 64,         /* of how long the outage has lasted: the longest that the gate is then shut */
+    CENI_GATE_PART = 64, /* of how long the outage has lasted: the longest that the gate is then shut */
     CENI_GATE_FLOOR_NS = 1000000,
 };
 
@@ -57,7 +57,7 @@ typedef struct ceni_gate {
     uint32_t failures; /* in a row */
     uint32_t admits;   /* openings at a time; 0: shut until the moment below */
     int64_t until;     /* if it is not shut: when one more is admitted beside those that hang; CENI_FOREVER: never */
-    bool has_floor; /* fixed: without back-off it is shut for the floor after each failure, and not never */
+    bool has_floor;    /* fixed: without back-off it is shut for the floor after each failure, and not never */
     cen_breaker breaker;
     uint32_t failed;      /* openings without back-off that failed, ever, modulo 2^32 */
     int64_t since;        /* the first of the failures in a row began */
@@ -75,8 +75,8 @@ void ceni_gate_init(ceni_gate *gate, bool has_floor);
 void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others, bool serves);
 
 /* An opening that began then has failed, or taken too long. True if the breaker has opened. */
-bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, bool serves, uint64_t random,
-                    const cen_error *why);
+bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t began, int64_t now, bool serves,
+                    uint64_t random, const cen_error *why);
 
 /* An opening has succeeded, and `others` go on. True if the breaker has closed. */
 bool ceni_gate_succeed(ceni_gate *gate, int64_t now, uint32_t others);

@@ -80,7 +80,7 @@ void ceni_hand_alarm(cen_pool *pool)
     cen_status had = CEN_OK;
     do {
         moment = ceni_load_acquire(&pool->alarm_at); /* [H1] */
-        bool dropped; /* a ring that was counted will not be */
+        bool dropped;                                /* a ring that was counted will not be */
         if (moment == CENI_FOREVER) {
             dropped = ceni_alarm_unset(ceni_pool_runtime(pool), &pool->alarm);
         } else {
@@ -102,7 +102,7 @@ void ceni_hand_alarm(cen_pool *pool)
 void ceni_hand_enter_driver(cen_pool *pool)
 {
     if (!pool->helped) return;
-    ceni_add_seq_cst(&pool->in_driver, 1u); /* [H3] */
+    ceni_add_seq_cst(&pool->in_driver, 1u);                    /* [H3] */
     if (ceni_load_seq_cst(&pool->free_waits)) turn_work(pool); /* [H4] */
 }
 
@@ -192,7 +192,8 @@ static void hire_later(cen_pool *pool, uint32_t count)
     int64_t soon = ceni_pool_now(pool) + RETRY_NS;
     if (pool->next_round > soon) pool->next_round = soon;
     ceni_keeper_plan_locked(pool, &call);
-    if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) work_here_locked(pool); /* under this lock; carries nothing */
+    /* under this lock; carries nothing */
+    if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) work_here_locked(pool);
     ceni_line_unlock(pool->line);
     ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CALL_REFUSED, .status = CEN_SYSTEM, .index = CEN_NO_SLOT},
                     "no helper thread could be had; it is tried again");

@@ -75,7 +75,7 @@ static CENI_STATIC block first_block;
 
 static bool claim(cen_pool *head)
 {
-    bool lent = ceni_load_relaxed(&head->lent); /* a guess for the cas; carries nothing */
+    bool lent = ceni_load_relaxed(&head->lent);                 /* a guess for the cas; carries nothing */
     return !lent && ceni_cas_acq_rel(&head->lent, &lent, true); /* [D1] */
 }
 

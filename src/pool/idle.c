@@ -67,7 +67,8 @@ typedef struct search {
     bool restored; /* somebody may have missed a slot on account of this search */
     unsigned wasted;
     ceni_grant found;
-    ceni_grant passed; /* fresh: the first that was passed by because it is to be tested; only its generation and index */
+    /* fresh: the first that was passed by because it is to be tested; only its generation and index */
+    ceni_grant passed;
 } search;
 
 /* ---- Searching the map ------------------------------------------------------------- */
@@ -98,7 +99,8 @@ static bool take_slot(ceni_slot *slot, uint32_t index, uint64_t word, search *s)
 static void strike(ceni_chunk *chunk, uint32_t place, uint64_t word, search *s)
 {
     ceni_slot *slot = &chunk->slots[place];
-    if (!(word & CENI_LISTED) || !ceni_cas_seq_cst(&slot->word, &word, word & ~(uint64_t)CENI_LISTED)) return; /* [I2] */
+    if (!(word & CENI_LISTED) || !ceni_cas_seq_cst(&slot->word, &word, word & ~(uint64_t)CENI_LISTED))
+        return; /* [I2] */
     s->restored |= ceni_map_clear(&chunk->listed, place);
     if (!(ceni_load_seq_cst(&slot->word) & CENI_LISTED)) return; /* [I3] */
     if (ceni_planted(strike_without_looking_back)) return;
@@ -167,8 +169,7 @@ static bool take_listed_locked(cen_pool *pool, search *s)
 void ceni_idle_reorder_locked(cen_pool *pool)
 {
     pool->reordered = true;
-    for (ceni_list *link; (link = ceni_list_first(&pool->idle));)
-        ceni_list_remove(link);
+    for (ceni_list *link; (link = ceni_list_first(&pool->idle));) ceni_list_remove(link);
     if (pool->options.order == CEN_ORDER_WARM) return;
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
@@ -247,7 +248,8 @@ static bool take_with_lock(cen_pool *pool, uint32_t hint, bool fresh, uint32_t n
     do {
         ceni_call call = {.never_opens = newcomers == 0};
         ceni_line_lock(pool->line);
-        taken = fresh ? ceni_trust_take_locked(pool, hint, newcomers, out, &call) : ceni_idle_take_locked(pool, hint, out);
+        taken =
+            fresh ? ceni_trust_take_locked(pool, hint, newcomers, out, &call) : ceni_idle_take_locked(pool, hint, out);
         ceni_line_unlock(pool->line);
         ceni_line_make_call(pool->line, pool->id, pool, &call);
         tested = call.tests;
@@ -284,7 +286,7 @@ bool ceni_idle_hold_locked(cen_pool *pool, uint32_t index, uint64_t generation, 
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!ceni_slot_move(slot, generation, CENI_IDLE, state)) return false;
-    bool stays = state == CENI_TESTING; /* it will be idle again in the same generation */
+    bool stays = state == CENI_TESTING;            /* it will be idle again in the same generation */
     if (stays) ceni_add_seq_cst(&pool->shifts, 1); /* [I7] */
     if (!stays || ceni_planted(test_loses_the_place)) ceni_idle_unlist_locked(slot);
     return true;
@@ -304,7 +306,8 @@ static bool publish(cen_pool *pool, ceni_slot *slot, uint32_t index, uint64_t ge
     uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
     while (ceni_word_generation(word) == generation && ceni_word_state(word) == from && !(word & CENI_MARKED)) {
         if (word & CENI_LISTED) {
-            if (ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_IDLE | CENI_LISTED))) return true; /* [I4] */
+            if (ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_IDLE | CENI_LISTED)))
+                return true;                                                   /* [I4] */
         } else if (ceni_cas_seq_cst(&slot->word, &word, word | CENI_LISTED)) { /* [I4] */
             ceni_chunk *chunk = ceni_chunk_of(pool, index);
             ceni_map_set(&chunk->listed, index - chunk->first);

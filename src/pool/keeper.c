@@ -80,7 +80,7 @@ void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
     if (due == CENI_FOREVER && closed_locked(pool)) return;
     pool->alarm_refused = false;
     if (earlier) ceni_store_release(&pool->alarm_at, due); /* [H2] */
-    if (call->alarm) return; /* has its hand */
+    if (call->alarm) return;                               /* has its hand */
     call->alarm = true;
     pool->hands++;
 }
@@ -101,7 +101,8 @@ void ceni_keeper_nudge(cen_pool *pool)
 void ceni_keeper_retry_locked(cen_pool *pool)
 {
     int64_t next = ceni_gate_next(&pool->gate);
-    bool backs_off = pool->options.backoff_least_ns != CEN_OFF; /* else the gate opens too soon for what nobody waits for */
+    /* else the gate opens too soon for what nobody waits for */
+    bool backs_off = pool->options.backoff_least_ns != CEN_OFF;
     if (pool->options.min_idle > 0 && backs_off) pool->next_round = sooner(pool->next_round, next);
 }
 
@@ -310,7 +311,8 @@ static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t beg
     if (marked)
         ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
                         "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
-    if (unwanted) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX); /* who waited for it may need an opening instead */
+    /* who waited for it may need an opening instead */
+    if (unwanted) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
     if (cancels) ceni_later_cancel(pool, ticket);
 }
 
@@ -383,13 +385,15 @@ static void end(cen_pool *pool, tour *t)
     ceni_line_lock(line);
     pool->top_up = pool->helped && missing > pool->opening_for_minimum ? missing - pool->opening_for_minimum : 0;
     pool->tests_due |= t->tests_left;
-    uint32_t tests = pool->busy[CENI_CHORE_TEST] + pool->waiting[CENI_CHORE_TEST]; /* the last that ends asks for a round */
+    /* the last that ends asks for a round */
+    uint32_t tests = pool->busy[CENI_CHORE_TEST] + pool->waiting[CENI_CHORE_TEST];
     bool again = t->tests_left && tests == 0;
     /* Sooner, if somebody asked for it while the round went on. */
     pool->next_overdue = sooner(pool->next_overdue, t->next_overdue);
     int64_t period = ceni_period_of(pool, &pool->options, t->calm);
     if (t->now < pool->rounds_until) period = sooner(period, pool->rounds_period);
-    int64_t next = sooner(later(t->now, period), latest(t->next_end, later(t->now, ceni_period_apart_locked(pool, t->now))));
+    int64_t next =
+        sooner(later(t->now, period), latest(t->next_end, later(t->now, ceni_period_apart_locked(pool, t->now))));
     pool->next_round = sooner(pool->next_round, again ? t->now : next);
     if (missing > 0 && !pool->helped) ceni_keeper_retry_locked(pool); /* the gate may be shut */
     ceni_chores_plan_locked(pool, &call);
@@ -488,18 +492,21 @@ static void ring(ceni_alarm *alarm)
     ceni_call call = {.more = false};
     ceni_line_lock(line);
     ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
-    bool opened = ceni_opening_pass_time_locked(pool, now), probes = opened && pool->gate.breaker == CEN_BREAKER_PROBING;
+    bool opened = ceni_opening_pass_time_locked(pool, now),
+         probes = opened && pool->gate.breaker == CEN_BREAKER_PROBING;
     bool hopeless = ceni_opening_hope_ends_locked(pool) <= now;
     ceni_patience_pass_locked(pool, now, &call);
     if (opened || hopeless || call.pending) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
-    bool goes_on = pool->next_piece <= now; /* what was asked for since the round began is a round of its own, after this */
+    /* what was asked for since the round began is a round of its own, after this */
+    bool goes_on = pool->next_piece <= now;
     bool round = goes_on || now >= pool->next_round || now >= pool->next_overdue;
     if (goes_on) pool->next_piece = CENI_FOREVER;
     else if (round) pool->next_round = pool->next_overdue = CENI_FOREVER; /* it plans the next itself */
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(line);
     if (probes)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_PROBES, .index = CEN_NO_SLOT}, "an opening is tried");
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_PROBES, .index = CEN_NO_SLOT},
+                        "an opening is tried");
     ceni_line_make_call(line, pool->id, pool, &call);
     if (round && !do_piece(pool, &pool->tour)) go_on_later(pool);
     ceni_closing_pass(pool, now);

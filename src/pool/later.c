@@ -56,7 +56,9 @@ static uint64_t next_number(void)
 
 static cen_ticket ticket_of(cen_pool *pool, uint32_t index, uint64_t told)
 {
-    return (cen_ticket){.pool = pool, .number = (told & NUMBERS) << INDEX_BITS | index, .line_ = pool->line,
+    return (cen_ticket){.pool = pool,
+                        .number = (told & NUMBERS) << INDEX_BITS | index,
+                        .line_ = pool->line,
                         .epoch_ = ceni_setting(&pool->epoch)};
 }
 

@@ -34,7 +34,9 @@ void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const c
     ceni_line_unlock(pool->line);
     if (!is_new) return;
     ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_LEFT_OPEN, .index = index, .where = where,
+                    (cen_event){.kind = CEN_EVENT_LEFT_OPEN,
+                                .index = index,
+                                .where = where,
                                 .owner = ceni_slot_owner(note, generation) & ~CENI_OWNER_DETACHED},
                     "%.100s by %s", what, where);
 }

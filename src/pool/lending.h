@@ -188,7 +188,7 @@ bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out);
 /* How a take waits. */
 typedef struct ceni_wait_terms {
     cen_priority priority;
-    int64_t moment; /* its deadline on the pool's clock; CENI_FOREVER: none */
+    int64_t moment;       /* its deadline on the pool's clock; CENI_FOREVER: none */
     cen_stop_token *stop; /* NULL: none */
     const char *where;
 } ceni_wait_terms;

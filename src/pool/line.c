@@ -201,7 +201,8 @@ void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_s
 
 /* ---- Serving the first -------------------------------------------------------------- */
 
-static void grant_locked(cen_pool *pool, ceni_pool_waiter *waiter, const ceni_grant *grant, int64_t now, ceni_call *call)
+static void grant_locked(cen_pool *pool, ceni_pool_waiter *waiter, const ceni_grant *grant, int64_t now,
+                         ceni_call *call)
 {
     ceni_store_relaxed(&pool->line->handed_at, now); /* for a clock; carries nothing */
     ceni_wait_ends_locked(pool, now - waiter->since);
@@ -210,7 +211,8 @@ static void grant_locked(cen_pool *pool, ceni_pool_waiter *waiter, const ceni_gr
     ceni_pace_served_locked(pool, now);
     remove_locked(pool, waiter, call);
     /* What has to be tested first becomes a lease when it has passed: whoever tests it notes it. */
-    if (grant->slot && !grant->stale) ceni_slot_note(pool, grant->slot, grant->generation, waiter->owner, waiter->where);
+    if (grant->slot && !grant->stale)
+        ceni_slot_note(pool, grant->slot, grant->generation, waiter->owner, waiter->where);
     if (waiter->pending) ceni_tell_taken(pool, grant->index, waiter->where);
     waiter->slot = grant->slot;
     waiter->generation = grant->generation;
@@ -253,7 +255,8 @@ static bool may_pass_locked(cen_pool *pool, const ceni_pool_waiter *first, int64
 static ceni_pool_waiter *nearest_locked(cen_pool *pool, ceni_pool_waiter *first, int64_t now)
 {
     uint64_t here = ceni_thread_id();
-    if (!first->home || first->home == here || ceni_pool_has(&pool->strict)) return first; /* to tell it may wake nobody */
+    /* to tell it may wake nobody */
+    if (!first->home || first->home == here || ceni_pool_has(&pool->strict)) return first;
     ceni_pool_waiter *neighbour = ceni_turn_neighbour_locked(pool->line, here);
     return neighbour && may_pass_locked(pool, first, now) ? neighbour : first;
 }
@@ -297,7 +300,8 @@ static bool serve_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
  * there stays for the next. */
 static bool shed_first_locked(cen_pool *pool, ceni_call *call)
 {
-    if (!(may_open_locked(pool) || ceni_idle_any_locked(pool)) || !ceni_shedding_is_due_locked(pool, call)) return false;
+    if (!(may_open_locked(pool) || ceni_idle_any_locked(pool)) || !ceni_shedding_is_due_locked(pool, call))
+        return false;
     pool->tally.shed++;
     call->status = CEN_OVERLOAD;
     ceni_line_drop_first_locked(pool, CENI_WAIT_SHED, call);
@@ -320,7 +324,8 @@ static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
         return true;
     }
     if (pool->options.shed_target_ns != CEN_OFF && shed_first_locked(pool, call)) return true;
-    if ((ctl & CENI_CTL_READY) || first->pending || ceni_pool_has(&pool->strict)) return serve_first_locked(pool, hint, call);
+    if ((ctl & CENI_CTL_READY) || first->pending || ceni_pool_has(&pool->strict))
+        return serve_first_locked(pool, hint, call);
     if (!(ctl & CENI_CTL_HEIR) && (may_open_locked(pool) || ceni_idle_any_locked(pool))) call_first_locked(line, call);
     return false;
 }
@@ -342,7 +347,8 @@ void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 /* Behind others nothing has become due on its account, unless there may be an opening or a test for each. */
 void ceni_line_joined_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call)
 {
-    bool due = ceni_line_first_locked(pool->line) == waiter || may_open_locked(pool) || ceni_trust_needs_test(pool, true);
+    bool due =
+        ceni_line_first_locked(pool->line) == waiter || may_open_locked(pool) || ceni_trust_needs_test(pool, true);
     if (due) {
         ceni_line_pump_locked(pool, CENI_NO_INDEX, call);
         return;
@@ -407,7 +413,7 @@ enum {
      * once; on another it waits for whoever runs there. So a giver on the right
      * processor is given a little time to come. */
     GRACE_NS = 100000,
-    HOLDS_LONG_NS = 50000, /* a giver with such a cycle switches threads anyway: ... */
+    HOLDS_LONG_NS = 50000,    /* a giver with such a cycle switches threads anyway: ... */
     HOLDS_LONGER_NS = 200000, /* ... half the pace, and none */
 };
 
@@ -418,7 +424,8 @@ enum { PACE_WIDE_NS = 300000, PACE_NARROW_NS = 1000000 };
 void ceni_line_pace(ceni_line *line, int64_t overtake_ns, uint32_t max)
 {
     ceni_store_relaxed(&line->overtake_ns, overtake_ns); /* a setting; carries nothing */
-    ceni_store_relaxed(&line->pace_ns, max > ceni_cpu_count() ? PACE_WIDE_NS : PACE_NARROW_NS); /* likewise; carries nothing */
+    /* likewise; carries nothing */
+    ceni_store_relaxed(&line->pace_ns, max > ceni_cpu_count() ? PACE_WIDE_NS : PACE_NARROW_NS);
 }
 
 static int64_t pace_for(const ceni_line *line, int64_t cycle_ns)
@@ -435,7 +442,8 @@ static bool hand_over_is_due(ceni_line *line, uint32_t mark)
     if (ceni_give_counted(own, mark)) return false;
     int64_t now = ceni_clock_now(), spent = now - own->clock;
     int64_t cycle = spent / (own->batch ? own->batch : 1);
-    if (spent < QUICK_NS) own->batch = (uint8_t)(own->batch < MOST_BATCH / 2 ? own->batch * 2 + !own->batch : MOST_BATCH);
+    if (spent < QUICK_NS)
+        own->batch = (uint8_t)(own->batch < MOST_BATCH / 2 ? own->batch * 2 + !own->batch : MOST_BATCH);
     else if (spent > SLOW_NS) own->batch = (uint8_t)(cycle >= QUICK_NS ? 1 : QUICK_NS / (cycle + 1));
     own->countdown = own->batch;
     own->counted = mark;
@@ -457,7 +465,8 @@ static void hand_over(ceni_line *line, uint64_t pool_id, uint32_t hint)
     ceni_call call = {.more = false};
     ceni_grant grant;
     cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL;
-    bool open = pool && !pool->paused && ceni_line_first_locked(line) && !(ctl_locked(line) & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS));
+    bool open = pool && !pool->paused && ceni_line_first_locked(line) &&
+                !(ctl_locked(line) & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS));
     if (open && pool->options.shed_target_ns != CEN_OFF) { /* the pump asks whether it is to be served at all */
         ceni_line_mark_locked(line, 0, CENI_CTL_READY);
         ceni_line_pump_locked(pool, hint, &call);

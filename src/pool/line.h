@@ -35,24 +35,24 @@
 struct ceni_slot;
 
 enum {
-    CENI_CTL_CLOSED = 1,   /* the pool is closed */
-    CENI_CTL_SURPLUS = 2,  /* more objects are there than max: who gives one closes it */
-    CENI_CTL_HEIR = 4,     /* the first is awake, or being woken, and will look */
-    CENI_CTL_READY = 8,    /* the first has looked in vain: hand over to it */
-    CENI_CTL_FIRST = 16,   /* takes go to the line: nobody is overtaken, and somebody waits; or the pool is paused */
-    CENI_CTL_ONE = 256,    /* a waiter */
+    CENI_CTL_CLOSED = 1,  /* the pool is closed */
+    CENI_CTL_SURPLUS = 2, /* more objects are there than max: who gives one closes it */
+    CENI_CTL_HEIR = 4,    /* the first is awake, or being woken, and will look */
+    CENI_CTL_READY = 8,   /* the first has looked in vain: hand over to it */
+    CENI_CTL_FIRST = 16,  /* takes go to the line: nobody is overtaken, and somebody waits; or the pool is paused */
+    CENI_CTL_ONE = 256,   /* a waiter */
 };
 
 typedef enum ceni_wait_state {
     CENI_WAIT_AWAKE, /* the thread runs, and nobody has told it anything */
     CENI_WAIT_PARKED,
-    CENI_WAIT_CALLED,    /* it is first and is to look */
-    CENI_WAIT_GRANTED,   /* it has an object, and is in no line */
-    CENI_WAIT_SENT_AWAY, /* the pool was closed, and it is in no line */
-    CENI_WAIT_REFUSED,   /* nothing can be opened, and nothing else will come; likewise */
+    CENI_WAIT_CALLED,      /* it is first and is to look */
+    CENI_WAIT_GRANTED,     /* it has an object, and is in no line */
+    CENI_WAIT_SENT_AWAY,   /* the pool was closed, and it is in no line */
+    CENI_WAIT_REFUSED,     /* nothing can be opened, and nothing else will come; likewise */
     CENI_WAIT_INTERRUPTED, /* another thread asked for it; likewise */
     CENI_WAIT_EXPIRED,     /* pending: its deadline has passed; likewise */
-    CENI_WAIT_SHED, /* those who wait have waited for too long; likewise */
+    CENI_WAIT_SHED,        /* those who wait have waited for too long; likewise */
 } ceni_wait_state;
 
 typedef struct ceni_pool_waiter {
@@ -61,7 +61,7 @@ typedef struct ceni_pool_waiter {
     /* fixed before it joins */
     bool pending;
     uint8_t priority; /* a cen_priority */
-    uint64_t owner; /* who is to hold what is granted */
+    uint64_t owner;   /* who is to hold what is granted */
     const char *where;
     int64_t moment; /* its deadline on the pool's clock, for whoever watches; CENI_FOREVER: none */
     void (*deliver)(struct ceni_pool_waiter *waiter, cen_status status); /* pending: called once, no lock held */
@@ -70,9 +70,9 @@ typedef struct ceni_pool_waiter {
     /* under the lock */
     ceni_timer timer; /* pending: its deadline, if it has one */
     int64_t since;
-    int64_t came; /* the same on the pool's clock, which may be virtual */
-    int64_t key;  /* the smaller, the sooner its turn comes (turn.c) */
-    uint32_t cpu; /* it ran on when it joined */
+    int64_t came;           /* the same on the pool's clock, which may be virtual */
+    int64_t key;            /* the smaller, the sooner its turn comes (turn.c) */
+    uint32_t cpu;           /* it ran on when it joined */
     uint32_t failed_before; /* the gate's count of failed openings when it joined */
     ceni_list link;
     union {
@@ -80,9 +80,10 @@ typedef struct ceni_pool_waiter {
         struct ceni_pool_waiter *next_told; /* told: the next by the same call */
     };
     /* written before it is told, read after */
-    cen_pool *hand;                     /* pending: it has a hand on this pool, because its failure is to be told in full */
+    /* pending: it has a hand on this pool, because its failure is to be told in full */
+    cen_pool *hand;
     cen_status answer;
-    int code; /* pending: the driver's own number, if it failed for that */
+    int code;               /* pending: the driver's own number, if it failed for that */
     struct ceni_slot *slot; /* NULL: a claimed place, to open an object in */
     uint64_t generation;
     uint32_t index;
@@ -94,7 +95,7 @@ typedef struct ceni_pool_waiter {
 
 enum {
     CENI_CLASSES = 3, /* of priority: high, normal, low */
-    CENI_HOMES = 8, /* lists of neighbours: threads whose numbers are the same modulo this share one */
+    CENI_HOMES = 8,   /* lists of neighbours: threads whose numbers are the same modulo this share one */
 };
 
 /* Those of one priority. */
@@ -118,7 +119,7 @@ typedef struct ceni_line {
     /* under the lock */
     uint64_t pool_id; /* 0: lent to none */
     cen_pool *pool;
-    int64_t passing_from; /* when neighbours began to pass the first, last (line.c) */
+    int64_t passing_from;        /* when neighbours began to pass the first, last (line.c) */
     ceni_list homes[CENI_HOMES]; /* who is told on threads that are known, by their numbers */
     ceni_class classes[CENI_CLASSES];
 } ceni_line;
@@ -129,14 +130,14 @@ typedef struct ceni_call {
     unsigned thread_count;
     ceni_pool_waiter *pending, *last_pending; /* to be told, by next_told */
     unsigned pending_count;
-    cen_status status; /* for those who are told something else than a grant */
-    bool never_opens; /* set before: whoever pumps must not be kept by a driver */
-    bool opens;     /* an object is to be opened for a pending waiter, in the claimed place ... */
-    uint32_t index; /* ... of this index */
-    bool tests;     /* the object there is to be tested for one; never both */
-    bool more;      /* there may be more to do: tend again */
-    bool alarm;     /* the pool's alarm is to be set; has a hand */
-    uint32_t hire;  /* errands to be posted; each has a hand */
+    cen_status status;   /* for those who are told something else than a grant */
+    bool never_opens;    /* set before: whoever pumps must not be kept by a driver */
+    bool opens;          /* an object is to be opened for a pending waiter, in the claimed place ... */
+    uint32_t index;      /* ... of this index */
+    bool tests;          /* the object there is to be tested for one; never both */
+    bool more;           /* there may be more to do: tend again */
+    bool alarm;          /* the pool's alarm is to be set; has a hand */
+    uint32_t hire;       /* errands to be posted; each has a hand */
     bool shed_begins;    /* to be told the event stream; has a hand ... */
     uint64_t shed_ended; /* ... as has this: so many were shed */
 } ceni_call;
@@ -229,8 +230,8 @@ ceni_pool_waiter *ceni_turn_oldest_of_locked(const ceni_line *line, unsigned cla
 ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner);
 
 /* Calls `visit` for those who wait, in the order in which they would be served if nobody came or went, up to `most`. */
-void ceni_turn_walk_locked(const ceni_line *line, size_t most, void (*visit)(void *argument, const ceni_pool_waiter *waiter),
-                           void *argument);
+void ceni_turn_walk_locked(const ceni_line *line, size_t most,
+                           void (*visit)(void *argument, const ceni_pool_waiter *waiter), void *argument);
 
 /* About how many would be served before one that came at that moment of the pool's clock. */
 uint32_t ceni_turn_ahead_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t came);

@@ -124,23 +124,42 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .max = ceni_load_relaxed(&pool->max), /* carries nothing */
         .waiting = (uint32_t)(ctl / CENI_CTL_ONE),
         .is_closed = ctl & CENI_CTL_CLOSED,
-        .opened = t->opened, .open_failed = t->open_failed, .adopted = t->adopted, .closed = t->closed,
+        .opened = t->opened,
+        .open_failed = t->open_failed,
+        .adopted = t->adopted,
+        .closed = t->closed,
         .discarded = t->discarded,
-        .refused = t->refused, .refused_late = t->refused_late,
-        .tested = t->tested, .test_failed = t->test_failed, .reset = t->reset,
-        .reset_failed = t->reset_failed, .leaked = t->leaked, .reclaimed = t->reclaimed, .expired = t->expired,
-        .orphaned = t->orphaned, .orphans = ceni_load_relaxed(&pool->orphan_count), /* carries nothing */
+        .refused = t->refused,
+        .refused_late = t->refused_late,
+        .tested = t->tested,
+        .test_failed = t->test_failed,
+        .reset = t->reset,
+        .reset_failed = t->reset_failed,
+        .leaked = t->leaked,
+        .reclaimed = t->reclaimed,
+        .expired = t->expired,
+        .orphaned = t->orphaned,
+        .orphans = ceni_load_relaxed(&pool->orphan_count), /* carries nothing */
         .stale_gives = t->stale_gives,
-        .breaker = pool->gate.breaker, .open_failures = pool->gate.failures, .is_paused = pool->paused,
-        .waited = t->waited, .served = t->served, .timed_out = t->timed_out, .sent_away = t->sent_away, .failed = t->failed,
-        .shed = t->shed, .cancelled = t->cancelled, .refused_breaker = t->refused_breaker,
+        .breaker = pool->gate.breaker,
+        .open_failures = pool->gate.failures,
+        .is_paused = pool->paused,
+        .waited = t->waited,
+        .served = t->served,
+        .timed_out = t->timed_out,
+        .sent_away = t->sent_away,
+        .failed = t->failed,
+        .shed = t->shed,
+        .cancelled = t->cancelled,
+        .refused_breaker = t->refused_breaker,
         .missed = ceni_load_relaxed(&pool->missed), /* a number; carries nothing */
         .is_shedding = ceni_shedding_is_active_locked(pool),
         .wait_p50_ns = ceni_compact_percentile(&pool->times->wait, &pool->times->stock, 500000),
         .wait_p99_ns = ceni_compact_percentile(&pool->times->wait, &pool->times->stock, 990000),
         .wait_longest_ns = ceni_compact_largest(&pool->times->wait),
         .wait_total_ns = ceni_compact_sum(&pool->times->wait),
-        .taken = pool->rest, .ended = pool->rest, /* and by the generations of the slots in use */
+        .taken = pool->rest,
+        .ended = pool->rest, /* and by the generations of the slots in use */
     };
     int64_t since = ceni_turn_oldest_locked(pool->line);
     const ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL};
@@ -218,7 +237,7 @@ bool ceni_pool_look_if_free(cen_pool *pool, cen_pool_stats *out)
 /* Since when an object that was never lent has been idle. Another that was opened in its place meanwhile is younger. */
 static bool is_never_lent(ceni_slot *slot, uint64_t word, int64_t *since)
 {
-    *since = ceni_load_relaxed(&slot->opened_at); /* came with the word; carries nothing */
+    *since = ceni_load_relaxed(&slot->opened_at);                /* came with the word; carries nothing */
     uint64_t first = ceni_load_relaxed(&slot->first_generation); /* likewise; carries nothing */
     return ceni_word_state(word) == CENI_IDLE && ceni_word_generation(word) == first && *since != 0;
 }
@@ -423,12 +442,13 @@ const char *cen_pool_name(const cen_pool *pool)
 uint32_t cen_pool_max(const cen_pool *pool)
 {
     if (!pool) return 0;
-    ceni_pool_check(pool, "cen_pool_max", NULL); /* one that is being made anew has no max yet */
+    ceni_pool_check(pool, "cen_pool_max", NULL);                   /* one that is being made anew has no max yet */
     return ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max); /* a setting; carries nothing */
 }
 
 bool cen_pool_is_closed(const cen_pool *pool)
 {
-    if (ceni_pool_check(pool, "cen_pool_is_closed", NULL) != CEN_OK) return true; /* the line may be another's in this process */
+    /* the line may be another's in this process */
+    if (ceni_pool_check(pool, "cen_pool_is_closed", NULL) != CEN_OK) return true;
     return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* a mark; carries nothing */
 }

@@ -143,7 +143,8 @@ void ceni_map_fill(ceni_map *map)
 /* The bits of a word that are below thing `end` of its level. */
 static uint64_t below(const ceni_map *map, unsigned level, uint32_t end)
 {
-    uint64_t word = ceni_load_relaxed(&map->words[level][(end - 1) / WIDTH]); /* the caller sees to its order; carries nothing */
+    /* the caller sees to its order; carries nothing */
+    uint64_t word = ceni_load_relaxed(&map->words[level][(end - 1) / WIDTH]);
     return word & (~UINT64_C(0) >> (63 - (end - 1) % WIDTH));
 }
 
@@ -173,8 +174,8 @@ uint32_t ceni_map_reach(const ceni_map *map, uint32_t end)
 
 void ceni_map_copy(const ceni_map *map, uint32_t end, uint64_t *words)
 {
-    for (uint32_t at = 0; at < end; at += WIDTH)
-        words[at / WIDTH] = ceni_load_relaxed(&map->words[0][at / WIDTH]); /* the caller sees to its order; carries nothing */
+    for (uint32_t at = 0; at < end; at += WIDTH) /* the caller sees to its order; carries nothing */
+        words[at / WIDTH] = ceni_load_relaxed(&map->words[0][at / WIDTH]);
 }
 
 bool ceni_map_copied(const uint64_t *words, uint32_t thing)

@@ -42,7 +42,7 @@ static void configure(cen_pool *pool, const cen_pool_options *o, const cen_drive
     pool->options = *o;
     pool->options.name = pool->name;
     pool->kept[0] = pool->options; /* nobody else has the pool yet */
-    ceni_pool_describe(pool); /* for what is told of it before it is in the directory */
+    ceni_pool_describe(pool);      /* for what is told of it before it is in the directory */
 }
 
 void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
@@ -54,7 +54,7 @@ void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
     pool->chunks[0] = chunk;
     pool->base = chunk->slots;
     pool->base_count = chunk->count;
-    ceni_store_relaxed(&pool->chunk_count, 1);         /* nobody else reads them yet; carries nothing */
+    ceni_store_relaxed(&pool->chunk_count, 1);       /* nobody else reads them yet; carries nothing */
     ceni_store_relaxed(&pool->places, chunk->count); /* likewise; carries nothing */
     ceni_store_relaxed(&pool->max, chunk->count);    /* likewise; carries nothing */
     ceni_list_init(&pool->idle);
@@ -131,7 +131,8 @@ static cen_status call_init(cen_pool *pool, cen_error *error)
     if (status == CEN_OK && pool->calls.prepare) pool->driver.argument = state;
     if (status == CEN_OK) return CEN_OK;
     const char *words = said.text[0] ? said.text : cen_status_text(status);
-    return ceni_error_set(error, status, said.code, "pool \"%s\": the driver could not begin: %.400s", pool->name, words);
+    return ceni_error_set(error, status, said.code, "pool \"%s\": the driver could not begin: %.400s", pool->name,
+                          words);
 }
 
 void ceni_pool_start_keeping(cen_pool *pool)

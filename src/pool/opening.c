@@ -35,11 +35,11 @@
 void ceni_opening_done(cen_pool *pool, ceni_slot *slot, int64_t now)
 {
     uint64_t generation = ceni_word_generation(ceni_load_relaxed(&slot->word)); /* the caller's own; carries nothing */
-    ceni_store_relaxed(&slot->first_generation, generation);                     /* for its holders; carries nothing */
+    ceni_store_relaxed(&slot->first_generation, generation);                    /* for its holders; carries nothing */
     ceni_store_release(&slot->met, 0); /* [K4] the object before may have been idle in the same generation */
-    ceni_store_relaxed(&slot->expires_at, CENI_FOREVER);                           /* likewise; carries nothing */
-    ceni_store_relaxed(&slot->opened_at, now);                              /* the caller's own; carries nothing */
-    ceni_store_relaxed(&slot->tested_at, now);                              /* likewise; carries nothing */
+    ceni_store_relaxed(&slot->expires_at, CENI_FOREVER); /* likewise; carries nothing */
+    ceni_store_relaxed(&slot->opened_at, now);           /* the caller's own; carries nothing */
+    ceni_store_relaxed(&slot->tested_at, now);           /* likewise; carries nothing */
     ceni_keeper_nudge(pool);
 }
 
@@ -61,7 +61,8 @@ static bool serves_locked(const cen_pool *pool)
 
 static bool fail_locked(cen_pool *pool, int64_t began, const cen_error *why)
 {
-    return ceni_gate_fail(&pool->gate, &pool->options, began, ceni_pool_now(pool), serves_locked(pool), ceni_random(), why);
+    return ceni_gate_fail(&pool->gate, &pool->options, began, ceni_pool_now(pool), serves_locked(pool), ceni_random(),
+                          why);
 }
 
 /* That are opening, not for too long; not the one that has ended, which still counts. */
@@ -122,14 +123,18 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
     else
         ceni_event_tell(pool,
                         (cen_event){.kind = news.overdue ? CEN_EVENT_OPEN_OVERDUE : CEN_EVENT_OPEN_FAILED,
-                                    .index = index, .status = status, .code = why->code},
+                                    .index = index,
+                                    .status = status,
+                                    .code = why->code},
                         "%s", why->text);
     if (news.breaker_closed)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_CLOSED, .index = CEN_NO_SLOT}, "objects can be opened again");
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_CLOSED, .index = CEN_NO_SLOT},
+                        "objects can be opened again");
     if (news.breaker_opened)
-        ceni_event_tell(pool,
-                        (cen_event){.kind = CEN_EVENT_BREAKER_OPENED, .index = CEN_NO_SLOT, .status = status, .code = why->code},
-                        "opening failed %u times in a row; the breaker is open", news.failures);
+        ceni_event_tell(
+            pool,
+            (cen_event){.kind = CEN_EVENT_BREAKER_OPENED, .index = CEN_NO_SLOT, .status = status, .code = why->code},
+            "opening failed %u times in a row; the breaker is open", news.failures);
 }
 
 /* ---- Who need not wait for one --------------------------------------------------------------- */
@@ -138,7 +143,8 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
 static bool may_try_locked(const cen_pool *pool)
 {
     uint32_t counted = pool->opening - pool->overdue;
-    uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max); /* written under this lock; carries nothing */
+    /* written under this lock; carries nothing */
+    uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max);
     if (pool->gate.breaker != CEN_BREAKER_PROBING || counted >= pool->gate.admits || pool->live >= max) return false;
     return !pool->helped || pool->opening < pool->options.openers;
 }
@@ -173,7 +179,8 @@ static bool fails_with_the_first(const cen_pool *pool)
 bool ceni_opening_is_vain_locked(const cen_pool *pool, int64_t deadline)
 {
     int64_t wait = pool->options.breaker_wait_ns;
-    if (!comes_only_by_opening_locked(pool) || wait == CEN_WHOLE_DEADLINE || ceni_planted(failed_open_wakes_nobody)) return false;
+    if (!comes_only_by_opening_locked(pool) || wait == CEN_WHOLE_DEADLINE || ceni_planted(failed_open_wakes_nobody))
+        return false;
     int64_t now = ceni_pool_now(pool);
     bool shut = pool->gate.breaker == CEN_BREAKER_OPEN; /* then nothing is tried before the gate opens */
     if (deadline <= (shut ? pool->gate.until : now)) return true;
@@ -185,7 +192,7 @@ ceni_pool_waiter *ceni_opening_vain_waiter_locked(const cen_pool *pool)
 {
     bool first_counts = fails_with_the_first(pool);
     if (pool->gate.breaker == CEN_BREAKER_CLOSED && !first_counts) return NULL;
-    for (unsigned class = 0; class < CENI_CLASSES; class++) {
+    for (unsigned class = 0; class < CENI_CLASSES; class ++) {
         ceni_pool_waiter *oldest = ceni_turn_oldest_of_locked(pool->line, class);
         if (!oldest) continue;
         if (first_counts && oldest->failed_before != pool->gate.failed) return oldest;

@@ -65,7 +65,7 @@ struct ceni_orphan {
     _Atomic uint32_t index;
     /* fixed before it is in a list */
     const ceni_slot *slot; /* where it was lent, with the generation; compared only */
-    int64_t since; /* when the lease ended, on the pool's clock */
+    int64_t since;         /* when the lease ended, on the pool's clock */
     ceni_loss loss;
     ceni_errand errand;
     /* under the pool's lock */
@@ -116,7 +116,7 @@ static ceni_orphan *make(cen_pool *pool)
 
 static void show(ceni_orphan *orphan)
 {
-    uint64_t word = ceni_load_relaxed(&orphan->word); /* the caller's; carries nothing */
+    uint64_t word = ceni_load_relaxed(&orphan->word);             /* the caller's; carries nothing */
     ceni_store_release(&orphan->word, word + ONE_CHANGE + SHOWN); /* [F3] */
 }
 
@@ -191,7 +191,7 @@ static void call_abandon(cen_pool *pool, void *object)
 static void describe(ceni_orphan *orphan, cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss loss)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    void *object = ceni_load_relaxed(&slot->object);    /* came with the slot; carries nothing */
+    void *object = ceni_load_relaxed(&slot->object);     /* came with the slot; carries nothing */
     const char *where = ceni_load_relaxed(&slot->where); /* likewise; carries nothing */
     uint64_t note = ceni_load_relaxed(&slot->note);      /* likewise; carries nothing */
     ceni_store_release(&orphan->object, object);         /* [F3] */
@@ -342,7 +342,8 @@ static ceni_orphan *find_locked(cen_pool *pool, const ceni_slot *slot, uint64_t 
 
 bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generation, uint64_t *note)
 {
-    if (ceni_load_relaxed(&pool->orphan_count) == 0) return false; /* [F2] the word was read before; carries nothing itself */
+    /* [F2] the word was read before; carries nothing itself */
+    if (ceni_load_relaxed(&pool->orphan_count) == 0) return false;
     ceni_line_lock(pool->line);
     ceni_orphan *orphan = find_locked(pool, slot, generation);
     if (orphan) claim_locked(pool, orphan);
@@ -416,7 +417,10 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
         ceni_orphan *orphan = CENI_LIST_ENTRY(at, ceni_orphan, link);
         uint64_t owner = note_of(orphan) >> CENI_NOTE_BITS & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED);
         const char *where = ceni_load_relaxed(&orphan->where); /* carries nothing */
-        seen[count++] = (ceni_orphan_seen){.index = index_of(orphan), .owner = owner, .where = where, .loss = orphan->loss,
+        seen[count++] = (ceni_orphan_seen){.index = index_of(orphan),
+                                           .owner = owner,
+                                           .where = where,
+                                           .loss = orphan->loss,
                                            .ago_ns = now - orphan->since};
     }
     ceni_line_unlock(pool->line);

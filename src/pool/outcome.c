@@ -42,8 +42,9 @@ void ceni_giving_fail(cen_future *giving, const char *name, const char *why, con
     const char *words = how ? ceni_outcome_words(how) : "";
     giving->status = how ? how->status : CEN_DRIVER;
     giving->code = said ? said->code : 0;
-    ceni_error_set(giving->error, giving->status, giving->code, "pool \"%s\": the object that was given back is closed: %s%s%.400s",
-                   name, why, how ? ": " : "", words);
+    ceni_error_set(giving->error, giving->status, giving->code,
+                   "pool \"%s\": the object that was given back is closed: %s%s%.400s", name, why, how ? ": " : "",
+                   words);
 }
 
 cen_status(cen_pool_give_then)(cen_lease *lease, cen_future *future)

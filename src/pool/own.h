@@ -24,7 +24,7 @@
 #include "sync/owner.h"
 
 enum {
-    CENI_HINTS = 8,      /* by the pool's mark; two pools may share one and lose some speed */
+    CENI_HINTS = 8,       /* by the pool's mark; two pools may share one and lose some speed */
     CENI_MORE_SCOPES = 2, /* notes of a thread that has entered several pools at one time; beyond, slots are searched */
 };
 
@@ -36,13 +36,13 @@ typedef struct ceni_pool_own {
     ceni_owner current; /* the thread, or the task that it runs */
     /* By the pool's mark: the slot this thread had last, as a note of its offset in bytes, and its word while it had it. */
     uint64_t hints[2 * CENI_HINTS];
-    uint64_t scope[CENI_MORE_SCOPES]; /* slots this thread itself has entered beside current.scope; 0: none */
+    uint64_t scope[CENI_MORE_SCOPES];   /* slots this thread itself has entered beside current.scope; 0: none */
     const struct ceni_callout *callout; /* of a driver or visitor that runs on this thread, on its stack; NULL: none */
-    int64_t clock;      /* read last by this thread when it gave while others waited ... */
-    uint32_t counted;   /* ... for the pool of this mark */
-    uint16_t countdown; /* gives until it is read again ... */
-    uint8_t batch;      /* ... of so many */
-    bool armed;         /* the thread's end will be noticed */
+    int64_t clock;                      /* read last by this thread when it gave while others waited ... */
+    uint32_t counted;                   /* ... for the pool of this mark */
+    uint16_t countdown;                 /* gives until it is read again ... */
+    uint8_t batch;                      /* ... of so many */
+    bool armed;                         /* the thread's end will be noticed */
 } ceni_pool_own;
 
 _Static_assert(CENI_ROOM_OWNER == 0, "the current owner is where the pool's words begin");

@@ -89,7 +89,8 @@ bool ceni_owner_has_all(cen_pool *pool, uint64_t owner)
     for (uint32_t index = 0; index < places; index++) {
         uint64_t generation, word = ceni_word_at(pool, index);
         if (ceni_word_state(word) == CENI_EMPTY) continue;
-        if (ceni_word_state(word) != CENI_HELD || !is_owned(ceni_slot_at(pool, index), owner, &generation)) return false;
+        if (ceni_word_state(word) != CENI_HELD || !is_owned(ceni_slot_at(pool, index), owner, &generation))
+            return false;
         mine++;
     }
     return mine >= ceni_load_relaxed(&pool->max); /* a setting; carries nothing */
@@ -103,9 +104,10 @@ cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation
     uint64_t word = ceni_word_bare(ceni_slot_word(slot)), note = ceni_load_acquire(&slot->note); /* [W1] */
     bool done = word == ceni_word(generation, CENI_HELD) && ceni_slot_owner(note, generation);
     if (ceni_planted(detach_marks_the_next)) note = ceni_load_acquire(&slot->note); /* [W1] */
-    if (done) done = ceni_cas_acq_rel(&slot->note, &note, note | mark); /* [W2] */
+    if (done) done = ceni_cas_acq_rel(&slot->note, &note, note | mark);             /* [W2] */
     ceni_line_unlock(pool->line);
-    if (done && !ceni_planted(detached_taken_back)) ceni_held_ends(ceni_pool_own_get(), note); /* not one detached before */
+    if (done && !ceni_planted(detached_taken_back))
+        ceni_held_ends(ceni_pool_own_get(), note); /* not one detached before */
     return done ? CEN_OK : CEN_STALE;
 }
 
@@ -118,7 +120,8 @@ static bool seize(cen_pool *pool, ceni_slot *slot, uint64_t owner, uint64_t gene
     ceni_line_lock(pool->line);
     *policy = pool->options.on_owner_end;
     bool owned = owner_of(slot, generation) == owner;
-    bool kept = owned && *policy >= CEN_OWNER_TEST && ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING);
+    bool kept =
+        owned && *policy >= CEN_OWNER_TEST && ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING);
     bool ends = owned && !kept && ceni_slot_move(slot, generation, CENI_HELD, CENI_CLOSING);
     if (ends) ceni_place_leaves_locked(pool);
     if (ends) *policy = CEN_OWNER_CLOSE;
@@ -149,7 +152,10 @@ static void tell_orphan(cen_pool *pool, const cen_holding *was, ceni_parted part
     const char *place = parted == CENI_PARTED_FREED ? "it is cut off, and its place is free"
                                                     : "its place is free when the lease is given";
     ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_ORPHANED, .index = was->index, .owner = was->owner, .where = was->where,
+                    (cen_event){.kind = CEN_EVENT_ORPHANED,
+                                .index = was->index,
+                                .owner = was->owner,
+                                .where = was->where,
                                 .held_ns = was->held_ns},
                     "%s ended without giving object %u, taken at %s; %s", ceni_owner_say(was->owner, owner), was->index,
                     was->where ? was->where : "an unknown place", place);
@@ -212,7 +218,10 @@ static void tell(cen_pool *pool, const cen_holding *was, cen_owner_policy policy
     char owner[CENI_OWNER_ROOM];
     const char *fate = policy == CEN_OWNER_CLOSE ? "closed" : policy == CEN_OWNER_TEST ? "tested" : "used again";
     ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_OWNER_ENDED, .index = was->index, .owner = was->owner, .where = was->where,
+                    (cen_event){.kind = CEN_EVENT_OWNER_ENDED,
+                                .index = was->index,
+                                .owner = was->owner,
+                                .where = was->where,
                                 .held_ns = was->held_ns},
                     "%s has ended and held object %u, which it took at %s; it is %s", ceni_owner_say(was->owner, owner),
                     was->index, was->where ? was->where : "an unknown place", fate);
@@ -259,7 +268,7 @@ typedef struct search {
     uint64_t after; /* entries of the directory up to this number have been looked at */
     cen_pool *pool; /* found; has a hand */
     uint32_t index; /* of the first slot */
-    bool asks; /* it waits in a line, pending */
+    bool asks;      /* it waits in a line, pending */
 } search;
 
 /* Whether the owner has asked and waits; `detaches`: what it is granted later belongs to nobody. */

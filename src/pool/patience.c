@@ -72,7 +72,8 @@ void ceni_patience_set_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t 
 
 void ceni_patience_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter)
 {
-    if (pool->patient && !ceni_planted(deadline_outlives_its_ask)) ceni_wheel_cancel(&pool->patient->wheel, &waiter->timer);
+    if (pool->patient && !ceni_planted(deadline_outlives_its_ask))
+        ceni_wheel_cancel(&pool->patient->wheel, &waiter->timer);
 }
 
 int64_t ceni_patience_next_locked(const cen_pool *pool)

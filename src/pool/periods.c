@@ -14,8 +14,8 @@
 enum {
     SHORTEST_PERIOD_NS = 1000000,
     COUNTING_PERIOD_NS = 1000000000, /* with min_idle or max_idle */
-    ENDS_APART = 32,  /* rounds in which lives end, within their jitter */
-    ROUNDS_APART = 8, /* the same within a period of a reload that is spread, or the time of a reap */
+    ENDS_APART = 32,                 /* rounds in which lives end, within their jitter */
+    ROUNDS_APART = 8,                /* the same within a period of a reload that is spread, or the time of a reap */
 };
 #define LONGEST_PERIOD_NS INT64_C(30000000000)
 
@@ -43,7 +43,8 @@ int64_t ceni_period_apart_locked(const cen_pool *pool, int64_t now)
 {
     const cen_pool_options *o = &pool->options;
     int64_t apart = CENI_FOREVER;
-    if (o->life_ns != CEN_OFF) apart = (o->life_jitter <= 100 ? o->life_ns / 100 * o->life_jitter : o->life_ns) / ENDS_APART;
+    if (o->life_ns != CEN_OFF)
+        apart = (o->life_jitter <= 100 ? o->life_ns / 100 * o->life_jitter : o->life_ns) / ENDS_APART;
     if (now < pool->rounds_until) apart = fraction(apart, pool->rounds_period, ROUNDS_APART);
     for (int i = 0; i < CENI_REAPINGS; i++)
         if (pool->reaping[i].idle_ns > 0) apart = fraction(apart, pool->reaping[i].idle_ns, ROUNDS_APART);
@@ -60,7 +61,7 @@ static int64_t share_of(uint32_t index, int64_t opened)
 
 int64_t ceni_period_life_ends(const cen_pool_options *limits, ceni_slot *slot, uint32_t index)
 {
-    int64_t expires = ceni_load_relaxed(&slot->expires_at); /* a moment; carries nothing */
+    int64_t expires = ceni_load_relaxed(&slot->expires_at);                       /* a moment; carries nothing */
     int64_t life = limits->life_ns, opened = ceni_load_relaxed(&slot->opened_at); /* likewise; carries nothing */
     if (life == CEN_OFF || opened == 0) return expires;
     if (limits->life_jitter <= 100)

@@ -68,7 +68,8 @@ static uint32_t lesser(uint32_t a, uint32_t b)
 
 uint32_t ceni_place_room_locked(const cen_pool *pool)
 {
-    uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max); /* written under this lock; carries nothing */
+    /* written under this lock; carries nothing */
+    uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max);
     if (!ceni_pool_opens(pool) || closed_locked(pool) || pool->paused || pool->live >= max) return 0;
     uint32_t counted = pool->opening - pool->overdue; /* one that hangs does not keep the gate's one from being tried */
     uint32_t room = lesser(max - pool->live, pool->gate.admits > counted ? pool->gate.admits - counted : 0);
@@ -94,7 +95,8 @@ static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
         uint32_t at = ceni_map_next(&chunk->vacant, 0, chunk->count);
         if (at >= chunk->count) continue;
         ceni_map_clear(&chunk->vacant, at);
-        if (!ceni_planted(filled_only_when_open)) ceni_map_set(&chunk->filled, at); /* before there is an object (visit.c) */
+        /* before there is an object (visit.c) */
+        if (!ceni_planted(filled_only_when_open)) ceni_map_set(&chunk->filled, at);
         *index = chunk->first + at;
         ceni_slot_begins_locked(pool, chunk, at);
         ceni_store_relaxed(&chunk->slots[at].opened_at, 0); /* no helper has begun; carries nothing */
@@ -111,7 +113,8 @@ static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
 
 bool ceni_place_claim_locked(cen_pool *pool, uint32_t *index)
 {
-    bool may = ceni_load_relaxed(&pool->openable) > 0 || ceni_planted(open_beyond_max); /* under this lock; carries nothing */
+    /* under this lock; carries nothing */
+    bool may = ceni_load_relaxed(&pool->openable) > 0 || ceni_planted(open_beyond_max);
     if (!may || !claim_lowest_locked(pool, index)) return false;
     ceni_opening_begins_locked(pool);
     return true;
@@ -136,7 +139,8 @@ bool ceni_place_claim(cen_pool *pool, uint32_t *index)
     ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
     bool claimed = ceni_place_claim_locked(pool, index);
-    if (claimed && pool->gate.failures > 0) ceni_keeper_plan_locked(pool, &call); /* another may have to be tried beside it */
+    /* another may have to be tried beside it */
+    if (claimed && pool->gate.failures > 0) ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(pool->line);
     if (call.alarm) ceni_hand_alarm(pool);
     return claimed;
@@ -166,14 +170,16 @@ cen_status ceni_place_call_open(cen_pool *pool, uint32_t index, void **object, c
 static cen_status open_failed(const cen_pool *pool, cen_status status, const cen_error *said, cen_error *error)
 {
     const char *words = said->text[0] ? said->text : cen_status_text(status);
-    return ceni_error_set(error, status, said->code, "pool \"%s\": an object could not be opened: %.400s", pool->name, words);
+    return ceni_error_set(error, status, said->code, "pool \"%s\": an object could not be opened: %.400s", pool->name,
+                          words);
 }
 
 void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *how, cen_error *error)
 {
     cen_error failure;
     ceni_slot *slot = ceni_slot_at(pool, index);
-    int64_t began = how->began ? how->began : ceni_setting(&slot->opened_at); /* the caller's own, before it is another moment */
+    /* the caller's own, before it is another moment */
+    int64_t began = how->began ? how->began : ceni_setting(&slot->opened_at);
     int64_t now = how->status == CEN_OK ? ceni_pool_now(pool) : began;
     if (how->status == CEN_OK) {
         if (ceni_planted(filled_only_when_open)) ceni_map_set(&ceni_chunk_of(pool, index)->filled, index);
@@ -239,7 +245,8 @@ static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
 {
     ceni_chunk *chunk = ceni_chunk_of(pool, index);
     ceni_slot *slot = &chunk->slots[index - chunk->first];
-    if (!ceni_planted(vacated_keeps_its_object)) ceni_store_relaxed(&slot->object, NULL); /* the move below carries it */
+    /* the move below carries it */
+    if (!ceni_planted(vacated_keeps_its_object)) ceni_store_relaxed(&slot->object, NULL);
     ceni_slot_move(slot, ceni_slot_generation(pool, index), from, CENI_EMPTY);
     ceni_map_set(&chunk->vacant, index - chunk->first);
     ceni_map_clear(&chunk->filled, index - chunk->first);
@@ -258,7 +265,7 @@ static void unlock_emptied(cen_pool *pool)
     ceni_line *line = pool->line;
     bool drained = pool->live == 0 && closed_locked(pool), last = drained && pool->freed && pool->hands == 0;
     cen_closing *told = drained ? ceni_closing_claim_locked(pool) : NULL; /* has a hand */
-    if (drained) ceni_add_acq_rel(&line->turns, 1); /* [O4] */
+    if (drained) ceni_add_acq_rel(&line->turns, 1);                       /* [O4] */
     if (last) ceni_line_return_locked(line);
     else ceni_line_unlock(line);
     if (drained) ceni_futex_wake(&line->turns, UINT32_MAX); /* the line is there for ever */
@@ -288,7 +295,8 @@ void ceni_place_vacate_locked(cen_pool *pool, uint32_t index, ceni_slot_state fr
 static void serve_before_closing(cen_pool *pool)
 {
     uint64_t ctl = ceni_load_seq_cst(&pool->line->ctl); /* [O7] */
-    if (ctl >= CENI_CTL_ONE && !ceni_planted(surplus_ends_in_silence)) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    if (ctl >= CENI_CTL_ONE && !ceni_planted(surplus_ends_in_silence))
+        ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
 }
 
 /* The same for a caller that pumps afterwards. It opens nothing, so it cannot come back here; what is left is the caller's. */
@@ -396,7 +404,8 @@ bool ceni_place_end_failed(cen_pool *pool, uint32_t index, uint64_t generation, 
     ceni_place_leaves_locked(pool);
     ceni_line_unlock(pool->line);
     ceni_place_end(pool, index, why);
-    if (giving && !ceni_planted(failed_give_is_not_told)) ceni_future_complete(giving); /* inline, it may want the place */
+    /* inline, it may want the place */
+    if (giving && !ceni_planted(failed_give_is_not_told)) ceni_future_complete(giving);
     return true;
 }
 
@@ -434,8 +443,7 @@ void ceni_pool_release_memory(cen_pool *pool)
     ceni_orphans_forget(pool);
     ceni_times_free(pool->times, pool->allocator);
     ceni_renew_forget(pool);
-    for (uint32_t i = ceni_chunk_count(pool); i > 0; i--)
-        ceni_chunk_free(pool->chunks[i - 1], pool->allocator);
+    for (uint32_t i = ceni_chunk_count(pool); i > 0; i--) ceni_chunk_free(pool->chunks[i - 1], pool->allocator);
     ceni_head_return(pool);
 }
 

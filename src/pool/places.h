@@ -8,7 +8,8 @@
 /* ---- slots.c: chunks, and which slot is which --------------------------------- */
 
 /* Makes room for `count` slots beginning with index `first`; their leases begin after `generation`. NULL without memory. */
-ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces, uint64_t generation);
+ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces,
+                            uint64_t generation);
 void ceni_chunk_free(ceni_chunk *chunk, const cen_allocator *allocator);
 void ceni_chunk_publish_locked(cen_pool *pool, ceni_chunk *chunk);
 
@@ -43,7 +44,8 @@ static inline uint64_t ceni_word_at(cen_pool *pool, uint32_t index)
 
 static inline uint64_t ceni_slot_generation(cen_pool *pool, uint32_t index)
 {
-    return ceni_word_generation(ceni_load_relaxed(&ceni_slot_at(pool, index)->word)); /* the caller's own; carries nothing */
+    /* the caller's own; carries nothing */
+    return ceni_word_generation(ceni_load_relaxed(&ceni_slot_at(pool, index)->word));
 }
 
 /* ---- shrink.c: memory of unused slots, given back -------------------------------- */

@@ -21,14 +21,15 @@ typedef struct ceni_chunk {
     /* fixed before it is published */
     uint32_t first, count; /* indexes */
     ceni_slot *slots;
-    ceni_map listed; /* any thread: slots worth a look */
-    ceni_map vacant; /* under the lock: slots that are EMPTY */
-    ceni_map filled; /* changed under the lock, read by any thread: slots that are not EMPTY (visit.c) */
-    uint64_t *seen;  /* under the looking lock: words of the first of two readings */
+    ceni_map listed;       /* any thread: slots worth a look */
+    ceni_map vacant;       /* under the lock: slots that are EMPTY */
+    ceni_map filled;       /* changed under the lock, read by any thread: slots that are not EMPTY (visit.c) */
+    uint64_t *seen;        /* under the looking lock: words of the first of two readings */
     uint64_t *seen_filled; /* likewise: level 0 of `filled` between the two */
-    uint64_t *used;  /* under the lock: blocks of slots with one that was not EMPTY since the block was given back; bits */
-    uint64_t floor;  /* under the lock: the generation before the first lease of a slot whose word is 0 */
-    _Atomic uint64_t *traces; /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
+    /* under the lock: blocks of slots with one that was not EMPTY since the block was given back; bits */
+    uint64_t *used;
+    uint64_t floor;            /* under the lock: the generation before the first lease of a slot whose word is 0 */
+    _Atomic uint64_t *traces;  /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
     struct ceni_chunk *former; /* of those that forks have left behind: the next */
     size_t bytes, align;
     bool gives_back; /* pages of it may be given back: they are from the process-wide allocator */
@@ -45,7 +46,7 @@ enum {
     CENI_POOL_NAME = 32,
     CENI_TRACE_ROOM = CEN_TRACE_MOST + 1, /* the generation it belongs to, and the addresses */
     CENI_LEFT_SITES = 64,
-    CENI_REAPINGS = 4, /* with different times that overlap; of more the longest time counts */
+    CENI_REAPINGS = 4,    /* with different times that overlap; of more the longest time counts */
     CENI_USE_STRIPES = 4, /* so that threads rarely write to the same lines for the leases that are timed */
 };
 
@@ -54,7 +55,8 @@ typedef struct ceni_pool_tally {
     uint64_t opened, open_failed, adopted, closed, discarded;
     uint64_t waited, served, timed_out, sent_away, failed, shed, cancelled;
     uint64_t closed_before; /* of those closed: before the pool was, or because they were idle then */
-    uint64_t refused, refused_late, refused_breaker, tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
+    uint64_t refused, refused_late, refused_breaker, tested, test_failed, reset, reset_failed, leaked, reclaimed,
+        expired;
     uint64_t stale_gives;
     uint64_t orphaned;
 } ceni_pool_tally;
@@ -84,11 +86,11 @@ typedef struct ceni_opening_news {
 /* How a call of the driver's ended, which may have gone on after its function returned. */
 typedef struct ceni_outcome {
     cen_status status;
-    void *object;           /* what was opened */
-    const cen_error *said;  /* what else the driver said */
-    bool unwanted;          /* nobody wants the object: it came too late */
-    bool for_minimum;       /* it was opened though nobody waited for it */
-    int64_t began;          /* an opening, on the pool's clock; 0: its slot says when */
+    void *object;          /* what was opened */
+    const cen_error *said; /* what else the driver said */
+    bool unwanted;         /* nobody wants the object: it came too late */
+    bool for_minimum;      /* it was opened though nobody waited for it */
+    int64_t began;         /* an opening, on the pool's clock; 0: its slot says when */
 } ceni_outcome;
 
 enum { CENI_CHECK_SAID = 200 };
@@ -96,9 +98,9 @@ enum { CENI_CHECK_SAID = 200 };
 /* The tests of objects that a take has found, and that these failed; and one that went on at the take's deadline. */
 typedef struct ceni_checks {
     uint32_t failed;
-    bool goes_on;   /* the last one */
-    uint32_t index; /* the object of the last */
-    int64_t last_ns, spent_ns; /* how long the last took, and all that failed */
+    bool goes_on;               /* the last one */
+    uint32_t index;             /* the object of the last */
+    int64_t last_ns, spent_ns;  /* how long the last took, and all that failed */
     char said[CENI_CHECK_SAID]; /* what the driver said of the last that failed */
 } ceni_checks;
 
@@ -110,22 +112,23 @@ typedef struct ceni_pace {
 
 /* How long things took, of all of them or of some. */
 typedef struct ceni_times {
-    ceni_compact use; /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times; one stripe is its own ... */
+    /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times; one stripe is its own ... */
+    ceni_compact use;
     ceni_stripe use_stripes[CENI_USE_STRIPES - 1]; /* ... and these are the others; each thread writes to one */
     ceni_stock use_stock;
-    ceni_compact wait;    /* under the pool's lock: takes that had to wait, however that ended */
-    ceni_compact create;  /* likewise: openings that succeeded */
-    ceni_stock stock;     /* likewise, of these two */
-    uint64_t instant;     /* likewise: takes that did not wait, the most that anybody was told */
+    ceni_compact wait;   /* under the pool's lock: takes that had to wait, however that ended */
+    ceni_compact create; /* likewise: openings that succeeded */
+    ceni_stock stock;    /* likewise, of these two */
+    uint64_t instant;    /* likewise: takes that did not wait, the most that anybody was told */
 } ceni_times;
 
 /* Why a take got nothing, in words (reason.c). */
 typedef struct ceni_reason {
-    int64_t made_at;    /* on the pool's clock */
-    int64_t suspect_ns; /* a leak is suspected if a take has waited for less ... */
-    bool suspects;      /* ... and so it was for the one that it was made for */
-    uint64_t sole;      /* the owner who holds all that was met; 0: there is no such one */
-    int code;           /* of the cen_error */
+    int64_t made_at;                /* on the pool's clock */
+    int64_t suspect_ns;             /* a leak is suspected if a take has waited for less ... */
+    bool suspects;                  /* ... and so it was for the one that it was made for */
+    uint64_t sole;                  /* the owner who holds all that was met; 0: there is no such one */
+    int code;                       /* of the cen_error */
     char text[CEN_ERROR_TEXT_SIZE]; /* what follows the outcome */
 } ceni_reason;
 
@@ -153,35 +156,35 @@ typedef struct ceni_listening ceni_listening;
 
 struct cen_pool {
     /* fixed before start; the quick path reads these */
-    uint64_t id;    /* never used again by another pool of this process */
+    uint64_t id;            /* never used again by another pool of this process */
     _Atomic uint64_t epoch; /* of the process that made it, or made it anew: then written last of all */
     ceni_line *line;
-    ceni_slot *base;     /* the slots of the first chunk; NULL when the pool is gone */
-    _Atomic uint32_t quick_give; /* so many of them have the quick path: all, or none; a setting ... */
-    _Atomic uint32_t quick_take; /* ... for each, this one in bytes */
+    ceni_slot *base;              /* the slots of the first chunk; NULL when the pool is gone */
+    _Atomic uint32_t quick_give;  /* so many of them have the quick path: all, or none; a setting ... */
+    _Atomic uint32_t quick_take;  /* ... for each, this one in bytes */
     _Atomic uint32_t quick_check; /* and of a give that asks the driver first; at most one of the two is not none */
-    uint32_t mark;       /* the low half of id, never 0: names the pool where a guess will do */
-    _Atomic uint32_t hint_at; /* fixed: where a thread's hint for this pool is */
-    uint64_t first_note; /* of its first slot: ceni_note(mark, 0) */
+    uint32_t mark;                /* the low half of id, never 0: names the pool where a guess will do */
+    _Atomic uint32_t hint_at;     /* fixed: where a thread's hint for this pool is */
+    uint64_t first_note;          /* of its first slot: ceni_note(mark, 0) */
     /* the struct's own, which outlive the pool (heads.c); all above and these are read by a give that comes too late */
     _Atomic uint64_t first_generation; /* of its slots; leases of former pools have no greater one */
     _Atomic bool lent;                 /* to a pool */
     /* fixed before start, or before the epoch was written */
     uint32_t base_count; /* slots of the first chunk: in a pool that never grew, all */
-    bool traced; /* options.backtraces */
-    cen_runtime *asked; /* options.runtime */
+    bool traced;         /* options.backtraces */
+    cen_runtime *asked;  /* options.runtime */
     cen_fork_policy on_fork;
-    bool renews; /* the child of a fork makes it anew */
-    bool helped; /* the driver blocks, or is done later: helpers open, reset, test and close, or begin to */
-    cen_driver driver; /* its argument is what the driver prepared for this pool, if it does */
-    void *described;   /* the argument that the program gave */
+    bool renews;            /* the child of a fork makes it anew */
+    bool helped;            /* the driver blocks, or is done later: helpers open, reset, test and close, or begin to */
+    cen_driver driver;      /* its argument is what the driver prepared for this pool, if it does */
+    void *described;        /* the argument that the program gave */
     cen_driver_calls calls; /* the driver's, those it does not know zero; all zero without one */
     const cen_allocator *allocator;
     char name[CENI_POOL_NAME];
     ceni_entry entry;
     ceni_entry freed_entry; /* while something of the freed pool is out */
-    ceni_times *times; /* how long things took; in memory of its own */
-    ceni_chunk *former; /* slots of before a fork: kept, so that their leases are told from others */
+    ceni_times *times;      /* how long things took; in memory of its own */
+    ceni_chunk *former;     /* slots of before a fork: kept, so that their leases are told from others */
     /* The options as a forked child finds them: one copy is whole whenever a fork comes. Written under the lock. */
     cen_pool_options kept[2];
     _Atomic uint32_t kept_at; /* which copy is whole; changed when the other one is, too */
@@ -191,22 +194,22 @@ struct cen_pool {
     _Alignas(CENI_LINE) _Atomic uint32_t chunk_count;
     ceni_chunk *chunks[CENI_CHUNKS];
     _Atomic uint32_t max;
-    _Atomic uint32_t openable; /* objects that a take may make now, on its own thread */
+    _Atomic uint32_t openable;      /* objects that a take may make now, on its own thread */
     _Atomic(cen_runtime *) runtime; /* NULL: nothing needs one yet; written once */
     /* settings that are read off the lock, each by itself */
     _Atomic bool exact_order; /* LIFO or FIFO: idle slots are in `idle` */
     _Atomic bool exact_times;
     _Atomic bool trace_takes;
-    _Atomic bool strict; /* nobody is overtaken */
+    _Atomic bool strict;  /* nobody is overtaken */
     _Atomic bool by_line; /* that, or the pool is paused: nothing is taken past the line */
     _Atomic int64_t overtake_ns;
     _Atomic int64_t patience; /* a cen_deadline */
     _Atomic int64_t max_uses;
     _Atomic bool fails_self_wait;
-    _Atomic uint32_t places;   /* slots in all chunks */
-    _Atomic uint32_t reach;    /* no slot from here on is in use */
-    _Atomic uint64_t given_back; /* blocks of slots, ever */
-    _Atomic uint64_t shifts;   /* places claimed and vacated, ever */
+    _Atomic uint32_t places;             /* slots in all chunks */
+    _Atomic uint32_t reach;              /* no slot from here on is in use */
+    _Atomic uint64_t given_back;         /* blocks of slots, ever */
+    _Atomic uint64_t shifts;             /* places claimed and vacated, ever */
     _Atomic(ceni_listening *) listening; /* NULL: nobody ever listened */
     /* under the lock */
     uint32_t live;    /* slots that are not EMPTY */
@@ -217,26 +220,28 @@ struct cen_pool {
     uint32_t opening; /* of these, OPENING */
     uint32_t overdue; /* of these, for so long that another may be tried beside them */
     uint32_t opening_for_pending;
-    bool closed;   /* as the line says too, whom a forked child cannot ask */
-    bool freed;    /* the last that goes gives the memory back */
+    bool closed; /* as the line says too, whom a forked child cannot ask */
+    bool freed;  /* the last that goes gives the memory back */
     bool paused;
     cen_pool_options options; /* as they are now, defaults filled in */
     ceni_gate gate;
-    ceni_list chores[CENI_CHORES];    /* slots that wait for a helper (queues.c); none to be opened: those are claimed later */
-    uint32_t first_test, last_test;   /* the queue of tests, which is not one of these; CENI_NO_INDEX: it is empty */
-    uint32_t waiting[CENI_CHORES];    /* how many there are */
-    uint32_t busy[CENI_CHORES];       /* such calls of the driver that go on, on helpers or after these have left them */
-    uint32_t hired;                   /* errands posted that have not begun */
-    uint32_t working;                 /* errands that have begun and not ended */
-    uint32_t rings;                   /* alarms that are set, or whose call has not ended */
-    uint32_t top_up;                  /* objects to be opened though nobody waits for them ... */
-    uint32_t opening_for_minimum;     /* ... and openings of such that are under way */
-    uint32_t testing_for_waiters;     /* slots that are tested because somebody waits, and not for too long */
-    uint32_t awaited_tests;           /* tests that takes began, and that have not ended (checkup.c) ... */
-    ceni_list checkups;               /* ... and the takes that sleep until then */
-    uint32_t tests_given_up;          /* tests that were cancelled and are not done yet */
-    ceni_list orphans; /* objects that were cut off, until their late gives (orphans.c) ... */
-    ceni_list parting; /* ... and those whose close is done later */
+    /* slots that wait for a helper (queues.c); none to be opened: those are claimed later */
+    ceni_list chores[CENI_CHORES];
+    uint32_t first_test, last_test; /* the queue of tests, which is not one of these; CENI_NO_INDEX: it is empty */
+    uint32_t waiting[CENI_CHORES];  /* how many there are */
+    /* such calls of the driver that go on, on helpers or after these have left them */
+    uint32_t busy[CENI_CHORES];
+    uint32_t hired;               /* errands posted that have not begun */
+    uint32_t working;             /* errands that have begun and not ended */
+    uint32_t rings;               /* alarms that are set, or whose call has not ended */
+    uint32_t top_up;              /* objects to be opened though nobody waits for them ... */
+    uint32_t opening_for_minimum; /* ... and openings of such that are under way */
+    uint32_t testing_for_waiters; /* slots that are tested because somebody waits, and not for too long */
+    uint32_t awaited_tests;       /* tests that takes began, and that have not ended (checkup.c) ... */
+    ceni_list checkups;           /* ... and the takes that sleep until then */
+    uint32_t tests_given_up;      /* tests that were cancelled and are not done yet */
+    ceni_list orphans;            /* objects that were cut off, until their late gives (orphans.c) ... */
+    ceni_list parting;            /* ... and those whose close is done later */
     uint32_t hands; /* errands posted or running, alarms set or ringing, calls to be done later: the memory stays */
     _Atomic int64_t alarm_at; /* when the keeper is to come; also read by whoever sets the alarm */
     bool alarm_refused;       /* it was set and nobody was there to ring it: whoever plans next sets it again */
@@ -246,12 +251,12 @@ struct cen_pool {
     int64_t rounds_until;     /* a reload is spread until then: rounds go on ... */
     int64_t rounds_period;    /* ... with this period at most */
     ceni_reaping reaping[CENI_REAPINGS];
-    int64_t next_overdue;     /* when the first call of the driver may have taken too long */
-    bool shaken;              /* the next round marks all that is idle, however short a time it has been */
-    int64_t shaken_at;        /* when that was asked for last; 0: never */
-    bool tests_due;           /* more idle ones are to be tested than may be at a time */
-    cen_closing *closing;     /* under way, and to be told; NULL: none */
-    int64_t closing_at;       /* its deadline */
+    int64_t next_overdue;          /* when the first call of the driver may have taken too long */
+    bool shaken;                   /* the next round marks all that is idle, however short a time it has been */
+    int64_t shaken_at;             /* when that was asked for last; 0: never */
+    bool tests_due;                /* more idle ones are to be tested than may be at a time */
+    cen_closing *closing;          /* under way, and to be told; NULL: none */
+    int64_t closing_at;            /* its deadline */
     struct ceni_patience *patient; /* deadlines of those who ask; NULL: nobody had one yet */
     ceni_alarm alarm;
     ceni_tour tour; /* the alarm's call alone */
@@ -260,24 +265,25 @@ struct cen_pool {
     bool reordered; /* the order was changed since the pool was made */
     ceni_pool_tally tally;
     ceni_pace pace;
-    int64_t wait_told_at; /* when the last that waited was told the news */
-    ceni_reason reason;   /* the last that was made for a take that timed out ... */
-    uint64_t reasons;     /* ... and how many were */
+    int64_t wait_told_at;                 /* when the last that waited was told the news */
+    ceni_reason reason;                   /* the last that was made for a take that timed out ... */
+    uint64_t reasons;                     /* ... and how many were */
     const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open, and were told: left.c */
     uint32_t left_sites;
     /* any thread, atomically */
-    _Atomic uint32_t in_driver;   /* errands of `working` that are in a call of the driver */
-    _Atomic uint32_t free_waits;  /* cen_pool_free waits for the others */
-    _Atomic uint32_t work_turns;  /* a futex word: one of them may have ended, or entered the driver */
+    _Atomic uint32_t in_driver;      /* errands of `working` that are in a call of the driver */
+    _Atomic uint32_t free_waits;     /* cen_pool_free waits for the others */
+    _Atomic uint32_t work_turns;     /* a futex word: one of them may have ended, or entered the driver */
     _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
     _Atomic uint64_t refusals;       /* takes that were since then */
     _Atomic uint64_t missed;         /* takes that found nothing and did not wait, ever */
     _Atomic int64_t timeout_told_at; /* the same of one whose deadline passed, or that was interrupted; 0: none */
-    _Atomic(struct ceni_orphan *) shelf; /* all records of orphans there ever were; grows only, and goes with the pool */
-    _Atomic uint32_t orphan_count;   /* at least as many as are in `orphans`; changed under the lock */
-    _Atomic bool orphan_printed;     /* the first orphan was printed to stderr */
-    _Atomic bool stale_printed;      /* the first double give was */
-    ceni_mutex looking; /* one cen_pool_look at a time; nobody else waits for it */
+    /* all records of orphans there ever were; grows only, and goes with the pool */
+    _Atomic(struct ceni_orphan *) shelf;
+    _Atomic uint32_t orphan_count; /* at least as many as are in `orphans`; changed under the lock */
+    _Atomic bool orphan_printed;   /* the first orphan was printed to stderr */
+    _Atomic bool stale_printed;    /* the first double give was */
+    ceni_mutex looking;            /* one cen_pool_look at a time; nobody else waits for it */
 };
 
 /* Whether a lease of that generation was one of a pool that had the struct before, or has it no more. */

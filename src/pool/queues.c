@@ -17,8 +17,7 @@ _Static_assert(CEN_POOL_MOST < CENI_TOLD_NEXT, "the index of every slot fits, pl
 
 void ceni_queues_init(cen_pool *pool)
 {
-    for (int kind = 0; kind < CENI_CHORES; kind++)
-        ceni_list_init(&pool->chores[kind]);
+    for (int kind = 0; kind < CENI_CHORES; kind++) ceni_list_init(&pool->chores[kind]);
     pool->first_test = pool->last_test = CENI_NO_INDEX;
 }
 

@@ -44,11 +44,12 @@ __attribute__((always_inline)) static inline bool ceni_take_hinted(cen_pool *poo
     if (offset >= ceni_setting(&pool->quick_take)) return false;
     if (own->current.note <= CENI_OWNER_NO_NUMBER) return false;
     if (__builtin_expect(ceni_word_next_is_sampled(last), 0) != sampled) return false;
-    if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST)) return false; /* [Q1] carries nothing */
+    if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST))
+        return false; /* [Q1] carries nothing */
     ceni_slot *slot = (ceni_slot *)(void *)((char *)pool->base + offset);
     uint64_t idle = last - (CENI_HELD - CENI_IDLE), held = last + ceni_word(!ceni_planted(generation_stays), 0);
     if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [Q2] */
-    at = ceni_setting(&pool->hint_at); /* again: what is kept across the swap costs more */
+    at = ceni_setting(&pool->hint_at);                             /* again: what is kept across the swap costs more */
     own->hints[at + 1] = held;
     uint64_t begun = ceni_word_generation(held);
     if (!detached && !ceni_planted(balance_forgets_a_take)) ceni_held_counts(own);

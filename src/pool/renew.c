@@ -102,8 +102,8 @@ static void rebuild(cen_pool *pool, const parts *with)
 {
     size_t fixed = offsetof(cen_pool, chunk_count);
     memset((char *)pool + fixed, 0, sizeof *pool - fixed);
-    pool->options = *ceni_settings_kept(pool); /* pool->options may have been half written at the fork */
-    pool->options.runtime = NULL; /* the process' own, whatever the parent had */
+    pool->options = *ceni_settings_kept(pool);         /* pool->options may have been half written at the fork */
+    pool->options.runtime = NULL;                      /* the process' own, whatever the parent had */
     ceni_store_relaxed(&pool->runtime, with->runtime); /* likewise; carries nothing */
     pool->line = with->line;
     ceni_times_renew(pool->times);
@@ -168,7 +168,8 @@ static cen_status give_up(cen_pool *pool, cen_status status, cen_error *error)
 
 cen_status ceni_renew_refuse(const cen_pool *pool, cen_error *error)
 {
-    return ceni_error_set(error, CEN_FORKED, 0, "pool \"%s\" belongs to the process that this one was forked from", pool->name);
+    return ceni_error_set(error, CEN_FORKED, 0, "pool \"%s\" belongs to the process that this one was forked from",
+                          pool->name);
 }
 
 cen_status ceni_renew(cen_pool *pool, cen_error *error)

@@ -48,8 +48,9 @@ static cen_status set_max(cen_pool *pool, uint32_t max, const cen_pool_options *
     ceni_call call = {.more = false};
     cen_status status = CEN_OK;
     ceni_line_lock(pool->line);
-    if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) status = CEN_CLOSED; /* under this lock; carries nothing */
-    else if (ceni_load_relaxed(&pool->places) != places) status = CEN_FULL;         /* likewise; carries nothing */
+    /* under this lock; carries nothing */
+    if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) status = CEN_CLOSED;
+    else if (ceni_load_relaxed(&pool->places) != places) status = CEN_FULL; /* likewise; carries nothing */
     else set_max_locked(pool, chunk, max, o, &call);
     ceni_line_unlock(pool->line);
     if (status != CEN_OK && chunk) ceni_chunk_free(chunk, pool->allocator);

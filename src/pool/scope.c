@@ -127,7 +127,8 @@ static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_e
     uint64_t word;
     is_mine(slot, &word);
     if (ceni_word_state(word) != CENI_HELD)
-        return ceni_error_set(error, CEN_REVOKED, 0, "pool \"%s\": the object of the outer scope has been taken away", pool->name);
+        return ceni_error_set(error, CEN_REVOKED, 0, "pool \"%s\": the object of the outer scope has been taken away",
+                              pool->name);
     slot->scopes++;
     scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* the owner's own; carries nothing */
                                .pool = pool,
@@ -162,7 +163,8 @@ static cen_status enter(cen_pool *pool, const cen_take_options *options, cen_dea
     return status;
 }
 
-cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error, const char *where)
+cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error,
+                             const char *where)
 {
     return enter(pool, NULL, deadline, where, scope, error);
 }

@@ -60,15 +60,16 @@ static void long_or(report *r, const char *field, int64_t *value, int64_t normal
 {
     if (!cen_time_is_tiny(*value)) time_or(r, field, value, normal);
     else if (r->status == CEN_OK)
-        r->status = ceni_error_set(r->error, CEN_INVALID, 0, "%s: options.%s " CEN_TIME_IS_TINY, r->call, field, (long long)*value);
+        r->status = ceni_error_set(r->error, CEN_INVALID, 0, "%s: options.%s " CEN_TIME_IS_TINY, r->call, field,
+                                   (long long)*value);
 }
 
 /* Without a limit a waiter could starve. */
 static void overtaking_or(report *r, int64_t *value, int64_t normal)
 {
     if (*value == 0) *value = normal;
-    else if (*value == CEN_OFF) complain(r, "overtake_ns", *value,
-                                       "CEN_OFF, and overtaking has a limit; CEN_NONE: no waiter is overtaken");
+    else if (*value == CEN_OFF)
+        complain(r, "overtake_ns", *value, "CEN_OFF, and overtaking has a limit; CEN_NONE: no waiter is overtaken");
     else if (*value < CEN_NONE) complain(r, "overtake_ns", *value, "which is neither a time nor CEN_NONE");
 }
 
@@ -106,7 +107,8 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
     bool asked = o->backoff_most_ns != 0;
     time_or(r, "backoff_most_ns", &o->backoff_most_ns, 2 * SECOND);
     time_or(r, "backoff_least_ns", &o->backoff_least_ns, blocks || asked ? 50 * MS : CEN_OFF);
-    if (o->backoff_most_ns == CEN_OFF) complain(r, "backoff_most_ns", o->backoff_most_ns, "but only backoff_least_ns may be off");
+    if (o->backoff_most_ns == CEN_OFF)
+        complain(r, "backoff_most_ns", o->backoff_most_ns, "but only backoff_least_ns may be off");
     if (asked && o->backoff_least_ns > o->backoff_most_ns)
         complain(r, "backoff_least_ns", o->backoff_least_ns, "more than backoff_most_ns");
     if (o->backoff_least_ns > o->backoff_most_ns) o->backoff_most_ns = o->backoff_least_ns;
@@ -145,7 +147,8 @@ static void fill_holders(report *r, cen_pool_options *o)
 static void term_or(report *r, const char *field, int64_t *value, int64_t normal)
 {
     if (*value == 0) *value = normal;
-    else if (*value < 0 || *value > CENI_FOREVER / 4) complain(r, field, *value, "which is no time, and it cannot be off");
+    else if (*value < 0 || *value > CENI_FOREVER / 4)
+        complain(r, field, *value, "which is no time, and it cannot be off");
 }
 
 static void fill_overload(report *r, cen_pool_options *o)
@@ -176,8 +179,8 @@ static cen_status refuse(const char *call, cen_error *error, const char *what)
 }
 
 /* A caller that was compiled with an older header knows fewer fields. */
-static cen_status copy_known(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls, const char *call,
-                             cen_error *error)
+static cen_status copy_known(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls,
+                             const char *call, cen_error *error)
 {
     char what[64];
     snprintf(what, sizeof what, "%s: options", call);
@@ -188,7 +191,8 @@ static cen_status copy_known(const cen_pool_options *given, cen_pool_options *fi
     size_t size;
     memcpy(&size, filled->driver.calls, sizeof size);
     if (size == 0)
-        return refuse(call, error, "options.driver.calls.size is 0; write .size = sizeof(cen_driver_calls) in the table");
+        return refuse(call, error,
+                      "options.driver.calls.size is 0; write .size = sizeof(cen_driver_calls) in the table");
     snprintf(what, sizeof what, "%s: options.driver.calls", call);
     return cen_sized_read(calls, sizeof *calls, filled->driver.calls, what, error);
 }
@@ -202,7 +206,8 @@ static const char *lacks(const cen_driver_calls *given, const cen_driver_calls *
     if (!calls->open && !calls->open_start && !calls->opens_nothing)
         return "options.driver has no open and can make no objects; set .open, or .opens_nothing if all are adopted";
     if (!calls->close && !calls->close_start && !calls->closes_nothing)
-        return "options.driver has no close and would lose its objects; set .close, or .closes_nothing if there is nothing to do";
+        return "options.driver has no close and would lose its objects; set .close, or .closes_nothing if there is "
+               "nothing to do";
     return NULL;
 }
 
@@ -214,7 +219,8 @@ cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *
     const char *lacking = filled->driver.calls ? lacks(filled->driver.calls, calls) : NULL;
     if (lacking) return refuse(call, error, lacking);
     if (filled->eager && calls->open_start)
-        return refuse(call, error, "options.eager opens on the calling thread, and options.driver opens later; use min_idle");
+        return refuse(call, error,
+                      "options.eager opens on the calling thread, and options.driver opens later; use min_idle");
     if (filled->eager && !calls->open) return refuse(call, error, "options.eager needs options.driver with an open");
     if (filled->min_idle > 0 && !calls->open && !calls->open_start)
         return refuse(call, error, "options.min_idle needs options.driver with an open");

@@ -27,11 +27,11 @@
 
 /* All zero at first. */
 typedef struct ceni_shed {
-    bool above;    /* the last that was served had waited for target or more ... */
-    int64_t since; /* ... and all before it, from then on */
-    bool active;   /* an episode: it sheds */
-    uint32_t step; /* how often it sheds by now */
-    int64_t next;  /* when the next is due */
+    bool above;     /* the last that was served had waited for target or more ... */
+    int64_t since;  /* ... and all before it, from then on */
+    bool active;    /* an episode: it sheds */
+    uint32_t step;  /* how often it sheds by now */
+    int64_t next;   /* when the next is due */
     uint64_t count; /* in this episode */
 } ceni_shed;
 

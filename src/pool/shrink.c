@@ -66,7 +66,8 @@ static void forget_pages(const ceni_chunk *chunk, uint32_t from, uint32_t end)
     ceni_pages_forget(&chunk->slots[from], count * sizeof(ceni_slot));
     ceni_pages_forget(&chunk->seen[from], count * sizeof chunk->seen[0]);
     if (chunk->traces)
-        ceni_pages_forget(&chunk->traces[(size_t)from * CENI_TRACE_ROOM], count * CENI_TRACE_ROOM * sizeof chunk->traces[0]);
+        ceni_pages_forget(&chunk->traces[(size_t)from * CENI_TRACE_ROOM],
+                          count * CENI_TRACE_ROOM * sizeof chunk->traces[0]);
 }
 
 static bool give_back_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t block)

@@ -48,7 +48,8 @@ static void limit(const cen_sketch *s, const char *name, int64_t value)
 
 static void sketch_settings(const cen_sketch *s, const cen_pool *pool, const cen_pool_options *o)
 {
-    static const char *const orders[] = {[CEN_ORDER_WARM] = "warm", [CEN_ORDER_LIFO] = "lifo", [CEN_ORDER_FIFO] = "fifo"};
+    static const char *const orders[] = {
+        [CEN_ORDER_WARM] = "warm", [CEN_ORDER_LIFO] = "lifo", [CEN_ORDER_FIFO] = "fifo"};
     s->text(s->argument, "driver", pool->calls.system);
     s->text(s->argument, "order", orders[o->order]);
     s->number(s->argument, "max", o->max);
@@ -197,8 +198,12 @@ typedef struct line_copy {
 static void copy_waiter(void *argument, const ceni_pool_waiter *w)
 {
     line_copy *copy = argument;
-    copy->waiters[copy->count++] = (waiting){.owner = w->owner, .where = w->where, .since = w->since, .moment = w->moment,
-                                             .priority = w->priority, .pending = w->pending};
+    copy->waiters[copy->count++] = (waiting){.owner = w->owner,
+                                             .where = w->where,
+                                             .since = w->since,
+                                             .moment = w->moment,
+                                             .priority = w->priority,
+                                             .pending = w->pending};
 }
 
 static void sketch_waiter(const cen_sketch *s, const waiting *w, int64_t now, int64_t pool_now)
@@ -214,7 +219,8 @@ static void sketch_waiter(const cen_sketch *s, const waiting *w, int64_t now, in
     s->text(s->argument, "where", w->where);
     s->text(s->argument, "priority", priorities[w->priority]);
     s->number(s->argument, "waited_ns", now > w->since ? now - w->since : 0);
-    if (w->moment != CENI_FOREVER) s->number(s->argument, "deadline_in_ns", w->moment > pool_now ? w->moment - pool_now : 0);
+    if (w->moment != CENI_FOREVER)
+        s->number(s->argument, "deadline_in_ns", w->moment > pool_now ? w->moment - pool_now : 0);
     s->end(s->argument);
 }
 

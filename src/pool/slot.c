@@ -16,7 +16,8 @@ uint64_t ceni_slot_word(ceni_slot *slot)
 static bool move(ceni_slot *slot, uint64_t generation, ceni_slot_state from, ceni_slot_state to, bool marked_too)
 {
     uint64_t word = ceni_slot_word(slot);
-    while (ceni_word_generation(word) == generation && ceni_word_state(word) == from && (marked_too || !(word & CENI_MARKED))) {
+    while (ceni_word_generation(word) == generation && ceni_word_state(word) == from &&
+           (marked_too || !(word & CENI_MARKED))) {
         uint64_t moved = ceni_word(generation, (unsigned)to | (word & CENI_LISTED));
         if (ceni_cas_seq_cst(&slot->word, &word, moved)) return true; /* [S1] */
     }

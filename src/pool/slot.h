@@ -66,28 +66,32 @@ enum { CENI_LISTED = 0x80, CENI_MARKED = 0x40, CENI_STATE_MASK = 0x3f };
 typedef struct ceni_slot {
     /* any thread, atomically; one pair of lines, because every take and give is here */
     _Alignas(CENI_LINE) _Atomic uint64_t word;
-    _Atomic(void *) object;     /* written by the slot's only owner */
-    _Atomic uint64_t note;      /* who took it, and the low bits of the generation; written last of the three */
+    _Atomic(void *) object; /* written by the slot's only owner */
+    _Atomic uint64_t note;  /* who took it, and the low bits of the generation; written last of the three */
     _Atomic(const char *) where;
-    _Atomic int64_t since;      /* when, if the note says that this was written for its lease; ~ when that ended (times.c) */
-    _Atomic uint64_t met;       /* the latest word, less its flags, that a look has met ... */
-    _Atomic int64_t met_at;     /* ... and when the first look met it (look.c) */
+    /* when, if the note says that this was written for its lease; ~ when that ended (times.c) */
+    _Atomic int64_t since;
+    _Atomic uint64_t met;   /* the latest word, less its flags, that a look has met ... */
+    _Atomic int64_t met_at; /* ... and when the first look met it (look.c) */
     /* the thread that entered the slot's lease as a scope */
     uint64_t scope_generation; /* to which `scopes` belongs; its complement: `giving` does */
     union {
-        uint64_t scopes; /* that are open */
+        uint64_t scopes;           /* that are open */
         struct cen_future *giving; /* is to be told when what follows the give is over; whoever owns the slot */
-        struct ceni_checkup *checkup; /* of the take that sleeps until this slot is tested; under the pool's lock, and only
-                                       * if `told` has CENI_TOLD_AWAITED; NULL: the take has left, or was told */
+        /* of the take that sleeps until this slot is tested; under the pool's lock, and only if `told` has
+         * CENI_TOLD_AWAITED; NULL: the take has left, or was told */
+        struct ceni_checkup *checkup;
     };
     /* under the pool's lock */
-    ceni_list link; /* of those that are idle or tested, in an exact order; or of those that wait for a helper, but for tests */
+    /* of those that are idle or tested, in an exact order; or of those that wait for a helper, but for tests */
+    ceni_list link;
     /* written by the slot's only owner */
-    _Atomic int64_t opened_at;   /* or, while it is opening, when that began */
-    _Atomic int64_t expires_at;  /* when the object is to be closed, by a reload that is spread */
-    _Atomic int64_t tested_at;   /* or, while it is testing, when that began */
+    _Atomic int64_t opened_at;         /* or, while it is opening, when that began */
+    _Atomic int64_t expires_at;        /* when the object is to be closed, by a reload that is spread */
+    _Atomic int64_t tested_at;         /* or, while it is testing, when that began */
     _Atomic uint64_t first_generation; /* before the first lease of this object */
-    uint64_t told;               /* the generation whose leak has been told; or what is said of a call, below; under the lock */
+    /* the generation whose leak has been told; or what is said of a call, below; under the lock */
+    uint64_t told;
 } ceni_slot;
 
 enum { CENI_SLOT_SHIFT = 7 };

@@ -53,14 +53,20 @@ static layout lay_out(uint32_t count, bool traces)
     return l;
 }
 
-ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces, uint64_t generation)
+ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces,
+                            uint64_t generation)
 {
     layout l = lay_out(count, traces);
     char *memory = ceni_alloc_sparse(allocator, l.bytes, l.align);
     if (!memory) return NULL;
     ceni_chunk *chunk = (ceni_chunk *)(void *)(memory + l.chunk);
-    *chunk = (ceni_chunk){.first = first, .count = count, .slots = (ceni_slot *)(void *)memory, .bytes = l.bytes,
-                          .align = l.align, .floor = generation, .gives_back = !allocator};
+    *chunk = (ceni_chunk){.first = first,
+                          .count = count,
+                          .slots = (ceni_slot *)(void *)memory,
+                          .bytes = l.bytes,
+                          .align = l.align,
+                          .floor = generation,
+                          .gives_back = !allocator};
     _Atomic uint64_t *maps = (_Atomic uint64_t *)(void *)(memory + l.maps);
     ceni_map_init(&chunk->listed, count, maps);
     ceni_map_init(&chunk->vacant, count, maps + l.words);
@@ -137,8 +143,8 @@ void ceni_slot_begins_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at)
     ceni_slot *slot = &chunk->slots[at];
     uint64_t none = 0;
     chunk->used[at / CENI_BLOCK / 64] |= UINT64_C(1) << (at / CENI_BLOCK % 64);
-    if (ceni_cas_relaxed(&slot->word, &none, ceni_word(chunk->floor, CENI_EMPTY))) /* the claim follows; carries nothing */
-        ceni_list_init(&slot->link);
+    /* the claim follows; carries nothing */
+    if (ceni_cas_relaxed(&slot->word, &none, ceni_word(chunk->floor, CENI_EMPTY))) ceni_list_init(&slot->link);
     pool->rest -= ceni_word_generation(ceni_load_relaxed(&slot->word)); /* under the lock; carries nothing */
     if (chunk->first + at >= ceni_setting(&pool->reach)) ceni_setting_put(&pool->reach, chunk->first + at + 1);
 }
@@ -155,7 +161,8 @@ static uint32_t find_reach_locked(cen_pool *pool)
 
 void ceni_slot_ended_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at)
 {
-    uint64_t generation = ceni_word_generation(ceni_load_relaxed(&chunk->slots[at].word)); /* under the lock; carries nothing */
+    /* under the lock; carries nothing */
+    uint64_t generation = ceni_word_generation(ceni_load_relaxed(&chunk->slots[at].word));
     pool->rest += generation;
     if (generation > pool->highest) pool->highest = generation;
     if (chunk->first + at + 1 == ceni_setting(&pool->reach)) ceni_setting_put(&pool->reach, find_reach_locked(pool));

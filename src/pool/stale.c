@@ -60,9 +60,14 @@ static void tell(cen_pool *pool, const cen_lease *lease, uint32_t index, const c
     uint64_t owner;
     const char *taken = taken_at(ceni_slot_at(pool, index), lease->generation, &owner);
     ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_STALE_GIVE, .status = CEN_STALE, .index = index, .owner = owner,
-                                .where = taken, .given_where = where},
-                    "a lease that has ended was given again at %s; it was taken at %s", where ? where : "an unknown place",
+                    (cen_event){.kind = CEN_EVENT_STALE_GIVE,
+                                .status = CEN_STALE,
+                                .index = index,
+                                .owner = owner,
+                                .where = taken,
+                                .given_where = where},
+                    "a lease that has ended was given again at %s; it was taken at %s",
+                    where ? where : "an unknown place",
                     taken ? taken : "an unknown place, and its slot was lent since");
 }
 

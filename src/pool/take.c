@@ -32,7 +32,7 @@
 #include "sync/future.h"
 #include "sync/stop.h"
 
-#define AGAIN ((cen_status)99) /* a take: what was found did not work */
+#define AGAIN ((cen_status)99)     /* a take: what was found did not work */
 #define ONLY_TRY ((cen_priority)3) /* of a take that does not wait: it needs no priority, and answers EMPTY */
 
 enum { FEW = 64 }; /* slots that may be looked at in every wait */
@@ -62,13 +62,15 @@ cen_status ceni_pool_is_closed(const char *name, cen_error *error)
 
 cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *error)
 {
-    return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": %s inside a call of its own driver or visitor", pool->name, what);
+    return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": %s inside a call of its own driver or visitor",
+                          pool->name, what);
 }
 
 /* Opens an object in the claimed place. If the pool was closed meanwhile, it is closed again. */
 cen_status ceni_take_open(cen_pool *pool, ceni_grant *grant, bool waited, cen_error *error)
 {
-    bool refused = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* before a call that is in vain; carries nothing */
+    /* before a call that is in vain; carries nothing */
+    bool refused = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED;
     cen_status status = refused ? ceni_pool_is_closed(pool->name, error) : ceni_place_open(pool, grant->index, error);
     ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
@@ -88,7 +90,8 @@ cen_status ceni_take_open(cen_pool *pool, ceni_grant *grant, bool waited, cen_er
     }
     ceni_line_unlock(pool->line);
     status = ceni_pool_is_closed(pool->name, error);
-    ceni_place_end_from(pool, grant->index, ceni_slot_generation(pool, grant->index), CENI_OPENING, "the pool was closed");
+    ceni_place_end_from(pool, grant->index, ceni_slot_generation(pool, grant->index), CENI_OPENING,
+                        "the pool was closed");
     return status;
 }
 
@@ -97,9 +100,10 @@ static bool is_sound(cen_pool *pool, const ceni_grant *grant, ceni_checks *check
 {
     ceni_keeper_nudge(pool);
     if (ceni_chores_works(pool, grant->slot, checks)) return true;
-    bool ours = ceni_place_end_from(pool, grant->index, grant->generation, CENI_HELD, "it failed its test when it was to be lent");
-    if (!ours && !ceni_planted(failed_test_forgets))
-        ceni_slot_take_back(pool, grant->index, grant->generation); /* it was revoked meanwhile, and has no holder to give it */
+    bool ours = ceni_place_end_from(pool, grant->index, grant->generation, CENI_HELD,
+                                    "it failed its test when it was to be lent");
+    if (!ours && !ceni_planted(failed_test_forgets)) /* it was revoked meanwhile, and has no holder to give it */
+        ceni_slot_take_back(pool, grant->index, grant->generation);
     return false;
 }
 
@@ -196,8 +200,9 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
                         "%s waits for an object and holds all of them itself", ceni_owner_say(me, owner));
         return CEN_OK;
     }
-    return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": this %s holds all %u objects itself and would wait for ever",
-                          pool->name, ceni_owner_word(me), max);
+    return ceni_error_set(error, CEN_MISUSE, 0,
+                          "pool \"%s\": this %s holds all %u objects itself and would wait for ever", pool->name,
+                          ceni_owner_word(me), max);
 }
 
 /* The answer of a take that got nothing in its time. */
@@ -210,7 +215,8 @@ static cen_status miss(cen_pool *pool, const taking *take, int64_t waited, cen_e
 {
     ceni_verdict verdict = {.status = none_for(take->priority), .checks = &take->checks};
     ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
-    if (waited == 0) return ceni_explain_refusal(pool, verdict, 0, ceni_owner_known(), error); /* no news: it may be one of many */
+    /* no news: it may be one of many */
+    if (waited == 0) return ceni_explain_refusal(pool, verdict, 0, ceni_owner_known(), error);
     return ceni_tell_refusal(pool, verdict, waited, ceni_owner_known(), error);
 }
 
@@ -244,8 +250,7 @@ static cen_status take_until(cen_pool *pool, taking *take, cen_lease *out, cen_e
     cen_status status, none = none_for(take->priority);
     take->deadline = ceni_deadline_or(take->deadline, (cen_deadline){ceni_setting(&pool->patience)});
     while ((status = take_once(pool, take, out, error)) == AGAIN) {
-        bool over = ceni_deadline_is_now(take->deadline) ? none != CEN_EMPTY
-                                                         : ceni_pool_now(pool) >= pin(pool, take);
+        bool over = ceni_deadline_is_now(take->deadline) ? none != CEN_EMPTY : ceni_pool_now(pool) >= pin(pool, take);
         if (over) return miss(pool, take, ceni_pool_now(pool) - take->began, error);
     }
     return status;
@@ -258,7 +263,8 @@ static cen_status take_as_told(cen_pool *pool, taking *take, cen_lease *out, cen
     if (status != CEN_OK) return status;
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
     if ((unsigned)take->priority > ONLY_TRY)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none", (unsigned)take->priority);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none",
+                              (unsigned)take->priority);
     if (cen_stop_token_is_set(take->stop)) return tell_stopped(pool, CEN_INTERRUPTED, error);
     /* All that a quick take may lack is the owner's number: it is a task's first; or it is one whose time is taken. */
     if (!ceni_owner_known() && ceni_owner_assign() && ceni_take_quickly(pool, 0, out, take->where)) return CEN_OK;
@@ -284,16 +290,16 @@ cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *ou
 }
 
 /* Only one who waits has any use for its priority. */
-cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out, cen_error *error,
-                               const char *where)
+cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
+                               cen_error *error, const char *where)
 {
     bool known = (unsigned)priority < ONLY_TRY;
     if (__builtin_expect(pool && out && known && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
     return take_slowly(pool, deadline, out, error, where, known ? priority : (cen_priority)(ONLY_TRY + 1));
 }
 
-cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out, cen_error *error,
-                                 const char *where)
+cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out,
+                                 cen_error *error, const char *where)
 {
     taking take = {.deadline = deadline, .priority = CEN_PRIORITY_NORMAL, .stop = stop, .where = where};
     return take_as_told(pool, &take, out, error, __builtin_return_address(0));
@@ -305,8 +311,10 @@ cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, c
     cen_status status = cen_sized_read(&known, sizeof known, options, "cen_pool_take_with: options", error);
     if (status != CEN_OK) return status;
     bool valid = (unsigned)known.priority < ONLY_TRY;
-    taking take = {.deadline = known.deadline, .priority = valid ? known.priority : (cen_priority)(ONLY_TRY + 1),
-                   .stop = known.stop, .where = known.where};
+    taking take = {.deadline = known.deadline,
+                   .priority = valid ? known.priority : (cen_priority)(ONLY_TRY + 1),
+                   .stop = known.stop,
+                   .where = known.where};
     return take_as_told(pool, &take, out, error, __builtin_return_address(0));
 }
 
@@ -323,7 +331,7 @@ static bool retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t g
 {
     ceni_line_lock(line);
     cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL; /* gone: then the slot is, too */
-    uint64_t ctl = ceni_load_relaxed(&line->ctl); /* written under this lock; carries nothing */
+    uint64_t ctl = ceni_load_relaxed(&line->ctl);                  /* written under this lock; carries nothing */
     bool surplus = ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS);
     bool ours = pool && surplus && ceni_idle_withdraw_locked(pool, index, generation);
     ceni_line_unlock(line);
@@ -338,7 +346,8 @@ bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_
 
 bool ceni_pool_retire_quietly(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation)
 {
-    return retire(line, pool_id, index, generation, ceni_planted(retired_open_pumps) ? ceni_place_end : ceni_place_end_quietly);
+    return retire(line, pool_id, index, generation,
+                  ceni_planted(retired_open_pumps) ? ceni_place_end : ceni_place_end_quietly);
 }
 
 /* A lease that may be one: its pool is there and the slot is the pool's. */
@@ -388,7 +397,8 @@ static cen_status give_revoked(cen_pool *pool, uint32_t index, cen_lease *lease,
 static bool is_used_up(cen_pool *pool, ceni_slot *slot, uint64_t generation)
 {
     int64_t most = ceni_setting(&pool->max_uses);
-    uint64_t first = ceni_load_relaxed(&slot->first_generation); /* came with the word; of a stale lease any; carries nothing */
+    /* came with the word; of a stale lease any; carries nothing */
+    uint64_t first = ceni_load_relaxed(&slot->first_generation);
     return most != CEN_OFF && generation - first >= (uint64_t)most + (ceni_planted(one_use_too_many) ? 1 : 0);
 }
 
@@ -424,7 +434,8 @@ cen_status ceni_give_noting(cen_lease *lease, cen_future *giving, bool *kept)
     if (pool->calls.check && ceni_callout_inside(pool)) return CEN_MISUSE;
     uint64_t note = note_of(lease);
     lease->pool = NULL;
-    status = give_checked(pool, index, lease->generation, giving, kept) ? CEN_OK : give_revoked(pool, index, lease, &note);
+    status =
+        give_checked(pool, index, lease->generation, giving, kept) ? CEN_OK : give_revoked(pool, index, lease, &note);
     if (status != CEN_STALE) ceni_held_ends(ceni_pool_own_get(), note);
     return status;
 }
@@ -459,7 +470,8 @@ __attribute__((noinline)) static cen_status give_checked_slowly(cen_pool *pool, 
 /* Gives what the driver looks at, or whose time is taken, or both. The slot is RESETTING meanwhile, as with any other
  * driver: one lease is checked once, nobody else closes what is being looked at, and the pool cannot be gone. `sampled` and
  * `looks` are constants, or the second is where the first is true and it matters less. */
-__attribute__((always_inline)) static inline cen_status give_by_reset(cen_lease *lease, uint64_t held, bool sampled, bool looks)
+__attribute__((always_inline)) static inline cen_status give_by_reset(cen_lease *lease, uint64_t held, bool sampled,
+                                                                      bool looks)
 {
     cen_pool *pool = lease->pool;
     ceni_slot *slot = lease->slot;
@@ -514,8 +526,8 @@ cen_status cen_pool_give_untold_(cen_lease *lease)
     if (__builtin_expect(ceni_word_is_sampled(held), 0)) return give_sampled(lease, index, held);
     if (__builtin_expect(index >= quick, 0)) return give_with_a_look(lease, index, held);
     ceni_line *line = pool->line;
-    uint64_t note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
-    lease->pool = NULL; /* now: it may lie in the object */
+    uint64_t note = ceni_load_relaxed(&slot->note);                              /* as note_of; carries nothing */
+    lease->pool = NULL;                                                          /* now: it may lie in the object */
     if (!ceni_cas_seq_cst(&slot->word, &held, held - (CENI_HELD - CENI_IDLE))) { /* [T3] */
         lease->pool = pool;
         return give_slowly(lease);

@@ -59,20 +59,21 @@ static cen_level level_of(cen_event_kind kind)
 void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *text)
 {
     int64_t value = event->index == CEN_NO_SLOT ? 0 : event->index;
-    bool held = event->kind == CEN_EVENT_LEAK || event->kind == CEN_EVENT_REVOKED || event->kind == CEN_EVENT_OWNER_ENDED ||
-                event->kind == CEN_EVENT_ORPHANED;
+    bool held = event->kind == CEN_EVENT_LEAK || event->kind == CEN_EVENT_REVOKED ||
+                event->kind == CEN_EVENT_OWNER_ENDED || event->kind == CEN_EVENT_ORPHANED;
     ceni_news(level_of(event->kind), cen_event_name(event->kind), &pool->entry, held ? event->held_ns : value, text);
 }
 
 /* ---- Takes that waited ------------------------------------------------------------------- */
 
 /* "a take at orders.c:12 waited for 20 ms, and ..." */
-static void say_take(char *text, size_t room, const cen_pool *pool, const ceni_pool_waiter *waiter, const char *and, int64_t ns)
+static void say_take(char *text, size_t room, const cen_pool *pool, const ceni_pool_waiter *waiter, const char *and,
+                     int64_t ns)
 {
     bool is_short = ns < 10 * INT64_C(1000000);
-    snprintf(text, room, "pool \"%s\": %s%s%.80s waited for %lld %s, and %s", pool->name, waiter->pending ? "an ask" : "a take",
-             waiter->where ? " at " : "", waiter->where ? waiter->where : "", (long long)(ns / (is_short ? 1000 : 1000000)),
-             is_short ? "us" : "ms", and);
+    snprintf(text, room, "pool \"%s\": %s%s%.80s waited for %lld %s, and %s", pool->name,
+             waiter->pending ? "an ask" : "a take", waiter->where ? " at " : "", waiter->where ? waiter->where : "",
+             (long long)(ns / (is_short ? 1000 : 1000000)), is_short ? "us" : "ms", and);
 }
 
 void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
@@ -91,7 +92,8 @@ void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int
 static bool timeout_is_due(cen_pool *pool)
 {
     if (!ceni_pool_tells) return false;
-    int64_t now = ceni_clock_now(), last = ceni_load_relaxed(&pool->timeout_told_at); /* a guess for the cas; carries nothing */
+    /* a guess for the cas; carries nothing */
+    int64_t now = ceni_clock_now(), last = ceni_load_relaxed(&pool->timeout_told_at);
     if (last && now - last < TIMEOUTS_APART_NS) return false;
     return ceni_cas_relaxed(&pool->timeout_told_at, &last, now); /* else another tells; carries nothing */
 }
@@ -108,12 +110,13 @@ void ceni_tell_expired_locked(cen_pool *pool, const ceni_pool_waiter *waiter, in
 /* How many refusals are to be told now; 0: none, because one was a moment ago. */
 static uint64_t refusals_due(cen_pool *pool)
 {
-    int64_t now = ceni_clock_now(), last = ceni_load_relaxed(&pool->refusal_told_at); /* a guess for the cas; carries nothing */
+    /* a guess for the cas; carries nothing */
+    int64_t now = ceni_clock_now(), last = ceni_load_relaxed(&pool->refusal_told_at);
     ceni_add_relaxed(&pool->refusals, 1); /* a number; carries nothing */
     if (last && now - last < REFUSALS_APART_NS) return 0;
     if (!ceni_cas_relaxed(&pool->refusal_told_at, &last, now)) return 0; /* another tells; carries nothing */
     /* One who was held up here meets the next who tells: each refusal is taken out by one of them. */
-    uint64_t count = ceni_load_relaxed(&pool->refusals); /* a guess for the cas; carries nothing */
+    uint64_t count = ceni_load_relaxed(&pool->refusals);            /* a guess for the cas; carries nothing */
     while (!ceni_cas_relaxed(&pool->refusals, &count, 0)) continue; /* carries nothing */
     return count;
 }
@@ -150,8 +153,8 @@ void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where)
 void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, const char *what)
 {
     char owner[CENI_OWNER_ROOM], held[CENI_OWNER_ROOM];
-    ceni_event_tell(pool,
-                    (cen_event){.kind = kind, .index = h->index, .owner = h->owner, .where = h->where, .held_ns = h->held_ns},
-                    "object %u is held by %s, which took it at %s, %s%s", h->index, ceni_owner_say(h->owner, owner),
-                    h->where ? h->where : "an unknown place", ceni_held_say(h->held_ns, held), what);
+    ceni_event_tell(
+        pool, (cen_event){.kind = kind, .index = h->index, .owner = h->owner, .where = h->where, .held_ns = h->held_ns},
+        "object %u is held by %s, which took it at %s, %s%s", h->index, ceni_owner_say(h->owner, owner),
+        h->where ? h->where : "an unknown place", ceni_held_say(h->held_ns, held), what);
 }

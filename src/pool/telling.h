@@ -46,7 +46,8 @@ void ceni_reason_keep(cen_pool *pool, uint64_t owner, const ceni_reason *reason)
 /* ---- explain.c ------------------------------------------------------------------------------ */
 
 /* The text of a take that got nothing: one that a rule refused, and any other. */
-cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);
+cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner,
+                                cen_error *error);
 
 /* The text of a close that ended at its deadline: what is out, and whose. Returns TIMEOUT. */
 cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, cen_error *error);

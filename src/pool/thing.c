@@ -134,8 +134,8 @@ static size_t readings_of(const void *object, cen_reading *readings, size_t room
 static cen_status resize(cen_pool *pool, int64_t max, cen_error *error)
 {
     if (max >= 1 && max <= CEN_POOL_MOST) return cen_pool_resize(pool, (uint32_t)max, error);
-    return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\" cannot have %lld objects at most: 1 to %d can be", pool->name,
-                          (long long)max, CEN_POOL_MOST);
+    return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\" cannot have %lld objects at most: 1 to %d can be",
+                          pool->name, (long long)max, CEN_POOL_MOST);
 }
 
 static const char *const verbs[] = {"pause", "resume", "resize", "reload", "evict", "test", NULL};
@@ -163,5 +163,6 @@ static const ceni_thing_calls calls = {
 
 void ceni_pool_describe(cen_pool *pool)
 {
-    pool->entry = (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = readings_of, .object = pool, .calls = &calls};
+    pool->entry =
+        (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = readings_of, .object = pool, .calls = &calls};
 }

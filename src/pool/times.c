@@ -115,7 +115,8 @@ void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
     if (!ceni_use_is_timed(pool, generation)) return;
     uint64_t note = ceni_load_acquire(&slot->note); /* [M1] */
     if (!ceni_slot_is_timed(note, generation) && !ceni_planted(use_of_the_lease_before)) return;
-    int64_t now = ceni_pool_now(pool), held = now - ceni_load_relaxed(&slot->since); /* came with the note; carries nothing */
+    /* came with the note; carries nothing */
+    int64_t now = ceni_pool_now(pool), held = now - ceni_load_relaxed(&slot->since);
     ceni_store_relaxed(&slot->since, ~now); /* the slot's next state brings it to others; carries nothing */
     ceni_times *times = pool->times;
     unsigned stripe = (unsigned)(ceni_owner_known() % CENI_USE_STRIPES);
@@ -168,7 +169,8 @@ bool ceni_times_durations(const void *object, size_t index, cen_timing *timing, 
     } else if (index == 1) {
         timing->name = "use";
         timing->one_in = ceni_pool_has(&pool->exact_times) ? 1 : CENI_SAMPLED_ONE_IN;
-        ceni_compact_snapshot(&pool->times->use, pool->times->use_stripes, CENI_USE_STRIPES - 1, &pool->times->use_stock, out);
+        ceni_compact_snapshot(&pool->times->use, pool->times->use_stripes, CENI_USE_STRIPES - 1,
+                              &pool->times->use_stock, out);
     } else {
         timing->name = "create";
         copy(pool, &pool->times->create, out);

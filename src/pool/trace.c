@@ -35,7 +35,7 @@ void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from)
     ceni_store_release(&room[0], 0); /* [B1] */
     for (unsigned i = 0; i < CEN_TRACE_MOST; i++)
         ceni_store_release(&room[1 + i], i < count ? (uint64_t)(uintptr_t)frames[i] : 0); /* [B2] */
-    ceni_store_release(&room[0], lease->generation); /* [B3] */
+    ceni_store_release(&room[0], lease->generation);                                      /* [B3] */
 }
 
 void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out)

@@ -81,9 +81,11 @@ static void put_to_test_locked(cen_pool *pool, uint32_t index, uint64_t generati
  * tested on this thread is tested one at a time. */
 bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, ceni_grant *out, ceni_call *call)
 {
-    uint64_t waiters = ceni_load_relaxed(&pool->line->ctl) / CENI_CTL_ONE; /* written under this lock; carries nothing */
+    /* written under this lock; carries nothing */
+    uint64_t waiters = ceni_load_relaxed(&pool->line->ctl) / CENI_CTL_ONE;
     while (!ceni_idle_take_fresh_locked(pool, hint, out)) {
-        bool tests = out->stale && !ceni_planted(passed_by_in_silence) && may_test_locked(pool, waiters + newcomers, call);
+        bool tests =
+            out->stale && !ceni_planted(passed_by_in_silence) && may_test_locked(pool, waiters + newcomers, call);
         if (tests) put_to_test_locked(pool, out->index, out->generation, call);
         if (tests && !call->tests) continue;
         *out = (ceni_grant){.slot = NULL};

@@ -46,7 +46,7 @@ static ceni_pool_waiter *head_of(const ceni_line *line, unsigned class)
 
 void ceni_turn_init(ceni_line *line)
 {
-    for (unsigned class = 0; class < CENI_CLASSES; class++) {
+    for (unsigned class = 0; class < CENI_CLASSES; class ++) {
         line->classes[class] = (ceni_class){.count = 0};
         ceni_list_init(&line->classes[class].waiters);
     }
@@ -56,7 +56,7 @@ void ceni_turn_init(ceni_line *line)
 ceni_pool_waiter *ceni_line_first_locked(const ceni_line *line)
 {
     ceni_pool_waiter *first = NULL;
-    for (unsigned class = CENI_CLASSES; class-- > 0;) {
+    for (unsigned class = CENI_CLASSES; class -- > 0;) {
         ceni_pool_waiter *head = head_of(line, class);
         bool sooner = head && first && (head->key < first->key || ceni_planted(aging_ignored));
         if (!first || sooner) first = head ? head : first;
@@ -71,7 +71,7 @@ ceni_class *ceni_turn_class(ceni_line *line, const ceni_pool_waiter *waiter)
 
 static int64_t key_of(const cen_pool *pool, unsigned class, int64_t came)
 {
-    return came + (int64_t)class * pool->options.aging_ns;
+    return came + (int64_t) class * pool->options.aging_ns;
 }
 
 void ceni_turn_push_locked(cen_pool *pool, ceni_pool_waiter *waiter)
@@ -107,7 +107,7 @@ ceni_pool_waiter *ceni_turn_neighbour_locked(const ceni_line *line, uint64_t thr
 int64_t ceni_turn_oldest_locked(const ceni_line *line)
 {
     int64_t oldest = CENI_FOREVER;
-    for (unsigned class = 0; class < CENI_CLASSES; class++) {
+    for (unsigned class = 0; class < CENI_CLASSES; class ++) {
         const ceni_pool_waiter *head = head_of(line, class);
         if (head && head->since < oldest) oldest = head->since;
     }
@@ -121,7 +121,7 @@ ceni_pool_waiter *ceni_turn_oldest_of_locked(const ceni_line *line, unsigned cla
 
 ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner)
 {
-    for (unsigned class = 0; class < CENI_CLASSES; class++) {
+    for (unsigned class = 0; class < CENI_CLASSES; class ++) {
         ceni_list *all = &line->classes[class].waiters;
         for (ceni_list *link = all->next; link != all; link = link->next)
             if (entry(link)->owner == owner && !entry(link)->pending) return entry(link);
@@ -130,14 +130,14 @@ ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner)
 }
 
 /* Each class is in the order of its keys, so they are merged as the first of all is found. */
-void ceni_turn_walk_locked(const ceni_line *line, size_t most, void (*visit)(void *argument, const ceni_pool_waiter *waiter),
-                           void *argument)
+void ceni_turn_walk_locked(const ceni_line *line, size_t most,
+                           void (*visit)(void *argument, const ceni_pool_waiter *waiter), void *argument)
 {
     const ceni_list *at[CENI_CLASSES];
-    for (unsigned class = 0; class < CENI_CLASSES; class++) at[class] = line->classes[class].waiters.next;
+    for (unsigned class = 0; class < CENI_CLASSES; class ++) at[class] = line->classes[class].waiters.next;
     for (; most > 0; most--) {
         unsigned next = CENI_CLASSES;
-        for (unsigned class = CENI_CLASSES; class-- > 0;) {
+        for (unsigned class = CENI_CLASSES; class -- > 0;) {
             if (at[class] == &line->classes[class].waiters) continue;
             bool sooner = next < CENI_CLASSES && entry(at[class])->key < entry(at[next])->key;
             if (next == CENI_CLASSES || (sooner && !ceni_planted(waiters_in_order_of_class))) next = class;
@@ -168,7 +168,7 @@ uint32_t ceni_turn_ahead_locked(const cen_pool *pool, const ceni_pool_waiter *wa
     unsigned mine = class_of(waiter);
     int64_t key = key_of(pool, mine, came);
     uint32_t ahead = 0;
-    for (unsigned class = 0; class < CENI_CLASSES; class++)
+    for (unsigned class = 0; class < CENI_CLASSES; class ++)
         ahead += class <= mine ? line->classes[class].count : aged_of(line, class, key);
     return ahead;
 }

@@ -68,7 +68,7 @@ static void reload_later(cen_pool *pool, uint32_t index, int64_t now, int64_t sp
     uint64_t word = ceni_slot_word(slot);
     if (ceni_word_state(word) == CENI_OPENING && ceni_slot_mark(slot, ceni_word_generation(word), CENI_OPENING)) return;
     int64_t moment = now + (int64_t)(ceni_random() % (uint64_t)spread_ns);
-    int64_t expires = ceni_load_relaxed(&slot->expires_at); /* a moment; carries nothing */
+    int64_t expires = ceni_load_relaxed(&slot->expires_at);              /* a moment; carries nothing */
     if (moment < expires) ceni_store_relaxed(&slot->expires_at, moment); /* likewise; carries nothing */
 }
 
@@ -96,14 +96,16 @@ cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
     cen_status status = check(pool, "cen_pool_reload", "a reload", error);
     if (status != CEN_OK) return status;
     if (spread_ns < 0 || spread_ns > CENI_FOREVER / 4)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reload: spread_ns is %lld, which is no time", (long long)spread_ns);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reload: spread_ns is %lld, which is no time",
+                              (long long)spread_ns);
     int64_t now = ceni_pool_now(pool);
     if (spread_ns > 0) status = plan_rounds(pool, now + 2 * spread_ns, spread_ns / 8 + 1, error);
     if (status != CEN_OK) return status;
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         if (spread_ns > 0) reload_later(pool, index, now, spread_ns);
-        else while (!reload_slot(pool, index, ceni_word_at(pool, index))) continue;
+        else
+            while (!reload_slot(pool, index, ceni_word_at(pool, index))) continue;
     }
     ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .index = CEN_NO_SLOT}, "the pool is reloaded");
     return CEN_OK;
@@ -147,7 +149,8 @@ static cen_status reap_later(cen_pool *pool, int64_t idle_ns, cen_error *error)
     ceni_call call = {.more = false};
     cen_status status = ceni_pool_need_runtime(pool);
     if (status != CEN_OK)
-        return ceni_error_set(error, status, 0, "pool \"%s\": no runtime to reap later: %s", pool->name, cen_status_text(status));
+        return ceni_error_set(error, status, 0, "pool \"%s\": no runtime to reap later: %s", pool->name,
+                              cen_status_text(status));
     int64_t now = ceni_pool_now(pool);
     ceni_line_lock(pool->line);
     ceni_reaping *r = reaping_for_locked(pool, idle_ns);
@@ -166,14 +169,16 @@ cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_err
     cen_status status = check(pool, "cen_pool_reap", "a reap", error);
     if (status != CEN_OK) return status;
     if (idle_ns < 0)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reap: idle_ns must not be negative (got %lld)", (long long)idle_ns);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reap: idle_ns must not be negative (got %lld)",
+                              (long long)idle_ns);
     bool later = idle_ns > 0 && any_doubtful(pool, idle_ns) && !ceni_planted(reap_forgets_the_doubtful);
     if (later) status = reap_later(pool, idle_ns, error);
     if (status != CEN_OK) return status;
     uint32_t closed = 0;
     for (uint32_t index = ceni_place_reach(pool); index-- > 0;) {
         uint64_t word = ceni_word_at(pool, index);
-        if (ceni_word_state(word) != CENI_IDLE || ceni_slot_age(pool, ceni_slot_at(pool, index), word) < idle_ns) continue;
+        if (ceni_word_state(word) != CENI_IDLE || ceni_slot_age(pool, ceni_slot_at(pool, index), word) < idle_ns)
+            continue;
         closed += close_idle(pool, index, ceni_word_generation(word), CENI_WHY_REAPED);
     }
     if (out) *out = closed;
@@ -200,8 +205,8 @@ static cen_status set_paused(cen_pool *pool, bool paused)
     ceni_line_unlock(line);
     ceni_line_make_call(line, pool->id, pool, &call);
     if (changes)
-        ceni_event_tell(pool, (cen_event){.kind = paused ? CEN_EVENT_PAUSED : CEN_EVENT_RESUMED, .index = CEN_NO_SLOT}, "%s",
-                        paused ? "the pool is paused" : "the pool goes on");
+        ceni_event_tell(pool, (cen_event){.kind = paused ? CEN_EVENT_PAUSED : CEN_EVENT_RESUMED, .index = CEN_NO_SLOT},
+                        "%s", paused ? "the pool is paused" : "the pool goes on");
     return CEN_OK;
 }
 

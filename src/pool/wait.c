@@ -75,7 +75,8 @@ static void give_up_extra(cen_pool *pool, const ceni_grant *extra)
 
 static void take_granted(const ceni_pool_waiter *waiter, ceni_grant *out)
 {
-    *out = (ceni_grant){.slot = waiter->slot, .generation = waiter->generation, .index = waiter->index, .stale = waiter->stale};
+    *out = (ceni_grant){
+        .slot = waiter->slot, .generation = waiter->generation, .index = waiter->index, .stale = waiter->stale};
 }
 
 /* Why one that is in no line any more has nothing. */
@@ -227,7 +228,7 @@ static bool park(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment, ceni_
     cen_runtime *runtime = ceni_pool_runtime(pool);
     bool manual = runtime && ceni_runtime_is_manual(runtime);
     uint32_t state = CENI_WAIT_AWAKE;
-    ceni_cas_seq_cst(&waiter->state, &state, CENI_WAIT_PARKED); /* [J2] */
+    ceni_cas_seq_cst(&waiter->state, &state, CENI_WAIT_PARKED);               /* [J2] */
     while ((state = ceni_load_acquire(&waiter->state)) == CENI_WAIT_PARKED) { /* [J1] */
         if (looks && ceni_stop_is_hit(stop)) break;
         int64_t until = manual ? ceni_runtime_tend(runtime) : moment;
@@ -321,7 +322,9 @@ static ceni_verdict stand_in_line(cen_pool *pool, ceni_pool_waiter *waiter, ceni
 ceni_verdict ceni_pool_wait(cen_pool *pool, const ceni_wait_terms *terms, ceni_grant *out)
 {
     ceni_pool_own_get()->countdown = 0; /* whoever waits holds for longer than it did */
-    ceni_pool_waiter waiter = {.owner = ceni_owner_number(), .where = terms->where, .priority = (uint8_t)terms->priority,
+    ceni_pool_waiter waiter = {.owner = ceni_owner_number(),
+                               .where = terms->where,
+                               .priority = (uint8_t)terms->priority,
                                .moment = terms->moment};
     ceni_stop_wait stop; /* joined first: a token that is set keeps the thread out of the line */
     cen_status joined = ceni_stop_join(&stop, terms->stop, &waiter.state, CENI_WAIT_PARKED, CENI_WAIT_AWAKE);

@@ -81,8 +81,8 @@ typedef struct ceni_thread_options {
 /* Starts a thread that blocks all signals. Errors: SYSTEM, with errno's value
  * in *code; EINVAL if one of the processors is not there or not allowed. Then
  * nothing was run. */
-cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *), void *argument,
-                                  int *code);
+cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *),
+                                  void *argument, int *code);
 /* The same with nothing but a name (may be NULL). */
 cen_status ceni_thread_start(ceni_thread *thread, const char *name, void (*run)(void *), void *argument, int *code);
 void ceni_thread_join(ceni_thread *thread);
@@ -149,7 +149,8 @@ void ceni_thread_forget(uint64_t id);
 /* Whose the words are. Never a pointer to what may be freed: nobody tells the
  * words when something ends. */
 enum {
-    CENI_ROOM_OWNER = 0,    /* three words: the current owner (sync/owner.h), with which the pool's begin (pool/own.h) */
+    /* three words: the current owner (sync/owner.h), with which the pool's begin (pool/own.h) */
+    CENI_ROOM_OWNER = 0,
     CENI_ROOM_NUMBERS = 24, /* numbers for tasks (sync/owner.c) */
     CENI_ROOM_WORKER = 25,  /* the worker that this thread is, of whoever made it one */
     CENI_ROOM_INLINE = 26,  /* the thread's outermost call (sync/inline.c) */
@@ -165,7 +166,8 @@ uint64_t *ceni_thread_room_of(void);
 #define ceni_thread_room() ceni_thread_room_of()
 #else
 uint64_t *ceni_thread_room_of(void); /* the same, for our other libraries */
-extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local uint64_t ceni_words[CENI_THREAD_ROOM];
+extern __attribute__((visibility("hidden"),
+                      tls_model("initial-exec"))) _Thread_local uint64_t ceni_words[CENI_THREAD_ROOM];
 
 static inline uint64_t *ceni_thread_room(void)
 {
@@ -194,7 +196,7 @@ void ceni_cancel_release(int held);
  * run when it calls pthread_exit, not when main returns. */
 
 typedef enum ceni_exit_rank {
-    CENI_EXIT_LEASES,   /* what the thread still holds */
+    CENI_EXIT_LEASES,  /* what the thread still holds */
     CENI_EXIT_ENTRIES, /* what it has registered */
     CENI_EXIT_RANKS
 } ceni_exit_rank;

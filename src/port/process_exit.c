@@ -66,11 +66,11 @@ static _Atomic uint64_t *word(void)
 }
 #endif
 
-static CENI_STATIC _Atomic uint32_t turns; /* a futex word */
+static CENI_STATIC _Atomic uint32_t turns;     /* a futex word */
 static CENI_STATIC _Atomic int64_t timeout_ns; /* 0: the default */
 static CENI_STATIC _Atomic(const void *) keys[KEYS];
 static CENI_STATIC _Atomic uint32_t registered; /* somewhere in the list of handlers */
-static CENI_STATIC _Atomic(uintptr_t) cancels; /* a function; 0: none */
+static CENI_STATIC _Atomic(uintptr_t) cancels;  /* a function; 0: none */
 
 /* ---- Calls and ends of threads --------------------------------------------------------------------- */
 
@@ -82,7 +82,7 @@ void ceni_exit_nudge(void)
 
 static void lower(uint64_t unit)
 {
-    uint64_t before = ceni_add_acq_rel(word(), 0 - unit); /* [X2] */
+    uint64_t before = ceni_add_acq_rel(word(), 0 - unit);                            /* [X2] */
     if (before >= AWAITS && !ceni_planted(exit_end_wakes_nobody)) ceni_exit_nudge(); /* or exits */
 }
 
@@ -117,7 +117,8 @@ bool ceni_exit_leaving_begin(void)
 {
     ceni_fork_epoch(); /* from now on a fork wipes the word */
     if (!raise_unless_exiting(LEAVING)) return false;
-    if (!ceni_thread_mark_leaving()) lower(LEAVING); /* its destructors cannot be followed: too early is better than never */
+    /* its destructors cannot be followed: too early is better than never */
+    if (!ceni_thread_mark_leaving()) lower(LEAVING);
     return true;
 }
 
@@ -148,7 +149,7 @@ static bool nobody_is_busy(void)
 
 static bool await(int64_t moment, bool with_calls, bool (*quiet)(void *), void *argument)
 {
-    ceni_fork_epoch(); /* from now on a fork wipes the word */
+    ceni_fork_epoch();                /* from now on a fork wipes the word */
     ceni_add_acq_rel(word(), AWAITS); /* [X3] */
     bool done, late = false;
     for (;;) {
@@ -190,7 +191,7 @@ static int64_t last_moment(void)
 
 void ceni_exit_run(void)
 {
-    ceni_fork_epoch(); /* in a forked child the word is wiped before it is used */
+    ceni_fork_epoch();                                      /* in a forked child the word is wiped before it is used */
     if (ceni_or_seq_cst(word(), EXITING) & EXITING) return; /* [X3] */
     void (*cancel)(void) = (void (*)(void))ceni_setting(&cancels);
     if (cancel && !ceni_planted(exit_cancels_nothing)) cancel();

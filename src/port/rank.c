@@ -10,8 +10,7 @@ _Static_assert(CENI_RANK_COUNT <= 32, "the mask has a bit for each rank");
 
 static const char *const names[CENI_RANK_COUNT] = {
 #define CENI_RANK_NAME_(name, words) #name,
-    CENI_RANK_LIST(CENI_RANK_NAME_)
-};
+    CENI_RANK_LIST(CENI_RANK_NAME_)};
 
 #ifndef CENI_WATCHED
 uint32_t *ceni_rank_mask(void)

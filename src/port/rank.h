@@ -15,37 +15,37 @@
 #include <stdint.h>
 
 /* name, what such a lock protects; lowest, that is taken first, at the top */
-#define CENI_RANK_LIST(X)                                         \
-    X(NEWS, "who is told the process' news, and where they are")  \
-    X(DIRECTORY, "the list of every live thing")                  \
-    X(LOOK, "the readings of one who looks at a pool")            \
-    X(LANES, "changes of limits of lanes")                        \
-    X(POOL, "who waits for a pool, and its places")               \
-    X(SUPERVISORS, "all supervisors of the process, by number")   \
-    X(SUPERVISOR, "children and what became of them")             \
-    X(LINES, "the connections of a routing pool")                 \
-    X(CONNECTION, "requests and bytes of a connection")           \
-    X(LOOPS, "the process' own loop, and who uses which")         \
-    X(POLLER, "what is watched, and until when")                  \
-    X(LOOP, "what the thread of a loop is asked to do")           \
-    X(REGISTRY, "keys and entries, and whose they are")           \
-    X(OWNER, "the entries of one owner")                          \
-    X(ROUTER, "members, and who waits for one")                   \
-    X(STRATEGY, "the order in which members are picked")          \
-    X(BIN, "what is let go of when nobody can be reading it")     \
-    X(ACTOR, "what an actor was told for later, and its end")     \
-    X(CREW, "the workers of a crew, which sleep, and its end")    \
-    X(SUSPENDED, "the suspended tasks of a crew")                 \
-    X(RUNTIMES, "the process' own runtime, and who uses which")   \
-    X(RUNTIME, "alarms, errands and threads of a runtime")        \
-    X(WAITLIST, "those who wait for one thing, in their order")   \
+#define CENI_RANK_LIST(X) \
+    X(NEWS, "who is told the process' news, and where they are") \
+    X(DIRECTORY, "the list of every live thing") \
+    X(LOOK, "the readings of one who looks at a pool") \
+    X(LANES, "changes of limits of lanes") \
+    X(POOL, "who waits for a pool, and its places") \
+    X(SUPERVISORS, "all supervisors of the process, by number") \
+    X(SUPERVISOR, "children and what became of them") \
+    X(LINES, "the connections of a routing pool") \
+    X(CONNECTION, "requests and bytes of a connection") \
+    X(LOOPS, "the process' own loop, and who uses which") \
+    X(POLLER, "what is watched, and until when") \
+    X(LOOP, "what the thread of a loop is asked to do") \
+    X(REGISTRY, "keys and entries, and whose they are") \
+    X(OWNER, "the entries of one owner") \
+    X(ROUTER, "members, and who waits for one") \
+    X(STRATEGY, "the order in which members are picked") \
+    X(BIN, "what is let go of when nobody can be reading it") \
+    X(ACTOR, "what an actor was told for later, and its end") \
+    X(CREW, "the workers of a crew, which sleep, and its end") \
+    X(SUSPENDED, "the suspended tasks of a crew") \
+    X(RUNTIMES, "the process' own runtime, and who uses which") \
+    X(RUNTIME, "alarms, errands and threads of a runtime") \
+    X(WAITLIST, "those who wait for one thing, in their order") \
     X(STOP, "the waits that a stop token ends")
 
 typedef enum ceni_rank {
 #define CENI_RANK_ENUM_(name, words) CENI_RANK_##name,
     CENI_RANK_LIST(CENI_RANK_ENUM_)
 #undef CENI_RANK_ENUM_
-    CENI_RANK_COUNT
+        CENI_RANK_COUNT
 } ceni_rank;
 
 #ifdef CENI_PLANTS

@@ -21,7 +21,8 @@ static int remaining(int64_t until)
 static int await_socket(ceni_pq_work *work, int wants)
 {
     short events = (short)((wants & CENI_PQ_READ ? POLLIN : 0) | (wants & CENI_PQ_WRITE ? POLLOUT : 0));
-    struct pollfd waiting[] = {{.fd = PQsocket(work->conn), .events = events}, {.fd = work->state->exits, .events = POLLIN}};
+    struct pollfd waiting[] = {{.fd = PQsocket(work->conn), .events = events},
+                               {.fd = work->state->exits, .events = POLLIN}};
     int ms = remaining(work->until), ready = poll(waiting, 2, ms);
     if (ready > 0 && waiting[1].revents) {
         ceni_pq_give_up(work, CEN_CLOSED, "the process exits");

@@ -22,7 +22,8 @@ static cen_condition look_closely(const ceni_pq_state *state, PGconn *conn, PGTr
     bool is_clean = transaction == PQTRANS_IDLE && PQpipelineStatus(conn) == PQ_PIPELINE_OFF;
     if (!is_clean && state->options.reset == CEN_PQ_NO_RESET) return CEN_BROKEN;
     if (state->options.reset == CEN_PQ_DISCARD_ALL || PQisnonblocking(conn) != state->is_nonblocking) return CEN_DIRTY;
-    if (is_clean && state->options.reset == CEN_PQ_RESET_CHANGED && link && ceni_pq_session_is_changed(link)) return CEN_DIRTY;
+    if (is_clean && state->options.reset == CEN_PQ_RESET_CHANGED && link && ceni_pq_session_is_changed(link))
+        return CEN_DIRTY;
     return is_clean ? CEN_CLEAN : CEN_DIRTY;
 }
 
@@ -67,13 +68,12 @@ static void abandon_connection(void *argument, void *conn)
     PQfinish(conn);
 }
 
-#define SAME                                                                                        \
+#define SAME \
     .size = sizeof(cen_driver_calls), .close = close_connection, .interrupt = interrupt_connection, \
-    .fini = ceni_pq_fini, .check = check_connection, .check_only_reads = true,                      \
-    .abandon = abandon_connection, .system = "postgresql", .says_codes = true
-#define BLOCKING                                                                                    \
-    .blocks = true, .open = ceni_pq_open, .reset = ceni_pq_reset, .test = ceni_pq_test,             \
-    .cancel_all = ceni_pq_cancel_all
+    .fini = ceni_pq_fini, .check = check_connection, .check_only_reads = true, .abandon = abandon_connection, \
+    .system = "postgresql", .says_codes = true
+#define BLOCKING \
+    .blocks = true, .open = ceni_pq_open, .reset = ceni_pq_reset, .test = ceni_pq_test, .cancel_all = ceni_pq_cancel_all
 
 static const cen_driver_calls uri_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_uri};
 static const cen_driver_calls blocking_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_with};

@@ -33,12 +33,13 @@ typedef struct ceni_pq_state {
     pid_t process;
     int exits; /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
     /* any thread */
-    _Atomic uint32_t budgets; /* not 0: the report was made, or is being made */
+    _Atomic uint32_t budgets;   /* not 0: the report was made, or is being made */
     _Atomic uint32_t condemned; /* connections that cen_pq_run found broken and that are not closed yet */
     /* under the lock: later.c */
     pthread_mutex_t lock;
     struct ceni_pq_later *works;
-    uint64_t unknown[16]; /* numbers of tickets that were cancelled and are not among them: they may be about to begin */
+    /* numbers of tickets that were cancelled and are not among them: they may be about to begin */
+    uint64_t unknown[16];
     uint32_t unknown_count;
 } ceni_pq_state;
 
@@ -110,7 +111,7 @@ typedef struct ceni_pq_statement {
     uint64_t used;   /* when last, by the cache's count */
     uint32_t number; /* of its name */
     bool changes_session;
-    uint32_t next;   /* in its bucket; index + 1 */
+    uint32_t next; /* in its bucket; index + 1 */
 } ceni_pq_statement;
 
 typedef struct ceni_pq_statements {
@@ -139,9 +140,9 @@ typedef struct ceni_pq_link {
     ceni_pq_stop *stop;
     ceni_pq_statements statements; /* the holder's */
     pid_t process;
-    bool reports_role; /* what the server tells by itself about its role has been true until now */
-    bool is_broken;    /* the holder's: to be closed when it comes back */
-    bool is_changed;   /* the holder's: a statement of cen_pq_run changed the session */
+    bool reports_role;       /* what the server tells by itself about its role has been true until now */
+    bool is_broken;          /* the holder's: to be closed when it comes back */
+    bool is_changed;         /* the holder's: a statement of cen_pq_run changed the session */
     unsigned reported_names; /* settings that the server reports, as bits; */
     uint64_t reported_sum;   /* and a hash of their values, as they were when the session began */
 } ceni_pq_link;
@@ -160,7 +161,7 @@ bool ceni_pq_role_fits(PGconn *conn, cen_pq_role role);
 
 /* Whether the statement, or one of them, changes what the next holder would find in the session. */
 bool ceni_pq_changes_session(const char *sql);
-void ceni_pq_session_begins(ceni_pq_link *link); /* it is open and set up, or was reset */
+void ceni_pq_session_begins(ceni_pq_link *link);           /* it is open and set up, or was reset */
 bool ceni_pq_session_is_changed(const ceni_pq_link *link); /* reads memory only */
 
 /* ---- words.c: errors ------------------------------------------------------------------------------- */

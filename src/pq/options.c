@@ -136,7 +136,8 @@ static cen_status examine_times(const cen_pq_options *options, cen_error *error)
 {
     const int64_t times[] = {options->connect_timeout_ns, options->test_timeout_ns, options->reset_timeout_ns,
                              options->cancel_timeout_ns};
-    static const char *const names[] = {"connect_timeout_ns", "test_timeout_ns", "reset_timeout_ns", "cancel_timeout_ns"};
+    static const char *const names[] = {"connect_timeout_ns", "test_timeout_ns", "reset_timeout_ns",
+                                        "cancel_timeout_ns"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         char why[160];
         if (times[i] < CEN_OFF) snprintf(why, sizeof why, "cen_pq_options.%s is negative, and not CEN_OFF.", names[i]);
@@ -154,7 +155,8 @@ static cen_status examine(const cen_pq_options *options, cen_error *error)
     if ((unsigned)options->role > CEN_PQ_READ_WRITE) return refuse(error, CEN_INVALID, "cen_pq_options.role is none.");
     if ((unsigned)options->reset > CEN_PQ_ROLLBACK) return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
     if (options->statements == CEN_OFF)
-        return refuse(error, CEN_INVALID, "cen_pq_options.statements is CEN_OFF, and at most 4096 are kept; CEN_NONE: none is.");
+        return refuse(error, CEN_INVALID,
+                      "cen_pq_options.statements is CEN_OFF, and at most 4096 are kept; CEN_NONE: none is.");
     if (options->statements < CEN_NONE)
         return refuse(error, CEN_INVALID, "cen_pq_options.statements is negative, and not CEN_NONE.");
     if (options->statements > STATEMENTS_MOST)
@@ -181,9 +183,11 @@ static const char *mistaken(const char *uri, const PQconninfoOption *parsed)
     bool is_uri = strncmp(uri, "postgres://", 11) == 0 || strncmp(uri, "postgresql://", 13) == 0;
     const char *host = given(parsed, "host"), *base = given(parsed, "dbname");
     for (const char *at = is_uri ? host : NULL; at && (at = strchr(at, '@')); at++)
-        if (at > host && at[-1] != ',') return "cen_pq_options.uri has an @ in its host: one of a password must be written %40.";
+        if (at > host && at[-1] != ',')
+            return "cen_pq_options.uri has an @ in its host: one of a password must be written %40.";
     if (!are_ports(given(parsed, "port")))
-        return "cen_pq_options.uri has a port that is no number from 1 to 65535; a / of a password must be written %2F.";
+        return "cen_pq_options.uri has a port that is no number from 1 to 65535; a / of a password must be written "
+               "%2F.";
     if (is_uri && !given(parsed, "user") && base && strchr(base, '@') && strchr(uri, '@'))
         return "cen_pq_options.uri has an @ in its database and no user: a / of a password must be written %2F.";
     return NULL;
@@ -205,7 +209,8 @@ static const char *impossible(const PQconninfoOption *parsed)
         bool is_number =
             !value || (end != value && end[strspn(end, " \t")] == 0 && number >= INT_MIN && number <= INT_MAX);
         if (!is_number)
-            return "cen_pq_options.uri has a connect_timeout, a tcp_user_timeout or a word of keepalives that is no number.";
+            return "cen_pq_options.uri has a connect_timeout, a tcp_user_timeout or a word of keepalives that is no "
+                   "number.";
     }
     return NULL;
 }

@@ -98,7 +98,8 @@ static bool forget_stale(ceni_pq_link *link, ceni_pq_statement *statement, const
     }
     if (!is_state(result, "0A000") || !function || strcmp(function, "RevalidateCachedQuery") != 0) return false;
     if (PQtransactionStatus(link->conn) == PQTRANS_IDLE) drop_statement(link, statement);
-    else ceni_pq_statements_remove(&link->statements, statement); /* the server keeps it, unused, to the end of the session */
+    /* the server keeps it, unused, to the end of the session */
+    else ceni_pq_statements_remove(&link->statements, statement);
     return true;
 }
 
@@ -152,7 +153,8 @@ cen_status cen_pq_run(PGconn *conn, const char *sql, int count, const char *cons
         return CEN_INVALID;
     }
     if (PQpipelineStatus(conn) != PQ_PIPELINE_OFF)
-        return ceni_pq_say(error, conn, CEN_MISUSE, "", "cen_pq_run waits, and the connection is in pipeline mode", NULL);
+        return ceni_pq_say(error, conn, CEN_MISUSE, "", "cen_pq_run waits, and the connection is in pipeline mode",
+                           NULL);
     ceni_pq_link *link = ceni_pq_book_find(conn);
     bool is_plain = !link || link->statements.room == 0 ||
                     PQtransactionStatus(conn) == PQTRANS_INERROR; /* nothing can be prepared then */

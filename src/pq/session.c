@@ -100,7 +100,9 @@ static bool is(const char *word, const char *keyword)
 static bool creates_temporary(char words[][WORD_SIZE], int count)
 {
     int i = 1;
-    while (i < count && (is(words[i], "or") || is(words[i], "replace") || is(words[i], "global") || is(words[i], "local"))) i++;
+    while (i < count &&
+           (is(words[i], "or") || is(words[i], "replace") || is(words[i], "global") || is(words[i], "local")))
+        i++;
     return i < count && (is(words[i], "temp") || is(words[i], "temporary"));
 }
 
@@ -130,7 +132,8 @@ bool ceni_pq_changes_session(const char *sql)
             continue;
         }
         has_hold |= is(word, "hold");
-        has_temporary |= was_into && (is(word, "temp") || is(word, "temporary") || is(word, "local") || is(word, "global"));
+        has_temporary |=
+            was_into && (is(word, "temp") || is(word, "temporary") || is(word, "local") || is(word, "global"));
         was_into = is(word, "into");
         if (count == 0 && !word[0]) continue; /* a parenthesis before a select */
         if (count < WORDS_MOST) memcpy(words[count++], word, WORD_SIZE);
@@ -141,9 +144,9 @@ bool ceni_pq_changes_session(const char *sql)
 /* ---- What the server reports ------------------------------------------------------------------------- */
 
 /* libpq looks for a name in a list, so each of them costs some tens of nanoseconds. client_encoding is a number of libpq's own. */
-static const char *const reported[] = {"session_authorization", "TimeZone",    "DateStyle",
-                                       "IntervalStyle",         "application_name", "standard_conforming_strings",
-                                       "search_path"}; /* since PostgreSQL 18 */
+static const char *const reported[] = {
+    "session_authorization",       "TimeZone",   "DateStyle", "IntervalStyle", "application_name",
+    "standard_conforming_strings", "search_path"}; /* since PostgreSQL 18 */
 
 enum { REPORTED = sizeof reported / sizeof *reported };
 

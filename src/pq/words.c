@@ -105,10 +105,12 @@ cen_status ceni_pq_say(cen_error *error, const PGconn *conn, cen_status status, 
     snprintf(place, sizeof place, *host == '/' ? "%.70s/.s.PGSQL.%.10s" : "%.70s:%.10s", host, port);
     *error = (cen_error){.status = status, .code = cen_pq_code(sqlstate)};
     if (error->code) snprintf(state, sizeof state, " (SQLSTATE %.5s)", sqlstate);
-    int length = snprintf(error->text, sizeof error->text, "PostgreSQL at %s, database %.30s, user %.30s: %.60s%s: ", place,
-                          or_else(conn ? PQdb(conn) : NULL, "of the user's name"),
-                          or_else(conn ? PQuser(conn) : NULL, "of the process"), what, state);
-    flatten(cause ? cause : "", error->text + length, sizeof error->text - (size_t)length); /* as much as there is room for */
+    int length =
+        snprintf(error->text, sizeof error->text, "PostgreSQL at %s, database %.30s, user %.30s: %.60s%s: ", place,
+                 or_else(conn ? PQdb(conn) : NULL, "of the user's name"),
+                 or_else(conn ? PQuser(conn) : NULL, "of the process"), what, state);
+    /* as much as there is room for */
+    flatten(cause ? cause : "", error->text + length, sizeof error->text - (size_t)length);
     if (!error->text[length]) error->text[length - 2] = 0;
     return status;
 }

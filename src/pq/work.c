@@ -192,7 +192,7 @@ static int start(ceni_pq_work *work)
         return end_failed(
             work, ceni_pq_say(&work->error, NULL, CEN_NO_MEMORY, "", "there is no memory for a connection", NULL));
     PQsetNoticeProcessor(work->conn, state->options.on_notice ? state->options.on_notice : drop_notice,
-                         state->options.argument); /* before anything is received, which begins in CONNECT */
+                         state->options.argument);     /* before anything is received, which begins in CONNECT */
     PQsetErrorVerbosity(work->conn, PQERRORS_VERBOSE); /* for the SQLSTATE of a refusal */
     if (PQstatus(work->conn) == CONNECTION_BAD) return failed(work, ceni_pq_say_opening(&work->error, work->conn));
     int64_t now = cen_clock();
@@ -430,7 +430,7 @@ static int end_well(ceni_pq_work *work)
 
 int ceni_pq_go(ceni_pq_work *work)
 {
-    static int (*const stages[])(ceni_pq_work *work) = {
+    static int (*const stages[])(ceni_pq_work * work) = {
         [CENI_PQ_START] = start,  [CENI_PQ_CONNECT] = connect_on, [CENI_PQ_GREET] = greet,
         [CENI_PQ_SETUP] = setup,  [CENI_PQ_ROLE] = judge_role,    [CENI_PQ_BUDGET] = report_budget,
         [CENI_PQ_PROBE] = probe,  [CENI_PQ_TIDY] = tidy,          [CENI_PQ_CANCELLED] = cancelled,

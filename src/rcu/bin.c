@@ -58,7 +58,7 @@ static bool empty_once_locked(ceni_bin *bin)
 static void turn_and_unlock(ceni_bin *bin)
 {
     bool idle = !bin->posted && bin->emptying == 0 && !bin->first;
-    void (*last)(ceni_bin *bin) = idle ? bin->last : NULL;
+    void (*last)(ceni_bin * bin) = idle ? bin->last : NULL;
     if (last) bin->last = NULL;
     ceni_add_relaxed(&bin->turns, 1); /* the futex's, changed and read under the mutex; carries nothing */
     /* Under the lock: whoever waits in ceni_bin_empty may give the bin's memory back as soon as it has it. */
@@ -92,7 +92,8 @@ static void post_locked(ceni_bin *bin)
     lock(bin);
 }
 
-void ceni_bin_put(ceni_bin *bin, ceni_retired *retired, void (*release)(ceni_retired *retired), size_t bytes, bool may_wait)
+void ceni_bin_put(ceni_bin *bin, ceni_retired *retired, void (*release)(ceni_retired *retired), size_t bytes,
+                  bool may_wait)
 {
     *retired = (ceni_retired){.release = release, .bytes = bytes};
     lock(bin);

@@ -59,11 +59,11 @@
 /* ---- What this library remembers per thread ------------------------------------ */
 
 enum {
-    CENI_ROUTE_RANDOM = 0,  /* the thread's own random numbers, 0: not yet begun (router/thread.h) */
-    CENI_ROUTE_STRIPE = 1,  /* its stripe of counters, and a bit; 0: not yet known (router/thread.h) */
-    CENI_ROUTE_OWNER = 2,   /* its owner of entries (registry/owner.c) */
-    CENI_ROUTE_SECTION = 3, /* fake.c */
-    CENI_ROUTE_TURNS = 4,   /* 4 pairs: a router's number and where it goes round (router/thread.h) */
+    CENI_ROUTE_RANDOM = 0,    /* the thread's own random numbers, 0: not yet begun (router/thread.h) */
+    CENI_ROUTE_STRIPE = 1,    /* its stripe of counters, and a bit; 0: not yet known (router/thread.h) */
+    CENI_ROUTE_OWNER = 2,     /* its owner of entries (registry/owner.c) */
+    CENI_ROUTE_SECTION = 3,   /* fake.c */
+    CENI_ROUTE_TURNS = 4,     /* 4 pairs: a router's number and where it goes round (router/thread.h) */
     CENI_ROUTE_RELEASES = 12, /* releases that the thread is in, one inside the other (bin.c) */
     CENI_ROUTE_ROOM = 13
 };
@@ -76,7 +76,8 @@ static inline uint64_t *ceni_route_room(void)
 }
 _Static_assert((int)CENI_ROUTE_ROOM <= (int)CENI_THREAD_ROOM_BEYOND, "the world has room for them");
 #else
-extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local uint64_t ceni_route_words[CENI_ROUTE_ROOM];
+extern __attribute__((visibility("hidden"),
+                      tls_model("initial-exec"))) _Thread_local uint64_t ceni_route_words[CENI_ROUTE_ROOM];
 
 static inline uint64_t *ceni_route_room(void)
 {
@@ -153,17 +154,18 @@ typedef struct ceni_bin {
     /* under the mutex */
     ceni_retired *first, *final;
     size_t bytes;
-    bool posted;       /* the job is, or runs */
-    uint32_t emptying; /* batches that are out and not yet released */
+    bool posted;                        /* the job is, or runs */
+    uint32_t emptying;                  /* batches that are out and not yet released */
     void (*last)(struct ceni_bin *bin); /* abandoned: to be called when nothing is left */
-    _Atomic uint32_t turns; /* a futex word: batches that were released */
+    _Atomic uint32_t turns;             /* a futex word: batches that were released */
 } ceni_bin;
 
 /* The runtime outlives the bin. */
 void ceni_bin_init(ceni_bin *bin, cen_runtime *runtime);
 
 /* Lets go of it later. Nobody can find it any more. The caller may hold locks below rank BIN: then `may_wait` is false. */
-void ceni_bin_put(ceni_bin *bin, ceni_retired *retired, void (*release)(ceni_retired *retired), size_t bytes, bool may_wait);
+void ceni_bin_put(ceni_bin *bin, ceni_retired *retired, void (*release)(ceni_retired *retired), size_t bytes,
+                  bool may_wait);
 
 /* Whoever put things under a lock calls this when it has dropped it: if much lies in the bin, and no section is open, it
  * waits for a grace period and releases. */

@@ -82,7 +82,7 @@ void ceni_stock_tend(ceni_stock *stock, const cen_allocator *allocator)
     ceni_bucket_line *made = ceni_alloc(allocator, block_bytes(stock), CENI_LINE), *none = NULL;
     if (!made) return;
     if (ceni_cas_acq_rel(&stock->blocks[block], &none, made)) /* [X4] */
-        ceni_add_acq_rel(&stock->room, 1u << stock->shift); /* [X5] */
+        ceni_add_acq_rel(&stock->room, 1u << stock->shift);   /* [X5] */
     else ceni_free(allocator, made, block_bytes(stock), CENI_LINE);
 }
 
@@ -131,7 +131,8 @@ __attribute__((noinline)) static ceni_bucket_line *get_line(ceni_stripe *stripe,
     _Atomic uint16_t *place = &stripe->lines[bucket / CENI_LINE_BUCKETS];
     uint16_t none = 0;
     if (alone) ceni_setting_put(place, CENI_LINE_COMES);
-    else if (!ceni_cas_relaxed(place, &none, CENI_LINE_COMES) && !ceni_planted(line_put_twice)) return NULL; /* carries nothing */
+    else if (!ceni_cas_relaxed(place, &none, CENI_LINE_COMES) && !ceni_planted(line_put_twice))
+        return NULL; /* carries nothing */
     uint16_t number = take_line(stock, alone, all);
     ceni_store_release(place, number); /* [X2] */
     return number ? line_at(stock, number - 1u) : NULL;
@@ -160,8 +161,8 @@ static inline void widen(_Atomic int64_t *limit, int64_t value, bool upwards, bo
 }
 
 /* Made twice, so that `alone` costs nothing: the leases that are timed are on the way of one give in 64. */
-__attribute__((always_inline)) static inline void record(ceni_compact *histogram, ceni_stripe *stripe, ceni_stock *stock,
-                                                         bool alone, int64_t value)
+__attribute__((always_inline)) static inline void record(ceni_compact *histogram, ceni_stripe *stripe,
+                                                         ceni_stock *stock, bool alone, int64_t value)
 {
     if (value < 0) value = 0;
     if (!stripe) stripe = &histogram->own;
@@ -204,7 +205,8 @@ void ceni_compact_reset(ceni_compact *histogram, ceni_stripe *stripes, unsigned 
 /* ---- Reading ------------------------------------------------------------------------------------- */
 
 /* What is known of a row only is shown in the middle of it. */
-static uint64_t read_bucket(const ceni_compact *histogram, const ceni_stripe *stripe, const ceni_stock *stock, unsigned bucket)
+static uint64_t read_bucket(const ceni_compact *histogram, const ceni_stripe *stripe, const ceni_stock *stock,
+                            unsigned bucket)
 {
     const ceni_bucket_line *line = line_of(stripe, stock, bucket);
     uint64_t count = line ? ceni_setting(&line->buckets[bucket % CENI_LINE_BUCKETS]) : 0;
@@ -212,7 +214,8 @@ static uint64_t read_bucket(const ceni_compact *histogram, const ceni_stripe *st
     return count;
 }
 
-static void add_stripe(const ceni_compact *histogram, const ceni_stripe *stripe, const ceni_stock *stock, cen_durations *out)
+static void add_stripe(const ceni_compact *histogram, const ceni_stripe *stripe, const ceni_stock *stock,
+                       cen_durations *out)
 {
     for (unsigned bucket = 0; bucket < CEN_DURATIONS_BUCKETS; bucket++) {
         uint64_t count = read_bucket(histogram, stripe, stock, bucket);
@@ -234,12 +237,13 @@ static void mend_limits(cen_durations *out)
     unsigned first = 0, last = CEN_DURATIONS_BUCKETS - 1;
     while (!out->buckets[first]) first++;
     while (!out->buckets[last]) last--;
-    if (out->smallest > cen_durations_highest(first / ROW * ROW + ROW - 1)) out->smallest = cen_durations_highest(first);
+    if (out->smallest > cen_durations_highest(first / ROW * ROW + ROW - 1))
+        out->smallest = cen_durations_highest(first);
     if (out->largest < cen_durations_lowest(last / ROW * ROW)) out->largest = cen_durations_lowest(last);
 }
 
-void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_stripe *stripes, unsigned count, const ceni_stock *stock,
-                           cen_durations *out)
+void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_stripe *stripes, unsigned count,
+                           const ceni_stock *stock, cen_durations *out)
 {
     *out = (cen_durations){.smallest = INT64_MAX, .largest = -1};
     add_stripe(histogram, &histogram->own, stock, out);

@@ -57,10 +57,10 @@ typedef struct ceni_stock {
 } ceni_stock;
 
 typedef struct ceni_stripe {
-    _Alignas(CENI_LINE) _Atomic uint64_t sum; /* valid while it is below 2^63 and not overflowed */
-    _Atomic bool overflowed;   /* sticky until reset */
-    _Atomic int64_t smallest;  /* INT64_MAX when nothing was recorded */
-    _Atomic int64_t largest;   /* -1 when nothing was recorded */
+    _Alignas(CENI_LINE) _Atomic uint64_t sum;   /* valid while it is below 2^63 and not overflowed */
+    _Atomic bool overflowed;                    /* sticky until reset */
+    _Atomic int64_t smallest;                   /* INT64_MAX when nothing was recorded */
+    _Atomic int64_t largest;                    /* -1 when nothing was recorded */
     _Atomic uint16_t lines[CENI_COMPACT_LINES]; /* number in the stock, from 1; 0: none; CENI_LINE_COMES */
 } ceni_stripe;
 
@@ -90,8 +90,8 @@ void ceni_compact_record(ceni_compact *histogram, ceni_stripe *stripe, ceni_stoc
 void ceni_compact_reset(ceni_compact *histogram, ceni_stripe *stripes, unsigned count, ceni_stock *stock);
 
 /* Copies the numbers out, those of `count` stripes among them; as exact as ceni_histogram_snapshot. */
-void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_stripe *stripes, unsigned count, const ceni_stock *stock,
-                           cen_durations *out);
+void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_stripe *stripes, unsigned count,
+                           const ceni_stock *stock, cen_durations *out);
 
 /* What cen_durations_percentile says of a snapshot without stripes, and its largest and sum. */
 int64_t ceni_compact_percentile(const ceni_compact *histogram, const ceni_stock *stock, uint32_t per_million);

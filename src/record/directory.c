@@ -168,7 +168,8 @@ static bool visit_one_locked(ceni_directory *directory, visit *v, void (*call)(v
 void ceni_directory_each(ceni_directory *directory, void (*visitor)(void *argument, ceni_entry *entry), void *argument)
 {
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
-    visit v = {.next = entry_after(directory, &directory->entries), .thread = ceni_thread_id(), .epoch = ceni_fork_epoch()};
+    visit v = {
+        .next = entry_after(directory, &directory->entries), .thread = ceni_thread_id(), .epoch = ceni_fork_epoch()};
     ceni_list_push_back(&directory->visits, &v.link);
     while (v.next)
         if (!visit_one_locked(directory, &v, visitor, argument)) return;

@@ -42,7 +42,7 @@ CENI_SPI_BEGIN
 typedef struct ceni_thing_calls {
     bool (*durations)(const void *object, size_t index, cen_timing *timing, cen_durations *out);
     void (*sketch)(const void *object, const cen_sketch *sketch, size_t most);
-    const char *const *verbs; /* up to a NULL */
+    const char *const *verbs;                                                            /* up to a NULL */
     cen_status (*tell)(void *object, const char *verb, int64_t value, cen_error *error); /* only verbs of the list */
     const char *(*system)(const void *object);
 } ceni_thing_calls;
@@ -57,7 +57,7 @@ typedef struct ceni_entry {
     const ceni_thing_calls *calls; /* NULL: it has nothing but readings */
     /* set by join */
     _Atomic uint64_t number; /* no two entries of a process have or had the same; 0 in news that is told before */
-    uint64_t epoch;  /* of the process that joined it */
+    uint64_t epoch;          /* of the process that joined it */
     /* under the directory's lock */
     ceni_list link;
 } ceni_entry;

@@ -82,7 +82,8 @@ int64_t cen_durations_percentile(const cen_durations *durations, uint32_t per_mi
     if (durations->count == 0) return 0;
     uint64_t rank = rank_of(durations->count, per_million), passed = durations->buckets[0];
     unsigned bucket = 0;
-    while (passed < rank && bucket < BUCKETS - 1) passed += durations->buckets[++bucket]; /* the count may be anybody's */
+    /* the count may be anybody's */
+    while (passed < rank && bucket < BUCKETS - 1) passed += durations->buckets[++bucket];
     int64_t low = cen_durations_lowest(bucket), high = cen_durations_highest(bucket);
     int64_t middle = low + (high - low) / 2;
     if (middle < durations->smallest) return durations->smallest;

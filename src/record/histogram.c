@@ -49,7 +49,7 @@ void ceni_histogram_init(ceni_histogram *histogram)
 
 static void add_to_sum(ceni_histogram *histogram, uint64_t value)
 {
-    uint64_t after = ceni_add_relaxed(&histogram->sum, value) + value; /* carries nothing */
+    uint64_t after = ceni_add_relaxed(&histogram->sum, value) + value;     /* carries nothing */
     if (after & TOP_BIT) ceni_store_relaxed(&histogram->overflowed, true); /* carries nothing */
 }
 

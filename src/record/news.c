@@ -45,7 +45,8 @@
 #ifdef CENI_WATCHED
 enum { LIFE_PLACES = 4, TRACE_PLACES = 2, ALIGNMENT = CENI_LINE };
 #else
-enum { LIFE_PLACES = 2048, TRACE_PLACES = 1024, ALIGNMENT = 4096 }; /* a page: so they lie in one piece in a core file */
+/* a page: so they lie in one piece in a core file */
+enum { LIFE_PLACES = 2048, TRACE_PLACES = 1024, ALIGNMENT = 4096 };
 #endif
 
 enum { AWAKE = 0, FOR_LIFE = 1, FOR_ALL = 2 };
@@ -218,5 +219,6 @@ void ceni_news_wake(ceni_stream stream)
 {
     uint32_t word = ceni_load_seq_cst(&news.asleep); /* [N2] */
     if (word == AWAKE || (stream == CENI_TRACE && word == FOR_LIFE)) return;
-    if (ceni_cas_relaxed(&news.asleep, &word, AWAKE)) ceni_futex_wake(&news.asleep, 1); /* carries nothing: decides who wakes */
+    /* carries nothing: decides who wakes */
+    if (ceni_cas_relaxed(&news.asleep, &word, AWAKE)) ceni_futex_wake(&news.asleep, 1);
 }

@@ -108,7 +108,8 @@ typedef struct place {
     _Atomic uint64_t sequence;
     _Atomic uint64_t lost; /* one more than the highest number of an event dropped here */
     _Atomic uint64_t time, thing, value;
-    _Atomic uint64_t shape; /* from the lowest byte: the level; the lengths of what, kind and name; and in two of text */
+    /* from the lowest byte: the level; the lengths of what, kind and name; and in two of text */
+    _Atomic uint64_t shape;
     _Atomic uint64_t what[WHAT_WORDS], kind[KIND_WORDS], name[NAME_WORDS], text[TEXT_WORDS];
 } place;
 _Static_assert(sizeof(place) == CENI_RING_PLACE && CENI_RING_PLACE % 64 == 0, "a place is a whole number of lines");
@@ -224,7 +225,7 @@ static void fill(place *p, const ceni_event *event)
  * wait for the later of two events that were dropped here. */
 static void note_lost(place *p, uint64_t number)
 {
-    uint64_t seen = ceni_load_relaxed(&p->lost); /* carries nothing */
+    uint64_t seen = ceni_load_relaxed(&p->lost);                             /* carries nothing */
     while (seen <= number && !ceni_cas_seq_cst(&p->lost, &seen, number + 1)) /* [E8] */
         continue;
 }
@@ -296,7 +297,9 @@ static found copy(const place *p, uint64_t number, ceni_event *out)
 {
     uint64_t before = ceni_load_seq_cst(&p->sequence); /* [E4] */
     if (before != 2 * number + 2) return before < 2 * number + 2 ? UNFINISHED : GONE;
-    ceni_event event = {.number = number, .time_ns = (int64_t)load(&p->time), .thing = load(&p->thing),
+    ceni_event event = {.number = number,
+                        .time_ns = (int64_t)load(&p->time),
+                        .thing = load(&p->thing),
                         .value = (int64_t)load(&p->value)};
     uint64_t shape = load(&p->shape);
     event.level = (cen_level)(shape & 0xFF);
@@ -387,7 +390,8 @@ void ceni_ring_copy(const ceni_ring *from, uint64_t before, ceni_ring *to)
     uint64_t first = before > from->places ? before - from->places : 0;
     for (uint64_t number = first; number < before; number++) {
         ceni_event event;
-        if (copy_patiently(&from->at[number & (from->places - 1)], number, &event) == WHOLE) ceni_ring_put(to, number, &event);
+        if (copy_patiently(&from->at[number & (from->places - 1)], number, &event) == WHOLE)
+            ceni_ring_put(to, number, &event);
         else if (!ceni_planted(news_awaits_what_stayed)) note_lost(place_of(to, number), number);
     }
 }

@@ -57,7 +57,7 @@ typedef struct ceni_cursor {
 enum { CENI_RING_HEADER = 256, CENI_RING_PLACE = 448 };
 
 /* What a ring of `places`, a power of two, needs, as a constant. */
-#define CENI_RING_BYTES(places) (CENI_RING_HEADER + (size_t)(places) * CENI_RING_PLACE)
+#define CENI_RING_BYTES(places) (CENI_RING_HEADER + (size_t)(places)*CENI_RING_PLACE)
 
 /* The bytes that a ring with room for `places` events needs; rounded up to a power of two, at least 2. */
 size_t ceni_ring_size(uint32_t places);

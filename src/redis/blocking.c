@@ -80,7 +80,8 @@ static cen_status receive(const dialogue *now, redisReply **out, cen_error *erro
         int code = await(pool, context->fd, POLLIN, now->due);
         if (code == ETIMEDOUT) return ceni_redis_timed_out(pool, now->what, now->limit_ns, error);
         if (code) return ceni_redis_system(pool, now->what, code, error);
-        if (redisBufferRead(context) != REDIS_OK) return ceni_redis_context_failed(pool, now->what, context, errno, error);
+        if (redisBufferRead(context) != REDIS_OK)
+            return ceni_redis_context_failed(pool, now->what, context, errno, error);
     }
 }
 
@@ -118,7 +119,8 @@ static cen_status connect_to(ceni_redis *pool, redisContext **out, cen_error *er
     redisContext *context;
     errno = 0;
     if (url->path) context = is_limited ? redisConnectUnixWithTimeout(url->path, time) : redisConnectUnix(url->path);
-    else context = is_limited ? redisConnectWithTimeout(url->host, url->port, time) : redisConnect(url->host, url->port);
+    else
+        context = is_limited ? redisConnectWithTimeout(url->host, url->port, time) : redisConnect(url->host, url->port);
     int code = errno;
     if (!context) return ceni_redis_no_memory(pool, error);
     if (context->err) {
@@ -129,7 +131,8 @@ static cen_status connect_to(ceni_redis *pool, redisContext **out, cen_error *er
     fcntl(context->fd, F_SETFD, FD_CLOEXEC);
     if (!url->path) redisEnableKeepAlive(context);
     /* For its holders. The driver's own calls have deadlines instead. */
-    if (pool->command_ns != INT64_MAX) redisSetTimeout(context, as_time(pool->command_ns < 1000 ? 1000 : pool->command_ns));
+    if (pool->command_ns != INT64_MAX)
+        redisSetTimeout(context, as_time(pool->command_ns < 1000 ? 1000 : pool->command_ns));
     *out = context;
     return CEN_OK;
 }

@@ -25,20 +25,25 @@ void ceni_redis_budget_hear(const redisReply *reply, int64_t *most, int64_t *pre
     if (reply->type == REDIS_REPLY_STRING) {
         *present = number_of(reply->str, "connected_clients");
         if (*most < 0) *most = number_of(reply->str, "maxclients");
-    } else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[1]->type == REDIS_REPLY_STRING) {
+    } else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+               reply->element[1]->type == REDIS_REPLY_STRING) {
         *most = strtoll(reply->element[1]->str, NULL, 10);
     }
 }
 
-bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64_t present, cen_redis_budget_report *out)
+bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64_t present,
+                            cen_redis_budget_report *out)
 {
     if (most < 0 || present < 0 || most > UINT32_MAX || present > UINT32_MAX) return false;
     *out = (cen_redis_budget_report){
         .size = sizeof *out, .pool_max = max, .max_clients = (uint32_t)most, .in_use = (uint32_t)present};
     out->free = present < most ? (uint32_t)(most - present) : 0;
     out->fits = max <= 1 + (uint64_t)out->free;
-    snprintf(out->text, sizeof out->text, "%s has %u of %u clients, and %u may still come: a pool of %u %s", where, out->in_use,
-             out->max_clients, out->free, max, max == 0 ? "is not known" : out->fits ? "fits" : "does not fit");
+    snprintf(out->text, sizeof out->text, "%s has %u of %u clients, and %u may still come: a pool of %u %s", where,
+             out->in_use, out->max_clients, out->free, max,
+             max == 0    ? "is not known"
+             : out->fits ? "fits"
+                         : "does not fit");
     return true;
 }
 
@@ -54,7 +59,8 @@ bool ceni_redis_budget_is_wanted(ceni_redis *pool)
 void ceni_redis_budget_tell(ceni_redis *pool, const ceni_redis_talk *talk)
 {
     cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
-    if (!talk->has_budget || !ceni_redis_budget_fill(pool->where, pool->budget_max, talk->most, talk->present, &report)) return;
+    if (!talk->has_budget || !ceni_redis_budget_fill(pool->where, pool->budget_max, talk->most, talk->present, &report))
+        return;
     pthread_mutex_lock(&pool->lock);
     bool has_told = pool->has_told; /* two that were opened at a time have both asked */
     pool->has_told = true;
@@ -86,12 +92,14 @@ cen_status cen_redis_budget(redisContext *context, uint32_t max, cen_redis_budge
 {
     int64_t most = -1, present = -1;
     cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
-    if (!context || !out) return refused(error, CEN_INVALID, "A budget", "it needs a connection and a place to be written to");
+    if (!context || !out)
+        return refused(error, CEN_INVALID, "A budget", "it needs a connection and a place to be written to");
     cen_status status = cen_sized_check(out, sizeof report, "cen_redis_budget: out", error);
     if (status != CEN_OK) return status;
     const ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
     const char *where = ledger ? ledger->pool->where : "Redis";
-    if (!ask(context, "INFO clients", &most, &present) || (most < 0 && !ask(context, "CONFIG GET maxclients", &most, &present)))
+    if (!ask(context, "INFO clients", &most, &present) ||
+        (most < 0 && !ask(context, "CONFIG GET maxclients", &most, &present)))
         return refused(error, CEN_LOST, where, "the connection is lost, and cannot be asked for the server's clients");
     if (!ceni_redis_budget_fill(where, max, most, present, &report))
         return refused(error, CEN_DRIVER, where, "it does not say how many clients it has and may have");

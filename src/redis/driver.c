@@ -23,7 +23,8 @@ static cen_status set_time(const char *name, int64_t option, int64_t ns, int64_t
     *out = option == 0 ? ns : option == CEN_OFF ? INT64_MAX : option;
     if (cen_time_is_tiny(option))
         snprintf(text, sizeof text, "The option %s of a Redis driver " CEN_TIME_IS_TINY ".", name, (long long)option);
-    else if (option < CEN_OFF) snprintf(text, sizeof text, "The option %s of a Redis driver is negative and not CEN_OFF.", name);
+    else if (option < CEN_OFF)
+        snprintf(text, sizeof text, "The option %s of a Redis driver is negative and not CEN_OFF.", name);
     else return CEN_OK;
     return refused(error, text);
 }
@@ -42,13 +43,16 @@ static cen_status read_options(const cen_redis_options *options, ceni_redis *poo
         return refused(error, "The option role of a Redis driver is none of cen_redis_role.");
     if ((unsigned)options->suspicion > CEN_REDIS_SUSPECT_CHANGES)
         return refused(error, "The option suspicion of a Redis driver is none of cen_redis_suspicion.");
-    if (set_time("connect_timeout_ns", options->connect_timeout_ns, CEN_SECONDS(5), &pool->connect_ns, error) != CEN_OK ||
-        set_time("command_timeout_ns", options->command_timeout_ns, CEN_SECONDS(30), &pool->command_ns, error) != CEN_OK ||
+    if (set_time("connect_timeout_ns", options->connect_timeout_ns, CEN_SECONDS(5), &pool->connect_ns, error) !=
+            CEN_OK ||
+        set_time("command_timeout_ns", options->command_timeout_ns, CEN_SECONDS(30), &pool->command_ns, error) !=
+            CEN_OK ||
         set_time("test_timeout_ns", options->test_timeout_ns, CEN_SECONDS(2), &pool->test_ns, error) != CEN_OK ||
         set_time("reset_timeout_ns", options->reset_timeout_ns, CEN_SECONDS(2), &pool->reset_ns, error) != CEN_OK)
         return CEN_INVALID;
     if (options->name && !is_name(options->name))
-        return refused(error, "The option name of a Redis driver has a blank, or a character that is no printed one of ASCII.");
+        return refused(
+            error, "The option name of a Redis driver has a blank, or a character that is no printed one of ASCII.");
     pool->role = options->role;
     pool->suspicion = options->suspicion;
     pool->password = options->password;
@@ -69,8 +73,8 @@ static void describe(ceni_redis *pool)
     char address[120];
     if (url->path) snprintf(address, sizeof address, "%s", url->path);
     else snprintf(address, sizeof address, strchr(url->host, ':') ? "[%s]:%d" : "%s:%d", url->host, url->port);
-    snprintf(pool->where, sizeof pool->where, "Redis at %s (user %.40s, database %d)", address, url->user ? url->user : "default",
-             url->database);
+    snprintf(pool->where, sizeof pool->where, "Redis at %s (user %.40s, database %d)", address,
+             url->user ? url->user : "default", url->database);
 }
 
 cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis **out, cen_error *error)
@@ -122,12 +126,12 @@ static cen_status prepare_url(void *argument, void **state, cen_error *error)
     return prepare_with(&options, state, error);
 }
 
-#define BLOCKING_CALLS(prepares)                                                                                          \
-    {                                                                                                                     \
-        .size = sizeof(cen_driver_calls), .blocks = true, .prepare = (prepares), .fini = ceni_redis_fini,                 \
-        .open = ceni_redis_open, .close = ceni_redis_close, .interrupt = ceni_redis_interrupt, .check = ceni_redis_check, \
-        .check_only_reads = true, .reset = ceni_redis_reset, .test = ceni_redis_test, .abandon = ceni_redis_abandon,      \
-        .cancel_all = ceni_redis_cancel_all, .system = "redis",                                                           \
+#define BLOCKING_CALLS(prepares) \
+    { \
+        .size = sizeof(cen_driver_calls), .blocks = true, .prepare = (prepares), .fini = ceni_redis_fini, \
+        .open = ceni_redis_open, .close = ceni_redis_close, .interrupt = ceni_redis_interrupt, \
+        .check = ceni_redis_check, .check_only_reads = true, .reset = ceni_redis_reset, .test = ceni_redis_test, \
+        .abandon = ceni_redis_abandon, .cancel_all = ceni_redis_cancel_all, .system = "redis", \
     }
 
 static const cen_driver_calls blocking_url = BLOCKING_CALLS(prepare_url), blocking_with = BLOCKING_CALLS(prepare_with);
@@ -155,7 +159,8 @@ cen_driver cen_redis(const char *url)
 cen_driver cen_redis_with(const cen_redis_options *options)
 {
     /* The poller is known to those that know of it. */
-    bool is_later = options && options->size >= offsetof(cen_redis_options, poller) + sizeof options->poller && options->poller;
+    bool is_later =
+        options && options->size >= offsetof(cen_redis_options, poller) + sizeof options->poller && options->poller;
     static const cen_redis_options none; /* without its size: refused by prepare */
     return (cen_driver){is_later ? &later_with : &blocking_with, (void *)(uintptr_t)(options ? options : &none)};
 }

@@ -45,7 +45,8 @@ static void over(ceni_redis_line *line, cen_status status, const cen_error *erro
 static void over_lost(ceni_redis_line *line)
 {
     if (line->call == CENI_REDIS_IDLE || line->is_over) return;
-    over(line, ceni_redis_context_failed(line->pool, name_of(line->call), &line->context->c, ECONNRESET, &line->error), NULL);
+    over(line, ceni_redis_context_failed(line->pool, name_of(line->call), &line->context->c, ECONNRESET, &line->error),
+         NULL);
 }
 
 static bool say_all(ceni_redis_line *line);
@@ -82,7 +83,8 @@ static bool say_all(ceni_redis_line *line)
     cen_status status = begin_talk(line, &error);
     line->is_corked = true;
     for (unsigned i = 0; status == CEN_OK && i < line->talk.count; i++)
-        if (redisAsyncFormattedCommand(line->context, on_talk, line, line->talk.says[i].bytes, line->talk.says[i].size) != REDIS_OK)
+        if (redisAsyncFormattedCommand(line->context, on_talk, line, line->talk.says[i].bytes,
+                                       line->talk.says[i].size) != REDIS_OK)
             status = ceni_redis_wrong(line->pool, CEN_LOST, CEN_REDIS_HUNG_UP, "the connection is lost", &error);
     line->is_corked = false;
     if (status != CEN_OK) over(line, status, &error);
@@ -213,7 +215,8 @@ static bool watch_time(ceni_redis_line *line)
 {
     cen_error error = {0};
     line->timing.ready = on_timing;
-    if (line->limit_ns == INT64_MAX || ceni_redis_line_watch(line, &line->timing, -1, 0, cen_in_ns(line->limit_ns))) return true;
+    if (line->limit_ns == INT64_MAX || ceni_redis_line_watch(line, &line->timing, -1, 0, cen_in_ns(line->limit_ns)))
+        return true;
     over(line, ceni_redis_wrong(line->pool, CEN_SYSTEM, 0, "its poller does not watch deadlines", &error), &error);
     return false;
 }

@@ -41,7 +41,10 @@ static const struct rule {
     const char *name, *second;
     ceni_redis_effect effect;
 } rules[] = {
-#define RULE(name, second, effect) {sizeof(name) - 1, name, second, effect}
+#define RULE(name, second, effect) \
+    { \
+        sizeof(name) - 1, name, second, effect \
+    }
     RULE("MULTI", NULL, CENI_REDIS_MULTI),
     RULE("EXEC", NULL, CENI_REDIS_EXEC),
     RULE("DISCARD", NULL, CENI_REDIS_DISCARD),
@@ -193,17 +196,24 @@ static void apply(ceni_redis_ledger *ledger, ceni_redis_effect effect, int type,
     bool is_ok = type == REDIS_REPLY_STATUS && is_text(text, size, "OK");
     if (type == REDIS_REPLY_ERROR) {
         /* An EXEC that was refused has ended the transaction all the same. */
-        if (effect == CENI_REDIS_EXEC && begins(text, size, "EXECABORT")) ledger->marks &= ~(unsigned)(IN_MULTI | WATCHES);
+        if (effect == CENI_REDIS_EXEC && begins(text, size, "EXECABORT"))
+            ledger->marks &= ~(unsigned)(IN_MULTI | WATCHES);
         return;
     }
     switch (effect) {
     case CENI_REDIS_MULTI: ledger->marks |= IN_MULTI; break;
     case CENI_REDIS_EXEC: ledger->marks &= ~(unsigned)(IN_MULTI | WATCHES); break;
-    case CENI_REDIS_DISCARD: if (is_ok) ledger->marks &= ~(unsigned)(IN_MULTI | WATCHES); break;
+    case CENI_REDIS_DISCARD:
+        if (is_ok) ledger->marks &= ~(unsigned)(IN_MULTI | WATCHES);
+        break;
     case CENI_REDIS_WATCH: ledger->marks |= WATCHES; break;
-    case CENI_REDIS_UNWATCH: if (is_ok) ledger->marks &= ~(unsigned)WATCHES; break;
+    case CENI_REDIS_UNWATCH:
+        if (is_ok) ledger->marks &= ~(unsigned)WATCHES;
+        break;
     case CENI_REDIS_SELECT: ledger->marks |= OTHER_DATABASE; break; /* also if it is QUEUED */
-    case CENI_REDIS_SELECT_OWN: if (is_ok) ledger->marks &= ~(unsigned)OTHER_DATABASE; break;
+    case CENI_REDIS_SELECT_OWN:
+        if (is_ok) ledger->marks &= ~(unsigned)OTHER_DATABASE;
+        break;
     case CENI_REDIS_SETTING: ledger->marks |= OTHER_SETTING; break;
     case CENI_REDIS_NONE:
     case CENI_REDIS_STREAM:
@@ -232,8 +242,8 @@ static void note(ceni_redis_ledger *ledger, int type, const char *text, size_t s
 /* The first element of an array that answers a direct command: SUBSCRIBE and its kin, what they bring, or HELLO. */
 static void note_first(ceni_redis_ledger *ledger, const char *text, size_t size)
 {
-    static const char *const streams[] = {"subscribe",    "psubscribe",   "ssubscribe", "unsubscribe", "punsubscribe",
-                                          "sunsubscribe", "message",      "pmessage",   "smessage"};
+    static const char *const streams[] = {"subscribe",    "psubscribe", "ssubscribe", "unsubscribe", "punsubscribe",
+                                          "sunsubscribe", "message",    "pmessage",   "smessage"};
     if (is_text(text, size, "server")) ledger->marks |= OTHER_SETTING;
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++)
         if (is_text(text, size, streams[i])) ledger->marks |= STREAMS;
@@ -247,7 +257,8 @@ static void *create_string(const redisReadTask *task, char *text, size_t size)
         if (begins(text, size, "NOAUTH")) ledger->marks |= IS_UNKNOWN_USER;
     }
     if (!task->parent) note(ledger, task->type, text, size);
-    else if (ledger->is_direct && !ledger->is_quiet && task->idx == 0 && !task->parent->parent) note_first(ledger, text, size);
+    else if (ledger->is_direct && !ledger->is_quiet && task->idx == 0 && !task->parent->parent)
+        note_first(ledger, text, size);
     return ledger->beneath->createString(task, text, size);
 }
 

@@ -132,7 +132,8 @@ static bool deliver(ceni_redis_line *line, redisReply *reply)
     bool is_asked = shift(&context->replies, &callback);
     if (is_asked) {
         call(context, &callback, reply);
-        if (context->c.flags & REDIS_FREEING) ceni_redis_line_lose(line, REDIS_ERR_OTHER, "The program freed what a pool has lent");
+        if (context->c.flags & REDIS_FREEING)
+            ceni_redis_line_lose(line, REDIS_ERR_OTHER, "The program freed what a pool has lent");
     } else if (reply->type == REDIS_REPLY_ERROR) {
         ceni_redis_line_lose(line, REDIS_ERR_OTHER, reply->str);
     } else if (!(context->c.flags & (REDIS_SUBSCRIBED | REDIS_MONITORING))) {
@@ -244,7 +245,8 @@ ceni_redis_line *ceni_redis_line_new(ceni_redis *pool, redisAsyncContext *contex
     return line;
 }
 
-int ceni_redis_line_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes, size_t size)
+int ceni_redis_line_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes,
+                         size_t size)
 {
     ceni_redis_line *line = ceni_redis_line_of(context);
     if (!line) return redisAsyncFormattedCommand(context, done, argument, bytes, size);

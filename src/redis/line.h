@@ -5,7 +5,12 @@
 
 #include "redis/redis.h"
 
-typedef enum ceni_redis_call { CENI_REDIS_IDLE = 0, CENI_REDIS_OPENS, CENI_REDIS_TESTS, CENI_REDIS_RESETS } ceni_redis_call;
+typedef enum ceni_redis_call {
+    CENI_REDIS_IDLE = 0,
+    CENI_REDIS_OPENS,
+    CENI_REDIS_TESTS,
+    CENI_REDIS_RESETS
+} ceni_redis_call;
 
 typedef struct ceni_redis_line {
     /* fixed */
@@ -17,14 +22,14 @@ typedef struct ceni_redis_line {
     /* under the lock */
     ceni_redis_ledger ledger;
     cen_watch reading, writing, timing; /* the descriptor; a second one for it; a deadline alone */
-    int second;         /* -1 until it is needed */
-    unsigned holds;     /* one for the object, one for each watch */
-    bool is_connected;  /* bytes may be moved */
-    bool is_awaiting_room; /* the second descriptor is watched */
-    bool is_corked;     /* more is to come before it is sent */
-    bool is_sending;    /* cenote gives hiredis a command of the holder */
-    bool is_lost;       /* callbacks have been told */
-    bool is_closing;    /* nothing is watched any more */
+    int second;                         /* -1 until it is needed */
+    unsigned holds;                     /* one for the object, one for each watch */
+    bool is_connected;                  /* bytes may be moved */
+    bool is_awaiting_room;              /* the second descriptor is watched */
+    bool is_corked;                     /* more is to come before it is sent */
+    bool is_sending;                    /* cenote gives hiredis a command of the holder */
+    bool is_lost;                       /* callbacks have been told */
+    bool is_closing;                    /* nothing is watched any more */
     ceni_redis_talk talk;
 
     /* the call under way; kind and number also under the pool's lock */
@@ -44,7 +49,8 @@ typedef struct ceni_redis_line {
 ceni_redis_line *ceni_redis_line_new(ceni_redis *pool, redisAsyncContext *context);
 /* NULL if the context is none of ours. */
 ceni_redis_line *ceni_redis_line_of(const redisAsyncContext *context);
-int ceni_redis_line_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes, size_t size);
+int ceni_redis_line_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes,
+                         size_t size);
 
 /* With the lock: */
 bool ceni_redis_line_watch(ceni_redis_line *line, cen_watch *watch, int fd, unsigned events, cen_deadline deadline);

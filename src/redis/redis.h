@@ -63,12 +63,13 @@ typedef struct ceni_redis {
     uint32_t budget_max;
     cen_poller *poller;
     char where[200]; /* "Redis at 10.0.0.7:6379 (user app, database 2)" for sentences */
-    pid_t process; /* whose lock it is; a child does without */
-    int exits;     /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
+    pid_t process;   /* whose lock it is; a child does without */
+    /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
+    int exits;
     pthread_mutex_t lock;
     /* under the lock */
-    bool has_told; /* its budget */
-    struct ceni_redis_line *calls; /* asynchronous connections with a call under way */
+    bool has_told;                        /* its budget */
+    struct ceni_redis_line *calls;        /* asynchronous connections with a call under way */
     uint64_t unknown[CENI_REDIS_UNKNOWN]; /* numbers of tickets that were cancelled and are not theirs */
     uint32_t unknown_count;
 } ceni_redis;
@@ -123,12 +124,12 @@ typedef struct ceni_redis_ledger {
     redisContext *context; /* that it hangs on; fixed */
     /* fixed, and of its own: a holder that has lost it may outlive the pool */
     int fd, database;
-    pid_t process; /* who opened it */
-    bool is_quiet; /* the driver itself talks: nothing is noted */
+    pid_t process;     /* who opened it */
+    bool is_quiet;     /* the driver itself talks: nothing is noted */
     bool has_no_reset; /* its server does not know RESET */
-    bool is_direct; /* the reply that is being read answers no command of ours */
-    bool has_seal; /* blocking form only: seal.c */
-    size_t appended; /* bytes in the output buffer that came through cen_redis_append */
+    bool is_direct;    /* the reply that is being read answers no command of ours */
+    bool has_seal;     /* blocking form only: seal.c */
+    size_t appended;   /* bytes in the output buffer that came through cen_redis_append */
     unsigned marks;
     /* Effects of commands whose replies are to come: a ring of a power of two. */
     unsigned char few[CENI_REDIS_FEW], *ring;
@@ -141,7 +142,7 @@ void ceni_redis_ledger_fini(ceni_redis_ledger *ledger);
 void ceni_redis_ledger_clear(ceni_redis_ledger *ledger); /* it is as it was opened */
 /* NULL if it has none: the context is not a pool's, or its reader was exchanged. */
 ceni_redis_ledger *ceni_redis_ledger_of(const redisContext *context);
-void ceni_redis_ledger_lose(ceni_redis_ledger *ledger);  /* count: dirty until it was reset */
+void ceni_redis_ledger_lose(ceni_redis_ledger *ledger);          /* count: dirty until it was reset */
 void ceni_redis_ledger_used_directly(ceni_redis_ledger *ledger); /* hiredis was given a command by the program */
 /* A command was, or is about to be, sent. */
 void ceni_redis_ledger_sent(ceni_redis_ledger *ledger, ceni_redis_effect effect);
@@ -173,7 +174,12 @@ typedef enum ceni_redis_step {
     CENI_REDIS_STEP_PING,
 } ceni_redis_step;
 
-typedef enum ceni_redis_told { CENI_REDIS_MORE = 0, CENI_REDIS_DONE, CENI_REDIS_FAILED, CENI_REDIS_AGAIN } ceni_redis_told;
+typedef enum ceni_redis_told {
+    CENI_REDIS_MORE = 0,
+    CENI_REDIS_DONE,
+    CENI_REDIS_FAILED,
+    CENI_REDIS_AGAIN
+} ceni_redis_told;
 
 enum { CENI_REDIS_STEPS = 10 };
 
@@ -185,7 +191,7 @@ typedef struct ceni_redis_talk {
         size_t size;
     } says[CENI_REDIS_STEPS];
     unsigned count, at;
-    char mark[20]; /* what PING must bring back: no reply that was left unread is taken for it */
+    char mark[20];         /* what PING must bring back: no reply that was left unread is taken for it */
     int64_t most, present; /* clients; -1: not known */
     bool has_budget;
     cen_status status;
@@ -204,7 +210,8 @@ ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk 
 /* ---- How many connections: budget.c -------------------------------------------------------------------- */
 
 void ceni_redis_budget_hear(const redisReply *reply, int64_t *most, int64_t *present);
-bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64_t present, cen_redis_budget_report *out);
+bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64_t present,
+                            cen_redis_budget_report *out);
 bool ceni_redis_budget_is_wanted(ceni_redis *pool);
 void ceni_redis_budget_tell(ceni_redis *pool, const ceni_redis_talk *talk); /* if it was asked for, once for a pool */
 
@@ -214,8 +221,10 @@ void ceni_redis_budget_tell(ceni_redis *pool, const ceni_redis_talk *talk); /* i
 cen_status ceni_redis_no_memory(const ceni_redis *pool, cen_error *error);
 cen_status ceni_redis_timed_out(const ceni_redis *pool, const char *what, int64_t ns, cen_error *error);
 cen_status ceni_redis_system(const ceni_redis *pool, const char *what, int code, cen_error *error);
-cen_status ceni_redis_answered(const ceni_redis *pool, const char *what, const char *text, bool is_secret, cen_error *error);
-cen_status ceni_redis_wrong(const ceni_redis *pool, cen_status status, int code, const char *sentence, cen_error *error);
+cen_status ceni_redis_answered(const ceni_redis *pool, const char *what, const char *text, bool is_secret,
+                               cen_error *error);
+cen_status ceni_redis_wrong(const ceni_redis *pool, cen_status status, int code, const char *sentence,
+                            cen_error *error);
 /* A context whose err is set; `code` is errno as it was then. */
 cen_status ceni_redis_context_failed(const ceni_redis *pool, const char *what, const redisContext *context, int code,
                                      cen_error *error);

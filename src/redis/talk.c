@@ -33,7 +33,8 @@ static bool say(ceni_redis_talk *talk, ceni_redis_step step, int count, const ch
 }
 
 #define SAY(talk, step, ...) \
-    say((talk), (step), (int)(sizeof(const char *[]){__VA_ARGS__} / sizeof(const char *)), (const char *[]){__VA_ARGS__})
+    say((talk), (step), (int)(sizeof(const char *[]){__VA_ARGS__} / sizeof(const char *)), \
+        (const char *[]){__VA_ARGS__})
 
 /* Time has passed since any earlier talk on the same connection, so that no two of its marks are the same. */
 static void make_mark(ceni_redis_talk *talk)
@@ -116,9 +117,10 @@ cen_status ceni_redis_talk_reset(const ceni_redis_ledger *ledger, ceni_redis_tal
     if (!has_reset && ceni_redis_ledger_needs_reset(ledger))
         return ceni_redis_wrong(pool, CEN_DRIVER, CEN_REDIS_ERROR, sentence, error);
     /* After CLIENT REPLY SKIP one command has no answer: better the PING than the RESET. */
-    bool is_said = has_reset ? SAY(talk, CENI_REDIS_STEP_PASS, "PING") && SAY(talk, CENI_REDIS_STEP_RESET, "RESET")
-                             : SAY(talk, CENI_REDIS_STEP_PASS, "DISCARD") && SAY(talk, CENI_REDIS_STEP_PASS, "UNWATCH") &&
-                                   SAY(talk, CENI_REDIS_STEP_MARK, "PING", talk->mark);
+    bool is_said = has_reset
+                       ? SAY(talk, CENI_REDIS_STEP_PASS, "PING") && SAY(talk, CENI_REDIS_STEP_RESET, "RESET")
+                       : SAY(talk, CENI_REDIS_STEP_PASS, "DISCARD") && SAY(talk, CENI_REDIS_STEP_PASS, "UNWATCH") &&
+                             SAY(talk, CENI_REDIS_STEP_MARK, "PING", talk->mark);
     return begun(talk, is_said ? say_all(pool, talk, !has_reset, error) : ceni_redis_no_memory(pool, error));
 }
 
@@ -157,9 +159,10 @@ static ceni_redis_told hear_reset(ceni_redis_ledger *ledger, const redisReply *r
 
 static ceni_redis_told hear_role(ceni_redis *pool, ceni_redis_talk *talk, const redisReply *reply)
 {
-    const char *role = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 && reply->element[0]->type == REDIS_REPLY_STRING
-                           ? reply->element[0]->str
-                           : "nothing";
+    const char *role =
+        reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 && reply->element[0]->type == REDIS_REPLY_STRING
+            ? reply->element[0]->str
+            : "nothing";
     const char *wanted = pool->role == CEN_REDIS_PRIMARY ? "master" : "slave";
     char sentence[120];
     if (strcmp(role, wanted) == 0) return CENI_REDIS_MORE;
@@ -182,7 +185,8 @@ static const char *name_of(ceni_redis_step step)
 ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk *talk, const redisReply *reply)
 {
     ceni_redis *pool = ledger->pool;
-    while (talk->says[talk->at].step == CENI_REDIS_STEP_PASS) talk->at++; /* what answers these passes before the mark */
+    /* what answers these passes before the mark */
+    while (talk->says[talk->at].step == CENI_REDIS_STEP_PASS) talk->at++;
     ceni_redis_step step = talk->says[talk->at].step;
     if (step == CENI_REDIS_STEP_RESET) {
         bool is_own;
@@ -200,7 +204,8 @@ ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk 
         return CENI_REDIS_MORE;
     }
     if (reply->type == REDIS_REPLY_ERROR)
-        return failed(talk, ceni_redis_answered(pool, name_of(step), reply->str, step == CENI_REDIS_STEP_AUTH, &talk->error));
+        return failed(talk,
+                      ceni_redis_answered(pool, name_of(step), reply->str, step == CENI_REDIS_STEP_AUTH, &talk->error));
     talk->at++;
     if (step == CENI_REDIS_STEP_ROLE) return hear_role(pool, talk, reply);
     bool is_ok = reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0;

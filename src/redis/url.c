@@ -44,7 +44,8 @@ static cen_status decoded(piece from, char **out, cen_error *error)
     for (size_t i = 0; i < from.size; i++) {
         char c = from.at[i];
         if (c == '%') {
-            int high = i + 2 < from.size ? hex_of(from.at[i + 1]) : -1, low = i + 2 < from.size ? hex_of(from.at[i + 2]) : -1;
+            int high = i + 2 < from.size ? hex_of(from.at[i + 1]) : -1,
+                low = i + 2 < from.size ? hex_of(from.at[i + 2]) : -1;
             if (high < 0 || low < 0) goto undo_text;
             c = (char)(high * 16 + low);
             i += 2;
@@ -116,7 +117,8 @@ static cen_status parse_host(piece rest, ceni_redis_url *url, cen_error *error)
         if (!end) return refused(error, "the bracket of its IPv6 address is not closed");
         host = (piece){rest.at + 1, (size_t)(end - rest.at) - 1};
         rest = after(rest, end);
-        if (rest.size && rest.at[0] != ':') return refused(error, "after the bracket there must be a colon and a port, or nothing");
+        if (rest.size && rest.at[0] != ':')
+            return refused(error, "after the bracket there must be a colon and a port, or nothing");
         if (rest.size) rest = after(rest, rest.at);
         else rest.at = NULL;
     } else {
@@ -180,7 +182,8 @@ cen_status ceni_redis_url_parse(const char *text, ceni_redis_url *out, cen_error
     if (starts_with(&rest, "redis://")) status = parse_tcp(rest, &url, error);
     else if (starts_with(&rest, "unix://")) status = parse_unix(rest, &url, error);
     else if (starts_with(&rest, "rediss://"))
-        status = refused(error, "this driver has no TLS, and so no rediss://; put a proxy that has it beside the program");
+        status =
+            refused(error, "this driver has no TLS, and so no rediss://; put a proxy that has it beside the program");
     else status = refused(error, "it must begin with redis:// or unix://");
     if (status == CEN_OK && url.user && !url.user[0]) status = refused(error, "its user is empty");
     if (status == CEN_OK) *out = url;

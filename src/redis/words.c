@@ -58,7 +58,8 @@ cen_status ceni_redis_system(const ceni_redis *pool, const char *what, int code,
     }
     char reason[120];
     /* GNU's form answers a text that may be elsewhere. */
-    snprintf(error->text, sizeof error->text, "%s: %s failed: %s", pool->where, what, strerror_r(code, reason, sizeof reason));
+    snprintf(error->text, sizeof error->text, "%s: %s failed: %s", pool->where, what,
+             strerror_r(code, reason, sizeof reason));
     switch (code) {
     case ECONNRESET:
     case EPIPE:
@@ -77,18 +78,20 @@ cen_status ceni_redis_wrong(const ceni_redis *pool, cen_status status, int code,
     return say(status, code, error);
 }
 
-cen_status ceni_redis_answered(const ceni_redis *pool, const char *what, const char *text, bool is_secret, cen_error *error)
+cen_status ceni_redis_answered(const ceni_redis *pool, const char *what, const char *text, bool is_secret,
+                               cen_error *error)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strncmp(text, kinds[i].begins, strlen(kinds[i].begins)) != 0) continue;
-        snprintf(error->text, sizeof error->text, "%s: %s failed: %s (%.200s)", pool->where, what, kinds[i].phrase, text);
+        snprintf(error->text, sizeof error->text, "%s: %s failed: %s (%.200s)", pool->where, what, kinds[i].phrase,
+                 text);
         return say(kinds[i].status, kinds[i].code, error);
     }
     if (is_secret) {
         int word = (int)strcspn(text, " ");
         snprintf(error->text, sizeof error->text,
-                 "%s: %s failed: it answered %.*s; the rest is not shown, since it may repeat the password", pool->where, what,
-                 word > 40 ? 40 : word, text);
+                 "%s: %s failed: it answered %.*s; the rest is not shown, since it may repeat the password",
+                 pool->where, what, word > 40 ? 40 : word, text);
     } else {
         snprintf(error->text, sizeof error->text, "%s: %s failed: it answered \"%.200s\"", pool->where, what, text);
     }
@@ -100,9 +103,10 @@ cen_status ceni_redis_context_failed(const ceni_redis *pool, const char *what, c
 {
     char sentence[240];
     switch (context->err) {
-    case REDIS_ERR_IO: return code == ETIMEDOUT || code == EAGAIN || code == EINPROGRESS
-                                  ? ceni_redis_timed_out(pool, what, pool->connect_ns, error)
-                                  : ceni_redis_system(pool, what, code, error);
+    case REDIS_ERR_IO:
+        return code == ETIMEDOUT || code == EAGAIN || code == EINPROGRESS
+                   ? ceni_redis_timed_out(pool, what, pool->connect_ns, error)
+                   : ceni_redis_system(pool, what, code, error);
     case REDIS_ERR_EOF:
         snprintf(sentence, sizeof sentence, "%s failed: it closed the connection", what);
         return ceni_redis_wrong(pool, CEN_LOST, CEN_REDIS_HUNG_UP, sentence, error);

@@ -53,17 +53,17 @@ static inline ceni_link *ceni_chain_next(const ceni_link *link)
 static inline void ceni_chain_append_locked(ceni_chain *chain, ceni_link *link)
 {
     link->previous = chain->last;
-    ceni_store_relaxed(&link->next, NULL); /* nobody sees it yet; carries nothing */
+    ceni_store_relaxed(&link->next, NULL);                         /* nobody sees it yet; carries nothing */
     if (chain->last) ceni_store_release(&chain->last->next, link); /* [C1] */
-    else ceni_store_release(&chain->first, link); /* [C1] */
+    else ceni_store_release(&chain->first, link);                  /* [C1] */
     chain->last = link;
 }
 
 static inline void ceni_chain_remove_locked(ceni_chain *chain, ceni_link *link)
 {
-    ceni_link *next = ceni_load_relaxed(&link->next); /* written under the lock; carries nothing */
+    ceni_link *next = ceni_load_relaxed(&link->next);                    /* written under the lock; carries nothing */
     if (link->previous) ceni_store_release(&link->previous->next, next); /* [C1] */
-    else ceni_store_release(&chain->first, next); /* [C1] */
+    else ceni_store_release(&chain->first, next);                        /* [C1] */
     if (next) next->previous = link->previous;
     else chain->last = link->previous;
 }

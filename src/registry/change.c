@@ -40,7 +40,8 @@ static bool has_number(const ceni_index_node *node, const void *number)
 
 static cen_entry *find_locked(cen_registry *registry, uint64_t number)
 {
-    ceni_index_node *node = ceni_index_find(&registry->by_number, ceni_hash_word(NUMBERS_SEED, number), has_number, &number);
+    ceni_index_node *node =
+        ceni_index_find(&registry->by_number, ceni_hash_word(NUMBERS_SEED, number), has_number, &number);
     return node ? CENI_LIST_ENTRY(node, cen_entry, by_number) : NULL;
 }
 
@@ -161,7 +162,8 @@ static cen_status refuse_taken_locked(const request *self, cen_error *error)
     ceni_link *link = ceni_chain_first(&self->shelf->entries);
     self->registry->stats.refused++;
     return ceni_error_set(error, CEN_EXISTS, 0, "cen_registry_register: key %s of \"%s\" is held by \"%s\"",
-                          ceni_key_print(self->key, text), self->registry->name, CENI_ENTRY_OF(link, in_shelf)->owner->name);
+                          ceni_key_print(self->key, text), self->registry->name,
+                          CENI_ENTRY_OF(link, in_shelf)->owner->name);
 }
 
 static cen_status check_locked(request *self, cen_error *error)
@@ -243,7 +245,8 @@ cen_status cen_registry_register(cen_registry *registry, cen_key key, void *valu
     if (!ceni_fork_is(registry->epoch))
         return ceni_error_set(error, CEN_FORKED, 0, "cen_registry_register: the registry is one of before a fork");
     if (!ceni_key_is_valid(key))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_registry_register: key is NULL or longer than %d bytes", CEN_KEY_MOST);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_registry_register: key is NULL or longer than %d bytes",
+                              CEN_KEY_MOST);
     cen_status status = ceni_owner_resolve(&owner, true, "cen_registry_register", error);
     if (status != CEN_OK) return status;
     request self = {.registry = registry, .key = key, .hash = ceni_key_hash(registry->seed, key), .owner = owner};
@@ -345,7 +348,7 @@ static cen_entry *prepare_update_and_lock(cen_registry *registry, uint64_t numbe
 static void *exchange_value_locked(cen_entry *entry, void *value)
 {
     void *before = ceni_load_relaxed(&entry->value); /* written under the lock, which is held; carries nothing */
-    ceni_store_release(&entry->value, value); /* [G1] */
+    ceni_store_release(&entry->value, value);        /* [G1] */
     entry->registry->stats.updated++;
     return before;
 }

@@ -81,13 +81,13 @@ struct cen_listening {
     size_t size; /* of this */
     /* under the registry's mutex */
     ceni_tale begins;
-    ceni_list link;     /* in the registry's listenings, once it has begun */
-    bool ended;         /* it is told nothing more */
-    bool ended_inside;  /* by itself: whoever tells frees it */
+    ceni_list link;    /* in the registry's listenings, once it has begun */
+    bool ended;        /* it is told nothing more */
+    bool ended_inside; /* by itself: whoever tells frees it */
     struct ceni_seen {
         cen_entry *entry;
         void *value;
-    } *seen; /* what was there when it came, until it has been told */
+    } * seen; /* what was there when it came, until it has been told */
     size_t seen_count, seen_room;
     cen_key key; /* its bytes follow */
     char bytes[];
@@ -172,7 +172,7 @@ cen_entry *ceni_shelf_any(ceni_shelf *shelf, uint64_t random);
 /* One entry of the shelf is in memory no more. */
 void ceni_shelf_let_go(cen_registry *registry, ceni_shelf *shelf);
 
-#define CENI_ENTRY_OF(link, field) ((cen_entry *)(void *)((char *)(link) - offsetof(cen_entry, field)))
+#define CENI_ENTRY_OF(link, field) ((cen_entry *)(void *)(((char *)(link)) - offsetof(cen_entry, field)))
 
 /* ---- Keys (key.c) ----------------------------------------------------------------------------------- */
 
@@ -219,16 +219,16 @@ struct cen_registry {
     _Atomic uint32_t turns; /* a futex, changed under the mutex: somebody stopped telling */
     ceni_mutex mutex;       /* rank REGISTRY */
     /* under the mutex */
-    bool closed;            /* it is being freed */
-    uint64_t settled;       /* buckets up to this growth are seen by nobody, nor are the links they use */
-    uint64_t shelves;       /* ever */
+    bool closed;      /* it is being freed */
+    uint64_t settled; /* buckets up to this growth are seen by nobody, nor are the links they use */
+    uint64_t shelves; /* ever */
     cen_registry_stats stats;
     ceni_index by_number, by_owner;
     /* tell.c */
-    ceni_list listenings;      /* those that have begun, in their order */
-    ceni_tale *first, *last;   /* to be told */
-    bool telling;              /* somebody is */
-    uint64_t teller;           /* the thread's number */
+    ceni_list listenings;       /* those that have begun, in their order */
+    ceni_tale *first, *last;    /* to be told */
+    bool telling;               /* somebody is */
+    uint64_t teller;            /* the thread's number */
     cen_listening *told, *next; /* who is being told this moment; who comes after */
     /* any thread */
     ceni_bin bin;

@@ -12,7 +12,8 @@ bool ceni_key_is_valid(cen_key key)
 
 uint64_t ceni_key_hash(uint64_t seed, cen_key key)
 {
-    return cen_key_is_number(key) ? ceni_hash_word(seed, key.number) : ceni_hash_bytes(seed, key.bytes, (size_t)key.number);
+    return cen_key_is_number(key) ? ceni_hash_word(seed, key.number)
+                                  : ceni_hash_bytes(seed, key.bytes, (size_t)key.number);
 }
 
 size_t ceni_key_room(cen_key key)

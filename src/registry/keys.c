@@ -81,7 +81,8 @@ cen_status ceni_keys_start(cen_registry *registry)
 static void free_index(cen_registry *registry, ceni_index *index)
 {
     if (index->buckets == &index->only) return;
-    ceni_free(registry->allocator, index->buckets, (index->mask + 1) * sizeof *index->buckets, _Alignof(ceni_index_node *));
+    ceni_free(registry->allocator, index->buckets, (index->mask + 1) * sizeof *index->buckets,
+              _Alignof(ceni_index_node *));
 }
 
 void ceni_keys_fini(cen_registry *registry)
@@ -95,7 +96,7 @@ void ceni_keys_fini(cen_registry *registry)
 
 ceni_shelf *ceni_keys_find(cen_registry *registry, cen_key key, uint64_t hash)
 {
-    ceni_buckets *buckets = ceni_load_acquire(&registry->buckets); /* [K2] */
+    ceni_buckets *buckets = ceni_load_acquire(&registry->buckets);                /* [K2] */
     ceni_shelf *shelf = ceni_load_acquire(&buckets->first[hash & buckets->mask]); /* [K4] */
     while (shelf && (shelf->hash != hash || !cen_key_same(shelf->key, key))) {
         ceni_registry_step();
@@ -124,7 +125,7 @@ void ceni_keys_put_locked(cen_registry *registry, ceni_shelf *shelf)
     _Atomic(ceni_shelf *) *first = &buckets->first[shelf->hash & buckets->mask];
     ceni_shelf *next = ceni_load_relaxed(first); /* written under the lock, which is held; carries nothing */
     ceni_store_relaxed(&shelf->next[buckets->parity], next); /* nobody sees it before [K3]; carries nothing */
-    ceni_store_release(first, shelf); /* [K3] */
+    ceni_store_release(first, shelf);                        /* [K3] */
     registry->stats.keys++;
 }
 
@@ -132,10 +133,11 @@ void ceni_keys_take_locked(cen_registry *registry, ceni_shelf *shelf)
 {
     ceni_buckets *buckets = own_locked(registry);
     _Atomic(ceni_shelf *) *at = &buckets->first[shelf->hash & buckets->mask];
-    for (ceni_shelf *one; (one = ceni_load_relaxed(at)) != shelf; at = &one->next[buckets->parity]) /* as above; carries nothing */
+    /* as above; carries nothing */
+    for (ceni_shelf *one; (one = ceni_load_relaxed(at)) != shelf; at = &one->next[buckets->parity])
         ceni_registry_step();
     ceni_shelf *next = ceni_load_relaxed(&shelf->next[buckets->parity]); /* as above; carries nothing */
-    ceni_store_release(at, next); /* [K3] */
+    ceni_store_release(at, next);                                        /* [K3] */
     registry->stats.keys--;
 }
 
@@ -190,12 +192,13 @@ static void move_locked(cen_registry *registry, ceni_buckets *before, ceni_bucke
     larger->growth = before->growth + 1;
     larger->parity = 1 - before->parity;
     for (size_t i = 0; i <= before->mask; i++) {
-        ceni_shelf *shelf = ceni_load_relaxed(&before->first[i]); /* written under the lock, which is held; carries nothing */
+        /* written under the lock, which is held; carries nothing */
+        ceni_shelf *shelf = ceni_load_relaxed(&before->first[i]);
         while (shelf) {
             _Atomic(ceni_shelf *) *first = &larger->first[shelf->hash & larger->mask];
-            ceni_shelf *next = ceni_load_relaxed(first); /* nobody sees it before [K1]; carries nothing */
-            ceni_store_relaxed(&shelf->next[larger->parity], next); /* likewise; carries nothing */
-            ceni_store_relaxed(first, shelf); /* likewise; carries nothing */
+            ceni_shelf *next = ceni_load_relaxed(first);             /* nobody sees it before [K1]; carries nothing */
+            ceni_store_relaxed(&shelf->next[larger->parity], next);  /* likewise; carries nothing */
+            ceni_store_relaxed(first, shelf);                        /* likewise; carries nothing */
             shelf = ceni_load_relaxed(&shelf->next[before->parity]); /* as the first; carries nothing */
         }
     }

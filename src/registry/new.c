@@ -70,7 +70,8 @@ cen_status cen_registry_new(const cen_registry_options *options, cen_registry **
     ceni_rcu_join();
     cen_runtime *runtime;
     status = ceni_runtime_join(o->runtime, &runtime);
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_registry_new: no runtime: %s", cen_status_text(status));
+    if (status != CEN_OK)
+        return ceni_error_set(error, status, 0, "cen_registry_new: no runtime: %s", cen_status_text(status));
     cen_registry *registry = ceni_alloc(o->allocator, sizeof *registry, _Alignof(cen_registry));
     if (!registry) goto undo_join;
     fill(registry, o);

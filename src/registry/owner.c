@@ -79,7 +79,8 @@ cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_
     cen_owner_options known = CEN_SIZED(cen_owner_options);
     const cen_owner_options *o = &known;
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_owner_new: out is NULL");
-    cen_status status = options ? cen_sized_read(&known, sizeof known, options, "cen_owner_new: options", error) : CEN_OK;
+    cen_status status =
+        options ? cen_sized_read(&known, sizeof known, options, "cen_owner_new: options", error) : CEN_OK;
     if (status != CEN_OK) return status;
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_owner_new: options.allocator lacks alloc or free");
@@ -93,7 +94,8 @@ cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_
 
 void cen_owner_hold(cen_owner *owner)
 {
-    if (owner && ceni_fork_is(owner->epoch)) ceni_add_relaxed(&owner->holds, 1); /* by one who holds it; carries nothing */
+    /* by one who holds it; carries nothing */
+    if (owner && ceni_fork_is(owner->epoch)) ceni_add_relaxed(&owner->holds, 1);
 }
 
 void cen_owner_drop(cen_owner *owner)
@@ -154,7 +156,8 @@ static cen_registry *hold_first(cen_owner *owner)
     lock(owner);
     cen_entry *first = first_locked(owner);
     cen_registry *registry = first ? first->registry : NULL;
-    if (registry) ceni_add_relaxed(&registry->holds, 1); /* ordered before a free by the owner's lock; carries nothing */
+    /* ordered before a free by the owner's lock; carries nothing */
+    if (registry) ceni_add_relaxed(&registry->holds, 1);
     unlock(owner);
     return registry;
 }
@@ -219,7 +222,8 @@ static cen_status make_own(const char *what, cen_owner **out, cen_error *error)
     snprintf(owner->name, sizeof owner->name, "thread %llu", (unsigned long long)ceni_thread_id());
     if (ceni_thread_at_exit(CENI_EXIT_ENTRIES, end_thread) != CEN_OK) {
         ceni_owner_let_go(owner);
-        return ceni_error_set(error, CEN_SYSTEM, 0, "%s: the system has no key left to notice the end of the thread by", what);
+        return ceni_error_set(error, CEN_SYSTEM, 0, "%s: the system has no key left to notice the end of the thread by",
+                              what);
     }
     ceni_route_room()[CENI_ROUTE_OWNER] = (uint64_t)(uintptr_t)owner;
     *out = owner;
@@ -231,7 +235,8 @@ cen_status ceni_owner_resolve(cen_owner **owner, bool make_one, const char *what
     if (*owner && ceni_fork_is((*owner)->epoch)) return CEN_OK;
     if (*owner) return ceni_error_set(error, CEN_FORKED, 0, "%s: the owner is one of before a fork", what);
     if (ceni_owner_is_task(ceni_owner_current()))
-        return ceni_error_set(error, CEN_MISUSE, 0, "%s: a step of a task must name an owner: it may end on another thread", what);
+        return ceni_error_set(error, CEN_MISUSE, 0,
+                              "%s: a step of a task must name an owner: it may end on another thread", what);
     cen_owner *mine = own();
     if (!mine && make_one) return make_own(what, owner, error);
     if (!mine) return CEN_ABSENT;

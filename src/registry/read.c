@@ -102,7 +102,8 @@ cen_status cen_registry_each(cen_registry *registry, cen_key key, bool (*visit)(
     return status == CEN_ABSENT ? CEN_OK : status;
 }
 
-cen_status cen_registry_each_all(cen_registry *registry, bool (*visit)(void *argument, const cen_entry *entry), void *argument)
+cen_status cen_registry_each_all(cen_registry *registry, bool (*visit)(void *argument, const cen_entry *entry),
+                                 void *argument)
 {
     if (!registry || !visit) return CEN_INVALID;
     if (!ceni_fork_is(registry->epoch)) return CEN_FORKED;

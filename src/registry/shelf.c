@@ -108,7 +108,8 @@ static void free_chunk(cen_registry *registry, ceni_place *chunk, unsigned which
 bool ceni_supply_fill(cen_registry *registry, ceni_supply *supply, cen_key key)
 {
     bool filled = true;
-    if (!supply->entry) filled &= !!(supply->entry = ceni_alloc(registry->allocator, sizeof(cen_entry), _Alignof(cen_entry)));
+    if (!supply->entry)
+        filled &= !!(supply->entry = ceni_alloc(registry->allocator, sizeof(cen_entry), _Alignof(cen_entry)));
     if (supply->needs_shelf) filled &= !!(supply->shelf = make_shelf(registry, key));
     if (supply->needs_far) filled &= !!(supply->far = get(registry, sizeof(ceni_far)));
     if (!supply->needs_chunk) return filled;
@@ -162,7 +163,7 @@ void ceni_shelf_put_locked(ceni_shelf *shelf, cen_entry *entry, ceni_supply *sup
     reach(shelf, count, supply);
     entry->shelf = shelf;
     entry->index = count;
-    ceni_add_relaxed(&shelf->kept, 1); /* a number, by one who has the lock; carries nothing */
+    ceni_add_relaxed(&shelf->kept, 1);              /* a number, by one who has the lock; carries nothing */
     ceni_store_release(place(shelf, count), entry); /* [S3] */
     ceni_chain_append_locked(&shelf->entries, &entry->in_shelf);
     ceni_store_release(&shelf->count, count + 1); /* [S1] */
@@ -171,7 +172,8 @@ void ceni_shelf_put_locked(ceni_shelf *shelf, cen_entry *entry, ceni_supply *sup
 bool ceni_shelf_take_locked(ceni_shelf *shelf, cen_entry *entry)
 {
     size_t last = own_count(shelf) - 1;
-    cen_entry *moved = ceni_load_relaxed(place(shelf, last)); /* written under the lock, which is held; carries nothing */
+    /* written under the lock, which is held; carries nothing */
+    cen_entry *moved = ceni_load_relaxed(place(shelf, last));
     if (!ceni_planted(registry_leaves_a_hole)) ceni_store_release(place(shelf, entry->index), moved); /* [S3] */
     moved->index = entry->index;
     ceni_store_release(&shelf->count, last); /* [S1] */

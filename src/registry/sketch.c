@@ -35,7 +35,6 @@ size_t ceni_registry_snapshot(const void *object, cen_reading *readings, size_t 
     return count;
 }
 
-
 /* ---- The largest keys ------------------------------------------------------------------------------------------- */
 
 typedef struct row {

@@ -187,7 +187,8 @@ static void begin_locked(cen_registry *registry, cen_listening *listening)
     }
     ceni_list_push_back(&registry->listenings, &listening->link);
     for (size_t i = 0; i < listening->seen_count; i++) {
-        ceni_tale tale = {.entry = listening->seen[i].entry, .change = CEN_REGISTERED, .value = listening->seen[i].value};
+        ceni_tale tale = {
+            .entry = listening->seen[i].entry, .change = CEN_REGISTERED, .value = listening->seen[i].value};
         cen_registered change = describe(&tale);
         change.is_old = true;
         change.more = i + 1 < listening->seen_count || hears_next_locked(registry, listening);
@@ -236,7 +237,8 @@ void ceni_tell_and_unlock(cen_registry *registry, ceni_tales *untold)
 
 /* ---- Listening ------------------------------------------------------------------------------------------------- */
 
-static cen_listening *make_listening(cen_registry *registry, const cen_key *key, cen_registry_listener listener, void *argument)
+static cen_listening *make_listening(cen_registry *registry, const cen_key *key, cen_registry_listener listener,
+                                     void *argument)
 {
     size_t size = sizeof(cen_listening) + (key ? ceni_key_room(*key) : 0);
     cen_listening *listening = ceni_alloc(registry->allocator, size, _Alignof(cen_listening));
@@ -312,8 +314,8 @@ static cen_status begin(cen_registry *registry, cen_listening *listening, cen_li
     return status;
 }
 
-cen_status cen_registry_listen(cen_registry *registry, const cen_key *key, cen_registry_listener listener, void *argument,
-                               cen_listening **out, cen_error *error)
+cen_status cen_registry_listen(cen_registry *registry, const cen_key *key, cen_registry_listener listener,
+                               void *argument, cen_listening **out, cen_error *error)
 {
     if (!registry || !listener || !out || (key && !ceni_key_is_valid(*key)))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_registry_listen: %s",
@@ -353,7 +355,8 @@ void ceni_listen_undo(cen_registry *registry)
 static void await_locked(cen_registry *registry, const cen_listening *listening)
 {
     while (registry->told == listening) {
-        uint32_t turns = ceni_load_relaxed(&registry->turns); /* changed under the lock, which is held; carries nothing */
+        /* changed under the lock, which is held; carries nothing */
+        uint32_t turns = ceni_load_relaxed(&registry->turns);
         ceni_registry_unlock(registry);
         ceni_futex_wait(&registry->turns, turns, CENI_FOREVER);
         ceni_registry_lock(registry);
@@ -396,7 +399,8 @@ void ceni_tell_end(cen_registry *registry)
 {
     ceni_registry_lock(registry);
     while (registry->telling) {
-        uint32_t turns = ceni_load_relaxed(&registry->turns); /* changed under the lock, which is held; carries nothing */
+        /* changed under the lock, which is held; carries nothing */
+        uint32_t turns = ceni_load_relaxed(&registry->turns);
         ceni_registry_unlock(registry);
         ceni_futex_wait(&registry->turns, turns, CENI_FOREVER);
         ceni_registry_lock(registry);

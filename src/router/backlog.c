@@ -44,7 +44,7 @@ static void finish_locked(cen_router *router, cen_routing *routing, cen_status s
     ceni_list_remove(&place->link);
     ceni_wheel_cancel(&router->wheel, &place->clocked.timer);
     ceni_store_relaxed(&routing->router_, NULL); /* for withdraw, by way of a grace period; carries nothing */
-    ceni_sub_relaxed(&router->waiting, 1); /* less is never waited for; carries nothing */
+    ceni_sub_relaxed(&router->waiting, 1);       /* less is never waited for; carries nothing */
     routing->future.status = status;
     routing->future.value = status == CEN_OK ? &routing->route : NULL;
     ceni_list_push_back(ready, &place->ready);
@@ -115,7 +115,8 @@ static void describe_locked(cen_router *router, cen_error *error, cen_status sta
     if (waited_ns >= 0) snprintf(waited, sizeof waited, " after %lld ms", (long long)(waited_ns / 1000000));
     const char *why = c.up == 0 ? "no member is up" : "every member is full";
     ceni_error_set(error, status, 0,
-                   "router %s has no member with room%s: %s (%u up, %u draining, %u down, %u others, %llu uses in flight, %u wait)",
+                   "router %s has no member with room%s: %s (%u up, %u draining, %u down, %u others, %llu uses in "
+                   "flight, %u wait)",
                    router->name, waited, why, c.up, c.draining, c.down, c.others, (unsigned long long)c.in_flight,
                    (unsigned)ceni_setting(&router->waiting));
 }
@@ -147,7 +148,8 @@ static bool withdraw(cen_future *future)
 
 static cen_status refuse_locked(cen_router *router, cen_deadline deadline, cen_error *error)
 {
-    if (ceni_setting(&router->closed)) return ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+    if (ceni_setting(&router->closed))
+        return ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
     if (ceni_deadline_is_now(deadline)) {
         cen_status status = router->in_set == 0 ? CEN_EMPTY : CEN_FULL;
         router->empty++;
@@ -183,7 +185,8 @@ static void join_locked(cen_router *router, cen_routing *routing, cen_deadline d
 }
 
 /* Serves at once, or refuses, with that answer; or lets it join the backlog, whence it may stand in `ready` already. */
-static cen_status ask_locked(cen_router *router, cen_deadline deadline, cen_routing *routing, ceni_list *ready, bool *joined)
+static cen_status ask_locked(cen_router *router, cen_deadline deadline, cen_routing *routing, ceni_list *ready,
+                             bool *joined)
 {
     *joined = false;
     if (ceni_list_empty(&router->backlog) && !ceni_setting(&router->closed)) {
@@ -250,14 +253,17 @@ cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_deadline
     CENI_INLINE_AT_END;
     cen_status status = CEN_FORKED;
     if (ceni_fork_is(router->epoch)) status = ask(router, pick, deadline, routing);
-    else ceni_error_set(routing->future.error, status, 0, "this router belongs to the process that this one was forked from");
+    else
+        ceni_error_set(routing->future.error, status, 0,
+                       "this router belongs to the process that this one was forked from");
     if (status == CEN_OK) return CEN_OK;
     routing->future.status = status;
     ceni_future_complete_fresh(&routing->future);
     return CEN_OK;
 }
 
-cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out, cen_error *error)
+cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out,
+                           cen_error *error)
 {
     bool must_not = ceni_read_is_open() && !ceni_deadline_is_now(ceni_deadline_or(deadline, router->deadline));
     if (must_not) deadline = CEN_NOW; /* another than the strategy's choice may have room */
@@ -272,7 +278,8 @@ cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadlin
     *out = routing.route;
     status = routing.future.status;
     if (must_not && (status == CEN_EMPTY || status == CEN_FULL))
-        return ceni_error_set(error, CEN_MISUSE, 0, "a route of router %s would have to wait, in a read section", router->name);
+        return ceni_error_set(error, CEN_MISUSE, 0, "a route of router %s would have to wait, in a read section",
+                              router->name);
     return status;
 }
 
@@ -283,7 +290,8 @@ void ceni_router_wind_locked(cen_router *router)
     int64_t next = ceni_wheel_next(&router->wheel);
     if (next >= router->alarm_at) return;
     cen_status status = CEN_OK;
-    if (!ceni_alarm_set(router->runtime, &router->alarm, next, &status) && !ceni_planted(alarm_keeps_no_hand)) router->hands++;
+    if (!ceni_alarm_set(router->runtime, &router->alarm, next, &status) && !ceni_planted(alarm_keeps_no_hand))
+        router->hands++;
     router->alarm_at = status == CEN_OK ? next : CENI_FOREVER; /* nobody keeps time: the next change tries again */
 }
 
@@ -300,7 +308,8 @@ static void expire_locked(cen_router *router, ceni_clocked *clocked, int64_t now
     ceni_route_place *place = CENI_LIST_ENTRY(clocked, ceni_route_place, clocked);
     cen_routing *routing = ROUTING_OF(&place->link, link);
     router->timeouts++;
-    ceni_router_complain_locked(router, &router->timeout_told, "timed_out", now - place->begun, "had no member with room in time");
+    ceni_router_complain_locked(router, &router->timeout_told, "timed_out", now - place->begun,
+                                "had no member with room in time");
     describe_locked(router, routing->future.error, CEN_TIMEOUT, now - place->begun);
     finish_locked(router, routing, CEN_TIMEOUT, ready);
 }
@@ -324,7 +333,8 @@ void ceni_router_alarm(ceni_alarm *alarm)
     /* While the lock is dropped to reserve, what has expired stays in the list, where whoever ends it takes it out. */
     for (ceni_timer *timer; !ceni_list_empty(&expired);) {
         if (clocked_of(ceni_list_first(&expired))->kind != CENI_CLOCK_WAITER) ceni_set_reserve_locked(router, 1);
-        if ((timer = ceni_timer_take(&expired))) expire_locked(router, CENI_LIST_ENTRY(timer, ceni_clocked, timer), now, &ready);
+        if ((timer = ceni_timer_take(&expired)))
+            expire_locked(router, CENI_LIST_ENTRY(timer, ceni_clocked, timer), now, &ready);
     }
     ceni_router_wind_locked(router);
     ceni_router_unlock_reserved(router);

@@ -10,7 +10,8 @@
 ceni_begun ceni_route_find_locked(cen_router *router, const cen_pick *pick, cen_route *out);
 
 /* What route does when there is no room at once. */
-cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out, cen_error *error);
+cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out,
+                           cen_error *error);
 
 /* Room has come, on that member, or, with NULL, anywhere: those who wait are served, and stand in `ready`. */
 void ceni_backlog_serve_locked(cen_router *router, ceni_member *with, ceni_list *ready);

@@ -35,7 +35,8 @@ enum {
     ODDS = 64,
     COINS = 16, /* that are tossed at a time */
     LANES = 8,
-    LINES = 3, LINE = 64, /* of marks, and the bytes of each: most keys find their member there */
+    LINES = 3,
+    LINE = 64, /* of marks, and the bytes of each: most keys find their member there */
     AHEAD = 8, /* places that are looked at before it is asked whether they were enough */
     BYTE_VALUES = 256,
 };
@@ -120,7 +121,9 @@ static void order_ties(const cen_set *set, point *points, uint32_t all)
 {
     for (uint32_t i = 1; i < all; i++) {
         for (uint32_t k = i; k > 0 && points[k - 1].place == points[k].place; k--) {
-            if (cen_member_hash(ceni_set_at(set, points[k - 1].index)) <= cen_member_hash(ceni_set_at(set, points[k].index))) break;
+            if (cen_member_hash(ceni_set_at(set, points[k - 1].index)) <=
+                cen_member_hash(ceni_set_at(set, points[k].index)))
+                break;
             point swap = points[k];
             points[k] = points[k - 1];
             points[k - 1] = swap;

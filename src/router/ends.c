@@ -42,7 +42,7 @@ void ceni_member_watch_now_locked(ceni_member *member)
     member->watch = CENI_WATCHED_FOR_END;
     uint32_t over = 1; /* the share of one that is not watched */
     if (ceni_planted(open_begins_anew)) ceni_store_relaxed(&member->open, 1u); /* a planted bug; carries nothing */
-    ceni_add_seq_cst(&member->open, member->stripes);                         /* [M2] */
+    ceni_add_seq_cst(&member->open, member->stripes);                          /* [M2] */
     for (uint32_t i = 0; i < member->stripes; i++) {
         _Atomic uint64_t *word = &ceni_member_stripe(member, i)->word;
         uint64_t early = ceni_planted(sum_before_watched) ? ceni_load_relaxed(word) : 0; /* carries nothing */
@@ -67,12 +67,13 @@ bool ceni_member_unwatch_locked(ceni_member *member)
 {
     if (member->watch == CENI_UNWATCHED) return true;
     if (ceni_add_seq_cst(&member->open, 1u) == 0 && member->watch != CENI_HAS_ENDED) { /* [M2] */
-        ceni_sub_seq_cst(&member->open, 1u);                                          /* [M2] */
+        ceni_sub_seq_cst(&member->open, 1u);                                           /* [M2] */
         return false;
     }
     uint32_t unseen = 0; /* stripes whose end will not see a mark */
     for (uint32_t i = 0; i < member->stripes; i++)
-        if (CEN_IN_FLIGHT_(ceni_and_seq_cst(&ceni_member_stripe(member, i)->word, ~CEN_WATCHED_)) > 0) unseen++; /* [M1] */
+        if (CEN_IN_FLIGHT_(ceni_and_seq_cst(&ceni_member_stripe(member, i)->word, ~CEN_WATCHED_)) > 0)
+            unseen++;                                        /* [M1] */
     if (unseen > 0) ceni_sub_seq_cst(&member->open, unseen); /* [M2] */
     member->watch = CENI_UNWATCHED;
     return true;

@@ -124,7 +124,8 @@ static void tell_joined(cen_following *self, const cen_member *member)
 static void unmake_member(cen_following *self, const cen_registered *change, cen_member *member, cen_status status)
 {
     cen_error why;
-    ceni_error_set(&why, status, 0, "a member of router %s could not come up: %s", self->router->name, cen_status_text(status));
+    ceni_error_set(&why, status, 0, "a member of router %s could not come up: %s", self->router->name,
+                   cen_status_text(status));
     ceni_router_lock(self->router);
     ceni_member_of(member)->gone = NULL;
     ceni_router_unlock(self->router);
@@ -165,7 +166,8 @@ static void bring_all_up(cen_following *self)
     joining *all = self->joining;
     size_t count = self->joining_count, done = 0;
     self->joining_count = 0;
-    cen_member **members = count > 1 ? ceni_alloc(self->router->allocator, count * sizeof *members, _Alignof(cen_member *)) : NULL;
+    cen_member **members =
+        count > 1 ? ceni_alloc(self->router->allocator, count * sizeof *members, _Alignof(cen_member *)) : NULL;
     if (members) {
         for (size_t i = 0; i < count; i++) members[i] = all[i].one->member;
         cen_members_up(members, count, &done);
@@ -275,7 +277,8 @@ static void part(cen_following *self, followed *one)
 static void part_with_all(cen_following *self)
 {
     size_t count = count_of(self), i = 0;
-    cen_member **members = count > 1 ? ceni_alloc(self->router->allocator, count * sizeof *members, _Alignof(cen_member *)) : NULL;
+    cen_member **members =
+        count > 1 ? ceni_alloc(self->router->allocator, count * sizeof *members, _Alignof(cen_member *)) : NULL;
     if (members) {
         for (ceni_table_node *node = NULL; (node = ceni_table_next(&self->members, node)) != NULL;)
             members[i++] = CENI_TABLE_ENTRY(node, followed, node)->member;
@@ -292,7 +295,8 @@ static void hear(void *argument, const cen_registered *change)
 {
     cen_following *self = argument;
     followed *one;
-    ceni_store_relaxed(&self->caller, ceni_thread_id()); /* only a thread that finds itself there is concerned; carries nothing */
+    /* only a thread that finds itself there is concerned; carries nothing */
+    ceni_store_relaxed(&self->caller, ceni_thread_id());
     if (change->change != CEN_REGISTERED) bring_all_up(self);
     switch (change->change) {
     case CEN_REGISTERED: join(self, change); break;
@@ -307,14 +311,15 @@ static void hear(void *argument, const cen_registered *change)
         bring_all_up(self);
         free_joining(self);
     }
-    ceni_store_relaxed(&self->caller, UINT64_C(0)); /* as above; carries nothing */
+    ceni_store_relaxed(&self->caller, UINT64_C(0));                               /* as above; carries nothing */
     if (change->change == CEN_REGISTRY_ENDS) ceni_store_release(&self->over, 1u); /* [F1] */
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
 /* Copies the caller's options, or leaves the defaults where there are none. */
-static cen_status read_options(const cen_follow_options *given, cen_follow_options *o, cen_member_options *member, cen_error *error)
+static cen_status read_options(const cen_follow_options *given, cen_follow_options *o, cen_member_options *member,
+                               cen_error *error)
 {
     *o = CEN_SIZED(cen_follow_options);
     *member = CEN_SIZED(cen_member_options);
@@ -326,7 +331,8 @@ static cen_status read_options(const cen_follow_options *given, cen_follow_optio
 
 static cen_status check(const cen_router *router, cen_following *const *out, cen_error *error)
 {
-    if (!router || !out) return ceni_error_set(error, CEN_INVALID, 0, "cen_router_follow: %s is NULL", !router ? "router" : "out");
+    if (!router || !out)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_router_follow: %s is NULL", !router ? "router" : "out");
     if (!ceni_fork_is(router->epoch))
         return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
     return CEN_OK;
@@ -358,7 +364,8 @@ cen_status cen_router_follow(cen_router *router, cen_registry *registry, cen_key
     CENI_INLINE_AT_END;
     cen_following *self = ceni_alloc(router->allocator, sizeof *self, _Alignof(cen_following));
     if (!self)
-        return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for router %s to follow a registry", router->name);
+        return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for router %s to follow a registry",
+                              router->name);
     self->router = router;
     self->options = known;
     self->member = member;
@@ -381,7 +388,8 @@ cen_status cen_router_unfollow(cen_following *self)
     if (!self) return CEN_OK;
     cen_router *router = self->router;
     if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
-    if (ceni_load_relaxed(&self->caller) == ceni_thread_id() || ceni_read_is_open()) return CEN_MISUSE; /* carries nothing */
+    if (ceni_load_relaxed(&self->caller) == ceni_thread_id() || ceni_read_is_open())
+        return CEN_MISUSE; /* carries nothing */
     CENI_INLINE_AT_END;
     ceni_router_lock(router);
     ceni_list_remove(&self->link);

@@ -60,13 +60,14 @@ enum {
 };
 
 /* Whether a life goes on: cen_stripe_. */
-#define CENI_IS_ALIVE(life) (((life) & 1) != 0)
+#define CENI_IS_ALIVE(life) (((life)&1) != 0)
 
 #define CENI_USES(word) ((word) >> CEN_USES_SHIFT_)
 /* Of a count in one word, which begins anew after 2^40 uses. */
 #define CENI_USES_SINCE(uses, base) (((uses) - (base)) & CENI_USES(UINT64_MAX))
 _Static_assert(CEN_IS_MOST_, "the bit below the mark says that there are too many");
-_Static_assert(CENI_LINE % sizeof(cen_stripe_) == 0 && CEN_STRIPES_APART_ % CENI_LINE == 0, "no line is shared between threads");
+_Static_assert(CENI_LINE % sizeof(cen_stripe_) == 0 && CEN_STRIPES_APART_ % CENI_LINE == 0,
+               "no line is shared between threads");
 
 /* A timer in the router's wheel, and whose it is. */
 typedef struct ceni_clocked {
@@ -104,11 +105,11 @@ typedef struct ceni_member {
     bool limited; /* by max or max_uses */
     bool targeted;
     uint64_t hash;
-    uint64_t target;   /* UINT64_MAX: none */
-    uint64_t max;      /* the same */
-    uint64_t max_uses; /* the same */
+    uint64_t target;    /* UINT64_MAX: none */
+    uint64_t max;       /* the same */
+    uint64_t max_uses;  /* the same */
     int64_t max_age_ns; /* 0: none */
-    void *data;        /* the strategy's */
+    void *data;         /* the strategy's */
     size_t bytes;
     char name[CENI_MEMBER_NAME];
 
@@ -124,7 +125,7 @@ typedef struct ceni_member {
 
     /* under the router's lock */
     bool in_set;
-    uint32_t index; /* in the set that was published last */
+    uint32_t index;                                                          /* in the set that was published last */
     enum { CENI_UNWATCHED = 0, CENI_WATCHED_FOR_END, CENI_HAS_ENDED } watch; /* I4; of its uses */
     bool removed;
     bool ended;          /* removed, and its last use has ended: it is in the bin for good */
@@ -133,10 +134,10 @@ typedef struct ceni_member {
     uint64_t left_count; /* how often it left the set ... */
     uint64_t left_seen;  /* ... when `left` was put in */
     int64_t since;
-    uint32_t told;       /* the state that the program was told of last */
+    uint32_t told;              /* the state that the program was told of last */
     uint32_t downs, told_downs; /* how often it was DOWN, and how often when that was told */
-    cen_error cause;     /* of the last down; its status is OK: none */
-    ceni_list link;      /* in router->members, or zombies */
+    cen_error cause;            /* of the last down; its status is OK: none */
+    ceni_list link;             /* in router->members, or zombies */
     ceni_list news;
     ceni_retired left;
     ceni_retired retired;
@@ -161,7 +162,8 @@ typedef struct ceni_route_place {
     int64_t begun;
     ceni_list ready; /* served, and to be told when the lock is dropped */
 } ceni_route_place;
-_Static_assert(sizeof(ceni_route_place) <= sizeof(((cen_routing *)0)->place_), "it has its place in what the program owns");
+_Static_assert(sizeof(ceni_route_place) <= sizeof(((cen_routing *)0)->place_),
+               "it has its place in what the program owns");
 
 struct cen_router {
     cen_router_hot_ hot; /* first */
@@ -192,10 +194,11 @@ struct cen_router {
     int64_t target, max, max_uses, max_age_ns;
     uint32_t backlog_max;
     cen_deadline deadline;
-    void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to, const cen_error *cause);
+    void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
+                    const cen_error *cause);
     void *argument;
     char name[CENI_ROUTER_NAME];
-    ceni_set none; /* the empty set */
+    ceni_set none;                /* the empty set */
     cen_strategy_type older_type; /* what `type` points to if the program has a smaller struct */
     ceni_entry entry;
 
@@ -203,22 +206,22 @@ struct cen_router {
     ceni_list blocks; /* with room for members; cells.c */
     ceni_list members, zombies;
     uint32_t member_count, zombie_count;
-    uint32_t in_set; /* members that are in the set */
+    uint32_t in_set;          /* members that are in the set */
     _Atomic uint32_t patched; /* some stand there twice; whoever drops the lock reads it, too, to replace the set */
-    ceni_set *spare; /* memory for the next set, of whoever holds the lock; NULL while nobody does */
-    ceni_set *gathering; /* the set to be, while the lock is held for several who join */
-    uint64_t hands; /* I7 */
+    ceni_set *spare;          /* memory for the next set, of whoever holds the lock; NULL while nobody does */
+    ceni_set *gathering;      /* the set to be, while the lock is held for several who join */
+    uint64_t hands;           /* I7 */
     ceni_list backlog;
     ceni_wheel wheel;
     ceni_alarm alarm;
-    int64_t alarm_at; /* CENI_FOREVER: it is not set */
+    int64_t alarm_at;     /* CENI_FOREVER: it is not set */
     ceni_list followings; /* of cen_following, follow.c */
-    ceni_list news; /* members whose state is to be told */
-    bool telling;   /* somebody does */
+    ceni_list news;       /* members whose state is to be told */
+    bool telling;         /* somebody does */
     uint64_t added, changes, waited, timeouts, refused, empty;
     int64_t refusal_told, timeout_told; /* when that was last told in the news; 0: never */
-    uint64_t uses_gone, failed_gone; /* of members that are gone */
-    _Atomic uint32_t ends; /* futex: uses of watched members, and members, that ended */
+    uint64_t uses_gone, failed_gone;    /* of members that are gone */
+    _Atomic uint32_t ends;              /* futex: uses of watched members, and members, that ended */
     ceni_bin bin;
 };
 

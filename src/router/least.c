@@ -120,7 +120,8 @@ static void move(ladder *all, place *own, bool up)
     if (up) {
         if (next != &all->levels && CENI_LIST_ENTRY(next, level, link)->count == count) next = next->next;
     } else {
-        while (next->previous != &all->levels && CENI_LIST_ENTRY(next->previous, level, link)->count > count) next = next->previous;
+        while (next->previous != &all->levels && CENI_LIST_ENTRY(next->previous, level, link)->count > count)
+            next = next->previous;
     }
     stand(all, own, next);
 }
@@ -211,8 +212,15 @@ static void ended(void *state, cen_member *member, int64_t latency_ns, bool fail
 
 cen_strategy cen_strategy_least_in_flight(void)
 {
-    static const cen_strategy_type type = {.size = sizeof type, .name = "least in flight", .member_size = sizeof(place),
-                                           .init = begin, .fini = end, .joined = joined, .left = left, .pick = pick,
-                                           .begun = begun, .ended = ended};
+    static const cen_strategy_type type = {.size = sizeof type,
+                                           .name = "least in flight",
+                                           .member_size = sizeof(place),
+                                           .init = begin,
+                                           .fini = end,
+                                           .joined = joined,
+                                           .left = left,
+                                           .pick = pick,
+                                           .begun = begun,
+                                           .ended = ended};
     return (cen_strategy){.type = &type};
 }

@@ -16,7 +16,8 @@ static uint64_t failed(const ceni_member *member)
 
 static void count_member(cen_router_stats *stats, const ceni_member *member)
 {
-    uint32_t *const by_state[] = {&stats->connecting, &stats->up, &stats->full, &stats->draining, &stats->down, &stats->ejected};
+    uint32_t *const by_state[] = {&stats->connecting, &stats->up,   &stats->full,
+                                  &stats->draining,   &stats->down, &stats->ejected};
     ++*by_state[cen_member_state_of(member->cell)];
     stats->in_flight += ceni_member_in_flight(member);
     stats->uses += ceni_member_uses(member);
@@ -142,7 +143,8 @@ static void free_rows(cen_router *router, row *rows, size_t bytes)
     ceni_free(router->allocator, rows, bytes, _Alignof(row));
 }
 
-cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, const cen_member_stats *member), void *argument)
+cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, const cen_member_stats *member),
+                           void *argument)
 {
     size_t count, bytes;
     if (!router || !visit) return CEN_INVALID;

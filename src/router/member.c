@@ -28,23 +28,24 @@ static uint64_t limit(int64_t own, int64_t routers)
     return value > 0 ? (uint64_t)value : UINT64_MAX;
 }
 
-static cen_status read_options(const cen_router *router, const cen_member_options *given, cen_member_options *o, cen_error *error)
+static cen_status read_options(const cen_router *router, const cen_member_options *given, cen_member_options *o,
+                               cen_error *error)
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_add: options", error);
     if (status != CEN_OK) return status;
     if (o->weight > UINT16_MAX)
-        return ceni_error_set(error, CEN_INVALID, 0, "a member of router %s has the weight %u; 65535 is the most", router->name,
-                              o->weight);
+        return ceni_error_set(error, CEN_INVALID, 0, "a member of router %s has the weight %u; 65535 is the most",
+                              router->name, o->weight);
     const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_age_ns};
     static const char *const names[] = {"target", "max", "max_uses", "max_age_ns"};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i] < CEN_OFF)
             return ceni_error_set(error, CEN_INVALID, 0,
-                                  "options.%s of a member of router %s is %lld; 0 is the router's, CEN_OFF no limit", names[i],
-                                  router->name, (long long)limits[i]);
+                                  "options.%s of a member of router %s is %lld; 0 is the router's, CEN_OFF no limit",
+                                  names[i], router->name, (long long)limits[i]);
     if (cen_time_is_tiny(o->max_age_ns))
-        return ceni_error_set(error, CEN_INVALID, 0, "options.max_age_ns of a member of router %s " CEN_TIME_IS_TINY, router->name,
-                              (long long)o->max_age_ns);
+        return ceni_error_set(error, CEN_INVALID, 0, "options.max_age_ns of a member of router %s " CEN_TIME_IS_TINY,
+                              router->name, (long long)o->max_age_ns);
     return CEN_OK;
 }
 
@@ -87,12 +88,14 @@ static bool settle_locked(cen_router *router, ceni_member *member, void *value, 
         cen_stripe_ *stripe = cen_stripe_of_(member->cell, i * CEN_STRIPES_APART_);
         stripe->value = value;
         stripe->door = i == 0 ? &member->shut : router->door;
-        if (member->limited) ceni_store_relaxed(&stripe->others, CEN_COUNTED_FIRST_); /* nobody knows it yet; carries nothing */
+        /* nobody knows it yet; carries nothing */
+        if (member->limited) ceni_store_relaxed(&stripe->others, CEN_COUNTED_FIRST_);
     }
     return true;
 }
 
-static cen_status add_locked(cen_router *router, ceni_member *member, const cen_member_options *options, ceni_block **fresh)
+static cen_status add_locked(cen_router *router, ceni_member *member, const cen_member_options *options,
+                             ceni_block **fresh)
 {
     if (ceni_setting(&router->closed)) return CEN_CLOSED;
     if (!settle_locked(router, member, options->value, fresh)) return CEN_NO_MEMORY;
@@ -435,7 +438,8 @@ cen_status cen_member_eject(cen_member *cell, int64_t ns)
             ceni_member_enter_locked(member, CEN_MEMBER_EJECTED);
             ceni_member_report_locked(member, CEN_LEVEL_WARNING, "member_ejected", "was ejected");
         }
-        ceni_wheel_insert(&router->wheel, &member->ejection.timer, ns == 0 || ns > INT64_MAX - now ? CENI_FOREVER : now + ns);
+        ceni_wheel_insert(&router->wheel, &member->ejection.timer,
+                          ns == 0 || ns > INT64_MAX - now ? CENI_FOREVER : now + ns);
         ceni_router_wind_locked(router);
     } else {
         status = CEN_INVALID;
@@ -453,7 +457,8 @@ cen_status cen_member_restore(cen_member *cell)
     if (ceni_member_state(member) == CEN_MEMBER_EJECTED) ceni_set_reserve_locked(router, 1);
     if (ceni_member_state(member) == CEN_MEMBER_EJECTED) ceni_member_restore_locked(member);
     else if (ceni_member_state(member) != CEN_MEMBER_UP) status = CEN_INVALID;
-    if (ceni_member_state(member) == CEN_MEMBER_EJECTED) status = ceni_setting(&router->closed) ? CEN_CLOSED : CEN_NO_MEMORY;
+    if (ceni_member_state(member) == CEN_MEMBER_EJECTED)
+        status = ceni_setting(&router->closed) ? CEN_CLOSED : CEN_NO_MEMORY;
     leave(router, true);
     return status;
 }

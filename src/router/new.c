@@ -27,13 +27,16 @@ static cen_status read_strategy(const cen_strategy_type *given, cen_strategy_typ
 {
     cen_status status = cen_sized_read(type, sizeof *type, given, "cen_router_new: options.strategy.type", error);
     if (status != CEN_OK) return status;
-    if (!type->pick || !type->name) return ceni_error_set(error, CEN_INVALID, 0, "options.strategy has no name or no pick");
+    if (!type->pick || !type->name)
+        return ceni_error_set(error, CEN_INVALID, 0, "options.strategy has no name or no pick");
     if (type->arrange && !type->table_size)
-        return ceni_error_set(error, CEN_INVALID, 0, "strategy %s arranges a table and does not say how large", type->name);
+        return ceni_error_set(error, CEN_INVALID, 0, "strategy %s arranges a table and does not say how large",
+                              type->name);
     return CEN_OK;
 }
 
-static cen_status read_options(const cen_router_options *given, cen_router_options *o, cen_strategy_type *type, cen_error *error)
+static cen_status read_options(const cen_router_options *given, cen_router_options *o, cen_strategy_type *type,
+                               cen_error *error)
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_new: options", error);
     if (status != CEN_OK) return status;
@@ -41,8 +44,8 @@ static cen_status read_options(const cen_router_options *given, cen_router_optio
     static const char *const names[] = {"target", "max", "max_uses", "max_age_ns"};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i] < CEN_OFF)
-            return ceni_error_set(error, CEN_INVALID, 0, "options.%s is %lld; 0 is the default, CEN_OFF no limit", names[i],
-                                  (long long)limits[i]);
+            return ceni_error_set(error, CEN_INVALID, 0, "options.%s is %lld; 0 is the default, CEN_OFF no limit",
+                                  names[i], (long long)limits[i]);
     if (cen_time_is_tiny(o->max_age_ns))
         return ceni_error_set(error, CEN_INVALID, 0, "options.max_age_ns " CEN_TIME_IS_TINY, (long long)o->max_age_ns);
     if (o->backlog < CEN_NONE)
@@ -50,7 +53,8 @@ static cen_status read_options(const cen_router_options *given, cen_router_optio
                               "options.backlog is %lld; 0 is the default, CEN_OFF no limit, CEN_NONE: none waits",
                               (long long)o->backlog);
     if (o->backlog > MOST_BACKLOG)
-        return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld, which is too many", (long long)o->backlog);
+        return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld, which is too many",
+                              (long long)o->backlog);
     return o->strategy.type ? read_strategy(o->strategy.type, type, error) : CEN_OK;
 }
 
@@ -141,7 +145,8 @@ cen_status cen_router_new(const cen_router_options *given, cen_router **out, cen
     cen_router_options known;
     const cen_router_options *options = &known;
     cen_strategy_type type;
-    if (!given || !out) return ceni_error_set(error, CEN_INVALID, 0, "a router needs options and a place for its handle");
+    if (!given || !out)
+        return ceni_error_set(error, CEN_INVALID, 0, "a router needs options and a place for its handle");
     cen_status status = read_options(given, &known, &type, error);
     if (status != CEN_OK) return status;
     cen_router *router = ceni_alloc(options->allocator, sizeof *router, CENI_LINE);
@@ -164,7 +169,8 @@ cen_status cen_router_new(const cen_router_options *given, cen_router **out, cen
         status = router->type->init(options->strategy.argument, router->allocator, &router->state, &said);
         if (status != CEN_OK) {
             if (said.status == CEN_OK)
-                ceni_error_set(&said, status, 0, "strategy %s could not begin: %s", router->type->name, cen_status_text(status));
+                ceni_error_set(&said, status, 0, "strategy %s could not begin: %s", router->type->name,
+                               cen_status_text(status));
             if (error) *error = said;
             let_go(router);
             return status;
@@ -250,7 +256,8 @@ cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_route
 {
     if (!router) return CEN_INVALID;
     if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
-    if (report && cen_sized_check(report, sizeof *report, "cen_router_close: report", NULL) != CEN_OK) return CEN_INVALID;
+    if (report && cen_sized_check(report, sizeof *report, "cen_router_close: report", NULL) != CEN_OK)
+        return CEN_INVALID;
     deadline = ceni_deadline_or(deadline, CEN_NOW);
     if (!ceni_deadline_is_now(deadline) && ceni_read_is_open()) return CEN_MISUSE;
     CENI_INLINE_AT_END;

@@ -70,7 +70,7 @@ static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, b
 
 static void write_down(ceni_member *member, int64_t latency_ns, int64_t now)
 {
-    ceni_store_relaxed(&member->latency, latency_ns);          /* an estimate; carries nothing */
+    ceni_store_relaxed(&member->latency, latency_ns);           /* an estimate; carries nothing */
     ceni_store_relaxed(&((average *)member->data)->stamp, now); /* the same; carries nothing */
 }
 
@@ -98,15 +98,20 @@ static void ended(void *state, cen_member *cell, int64_t latency_ns, bool failed
     }
     if (latency_ns < before) {
         latency_ns = (int64_t)((double)known * left + (double)latency_ns * (1 - left) + 0.5);
-        if (latency_ns == known) return; /* so little time has passed that it would be rounded away: it adds up until the next */
+        /* so little time has passed that it would be rounded away: it adds up until the next */
+        if (latency_ns == known) return;
     }
     write_down(member, latency_ns > 0 ? latency_ns : 1, now);
 }
 
 cen_strategy cen_strategy_peak_ewma(void)
 {
-    static const cen_strategy_type type = {.size = sizeof type, .name = "peak EWMA",
+    static const cen_strategy_type type = {.size = sizeof type,
+                                           .name = "peak EWMA",
                                            .needs = CEN_STRATEGY_LOAD | CEN_STRATEGY_LATENCY,
-                                           .member_size = sizeof(average), .joined = joined, .pick = pick, .ended = ended};
+                                           .member_size = sizeof(average),
+                                           .joined = joined,
+                                           .pick = pick,
+                                           .ended = ended};
     return (cen_strategy){.type = &type};
 }

@@ -34,7 +34,8 @@ static cen_member *pick_own(void *state, const cen_set *set, const cen_pick *wis
 
 cen_strategy cen_strategy_round_robin(void)
 {
-    static const cen_strategy_type type = {.size = sizeof type, .name = "round robin", .init = begin_own, .pick = pick_own};
+    static const cen_strategy_type type = {
+        .size = sizeof type, .name = "round robin", .init = begin_own, .pick = pick_own};
     return (cen_strategy){.type = &type};
 }
 
@@ -48,7 +49,8 @@ static cen_status begin_shared(const void *argument, const cen_allocator *alloca
 {
     shared *round = ceni_alloc(allocator, sizeof *round, CENI_LINE);
     if (!round) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a shared round robin");
-    if (argument) ceni_store_relaxed(&round->next, *(const uint64_t *)argument); /* nobody knows it yet; carries nothing */
+    /* nobody knows it yet; carries nothing */
+    if (argument) ceni_store_relaxed(&round->next, *(const uint64_t *)argument);
     *state = round;
     return CEN_OK;
 }
@@ -67,7 +69,10 @@ static cen_member *pick_shared(void *state, const cen_set *set, const cen_pick *
 
 cen_strategy cen_strategy_shared_round_robin(void)
 {
-    static const cen_strategy_type type = {
-        .size = sizeof type, .name = "shared round robin", .init = begin_shared, .fini = end_shared, .pick = pick_shared};
+    static const cen_strategy_type type = {.size = sizeof type,
+                                           .name = "shared round robin",
+                                           .init = begin_shared,
+                                           .fini = end_shared,
+                                           .pick = pick_shared};
     return (cen_strategy){.type = &type};
 }

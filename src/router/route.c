@@ -24,7 +24,8 @@ static void unpick(cen_router *router, cen_member *member)
 }
 
 /* The strategy's choice, except that another one is tried for what is to be avoided. */
-__attribute__((noinline)) static cen_member *choose_by_wish(cen_router *router, const cen_set *set, const cen_pick *pick, bool used)
+__attribute__((noinline)) static cen_member *choose_by_wish(cen_router *router, const cen_set *set,
+                                                            const cen_pick *pick, bool used)
 {
     enum { TRIES = 4 };
     for (unsigned i = 0;; i++) {
@@ -112,17 +113,20 @@ ceni_begun ceni_route_find_locked(cen_router *router, const cen_pick *pick, cen_
 }
 
 /* What is left to do when a use has not begun, or was the member's last. */
-__attribute__((noinline)) static cen_status route_slowly(cen_router *router, const cen_pick *pick, cen_deadline deadline,
-                                                         cen_route *out, cen_error *error, ceni_begun begun)
+__attribute__((noinline)) static cen_status route_slowly(cen_router *router, const cen_pick *pick,
+                                                         cen_deadline deadline, cen_route *out, cen_error *error,
+                                                         ceni_begun begun)
 {
     if (begun == CENI_NOT_BEGUN) return ceni_route_wait(router, pick, deadline, out, error);
     ceni_member_used_up(ceni_member_of(out->member));
     return CEN_OK;
 }
 
-cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out, cen_error *error)
+cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out,
+                            cen_error *error)
 {
-    if (!router || !out) return ceni_error_set(error, CEN_INVALID, 0, "a route needs a router and a place for the answer");
+    if (!router || !out)
+        return ceni_error_set(error, CEN_INVALID, 0, "a route needs a router and a place for the answer");
     if (__builtin_expect(!ceni_fork_is(router->epoch), 0))
         return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
     ceni_begun begun = CENI_NOT_BEGUN;
@@ -163,7 +167,8 @@ static void judge(cen_router *router, const cen_route *route, cen_outcome outcom
         ceni_store_relaxed(&member->latency, latency_ns); /* a number by itself; carries nothing */
     if (router->latency && latency_ns > 0 && ceni_route_below(CENI_LATENCY_ONE_IN) == 0)
         ceni_histogram_record(router->latency, latency_ns);
-    if (router->type->ended) router->type->ended(router->state, route->member, latency_ns, outcome == CEN_OUTCOME_FAILED);
+    if (router->type->ended)
+        router->type->ended(router->state, route->member, latency_ns, outcome == CEN_OUTCOME_FAILED);
 }
 
 /* The last use of all has ended, of a member that is watched: nobody else will touch it. */
@@ -199,7 +204,7 @@ static void end_limited(cen_router *router, ceni_member *member, cen_stripe_ *st
     CENI_INLINE_AT_END;
     /* Once the use has ended, member and router may be gone, but not before the section ends (I5). */
     ceni_read_begin();
-    uint64_t before = ceni_sub_seq_cst(&stripe->word, 1);            /* [O3] */
+    uint64_t before = ceni_sub_seq_cst(&stripe->word, 1);       /* [O3] */
     bool waited_for = ceni_load_seq_cst(&router->waiting) != 0; /* [O5] */
     if (ceni_planted(done_tells_nobody)) waited_for = false;
     bool last = CEN_WAS_LAST_(before) && ceni_member_stripe_ended(member);

@@ -101,13 +101,15 @@ static void release(ceni_retired *retired)
 
 static void put(ceni_set *set, uint32_t index, ceni_member *member)
 {
-    ceni_setting_put(&set->seen.at_[index], member->cell); /* published with the set, and read by arrange as a setting */
+    /* published with the set, and read by arrange as a setting */
+    ceni_setting_put(&set->seen.at_[index], member->cell);
     member->index = index;
 }
 
 static ceni_member *get(const ceni_set *set, uint32_t index)
 {
-    return ceni_member_of(ceni_load_relaxed(&((ceni_set *)(uintptr_t)set)->seen.at_[index])); /* under the lock; carries nothing */
+    /* under the lock; carries nothing */
+    return ceni_member_of(ceni_load_relaxed(&((ceni_set *)(uintptr_t)set)->seen.at_[index]));
 }
 
 void ceni_set_publish_locked(cen_router *router, ceni_set *set)

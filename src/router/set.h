@@ -42,7 +42,8 @@ static inline ceni_set *ceni_set_of(const cen_set *seen)
 
 static inline ceni_set *ceni_set_locked(const cen_router *router)
 {
-    return ceni_set_of(ceni_load_relaxed(&((cen_router *)(uintptr_t)router)->set)); /* under the lock; carries nothing */
+    /* under the lock; carries nothing */
+    return ceni_set_of(ceni_load_relaxed(&((cen_router *)(uintptr_t)router)->set));
 }
 
 /* The member at that place, for strategies. It came with the set, or, if it was replaced there, is as well known:

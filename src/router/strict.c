@@ -17,7 +17,7 @@
 #include "router/set.h"
 
 typedef struct round {
-    ceni_mutex mutex; /* rank STRATEGY */
+    ceni_mutex mutex;  /* rank STRATEGY */
     ceni_list members; /* of turn, the next first */
 } round;
 
@@ -68,7 +68,8 @@ static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, b
     ceni_mutex_lock(&all->mutex, CENI_RANK_STRATEGY);
     ceni_list *first = ceni_list_first(&all->members);
     /* One that is to be avoided keeps its turn. */
-    if (first && CENI_LIST_ENTRY(first, turn, link)->member == wish->avoid && first->next != &all->members) first = first->next;
+    if (first && CENI_LIST_ENTRY(first, turn, link)->member == wish->avoid && first->next != &all->members)
+        first = first->next;
     if (first) {
         ceni_list_remove(first);
         ceni_list_push_back(&all->members, first);
@@ -80,7 +81,13 @@ static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, b
 
 cen_strategy cen_strategy_strict_round_robin(void)
 {
-    static const cen_strategy_type type = {.size = sizeof type, .name = "strict round robin", .member_size = sizeof(turn),
-                                           .init = begin, .fini = end, .joined = joined, .left = left, .pick = pick};
+    static const cen_strategy_type type = {.size = sizeof type,
+                                           .name = "strict round robin",
+                                           .member_size = sizeof(turn),
+                                           .init = begin,
+                                           .fini = end,
+                                           .joined = joined,
+                                           .left = left,
+                                           .pick = pick};
     return (cen_strategy){.type = &type};
 }

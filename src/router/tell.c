@@ -22,8 +22,8 @@ void ceni_member_report_locked(const ceni_member *member, cen_level level, const
 {
     char text[CEN_ERROR_TEXT_SIZE];
     bool blamed = level >= CEN_LEVEL_WARNING && member->cause.status != CEN_OK && member->cause.text[0];
-    snprintf(text, sizeof text, "member %s of router %s %s%s%.200s", member->name, member->router->name, is, blamed ? ": " : "",
-             blamed ? member->cause.text : "");
+    snprintf(text, sizeof text, "member %s of router %s %s%s%.200s", member->name, member->router->name, is,
+             blamed ? ": " : "", blamed ? member->cause.text : "");
     ceni_news(level, what, &member->router->entry, 0, text);
 }
 
@@ -63,7 +63,8 @@ static void tell_one_locked(cen_router *router)
     ceni_router_unlock(router);
     ceni_rank_expect_none("a router's listener");
     int held = ceni_cancel_hold();
-    router->changed(router->argument, member->cell, from, to, to == CEN_MEMBER_DOWN && cause.status != CEN_OK ? &cause : NULL);
+    router->changed(router->argument, member->cell, from, to,
+                    to == CEN_MEMBER_DOWN && cause.status != CEN_OK ? &cause : NULL);
     ceni_cancel_release(held);
     ceni_router_lock(router);
     member->tellers--;

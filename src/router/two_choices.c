@@ -23,12 +23,14 @@ static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, b
     cen_member *one = ceni_set_at(set, first), *two = ceni_set_at(set, other);
     bool second = ceni_member_load(two) < ceni_member_load(one);
     cen_member *loser = second ? one : two;
-    if (__builtin_expect(CEN_LOOK_AGAIN_(random), 0) && ceni_use_knows_of_others(loser)) ceni_use_look_now_and_then(loser, random);
+    if (__builtin_expect(CEN_LOOK_AGAIN_(random), 0) && ceni_use_knows_of_others(loser))
+        ceni_use_look_now_and_then(loser, random);
     return second ? two : one;
 }
 
 cen_strategy cen_strategy_two_choices(void)
 {
-    static const cen_strategy_type type = {.size = sizeof type, .name = "two choices", .needs = CEN_STRATEGY_LOAD, .pick = pick};
+    static const cen_strategy_type type = {
+        .size = sizeof type, .name = "two choices", .needs = CEN_STRATEGY_LOAD, .pick = pick};
     return (cen_strategy){.type = &type};
 }

@@ -28,14 +28,15 @@ static inline uint64_t ceni_member_load(cen_member *cell)
     cen_stripe_ *stripe = cen_stripe_of_(cell, ceni_route_stripe());
     uint64_t others = ceni_load_relaxed(&stripe->others); /* an estimate; carries nothing */
     if (__builtin_expect(others == CEN_COUNTED_FIRST_, 0))
-        return CEN_IN_FLIGHT_(ceni_load_relaxed(&cell->first.word)); /* the same; carries nothing */
+        return CEN_IN_FLIGHT_(ceni_load_relaxed(&cell->first.word));  /* the same; carries nothing */
     return CEN_IN_FLIGHT_(ceni_load_relaxed(&stripe->word)) + others; /* an estimate, too; carries nothing */
 }
 
 /* Whether others had uses of it in flight when this thread looked last. */
 static inline bool ceni_use_knows_of_others(cen_member *cell)
 {
-    return ceni_load_relaxed(&cen_stripe_of_(cell, ceni_route_stripe())->others) != 0; /* an estimate; carries nothing */
+    /* an estimate; carries nothing */
+    return ceni_load_relaxed(&cen_stripe_of_(cell, ceni_route_stripe())->others) != 0;
 }
 
 /* Looks at the others' uses of it again, now and then. */
@@ -63,7 +64,8 @@ static inline ceni_begun ceni_use_begin(cen_router *router, cen_member *cell, bo
     if (__builtin_expect(offset != 0, 1)) {
         /* Whoever sums up for good does so after a grace period (I2); carries nothing. */
         uint64_t before = ceni_add_relaxed(&stripe->word, CEN_USE_BEGINS_);
-        if (__builtin_expect(CEN_TOO_MANY_(before) && !ceni_planted(use_beyond_count), 0)) return ceni_use_take_back(stripe);
+        if (__builtin_expect(CEN_TOO_MANY_(before) && !ceni_planted(use_beyond_count), 0))
+            return ceni_use_take_back(stripe);
         if (router->loaded && CEN_LOOK_NOW_(before)) cen_member_look_at_others_(cell, offset);
     }
     route->begun_ = __builtin_expect(router->clocked, 0) ? ceni_runtime_now(router->runtime) : 0;

@@ -31,7 +31,7 @@ static void arrange(void *state, const cen_set *set, void *table)
     column *columns = table;
     work *works = (work *)(void *)(columns + count);
     uint32_t *stack = (uint32_t *)(void *)(works + count); /* too small from the left, large enough from the right */
-    uint64_t whole = 0; /* a column's area, if all weights are taken times count */
+    uint64_t whole = 0;                                    /* a column's area, if all weights are taken times count */
     for (uint32_t i = 0; i < count; i++) whole += cen_member_weight(ceni_set_at(set, i));
     for (uint32_t i = 0; i < count; i++) {
         works[i].area = (uint64_t)cen_member_weight(ceni_set_at(set, i)) * count;

@@ -48,12 +48,12 @@ struct cen_runtime {
 
     /* alarms, keeper.c */
     ceni_wheel wheel;
-    ceni_list due;        /* out of the wheel, and not yet called */
-    ceni_wheel crowd;     /* the same of alarms of which very many may be due at one moment; advanced in pieces */
+    ceni_list due;    /* out of the wheel, and not yet called */
+    ceni_wheel crowd; /* the same of alarms of which very many may be due at one moment; advanced in pieces */
     ceni_list crowd_due;
-    bool crowd_is_next;   /* if both have some that are due */
-    bool has_keeper;      /* it has been started */
-    int64_t keeper_until; /* it sleeps till then; INT64_MIN: it is awake and will look */
+    bool crowd_is_next;            /* if both have some that are due */
+    bool has_keeper;               /* it has been started */
+    int64_t keeper_until;          /* it sleeps till then; INT64_MIN: it is awake and will look */
     _Atomic uint32_t keeper_turns; /* its futex word, written under the mutex */
 
     /* errands, errands.c */
@@ -80,12 +80,12 @@ struct cen_runtime {
     _Atomic uint32_t departures; /* a futex word, written under the mutex */
 
     /* a manual runtime, manual.c */
-    uint64_t runner; /* the thread that runs what is due; 0: nobody */
+    uint64_t runner;  /* the thread that runs what is due; 0: nobody */
     uint32_t queuing; /* threads that wait until nobody does */
-    int64_t said;    /* until when the last poll said that there is nothing to do */
+    int64_t said;     /* until when the last poll said that there is nothing to do */
     bool ringing;
     ceni_bell bell;
-    _Atomic uint32_t runs;  /* a futex word, written under the mutex */
+    _Atomic uint32_t runs; /* a futex word, written under the mutex */
     _Atomic int64_t clock; /* virtual time; moved under the mutex, read by anybody */
 };
 
@@ -122,7 +122,8 @@ static inline void ceni_word_turn_locked(_Atomic uint32_t *word)
 }
 
 /* runtime.c */
-cen_runtime *ceni_runtime_join_or_keep(cen_job *job); /* the process' own, joined; NULL: no memory, and the job is kept for it */
+/* the process' own, joined; NULL: no memory, and the job is kept for it */
+cen_runtime *ceni_runtime_join_or_keep(cen_job *job);
 void ceni_runtime_release(cen_runtime *runtime); /* the memory, when nobody is left */
 
 /* keeper.c: calls the first alarm whose moment is `now` or earlier. The second: when there will be one, or one nearer; in the
@@ -132,7 +133,8 @@ ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now);
 
 /* Sets an alarm as ceni_alarm_set does; the word, if it is not NULL, is to be
  * woken when the mutex has been dropped. */
-_Atomic uint32_t *ceni_alarm_set_locked(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, bool *moved, cen_status *had);
+_Atomic uint32_t *ceni_alarm_set_locked(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, bool *moved,
+                                        cen_status *had);
 
 /* errands.c: runs the first errand that is wanted. */
 ceni_ran ceni_errands_run_locked(cen_runtime *runtime);
@@ -160,7 +162,8 @@ void ceni_runtime_arrive_and_lock(cen_runtime *runtime, ceni_runtime_thread *sel
 void ceni_runtime_end_call(ceni_runtime_thread *self);
 void ceni_runtime_depart_locked(cen_runtime *runtime, ceni_runtime_thread *self); /* drops the mutex; the last touch */
 bool ceni_runtime_is_member_locked(const cen_runtime *runtime);
-bool ceni_runtime_stop(cen_runtime *runtime); /* true: all have ended; false: but for the caller, who takes the memory along */
+/* true: all have ended; false: but for the caller, who takes the memory along */
+bool ceni_runtime_stop(cen_runtime *runtime);
 
 /* manual.c: something is to be done at `moment`. */
 void ceni_manual_note_locked(cen_runtime *runtime, int64_t moment);

@@ -146,7 +146,8 @@ static bool call_keeper_locked(cen_runtime *runtime, int64_t moment, bool moved)
 
 /* ---- Set and unset ----------------------------------------------------------------- */
 
-_Atomic uint32_t *ceni_alarm_set_locked(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, bool *moved, cen_status *had)
+_Atomic uint32_t *ceni_alarm_set_locked(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, bool *moved,
+                                        cen_status *had)
 {
     *had = runtime->manual ? CEN_OK : have_keeper_locked(runtime);
     *moved = ceni_wheel_cancel(wheel_of(runtime, alarm), &alarm->timer);

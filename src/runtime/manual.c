@@ -30,7 +30,7 @@
 #include "runtime/inside.h"
 
 enum {
-    CALLS_IN_A_POLL = 1000, /* work that makes more work must not keep the program's loop for ever */
+    CALLS_IN_A_POLL = 1000,  /* work that makes more work must not keep the program's loop for ever */
     TEND_AGAIN_NS = 5000000, /* nobody wakes one who tends: it looks again, for what others have set meanwhile */
 };
 

@@ -48,8 +48,8 @@ static const int64_t default_linger_ns = INT64_C(10000000000);
 /* ---- The process' own, and the users of all --------------------------------------------- */
 
 static CENI_STATIC struct {
-    ceni_mutex mutex; /* rank RUNTIMES */
-    cen_runtime *own; /* NULL: there is none */
+    ceni_mutex mutex;          /* rank RUNTIMES */
+    cen_runtime *own;          /* NULL: there is none */
     cen_job *kept, *kept_last; /* jobs for which it could not be made; none while it is there */
 } process;
 static CENI_STATIC ceni_owned owned; /* a forked child has all of that anew */
@@ -202,9 +202,10 @@ static cen_status check_options(const cen_runtime_options *given, cen_runtime_op
         return ceni_error_set(error, CEN_INVALID, 0, "cen_runtime_new: options.linger_ns " CEN_TIME_IS_TINY,
                               (long long)o->linger_ns);
     if (o->linger_ns < CEN_NONE)
-        return ceni_error_set(error, CEN_INVALID, 0,
-                              "cen_runtime_new: options.linger_ns is %lld, which is neither a time nor CEN_OFF nor CEN_NONE",
-                              (long long)o->linger_ns);
+        return ceni_error_set(
+            error, CEN_INVALID, 0,
+            "cen_runtime_new: options.linger_ns is %lld, which is neither a time nor CEN_OFF nor CEN_NONE",
+            (long long)o->linger_ns);
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     return CEN_OK;
@@ -226,7 +227,8 @@ cen_status cen_runtime_new(const cen_runtime_options *options, cen_runtime **out
 
 undo_runtime:
     ceni_runtime_release(runtime);
-    return ceni_error_set(error, CEN_SYSTEM, code, "cen_runtime_new: the system has no descriptor for it (errno %d)", code);
+    return ceni_error_set(error, CEN_SYSTEM, code, "cen_runtime_new: the system has no descriptor for it (errno %d)",
+                          code);
 }
 
 /* Why it cannot end, if it cannot. */
@@ -267,7 +269,8 @@ bool ceni_runtime_is_virtual(const cen_runtime *runtime)
 
 int64_t ceni_runtime_now(const cen_runtime *runtime)
 {
-    return runtime->virtual_time ? ceni_load_relaxed(&runtime->clock) : ceni_clock_now(); /* a number; carries nothing */
+    /* a number; carries nothing */
+    return runtime->virtual_time ? ceni_load_relaxed(&runtime->clock) : ceni_clock_now();
 }
 
 int64_t cen_runtime_now(const cen_runtime *runtime)

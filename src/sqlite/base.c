@@ -21,7 +21,8 @@ static ceni_sqlite_place place_of(const char *path)
 {
     if (strcmp(path, ":memory:") == 0) return CENI_SQLITE_SHARED_MEMORY;
     if (strncmp(path, "file:", 5) != 0) return CENI_SQLITE_FILE;
-    if (has_parameter(path, "vfs=memdb")) return path[5] == '/' ? CENI_SQLITE_SHARED_MEMORY : CENI_SQLITE_PRIVATE_MEMORY;
+    if (has_parameter(path, "vfs=memdb"))
+        return path[5] == '/' ? CENI_SQLITE_SHARED_MEMORY : CENI_SQLITE_PRIVATE_MEMORY;
     size_t length = strcspn(path + 5, "?#");
     bool is_memory = has_parameter(path, "mode=memory") || (length == 8 && memcmp(path + 5, ":memory:", 8) == 0);
     if (!is_memory) return CENI_SQLITE_FILE;
@@ -30,7 +31,10 @@ static ceni_sqlite_place place_of(const char *path)
 
 static int digit_of(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* The name of the file that the path or the URI leads to; NULL without memory. */
@@ -58,16 +62,19 @@ static void name_memory(char *name, size_t room, uint64_t number)
 
 static cen_status check(const cen_sqlite_options *o, cen_error *error)
 {
-    if (!o->path || !*o->path) return ceni_sqlite_say(error, CEN_INVALID, "path: there is none, so that nothing can be opened");
+    if (!o->path || !*o->path)
+        return ceni_sqlite_say(error, CEN_INVALID, "path: there is none, so that nothing can be opened");
     if (cen_time_is_tiny(o->busy_timeout_ns))
         return ceni_sqlite_say(error, CEN_INVALID, "busy_timeout_ns " CEN_TIME_IS_TINY, (long long)o->busy_timeout_ns);
     if (o->busy_timeout_ns < CEN_NONE)
         return ceni_sqlite_say(error, CEN_INVALID, "busy_timeout_ns: %" PRId64 " is no time", o->busy_timeout_ns);
     if (o->statements == CEN_OFF)
-        return ceni_sqlite_say(error, CEN_INVALID, "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
+        return ceni_sqlite_say(error, CEN_INVALID,
+                               "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
     if (o->statements < CEN_NONE)
         return ceni_sqlite_say(error, CEN_INVALID, "statements: %" PRId32 " is no number of them", o->statements);
-    if (o->max_pages < 0) return ceni_sqlite_say(error, CEN_INVALID, "max_pages: %" PRId64 " is no number of them", o->max_pages);
+    if (o->max_pages < 0)
+        return ceni_sqlite_say(error, CEN_INVALID, "max_pages: %" PRId64 " is no number of them", o->max_pages);
     if ((unsigned)o->journal > CEN_SQLITE_ROLLBACK)
         return ceni_sqlite_say(error, CEN_INVALID, "journal: %d is none", (int)o->journal);
     if ((unsigned)o->synchronous > CEN_SQLITE_NO_SYNC)
@@ -98,7 +105,8 @@ cen_status ceni_sqlite_base_new(const cen_sqlite_options *options, ceni_sqlite_b
     cen_status status = cen_sized_read(&o, sizeof o, options, "cen_sqlite_with: options", error);
     if (status == CEN_OK) status = check(&o, error);
     if (status != CEN_OK) return status;
-    if (ceni_sqlite_table_begin() != CEN_OK) return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory to watch for forks");
+    if (ceni_sqlite_table_begin() != CEN_OK)
+        return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory to watch for forks");
     if (o.busy_timeout_ns == 0) o.busy_timeout_ns = 5 * INT64_C(1000000000);
     if (o.busy_timeout_ns == CEN_OFF) o.busy_timeout_ns = INT64_MAX;
     if (o.statements == 0) o.statements = 64;

@@ -84,7 +84,8 @@ static cen_condition check(void *base, void *db)
     if (connection) connection->turn++; /* what was had is nobody's now */
     ceni_sqlite_unhook(base, connection, db);
     if (is_spoilt(db)) return CEN_BROKEN;
-    return !sqlite3_get_autocommit(db) || is_changed(base, db) || has_temporary(db) || is_stepping(db) ? CEN_DIRTY : CEN_CLEAN;
+    return !sqlite3_get_autocommit(db) || is_changed(base, db) || has_temporary(db) || is_stepping(db) ? CEN_DIRTY
+                                                                                                       : CEN_CLEAN;
 }
 
 static int detach_all(sqlite3 *db)
@@ -171,7 +172,8 @@ static int deny(void *argument, int action, const char *a, const char *b, const 
 /* With SQLite's own mutex: whatever the holder calls comes before or after this, and afterwards it is refused everything. */
 static void disarm(cen_job *job)
 {
-    ceni_sqlite_connection *connection = (ceni_sqlite_connection *)((char *)job - offsetof(ceni_sqlite_connection, job));
+    ceni_sqlite_connection *connection =
+        (ceni_sqlite_connection *)((char *)job - offsetof(ceni_sqlite_connection, job));
     sqlite3 *db = connection->db;
     sqlite3_mutex_enter(sqlite3_db_mutex(db));
     for (sqlite3_stmt *statement = NULL; (statement = sqlite3_next_stmt(db, statement));) sqlite3_reset(statement);
@@ -199,12 +201,11 @@ static void abandon(void *argument, void *db)
     executor->post(executor, &connection->job);
 }
 
-#define CALLS(prepares)                                                                             \
-    {                                                                                               \
-        .size = sizeof(cen_driver_calls), .blocks = true, .check_only_reads = true,                 \
-        .prepare = (prepares), .fini = fini, .open = open_connection, .close = close_connection,    \
-        .check = check, .reset = reset, .test = test, .interrupt = interrupt, .abandon = abandon,   \
-        .system = "sqlite",                                                                         \
+#define CALLS(prepares) \
+    { \
+        .size = sizeof(cen_driver_calls), .blocks = true, .check_only_reads = true, .prepare = (prepares), \
+        .fini = fini, .open = open_connection, .close = close_connection, .check = check, .reset = reset, \
+        .test = test, .interrupt = interrupt, .abandon = abandon, .system = "sqlite", \
     }
 static const cen_driver_calls calls_by_path = CALLS(prepare_by_path), calls = CALLS(prepare);
 

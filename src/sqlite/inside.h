@@ -30,11 +30,11 @@ typedef struct ceni_sqlite_base {
     char *name;                 /* what SQLite is given: the path, or the URI of a database in memory */
     char *file;                 /* the file's name in either; "" for a database in memory */
     ceni_sqlite_place place;
-    uint64_t number;            /* no other base of this process and those it was forked from has it */
-    sqlite3 *anchor;            /* keeps a database in memory of the pool's own alive; NULL otherwise */
-    pid_t process;              /* whose the anchor is */
+    uint64_t number; /* no other base of this process and those it was forked from has it */
+    sqlite3 *anchor; /* keeps a database in memory of the pool's own alive; NULL otherwise */
+    pid_t process;   /* whose the anchor is */
     /* any thread */
-    atomic_uint connections;    /* open now: counts for PRIVATE_MEMORY only */
+    atomic_uint connections; /* open now: counts for PRIVATE_MEMORY only */
 } ceni_sqlite_base;
 
 typedef struct ceni_sqlite_statement {
@@ -130,6 +130,7 @@ cen_status ceni_sqlite_failed(const char *path, sqlite3 *db, int code, cen_error
 
 /* Writes the status and the sentence, if there is an error to write to, and is the status. */
 #define ceni_sqlite_say(error, status, ...) (ceni_sqlite_write((error), (status), __VA_ARGS__), (cen_status)(status))
-__attribute__((format(printf, 3, 4))) void ceni_sqlite_write(cen_error *error, cen_status status, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void ceni_sqlite_write(cen_error *error, cen_status status, const char *format,
+                                                             ...);
 
 #endif

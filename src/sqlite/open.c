@@ -35,7 +35,8 @@ int ceni_sqlite_settle(const ceni_sqlite_base *base, ceni_sqlite_connection *con
     if (connection && base->options.busy_timeout_ns > 0) sqlite3_busy_handler(db, wait_for_lock, connection);
     int code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, base->options.no_foreign_keys ? 0 : 1, (int *)NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_exec(db, base->options.read_only ? "pragma query_only = on" : "pragma query_only = off", NULL, NULL, NULL);
+        code = sqlite3_exec(db, base->options.read_only ? "pragma query_only = on" : "pragma query_only = off", NULL,
+                            NULL, NULL);
     return code;
 }
 
@@ -86,7 +87,8 @@ static cen_status not_opened(const ceni_sqlite_base *base, sqlite3 *db, int code
 {
     cen_status status = ceni_sqlite_failed(base->path, db, code, error);
     bool must_be_there = base->options.read_only || base->options.must_exist;
-    if ((code & 0xff) == SQLITE_CANTOPEN && must_be_there && db && sqlite3_system_errno(db) == ENOENT) status = CEN_ABSENT;
+    if ((code & 0xff) == SQLITE_CANTOPEN && must_be_there && db && sqlite3_system_errno(db) == ENOENT)
+        status = CEN_ABSENT;
     if (error) error->status = status;
     return status;
 }

@@ -15,19 +15,21 @@ struct cen_sqlite_pool {
 enum { READERS = 4 };
 
 /* What the caller gave, with zeros for what it does not know. */
-static cen_status read_options(const cen_sqlite_pool_options *given, cen_sqlite_pool_options *o, cen_sqlite_options *database,
-                               cen_pool_options *pool, cen_error *error)
+static cen_status read_options(const cen_sqlite_pool_options *given, cen_sqlite_pool_options *o,
+                               cen_sqlite_options *database, cen_pool_options *pool, cen_error *error)
 {
     *database = CEN_SIZED(cen_sqlite_options);
     *pool = CEN_SIZED(cen_pool_options);
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_sqlite_pool_new: options", error);
     if (status == CEN_OK && o->database)
-        status = cen_sized_read(database, sizeof *database, o->database, "cen_sqlite_pool_new: options.database", error);
+        status =
+            cen_sized_read(database, sizeof *database, o->database, "cen_sqlite_pool_new: options.database", error);
     if (status == CEN_OK && o->pool)
         status = cen_sized_read(pool, sizeof *pool, o->pool, "cen_sqlite_pool_new: options.pool", error);
     if (status != CEN_OK) return status;
     if (o->path) database->path = o->path;
-    if (database->read_only) return ceni_sqlite_say(error, CEN_INVALID, "database.read_only: then there can be no writer");
+    if (database->read_only)
+        return ceni_sqlite_say(error, CEN_INVALID, "database.read_only: then there can be no writer");
     if (o->readers == 0) o->readers = READERS;
     return CEN_OK;
 }
@@ -42,8 +44,8 @@ static cen_status anchor(cen_sqlite_pool *self, cen_sqlite_options *database, ch
     return ceni_sqlite_failed(":memory:", self->anchor, code, error);
 }
 
-static cen_status make(const cen_pool_options *common, const char *name, const char *part, const cen_sqlite_options *database,
-                       uint32_t max, cen_pool **out, cen_error *error)
+static cen_status make(const cen_pool_options *common, const char *name, const char *part,
+                       const cen_sqlite_options *database, uint32_t max, cen_pool **out, cen_error *error)
 {
     cen_pool_options options = *common;
     char whole[64];

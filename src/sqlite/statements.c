@@ -44,7 +44,8 @@ static ceni_sqlite_statement *pull(ceni_sqlite_connection *connection, const cha
 {
     for (ceni_sqlite_statement **link = &connection->newest; *link; link = &(*link)->next) {
         ceni_sqlite_statement *statement = *link;
-        if (statement->hash != hash || strcmp(statement->sql, sql) != 0 || sqlite3_stmt_busy(statement->handle)) continue;
+        if (statement->hash != hash || strcmp(statement->sql, sql) != 0 || sqlite3_stmt_busy(statement->handle))
+            continue;
         *link = statement->next;
         return statement;
     }
@@ -65,7 +66,8 @@ static bool has_more(sqlite3 *db, const char *rest)
     return false;
 }
 
-static cen_status make(ceni_sqlite_connection *connection, const char *sql, ceni_sqlite_statement **out, cen_error *error)
+static cen_status make(ceni_sqlite_connection *connection, const char *sql, ceni_sqlite_statement **out,
+                       cen_error *error)
 {
     size_t size = strlen(sql) + 1;
     ceni_sqlite_statement *statement = malloc(sizeof *statement + size);
@@ -92,9 +94,12 @@ static cen_status make(ceni_sqlite_connection *connection, const char *sql, ceni
 static cen_status find(sqlite3 *db, ceni_sqlite_connection **out, cen_error *error)
 {
     if (db && ceni_sqlite_is_inherited(db))
-        return ceni_sqlite_say(error, CEN_FORKED, "the connection belongs to the process that this one was forked from");
+        return ceni_sqlite_say(error, CEN_FORKED,
+                               "the connection belongs to the process that this one was forked from");
     *out = db ? ceni_sqlite_table_find(db) : NULL;
-    return *out ? CEN_OK : ceni_sqlite_say(error, CEN_INVALID, "db: that is no connection which a pool of this driver has opened");
+    return *out ? CEN_OK
+                : ceni_sqlite_say(error, CEN_INVALID,
+                                  "db: that is no connection which a pool of this driver has opened");
 }
 
 cen_status cen_sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, cen_error *error)
@@ -145,7 +150,8 @@ static cen_status usable(sqlite3 *db, cen_error *error)
 {
     if (!db) return ceni_sqlite_say(error, CEN_INVALID, "the connection is NULL");
     if (ceni_sqlite_is_inherited(db))
-        return ceni_sqlite_say(error, CEN_FORKED, "the connection belongs to the process that this one was forked from");
+        return ceni_sqlite_say(error, CEN_FORKED,
+                               "the connection belongs to the process that this one was forked from");
     return CEN_OK;
 }
 

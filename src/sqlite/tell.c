@@ -40,7 +40,9 @@ static const char *reason_of(int number)
     switch (number) {
     case ENOENT: return "the file or its directory is not there";
     case EACCES:
-    case EPERM: return "this user may not: look at the rights of the file and of its directory, in which SQLite makes files, too";
+    case EPERM:
+        return "this user may not: look at the rights of the file and of its directory, in which SQLite makes files, "
+               "too";
     case EROFS: return "the file system is read-only";
     case EISDIR: return "that is a directory";
     case ENOTDIR: return "part of the path is no directory";
@@ -70,7 +72,8 @@ static const char *words_of(int code)
 {
     switch (code & 0xff) {
     case SQLITE_NOTADB: return "is no SQLite database, or it is encrypted";
-    case SQLITE_CORRUPT: return "is corrupted: restore it from a backup, or save what is there by the command .recover of sqlite3";
+    case SQLITE_CORRUPT:
+        return "is corrupted: restore it from a backup, or save what is there by the command .recover of sqlite3";
     case SQLITE_FULL: return "cannot grow: the disk is full, or it has as many pages as it may";
     case SQLITE_READONLY:
         return "is read-only for this connection: it is a reader's, or this user may not write the file or its "
@@ -104,7 +107,8 @@ cen_status cen_sqlite_tell(sqlite3 *db, int code, cen_error *error)
 {
     if (!db) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_tell: the connection is NULL");
     if (ceni_sqlite_is_inherited(db))
-        return ceni_sqlite_say(error, CEN_FORKED, "the connection belongs to the process that this one was forked from");
+        return ceni_sqlite_say(error, CEN_FORKED,
+                               "the connection belongs to the process that this one was forked from");
     ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
     const char *name = connection ? connection->base->path : sqlite3_db_filename(db, "main");
     return ceni_sqlite_failed(name && *name ? name : "the database", db, code, error);

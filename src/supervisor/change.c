@@ -30,15 +30,16 @@ static cen_status check_locked(const cen_supervisor *supervisor, cen_deadline de
     if (supervisor->phase != CENI_PHASE_UP)
         return ceni_error_set(error, CEN_CLOSED, 0, "supervisor \"%s\" is not running", supervisor->name);
     if (!ceni_deadline_is_now(deadline) && ceni_is_steward_locked(supervisor))
-        return ceni_error_set(error, CEN_MISUSE, 0, "the listener of supervisor \"%s\" must not wait for it", supervisor->name);
+        return ceni_error_set(error, CEN_MISUSE, 0, "the listener of supervisor \"%s\" must not wait for it",
+                              supervisor->name);
     return CEN_OK;
 }
 
 /* ---- Starts -------------------------------------------------------------------------------- */
 
 /* The steward is called. What is waited for is settled by it, or the deadline passes. Unlocks. */
-static cen_status await_patron(cen_supervisor *supervisor, ceni_child *child, ceni_patron *patron, cen_deadline deadline,
-                               cen_error *error)
+static cen_status await_patron(cen_supervisor *supervisor, ceni_child *child, ceni_patron *patron,
+                               cen_deadline deadline, cen_error *error)
 {
     int64_t moment = ceni_wait_moment(supervisor, deadline);
     child->refs++;
@@ -47,8 +48,8 @@ static cen_status await_patron(cen_supervisor *supervisor, ceni_child *child, ce
     while (!patron->is_told && ceni_wait_locked(supervisor, moment)) continue;
     if (!patron->is_told) {
         child->patron = NULL;
-        ceni_error_set(&patron->error, CEN_TIMEOUT, 0, "child \"%.200s\" of supervisor \"%s\" has not started yet", child->name,
-                       supervisor->name);
+        ceni_error_set(&patron->error, CEN_TIMEOUT, 0, "child \"%.200s\" of supervisor \"%s\" has not started yet",
+                       child->name, supervisor->name);
     }
     ceni_child_drop_locked(child);
     ceni_supervisor_unlock_and_free(supervisor);
@@ -80,8 +81,8 @@ static cen_status add_locked(cen_supervisor *supervisor, ceni_child *child, cen_
     return CEN_OK;
 }
 
-cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_options *options, cen_deadline deadline, cen_child *out,
-                              cen_error *error)
+cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_options *options, cen_deadline deadline,
+                              cen_child *out, cen_error *error)
 {
     cen_status status = check(supervisor);
     if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_supervisor_add: %s", cen_status_text(status));
@@ -121,7 +122,8 @@ static ceni_child *find_idle_locked(cen_supervisor *supervisor, const char *name
 cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, cen_deadline deadline, cen_error *error)
 {
     cen_status status = name ? check(supervisor) : CEN_INVALID;
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_supervisor_restart: %s", cen_status_text(status));
+    if (status != CEN_OK)
+        return ceni_error_set(error, status, 0, "cen_supervisor_restart: %s", cen_status_text(status));
     ceni_patron patron = {.keeps_child = true};
     cen_error why = {.status = CEN_OK};
     ceni_supervisor_lock(supervisor);

@@ -34,7 +34,8 @@ static cen_status refuse(const cen_child_options *o, cen_error *error, const cha
 
 static cen_status check_calls(const cen_child_options *o, cen_error *error)
 {
-    if (!o->start == !o->run) return refuse(o, error, o->start ? "it has both start and run" : "it has neither start nor run");
+    if (!o->start == !o->run)
+        return refuse(o, error, o->start ? "it has both start and run" : "it has neither start nor run");
     if (o->kill_at_once && !o->kill) return refuse(o, error, "kill_at_once needs kill");
     if (o->stops_at_once && !o->stop) return refuse(o, error, "stops_at_once needs stop");
     if (o->stops_at_once && o->run) return refuse(o, error, "stops_at_once is not for a child that is a thread");
@@ -50,13 +51,16 @@ static cen_status check_calls(const cen_child_options *o, cen_error *error)
     return CEN_OK;
 }
 
-cen_status ceni_child_read(const cen_child_options *given, cen_child_options *o, cen_auto_stop auto_stop, cen_error *error)
+cen_status ceni_child_read(const cen_child_options *given, cen_child_options *o, cen_auto_stop auto_stop,
+                           cen_error *error)
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "a child: options", error);
     if (status != CEN_OK) return status;
-    if (o->name && (o->name[0] == '\0' || o->name[0] == '#')) return refuse(o, error, "its name is empty or begins with '#'");
+    if (o->name && (o->name[0] == '\0' || o->name[0] == '#'))
+        return refuse(o, error, "its name is empty or begins with '#'");
     if ((unsigned)o->restart > CEN_RESTART_TEMPORARY) return refuse(o, error, "restart is none of the three policies");
-    if (o->significant && auto_stop == CEN_AUTO_STOP_NEVER) return refuse(o, error, "a significant one needs auto_stop");
+    if (o->significant && auto_stop == CEN_AUTO_STOP_NEVER)
+        return refuse(o, error, "a significant one needs auto_stop");
     if (o->significant && o->restart == CEN_RESTART_PERMANENT)
         return refuse(o, error, "a significant one that is permanent never ends for good");
     return check_calls(o, error);
@@ -114,16 +118,15 @@ cen_status ceni_child_list_locked(ceni_child *child, ceni_list *before, cen_erro
 {
     cen_supervisor *supervisor = child->supervisor;
     if (child->options.name && ceni_child_find_locked(supervisor, child->name))
-        return ceni_error_set(error, CEN_EXISTS, 0, "supervisor \"%s\" has a child \"%.200s\" already", supervisor->name,
-                              child->name);
+        return ceni_error_set(error, CEN_EXISTS, 0, "supervisor \"%s\" has a child \"%.200s\" already",
+                              supervisor->name, child->name);
     if (supervisor->count >= supervisor->max_children && !ceni_planted(supervisor_ignores_max_children)) {
         ceni_error_set(error, CEN_FULL, 0, "supervisor \"%s\" has %u children, and may have %u", supervisor->name,
                        supervisor->count, supervisor->max_children);
         if (error) error->current = supervisor->count, error->max = supervisor->max_children;
         return CEN_FULL;
     }
-    if (!child->options.name)
-        snprintf(child->name, NUMBER_ROOM, "#%llu", (unsigned long long)++supervisor->last_name);
+    if (!child->options.name) snprintf(child->name, NUMBER_ROOM, "#%llu", (unsigned long long)++supervisor->last_name);
     if (!child->is_gone) ceni_list_insert_before(before, &child->link);
     child->is_gone = false;
     ceni_table_put(&supervisor->names, &child->node, hash_name(child->name));
@@ -191,7 +194,8 @@ void ceni_child_set_fresh_locked(ceni_child *child, bool fresh)
 
 void ceni_child_note_locked(ceni_child *child)
 {
-    if (child->is_listed && !ceni_list_linked(&child->agenda)) ceni_list_push_back(&child->supervisor->agenda, &child->agenda);
+    if (child->is_listed && !ceni_list_linked(&child->agenda))
+        ceni_list_push_back(&child->supervisor->agenda, &child->agenda);
 }
 
 void ceni_child_due_locked(ceni_child *child, int64_t moment)

@@ -103,7 +103,8 @@ ceni_tenure *ceni_house_find_and_lock(cen_child handle)
 {
     if (handle.supervisor_ == 0 || !ceni_owned_is_ready(&all.owned, ceni_fork_epoch())) return NULL;
     lock();
-    ceni_table_node *node = ceni_table_find(&all.table, ceni_hash_word(0, handle.supervisor_), has_id, &handle.supervisor_);
+    ceni_table_node *node =
+        ceni_table_find(&all.table, ceni_hash_word(0, handle.supervisor_), has_id, &handle.supervisor_);
     cen_supervisor *supervisor = node ? CENI_TABLE_ENTRY(node, cen_supervisor, node) : NULL;
     bool gap = ceni_planted(supervisor_found_and_let_go);
     if (gap) unlock();

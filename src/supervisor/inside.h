@@ -61,7 +61,7 @@ typedef struct ceni_tenure {
     ceni_table_node node; /* by its number, until it is over */
     uint32_t hands;       /* calls, its thread, its death's future: what still has this record */
     uint32_t calls;
-    bool is_listed; /* in the table */
+    bool is_listed;    /* in the table */
     bool has_started;  /* start said OK, or the thread is there */
     bool said_started; /* by cen_child_started */
     bool ran;          /* it was told to be running */
@@ -72,9 +72,9 @@ typedef struct ceni_tenure {
     bool asked;        /* stop was called, or is about to be */
     bool killed;       /* likewise */
     bool abandoned;
-    bool closing; /* it is over; its owner is being ended */
-    bool arming;  /* cen_child_watch is about to become the consumer of the death */
-    bool untold;  /* closing, and its death's future was neither given up nor has it told that it is done */
+    bool closing;  /* it is over; its owner is being ended */
+    bool arming;   /* cen_child_watch is about to become the consumer of the death */
+    bool untold;   /* closing, and its death's future was neither given up nor has it told that it is done */
     int64_t since; /* when it began to run */
     cen_future *death;
     cen_owner *owner;
@@ -98,22 +98,22 @@ struct ceni_child {
     bool is_initial;           /* from the supervisor's options: kept for its next start */
 
     /* under the mutex */
-    ceni_list link;            /* in children, or dead */
-    ceni_list agenda;          /* in agenda, or linked to itself */
-    ceni_table_node node;      /* by its name */
-    uint32_t refs;             /* the list, or being initial; tenures; alarms that are out; those who wait */
-    bool is_listed, is_gone;   /* gone: still in the list because somebody walks through it */
+    ceni_list link;          /* in children, or dead */
+    ceni_list agenda;        /* in agenda, or linked to itself */
+    ceni_table_node node;    /* by its name */
+    uint32_t refs;           /* the list, or being initial; tenures; alarms that are out; those who wait */
+    bool is_listed, is_gone; /* gone: still in the list because somebody walks through it */
     cen_child_state state;
     ceni_ending ending;
-    bool wanted;   /* it is to run */
-    bool fresh;    /* its turn to be started has not come yet, or has not succeeded */
-    bool leaving;  /* it is forgotten when it has ended */
-    bool is_late;  /* its start took too long */
-    bool has_run;  /* since the supervisor was started */
+    bool wanted;  /* it is to run */
+    bool fresh;   /* its turn to be started has not come yet, or has not succeeded */
+    bool leaving; /* it is forgotten when it has ended */
+    bool is_late; /* its start took too long */
+    bool has_run; /* since the supervisor was started */
     ceni_tenure *tenure;
     ceni_patron *patron;
     uint64_t starts, restarts, previous; /* previous: the number of the start before */
-    uint32_t failures; /* restarts in a row, for the back-off */
+    uint32_t failures;                   /* restarts in a row, for the back-off */
     int64_t since;
     int64_t moment; /* when something is due: the end of waiting, or of a limit; 0: nothing */
     ceni_alarm alarm;
@@ -163,7 +163,7 @@ struct cen_supervisor {
     /* children */
     ceni_list children; /* in the order of starting */
     ceni_table names, tenures;
-    uint32_t count;            /* that are not gone */
+    uint32_t count; /* that are not gone */
     uint32_t states[CEN_CHILD_STOPPING + 1];
     uint32_t visitors;
     uint64_t last_number, last_name;
@@ -174,10 +174,10 @@ struct cen_supervisor {
     bool wants_tenure, no_tenure;
 
     /* order */
-    uint32_t to_stop; /* children that end IN_ORDER */
-    uint32_t to_start; /* fresh ones */
+    uint32_t to_stop;        /* children that end IN_ORDER */
+    uint32_t to_start;       /* fresh ones */
     ceni_list *front, *back; /* no fresh one is before the front, none that ends in order after the back */
-    int64_t not_before;     /* nothing fresh is started earlier */
+    int64_t not_before;      /* nothing fresh is started earlier */
 
     /* the end */
     bool hurry;      /* nobody is waited for any more */
@@ -206,7 +206,7 @@ typedef struct ceni_out {
     cen_error errors[CENI_OUT_EVENTS];   /* the events' */
     ceni_child *pinned[CENI_OUT_EVENTS]; /* likewise; or NULL */
     ceni_tenure *closing;
-    cen_future *death;  /* of closing, to be cancelled */
+    cen_future *death; /* of closing, to be cancelled */
     cen_future *started;
     cen_error started_error;
     bool tell_parent;
@@ -233,14 +233,17 @@ ceni_tenure *ceni_house_find_and_lock(cen_child handle); /* NULL: it is over, an
 void ceni_dead_child_locked(ceni_child *child);
 void ceni_dead_tenure_locked(ceni_tenure *tenure);
 void ceni_dead_free(const cen_allocator *allocator, ceni_dead *dead);
-bool ceni_dead_free_locked(cen_supervisor *supervisor); /* true: it did, and the mutex was dropped meanwhile; needs a hand */
+/* true: it did, and the mutex was dropped meanwhile; needs a hand */
+bool ceni_dead_free_locked(cen_supervisor *supervisor);
 void ceni_supervisor_unlock_and_free(cen_supervisor *supervisor); /* by a call of the program's, with what is dead */
-bool ceni_supply_locked(cen_supervisor *supervisor); /* the steward, after a step; true: the mutex was dropped meanwhile */
+/* the steward, after a step; true: the mutex was dropped meanwhile */
+bool ceni_supply_locked(cen_supervisor *supervisor);
 bool ceni_supply_has_tenure_locked(cen_supervisor *supervisor); /* false: take the step again when it was supplied */
 ceni_tenure *ceni_supply_take_tenure_locked(cen_supervisor *supervisor); /* NULL: no memory */
 
 /* child.c: records */
-cen_status ceni_child_read(const cen_child_options *given, cen_child_options *options, cen_auto_stop auto_stop, cen_error *error);
+cen_status ceni_child_read(const cen_child_options *given, cen_child_options *options, cen_auto_stop auto_stop,
+                           cen_error *error);
 ceni_child *ceni_child_make(cen_supervisor *supervisor, const cen_child_options *options, bool is_initial);
 cen_status ceni_child_list_locked(ceni_child *child, ceni_list *before, cen_error *error); /* EXISTS, FULL */
 ceni_child *ceni_child_find_locked(cen_supervisor *supervisor, const char *name);
@@ -257,7 +260,7 @@ ceni_tenure *ceni_tenure_begin_locked(ceni_child *child, ceni_out *out); /* NULL
 void ceni_tenure_ask_locked(ceni_tenure *tenure, ceni_out *out);         /* to end; when its start has returned */
 void ceni_tenure_kill_locked(ceni_tenure *tenure, ceni_out *out);
 void ceni_tenure_unlist_locked(ceni_tenure *tenure);
-void ceni_tenure_drop_locked(ceni_tenure *tenure); /* a hand */
+void ceni_tenure_drop_locked(ceni_tenure *tenure);   /* a hand */
 void ceni_tenure_let_go_locked(ceni_tenure *tenure); /* its child has done with it */
 bool ceni_tenure_is_over_locked(const ceni_tenure *tenure);
 

@@ -81,7 +81,8 @@ static void read_child_locked(const ceni_child *child, cen_child_stats *out)
         .since = child->since,
         .until = child->state == CEN_CHILD_WAITING ? child->moment : 0,
         .error = child->error,
-        .inner_number = child->options.inner ? ceni_load_relaxed(&child->options.inner->entry.number) : 0, /* carries nothing */
+        .inner_number =
+            child->options.inner ? ceni_load_relaxed(&child->options.inner->entry.number) : 0, /* carries nothing */
     };
     if (child->tenure) out->child = child->tenure->handle;
 }
@@ -165,10 +166,11 @@ static void put_child(void *argument, const cen_child_stats *child)
     char line[200];
     put_indented(p, child->name);
     int64_t ns = child->state == CEN_CHILD_WAITING ? child->until - p->now : p->now - child->since;
-    snprintf(line, sizeof line, ": %s %s %lld ms, %s%s, %llu start%s, %llu restart%s", cen_child_state_name(child->state),
-             child->state == CEN_CHILD_WAITING ? "for another" : "for", (long long)(ns / 1000000), policy_name(child->restart),
-             child->significant ? ", significant" : "", (unsigned long long)child->starts, child->starts == 1 ? "" : "s",
-             (unsigned long long)child->restarts, child->restarts == 1 ? "" : "s");
+    snprintf(line, sizeof line, ": %s %s %lld ms, %s%s, %llu start%s, %llu restart%s",
+             cen_child_state_name(child->state), child->state == CEN_CHILD_WAITING ? "for another" : "for",
+             (long long)(ns / 1000000), policy_name(child->restart), child->significant ? ", significant" : "",
+             (unsigned long long)child->starts, child->starts == 1 ? "" : "s", (unsigned long long)child->restarts,
+             child->restarts == 1 ? "" : "s");
     put(p, line);
     if (child->error.status != CEN_OK) {
         put(p, "; last error: ");
@@ -189,9 +191,9 @@ static void put_tree(page *p, cen_supervisor *supervisor)
     read_locked(supervisor, &stats);
     ceni_phase phase = supervisor->phase;
     ceni_supervisor_unlock(supervisor);
-    snprintf(line, sizeof line, "supervisor %s: %s, %s, %u child%s, %llu restart%s\n", supervisor->name, phase_name(phase),
-             supervision_name(supervisor->supervision), stats.children, stats.children == 1 ? "" : "ren",
-             (unsigned long long)stats.restarts, stats.restarts == 1 ? "" : "s");
+    snprintf(line, sizeof line, "supervisor %s: %s, %s, %u child%s, %llu restart%s\n", supervisor->name,
+             phase_name(phase), supervision_name(supervisor->supervision), stats.children,
+             stats.children == 1 ? "" : "ren", (unsigned long long)stats.restarts, stats.restarts == 1 ? "" : "s");
     put_indented(p, line);
     p->now = ceni_runtime_now(supervisor->runtime);
     p->depth++;
@@ -199,8 +201,8 @@ static void put_tree(page *p, cen_supervisor *supervisor)
     p->depth--;
 }
 
-size_t cen_supervisor_dump_to(cen_supervisor *supervisor, void (*write)(void *argument, const char *text, size_t length),
-                              void *argument)
+size_t cen_supervisor_dump_to(cen_supervisor *supervisor,
+                              void (*write)(void *argument, const char *text, size_t length), void *argument)
 {
     if (!supervisor || !write || !ceni_fork_is(supervisor->epoch)) return 0;
     page p = {.write = write, .argument = argument};

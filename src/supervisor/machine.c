@@ -62,8 +62,8 @@ static void refuse_patron_locked(ceni_child *child)
 {
     cen_error error;
     if (!child->patron) return;
-    ceni_error_set(&error, CEN_CLOSED, 0, "child \"%.200s\" of supervisor \"%s\" was stopped before it had started", child->name,
-                   child->supervisor->name);
+    ceni_error_set(&error, CEN_CLOSED, 0, "child \"%.200s\" of supervisor \"%s\" was stopped before it had started",
+                   child->name, child->supervisor->name);
     ceni_machine_patron_locked(child, &error);
 }
 
@@ -93,7 +93,8 @@ void ceni_machine_stop_locked(cen_supervisor *supervisor, const cen_error *why)
     supervisor->phase = CENI_PHASE_STOPPING;
     if (why) supervisor->error = *why;
     for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next)
-        if (!CENI_CHILD_OF(link, link)->is_gone) ceni_machine_end_locked(CENI_CHILD_OF(link, link), CENI_ENDING_IN_ORDER);
+        if (!CENI_CHILD_OF(link, link)->is_gone)
+            ceni_machine_end_locked(CENI_CHILD_OF(link, link), CENI_ENDING_IN_ORDER);
     ceni_supervisor_turn_locked(supervisor);
 }
 
@@ -108,7 +109,8 @@ void ceni_machine_run_locked(cen_supervisor *supervisor)
     ceni_list *before = &supervisor->children;
     for (size_t i = supervisor->initial_count; i-- > 0; before = &supervisor->initial[i]->link) {
         ceni_child *child = supervisor->initial[i];
-        if (!child->is_listed) ceni_child_list_locked(child, before, NULL); /* cannot fail: all of them fit when it was made */
+        /* cannot fail: all of them fit when it was made */
+        if (!child->is_listed) ceni_child_list_locked(child, before, NULL);
         child->starts = child->restarts = child->failures = 0;
         child->has_run = false;
         child->error = (cen_error){.status = CEN_OK};
@@ -135,7 +137,8 @@ static bool another_is_significant(const ceni_child *ended)
     cen_supervisor *supervisor = ended->supervisor;
     for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next) {
         const ceni_child *child = CENI_CHILD_OF(link, link);
-        if (child != ended && !child->is_gone && child->options.significant && (child->tenure || child->wanted)) return true;
+        if (child != ended && !child->is_gone && child->options.significant && (child->tenure || child->wanted))
+            return true;
     }
     return false;
 }
@@ -143,7 +146,8 @@ static bool another_is_significant(const ceni_child *ended)
 static void end_for_good(ceni_child *child)
 {
     cen_supervisor *supervisor = child->supervisor;
-    bool is_last = child->options.significant && (supervisor->auto_stop == CEN_AUTO_STOP_ANY || !another_is_significant(child));
+    bool is_last =
+        child->options.significant && (supervisor->auto_stop == CEN_AUTO_STOP_ANY || !another_is_significant(child));
     child->wanted = false;
     ceni_child_set_fresh_locked(child, false);
     if (child->options.restart == CEN_RESTART_TEMPORARY || !child->options.name) ceni_child_forget_locked(child);
@@ -154,10 +158,11 @@ static void give_up(ceni_child *child, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     cen_error error;
-    ceni_error_set(&error, child->error.status != CEN_OK ? child->error.status : CEN_DOWN, child->error.code,
-                   "supervisor \"%s\" gave up: more than %u restarts within %lld ms; the last was of child \"%.60s\"%s%.200s",
-                   supervisor->name, supervisor->intensity.max, (long long)(supervisor->intensity.window_ns / 1000000), child->name,
-                   child->error.status != CEN_OK ? ": " : "", child->error.text);
+    ceni_error_set(
+        &error, child->error.status != CEN_OK ? child->error.status : CEN_DOWN, child->error.code,
+        "supervisor \"%s\" gave up: more than %u restarts within %lld ms; the last was of child \"%.60s\"%s%.200s",
+        supervisor->name, supervisor->intensity.max, (long long)(supervisor->intensity.window_ns / 1000000),
+        child->name, child->error.status != CEN_OK ? ": " : "", child->error.text);
     child->wanted = false;
     ceni_machine_stop_locked(supervisor, &error);
     ceni_event_own_locked(out, CEN_SUPERVISOR_GAVE_UP, supervisor);
@@ -206,7 +211,8 @@ static void die(ceni_child *child, bool normal, int64_t ran_ns, const cen_error 
         if (!keeps) ceni_child_forget_locked(child);
         return;
     }
-    if (failed && supervisor->phase == CENI_PHASE_STARTING && !child->has_run && child->fresh && !supervisor->retry_start) {
+    if (failed && supervisor->phase == CENI_PHASE_STARTING && !child->has_run && child->fresh &&
+        !supervisor->retry_start) {
         ceni_machine_stop_locked(supervisor, why);
         return;
     }

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 enum { DEFAULT_RESTARTS = 3, MOST_RESTARTS = 1 << 20 };
-static const int64_t DEFAULT_WINDOW_NS = 5000000000, DEFAULT_BACKOFF_NS = 100000000, DEFAULT_BACKOFF_MAX_NS = 30000000000,
-                     DEFAULT_CALM_NS = 30000000000;
+static const int64_t DEFAULT_WINDOW_NS = 5000000000, DEFAULT_BACKOFF_NS = 100000000,
+                     DEFAULT_BACKOFF_MAX_NS = 30000000000, DEFAULT_CALM_NS = 30000000000;
 
 /* ---- Options --------------------------------------------------------------------------- */
 
@@ -84,10 +84,10 @@ static void fill(cen_supervisor *supervisor, const cen_supervisor_options *o)
                                               .max_ns = or_default(o->backoff_max_ns, DEFAULT_BACKOFF_MAX_NS),
                                               .calm_ns = or_default(o->calm_ns, DEFAULT_CALM_NS)};
     supervisor->intensity.window_ns = o->window_ns ? o->window_ns : DEFAULT_WINDOW_NS;
-    supervisor->intensity.max = o->max_restarts > 0             ? (uint32_t)o->max_restarts
-                                : o->max_restarts == CEN_OFF    ? UINT32_MAX
-                                : o->max_restarts == 0          ? DEFAULT_RESTARTS
-                                                                : 0;
+    supervisor->intensity.max = o->max_restarts > 0          ? (uint32_t)o->max_restarts
+                                : o->max_restarts == CEN_OFF ? UINT32_MAX
+                                : o->max_restarts == 0       ? DEFAULT_RESTARTS
+                                                             : 0;
     supervisor->listener = o->listener;
     supervisor->argument = o->argument;
     snprintf(supervisor->name, sizeof supervisor->name, "%s", o->name ? o->name : "supervisor");
@@ -129,7 +129,8 @@ static void free_memory(cen_supervisor *supervisor)
     ceni_free(allocator, supervisor->spare, sizeof *supervisor->spare, _Alignof(ceni_tenure));
     ceni_table_fini(&supervisor->names);
     ceni_table_fini(&supervisor->tenures);
-    ceni_free(allocator, supervisor->initial, supervisor->initial_count * sizeof *supervisor->initial, _Alignof(ceni_child *));
+    ceni_free(allocator, supervisor->initial, supervisor->initial_count * sizeof *supervisor->initial,
+              _Alignof(ceni_child *));
     ceni_free(allocator, supervisor->intensity.moments, room_of(supervisor->intensity.max), _Alignof(int64_t));
     ceni_free(allocator, supervisor, sizeof *supervisor, _Alignof(cen_supervisor));
 }
@@ -171,7 +172,8 @@ static cen_status make_children(cen_supervisor *supervisor, const cen_supervisor
         if (!supervisor->intensity.moments) return CEN_NO_MEMORY;
     }
     if (o->child_count == 0) return CEN_OK;
-    supervisor->initial = ceni_alloc(o->allocator, o->child_count * sizeof *supervisor->initial, _Alignof(ceni_child *));
+    supervisor->initial =
+        ceni_alloc(o->allocator, o->child_count * sizeof *supervisor->initial, _Alignof(ceni_child *));
     if (!supervisor->initial) return CEN_NO_MEMORY;
     supervisor->initial_count = o->child_count;
     for (size_t i = 0; i < o->child_count; i++) {

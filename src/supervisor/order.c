@@ -46,7 +46,8 @@ void ceni_order_group_locked(ceni_child *dead)
 {
     cen_supervisor *supervisor = dead->supervisor;
     ceni_list *link = supervisor->supervision == CEN_ONE_FOR_ALL ? supervisor->children.next : dead->link.next;
-    if (supervisor->supervision == CEN_REST_FOR_ONE && ceni_planted(supervisor_rest_misses_the_later)) link = &supervisor->children;
+    if (supervisor->supervision == CEN_REST_FOR_ONE && ceni_planted(supervisor_rest_misses_the_later))
+        link = &supervisor->children;
     for (; link != &supervisor->children; link = link->next) {
         ceni_child *child = CENI_CHILD_OF(link, link);
         if (child != dead && !child->is_gone) take_along(child);
@@ -59,7 +60,8 @@ void ceni_order_group_locked(ceni_child *dead)
 static ceni_child *last_to_stop(cen_supervisor *supervisor)
 {
     for (; supervisor->back != &supervisor->children; supervisor->back = supervisor->back->previous)
-        if (CENI_CHILD_OF(link, supervisor->back)->ending == CENI_ENDING_IN_ORDER) return CENI_CHILD_OF(link, supervisor->back);
+        if (CENI_CHILD_OF(link, supervisor->back)->ending == CENI_ENDING_IN_ORDER)
+            return CENI_CHILD_OF(link, supervisor->back);
     return NULL;
 }
 

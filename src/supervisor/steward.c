@@ -40,7 +40,8 @@
 
 bool ceni_steward_call_locked(cen_supervisor *supervisor)
 {
-    if (supervisor->at_work || supervisor->phase == CENI_PHASE_NEW || supervisor->phase == CENI_PHASE_OVER) return false;
+    if (supervisor->at_work || supervisor->phase == CENI_PHASE_NEW || supervisor->phase == CENI_PHASE_OVER)
+        return false;
     supervisor->at_work = true;
     supervisor->hands++;
     return true;
@@ -126,8 +127,9 @@ static void write_news(const cen_supervisor *supervisor, cen_supervisor_event_ki
     char text[CEN_ERROR_TEXT_SIZE];
     bool failed = error->status != CEN_OK;
     bool named = failed && error->text[0];
-    int64_t value = child && kind == CEN_SUPERVISOR_CHILD_WAITING ? child->moment - child->since
-                                                         : (int64_t)(child ? child->restarts : supervisor->restarts);
+    int64_t value = child && kind == CEN_SUPERVISOR_CHILD_WAITING
+                        ? child->moment - child->since
+                        : (int64_t)(child ? child->restarts : supervisor->restarts);
     if (child)
         snprintf(text, sizeof text, "child \"%.60s\" of supervisor \"%s\" %s%s%.200s", child->name, supervisor->name,
                  words[kind].is, named ? ": " : "", named ? error->text : "");
@@ -143,12 +145,11 @@ void ceni_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child
     if (!child->supervisor->listener) return;
     out->pinned[out->count] = child;
     child->refs++;
-    cen_supervisor_event *event = add_event(out,
-                                            (cen_supervisor_event){.kind = kind,
-                                                                   .supervisor = child->supervisor,
-                                                                   .name = child->name,
-                                                                   .restarts = child->restarts},
-                                            error);
+    cen_supervisor_event *event =
+        add_event(out,
+                  (cen_supervisor_event){
+                      .kind = kind, .supervisor = child->supervisor, .name = child->name, .restarts = child->restarts},
+                  error);
     if (child->tenure) event->child = child->tenure->handle;
     if (kind == CEN_SUPERVISOR_CHILD_WAITING) event->wait_ns = child->moment - child->since;
 }

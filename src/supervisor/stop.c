@@ -85,7 +85,8 @@ cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline
 {
     if (!supervisor) return CEN_INVALID;
     if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
-    if (report && cen_sized_check(report, sizeof *report, "cen_supervisor_stop: report", NULL) != CEN_OK) return CEN_INVALID;
+    if (report && cen_sized_check(report, sizeof *report, "cen_supervisor_stop: report", NULL) != CEN_OK)
+        return CEN_INVALID;
     int64_t moment = ceni_wait_moment(supervisor, deadline);
     ceni_supervisor_lock(supervisor);
     cen_status status = check_stop_locked(supervisor, true);
@@ -163,7 +164,8 @@ static cen_status start_inner(void *argument, cen_child child, cen_error *error)
     }
     ceni_steward_unlock(inner);
     if (is_over) return CEN_OK;
-    return ceni_error_set(error, CEN_BUSY, 0, "supervisor \"%s\" is still stopping, or was started by another", inner->name);
+    return ceni_error_set(error, CEN_BUSY, 0, "supervisor \"%s\" is still stopping, or was started by another",
+                          inner->name);
 }
 
 static void stop_inner(void *argument, cen_child child)

@@ -206,7 +206,8 @@ static bool note_start_locked(ceni_tenure *tenure, cen_status status, const cen_
         return is_late;
     }
     tenure->failed = true;
-    if (tenure->child->options.run) tenure->hands--, tenure->supervisor->hands--; /* there is no thread; the call has a hand */
+    /* there is no thread; the call has a hand */
+    if (tenure->child->options.run) tenure->hands--, tenure->supervisor->hands--;
     if (tenure->child->options.run && tenure->abandoned) tenure->supervisor->lost--;
     tenure->why = *error;
     tenure->why.status = status;
@@ -316,8 +317,9 @@ static void told(cen_executor *executor, cen_job *job)
     cen_error why = {.status = CEN_OK};
     if (future->status != CEN_OK) {
         if (future->error) why = *future->error;
-        else ceni_error_set(&why, future->status, future->code, "child \"%.200s\" has ended: %s", tenure->child->name,
-                            cen_status_text(future->status));
+        else
+            ceni_error_set(&why, future->status, future->code, "child \"%.200s\" has ended: %s", tenure->child->name,
+                           cen_status_text(future->status));
     }
     ceni_supervisor_lock(tenure->supervisor);
     tenure->death = NULL;

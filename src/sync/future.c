@@ -130,7 +130,8 @@ static bool park(cen_future *future, int64_t moment, ceni_stop_wait *stop)
         if (ceni_futex_wait(&future->state_, CENI_FUTURE_PARKED, moment) == CENI_TIMED_OUT) break;
     state = CENI_FUTURE_PARKED;
     if (ceni_planted(wait_stays_parked)) return state_of(future) == CENI_FUTURE_DONE;
-    return !ceni_cas_acq_rel(&future->state_, &state, (uint32_t)CENI_FUTURE_PENDING) && state == CENI_FUTURE_DONE; /* [F3] */
+    return !ceni_cas_acq_rel(&future->state_, &state, (uint32_t)CENI_FUTURE_PENDING) &&
+           state == CENI_FUTURE_DONE; /* [F3] */
 }
 
 cen_status cen_future_wait(cen_future *future, cen_deadline deadline)
@@ -165,7 +166,8 @@ bool cen_future_cancel(cen_future *future)
     bool promised = state == CENI_FUTURE_PENDING || state == CENI_FUTURE_ARMED;
     if (!promised && state != CENI_FUTURE_FRESH) return false;
     if (promised && (!future->withdraw_ || !future->withdraw_(future))) return false;
-    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_GIVEN_UP); /* nobody else knows of it any more; carries nothing */
+    /* nobody else knows of it any more; carries nothing */
+    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_GIVEN_UP);
     return true;
 }
 
@@ -204,7 +206,7 @@ cen_status cen_promise_init(cen_promise *promise, cen_future *future)
 /* Takes the future out of the word; NULL if somebody has. */
 static cen_future *claim(cen_promise *promise)
 {
-    uintptr_t word = ceni_load_acquire(&promise->future_); /* [F8] */
+    uintptr_t word = ceni_load_acquire(&promise->future_);                                          /* [F8] */
     if (word <= LEFT || !ceni_cas_acq_rel(&promise->future_, &word, (uintptr_t)TAKEN)) return NULL; /* [F4] */
     return (cen_future *)word;
 }

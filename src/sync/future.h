@@ -40,7 +40,7 @@ void ceni_future_run_done(cen_job *job);
  * field it is twice as many stores, for which the next locked operation waits. */
 static inline void ceni_future_ready(cen_future *future, void (*run)(cen_job *job))
 {
-    memset(future, 0, offsetof(cen_future, state_)); /* CEN_OK is 0 */
+    memset(future, 0, offsetof(cen_future, state_));                  /* CEN_OK is 0 */
     ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_FRESH); /* its own thread's; carries nothing */
     future->reserved_ = 0;
     future->job_.run = run;
@@ -113,8 +113,8 @@ static inline void ceni_inline_put(ceni_inline *record, cen_job *job)
 }
 
 /* The same for a whole function, at whichever end it leaves. */
-#define CENI_INLINE_AT_END                                                  \
-    ceni_inline at_end __attribute__((cleanup(ceni_inline_end)));           \
+#define CENI_INLINE_AT_END \
+    ceni_inline at_end __attribute__((cleanup(ceni_inline_end))); \
     ceni_inline_begin(&at_end)
 
 CENI_SPI_END

@@ -42,15 +42,17 @@ static void complete(cen_group *group, cen_future *member, cen_status status)
 static void count_any(cen_group *group, cen_future *member)
 {
     cen_future *none = NULL;
-    bool first = ceni_cas_relaxed(&group->first_, &none, member); /* who was first, it says by itself; carries nothing */
+    /* who was first, it says by itself; carries nothing */
+    bool first = ceni_cas_relaxed(&group->first_, &none, member);
     if (first || ceni_planted(any_of_completes_twice)) complete(group, member, CEN_OK);
 }
 
 static void count_all(cen_group *group, cen_future *member)
 {
     cen_future *none = NULL;
-    if (member->status != CEN_OK) ceni_cas_relaxed(&group->first_, &none, member); /* the next line does; carries nothing */
-    if (ceni_sub_seq_cst(&group->undone_, 1) != 1) return; /* [G1] */
+    /* the next line does; carries nothing */
+    if (member->status != CEN_OK) ceni_cas_relaxed(&group->first_, &none, member);
+    if (ceni_sub_seq_cst(&group->undone_, 1) != 1) return;  /* [G1] */
     cen_future *failed = ceni_load_relaxed(&group->first_); /* written before the last count; carries nothing */
     complete(group, failed, failed ? failed->status : CEN_OK);
 }
@@ -87,7 +89,8 @@ static void let_go(cen_group *group)
     }
     while (ceni_load_acquire(&group->missing_) != 0 && !ceni_planted(group_left_early)) /* [G3] */
         ceni_backoff_wait(&backoff);
-    for (size_t i = 0; i < group->count_ && !ceni_planted(group_keeps_members); i++) group->members_[i]->executor_ = NULL;
+    for (size_t i = 0; i < group->count_ && !ceni_planted(group_keeps_members); i++)
+        group->members_[i]->executor_ = NULL;
     group->count_ = 0;
 }
 
@@ -113,7 +116,8 @@ bool ceni_future_is_group(const cen_future *future)
 
 static bool is_free(const cen_future *member)
 {
-    uint32_t state = ceni_load_relaxed(&((cen_future *)(uintptr_t)member)->state_); /* its consumer asks; carries nothing */
+    /* its consumer asks; carries nothing */
+    uint32_t state = ceni_load_relaxed(&((cen_future *)(uintptr_t)member)->state_);
     return !member->executor_ && state != CENI_FUTURE_PARKED && state != CENI_FUTURE_GIVEN_UP;
 }
 
@@ -123,7 +127,8 @@ static cen_status enlist(cen_group *group, cen_future *const members[], size_t c
 {
     for (size_t i = 0; i < count; i++) {
         cen_status status = CEN_OK;
-        if (!members[i] || members[i]->executor_ == &group->executor_) status = CEN_INVALID; /* nobody, or one of them twice */
+        /* nobody, or one of them twice */
+        if (!members[i] || members[i]->executor_ == &group->executor_) status = CEN_INVALID;
         else if (!is_free(members[i])) status = CEN_MISUSE;
         if (status == CEN_OK) {
             members[i]->executor_ = &group->executor_;

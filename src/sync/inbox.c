@@ -126,7 +126,7 @@ static cen_job *appended(cen_job *older, cen_job *newer)
 static cen_job *left(cen_inbox *inbox)
 {
     if (!ceni_load_relaxed(&inbox->ready)) return NULL; /* mostly; a guess; carries nothing */
-    return ceni_exchange_acq_rel(&inbox->ready, NULL); /* [B5] */
+    return ceni_exchange_acq_rel(&inbox->ready, NULL);  /* [B5] */
 }
 
 /* A ring that is still to come is left to a later poll. */
@@ -142,9 +142,9 @@ static void silence(cen_inbox *inbox)
 static cen_job *fetch(cen_inbox *inbox)
 {
     uintptr_t word = ceni_exchange_acquire(&inbox->head, (uintptr_t)EMPTY); /* [B2] */
-    ceni_store_relaxed(&inbox->thread, ceni_thread_id()); /* a guess, for who posts; carries nothing */
-    if (ceni_load_relaxed(&inbox->armed)) { /* the loop's own; carries nothing */
-        ceni_store_relaxed(&inbox->armed, false); /* likewise; carries nothing */
+    ceni_store_relaxed(&inbox->thread, ceni_thread_id());     /* a guess, for who posts; carries nothing */
+    if (ceni_load_relaxed(&inbox->armed)) {                   /* the loop's own; carries nothing */
+        ceni_store_relaxed(&inbox->armed, false);             /* likewise; carries nothing */
         if (word != ARMED) ceni_add_relaxed(&inbox->owed, 1); /* likewise; carries nothing */
     }
     if (ceni_load_relaxed(&inbox->owed)) silence(inbox); /* likewise; carries nothing */
@@ -164,7 +164,7 @@ static bool begin(cen_inbox *inbox)
 {
     if (!inbox || !ceni_fork_is(inbox->epoch)) return false;
     if (ceni_load_relaxed(&inbox->polling)) return false; /* B1 holds anyway; carries nothing */
-    ceni_store_relaxed(&inbox->polling, 1u); /* likewise; carries nothing */
+    ceni_store_relaxed(&inbox->polling, 1u);              /* likewise; carries nothing */
     return true;
 }
 
@@ -275,7 +275,8 @@ cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_
 {
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: out is NULL");
     cen_inbox_options known = CEN_SIZED(cen_inbox_options);
-    cen_status status = options ? cen_sized_read(&known, sizeof known, options, "cen_inbox_new: options", error) : CEN_OK;
+    cen_status status =
+        options ? cen_sized_read(&known, sizeof known, options, "cen_inbox_new: options", error) : CEN_OK;
     if (status != CEN_OK) return status;
     const cen_allocator *allocator = known.allocator;
     if (allocator && (!allocator->alloc || !allocator->free))

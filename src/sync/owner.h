@@ -92,7 +92,8 @@ typedef enum ceni_holding {
 } ceni_holding;
 
 typedef struct ceni_owner_calls {
-    ceni_holding (*holds)(uint64_t owner); /* whether the owner of that number holds anything, attached; it is the current one */
+    /* whether the owner of that number holds anything, attached; it is the current one */
+    ceni_holding (*holds)(uint64_t owner);
     void (*ended)(uint64_t owner); /* it has ended: what it holds goes the way of each pool's policy */
 } ceni_owner_calls;
 

@@ -36,7 +36,8 @@ static cen_status check_options(const cen_queue_options *given, cen_queue_option
         return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.element_size is %zu, not 1 to %d",
                               o->element_size, MOST_ELEMENT);
     if ((unsigned)o->kind > CEN_QUEUE_RENDEZVOUS)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.kind is %d, which is no kind", (int)o->kind);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.kind is %d, which is no kind",
+                              (int)o->kind);
     if (o->kind != CEN_QUEUE_BOUNDED && o->capacity)
         return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.capacity is for a bounded queue only");
     if (o->capacity > MOST_CAPACITY)
@@ -102,7 +103,8 @@ static const ceni_thing_calls calls = {.sketch = sketch_queue};
 
 static void enter_directory(cen_queue *queue)
 {
-    queue->entry = (ceni_entry){.kind = "queue", .name = queue->name, .snapshot = snapshot, .object = queue, .calls = &calls};
+    queue->entry =
+        (ceni_entry){.kind = "queue", .name = queue->name, .snapshot = snapshot, .object = queue, .calls = &calls};
     ceni_directory_join(ceni_directory_process(), &queue->entry);
 }
 

@@ -93,8 +93,8 @@ typedef struct block_slot {
 
 struct ceni_block {
     _Atomic(ceni_block *) next;
-    char apart[56];             /* pops write the count, pushes the rest */
-    _Atomic uint32_t finished;  /* slots */
+    char apart[56];            /* pops write the count, pushes the rest */
+    _Atomic uint32_t finished; /* slots */
     char apart_too[60];
     char slots[];
 };
@@ -153,7 +153,8 @@ static void recycle(ceni_queue_blocks *blocks, ceni_block *block)
     }
     ceni_store_relaxed(&block->next, NULL);  /* carries nothing: B14, and B2 after B5, carry the block */
     ceni_store_relaxed(&block->finished, 0); /* the same */
-    for (uint64_t i = 0; i < blocks->slots; i++) ceni_store_relaxed(&slot_of(blocks, block, i)->state, 0); /* the same */
+    for (uint64_t i = 0; i < blocks->slots; i++)
+        ceni_store_relaxed(&slot_of(blocks, block, i)->state, 0); /* the same */
     put_block(blocks, block);
 }
 
@@ -266,8 +267,8 @@ static ceni_attempt nothing_there(uint64_t tail)
 static ceni_attempt claimable(ceni_queue_blocks *blocks, uint64_t head)
 {
     uint64_t needed = head + 1 + (offset_of(blocks, head) == last_of(blocks)); /* past the link, for a last slot (I5) */
-    if (ceni_load_acquire(&blocks->known_tail) >= needed) return CENI_DONE; /* [B15] */
-    uint64_t tail = ceni_load_seq_cst(&blocks->tail); /* [B6] */
+    if (ceni_load_acquire(&blocks->known_tail) >= needed) return CENI_DONE;    /* [B15] */
+    uint64_t tail = ceni_load_seq_cst(&blocks->tail);                          /* [B6] */
     uint64_t position = tail & ~CLOSED;
     if (position == head) return nothing_there(tail);
     if (position < needed) return CENI_BUSY;
@@ -355,7 +356,7 @@ bool ceni_queue_blocks_closed(const ceni_queue_blocks *blocks)
 bool ceni_queue_blocks_may_pop(const ceni_queue_blocks *blocks)
 {
     uint64_t head = ceni_load_acquire(&changeable(blocks)->head); /* [B2] */
-    return ceni_load_seq_cst(&changeable(blocks)->tail) != head; /* [B6] */
+    return ceni_load_seq_cst(&changeable(blocks)->tail) != head;  /* [B6] */
 }
 
 static uint64_t count_to(const ceni_queue_blocks *blocks, uint64_t position)
@@ -366,8 +367,8 @@ static uint64_t count_to(const ceni_queue_blocks *blocks, uint64_t position)
 size_t ceni_queue_blocks_length(const ceni_queue_blocks *blocks)
 {
     for (;;) {
-        uint64_t tail = ceni_load_seq_cst(&changeable(blocks)->tail); /* [B16] */
-        uint64_t head = ceni_load_seq_cst(&changeable(blocks)->head); /* [B16] */
+        uint64_t tail = ceni_load_seq_cst(&changeable(blocks)->tail);       /* [B16] */
+        uint64_t head = ceni_load_seq_cst(&changeable(blocks)->head);       /* [B16] */
         if (ceni_load_seq_cst(&changeable(blocks)->tail) != tail) continue; /* [B16] */
         return count_to(blocks, tail & ~CLOSED) - count_to(blocks, head);
     }

@@ -42,7 +42,8 @@ typedef struct ceni_queue_ring {
     _Alignas(CENI_LINE) _Atomic uint64_t tail;
 } ceni_queue_ring;
 
-cen_status ceni_queue_ring_init(ceni_queue_ring *ring, const cen_allocator *allocator, size_t element_size, size_t capacity);
+cen_status ceni_queue_ring_init(ceni_queue_ring *ring, const cen_allocator *allocator, size_t element_size,
+                                size_t capacity);
 void ceni_queue_ring_fini(ceni_queue_ring *ring, const cen_allocator *allocator);
 ceni_attempt ceni_queue_ring_push(ceni_queue_ring *ring, const void *element);
 ceni_attempt ceni_queue_ring_pop(ceni_queue_ring *ring, void *element);
@@ -94,8 +95,8 @@ size_t ceni_queue_blocks_length(const ceni_queue_blocks *blocks);
 /* ---- Sources --------------------------------------------------------------------------- */
 
 typedef struct ceni_source {
-    int64_t period;         /* fixed: 0 means once */
-    _Atomic int64_t next;   /* any thread, atomically: when the next element is due; CENI_FOREVER: none */
+    int64_t period;       /* fixed: 0 means once */
+    _Atomic int64_t next; /* any thread, atomically: when the next element is due; CENI_FOREVER: none */
 } ceni_source;
 
 ceni_attempt ceni_source_pop(ceni_source *source, int64_t now, void *element);
@@ -155,7 +156,8 @@ ceni_attempt ceni_meet_join(cen_queue *queue, cen_direction direction, ceni_plac
 
 /* ---- Waiting ------------------------------------------------------------------------------------ */
 
-cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop, size_t *out);
+cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop,
+                             size_t *out);
 
 /* Copies one element. Most elements are a pointer or a number, for which a
  * call of memcpy would cost more than the copy. */

@@ -31,8 +31,7 @@ static void pass(const cen_queue *queue, cen_direction direction, void *mine, vo
 
 /* Settles the first waiter of the other side that can be had and passes the
  * element. NULL if there is none, else the address to wake. */
-static _Atomic uint32_t *meet_locked(cen_queue *queue, cen_direction direction, void *element,
-                                     const ceni_waiter *self)
+static _Atomic uint32_t *meet_locked(cen_queue *queue, cen_direction direction, void *element, const ceni_waiter *self)
 {
     ceni_waitlist *others = ceni_queue_list(queue, direction == CEN_PUSH ? CEN_POP : CEN_PUSH);
     ceni_list *link = others->places.next;

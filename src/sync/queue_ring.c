@@ -74,7 +74,8 @@ static uint64_t following(const ceni_queue_ring *ring, uint64_t position)
     return (position & (ring->lap - 1)) < last ? position + 1 : (position & ~(ring->lap - 1)) + ring->lap;
 }
 
-cen_status ceni_queue_ring_init(ceni_queue_ring *ring, const cen_allocator *allocator, size_t element_size, size_t capacity)
+cen_status ceni_queue_ring_init(ceni_queue_ring *ring, const cen_allocator *allocator, size_t element_size,
+                                size_t capacity)
 {
     ring->capacity = capacity;
     ring->lap = 2;
@@ -105,7 +106,7 @@ ceni_attempt ceni_queue_ring_push(ceni_queue_ring *ring, const void *element)
     for (;;) {
         if (tail & CLOSED) return CENI_SHUT;
         ring_slot *slot = slot_at(ring, tail);
-        if (ceni_load_acquire(&slot->stamp) == tail) { /* [R4] */
+        if (ceni_load_acquire(&slot->stamp) == tail) {                          /* [R4] */
             if (!ceni_cas_seq_cst(&ring->tail, &tail, following(ring, tail))) { /* [R1] */
                 ceni_backoff_contend(&losses);
                 continue;
@@ -128,7 +129,7 @@ ceni_attempt ceni_queue_ring_pop(ceni_queue_ring *ring, void *element)
     uint64_t head = ceni_load_relaxed(&ring->head); /* carries nothing: the cas compares it */
     for (;;) {
         ring_slot *slot = slot_at(ring, head);
-        if (ceni_load_acquire(&slot->stamp) == head + 1) { /* [R4] */
+        if (ceni_load_acquire(&slot->stamp) == head + 1) {                      /* [R4] */
             if (!ceni_cas_seq_cst(&ring->head, &head, following(ring, head))) { /* [R3] */
                 ceni_backoff_contend(&losses);
                 continue;
@@ -157,7 +158,7 @@ static ceni_attempt replace_oldest(ceni_queue_ring *ring, uint64_t tail, const v
     *out = true;
     uint64_t expected = tail;
     if (!ceni_cas_seq_cst(&ring->tail, &expected, following(ring, tail))) { /* [R1] */
-        ceni_store_release(&slot->stamp, tail); /* [R7] */
+        ceni_store_release(&slot->stamp, tail);                             /* [R7] */
         return CENI_SHUT;
     }
     ceni_copy_element(slot->element, element, ring->element_size);
@@ -208,17 +209,18 @@ bool ceni_queue_ring_may_push(const ceni_queue_ring *ring)
 bool ceni_queue_ring_may_pop(const ceni_queue_ring *ring)
 {
     uint64_t head = ceni_load_acquire(head_of(ring)); /* [R9] */
-    return ceni_load_seq_cst(tail_of(ring)) != head; /* [R5] */
+    return ceni_load_seq_cst(tail_of(ring)) != head;  /* [R5] */
 }
 
 size_t ceni_queue_ring_length(const ceni_queue_ring *ring)
 {
     for (;;) {
-        uint64_t tail = ceni_load_seq_cst(tail_of(ring)); /* [R10] */
-        uint64_t head = ceni_load_seq_cst(head_of(ring)); /* [R10] */
+        uint64_t tail = ceni_load_seq_cst(tail_of(ring));       /* [R10] */
+        uint64_t head = ceni_load_seq_cst(head_of(ring));       /* [R10] */
         if (ceni_load_seq_cst(tail_of(ring)) != tail) continue; /* [R10] */
         tail &= ~CLOSED;
         uint64_t index = ring->lap - 1;
-        return (tail - head - (tail & index) + (head & index)) / ring->lap * ring->capacity + (tail & index) - (head & index);
+        return (tail - head - (tail & index) + (head & index)) / ring->lap * ring->capacity + (tail & index) -
+               (head & index);
     }
 }

@@ -291,7 +291,8 @@ static cen_status wait_until_done(selection *s, size_t *out)
     }
 }
 
-cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop, size_t *out)
+cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop,
+                             size_t *out)
 {
     selection s = {.cases = cases, .count = count, .fair = fair, .deadline = deadline};
     ceni_waiter_init_thread(&s.waiter);
@@ -304,7 +305,8 @@ cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadlin
 
 /* ---- The public functions ------------------------------------------------------------------ */
 
-static cen_status checked_select(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop, size_t *out)
+static cen_status checked_select(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop,
+                                 size_t *out)
 {
     if ((!cases && count) || !out || count > UINT32_MAX - CENI_VERDICT_CASE) return CEN_INVALID;
     deadline = ceni_deadline_or(deadline, CEN_NEVER);

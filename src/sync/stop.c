@@ -82,16 +82,19 @@ void cen_stop_token_reset(cen_stop_token *stop)
 static void hit(ceni_stop_wait *wait)
 {
     uint32_t parked = wait->parked;
-    ceni_store_seq_cst(&wait->hit, 1); /* [S5] */
+    ceni_store_seq_cst(&wait->hit, 1);                                                          /* [S5] */
     if (ceni_cas_seq_cst(wait->word, &parked, wait->awake) && !ceni_planted(stop_wakes_nobody)) /* [S5] */
         ceni_futex_wake(wait->word, 1);
 }
 
 static void walk(cen_stop_token *stop)
 {
-    ceni_add_seq_cst(&stop->walkers_, 1); /* [S7] */
-    for (ceni_stop_wait *wait = ceni_load_seq_cst(&stop->first_); wait; wait = ceni_load_seq_cst(&wait->next)) /* [S4] */
+    ceni_add_seq_cst(&stop->walkers_, 1);                    /* [S7] */
+    ceni_stop_wait *wait = ceni_load_seq_cst(&stop->first_); /* [S4] */
+    while (wait) {
         hit(wait);
+        wait = ceni_load_seq_cst(&wait->next); /* [S4] */
+    }
     /* The last touch: the token may be gone afterwards, and the wake uses its address only. */
     if (ceni_sub_seq_cst(&stop->walkers_, 1) == 1) ceni_futex_wake(&stop->walkers_, UINT32_MAX); /* [S7] */
 }
@@ -100,9 +103,9 @@ void cen_stop_token_set(cen_stop_token *stop)
 {
     if (!stop) return;
     int code = errno;
-    ceni_store_seq_cst(&stop->set_, 1); /* [S1] */
+    ceni_store_seq_cst(&stop->set_, 1);                /* [S1] */
     uint64_t epoch = ceni_load_seq_cst(&stop->epoch_); /* [S9] 0: nobody has joined */
-    if (epoch && ceni_fork_is(epoch)) walk(stop); /* else the records are those of the parent's threads */
+    if (epoch && ceni_fork_is(epoch)) walk(stop);      /* else the records are those of the parent's threads */
     errno = code;
 }
 
@@ -119,13 +122,14 @@ static void link_first(cen_stop_token *stop, ceni_stop_wait *wait)
 {
     ceni_mutex_lock(lock_of(stop), CENI_RANK_STOP);
     ceni_stop_wait *next = ceni_load_relaxed(&stop->first_); /* written under this lock; carries nothing */
-    ceni_store_relaxed(&wait->next, next); /* made known by the store below; carries nothing */
+    ceni_store_relaxed(&wait->next, next);                   /* made known by the store below; carries nothing */
     if (next) next->previous = wait;
     ceni_store_seq_cst(&stop->first_, wait); /* [S3] */
     ceni_mutex_unlock(lock_of(stop), CENI_RANK_STOP);
 }
 
-cen_status ceni_stop_join(ceni_stop_wait *wait, cen_stop_token *stop, _Atomic uint32_t *word, uint32_t parked, uint32_t awake)
+cen_status ceni_stop_join(ceni_stop_wait *wait, cen_stop_token *stop, _Atomic uint32_t *word, uint32_t parked,
+                          uint32_t awake)
 {
     *wait = (ceni_stop_wait){.stop = stop, .word = word, .parked = parked, .awake = awake};
     if (!stop) return CEN_OK;
@@ -143,9 +147,9 @@ void ceni_stop_leave(ceni_stop_wait *wait)
     cen_stop_token *stop = wait->stop;
     if (!stop) return;
     ceni_mutex_lock(lock_of(stop), CENI_RANK_STOP);
-    ceni_stop_wait *next = ceni_load_relaxed(&wait->next); /* written under this lock; carries nothing */
+    ceni_stop_wait *next = ceni_load_relaxed(&wait->next);               /* written under this lock; carries nothing */
     if (wait->previous) ceni_store_seq_cst(&wait->previous->next, next); /* [S3] */
-    else ceni_store_seq_cst(&stop->first_, next); /* [S3] */
+    else ceni_store_seq_cst(&stop->first_, next);                        /* [S3] */
     if (next) next->previous = wait->previous;
     ceni_mutex_unlock(lock_of(stop), CENI_RANK_STOP);
     uint32_t walkers;

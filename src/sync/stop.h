@@ -40,7 +40,8 @@ typedef struct ceni_stop_wait {
 
 /* Joins the token's list; `stop` NULL: none. INTERRUPTED: the token is set. FORKED: it belongs to the
  * parent process. On both errors the record is in no list. No lock may be held. */
-cen_status ceni_stop_join(ceni_stop_wait *wait, cen_stop_token *stop, _Atomic uint32_t *word, uint32_t parked, uint32_t awake);
+cen_status ceni_stop_join(ceni_stop_wait *wait, cen_stop_token *stop, _Atomic uint32_t *word, uint32_t parked,
+                          uint32_t awake);
 
 /* Leaves the list. Nobody touches the record afterwards. Waits for sets that walk the list. */
 void ceni_stop_leave(ceni_stop_wait *wait);

@@ -44,8 +44,7 @@
 #include "base/plant.h"
 #include "port/port.h"
 
-void ceni_waitlist_init(ceni_waitlist *list, ceni_mutex *mutex,
-                        bool (*serve)(ceni_waitlist *list, ceni_place *place))
+void ceni_waitlist_init(ceni_waitlist *list, ceni_mutex *mutex, bool (*serve)(ceni_waitlist *list, ceni_place *place))
 {
     *list = (ceni_waitlist){.serve = serve};
     list->mutex = mutex ? mutex : &list->own_mutex;
@@ -221,8 +220,7 @@ void ceni_waitlist_send_away(ceni_waitlist *list)
         ceni_list *link = ceni_list_first(&list->places);
         if (link) {
             ceni_place *place = CENI_LIST_ENTRY(link, ceni_place, link);
-            if (place->waiter->kind == CENI_WAITER_THREAD)
-                call_thread(list, place, CENI_VERDICT_WITHDRAWN, &calls);
+            if (place->waiter->kind == CENI_WAITER_THREAD) call_thread(list, place, CENI_VERDICT_WITHDRAWN, &calls);
             else deliver_later(list, place, CENI_VERDICT_WITHDRAWN, &calls);
         }
         more = link != NULL;

@@ -64,7 +64,7 @@ typedef struct ceni_waitlist {
      * without it: places counted by CENI_CROWD_ONE, and HEIR */
     _Atomic uint32_t crowd;
     /* fixed before use */
-    ceni_mutex *mutex; /* its own, or one shared by several lists */
+    ceni_mutex *mutex;                                            /* its own, or one shared by several lists */
     bool (*serve)(struct ceni_waitlist *list, ceni_place *place); /* for pending waiters, under the lock */
     /* under the lock */
     ceni_list places;
@@ -74,8 +74,7 @@ typedef struct ceni_waitlist {
 enum { CENI_CROWD_HEIR = 1, CENI_CROWD_ONE = 2 };
 
 /* `mutex` NULL: the list's own. `serve` NULL: no pending waiters. */
-void ceni_waitlist_init(ceni_waitlist *list, ceni_mutex *mutex,
-                        bool (*serve)(ceni_waitlist *list, ceni_place *place));
+void ceni_waitlist_init(ceni_waitlist *list, ceni_mutex *mutex, bool (*serve)(ceni_waitlist *list, ceni_place *place));
 
 void ceni_waitlist_lock(ceni_waitlist *list);
 void ceni_waitlist_unlock(ceni_waitlist *list);

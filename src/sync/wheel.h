@@ -54,7 +54,7 @@ typedef struct ceni_wheel {
     size_t count;                      /* timers in slots, those that never expire included */
     uint64_t taken[CENI_WHEEL_LEVELS]; /* bit s: the slot s of the level is not empty */
     ceni_list slots[CENI_WHEEL_LEVELS][CENI_WHEEL_SLOTS];
-    ceni_list never; /* timers for CENI_FOREVER */
+    ceni_list never;                    /* timers for CENI_FOREVER */
     int64_t earliest[CENI_WHEEL_SLOTS]; /* of the slots of level 0: no timer there is earlier ... */
     uint64_t loose;                     /* ... bit s: and perhaps none is so early any more */
     uint64_t looks;                     /* timers that the search for an earliest one looked at, ever */

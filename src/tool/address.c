@@ -41,10 +41,11 @@ bool address_is_one(const char *text)
 
 static cen_status read_socket(const char *path, address *out, cen_error *error)
 {
-    if (!*path) return address_fail(error, CEN_MISUSE, "\"unix:\" lacks the path of a socket: write unix:/path/to/socket.");
+    if (!*path)
+        return address_fail(error, CEN_MISUSE, "\"unix:\" lacks the path of a socket: write unix:/path/to/socket.");
     if (strlen(path) >= sizeof out->socket)
-        return address_fail(error, CEN_MISUSE, "The path \"%.60s...\" is too long for a socket: at most %zu bytes.", path,
-                            sizeof out->socket - 1);
+        return address_fail(error, CEN_MISUSE, "The path \"%.60s...\" is too long for a socket: at most %zu bytes.",
+                            path, sizeof out->socket - 1);
     snprintf(out->socket, sizeof out->socket, "%s", path);
     snprintf(out->shown, sizeof out->shown, "unix:%s", path);
     snprintf(out->url, sizeof out->url, "http://localhost");
@@ -96,7 +97,8 @@ static cen_status read_url(const char *text, address *out, cen_error *error)
         return address_fail(error, CEN_MISUSE, "The address has a user or a password: give a token by --token-file.");
     for (size_t end = strlen(out->url); end > 0 && out->url[end - 1] == '/' && out->url + end - 1 > host; end--)
         out->url[end - 1] = 0;
-    if (!*host || *host == '/' || *host == ':') return address_fail(error, CEN_MISUSE, "\"%.100s\" names no host.", text);
+    if (!*host || *host == '/' || *host == ':')
+        return address_fail(error, CEN_MISUSE, "\"%.100s\" names no host.", text);
     for (const char *at = host; *at; at++)
         if (isspace((unsigned char)*at) || iscntrl((unsigned char)*at))
             return address_fail(error, CEN_MISUSE, "The address has a space or a control character in it.");
@@ -130,9 +132,11 @@ static cen_status find_process(long pid, address *out, cen_error *error)
     if (place_find(pid, &found, &why)) return read_found(&found, out, error);
     if (pid <= 0 || !place_is_alive(pid)) return address_fail(error, CEN_ABSENT, "There is no process %ld.", pid);
     if (why.status != CEN_OK) return address_fail(error, why.status, "%s", why.text);
-    return address_fail(error, CEN_ABSENT,
-                        "Process %ld has no inspect on that this user may find: it starts one by cen_inspect_start. If it runs as "
-                        "another user, or with another $XDG_RUNTIME_DIR, name its address instead.", pid);
+    return address_fail(
+        error, CEN_ABSENT,
+        "Process %ld has no inspect on that this user may find: it starts one by cen_inspect_start. If it runs as "
+        "another user, or with another $XDG_RUNTIME_DIR, name its address instead.",
+        pid);
 }
 
 /* The first places that have any decide: a process started where we were has its file in the same place as we look first. */
@@ -142,11 +146,13 @@ static cen_status find_only(address *out, cen_error *error)
     cen_error why = {.status = CEN_OK};
     place_look(&found, true, &why);
     if (found.count == 1) return read_found(&found, out, error);
-    if (found.count > 1) return address_fail(error, CEN_EXISTS, "There are several processes with inspect on; name one of them:");
+    if (found.count > 1)
+        return address_fail(error, CEN_EXISTS, "There are several processes with inspect on; name one of them:");
     if (why.status != CEN_OK) return address_fail(error, why.status, "%s", why.text);
     return address_fail(error, CEN_ABSENT,
                         "No process of %s has inspect on: a program starts it by cen_inspect_start. For one that is "
-                        "elsewhere name its address: http://HOST:PORT/ or unix:PATH.", geteuid() == 0 ? "any user" : "this user");
+                        "elsewhere name its address: http://HOST:PORT/ or unix:PATH.",
+                        geteuid() == 0 ? "any user" : "this user");
 }
 
 unsigned address_list(FILE *out)

@@ -25,7 +25,8 @@ typedef struct address {
     char shown[ADDRESS_TEXT];  /* for texts: without a token */
     char token[ADDRESS_TOKEN]; /* that the URL had, as the page's own address has; "": none */
     long pid;                  /* by which it was found; 0: by its address */
-    bool is_foreign;           /* it was found so, and is of another user than root, who asks: CENOTE_TOKEN is not for it */
+    /* it was found so, and is of another user than root, who asks: CENOTE_TOKEN is not for it */
+    bool is_foreign;
 } address;
 
 /* Reads what the user wrote; NULL or "": the only process that there is. Errors: MISUSE (it is no address), ABSENT (no such
@@ -39,6 +40,7 @@ bool address_is_one(const char *text);
 unsigned address_list(FILE *out);
 
 /* Writes the text of an error and answers its status. */
-__attribute__((format(printf, 3, 4))) cen_status address_fail(cen_error *error, cen_status status, const char *format, ...);
+__attribute__((format(printf, 3, 4))) cen_status address_fail(cen_error *error, cen_status status, const char *format,
+                                                              ...);
 
 #endif

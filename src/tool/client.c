@@ -32,11 +32,13 @@ static cen_status read_token_file(const char *path, char *token, size_t room, ce
     int code = errno;
     if (file >= 0) close(file);
     if (length < 0)
-        return address_fail(error, CEN_SYSTEM, "The file of the token, %.200s, cannot be read: %s.", path, strerrordesc_np(code));
+        return address_fail(error, CEN_SYSTEM, "The file of the token, %.200s, cannot be read: %s.", path,
+                            strerrordesc_np(code));
     if ((size_t)length == room) return address_fail(error, CEN_MISUSE, "The token in %.200s is too long.", path);
     token[length] = 0;
     token[strcspn(token, "\r\n")] = 0;
-    return *token ? CEN_OK : address_fail(error, CEN_MISUSE, "The file of the token, %.200s, has an empty first line.", path);
+    return *token ? CEN_OK
+                  : address_fail(error, CEN_MISUSE, "The file of the token, %.200s, has an empty first line.", path);
 }
 
 /* What is written on the command line comes before what is in the address, and this before the environment. */
@@ -176,7 +178,8 @@ static cen_status explain_silence(client *self, CURLcode code, cen_error *error)
     case CURLE_ABORTED_BY_CALLBACK: return address_fail(error, CEN_INTERRUPTED, "It was interrupted.");
     case CURLE_COULDNT_RESOLVE_HOST: return address_fail(error, CEN_DOWN, "The host of %s is not known.", shown);
     case CURLE_COULDNT_CONNECT:
-        return address_fail(error, CEN_DOWN, "Nobody answers at %s%s: the process has ended, or it has no inspect on.", shown, who);
+        return address_fail(error, CEN_DOWN, "Nobody answers at %s%s: the process has ended, or it has no inspect on.",
+                            shown, who);
     case CURLE_OPERATION_TIMEDOUT:
         return address_fail(error, CEN_DOWN,
                             "There was no answer from %s%s in time: the process is stopped or far too busy.", shown,
@@ -223,13 +226,17 @@ static cen_status explain_refusal(client *self, long http, cen_error *error)
     const char *shown = self->at.shown;
     words_of_answer(self, words, sizeof words, &status);
     if (http == 401 && !*self->token && self->at.is_foreign)
-        return address_fail(error, CEN_INVALID, "%s wants a token: give it by --token-file; CENOTE_TOKEN is not sent to the "
-                            "process of another user.", shown);
+        return address_fail(error, CEN_INVALID,
+                            "%s wants a token: give it by --token-file; CENOTE_TOKEN is not sent to the "
+                            "process of another user.",
+                            shown);
     if (http == 401 && !*self->token)
-        return address_fail(error, CEN_INVALID, "%s wants a token: give it by --token-file or the variable CENOTE_TOKEN.", shown);
+        return address_fail(error, CEN_INVALID,
+                            "%s wants a token: give it by --token-file or the variable CENOTE_TOKEN.", shown);
     if (http == 401) return address_fail(error, CEN_INVALID, "%s does not accept the token.", shown);
     if (!*words && http >= 500) return address_fail(error, CEN_DOWN, "%s cannot answer now (HTTP %ld).", shown, http);
-    if (!*words) return address_fail(error, CEN_INVALID, "%s answers with HTTP %ld: it is not cenote's inspect.", shown, http);
+    if (!*words)
+        return address_fail(error, CEN_INVALID, "%s answers with HTTP %ld: it is not cenote's inspect.", shown, http);
     return address_fail(error, http == 503 ? CEN_DOWN : http == 404 ? CEN_ABSENT : status, "%s", words);
 }
 
@@ -318,9 +325,11 @@ cen_status client_greet(client *self, json_t **out, cen_error *error)
     long pid = (long)json_integer_value(json_object_get(process, "pid"));
     bool known = json_is_string(json_object_get(process, "version")) &&
                  json_is_string(json_object_get(process, "program")) && pid > 0;
-    if (!known) status = address_fail(error, CEN_INVALID, "%s answers, but it is not cenote's inspect.", self->at.shown);
+    if (!known)
+        status = address_fail(error, CEN_INVALID, "%s answers, but it is not cenote's inspect.", self->at.shown);
     else if (self->at.pid && pid != self->at.pid)
-        status = address_fail(error, CEN_ABSENT, "At %s there is process %ld now, and not %ld.", self->at.shown, pid, self->at.pid);
+        status = address_fail(error, CEN_ABSENT, "At %s there is process %ld now, and not %ld.", self->at.shown, pid,
+                              self->at.pid);
     if (status == CEN_OK) *out = process;
     else json_decref(process);
     return status;

@@ -10,7 +10,8 @@ int watching_fail(const command *self, const cen_error *error)
     int status = EXIT_UNREACHABLE;
     if (error->status == CEN_INTERRUPTED) return stop_status(EXIT_DONE);
     if (error->status == CEN_NO_MEMORY) status = EXIT_SYSTEM;
-    if (error->status == CEN_EXISTS || error->status == CEN_MISUSE) status = EXIT_USAGE; /* which one, or what is no address */
+    /* which one, or what is no address */
+    if (error->status == CEN_EXISTS || error->status == CEN_MISUSE) status = EXIT_USAGE;
     command_fail(self, status, "%s", error->text);
     if (error->status == CEN_EXISTS) address_list(stderr);
     return status;

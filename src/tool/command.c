@@ -10,9 +10,10 @@
 
 #include "tool/terminal.h"
 
-extern const command run_command, tune_command, top_command, explain_command, metrics_command, news_command, page_command;
+extern const command run_command, tune_command, top_command, explain_command, metrics_command, news_command,
+    page_command;
 
-const command *const commands[] = {&run_command,     &tune_command, &top_command,  &page_command,
+const command *const commands[] = {&run_command,     &tune_command,    &top_command,  &page_command,
                                    &explain_command, &metrics_command, &news_command, NULL};
 
 const command *command_of(const char *name)
@@ -25,7 +26,8 @@ const command *command_of(const char *name)
 int command_fail(const command *self, int status, const char *format, ...)
 {
     va_list arguments;
-    if (status == EXIT_SIGNAL + SIGPIPE) return status; /* nobody reads the output: there is nobody to tell, as with any SIGPIPE */
+    /* nobody reads the output: there is nobody to tell, as with any SIGPIPE */
+    if (status == EXIT_SIGNAL + SIGPIPE) return status;
     fprintf(stderr, "%scenote%s%s:%s ", terminal_ink(stderr, INK_BAD), self ? " " : "", self ? self->name : "",
             terminal_ink(stderr, INK_PLAIN));
     va_start(arguments, format);
@@ -99,16 +101,19 @@ void command_help(const command *self, FILE *out)
 void command_help_all(FILE *out)
 {
     fputs("Usage: cenote COMMAND [OPTION...] [ARGUMENT]\n\n"
-          "Drives a real resource through a pool, finds the pool's right size, and looks into running processes.\n", out);
+          "Drives a real resource through a pool, finds the pool's right size, and looks into running processes.\n",
+          out);
     print_heading(out, "Commands");
     for (const command *const *at = commands; *at; at++) fprintf(out, "  %-9s %s\n", (*at)->name, (*at)->summary);
     print_heading(out, "Begin with");
-    fputs("  cenote run                              a sample file of SQLite, ten seconds, eight clients, four connections\n"
+    fputs("  cenote run                              a sample file of SQLite, ten seconds, eight clients, four "
+          "connections\n"
           "  cenote tune                             which size that pool should have\n"
           "  cenote tune postgresql://ann@db/shop    ... and one of yours\n"
           "  cenote top                              what goes on in a process with libcenote-inspect\n"
           "  cenote page                             the same in a browser\n"
-          "  cenote COMMAND --help                   all about one command\n", out);
+          "  cenote COMMAND --help                   all about one command\n",
+          out);
     print_statuses(out);
 }
 
@@ -129,7 +134,6 @@ void command_words(const command *self, FILE *out)
         fputs("help\n--help\n--version\n", out);
         return;
     }
-    for (const option_row *row = self->rows; row->name; row++)
-        print_words_of_option(row, out);
+    for (const option_row *row = self->rows; row->name; row++) print_words_of_option(row, out);
     fputs("--help\n", out);
 }

@@ -41,7 +41,8 @@ enum {
     EXIT_USAGE = 2,       /* the arguments make no sense; nothing was done */
     EXIT_UNREACHABLE = 3, /* the server, the file or the process is not there, or refuses us */
     EXIT_SYSTEM = 4,      /* this machine refused: no memory, no threads, a file or the output cannot be written */
-    EXIT_SIGNAL = 128,    /* plus the signal's number, 130 for Ctrl-C: ended early, with the report so far; 141: nobody reads it */
+    /* plus the signal's number, 130 for Ctrl-C: ended early, with the report so far; 141: nobody reads it */
+    EXIT_SIGNAL = 128,
 };
 
 typedef enum option_kind {
@@ -60,9 +61,9 @@ typedef struct option_row {
     const char *name; /* "clients"; NULL ends the table */
     char letter;      /* 'c', or 0 */
     option_kind kind;
-    const char *value; /* how help calls it: "N"; NULL with a flag */
-    size_t at;         /* where it goes in the command's settings: offsetof */
-    double least, most; /* what numbers may be, both 0: anything that is not negative */
+    const char *value;   /* how help calls it: "N"; NULL with a flag */
+    size_t at;           /* where it goes in the command's settings: offsetof */
+    double least, most;  /* what numbers may be, both 0: anything that is not negative */
     const char *choices; /* "html json text"; NULL with all others */
     const char *meaning; /* one line: "how many clients use the pool (8)" */
 } option_row;
@@ -73,8 +74,8 @@ typedef struct command {
     const char *teaching;       /* the rest of its help, with examples; whole lines */
     const option_row *rows;
     size_t settings_size;
-    const void *usual;          /* what the settings are if no option is given */
-    int least, most;            /* how many arguments it takes */
+    const void *usual; /* what the settings are if no option is given */
+    int least, most;   /* how many arguments it takes */
     /* Does it, and answers the exit status. `settings` are the command's own copy. */
     int (*run)(const struct command *self, void *settings, int count, char **arguments);
 } command;

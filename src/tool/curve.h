@@ -24,11 +24,11 @@ typedef struct curve_column {
 typedef struct curve {
     const curve_column *columns; /* sorted by size */
     uint32_t count;
-    int chosen, best;        /* places; -1: none */
-    const char *latency_name; /* "p99" */
-    unsigned width;          /* of the screen, in characters; at least 20 are taken */
-    unsigned rows;           /* of the picture; 0: ten */
-    bool plain;              /* ASCII only */
+    int chosen, best;                             /* places; -1: none */
+    const char *latency_name;                     /* "p99" */
+    unsigned width;                               /* of the screen, in characters; at least 20 are taken */
+    unsigned rows;                                /* of the picture; 0: ten */
+    bool plain;                                   /* ASCII only */
     const char *(*ink)(FILE *stream, ink wanted); /* NULL: without colours */
 } curve;
 

@@ -22,7 +22,8 @@ static const settings usual = {.holders = 5};
 
 static const option_row rows[] = {
     {"holders", 'n', OPTION_COUNT, "N", offsetof(settings, holders), 0, 1000, NULL, "name so many of the oldest (5)"},
-    {"quiet", 'q', OPTION_FLAG, NULL, offsetof(settings, quiet), 0, 0, NULL, "print only pools of which a take would wait or fail"},
+    {"quiet", 'q', OPTION_FLAG, NULL, offsetof(settings, quiet), 0, 0, NULL,
+     "print only pools of which a take would wait or fail"},
     {"backtraces", 'b', OPTION_FLAG, NULL, offsetof(settings, backtraces), 0, 0, NULL,
      "of all holders that are named, not only of those held for longer than leak_ns"},
     WATCHING_ROWS(settings, client),
@@ -66,7 +67,8 @@ static void print_trace(json_t *holder)
 {
     size_t i;
     json_t *frame;
-    json_array_foreach(json_object_get(holder, "trace"), i, frame) {
+    json_array_foreach(json_object_get(holder, "trace"), i, frame)
+    {
         print_lines(model_text(frame, "at"), 8);
     }
 }
@@ -74,9 +76,10 @@ static void print_trace(json_t *holder)
 static void print_holder(const model_holder *h, bool traced)
 {
     char line[VIEW_ROOM], age[WORDS_ROOM];
-    snprintf(line, sizeof line, "object %lld, %s%s, %s%s%s%s%s, taken at %s", (long long)h->index, h->exact ? "" : "at least ",
-             words_duration(age, h->held_ns), *h->owner ? h->owner : "by nobody known", *h->thread_name ? " (" : "", h->thread_name,
-             *h->thread_name ? ")" : "", h->detached ? ", detached" : "", *h->where ? h->where : "a place that is not known");
+    snprintf(line, sizeof line, "object %lld, %s%s, %s%s%s%s%s, taken at %s", (long long)h->index,
+             h->exact ? "" : "at least ", words_duration(age, h->held_ns), *h->owner ? h->owner : "by nobody known",
+             *h->thread_name ? " (" : "", h->thread_name, *h->thread_name ? ")" : "", h->detached ? ", detached" : "",
+             *h->where ? h->where : "a place that is not known");
     print_lines(line, 4);
     if (traced) print_trace(h->item);
 }
@@ -101,7 +104,8 @@ static void print_holders(const model *m, const model_pool *pool, const settings
 
 static void print_failure(const model_pool *pool)
 {
-    static const char *const words[] = {"closed: objects may be opened", "open: opening failed too often, and is not tried now",
+    static const char *const words[] = {"closed: objects may be opened",
+                                        "open: opening failed too often, and is not tried now",
                                         "probing: one opening is tried"};
     char age[WORDS_ROOM], line[VIEW_ROOM];
     printf("  breaker: %s\n", words[pool->breaker]);
@@ -120,8 +124,9 @@ static void print_pool(const model *m, const model_pool *pool, const settings *s
     printf("%s%s%s: %s%s%s\n", terminal_ink(stdout, INK_BOLD), name, terminal_ink(stdout, INK_PLAIN),
            terminal_ink(stdout, inks[verdict]), words[verdict], terminal_ink(stdout, INK_PLAIN));
     if (*pool->explanation) print_explanation(pool->explanation);
-    else printf("  max %lld: %lld held, %lld idle, %lld opening; %lld waiting.\n", (long long)pool->max, (long long)pool->held,
-                (long long)pool->idle, (long long)pool->opening, (long long)pool->waiting);
+    else
+        printf("  max %lld: %lld held, %lld idle, %lld opening; %lld waiting.\n", (long long)pool->max,
+               (long long)pool->held, (long long)pool->idle, (long long)pool->opening, (long long)pool->waiting);
     print_holders(m, pool, s, verdict == VERDICT_WELL);
     if (verdict != VERDICT_WELL || *pool->last_error) print_failure(pool);
     explain_advise(m, pool, advice, sizeof advice);
@@ -145,7 +150,8 @@ static int print_pools(const command *self, const model *m, const settings *s, c
         first = false;
         print_pool(m, pool, s, verdict);
     }
-    if (name && !found) return command_fail(self, EXIT_UNREACHABLE, "The process at %s has no pool \"%.100s\".", shown, name);
+    if (name && !found)
+        return command_fail(self, EXIT_UNREACHABLE, "The process at %s has no pool \"%.100s\".", shown, name);
     if (m->pool_count == 0 && !s->quiet) printf("There are no pools.\n");
     return ill ? EXIT_FAILED : EXIT_DONE;
 }
@@ -179,7 +185,8 @@ static int run(const command *self, void *given, int count, char **arguments)
     const char *pool = count == 2 ? arguments[1] : count == 1 && !named ? arguments[0] : NULL;
     s->client.stop = stop_flag();
     view_begin();
-    if (client_open(named ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK) return watching_fail(self, &error);
+    if (client_open(named ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK)
+        return watching_fail(self, &error);
     int status = explain(self, s, peer, pool);
     client_close(peer);
     return status;
@@ -189,18 +196,17 @@ const command explain_command = {
     .name = "explain",
     .summary = "says why takes wait or fail now",
     .arguments = "[ADDRESS|PID] [POOL]",
-    .teaching =
-        "Asks a process that has inspect on and prints, for each of its pools or the one that is\n"
-        "named, what a take would meet now: the cause in the pool's own words, the oldest holders with\n"
-        "the place where each took its object, the last error of opening, the breaker, and what to do.\n"
-        "\n" WATCHING_TEACHING "\n"
-        "The status is 0 if a take of each would be served at once, and 1 if of some it would wait or\n"
-        "fail.\n"
-        "\n"
-        "  cenote explain                    all pools of the only process that has inspect on\n"
-        "  cenote explain orders             its pool orders\n"
-        "  cenote explain 4711 orders        of that process\n"
-        "  cenote explain -q || page-someone\n",
+    .teaching = "Asks a process that has inspect on and prints, for each of its pools or the one that is\n"
+                "named, what a take would meet now: the cause in the pool's own words, the oldest holders with\n"
+                "the place where each took its object, the last error of opening, the breaker, and what to do.\n"
+                "\n" WATCHING_TEACHING "\n"
+                "The status is 0 if a take of each would be served at once, and 1 if of some it would wait or\n"
+                "fail.\n"
+                "\n"
+                "  cenote explain                    all pools of the only process that has inspect on\n"
+                "  cenote explain orders             its pool orders\n"
+                "  cenote explain 4711 orders        of that process\n"
+                "  cenote explain -q || page-someone\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

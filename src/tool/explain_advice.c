@@ -39,7 +39,8 @@ static bool leaks(const model_pool *pool, const model_holder *oldest)
 
 static const char *advise_opening(const model_pool *pool)
 {
-    if (names(pool, "Opening takes long")) return "see why the server is slow to let in, or keep some open beforehand (min_idle).";
+    if (names(pool, "Opening takes long"))
+        return "see why the server is slow to let in, or keep some open beforehand (min_idle).";
     if (names(pool, "Nothing is there")) return "give it a driver, or adopt objects.";
     return NULL;
 }
@@ -60,6 +61,8 @@ void explain_advise(const model *m, const model_pool *pool, char *text, size_t r
         snprintf(text, room, "see that what was taken at %.120s is given back on every way out.", where);
     else if (advise_opening(pool)) snprintf(text, room, "%s", advise_opening(pool));
     else if (explain_judge(pool) == VERDICT_WELL) snprintf(text, room, "nothing.");
-    else snprintf(text, room, "hold objects for a shorter time, or let the pool be larger if the server can do more at once: "
-                              "\"cenote tune\" finds the size.");
+    else
+        snprintf(text, room,
+                 "hold objects for a shorter time, or let the pool be larger if the server can do more at once: "
+                 "\"cenote tune\" finds the size.");
 }

@@ -233,7 +233,8 @@ static int largest(const knee_point *points, uint32_t count, knee_rule rule, kne
         if (!is_eligible(&points[i]) || !keeps(&points[i], rule)) continue;
         knee_interval one = knee_throughput(&points[i], weather);
         bool is_known = points[i].count >= KNEE_PAIRED_LEAST;
-        double value = is_known ? one.mean : one.low + one.mean / 1e6; /* low may be 0, where next to nothing is known */
+        /* low may be 0, where next to nothing is known */
+        double value = is_known ? one.mean : one.low + one.mean / 1e6;
         if (found >= 0 && value <= most) continue;
         found = (int)i, most = value;
     }
@@ -264,8 +265,12 @@ static int nearest_to_goal(const knee_point *points, uint32_t count)
 knee_answer knee_find(const knee_point *points, uint32_t count, knee_rule rule)
 {
     knee_weather weather = knee_weather_of(points, count);
-    knee_answer answer = {
-        .chosen = -1, .best = largest(points, count, rule, weather), .doubt = -1, .hope = -1, .rival = -1, .keeps_goal = true};
+    knee_answer answer = {.chosen = -1,
+                          .best = largest(points, count, rule, weather),
+                          .doubt = -1,
+                          .hope = -1,
+                          .rival = -1,
+                          .keeps_goal = true};
     answer.fastest = largest(points, count, (knee_rule){.margin = rule.margin}, weather);
     if (answer.fastest < 0) return answer;
     if (answer.best < 0) {

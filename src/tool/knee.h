@@ -49,19 +49,22 @@ typedef struct knee_answer {
      * KNEE_PAIRED_LEAST visits: of many that were visited once the largest is but the luckiest. One with fewer visits is it only if
      * the low end of its interval is above that. */
     int best;
-    int fastest;         /* the same, of all */
-    bool keeps_goal;     /* the chosen one; false: none does, and it is the one that comes nearest. True without a goal */
+    int fastest; /* the same, of all */
+    /* the chosen one; false: none does, and it is the one that comes nearest. True without a goal */
+    bool keeps_goal;
     knee_interval share; /* of the chosen in the best's throughput */
     bool is_sure;        /* even the low end of the share is within the margin */
     int doubt;           /* of the smaller ones that may be within the margin, too, the one that is known least */
     int hope;            /* the smallest of all that may be within the margin */
-    int rival;           /* of the larger ones that may be better by more than the margin, the one that is known least */
-    bool is_settled;     /* sure, without a doubt and without a rival */
+    /* of the larger ones that may be better by more than the margin, the one that is known least */
+    int rival;
+    bool is_settled; /* sure, without a doubt and without a rival */
 } knee_answer;
 
 /* What the machine did meanwhile, whatever the size. */
 typedef struct knee_weather {
-    double drift;  /* of the speed, as a share a second: -0.01 is one percent slower each second. 0 unless it is plain to see */
+    /* of the speed, as a share a second: -0.01 is one percent slower each second. 0 unless it is plain to see */
+    double drift;
     double middle; /* the moment that throughput is told for */
     double spread; /* how much visits to one size differ beyond that, as a share of their mean */
 } knee_weather;

@@ -188,7 +188,8 @@ static void sum_up(load_course *self, const tally *all, const uint64_t *each, lo
     qsort(out->causes, LOAD_CAUSES, sizeof *out->causes, by_count);
     out->other_causes = all->other_causes;
     out->utilisation = share_of(all->held_ns, cen_pool_max(self->plan.pool), out->seconds);
-    if (self->plan.writer) out->writer_utilisation = share_of(all->writer_held_ns, cen_pool_max(self->plan.writer), out->seconds);
+    if (self->plan.writer)
+        out->writer_utilisation = share_of(all->writer_held_ns, cen_pool_max(self->plan.writer), out->seconds);
     out->waiting = share_of(all->waiting_ns, self->plan.clients, out->seconds);
     judge_fairness(each, self->plan.clients, out);
     out->windows = self->windows;
@@ -208,7 +209,8 @@ cen_status load_run(const load_plan *plan, load_result *out, cen_error *error)
     tally *all = tally_new(&self);
     uint64_t *each = calloc(plan->clients, sizeof *each);
     if (!all || !each) {
-        if (error) *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for the counts of a load."};
+        if (error)
+            *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for the counts of a load."};
         status = CEN_NO_MEMORY;
     } else {
         status = way->start(&self, &own, error);

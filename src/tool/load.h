@@ -31,8 +31,8 @@
 enum { LOAD_CAUSES = 8, LOAD_WINDOWS_MOST = 4096, LOAD_THREADS_MOST = 1024, LOAD_FUTURES_MOST = 100000 };
 
 typedef struct load_progress {
-    double share; /* of the time, 0 to 1 */
-    bool is_warming; /* nothing counts yet */
+    double share;      /* of the time, 0 to 1 */
+    bool is_warming;   /* nothing counts yet */
     double per_second; /* of late */
     uint64_t operations, failed;
     cen_pool_stats pool;
@@ -41,50 +41,52 @@ typedef struct load_progress {
 typedef struct load_plan {
     target *target;
     cen_pool *pool;
-    cen_pool *writer;     /* where writes go; NULL: where reads go */
+    cen_pool *writer; /* where writes go; NULL: where reads go */
     uint32_t clients;
-    bool futures;         /* clients are futures on one thread's inbox, with operations on a crew, instead of threads */
+    bool futures; /* clients are futures on one thread's inbox, with operations on a crew, instead of threads */
     int64_t warm_up_ns, duration_ns;
-    double rate;          /* operations a second in all; 0: closed loop */
-    int64_t think_ns;     /* between two of one client, while it holds nothing; closed loop */
-    int64_t hold_ns;      /* beyond the operation, while it holds the object */
-    int64_t patience_ns;  /* of a take; 0: 30 s */
-    int64_t window_ns;    /* throughput is noted for each; default 100 ms; longer if there would be more than LOAD_WINDOWS_MOST */
-    uint64_t seed;        /* of what is drawn; 0: one of the clock's */
+    double rate;         /* operations a second in all; 0: closed loop */
+    int64_t think_ns;    /* between two of one client, while it holds nothing; closed loop */
+    int64_t hold_ns;     /* beyond the operation, while it holds the object */
+    int64_t patience_ns; /* of a take; 0: 30 s */
+    /* throughput is noted for each; default 100 ms; longer if there would be more than LOAD_WINDOWS_MOST */
+    int64_t window_ns;
+    uint64_t seed;           /* of what is drawn; 0: one of the clock's */
     const atomic_bool *stop; /* ends it early; may be NULL */
-    void (*tick)(void *argument, const load_progress *progress); /* several times a second, on the caller's thread; may be NULL */
+    /* several times a second, on the caller's thread; may be NULL */
+    void (*tick)(void *argument, const load_progress *progress);
     void *argument;
 } load_plan;
 
 typedef struct load_cause {
     cen_status status;
-    int code;              /* the driver's own number, or 0 */
-    bool in_take;          /* the take failed; else the operation did */
+    int code;                       /* the driver's own number, or 0 */
+    bool in_take;                   /* the take failed; else the operation did */
     char text[CEN_ERROR_TEXT_SIZE]; /* of the first such */
     uint64_t count;
-    int64_t first;         /* when that was, on the monotonic clock */
+    int64_t first; /* when that was, on the monotonic clock */
 } load_cause;
 
 typedef struct load_result {
-    double seconds;         /* measured, after the warm-up */
-    bool stopped;           /* early */
+    double seconds; /* measured, after the warm-up */
+    bool stopped;   /* early */
     uint64_t attempts;
-    uint64_t operations;    /* that succeeded */
+    uint64_t operations;                 /* that succeeded */
     uint64_t timed_out, refused, failed; /* takes that ran out of patience; that were told FULL or OVERLOAD; all else */
-    uint64_t unfinished;    /* cut off by the end */
-    uint64_t never_begun;   /* of these; open loop */
-    uint64_t writes;        /* of the operations */
-    load_cause causes[LOAD_CAUSES]; /* most frequent first; count 0: no more */
-    uint64_t other_causes;  /* failures that found no place there */
+    uint64_t unfinished;                 /* cut off by the end */
+    uint64_t never_begun;                /* of these; open loop */
+    uint64_t writes;                     /* of the operations */
+    load_cause causes[LOAD_CAUSES];      /* most frequent first; count 0: no more */
+    uint64_t other_causes;               /* failures that found no place there */
     /* For an object; with it; from when it was due or begun to its end. Failures count in wait and whole. */
     cen_durations wait, use, whole;
-    double utilisation;     /* of the pool: time held / (max x seconds), 0 to 1 */
+    double utilisation;        /* of the pool: time held / (max x seconds), 0 to 1 */
     double writer_utilisation; /* of the writer's, if there is one */
-    double waiting;         /* of the clients' time, the share in which they waited for an object, 0 to 1 */
-    double fairness;        /* Jain's index over the clients' operations, 0 to 1; 1 if there were none */
-    uint64_t least, most;   /* operations of the client with the fewest and the most */
-    double cpu_seconds;     /* of this process */
-    uint32_t windows;       /* operations that succeeded in each */
+    double waiting;            /* of the clients' time, the share in which they waited for an object, 0 to 1 */
+    double fairness;           /* Jain's index over the clients' operations, 0 to 1; 1 if there were none */
+    uint64_t least, most;      /* operations of the client with the fewest and the most */
+    double cpu_seconds;        /* of this process */
+    uint32_t windows;          /* operations that succeeded in each */
     uint32_t window[LOAD_WINDOWS_MOST];
     double window_seconds;
 } load_result;

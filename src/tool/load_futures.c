@@ -156,7 +156,8 @@ static void on_rested(cen_future *future)
         return;
     }
     int64_t until = load_until(self->loop->load);
-    if (self->loop->load->interval > 0 && self->turn.due < until) tally_add_never_begun(self->loop->counts, self->turn.due, until);
+    if (self->loop->load->interval > 0 && self->turn.due < until)
+        tally_add_never_begun(self->loop->counts, self->turn.due, until);
     retire(self);
 }
 
@@ -209,7 +210,8 @@ static void sweep(loop *self)
             tally_add(self->counts, self->load, &at->turn, &at->error);
             retire(at);
         } else if (at->state == RESTING && cen_future_cancel(&at->timer.future)) {
-            if (self->load->interval > 0 && at->turn.due < until) tally_add_never_begun(self->counts, at->turn.due, until);
+            if (self->load->interval > 0 && at->turn.due < until)
+                tally_add_never_begun(self->counts, at->turn.due, until);
             retire(at);
         } else if (at->state == HOLDING && cen_future_cancel(&at->timer.future)) {
             finish(at);

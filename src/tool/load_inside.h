@@ -37,7 +37,7 @@ typedef struct load_course {
     uint32_t windows;
     double interval; /* nanoseconds from one due operation to the next; 0: closed loop */
     atomic_int_fast64_t until;
-    atomic_uint_fast64_t next; /* operations that were handed out; open loop */
+    atomic_uint_fast64_t next;    /* operations that were handed out; open loop */
     atomic_uint_fast32_t running; /* clients that have not ended */
 } load_course;
 

@@ -54,7 +54,8 @@ static void add_cause(tally *self, const load_cause *cause)
 
 static void count_failure(tally *self, const load_turn *turn, const cen_error *error)
 {
-    load_cause cause = {.status = turn->status, .code = error->code, .in_take = turn->got == 0, .count = 1, .first = turn->end};
+    load_cause cause = {
+        .status = turn->status, .code = error->code, .in_take = turn->got == 0, .count = 1, .first = turn->end};
     memcpy(cause.text, error->text, sizeof cause.text);
     if (!cause.text[0]) snprintf(cause.text, sizeof cause.text, "%s", cen_status_text(turn->status));
     add_cause(self, &cause);

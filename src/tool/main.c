@@ -74,6 +74,7 @@ int main(int count, char **words)
         if (strcmp(words[1], *at) == 0) return command_flush(NULL, talk(count - 1, words + 1));
     const command *named = command_of(words[1]);
     if (named) return command_flush(NULL, run_command_of(named, count - 2, words + 2));
-    if (words[1][0] == '-') return command_fail(NULL, EXIT_USAGE, "There is no option %.60s; a command comes first.", words[1]);
+    if (words[1][0] == '-')
+        return command_fail(NULL, EXIT_USAGE, "There is no option %.60s; a command comes first.", words[1]);
     return unknown(words[1]);
 }

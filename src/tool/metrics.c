@@ -103,7 +103,8 @@ static int run(const command *self, void *given, int count, char **arguments)
     char *text;
     size_t length;
     s->client.stop = stop_flag();
-    if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK) return watching_fail(self, &error);
+    if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK)
+        return watching_fail(self, &error);
     /* Many a server has metrics; only of ours is it said what they mean. */
     cen_status status = client_greet(peer, &process, &error);
     if (status == CEN_OK) {
@@ -128,15 +129,14 @@ const command metrics_command = {
     .name = "metrics",
     .summary = "scrapes a running process once",
     .arguments = "[ADDRESS|PID]",
-    .teaching =
-        "Prints the metrics of a process that has inspect on, as Prometheus reads them: in its text format\n"
-        "0.0.4, whose first line is a comment with the content type, or with --format openmetrics in\n"
-        "OpenMetrics 1.0, which allows no such comment. Both end with # EOF. docs/inspect.md says what\n"
-        "each metric means.\n"
-        "\n" WATCHING_TEACHING "\n"
-        "  cenote metrics                             of the only process that has inspect on\n"
-        "  cenote metrics 4711 | promtool check metrics\n"
-        "  cenote metrics --filter wait_time          only what has it in its name or labels\n",
+    .teaching = "Prints the metrics of a process that has inspect on, as Prometheus reads them: in its text format\n"
+                "0.0.4, whose first line is a comment with the content type, or with --format openmetrics in\n"
+                "OpenMetrics 1.0, which allows no such comment. Both end with # EOF. docs/inspect.md says what\n"
+                "each metric means.\n"
+                "\n" WATCHING_TEACHING "\n"
+                "  cenote metrics                             of the only process that has inspect on\n"
+                "  cenote metrics 4711 | promtool check metrics\n"
+                "  cenote metrics --filter wait_time          only what has it in its name or labels\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -76,7 +76,8 @@ static int64_t percentile(json_t *before, json_t *after, double instant, double 
     int64_t value = 0;
     json_t *bucket;
     if (seen >= rank) return 0;
-    json_array_foreach(after, i, bucket) {
+    json_array_foreach(after, i, bucket)
+    {
         int64_t highest = json_integer_value(json_array_get(bucket, 0));
         int64_t more = json_integer_value(json_array_get(bucket, 1)) - count_before(before, &at, highest);
         if (more <= 0) continue;
@@ -147,8 +148,9 @@ static bool is_closed(json_t *thing, json_t *readings)
 {
     size_t i;
     json_t *counter;
-    json_array_foreach(json_object_get(thing, "counters"), i, counter)
-        if (json_is_string(counter) && strcmp(json_string_value(counter), "closed") == 0) return model_truth(readings, "is_closed");
+    json_array_foreach(json_object_get(thing, "counters"), i,
+                       counter) if (json_is_string(counter) && strcmp(json_string_value(counter), "closed") ==
+                                                                   0) return model_truth(readings, "is_closed");
     return model_truth(readings, "is_closed") || model_truth(readings, "closed");
 }
 
@@ -167,25 +169,41 @@ static void read_pool(model_pool *p, json_t *old, json_t *thing, int64_t interva
     json_t *r = json_object_get(thing, "readings"), *was = json_object_get(old, "readings"),
            *sketch = json_object_get(thing, "sketch");
     *p = (model_pool){
-        .number = (uint64_t)model_number(thing, "number"), .name = model_text(thing, "name"), .system = model_text(thing, "system"),
-        .explanation = model_text(sketch, "explanation"), .last_error = model_text(sketch, "last_error"),
-        .max = model_number(r, "max"), .held = model_number(r, "held") + model_number(r, "moving"), .idle = model_number(r, "idle"),
-        .opening = model_number(r, "opening"), .waiting = model_number(r, "waiting"), .revoked = model_number(r, "revoked"),
+        .number = (uint64_t)model_number(thing, "number"),
+        .name = model_text(thing, "name"),
+        .system = model_text(thing, "system"),
+        .explanation = model_text(sketch, "explanation"),
+        .last_error = model_text(sketch, "last_error"),
+        .max = model_number(r, "max"),
+        .held = model_number(r, "held") + model_number(r, "moving"),
+        .idle = model_number(r, "idle"),
+        .opening = model_number(r, "opening"),
+        .waiting = model_number(r, "waiting"),
+        .revoked = model_number(r, "revoked"),
         .others = model_number(r, "testing") + model_number(r, "resetting") + model_number(r, "closing"),
-        .paused = model_truth(r, "paused") || model_truth(sketch, "paused"), .closed = is_closed(thing, r),
-        .breaker = breaker_of(r, sketch), .wait = model_spread_of(old, thing, "wait"), .use = model_spread_of(old, thing, "use"),
-        .create = model_spread_of(old, thing, "create"), .takes = rate(was, r, "taken", interval_ns),
-        .timeouts = rate(was, r, "timed_out", interval_ns), .leaks = leaks_of(sketch), .thing = thing, .sketch = sketch,
+        .paused = model_truth(r, "paused") || model_truth(sketch, "paused"),
+        .closed = is_closed(thing, r),
+        .breaker = breaker_of(r, sketch),
+        .wait = model_spread_of(old, thing, "wait"),
+        .use = model_spread_of(old, thing, "use"),
+        .create = model_spread_of(old, thing, "create"),
+        .takes = rate(was, r, "taken", interval_ns),
+        .timeouts = rate(was, r, "timed_out", interval_ns),
+        .leaks = leaks_of(sketch),
+        .thing = thing,
+        .sketch = sketch,
     };
     /* A process that does not count them has them in the durations. */
-    if (p->takes < 0 && interval_ns > 0 && p->wait.known && !p->wait.is_old) p->takes = p->wait.count * 1e9 / (double)interval_ns;
+    if (p->takes < 0 && interval_ns > 0 && p->wait.known && !p->wait.is_old)
+        p->takes = p->wait.count * 1e9 / (double)interval_ns;
 }
 
 static bool read_pools(model *m, json_t *before)
 {
     size_t i;
     json_t *thing;
-    json_array_foreach(json_object_get(m->after, "things"), i, thing) {
+    json_array_foreach(json_object_get(m->after, "things"), i, thing)
+    {
         if (strcmp(model_text(thing, "kind"), "pool") != 0) continue;
         if (!model_room((void **)&m->pools, m->pool_count, sizeof *m->pools)) return false;
         json_t *old = before ? model_thing(before, (uint64_t)model_number(thing, "number")) : NULL;
@@ -200,12 +218,19 @@ static bool read_holders(model *m, const model_pool *pool)
 {
     size_t i;
     json_t *item;
-    json_array_foreach(json_object_get(pool->sketch, "holders"), i, item) {
+    json_array_foreach(json_object_get(pool->sketch, "holders"), i, item)
+    {
         if (!model_room((void **)&m->holders, m->holder_count, sizeof *m->holders)) return false;
         m->holders[m->holder_count++] = (model_holder){
-            .pool = pool, .index = model_number(item, "index"), .held_ns = model_number(item, "held_ns"),
-            .owner = model_text(item, "owner"), .thread_name = model_text(item, "thread_name"), .where = model_text(item, "where"),
-            .exact = model_truth(item, "exact"), .detached = model_truth(item, "detached"), .revoked = model_truth(item, "revoked"),
+            .pool = pool,
+            .index = model_number(item, "index"),
+            .held_ns = model_number(item, "held_ns"),
+            .owner = model_text(item, "owner"),
+            .thread_name = model_text(item, "thread_name"),
+            .where = model_text(item, "where"),
+            .exact = model_truth(item, "exact"),
+            .detached = model_truth(item, "detached"),
+            .revoked = model_truth(item, "revoked"),
             .item = item,
         };
     }
@@ -216,14 +241,23 @@ static bool read_waiters(model *m, const model_pool *pool)
 {
     size_t i;
     json_t *item;
-    json_array_foreach(json_object_get(pool->sketch, "waiters"), i, item) {
+    json_array_foreach(json_object_get(pool->sketch, "waiters"), i, item)
+    {
         bool ends = json_object_get(item, "deadline_in_ns") != NULL;
         int64_t left = model_number(item, "deadline_in_ns");
         if (!model_room((void **)&m->waiters, m->waiter_count, sizeof *m->waiters)) return false;
         m->waiters[m->waiter_count++] = (model_waiter){
-            .pool = pool, .place = (int64_t)i + 1, .waited_ns = model_number(item, "waited_ns"),
-            .left_ns = !ends ? -1 : left > 0 ? left : 0, .priority = model_text(item, "priority"), .kind = model_text(item, "kind"),
-            .owner = model_text(item, "owner"), .thread_name = model_text(item, "thread_name"), .where = model_text(item, "where"),
+            .pool = pool,
+            .place = (int64_t)i + 1,
+            .waited_ns = model_number(item, "waited_ns"),
+            .left_ns = !ends      ? -1
+                       : left > 0 ? left
+                                  : 0,
+            .priority = model_text(item, "priority"),
+            .kind = model_text(item, "kind"),
+            .owner = model_text(item, "owner"),
+            .thread_name = model_text(item, "thread_name"),
+            .where = model_text(item, "where"),
             .item = item,
         };
     }

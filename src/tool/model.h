@@ -20,9 +20,9 @@
 
 /* Of one kind of duration. */
 typedef struct model_spread {
-    bool known;     /* something of the kind took place */
-    bool is_old;    /* not in the interval: these are of all that was ever counted */
-    double count;   /* how many there were, those that took no time included */
+    bool known;   /* something of the kind took place */
+    bool is_old;  /* not in the interval: these are of all that was ever counted */
+    double count; /* how many there were, those that took no time included */
     int64_t p50_ns, p99_ns, largest_ns;
 } model_spread;
 
@@ -31,7 +31,8 @@ typedef enum model_breaker { BREAKER_CLOSED = 0, BREAKER_OPEN, BREAKER_PROBING }
 typedef struct model_pool {
     uint64_t number;
     const char *name, *system, *explanation, *last_error; /* "" if there is none */
-    int64_t max, held, idle, opening, waiting, revoked;   /* held: with those that are changing hands, without revoked ones */
+    /* held: with those that are changing hands, without revoked ones */
+    int64_t max, held, idle, opening, waiting, revoked;
     int64_t others; /* testing, resetting, closing: neither lent nor to be had */
     int64_t leaks;  /* of those that are named: held for longer than leak_ns */
     bool paused, closed;
@@ -52,7 +53,7 @@ typedef struct model_holder {
 
 typedef struct model_waiter {
     const model_pool *pool;
-    int64_t place; /* from 1: in the order of service */
+    int64_t place;              /* from 1: in the order of service */
     int64_t waited_ns, left_ns; /* left_ns below 0: it has no deadline */
     const char *kind, *owner, *thread_name, *priority, *where;
     json_t *item;
@@ -64,7 +65,7 @@ typedef struct model_node {
     uint64_t number; /* of the thing that it is, or is a part of */
     bool is_thing;
     const char *kind, *name, *state;
-    char title[96];  /* its name, or what takes its place */
+    char title[96];    /* its name, or what takes its place */
     char numbers[240]; /* "queued 12, running 4, finished 530/s" */
     json_t *item;
 } model_node;
@@ -77,9 +78,9 @@ typedef struct model {
     size_t holder_count;
     model_waiter *waiters; /* by pool, in the order of service */
     size_t waiter_count;
-    model_node *workers;   /* crews, lanes, queues, actors and all else */
+    model_node *workers; /* crews, lanes, queues, actors and all else */
     size_t worker_count;
-    model_node *tree;      /* supervisors with what they supervise, then routers with their members */
+    model_node *tree; /* supervisors with what they supervise, then routers with their members */
     size_t tree_count;
     json_t *after;
 } model;
@@ -97,8 +98,8 @@ json_t *model_thing(json_t *things, uint64_t number);
  * interval: then they are those of `after`. */
 model_spread model_spread_of(json_t *before, json_t *after, const char *name);
 
-int64_t model_number(json_t *object, const char *name);        /* 0 if there is none */
-const char *model_text(json_t *object, const char *name);      /* "" if there is none */
+int64_t model_number(json_t *object, const char *name);   /* 0 if there is none */
+const char *model_text(json_t *object, const char *name); /* "" if there is none */
 bool model_truth(json_t *object, const char *name);
 
 /* Fills m->workers and m->tree; false: no memory. (model_tree.c) */

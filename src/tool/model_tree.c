@@ -59,8 +59,9 @@ static bool is_counter(json_t *thing, const char *name)
 {
     size_t i;
     json_t *counter;
-    json_array_foreach(json_object_get(thing, "counters"), i, counter)
-        if (strcmp(json_string_value(counter) ? json_string_value(counter) : "", name) == 0) return true;
+    json_array_foreach(json_object_get(thing, "counters"), i,
+                       counter) if (strcmp(json_string_value(counter) ? json_string_value(counter) : "", name) ==
+                                    0) return true;
     return false;
 }
 
@@ -69,8 +70,10 @@ static void show_readings(const grove *g, json_t *thing, char *text, size_t room
 {
     const char *name;
     json_t *value, *readings = json_object_get(thing, "readings");
-    json_t *old = g->before ? json_object_get(model_thing(g->before, (uint64_t)model_number(thing, "number")), "readings") : NULL;
-    json_object_foreach(readings, name, value) {
+    json_t *old =
+        g->before ? json_object_get(model_thing(g->before, (uint64_t)model_number(thing, "number")), "readings") : NULL;
+    json_object_foreach(readings, name, value)
+    {
         int64_t now = json_integer_value(value);
         if (!is_counter(thing, name)) {
             if (now) append_number(text, room, name, now);
@@ -79,7 +82,8 @@ static void show_readings(const grove *g, json_t *thing, char *text, size_t room
         int64_t more = now - (old ? model_number(old, name) : 0);
         char shown[32];
         if (more <= 0) continue;
-        if (g->m->interval_ns > 0) snprintf(shown, sizeof shown, "%.0f", (double)more * 1e9 / (double)g->m->interval_ns);
+        if (g->m->interval_ns > 0)
+            snprintf(shown, sizeof shown, "%.0f", (double)more * 1e9 / (double)g->m->interval_ns);
         else snprintf(shown, sizeof shown, "%lld", (long long)more);
         append(text, room, name, shown, g->m->interval_ns > 0 ? "/s" : "");
     }
@@ -90,12 +94,14 @@ static void show_item(json_t *item, char *text, size_t room)
 {
     const char *name;
     json_t *value;
-    json_object_foreach(item, name, value) {
+    json_object_foreach(item, name, value)
+    {
         if (json_is_integer(value) && json_integer_value(value) != 0 && strcmp(name, "number") != 0 &&
             strcmp(name, "supervisor") != 0)
             append_number(text, room, name, json_integer_value(value));
         else if (json_is_true(value)) append(text, room, name, "", "");
-        else if (json_is_string(value) && strcmp(name, "name") != 0 && strcmp(name, "state") != 0 && *json_string_value(value))
+        else if (json_is_string(value) && strcmp(name, "name") != 0 && strcmp(name, "state") != 0 &&
+                 *json_string_value(value))
             append(text, room, name, json_string_value(value), "");
     }
 }
@@ -130,7 +136,8 @@ static void give_title(model_node *node, const char *list, json_t *item)
     const char *key = json_object_get(item, "number") ? "number" : json_object_get(item, "index") ? "index" : NULL;
     int singular = (int)strlen(list) - (strlen(list) > 1 && list[strlen(list) - 1] == 's');
     if (*model_text(item, "name")) snprintf(node->title, sizeof node->title, "%s", model_text(item, "name"));
-    else if (key) snprintf(node->title, sizeof node->title, "%.*s %lld", singular, list, (long long)model_number(item, key));
+    else if (key)
+        snprintf(node->title, sizeof node->title, "%.*s %lld", singular, list, (long long)model_number(item, key));
     else snprintf(node->title, sizeof node->title, "%.*s", singular, list);
 }
 
@@ -176,9 +183,10 @@ static bool add_thing(grove *g, json_t *thing, unsigned depth)
     node->item = thing;
     snprintf(node->title, sizeof node->title, "%s %s", node->kind, node->name);
     show_readings(g, thing, node->numbers, sizeof node->numbers);
-    json_object_foreach(json_object_get(thing, "sketch"), list, value) {
-        json_array_foreach(value, i, item)
-            if (json_is_object(item) && !add_item(g, thing, list, item, depth + 1)) return false;
+    json_object_foreach(json_object_get(thing, "sketch"), list, value)
+    {
+        json_array_foreach(value, i,
+                           item) if (json_is_object(item) && !add_item(g, thing, list, item, depth + 1)) return false;
     }
     return true;
 }
@@ -190,10 +198,11 @@ static bool is_below(json_t *things, uint64_t number)
 {
     size_t i, j;
     json_t *thing, *child;
-    json_array_foreach(things, i, thing) {
+    json_array_foreach(things, i, thing)
+    {
         if ((uint64_t)model_number(thing, "number") == number) continue;
-        json_array_foreach(json_object_get(json_object_get(thing, "sketch"), "children"), j, child)
-            if ((uint64_t)model_number(child, "supervisor") == number) return true;
+        json_array_foreach(json_object_get(json_object_get(thing, "sketch"), "children"), j,
+                           child) if ((uint64_t)model_number(child, "supervisor") == number) return true;
     }
     return false;
 }
@@ -213,7 +222,8 @@ static bool add_all(grove *g, place wanted, bool roots)
 {
     size_t i;
     json_t *thing, *things = json_object_get(g->m->after, "things");
-    json_array_foreach(things, i, thing) {
+    json_array_foreach(things, i, thing)
+    {
         if (place_of(thing) != wanted || (roots && is_below(things, (uint64_t)model_number(thing, "number")))) continue;
         if (!add_thing(g, thing, 0)) return false;
     }

@@ -82,7 +82,8 @@ static void print_all(const settings *s, json_t *all, int64_t last)
     json_t *news;
     json_array_foreach(all, i, news) wanted += rank_of(model_text(news, "level")) > s->level;
     if (last > 0 && wanted > (size_t)last) skip = wanted - (size_t)last;
-    json_array_foreach(all, i, news) {
+    json_array_foreach(all, i, news)
+    {
         if (rank_of(model_text(news, "level")) <= s->level) continue;
         if (skip > 0) skip--;
         else print_news(s, news);
@@ -106,7 +107,8 @@ typedef struct reader {
 static void move_on(reader *r, json_t *answer)
 {
     if (json_is_integer(json_object_get(answer, "next"))) r->next = (uint64_t)model_number(answer, "next");
-    if (json_is_integer(json_object_get(answer, "next_trace"))) r->next_trace = (uint64_t)model_number(answer, "next_trace");
+    if (json_is_integer(json_object_get(answer, "next_trace")))
+        r->next_trace = (uint64_t)model_number(answer, "next_trace");
     r->missed += model_number(answer, "missed") + model_number(answer, "missed_trace");
 }
 
@@ -118,7 +120,8 @@ static cen_status read_some(client *peer, const settings *s, reader *r, json_t *
     json_t *answer;
     snprintf(path, sizeof path, "/api/news?after=%" PRIu64 "&limit=%d&level=%s", r->next, AT_ONCE,
              cen_level_name((cen_level)(s->level + 1)));
-    if (s->level == 0) snprintf(path + strlen(path), sizeof path - strlen(path), "&after_trace=%" PRIu64, r->next_trace);
+    if (s->level == 0)
+        snprintf(path + strlen(path), sizeof path - strlen(path), "&after_trace=%" PRIu64, r->next_trace);
     cen_status status = client_get(peer, path, &answer, error);
     if (status != CEN_OK) return status;
     json_t *news = json_object_get(answer, "news");
@@ -243,16 +246,15 @@ const command news_command = {
     .name = "news",
     .summary = "prints what happened in a process, even after a crash",
     .arguments = "[ADDRESS|PID|FILE]",
-    .teaching =
-        "Prints the events of a process that has inspect on: opened, closed with the reason, timed out\n"
-        "with the cause, leaks, breakers, members down, children restarted. A FILE is one that\n"
-        "cen_news_keep wrote, or a core file: it has the last events of a process that is gone, however\n"
-        "it went.\n"
-        "\n" WATCHING_TEACHING "\n"
-        "  cenote news --follow --level warning     what goes wrong, as it does\n"
-        "  cenote news -n 20 4711                   the last twenty of that process\n"
-        "  cenote news /var/lib/shop/news           of one that crashed\n"
-        "  cenote news core.4711\n",
+    .teaching = "Prints the events of a process that has inspect on: opened, closed with the reason, timed out\n"
+                "with the cause, leaks, breakers, members down, children restarted. A FILE is one that\n"
+                "cen_news_keep wrote, or a core file: it has the last events of a process that is gone, however\n"
+                "it went.\n"
+                "\n" WATCHING_TEACHING "\n"
+                "  cenote news --follow --level warning     what goes wrong, as it does\n"
+                "  cenote news -n 20 4711                   the last twenty of that process\n"
+                "  cenote news /var/lib/shop/news           of one that crashed\n"
+                "  cenote news core.4711\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -50,10 +50,10 @@ typedef struct unit {
 } unit;
 
 static const unit decimal[] = {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {NULL, 0}};
-static const unit binary[] = {{"", 1},        {"B", 1},          {"k", 1e3},          {"kB", 1e3},           {"M", 1e6},
-                              {"MB", 1e6},    {"G", 1e9},        {"GB", 1e9},         {"KiB", 1024},         {"MiB", 1048576},
-                              {"GiB", 1073741824}, {NULL, 0}};
-static const unit times[] = {{"", 1e9},  {"ns", 1},  {"us", 1e3}, {"ms", 1e6},  {"s", 1e9},
+static const unit binary[] = {{"", 1},       {"B", 1},         {"k", 1e3},          {"kB", 1e3},
+                              {"M", 1e6},    {"MB", 1e6},      {"G", 1e9},          {"GB", 1e9},
+                              {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {NULL, 0}};
+static const unit times[] = {{"", 1e9},   {"ns", 1},     {"us", 1e3},   {"ms", 1e6}, {"s", 1e9},
                              {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0}};
 static const unit shares[] = {{"", 1}, {"%", 0.01}, {NULL, 0}};
 
@@ -181,7 +181,8 @@ static int read_long(const reading *self, int left, char **words)
     const option_row *row = by_name(self->command, name, length);
     if (!row) return unknown(self, name, length);
     if (row->kind == OPTION_FLAG && sign) return wrong(self, "--%s takes no value.", row->name);
-    if (row->kind == OPTION_FLAG || row->kind == OPTION_MAYBE || sign) return set(self, row, sign ? sign + 1 : "") ? 1 : 0;
+    if (row->kind == OPTION_FLAG || row->kind == OPTION_MAYBE || sign)
+        return set(self, row, sign ? sign + 1 : "") ? 1 : 0;
     if (left < 2) return wrong(self, "--%s needs a value: %s.", row->name, row->value);
     return set(self, row, words[1]) ? 2 : 0;
 }
@@ -191,7 +192,8 @@ static int read_short(const reading *self, int left, char **words)
 {
     for (const char *at = words[0] + 1; *at; at++) {
         const option_row *row = by_letter(self->command, *at);
-        if (!row) return wrong(self, "There is no option -%c; \"cenote %s --help\" lists them.", *at, self->command->name);
+        if (!row)
+            return wrong(self, "There is no option -%c; \"cenote %s --help\" lists them.", *at, self->command->name);
         if (row->kind == OPTION_FLAG || row->kind == OPTION_MAYBE) {
             if (!set(self, row, "")) return 0;
             continue;

@@ -22,7 +22,8 @@ typedef struct settings {
 } settings;
 
 static const option_row rows[] = {
-    {"no-open", 0, OPTION_FLAG, NULL, offsetof(settings, no_open), 0, 0, NULL, "print the page's address, and open no browser"},
+    {"no-open", 0, OPTION_FLAG, NULL, offsetof(settings, no_open), 0, 0, NULL,
+     "print the page's address, and open no browser"},
     {"port", 0, OPTION_COUNT, "N", offsetof(settings, port), 0, 65535, NULL,
      "the port of the page on this machine; 0: a free one (0)"},
     WATCHING_ROWS(settings, client),
@@ -47,8 +48,9 @@ static bool write_way(const char *url, char *path, size_t room)
         close(file);
         return false;
     }
-    fprintf(out, "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
-                 "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n<title>cenote</title>\n<a href=\"%s\">The page</a>\n",
+    fprintf(out,
+            "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
+            "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n<title>cenote</title>\n<a href=\"%s\">The page</a>\n",
             url, url);
     return fclose(out) == 0;
 }
@@ -137,7 +139,8 @@ static int run(const command *self, void *given, int count, char **arguments)
     cen_error error;
     json_t *process;
     s->client.stop = stop_flag();
-    if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK) return watching_fail(self, &error);
+    if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK)
+        return watching_fail(self, &error);
     cen_status status = client_greet(peer, &process, &error);
     int answer;
     if (status != CEN_OK) {
@@ -156,15 +159,14 @@ const command page_command = {
     .name = "page",
     .summary = "shows a running process in a browser",
     .arguments = "[ADDRESS|PID]",
-    .teaching =
-        "Serves the page of a process that has inspect on at a port of 127.0.0.1, with a random token, and\n"
-        "relays to the process' Unix socket, which no browser can reach, until it is interrupted or the\n"
-        "process ends. Prints the address of the page, and opens it with xdg-open if there is a display.\n"
-        "Whoever has the address may do there what the process allows (cen_inspect_options.control).\n"
-        "If the process serves HTTP itself it prints that address, opens it and ends.\n"
-        "\n" WATCHING_TEACHING "\n"
-        "  cenote page                               of the only process that has inspect on\n"
-        "  cenote page 4711 --no-open --port 8080    for ssh -L 8080:127.0.0.1:8080\n",
+    .teaching = "Serves the page of a process that has inspect on at a port of 127.0.0.1, with a random token, and\n"
+                "relays to the process' Unix socket, which no browser can reach, until it is interrupted or the\n"
+                "process ends. Prints the address of the page, and opens it with xdg-open if there is a display.\n"
+                "Whoever has the address may do there what the process allows (cen_inspect_options.control).\n"
+                "If the process serves HTTP itself it prints that address, opens it and ends.\n"
+                "\n" WATCHING_TEACHING "\n"
+                "  cenote page                               of the only process that has inspect on\n"
+                "  cenote page 4711 --no-open --port 8080    for ssh -L 8080:127.0.0.1:8080\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -35,7 +35,8 @@ static bool open_place(place *self, cen_error *why)
     if (fstat(self->directory, &s) == 0 && is_trusted(self, &s)) return true;
     if (!self->is_foreign)
         address_fail(why, CEN_SYSTEM,
-                     "%s belongs to another user, or others may write there, so what it says is not believed.", self->path);
+                     "%s belongs to another user, or others may write there, so what it says is not believed.",
+                     self->path);
     close(self->directory);
     return false;
 }

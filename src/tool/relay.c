@@ -55,7 +55,8 @@ static int64_t now_ms(void)
 
 static cen_status refused(cen_error *error, uint16_t port, int code)
 {
-    if (code == EADDRINUSE) return address_fail(error, CEN_EXISTS, "--port: another program has the port %u of 127.0.0.1.", port);
+    if (code == EADDRINUSE)
+        return address_fail(error, CEN_EXISTS, "--port: another program has the port %u of 127.0.0.1.", port);
     return address_fail(error, CEN_SYSTEM, "No port of 127.0.0.1 can be opened: %s.", strerrordesc_np(code));
 }
 
@@ -125,10 +126,11 @@ static void answer_error(tie *t, unsigned code, const char *status, const char *
     char body[300];
     int size = snprintf(body, sizeof body, "{\"error\":{\"status\":\"%s\",\"text\":\"%s\"}}", status, text);
     t->down_at = 0;
-    t->down_end = (size_t)snprintf(t->down, sizeof t->down,
-                                   "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
-                                   "X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
-                                   code, status, size, body);
+    t->down_end =
+        (size_t)snprintf(t->down, sizeof t->down,
+                         "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
+                         "X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+                         code, status, size, body);
     t->state = TIE_PASSING;
     t->process = -1;
     t->up_at = t->up.length;
@@ -162,7 +164,9 @@ static void read_request(const relay *self, tie *t)
     t->asked += (size_t)got;
     t->since_ms = t->asked == (size_t)got ? now_ms() : t->since_ms; /* the first byte: from now on its time runs */
     switch (relay_read(t->ask, t->asked, &self->options.tokens, &t->up)) {
-    case RELAY_MORE: if (t->asked == sizeof t->ask) answer_error(t, 413, "INVALID", "the request is too long"); break;
+    case RELAY_MORE:
+        if (t->asked == sizeof t->ask) answer_error(t, 413, "INVALID", "the request is too long");
+        break;
     case RELAY_GOES: connect_process(self, t); break;
     case RELAY_REFUSED: answer_error(t, t->up.code, t->up.status, t->up.text); break;
     }

@@ -68,7 +68,8 @@ static bool read_line(reading *self, part line, bool *free_of_token)
     static const char *const methods[] = {"GET ", "HEAD ", "POST "};
     size_t method = 0;
     for (size_t i = 0; i < line.length; i++)
-        if ((unsigned char)line.at[i] < ' ') return refuse(self, 400, "INVALID", "the request has a control character in it");
+        if ((unsigned char)line.at[i] < ' ')
+            return refuse(self, 400, "INVALID", "the request has a control character in it");
     while (method < 3 && (line.length < 6 || strncmp(line.at, methods[method], strlen(methods[method])) != 0)) method++;
     if (method == 3) return refuse(self, 405, "INVALID", "only GET, HEAD and POST are for this page");
     part target = {.at = line.at + strlen(methods[method])};
@@ -76,7 +77,8 @@ static bool read_line(reading *self, part line, bool *free_of_token)
     if (!space || *target.at != '/') return refuse(self, 400, "INVALID", "the request has no path");
     target.length = (size_t)(space - target.at);
     part version = {.at = space + 1, .length = (size_t)(line.at + line.length - space - 1)};
-    if (!is_word(version, "HTTP/1.1") && !is_word(version, "HTTP/1.0")) return refuse(self, 400, "INVALID", "this is not HTTP/1.1");
+    if (!is_word(version, "HTTP/1.1") && !is_word(version, "HTTP/1.0"))
+        return refuse(self, 400, "INVALID", "this is not HTTP/1.1");
     const char *query = memchr(target.at, '?', target.length);
     part path = {.at = target.at, .length = query ? (size_t)(query - target.at) : target.length};
     *free_of_token = is_free(path);
@@ -117,7 +119,8 @@ static bool read_length(reading *self, part value)
     if (self->has_length || value.length == 0 || value.length > 9)
         return refuse(self, 400, "INVALID", "the request does not say plainly how long its body is");
     for (size_t i = 0; i < value.length; i++) {
-        if (!isdigit((unsigned char)value.at[i])) return refuse(self, 400, "INVALID", "the length of the body is no number");
+        if (!isdigit((unsigned char)value.at[i]))
+            return refuse(self, 400, "INVALID", "the length of the body is no number");
         number = number * 10 + (size_t)(value.at[i] - '0');
     }
     if (number > RELAY_BODY_MOST) return refuse(self, 413, "INVALID", "the body has more than 4096 bytes");
@@ -129,8 +132,8 @@ static bool read_length(reading *self, part value)
 /* H4 */
 static bool is_kept_here(part name)
 {
-    static const char *const names[] = {"authorization", "connection", "keep-alive", "cookie",
-                                        "te",            "trailer",    "upgrade",    "expect"};
+    static const char *const names[] = {"authorization", "connection", "keep-alive", "cookie", "te",
+                                        "trailer",       "upgrade",    "expect"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is_word(name, names[i])) return true;
     return name.length > 6 && strncasecmp(name.at, "proxy-", 6) == 0;

@@ -30,7 +30,7 @@ typedef enum relay_verdict { RELAY_MORE = 0, RELAY_GOES, RELAY_REFUSED } relay_v
 typedef struct relay_request {
     char bytes[RELAY_ROOM]; /* for the process: the head, and the body */
     size_t length;
-    unsigned code;          /* of a refusal: 401 */
+    unsigned code; /* of a refusal: 401 */
     const char *status, *text;
 } relay_request;
 

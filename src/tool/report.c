@@ -76,7 +76,8 @@ static void write_tiles(const tuning *self, FILE *out)
     const tune_size *best = self->sizes[self->answer.best], *first = tune_first(self);
     double share = first == best ? self->answer.share.mean : chosen->throughput.mean / first->throughput.mean;
     snprintf(text, sizeof text, "%.0f %%", share * 100);
-    snprintf(name, sizeof name, first == best ? "of the best, at %u" : "of the most, at %u, on fewer visits", first->size);
+    snprintf(name, sizeof name, first == best ? "of the best, at %u" : "of the most, at %u, on fewer visits",
+             first->size);
     tile(out, "", text, name);
     tile(out, "", words_duration(text, cen_durations_percentile(&chosen->use, 990000)), "p99 of one operation");
     tile(out, "", words_share(text, tune_utilisation(chosen)), "of the pool in use");
@@ -262,7 +263,8 @@ static void write_method(const tuning *self, FILE *out)
     else snprintf(text, sizeof text, "%u clients, closed loop: each goes on as soon as it has done", self->clients);
     entry(out, "load", text);
     if (self->hold_ns) {
-        snprintf(text, sizeof text, "each keeps the object for %s more after its operation", words_duration(number, self->hold_ns));
+        snprintf(text, sizeof text, "each keeps the object for %s more after its operation",
+                 words_duration(number, self->hold_ns));
         entry(out, "hold", text);
     }
     snprintf(text, sizeof text, "within %.3g %% of the best throughput%s%s", self->rule.margin * 100,

@@ -51,7 +51,7 @@ typedef struct chart {
     int chosen;       /* place; -1: none */
     double threshold; /* a dashed line there; 0: none */
     const char *threshold_name;
-    bool is_small;    /* half as wide */
+    bool is_small; /* half as wide */
 } chart;
 
 /* A figure with its legend. */

@@ -16,14 +16,17 @@
 static const option_row rows[] = {
     {"clients", 'c', OPTION_COUNT, "N", AT(clients), 1, LOAD_FUTURES_MOST, NULL, "how many use the pool at once (8)"},
     {"size", 's', OPTION_COUNT, "N", AT(size), 1, 10000, NULL, "objects in the pool at most (4)"},
-    {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1e6, 7 * DAY, NULL, "for how long it is measured (10s)"},
+    {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1e6, 7 * DAY, NULL,
+     "for how long it is measured (10s)"},
     {"warm-up", 'w', OPTION_DURATION, "TIME", AT(warm_up_ns), 0, DAY, NULL, "before that, without counting (1s)"},
     {"rate", 'r', OPTION_NUMBER, "N", AT(rate), 0.001, 1e7, NULL, "open loop: so many operations are due each second"},
     {"futures", 'f', OPTION_FLAG, NULL, AT(futures), 0, 0, NULL, "clients are futures on one thread, not threads"},
     TARGET_ROWS(run_settings, target),
     {"think", 0, OPTION_DURATION, "TIME", AT(think_ns), 0, DAY, NULL, "pause of a client between two operations (0)"},
-    {"hold", 0, OPTION_DURATION, "TIME", AT(hold_ns), 0, DAY, NULL, "keep the object for longer than its operation (0)"},
-    {"patience", 'p', OPTION_DURATION, "TIME", AT(patience_ns), 1e3, DAY, NULL, "how long a client waits for an object (5s)"},
+    {"hold", 0, OPTION_DURATION, "TIME", AT(hold_ns), 0, DAY, NULL,
+     "keep the object for longer than its operation (0)"},
+    {"patience", 'p', OPTION_DURATION, "TIME", AT(patience_ns), 1e3, DAY, NULL,
+     "how long a client waits for an object (5s)"},
     {"min-idle", 0, OPTION_COUNT, "N", AT(min_idle), 0, 10000, NULL, "objects that are kept idle (0)"},
     {"exact-times", 0, OPTION_FLAG, NULL, AT(exact_times), 0, 0, NULL, "the pool times every lease, not one in 64"},
     {"seed", 0, OPTION_COUNT, "N", AT(seed), 0, 1e15, NULL, "draw the same numbers again (another each time)"},
@@ -73,8 +76,8 @@ static void show_progress(void *argument, const load_progress *now)
     terminal_bar(bar, 16, now->share);
     if (now->failed) snprintf(failed, sizeof failed, "  failed %s", words_count(count, now->failed));
     progress_show(argument, "%s %3.0f %% %s %s  in use %u of %u  waiting %u%s", bar, now->share * 100,
-                  now->is_warming ? "warming up" : "measuring", words_rate(rate, now->per_second), now->pool.held, now->pool.max,
-                  now->pool.waiting, failed);
+                  now->is_warming ? "warming up" : "measuring", words_rate(rate, now->per_second), now->pool.held,
+                  now->pool.max, now->pool.waiting, failed);
 }
 
 static cen_status drive(run_report *report, target *aim, target_pools *pools, cen_error *error)
@@ -119,7 +122,8 @@ static int tell(const command *self, run_report *report)
 {
     run_advise(report);
     if (!report->settings->json) run_print(report, stdout);
-    else if (!run_print_json(report, stdout)) return command_fail(self, EXIT_SYSTEM, "There is no memory for the report.");
+    else if (!run_print_json(report, stdout))
+        return command_fail(self, EXIT_SYSTEM, "There is no memory for the report.");
     return command_flush(self, judge(&report->load));
 }
 
@@ -128,9 +132,9 @@ static int drive_pools(const command *self, run_report *report, target *aim, das
     const run_settings *settings = report->settings;
     cen_error error;
     target_pools pools;
-    cen_pool_options options = CEN_POOL_OPTIONS(.max = (uint32_t)settings->size, .min_idle = (uint32_t)settings->min_idle,
-                                                .exact_times = settings->exact_times,
-                                                .patience = cen_in_ns(settings->patience_ns));
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.max = (uint32_t)settings->size, .min_idle = (uint32_t)settings->min_idle,
+                         .exact_times = settings->exact_times, .patience = cen_in_ns(settings->patience_ns));
     if (target_pools_new(aim, &options, &pools, &error) != CEN_OK)
         return command_fail(self, error.status == CEN_INVALID ? EXIT_USAGE : EXIT_SYSTEM, "%s", error.text);
     cen_status status = drive(report, aim, &pools, &error);
@@ -146,7 +150,8 @@ static int drive_target(const command *self, run_report *report, target *aim)
     progress line;
     int answer;
     progress_begin(&line, report->settings->quiet);
-    if (target_probe(aim, &line, &report->limit, &answer, &error) != CEN_OK) return command_fail(self, answer, "%s", error.text);
+    if (target_probe(aim, &line, &report->limit, &answer, &error) != CEN_OK)
+        return command_fail(self, answer, "%s", error.text);
     dashboard page = {0};
     if (report->settings->dashboard) answer = dashboard_start(&page, self, report->settings->dashboard, aim->shown);
     else answer = EXIT_DONE;

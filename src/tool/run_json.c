@@ -32,20 +32,20 @@ static json_t *plan(const run_report *self)
 static json_t *about_target(const run_report *self)
 {
     const target *from = self->target;
-    return json_pack("{s:s, s:o, s:o, s:o, s:f}", "system", from->kind->system, "url", text_as_json(from->shown), "query",
-                     text_as_json(from->settings.query), "write",
-                     text_as_json(from->settings.write_share > 0 ? from->settings.write : NULL),
-                     "write_share", from->settings.write_share);
+    return json_pack("{s:s, s:o, s:o, s:o, s:f}", "system", from->kind->system, "url", text_as_json(from->shown),
+                     "query", text_as_json(from->settings.query), "write",
+                     text_as_json(from->settings.write_share > 0 ? from->settings.write : NULL), "write_share",
+                     from->settings.write_share);
 }
 
 static json_t *causes(const load_result *from)
 {
     json_t *all = json_array();
     for (unsigned i = 0; i < LOAD_CAUSES && from->causes[i].count; i++)
-        json_array_append_new(all, json_pack("{s:s, s:s, s:i, s:I, s:o}", "in", from->causes[i].in_take ? "take" : "operation",
-                                             "status", cen_status_name(from->causes[i].status) + 4, "code", from->causes[i].code,
-                                             "count", (json_int_t)from->causes[i].count, "text",
-                                             text_as_json(from->causes[i].text)));
+        json_array_append_new(
+            all, json_pack("{s:s, s:s, s:i, s:I, s:o}", "in", from->causes[i].in_take ? "take" : "operation", "status",
+                           cen_status_name(from->causes[i].status) + 4, "code", from->causes[i].code, "count",
+                           (json_int_t)from->causes[i].count, "text", text_as_json(from->causes[i].text)));
     return all;
 }
 
@@ -53,25 +53,26 @@ static json_t *pool(const cen_pool_stats *from)
 {
     static const char *const breakers[] = {"closed", "open", "probing"};
     if (from->max == 0) return json_null();
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "max", (json_int_t)from->max, "opened",
-                     (json_int_t)from->opened, "open_failed", (json_int_t)from->open_failed, "closed", (json_int_t)from->closed,
-                     "taken", (json_int_t)from->taken, "waited", (json_int_t)from->waited, "timed_out", (json_int_t)from->timed_out,
-                     "discarded", (json_int_t)from->discarded, "tested", (json_int_t)from->tested, "test_failed",
-                     (json_int_t)from->test_failed, "reset", (json_int_t)from->reset, "leaked", (json_int_t)from->leaked, "breaker",
-                     breakers[from->breaker]);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "max", (json_int_t)from->max,
+                     "opened", (json_int_t)from->opened, "open_failed", (json_int_t)from->open_failed, "closed",
+                     (json_int_t)from->closed, "taken", (json_int_t)from->taken, "waited", (json_int_t)from->waited,
+                     "timed_out", (json_int_t)from->timed_out, "discarded", (json_int_t)from->discarded, "tested",
+                     (json_int_t)from->tested, "test_failed", (json_int_t)from->test_failed, "reset",
+                     (json_int_t)from->reset, "leaked", (json_int_t)from->leaked, "breaker", breakers[from->breaker]);
 }
 
 static json_t *limit(const target_limit *from)
 {
     if (from->most == 0) return json_null();
-    return json_pack("{s:I, s:I, s:I, s:o}", "most", (json_int_t)from->most, "reserved", (json_int_t)from->reserved, "in_use",
-                     (json_int_t)from->in_use, "text", text_as_json(from->words));
+    return json_pack("{s:I, s:I, s:I, s:o}", "most", (json_int_t)from->most, "reserved", (json_int_t)from->reserved,
+                     "in_use", (json_int_t)from->in_use, "text", text_as_json(from->words));
 }
 
 static json_t *windows(const load_result *from)
 {
     json_t *counts = json_array();
-    for (uint32_t i = 0; i < from->windows; i++) json_array_append_new(counts, json_integer((json_int_t)from->window[i]));
+    for (uint32_t i = 0; i < from->windows; i++)
+        json_array_append_new(counts, json_integer((json_int_t)from->window[i]));
     return json_pack("{s:f, s:o}", "seconds", from->window_seconds, "operations", counts);
 }
 
@@ -80,9 +81,10 @@ static void add_counts(json_t *all, const load_result *from)
     const struct {
         const char *name;
         uint64_t value;
-    } counts[] = {{"attempts", from->attempts},         {"operations", from->operations}, {"timed_out", from->timed_out},
-                  {"refused", from->refused},           {"failed", from->failed},         {"unfinished", from->unfinished},
-                  {"never_begun", from->never_begun},   {"writes", from->writes},         {"other_causes", from->other_causes}};
+    } counts[] = {
+        {"attempts", from->attempts},       {"operations", from->operations}, {"timed_out", from->timed_out},
+        {"refused", from->refused},         {"failed", from->failed},         {"unfinished", from->unfinished},
+        {"never_begun", from->never_begun}, {"writes", from->writes},         {"other_causes", from->other_causes}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         json_object_set_new(all, counts[i].name, json_integer((json_int_t)counts[i].value));
     json_object_set_new(all, "throughput", json_real(from->seconds > 0 ? (double)from->operations / from->seconds : 0));
@@ -92,7 +94,8 @@ static void add_shares(json_t *all, const run_report *self)
 {
     const load_result *from = &self->load;
     json_object_set_new(all, "utilisation", json_real(from->utilisation));
-    json_object_set_new(all, "writer_utilisation", self->writer.max ? json_real(from->writer_utilisation) : json_null());
+    json_object_set_new(all, "writer_utilisation",
+                        self->writer.max ? json_real(from->writer_utilisation) : json_null());
     json_object_set_new(all, "waiting", json_real(from->waiting));
     json_object_set_new(all, "fairness",
                         json_pack("{s:f, s:I, s:I}", "jain", from->fairness, "least", (json_int_t)from->least, "most",

@@ -25,8 +25,7 @@ static bool advise_on_failure(run_report *self)
     if (load->operations == 0 && load->attempts > 0)
         snprintf(self->advice, sizeof self->advice, "No operation succeeded%s.",
                  failed ? ": see the causes" : " in that time; let it run for longer");
-    else if (load->attempts == 0)
-        snprintf(self->advice, sizeof self->advice, "It ended before anything was measured.");
+    else if (load->attempts == 0) snprintf(self->advice, sizeof self->advice, "It ended before anything was measured.");
     else if (failed && load->timed_out > failed / 2)
         snprintf(self->advice, sizeof self->advice,
                  "%s of the operations found no object in time: the pool is too small for so many clients, objects are "
@@ -60,8 +59,10 @@ static bool advise_on_opening(run_report *self)
     if (failed || !pool->open_failed || there >= pool->max || load->waiting <= 0.1) return false;
     last_refusal(refusal, sizeof refusal);
     snprintf(self->advice, sizeof self->advice,
-             "Clients waited for objects that could not be opened: at the end there were %u of %u, and openings had failed %s "
-             "times.%s", (unsigned)there, pool->max, words_count(count, pool->open_failed), refusal);
+             "Clients waited for objects that could not be opened: at the end there were %u of %u, and openings had "
+             "failed %s "
+             "times.%s",
+             (unsigned)there, pool->max, words_count(count, pool->open_failed), refusal);
     return true;
 }
 
@@ -71,8 +72,8 @@ static bool advise_on_rate(run_report *self)
     double reached = load->seconds > 0 ? (double)load->operations / load->seconds : 0, rate = self->settings->rate;
     char asked[WORDS_ROOM], had[WORDS_ROOM];
     if (rate <= 0 || reached >= rate * 0.98 || load->stopped) return false;
-    snprintf(self->advice, sizeof self->advice,
-             "The rate of %s was not reached, only %s: %s.", words_rate(asked, rate), words_rate(had, reached),
+    snprintf(self->advice, sizeof self->advice, "The rate of %s was not reached, only %s: %s.", words_rate(asked, rate),
+             words_rate(had, reached),
              load->utilisation > 0.9 ? "all objects are in use; cenote tune finds out whether more of them help"
                                      : "more --clients are needed, as the pool had objects left");
     return true;
@@ -95,11 +96,14 @@ void run_advise(run_report *self)
     if (advise_on_opening(self) || advise_on_failure(self) || advise_on_rate(self)) return;
     if (load->writer_utilisation > 0.9 && load->utilisation < 0.5)
         snprintf(self->advice, sizeof self->advice,
-                 "The one writer was busy all the time, and the readers were not: shorter transactions help, more readers do not.");
+                 "The one writer was busy all the time, and the readers were not: shorter transactions help, more "
+                 "readers do not.");
     else if (load->waiting > 0.1 && load->utilisation > 0.5)
         snprintf(self->advice, sizeof self->advice,
-                 "Callers waited %s of the time for an object: the pool is the bottleneck, or what is behind it; cenote tune finds "
-                 "out which.", waited);
+                 "Callers waited %s of the time for an object: the pool is the bottleneck, or what is behind it; "
+                 "cenote tune finds "
+                 "out which.",
+                 waited);
     else if (load->waiting > 0.1 && self->pool.closed > self->pool.max)
         snprintf(self->advice, sizeof self->advice,
                  "Callers waited %s of the time although the pool was in use only to %s: objects are closed and opened "
@@ -116,9 +120,9 @@ void run_advise(run_report *self)
                  load->least ? (double)load->most / (double)load->least : INFINITY);
     else if (load->utilisation < 0.3 && smaller_size(self) < self->pool.max)
         snprintf(self->advice, sizeof self->advice,
-                 "The pool is larger than this load needs: it was in use to %s; a size of %u would do.", used, smaller_size(self));
-    else
-        snprintf(self->advice, sizeof self->advice, "Hardly anybody waited: the pool is large enough for this load.");
+                 "The pool is larger than this load needs: it was in use to %s; a size of %u would do.", used,
+                 smaller_size(self));
+    else snprintf(self->advice, sizeof self->advice, "Hardly anybody waited: the pool is large enough for this load.");
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------------------- */
@@ -133,7 +137,10 @@ static void print_head(const run_report *self, FILE *out)
     if (aim->settings.write_share > 0)
         fprintf(out, "  %s: %s\n", words_share(text, aim->settings.write_share), aim->settings.write);
     fprintf(out, "  %s %s on a pool of %u", words_count(text, (uint64_t)settings->clients),
-            settings->futures ? "futures" : settings->clients == 1 ? "thread" : "threads", self->pool.max);
+            settings->futures        ? "futures"
+            : settings->clients == 1 ? "thread"
+                                     : "threads",
+            self->pool.max);
     if (self->writer.max) fprintf(out, " readers and one writer");
     if (settings->rate > 0) fprintf(out, ", open loop, %s due", words_rate(text, settings->rate));
     else fprintf(out, ", closed loop");
@@ -164,7 +171,8 @@ static void add_times(table *to, const char *name, const cen_durations *duration
     table_row(to);
     table_set(to, 0, "%s", name);
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++)
-        table_set(to, i + 1, "%s", durations->count ? words_duration(text, cen_durations_percentile(durations, places[i])) : "-");
+        table_set(to, i + 1, "%s",
+                  durations->count ? words_duration(text, cen_durations_percentile(durations, places[i])) : "-");
     table_set(to, 6, "%s", durations->count ? words_duration(text, durations->sum / (int64_t)durations->count) : "-");
 }
 
@@ -196,8 +204,8 @@ static void print_pool(const run_report *self, FILE *out)
     if (pool->test_failed) fprintf(out, ", %s tests failed", words_count(text, pool->test_failed));
     if (pool->reset) fprintf(out, ", %s resets", words_count(text, pool->reset));
     if (pool->breaker != CEN_BREAKER_CLOSED) fprintf(out, ", the breaker is open");
-    fprintf(out, "\n  fairness  %.3f; a client did %s to %s operations\n", load->fairness, words_count(text, load->least),
-            words_count(more, load->most));
+    fprintf(out, "\n  fairness  %.3f; a client did %s to %s operations\n", load->fairness,
+            words_count(text, load->least), words_count(more, load->most));
     fprintf(out, "  processor %.2f s of this program, %s of a core\n", load->cpu_seconds,
             words_share(text, load->seconds > 0 ? load->cpu_seconds / load->seconds : 0));
     if (self->limit.words[0]) fprintf(out, "  server    %s\n", self->limit.words);
@@ -208,10 +216,12 @@ static void print_causes(const run_report *self, FILE *out)
     const load_result *load = &self->load;
     char text[WORDS_ROOM];
     if (!load->causes[0].count) return;
-    fprintf(out, "\n%sWhat failed, and the first of each%s\n", terminal_ink(out, INK_BAD), terminal_ink(out, INK_PLAIN));
+    fprintf(out, "\n%sWhat failed, and the first of each%s\n", terminal_ink(out, INK_BAD),
+            terminal_ink(out, INK_PLAIN));
     for (unsigned i = 0; i < LOAD_CAUSES && load->causes[i].count; i++)
         fprintf(out, "  %s x %s in the %s: %s\n", words_count(text, load->causes[i].count),
-                cen_status_name(load->causes[i].status) + 4, load->causes[i].in_take ? "take" : "operation", load->causes[i].text);
+                cen_status_name(load->causes[i].status) + 4, load->causes[i].in_take ? "take" : "operation",
+                load->causes[i].text);
     if (load->other_causes) fprintf(out, "  %s x of other kinds\n", words_count(text, load->other_causes));
 }
 

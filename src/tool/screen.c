@@ -20,8 +20,8 @@ static bool has_colours;
 
 static void set_colours(bool wanted)
 {
-    static const short inks[STYLES] = {[STYLE_GOOD] = COLOR_GREEN, [STYLE_WARN] = COLOR_YELLOW, [STYLE_BAD] = COLOR_RED,
-                                       [STYLE_ACCENT] = COLOR_CYAN};
+    static const short inks[STYLES] = {
+        [STYLE_GOOD] = COLOR_GREEN, [STYLE_WARN] = COLOR_YELLOW, [STYLE_BAD] = COLOR_RED, [STYLE_ACCENT] = COLOR_CYAN};
     has_colours = wanted && has_colors() && start_color() == OK;
     if (!has_colours) return;
     use_default_colors();
@@ -129,7 +129,8 @@ static void draw_title(const live *shown)
     say(text, sizeof text, "cenote top");
     if (p) {
         const char *title = *model_text(p, "title") ? model_text(p, "title") : model_text(p, "program");
-        say(text, sizeof text, "  %.60s  pid %lld  up %s", title, (long long)model_number(p, "pid"), view_time(age, up));
+        say(text, sizeof text, "  %.60s  pid %lld  up %s", title, (long long)model_number(p, "pid"),
+            view_time(age, up));
     }
     if (shown->cpu >= 0) say(text, sizeof text, "  cpu %.0f%%", shown->cpu * 100);
     say(text, sizeof text, "  every %s", words_duration(every, shown->interval_ns));
@@ -249,7 +250,8 @@ static void draw_page(const live *shown, int lines)
     for (int i = 0; i < lines; i++) {
         size_t index = shown->page_first + (size_t)i;
         bool there = index < shown->page.count;
-        draw_line(HEAD + 1 + i, there ? attributes(shown->page.styles[index]) : A_NORMAL, there ? shown->page.lines[index] : "");
+        draw_line(HEAD + 1 + i, there ? attributes(shown->page.styles[index]) : A_NORMAL,
+                  there ? shown->page.lines[index] : "");
     }
 }
 
@@ -260,8 +262,10 @@ static void draw_foot(const live *shown)
     char text[LINE_ROOM] = "", gone[CEN_ERROR_TEXT_SIZE];
     bool may = model_truth(shown->process, "control");
     attr_t how = A_NORMAL;
-    if (shown->mode == MODE_FILTER) say(text, sizeof text, "filter: %s_   (Enter keeps it, Escape ends it)", shown->input);
-    else if (shown->mode == MODE_VALUE) say(text, sizeof text, "%s: %s_   (Enter, Escape)", shown->question, shown->input);
+    if (shown->mode == MODE_FILTER)
+        say(text, sizeof text, "filter: %s_   (Enter keeps it, Escape ends it)", shown->input);
+    else if (shown->mode == MODE_VALUE)
+        say(text, sizeof text, "%s: %s_   (Enter, Escape)", shown->question, shown->input);
     else if (shown->mode == MODE_CONFIRM) say(text, sizeof text, "%s", shown->question);
     if (shown->mode == MODE_CONFIRM || shown->mode == MODE_VALUE) how = attributes(STYLE_WARN) | A_BOLD;
     if (*text) {

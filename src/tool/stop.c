@@ -51,7 +51,8 @@ void stop_catch(void)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction before;
         /* nohup, and a shell that starts us in the background, have them ignored: so it stays. */
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
 }

@@ -10,7 +10,8 @@ enum {
     LONGEST_IN_BUDGET = 12, /* a visit is at most such a part of it */
     OPERATIONS_WANTED = 40, /* of a visit; fewer say little, ... */
     OPERATIONS_LEAST = 8,   /* ... and fewer than these nothing */
-    OPERATIONS_EACH = 9,    /* of each object: a visit is to be that much longer than one operation, as tune_measure.c needs it */
+    /* of each object: a visit is to be that much longer than one operation, as tune_measure.c needs it */
+    OPERATIONS_EACH = 9,
     WINDOWS_LEAST = 5,
     PEAKS_MOST = 3,
     BISECTS_MOST = 10, /* noise can be bisected without end; rounds of checks must have their time */
@@ -37,7 +38,8 @@ struct sweep {
 
     sweep_step step; /* the last that was given out, ... */
     double began;    /* ... and when */
-    double usual_seconds, visit_seconds; /* of a visit at least; and at most, since operations of the first size are slow */
+    /* of a visit at least; and at most, since operations of the first size are slow */
+    double usual_seconds, visit_seconds;
     double rate, overhead;
 };
 

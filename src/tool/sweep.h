@@ -51,7 +51,7 @@ typedef struct sweep_outcome {
     uint32_t windows;
     double seconds;
     double per_second[KNEE_WINDOWS];
-    double latency;      /* of all visits of this size: as in knee_point */
+    double latency; /* of all visits of this size: as in knee_point */
 } sweep_outcome;
 
 typedef struct sweep sweep;

@@ -18,7 +18,8 @@ enum { USUAL_KEYS = 20000 };
 static const double SHOWN_AFTER = 0.5; /* seconds: whoever is quicker needs no progress */
 static const char ended_early[] = "It was ended before anything was measured.";
 
-static const target_kind *const kinds[] = {&target_sqlite, &target_pq, &target_mariadb, &target_redis, &target_http, NULL};
+static const target_kind *const kinds[] = {&target_sqlite, &target_pq,   &target_mariadb,
+                                           &target_redis,  &target_http, NULL};
 
 cen_status target_say(cen_error *error, cen_status status, int code, const char *format, ...)
 {
@@ -95,7 +96,8 @@ static cen_status check_settings(const target *self, cen_error *error)
         return target_say(error, CEN_INVALID, 0, "--%s is for https, and this is no URL of that.",
                           self->settings.ca ? "ca" : "insecure");
     if (self->settings.write && self->settings.write_share <= 0)
-        return target_say(error, CEN_INVALID, 0, "--write says how to write, but --write-share, how often, is missing.");
+        return target_say(error, CEN_INVALID, 0,
+                          "--write says how to write, but --write-share, how often, is missing.");
     if (self->settings.write_share > 0 && !self->settings.write && !self->kind->usual_write)
         return target_say(error, CEN_INVALID, 0,
                           "--write-share needs --write for a %s target: what is an operation that writes to do?",
@@ -111,9 +113,11 @@ cen_status target_open(const target_settings *settings, target **out, cen_error 
     if (!kind) {
         char shown[128];
         show(shown, sizeof shown, url);
-        return target_say(error, CEN_INVALID, 0,
-                          "\"%s\" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, "
-                          "unix:// (Redis), http:// or https://.", shown);
+        return target_say(
+            error, CEN_INVALID, 0,
+            "\"%s\" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, "
+            "unix:// (Redis), http:// or https://.",
+            shown);
     }
     self = calloc(1, sizeof *self);
     if (!self) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
@@ -217,14 +221,15 @@ static cen_status try_one(target *self, void *object, bool writes, int *status, 
     cen_status got = self->kind->operate(self, object, &turn, &inner);
     if (got == CEN_OK) return CEN_OK;
     *status = got == CEN_DOWN || got == CEN_LOST ? EXIT_UNREACHABLE : EXIT_FAILED;
-    return target_say(error, got, inner.code, "The first %s failed: %.400s", writes ? "write" : "operation", inner.text);
+    return target_say(error, got, inner.code, "The first %s failed: %.400s", writes ? "write" : "operation",
+                      inner.text);
 }
 
 /* The first connection and the first operation may take as long as any: whoever does not want to wait is heard meanwhile, and sees
  * what is waited for. */
 typedef struct guard {
     pthread_t thread;
-    progress *line;          /* the guard's, until it has ended */
+    progress *line;           /* the guard's, until it has ended */
     _Atomic(cen_pool *) pool; /* NULL while its first connection is opened */
     atomic_bool done;
     bool started;
@@ -245,8 +250,8 @@ static void *watch_for_stop(void *argument)
     while (!atomic_load(&self->done) && !stop_asked()) {
         double waited = (double)(cen_clock() - began) / 1e9;
         if (waited >= SHOWN_AFTER)
-            progress_show(self->line, "waiting for the first %s, %.0f s", atomic_load(&self->pool) ? "operation" : "connection",
-                          waited);
+            progress_show(self->line, "waiting for the first %s, %.0f s",
+                          atomic_load(&self->pool) ? "operation" : "connection", waited);
         nanosleep(&pause, NULL);
     }
     cen_pool *pool = atomic_load(&self->pool);
@@ -272,8 +277,8 @@ static void guard_end(guard *self)
 
 cen_status target_probe(target *self, progress *line, target_limit *limit, int *status, cen_error *error)
 {
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "probe", .driver = self->driver, .max = 1, .eager = true,
-                                                .runtime = self->runtime);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "probe", .driver = self->driver, .max = 1, .eager = true, .runtime = self->runtime);
     cen_pool *pool;
     cen_lease lease;
     guard watch;

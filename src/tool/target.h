@@ -34,25 +34,65 @@ struct progress;
 
 /* What users may say of a target; part of a command's settings. */
 typedef struct target_settings {
-    const char *url; /* NULL: the sample file */
+    const char *url;           /* NULL: the sample file */
     const char *query, *write; /* NULL: the usual ones */
-    double write_share; /* 0 to 1 */
-    int64_t keys;    /* 0: as many as the sample has */
-    const char *ca;  /* https: whom to trust */
-    bool insecure;   /* https: anybody */
+    double write_share;        /* 0 to 1 */
+    int64_t keys;              /* 0: as many as the sample has */
+    const char *ca;            /* https: whom to trust */
+    bool insecure;             /* https: anybody */
 } target_settings;
 
 /* Rows for a command's table of options, whose settings of type `type` have the field `field` of target_settings. */
-#define TARGET_ROWS(type, field)                                                                                              \
-    {"query", 'q', OPTION_TEXT, "TEXT", offsetof(type, field.query), 0, 0, NULL,                                              \
-     "what one operation does: SQL, a Redis command, an HTTP path"},                                                          \
-    {"write", 0, OPTION_TEXT, "TEXT", offsetof(type, field.write), 0, 0, NULL, "what an operation that writes does"},         \
-    {"write-share", 0, OPTION_SHARE, "SHARE", offsetof(type, field.write_share), 0, 1, NULL,                                  \
-     "so many of the operations write, 0.1 or 10% (0)"},                                                                      \
-    {"keys", 0, OPTION_COUNT, "N", offsetof(type, field.keys), 1, 1e15, NULL,                                                 \
-     "parameters of a query are drawn from 1 to N (20,000)"},                                                                 \
-    {"ca", 0, OPTION_TEXT, "FILE", offsetof(type, field.ca), 0, 0, NULL, "https: certificates of authorities to trust"},      \
-    {"insecure", 0, OPTION_FLAG, NULL, offsetof(type, field.insecure), 0, 0, NULL, "https: the server may be anybody"}
+#define TARGET_ROWS(type, field) \
+    {"query", \
+     'q', \
+     OPTION_TEXT, \
+     "TEXT", \
+     offsetof(type, field.query), \
+     0, \
+     0, \
+     NULL, \
+     "what one operation does: SQL, a Redis command, an HTTP path"}, \
+        {"write", \
+         0, \
+         OPTION_TEXT, \
+         "TEXT", \
+         offsetof(type, field.write), \
+         0, \
+         0, \
+         NULL, \
+         "what an operation that writes does"}, \
+        {"write-share", \
+         0, \
+         OPTION_SHARE, \
+         "SHARE", \
+         offsetof(type, field.write_share), \
+         0, \
+         1, \
+         NULL, \
+         "so many of the operations write, 0.1 or 10% (0)"}, \
+        {"keys", \
+         0, \
+         OPTION_COUNT, \
+         "N", \
+         offsetof(type, field.keys), \
+         1, \
+         1e15, \
+         NULL, \
+         "parameters of a query are drawn from 1 to N (20,000)"}, \
+        {"ca", \
+         0, \
+         OPTION_TEXT, \
+         "FILE", \
+         offsetof(type, field.ca), \
+         0, \
+         0, \
+         NULL, \
+         "https: certificates of authorities to trust"}, \
+    { \
+        "insecure", 0, OPTION_FLAG, NULL, offsetof(type, field.insecure), 0, 0, NULL, \
+            "https: the server may be anybody" \
+    }
 
 /* What its server allows and has in use, to all, the connection that asks included; most 0: it does not tell. */
 typedef struct target_limit {
@@ -73,11 +113,11 @@ typedef struct target_pools {
 } target_pools;
 
 typedef struct target_kind {
-    const char *system;   /* "postgresql" */
-    const char *schemes;  /* "postgresql postgres" */
+    const char *system;              /* "postgresql" */
+    const char *schemes;             /* "postgresql postgres" */
     const char *usual, *usual_write; /* what is done if the user names no query; NULL: writes have no usual form */
     cen_status (*open)(target *self, cen_error *error);
-    void (*close)(target *self);                                                   /* leaves nothing behind */
+    void (*close)(target *self); /* leaves nothing behind */
     /* One operation: the whole answer is read and checked. */
     cen_status (*operate)(target *self, void *object, const target_turn *turn, cen_error *error);
     /* NULL: there is none. */

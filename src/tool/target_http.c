@@ -68,9 +68,11 @@ static cen_status open_web(target *self, cen_error *error)
     const target_settings *settings = &self->settings;
     web *own;
     if (!strstr(settings->url, "://") || strlen(settings->url) >= PATH - 1 ||
-        (settings->query && strlen(settings->query) >= PATH - 1) || (settings->write && strlen(settings->write) >= PATH - 1))
-        return target_say(error, CEN_INVALID, 0,
-                          "The URL is http://HOST[:PORT][/PATH], and it, the query and the write have less than %d bytes.", PATH);
+        (settings->query && strlen(settings->query) >= PATH - 1) ||
+        (settings->write && strlen(settings->write) >= PATH - 1))
+        return target_say(
+            error, CEN_INVALID, 0,
+            "The URL is http://HOST[:PORT][/PATH], and it, the query and the write have less than %d bytes.", PATH);
     own = calloc(1, sizeof *own);
     if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
     cut(own, settings);

@@ -8,6 +8,7 @@
 extern const target_kind target_sqlite, target_pq, target_mariadb, target_redis, target_http;
 
 /* Writes an error, if there is room for one, and answers its status, for `return`. */
-__attribute__((format(printf, 4, 5))) cen_status target_say(cen_error *error, cen_status status, int code, const char *format, ...);
+__attribute__((format(printf, 4, 5))) cen_status target_say(cen_error *error, cen_status status, int code,
+                                                            const char *format, ...);
 
 #endif

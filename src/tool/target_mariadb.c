@@ -36,7 +36,9 @@ static void close_maria(target *self)
 static cen_status told(MYSQL *mysql, cen_error *error)
 {
     cen_status status = cen_mariadb_tell(mysql, error);
-    return status != CEN_OK ? status : target_say(error, CEN_DRIVER, 0, "The statement failed, and the server does not say why.");
+    return status != CEN_OK
+               ? status
+               : target_say(error, CEN_DRIVER, 0, "The statement failed, and the server does not say why.");
 }
 
 /* ---- Without parameters ---------------------------------------------------------------------------------- */
@@ -83,7 +85,8 @@ static cen_status ask_with(target *self, MYSQL *mysql, const char *sql, const ta
     cen_status status = cen_mariadb_prepare(mysql, sql, &statement, error);
     if (status != CEN_OK) return status;
     unsigned long count = mysql_stmt_param_count(statement);
-    if (count > PARAMETERS) return target_say(error, CEN_INVALID, 0, "A query here has at most %d parameters.", PARAMETERS);
+    if (count > PARAMETERS)
+        return target_say(error, CEN_INVALID, 0, "A query here has at most %d parameters.", PARAMETERS);
     memset(binds, 0, sizeof binds);
     for (unsigned i = 0; i < count; i++) {
         values[i] = (long long)target_draw(self, turn, i);

@@ -108,7 +108,9 @@ static cen_status operate_dis(target *self, void *object, const target_turn *tur
     redisContext *redis = object;
     put_numbers(self, from, turn, words, lengths, room);
     redisReply *reply = cen_redis_command_argv(redis, from->count, words, lengths);
-    if (!reply) return target_say(error, CEN_LOST, redis->err, "The connection to %.150s broke: %s.", self->shown, redis->errstr);
+    if (!reply)
+        return target_say(error, CEN_LOST, redis->err, "The connection to %.150s broke: %s.", self->shown,
+                          redis->errstr);
     const redisReply *bad = error_in(reply);
     cen_status status = CEN_OK;
     if (bad) status = target_say(error, CEN_DRIVER, CEN_REDIS_ERROR, "Redis answers: %.300s", bad->str);

@@ -21,7 +21,8 @@
 
 enum { ORDERS = 20000, CUSTOMERS = 2000, EACH = ORDERS / CUSTOMERS };
 
-static const char usual_read[] = "select id, customer, status, total, note from orders where customer = ?1 % 2000 order by id";
+static const char usual_read[] =
+    "select id, customer, status, total, note from orders where customer = ?1 % 2000 order by id";
 static const char usual_write[] = "update orders set status = 'paid', total = total + 1 where id = ?1";
 static const char usual_elsewhere[] = "select count(*) from sqlite_schema";
 
@@ -73,7 +74,8 @@ static int insert_orders(sqlite3 *db)
         sqlite3_bind_text(insert, 3, states[i % 4], -1, SQLITE_STATIC);
         sqlite3_bind_int(insert, 4, i * 37 % 10000);
         sqlite3_bind_int64(insert, 5, 1700000000 + (sqlite3_int64)i * 60);
-        sqlite3_bind_text(insert, 6, "Please leave it with the neighbours if nobody answers the door.", -1, SQLITE_STATIC);
+        sqlite3_bind_text(insert, 6, "Please leave it with the neighbours if nobody answers the door.", -1,
+                          SQLITE_STATIC);
         code = sqlite3_step(insert) == SQLITE_DONE ? sqlite3_reset(insert) : sqlite3_errcode(db);
     }
     sqlite3_finalize(insert);
@@ -85,16 +87,19 @@ static cen_status fill(lite *self, cen_error *error)
     sqlite3 *db = NULL;
     int code = sqlite3_open_v2(self->path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_exec(db,
-                            "pragma journal_mode = wal; pragma synchronous = off; begin;"
-                            "create table orders (id integer primary key, customer integer not null, status text not null,"
-                            " total integer not null, placed integer not null, note text not null);",
-                            NULL, NULL, NULL);
+        code =
+            sqlite3_exec(db,
+                         "pragma journal_mode = wal; pragma synchronous = off; begin;"
+                         "create table orders (id integer primary key, customer integer not null, status text not null,"
+                         " total integer not null, placed integer not null, note text not null);",
+                         NULL, NULL, NULL);
     if (code == SQLITE_OK) code = insert_orders(db);
     if (code == SQLITE_OK)
-        code = sqlite3_exec(db, "create index orders_by_customer on orders (customer); commit; analyze", NULL, NULL, NULL);
+        code =
+            sqlite3_exec(db, "create index orders_by_customer on orders (customer); commit; analyze", NULL, NULL, NULL);
     if (code != SQLITE_OK)
-        target_say(error, CEN_SYSTEM, code, "The sample file %.200s could not be written: %s.", self->path, sqlite3_errmsg(db));
+        target_say(error, CEN_SYSTEM, code, "The sample file %.200s could not be written: %s.", self->path,
+                   sqlite3_errmsg(db));
     sqlite3_close(db);
     return code == SQLITE_OK ? CEN_OK : CEN_SYSTEM;
 }
@@ -128,8 +133,9 @@ static cen_status open_lite(target *self, cen_error *error)
     own->checks_read = own->is_sample && !self->settings.query;
     own->checks_write = own->is_sample && !self->settings.write;
     if (!self->settings.query) self->settings.query = own->is_sample ? usual_read : usual_elsewhere;
-    own->options = (cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = own->path, .must_exist = true,
-                                                          .read_only = !own->is_sample && self->settings.write_share <= 0);
+    own->options =
+        (cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = own->path, .must_exist = true,
+                                               .read_only = !own->is_sample && self->settings.write_share <= 0);
     self->driver = cen_sqlite_with(&own->options);
     self->own = own;
     return CEN_OK;
@@ -193,8 +199,9 @@ static cen_status new_pools(target *self, const cen_pool_options *options, targe
 {
     lite *own = self->own;
     cen_sqlite_pool *pools;
-    cen_sqlite_pool_options all = CEN_SQLITE_POOL_OPTIONS(.name = options->name, .path = own->path, .readers = options->max,
-                                                          .database = &own->options, .pool = options);
+    cen_sqlite_pool_options all =
+        CEN_SQLITE_POOL_OPTIONS(.name = options->name, .path = own->path, .readers = options->max,
+                                .database = &own->options, .pool = options);
     cen_status status = cen_sqlite_pool_new(&all, &pools, error);
     if (status != CEN_OK) return status;
     out->own = pools;

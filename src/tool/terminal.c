@@ -35,7 +35,7 @@ bool terminal_has_colour(FILE *stream)
 const char *terminal_ink(FILE *stream, ink wanted)
 {
     static const char *const sequences[] = {
-        [INK_PLAIN] = "\033[0m", [INK_BOLD] = "\033[1m",  [INK_FAINT] = "\033[2m",   [INK_GOOD] = "\033[32m",
+        [INK_PLAIN] = "\033[0m", [INK_BOLD] = "\033[1m", [INK_FAINT] = "\033[2m",   [INK_GOOD] = "\033[32m",
         [INK_WARN] = "\033[33m", [INK_BAD] = "\033[31m", [INK_ACCENT] = "\033[36m",
     };
     return terminal_has_colour(stream) ? sequences[wanted] : "";

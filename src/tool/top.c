@@ -24,9 +24,12 @@ typedef struct settings {
 static const settings usual = {.interval_ns = SECOND_NS};
 
 static const option_row rows[] = {
-    {"interval", 'i', OPTION_DURATION, "TIME", offsetof(settings, interval_ns), 0, 60e9, NULL, "from one look to the next (1s)"},
-    {"once", '1', OPTION_FLAG, NULL, offsetof(settings, once), 0, 0, NULL, "print plain text once; as without a terminal"},
-    {"json", 0, OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL, "print what the process answers, as JSON, once"},
+    {"interval", 'i', OPTION_DURATION, "TIME", offsetof(settings, interval_ns), 0, 60e9, NULL,
+     "from one look to the next (1s)"},
+    {"once", '1', OPTION_FLAG, NULL, offsetof(settings, once), 0, 0, NULL,
+     "print plain text once; as without a terminal"},
+    {"json", 0, OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL,
+     "print what the process answers, as JSON, once"},
     WATCHING_ROWS(settings, client),
     {0},
 };
@@ -41,7 +44,8 @@ static int print_json(const command *self, client *peer)
     json_t *process;
     if (client_greet(peer, &process, &error) != CEN_OK) return watching_fail(self, &error);
     json_decref(process);
-    if (client_get_text(peer, "/api/things?parts=1", &text, &length, &error) != CEN_OK) return watching_fail(self, &error);
+    if (client_get_text(peer, "/api/things?parts=1", &text, &length, &error) != CEN_OK)
+        return watching_fail(self, &error);
     fwrite(text, 1, length, stdout);
     if (length == 0 || text[length - 1] != '\n') fputc('\n', stdout);
     free(text);
@@ -65,7 +69,8 @@ static void print_panes(const model *m, json_t *news)
     unsigned columns = terminal_is(stdout) ? terminal_width(stdout) : 0;
     for (int pane = 0; pane < PANES; pane++) {
         view_table shown = view_of((view_pane)pane, m, news);
-        if (pane == PANE_NEWS) view_keep_from(&shown, VIEW_LEVEL_COLUMN, VIEW_NOTICE); /* a busy pool tells of every wait */
+        /* a busy pool tells of every wait */
+        if (pane == PANE_NEWS) view_keep_from(&shown, VIEW_LEVEL_COLUMN, VIEW_NOTICE);
         size_t all = shown.count;
         if (pane == PANE_NEWS && all > LAST) view_cut(&shown, LAST);
         if (all > 0 || pane == PANE_POOLS) {
@@ -163,7 +168,8 @@ static int run(const command *self, void *given, int count, char **arguments)
     cen_error error;
     s->client.stop = stop_flag();
     view_begin();
-    if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK) return watching_fail(self, &error);
+    if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK)
+        return watching_fail(self, &error);
     if (!s->json && !s->once && terminal_is(stdout) && terminal_is(stdin)) return run_live(self, s, peer);
     int status = s->json ? print_json(self, peer) : print_once(self, s, peer);
     client_close(peer);
@@ -174,19 +180,18 @@ const command top_command = {
     .name = "top",
     .summary = "shows a running process, live",
     .arguments = "[ADDRESS|PID]",
-    .teaching =
-        "Shows the pools of a process that has inspect on (cen_inspect_start): what is held, idle, being\n"
-        "opened and waited for, how many takes there are a second, how long they wait and hold; who\n"
-        "holds objects, since when, taken where; who waits; crews, routers and supervisors; and what\n"
-        "happened. Keys: ? shows them, q quits.\n"
-        "\n" WATCHING_TEACHING "\n"
-        "Without a terminal, or with --once, it looks twice, an interval apart, and prints plain text.\n"
-        "\n"
-        "  cenote top                        the only process that has inspect on, or a list of them\n"
-        "  cenote top 4711                   that process\n"
-        "  cenote top localhost:9911         wherever it is\n"
-        "  cenote top --once unix:/run/s     once, as text\n"
-        "  cenote top --json | jq .things[]  once, as JSON\n",
+    .teaching = "Shows the pools of a process that has inspect on (cen_inspect_start): what is held, idle, being\n"
+                "opened and waited for, how many takes there are a second, how long they wait and hold; who\n"
+                "holds objects, since when, taken where; who waits; crews, routers and supervisors; and what\n"
+                "happened. Keys: ? shows them, q quits.\n"
+                "\n" WATCHING_TEACHING "\n"
+                "Without a terminal, or with --once, it looks twice, an interval apart, and prints plain text.\n"
+                "\n"
+                "  cenote top                        the only process that has inspect on, or a list of them\n"
+                "  cenote top 4711                   that process\n"
+                "  cenote top localhost:9911         wherever it is\n"
+                "  cenote top --once unix:/run/s     once, as text\n"
+                "  cenote top --json | jq .things[]  once, as JSON\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

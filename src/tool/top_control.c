@@ -31,8 +31,8 @@ static bool obeys(json_t *thing, const char *verb)
 {
     size_t i;
     json_t *own;
-    json_array_foreach(json_object_get(thing, "verbs"), i, own)
-        if (json_is_string(own) && strcmp(json_string_value(own), verb) == 0) return true;
+    json_array_foreach(json_object_get(thing, "verbs"), i,
+                       own) if (json_is_string(own) && strcmp(json_string_value(own), verb) == 0) return true;
     return false;
 }
 
@@ -64,7 +64,8 @@ static json_t *thing_to_tell(live *self, const struct control *c)
     json_t *thing = row && row->number ? model_thing(self->after, row->number) : NULL;
     if (self->gone) live_message(self, TONE_BAD, "The process is not there.");
     else if (!model_truth(self->process, "control"))
-        live_message(self, TONE_BAD, "This process only lets itself be looked at: it has started inspect without control.");
+        live_message(self, TONE_BAD,
+                     "This process only lets itself be looked at: it has started inspect without control.");
     else if (!thing) live_message(self, TONE_BAD, "There is nothing here to be told.");
     else if (!obeys(thing, c->verb))
         live_message(self, TONE_BAD, "%s %s does not know how to %s.", model_text(thing, "kind"),

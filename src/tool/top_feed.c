@@ -102,7 +102,8 @@ static double cpu_of(long pid)
     if (file) fclose(file);
     text[length] = 0;
     char *after = strrchr(text, ')'); /* its name may have spaces and brackets in it */
-    if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) return -1;
+    if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+        return -1;
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -121,7 +122,8 @@ static double measure_cpu(feed *self)
 bool feed_is_same(json_t *process, json_t *other)
 {
     int64_t apart = model_number(process, "started_ns") - model_number(other, "started_ns");
-    return model_number(process, "pid") == model_number(other, "pid") && apart > -5 * SECOND_NS && apart < 5 * SECOND_NS;
+    return model_number(process, "pid") == model_number(other, "pid") && apart > -5 * SECOND_NS &&
+           apart < 5 * SECOND_NS;
 }
 
 static void look(feed *self, feed_look *out)

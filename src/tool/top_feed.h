@@ -20,12 +20,12 @@
 typedef struct feed feed;
 
 typedef struct feed_look {
-    cen_error error;  /* status OK: the process answered */
+    cen_error error;          /* status OK: the process answered */
     json_t *process, *things; /* NULL unless it did */
-    json_t *news;     /* an array of those since the last look that was taken; never NULL */
-    uint64_t missed;  /* news that were overwritten before they could be read */
-    double cpu;       /* processors in use by the process; below 0: not known */
-    bool told;        /* a wish was carried out, and `answer` says how: status and text */
+    json_t *news;             /* an array of those since the last look that was taken; never NULL */
+    uint64_t missed;          /* news that were overwritten before they could be read */
+    double cpu;               /* processors in use by the process; below 0: not known */
+    bool told;                /* a wish was carried out, and `answer` says how: status and text */
     cen_error answer;
 } feed_look;
 

@@ -61,13 +61,23 @@ static void press_in_page(live *self, int key)
 {
     size_t rows = self->rows ? self->rows : 1;
     switch (key) {
-    case KEY_OF_UP: case 'k': self->page_first -= self->page_first > 0; break;
-    case KEY_OF_DOWN: case 'j': self->page_first++; break;
+    case KEY_OF_UP:
+    case 'k': self->page_first -= self->page_first > 0; break;
+    case KEY_OF_DOWN:
+    case 'j': self->page_first++; break;
     case KEY_OF_PAGE_UP: self->page_first -= self->page_first < rows ? self->page_first : rows; break;
-    case KEY_OF_PAGE_DOWN: case ' ': self->page_first += rows; break;
-    case KEY_OF_HOME: case 'g': self->page_first = 0; break;
-    case KEY_OF_END: case 'G': self->page_first = self->page.count; break;
-    case KEY_OF_ESCAPE: case KEY_OF_ENTER: case 'q': case 'h': case '?': case KEY_OF_LEFT:
+    case KEY_OF_PAGE_DOWN:
+    case ' ': self->page_first += rows; break;
+    case KEY_OF_HOME:
+    case 'g': self->page_first = 0; break;
+    case KEY_OF_END:
+    case 'G': self->page_first = self->page.count; break;
+    case KEY_OF_ESCAPE:
+    case KEY_OF_ENTER:
+    case 'q':
+    case 'h':
+    case '?':
+    case KEY_OF_LEFT:
         self->mode = MODE_TABLE;
         view_page_free(&self->page);
         break;
@@ -128,14 +138,20 @@ static bool press_to_move(live *self, int key)
 {
     long rows = self->rows ? (long)self->rows : 1, all = (long)self->table.count;
     switch (key) {
-    case KEY_OF_UP: case 'k': move(self, -1); return true;
-    case KEY_OF_DOWN: case 'j': move(self, 1); return true;
+    case KEY_OF_UP:
+    case 'k': move(self, -1); return true;
+    case KEY_OF_DOWN:
+    case 'j': move(self, 1); return true;
     case KEY_OF_PAGE_UP: move(self, -rows); return true;
     case KEY_OF_PAGE_DOWN: move(self, rows); return true;
-    case KEY_OF_HOME: case 'g': move(self, -all); return true;
-    case KEY_OF_END: case 'G': move(self, all); return true;
-    case KEY_OF_TAB: case KEY_OF_RIGHT: choose_pane(self, (int)self->pane + 1); return true;
-    case KEY_OF_BACK_TAB: case KEY_OF_LEFT: choose_pane(self, (int)self->pane - 1); return true;
+    case KEY_OF_HOME:
+    case 'g': move(self, -all); return true;
+    case KEY_OF_END:
+    case 'G': move(self, all); return true;
+    case KEY_OF_TAB:
+    case KEY_OF_RIGHT: choose_pane(self, (int)self->pane + 1); return true;
+    case KEY_OF_BACK_TAB:
+    case KEY_OF_LEFT: choose_pane(self, (int)self->pane - 1); return true;
     default: break;
     }
     if (key < '1' || key >= '1' + PANES) return false;
@@ -148,7 +164,10 @@ static void press_in_table(live *self, int key)
     if (press_to_move(self, key) || live_command(self, key)) return;
     switch (key) {
     case 's': sort_next(self); break;
-    case 'r': self->reverse[self->pane] = !self->reverse[self->pane]; live_refresh(self); break;
+    case 'r':
+        self->reverse[self->pane] = !self->reverse[self->pane];
+        live_refresh(self);
+        break;
     case '/':
         self->mode = MODE_FILTER;
         snprintf(self->input, sizeof self->input, "%s", self->filter);
@@ -158,12 +177,17 @@ static void press_in_table(live *self, int key)
         if (!self->frozen) feed_set_interval(self->feed, self->interval_ns);
         break;
     case 'v': raise_level(self); break;
-    case '+': case '=': change_interval(self, true); break;
+    case '+':
+    case '=': change_interval(self, true); break;
     case '-': change_interval(self, false); break;
-    case 'h': case '?': open_help(self); break;
+    case 'h':
+    case '?': open_help(self); break;
     case 'q': self->quits = true; break;
     case KEY_OF_ENTER: open_row(self); break;
-    case KEY_OF_ESCAPE: self->filter[0] = 0; live_refresh(self); break;
+    case KEY_OF_ESCAPE:
+        self->filter[0] = 0;
+        live_refresh(self);
+        break;
     default: break;
     }
 }

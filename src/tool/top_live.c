@@ -136,5 +136,6 @@ void live_settle(live *self)
     const view_row *row = live_row(self);
     /* On the first row it stays on the first row, so that the newest event or the oldest holder is seen. */
     snprintf(self->key[self->pane], sizeof self->key[self->pane], "%s", row && self->selected > 0 ? row->key : "");
-    if (self->page_first + rows > self->page.count) self->page_first = self->page.count > rows ? self->page.count - rows : 0;
+    if (self->page_first + rows > self->page.count)
+        self->page_first = self->page.count > rows ? self->page.count - rows : 0;
 }

@@ -159,8 +159,8 @@ static void note_trouble(tuning *self, const tune_size *size, bool counts)
         snprintf(self->trouble, sizeof self->trouble, "A pool of %u failed, and no larger one was tried: %s",
                  size->size, size->cause);
     else if (counts) /* larger ones have worked: it was not the size */
-        snprintf(self->trouble, sizeof self->trouble, "A pool of %u failed, which larger ones did not, and was left out: %s",
-                 size->size, size->cause);
+        snprintf(self->trouble, sizeof self->trouble,
+                 "A pool of %u failed, which larger ones did not, and was left out: %s", size->size, size->cause);
     else if (!self->trouble[0])
         snprintf(self->trouble, sizeof self->trouble, "A visit to size %u failed and was left out: %s", size->size,
                  size->cause);
@@ -279,8 +279,7 @@ static int tune_target(const command *self, const settings *given, tuning *found
         progress_begin(&watch.progress, given->quiet);
         cen_status swept = sweep_all(found, &bench, &watch, &error);
         progress_clear(&watch.progress);
-        status = swept == CEN_OK ? print_all(self, found, given)
-                                 : command_fail(self, EXIT_SYSTEM, "%s", error.text);
+        status = swept == CEN_OK ? print_all(self, found, given) : command_fail(self, EXIT_SYSTEM, "%s", error.text);
     }
     tune_bench_close(&bench);
     return status;

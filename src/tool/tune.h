@@ -58,7 +58,7 @@ typedef struct tuning {
     knee_rule rule;
     tune_goal goal;
     uint32_t replicas;
-    target_limit limit; /* zeros: none */
+    target_limit limit;  /* zeros: none */
     char max_words[160]; /* why no larger sizes were tried, "" if there is nothing to say */
 
     tune_size *sizes[SWEEP_SIZES_MOST]; /* sorted */
@@ -66,7 +66,7 @@ typedef struct tuning {
     knee_answer answer; /* places in sizes */
     double spread;      /* of visits to one size, as in knee_weather */
     sweep_end end;
-    bool stopped; /* by the user */
+    bool stopped;                           /* by the user */
     char trouble[CEN_ERROR_TEXT_SIZE + 80]; /* what went wrong on the way, "" if nothing did */
 } tuning;
 
@@ -87,7 +87,7 @@ const char *tune_end_words(const tuning *self);
 
 /* Whole sentences, the first one the answer; each writes at most `room` bytes and answers its length. */
 size_t tune_advice(const tuning *self, char *out, size_t room);
-size_t tune_doubts(const tuning *self, char *out, size_t room);      /* how sure it is, and what would tell more */
+size_t tune_doubts(const tuning *self, char *out, size_t room);       /* how sure it is, and what would tell more */
 size_t tune_budget_words(const tuning *self, char *out, size_t room); /* replicas against the server's limit */
 
 /* ---- tune_show.c ---------------------------------------------------------------------------------------- */

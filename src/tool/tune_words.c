@@ -157,25 +157,28 @@ static void say_unproven(const tuning *self, const tune_size *chosen, const tune
     char rate[WORDS_ROOM], low[WORDS_ROOM], high[WORDS_ROOM], most[WORDS_ROOM];
     bool is_smallest = self->answer.hope < 0 || self->answer.hope >= self->answer.chosen;
     say(out, room, length,
-        "A pool of %u is %snot proven worse than another by more than %.3g %%: it gives %s (95 %% CI %s..%s), and ", chosen->size,
-        is_smallest ? "the smallest " : "", self->rule.margin * 100, words_rate(rate, chosen->throughput.mean),
-        whole_number(low, chosen->throughput.low), whole_number(high, chosen->throughput.high));
+        "A pool of %u is %snot proven worse than another by more than %.3g %%: it gives %s (95 %% CI %s..%s), and ",
+        chosen->size, is_smallest ? "the smallest " : "", self->rule.margin * 100,
+        words_rate(rate, chosen->throughput.mean), whole_number(low, chosen->throughput.low),
+        whole_number(high, chosen->throughput.high));
     say(out, room, length, "%u gave %s (%s..%s) in %u visit%s", first->size, words_rate(most, first->throughput.mean),
         whole_number(low, first->throughput.low), whole_number(high, first->throughput.high), first->visits,
         first->visits == 1 ? "" : "s");
 }
 
-static void say_share(const tuning *self, const tune_size *chosen, const tune_size *best, char *out, size_t room, size_t *length)
+static void say_share(const tuning *self, const tune_size *chosen, const tune_size *best, char *out, size_t room,
+                      size_t *length)
 {
     char rate[WORDS_ROOM], range[WORDS_ROOM], text[WORDS_ROOM];
     const char *that = self->answer.best == self->answer.fastest ? "" : " that keeps the goal";
     words_rate(rate, best->throughput.mean);
     if (chosen == best)
-        say(out, room, length, "A pool of %u gives the best throughput%s (%s, 95 %% CI %s..%s)", chosen->size, that, rate,
-            whole_number(text, best->throughput.low), whole_number(range, best->throughput.high));
+        say(out, room, length, "A pool of %u gives the best throughput%s (%s, 95 %% CI %s..%s)", chosen->size, that,
+            rate, whole_number(text, best->throughput.low), whole_number(range, best->throughput.high));
     else
-        say(out, room, length, "A pool of %u gives %.0f %% (95 %% CI %s) of the best throughput%s (%s at %u)", chosen->size,
-            self->answer.share.mean * 100, percent_range(range, self->answer.share), that, rate, best->size);
+        say(out, room, length, "A pool of %u gives %.0f %% (95 %% CI %s) of the best throughput%s (%s at %u)",
+            chosen->size, self->answer.share.mean * 100, percent_range(range, self->answer.share), that, rate,
+            best->size);
 }
 
 size_t tune_advice(const tuning *self, char *out, size_t room)
@@ -251,7 +254,8 @@ size_t tune_doubts(const tuning *self, char *out, size_t room)
             rival_named(self)->size);
     if (self->spread > SPREAD_TOLD)
         say(out, room, &length,
-            "Visits to one size differ by %.0f %% from one another: other work is on this machine or the server, or the load "
+            "Visits to one size differ by %.0f %% from one another: other work is on this machine or the server, or "
+            "the load "
             "is not steady; repeat it where it is quiet. ",
             self->spread * 100);
     if (self->answer.best == self->answer.chosen && chosen->size >= self->max && self->max > 1)
@@ -260,8 +264,9 @@ size_t tune_doubts(const tuning *self, char *out, size_t room)
     if (length && !self->stopped && self->end == SWEEP_BUDGET)
         say(out, room, &length, "A longer --budget than %g s tells more. ", self->budget);
     if (!self->stopped && self->end == SWEEP_FAILED)
-        say(out, room, &length, "It ended after %.1f s of %g, because the last visits failed: this is what was known then. ",
-            self->elapsed, self->budget);
+        say(out, room, &length,
+            "It ended after %.1f s of %g, because the last visits failed: this is what was known then. ", self->elapsed,
+            self->budget);
     if (self->stopped)
         say(out, room, &length, "It was stopped after %.1f s of %g: this is what was known then. ", self->elapsed,
             self->budget);
@@ -285,7 +290,8 @@ size_t tune_budget_words(const tuning *self, char *out, size_t room)
         return length;
     }
     if (!budget.is_over) {
-        say(out, room, &length, "%u replica%s of a pool of %u want%s %s of the server's %s usable connections. The server %s.",
+        say(out, room, &length,
+            "%u replica%s of a pool of %u want%s %s of the server's %s usable connections. The server %s.",
             self->replicas, self->replicas == 1 ? "" : "s", size, self->replicas == 1 ? "s" : "", wanted, usable,
             self->limit.words);
         return length;

@@ -78,7 +78,8 @@ static int compare(const void *a, const void *b, void *argument)
         else result = c->value < d->value ? -1 : c->value > d->value;
     }
     if (result) return result * o->sign;
-    result = x->natural < y->natural ? -1 : x->natural > y->natural; /* so that equal ones keep still from look to look */
+    /* so that equal ones keep still from look to look */
+    result = x->natural < y->natural ? -1 : x->natural > y->natural;
     return o->column < 0 ? result * o->sign : result;
 }
 
@@ -190,13 +191,15 @@ void view_layout(const view_table *table, unsigned columns, unsigned widths[VIEW
     for (int i; sum(table, widths) > columns && (i = least_wanted(table, widths)) >= 0;) widths[i] = 0;
     unsigned used = sum(table, widths);
     if (open < table->column_count && used < columns) widths[open] += columns - used;
-    for (unsigned i = table->column_count; sum(table, widths) > columns && i-- > 0;) { /* a very narrow screen: from the right */
+    /* a very narrow screen: from the right */
+    for (unsigned i = table->column_count; sum(table, widths) > columns && i-- > 0;) {
         unsigned over = sum(table, widths) - columns;
         widths[i] = widths[i] > over ? widths[i] - over : 0;
     }
 }
 
-size_t view_cell_text(const view_table *table, const view_row *row, unsigned column, unsigned width, char *out, size_t room)
+size_t view_cell_text(const view_table *table, const view_row *row, unsigned column, unsigned width, char *out,
+                      size_t room)
 {
     const view_cell *cell = &row->cells[column];
     char text[VIEW_ROOM + 64];

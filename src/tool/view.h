@@ -27,7 +27,7 @@ void view_begin(void);
 /* "0", "850ns", "12us", "3.4ms", "56ms", "1.2s", "3m20s", "2h05m", "4d03h": at most six letters. */
 const char *view_time(char out[16], int64_t ns);
 const char *view_whole(char out[16], int64_t number); /* "12", "12345", "1.2M" */
-const char *view_count(char out[16], double count); /* "0", "0.25", "12", "9.8k", "1.2M" */
+const char *view_count(char out[16], double count);   /* "0", "0.25", "12", "9.8k", "1.2M" */
 
 /* Writes `text` as exactly so many columns: cut with a mark at its end, or filled with spaces. The part beyond `room` bytes is
  * lost. Answers the bytes written. */
@@ -60,10 +60,10 @@ enum { VIEW_COLUMNS = 13 };
 
 typedef struct view_column {
     const char *title;
-    unsigned most;  /* columns of the screen; 0: as many as are left */
-    bool right;     /* aligned */
-    bool falls;     /* sorted by it, the largest comes first */
-    unsigned rank;  /* those with the highest are left out first where there is no room; 0: never */
+    unsigned most; /* columns of the screen; 0: as many as are left */
+    bool right;    /* aligned */
+    bool falls;    /* sorted by it, the largest comes first */
+    unsigned rank; /* those with the highest are left out first where there is no room; 0: never */
 } view_column;
 
 typedef struct view_cell {
@@ -78,7 +78,7 @@ typedef struct view_row {
     char key[80]; /* by which it is found again in a later table */
     view_cell cells[VIEW_COLUMNS];
     unsigned depth;
-    uint64_t number; /* of the thing, for commands to it */
+    uint64_t number;   /* of the thing, for commands to it */
     const void *about; /* the row of the model */
     size_t natural;    /* where it is if nothing is sorted */
 } view_row;
@@ -113,13 +113,22 @@ void view_filter(view_table *table, const char *text);
  * they would like to be. */
 void view_layout(const view_table *table, unsigned columns, unsigned widths[VIEW_COLUMNS]);
 /* A cell at that width. */
-size_t view_cell_text(const view_table *table, const view_row *row, unsigned column, unsigned width, char *out, size_t room);
+size_t view_cell_text(const view_table *table, const view_row *row, unsigned column, unsigned width, char *out,
+                      size_t room);
 /* Plain text: the head and all rows. */
 void view_print(const view_table *table, FILE *out, unsigned columns);
 
 /* ---- Panes (view_panes.c) ----------------------------------------------------------------------- */
 
-typedef enum view_pane { PANE_POOLS = 0, PANE_HOLDERS, PANE_WAITERS, PANE_WORKERS, PANE_TREE, PANE_NEWS, PANES } view_pane;
+typedef enum view_pane {
+    PANE_POOLS = 0,
+    PANE_HOLDERS,
+    PANE_WAITERS,
+    PANE_WORKERS,
+    PANE_TREE,
+    PANE_NEWS,
+    PANES
+} view_pane;
 
 extern const char *const view_pane_names[PANES];
 

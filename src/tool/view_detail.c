@@ -52,7 +52,8 @@ static size_t first_line(const char *text, unsigned columns)
         best = i;
     }
     if (best) return best;
-    while (length > 1 && (length > columns || ((unsigned char)text[length] & 0xC0) == 0x80)) length--; /* one long word */
+    while (length > 1 && (length > columns || ((unsigned char)text[length] & 0xC0) == 0x80))
+        length--; /* one long word */
     return length;
 }
 
@@ -89,7 +90,8 @@ static void say_value(view_page *page, const char *name, json_t *value, unsigned
     else if (json_is_integer(value))
         view_say(page, STYLE_PLAIN, "%*s%s: %lld", indent, "", name, (long long)json_integer_value(value));
     else if (json_is_real(value)) view_say(page, STYLE_PLAIN, "%*s%s: %g", indent, "", name, json_real_value(value));
-    else if (json_is_boolean(value)) view_say(page, STYLE_PLAIN, "%*s%s: %s", indent, "", name, json_is_true(value) ? "yes" : "no");
+    else if (json_is_boolean(value))
+        view_say(page, STYLE_PLAIN, "%*s%s: %s", indent, "", name, json_is_true(value) ? "yes" : "no");
     else if (json_is_string(value) && strlen(json_string_value(value)) + strlen(name) + (size_t)indent + 2 > columns) {
         view_say(page, STYLE_DIM, "%*s%s:", indent, "", name);
         view_say_text(page, STYLE_PLAIN, json_string_value(value), columns);
@@ -104,14 +106,16 @@ static void say_object(view_page *page, json_t *object, unsigned depth, unsigned
     json_t *value, *item;
     size_t i;
     if (depth > DEEPEST) return;
-    json_object_foreach(object, name, value) {
+    json_object_foreach(object, name, value)
+    {
         if (!json_is_array(value)) {
             say_value(page, name, value, depth, columns);
             continue;
         }
         if (json_array_size(value) == 0) continue;
         view_say(page, STYLE_DIM, "%*s%s:", (int)(depth * INDENT), "", name);
-        json_array_foreach(value, i, item) {
+        json_array_foreach(value, i, item)
+        {
             if (json_is_object(item)) say_object(page, item, depth + 1, columns);
             else say_value(page, "-", item, depth + 1, columns);
             if (json_is_object(item) && json_object_size(item) > 1 && i + 1 < json_array_size(value))
@@ -136,9 +140,9 @@ static void say_settings(view_page *page, json_t *sketch, unsigned columns)
     json_t *value;
     view_say(page, STYLE_DIM, "%s", "");
     view_say(page, STYLE_DIM, "Settings");
-    json_object_foreach(sketch, name, value)
-        if (!json_is_array(value) && strcmp(name, "explanation") != 0 && strncmp(name, "last_error", 10) != 0)
-            say_value(page, name, value, 1, columns);
+    json_object_foreach(sketch, name, value) if (!json_is_array(value) && strcmp(name, "explanation") != 0 &&
+                                                 strncmp(name, "last_error", 10) != 0)
+        say_value(page, name, value, 1, columns);
 }
 
 static void say_pool(view_page *page, const model_pool *p, unsigned columns)
@@ -147,7 +151,8 @@ static void say_pool(view_page *page, const model_pool *p, unsigned columns)
     snprintf(page->title, sizeof page->title, "pool %.100s", p->name);
     view_say_text(page, STYLE_PLAIN, p->explanation, columns);
     if (*p->last_error) {
-        view_say(page, STYLE_BAD, "Last error, %s ago:", words_duration(text, model_number(p->sketch, "last_error_ago_ns")));
+        view_say(page, STYLE_BAD,
+                 "Last error, %s ago:", words_duration(text, model_number(p->sketch, "last_error_ago_ns")));
         view_say_text(page, STYLE_BAD, p->last_error, columns);
     }
     view_say(page, STYLE_DIM, "%s", "");
@@ -171,9 +176,11 @@ static void say_holder(view_page *page, const model_holder *h)
     if (h->revoked) view_say(page, STYLE_BAD, "It was revoked, and has not come back.");
     view_say(page, STYLE_DIM, "%s", "");
     if (json_array_size(trace) == 0)
-        view_say(page, STYLE_DIM, "No backtrace: the pool's option `backtraces` is off, or none was made for this one.");
+        view_say(page, STYLE_DIM,
+                 "No backtrace: the pool's option `backtraces` is off, or none was made for this one.");
     else view_say(page, STYLE_DIM, "Taken by");
-    json_array_foreach(trace, i, frame) {
+    json_array_foreach(trace, i, frame)
+    {
         view_say(page, STYLE_PLAIN, "  %s", model_text(frame, "at"));
     }
 }

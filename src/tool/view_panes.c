@@ -10,13 +10,28 @@ const char *const view_pane_names[PANES] = {"pools", "holders", "waiters", "work
 
 /* ---- Pools ---------------------------------------------------------------------------------- */
 
-enum { POOL_NAME, POOL_STATE, POOL_BAR, POOL_HELD, POOL_IDLE, POOL_OPENING, POOL_WAITING, POOL_MAX, POOL_TAKES, POOL_W50, POOL_W99,
-       POOL_U50, POOL_U99, POOL_COLUMNS };
+enum {
+    POOL_NAME,
+    POOL_STATE,
+    POOL_BAR,
+    POOL_HELD,
+    POOL_IDLE,
+    POOL_OPENING,
+    POOL_WAITING,
+    POOL_MAX,
+    POOL_TAKES,
+    POOL_W50,
+    POOL_W99,
+    POOL_U50,
+    POOL_U99,
+    POOL_COLUMNS
+};
 
 static const view_column pool_columns[POOL_COLUMNS] = {
-    {"POOL", 24, false, false, 0},  {"STATE", 8, false, false, 0},   {"BUSY", 12, false, true, 3},  {"HELD", 6, true, true, 0},
-    {"IDLE", 6, true, true, 1},     {"OPENING", 7, true, true, 6},   {"WAITING", 7, true, true, 0}, {"MAX", 7, true, true, 0},
-    {"TAKES/s", 7, true, true, 0},  {"WAIT50", 6, true, true, 7},    {"WAIT99", 6, true, true, 2},  {"USE50", 6, true, true, 8},
+    {"POOL", 24, false, false, 0}, {"STATE", 8, false, false, 0}, {"BUSY", 12, false, true, 3},
+    {"HELD", 6, true, true, 0},    {"IDLE", 6, true, true, 1},    {"OPENING", 7, true, true, 6},
+    {"WAITING", 7, true, true, 0}, {"MAX", 7, true, true, 0},     {"TAKES/s", 7, true, true, 0},
+    {"WAIT50", 6, true, true, 7},  {"WAIT99", 6, true, true, 2},  {"USE50", 6, true, true, 8},
     {"USE99", 6, true, true, 4},
 };
 
@@ -93,8 +108,9 @@ static bool add_pool(view_table *table, const model_pool *p)
 /* ---- Holders and waiters ------------------------------------------------------------------------ */
 
 static const view_column holder_columns[] = {
-    {"HELD", 8, true, true, 0},      {"POOL", 24, false, false, 0},  {"OBJECT", 6, true, false, 4}, {"OWNER", 16, false, false, 0},
-    {"THREAD", 16, false, false, 3}, {"STATE", 9, false, false, 2},  {"TAKEN AT", 0, false, false, 0},
+    {"HELD", 8, true, true, 0},       {"POOL", 24, false, false, 0},   {"OBJECT", 6, true, false, 4},
+    {"OWNER", 16, false, false, 0},   {"THREAD", 16, false, false, 3}, {"STATE", 9, false, false, 2},
+    {"TAKEN AT", 0, false, false, 0},
 };
 
 static bool add_holder(view_table *table, const model_holder *h)
@@ -105,7 +121,11 @@ static bool add_holder(view_table *table, const model_holder *h)
     if (!row) return false;
     int64_t leak = model_number(h->pool->sketch, "leak_ns");
     view_style style = h->revoked || (leak > 0 && h->held_ns >= leak) ? STYLE_BAD : STYLE_PLAIN;
-    snprintf(text, sizeof text, "%s%s", h->exact ? "" : view_is_wide ? "\xE2\x89\xA5" : ">", view_time(time, h->held_ns));
+    snprintf(text, sizeof text, "%s%s",
+             h->exact       ? ""
+             : view_is_wide ? "\xE2\x89\xA5"
+                            : ">",
+             view_time(time, h->held_ns));
     view_number_cell(row, 0, style, (double)h->held_ns, text);
     view_text_cell(row, 1, STYLE_BOLD, h->pool->name);
     whole_cell(row, 2, STYLE_PLAIN, h->index);
@@ -117,9 +137,9 @@ static bool add_holder(view_table *table, const model_holder *h)
 }
 
 static const view_column waiter_columns[] = {
-    {"WAITED", 7, true, true, 0},    {"POOL", 24, false, false, 0},  {"PLACE", 5, true, false, 0},  {"KIND", 6, false, false, 3},
-    {"OWNER", 16, false, false, 0},  {"THREAD", 16, false, false, 5}, {"CLASS", 6, false, false, 4}, {"LEFT", 6, true, false, 2},
-    {"AT", 0, false, false, 0},
+    {"WAITED", 7, true, true, 0},  {"POOL", 24, false, false, 0},  {"PLACE", 5, true, false, 0},
+    {"KIND", 6, false, false, 3},  {"OWNER", 16, false, false, 0}, {"THREAD", 16, false, false, 5},
+    {"CLASS", 6, false, false, 4}, {"LEFT", 6, true, false, 2},    {"AT", 0, false, false, 0},
 };
 
 static bool add_waiter(view_table *table, const model_waiter *w)
@@ -174,8 +194,8 @@ static bool add_node(view_table *table, const model_node *node)
 /* ---- Events ---------------------------------------------------------------------------------------- */
 
 static const view_column news_columns[] = {
-    {"TIME", 12, false, true, 0},    {"LEVEL", 7, false, true, 0},   {"KIND", 10, false, false, 4}, {"NAME", 20, false, false, 0},
-    {"WHAT", 16, false, false, 2},   {"TEXT", 0, false, false, 0},
+    {"TIME", 12, false, true, 0},  {"LEVEL", 7, false, true, 0},  {"KIND", 10, false, false, 4},
+    {"NAME", 20, false, false, 0}, {"WHAT", 16, false, false, 2}, {"TEXT", 0, false, false, 0},
 };
 
 const char *const view_level_names[VIEW_LEVELS] = {"trace", "detail", "notice", "warning", "error"};
@@ -196,10 +216,12 @@ static bool add_news(view_table *table, json_t *news)
     struct tm tm;
     const char *level = model_text(news, "level");
     view_style style = styles[rank_of_level(level)];
-    snprintf(key, sizeof key, "news %lld %s", (long long)model_number(news, "number"), rank_of_level(level) == 0 ? "trace" : "");
+    snprintf(key, sizeof key, "news %lld %s", (long long)model_number(news, "number"),
+             rank_of_level(level) == 0 ? "trace" : "");
     view_row *row = view_add(table, key, (uint64_t)model_number(news, "thing"), news);
     if (!row) return false;
-    if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%H:%M:%S", &tm) == 0) snprintf(clock, sizeof clock, "?");
+    if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%H:%M:%S", &tm) == 0)
+        snprintf(clock, sizeof clock, "?");
     snprintf(text, sizeof text, "%s.%03d", clock, (int)(when / 1000000 % 1000));
     view_number_cell(row, 0, STYLE_DIM, (double)when, text);
     view_number_cell(row, VIEW_LEVEL_COLUMN, style, rank_of_level(level), view_level_names[rank_of_level(level)]);
@@ -232,16 +254,23 @@ view_table view_of(view_pane pane, const model *m, json_t *news)
         [PANE_POOLS] = {COLUMNS_OF(pool_columns), .empty = "There are no pools."},
         [PANE_HOLDERS] = {COLUMNS_OF(holder_columns), .empty = "Nobody holds anything."},
         [PANE_WAITERS] = {COLUMNS_OF(waiter_columns), .empty = "Nobody waits."},
-        [PANE_WORKERS] = {COLUMNS_OF(node_columns), .is_tree = true, .empty = "There are no crews, lanes, queues or actors."},
+        [PANE_WORKERS] = {COLUMNS_OF(node_columns), .is_tree = true,
+                          .empty = "There are no crews, lanes, queues or actors."},
         [PANE_TREE] = {COLUMNS_OF(node_columns), .is_tree = true, .empty = "There are no supervisors and no routers."},
         [PANE_NEWS] = {COLUMNS_OF(news_columns), .empty = "Nothing has happened."},
     };
     view_table table = tables[pane];
     bool filled = true;
     switch (pane) {
-    case PANE_POOLS: for (size_t i = 0; i < m->pool_count && filled; i++) filled = add_pool(&table, &m->pools[i]); break;
-    case PANE_HOLDERS: for (size_t i = 0; i < m->holder_count && filled; i++) filled = add_holder(&table, &m->holders[i]); break;
-    case PANE_WAITERS: for (size_t i = 0; i < m->waiter_count && filled; i++) filled = add_waiter(&table, &m->waiters[i]); break;
+    case PANE_POOLS:
+        for (size_t i = 0; i < m->pool_count && filled; i++) filled = add_pool(&table, &m->pools[i]);
+        break;
+    case PANE_HOLDERS:
+        for (size_t i = 0; i < m->holder_count && filled; i++) filled = add_holder(&table, &m->holders[i]);
+        break;
+    case PANE_WAITERS:
+        for (size_t i = 0; i < m->waiter_count && filled; i++) filled = add_waiter(&table, &m->waiters[i]);
+        break;
     case PANE_WORKERS: fill_nodes(&table, m->workers, m->worker_count); break;
     case PANE_TREE: fill_nodes(&table, m->tree, m->tree_count); break;
     case PANE_NEWS: fill_news(&table, news); break;

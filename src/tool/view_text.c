@@ -157,7 +157,8 @@ size_t view_draw_bar(char *out, size_t room, const view_bar *bar, unsigned colum
 {
     static const char *const wide[] = {"\xE2\x96\x88", "\xE2\x96\x92", "\xC2\xB7"}, *const narrow[] = {"#", "+", "."};
     const char *const *ink = view_is_wide ? wide : narrow;
-    const unsigned parts[] = {columns_of(bar->held, columns), columns_of(bar->opening, columns), columns_of(bar->idle, columns)};
+    const unsigned parts[] = {columns_of(bar->held, columns), columns_of(bar->opening, columns),
+                              columns_of(bar->idle, columns)};
     size_t used = 0;
     unsigned drawn = 0;
     out[0] = 0;

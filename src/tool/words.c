@@ -28,7 +28,8 @@ const char *words_duration(char out[WORDS_ROOM], int64_t ns)
     else if (value < 999.5e3) figures(out, WORDS_ROOM, value / 1e3, " us");
     else if (value < 999.5e6) figures(out, WORDS_ROOM, value / 1e6, " ms");
     else if (value < 99.95e9) figures(out, WORDS_ROOM, value / 1e9, " s");
-    else if (value < 3600e9) snprintf(out, WORDS_ROOM, "%" PRId64 " min %" PRId64 " s", ns / 60000000000, ns / 1000000000 % 60);
+    else if (value < 3600e9)
+        snprintf(out, WORDS_ROOM, "%" PRId64 " min %" PRId64 " s", ns / 60000000000, ns / 1000000000 % 60);
     else snprintf(out, WORDS_ROOM, "%" PRId64 " h %" PRId64 " min", ns / 3600000000000, ns / 60000000000 % 60);
     return out;
 }

@@ -13,11 +13,12 @@
 enum { WORDS_ROOM = 32 };
 
 /* Each writes to `out` and answers it: printf("%s", words_duration(text, ns)). */
-const char *words_duration(char out[WORDS_ROOM], int64_t ns); /* "850 ns", "12.3 us", "1.25 ms", "2.00 s", "3 min 20 s" */
-const char *words_count(char out[WORDS_ROOM], uint64_t count); /* "12,345" */
+/* "850 ns", "12.3 us", "1.25 ms", "2.00 s", "3 min 20 s" */
+const char *words_duration(char out[WORDS_ROOM], int64_t ns);
+const char *words_count(char out[WORDS_ROOM], uint64_t count);   /* "12,345" */
 const char *words_rate(char out[WORDS_ROOM], double per_second); /* "12,345/s", "9.31/s" */
-const char *words_share(char out[WORDS_ROOM], double share);   /* "40 %", "99.5 %", "0.02 %" */
-const char *words_bytes(char out[WORDS_ROOM], uint64_t bytes); /* "64 KiB" */
+const char *words_share(char out[WORDS_ROOM], double share);     /* "40 %", "99.5 %", "0.02 %" */
+const char *words_bytes(char out[WORDS_ROOM], uint64_t bytes);   /* "64 KiB" */
 
 /* The text of a library's error without the name of the function, which is for programmers: "cen_news_of_file: ...". */
 const char *words_of_error(const char *text);

@@ -33,10 +33,10 @@
 #include "record/ring.h"
 
 enum {
-    BLOCK = 1 << 20,           /* bytes that are searched at a time */
-    PLACES_MOST = 1 << 16,     /* of a ring that is believed */
-    EVENTS_MOST = 1 << 18,     /* that are shown of a file; what is beyond belongs to no process of ours */
-    RINGS_MOST = 256,          /* that are read */
+    BLOCK = 1 << 20,       /* bytes that are searched at a time */
+    PLACES_MOST = 1 << 16, /* of a ring that is believed */
+    EVENTS_MOST = 1 << 18, /* that are shown of a file; what is beyond belongs to no process of ours */
+    RINGS_MOST = 256,      /* that are read */
     STREAMS_MOST = 64,
 };
 
@@ -47,7 +47,7 @@ typedef struct found_event {
 
 typedef struct search {
     const ceni_dump *dump;
-    unsigned char *block;       /* BLOCK bytes */
+    unsigned char *block;        /* BLOCK bytes */
     unsigned char *ring, *again; /* of the largest ring so far, ring_size bytes each */
     size_t ring_size;
     found_event *events;
@@ -111,12 +111,14 @@ static cen_status read_copy(search *s, uint64_t at, unsigned char *copy, size_t 
 /* Reads the ring at that place of the file, and adds what is in it. */
 static cen_status read_ring(search *s, uint64_t at, size_t size)
 {
-    if (!make_room_for_ring(s, size) || !make_room_for_events(s, (size - CENI_RING_HEADER) / CENI_RING_PLACE)) return CEN_NO_MEMORY;
+    if (!make_room_for_ring(s, size) || !make_room_for_events(s, (size - CENI_RING_HEADER) / CENI_RING_PLACE))
+        return CEN_NO_MEMORY;
     cen_status status = read_copy(s, at, s->ring, size);
     if (status == CEN_OK) status = read_copy(s, at, s->again, size);
     if (status != CEN_OK) return status;
     const ceni_ring *ring = ceni_ring_find(s->ring, size), *again = ceni_ring_find(s->again, size);
-    if (!ring || !again || ceni_ring_size(ceni_ring_places(ring)) != size || ceni_ring_size(ceni_ring_places(again)) != size)
+    if (!ring || !again || ceni_ring_size(ceni_ring_places(ring)) != size ||
+        ceni_ring_size(ceni_ring_places(again)) != size)
         return CEN_OK; /* it changed meanwhile */
     s->found = true;
     collect(s, ring, again);
@@ -245,7 +247,8 @@ static cen_status unreadable(cen_error *error, const char *path, int code)
 cen_status cen_news_of_file(const char *path, void (*show)(void *argument, const cen_news *news), void *argument,
                             cen_error *error)
 {
-    if (!path || !show) return ceni_error_set(error, CEN_INVALID, 0, "cen_news_of_file: the path or the function is NULL");
+    if (!path || !show)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_news_of_file: the path or the function is NULL");
     file_source source = {0};
     if (ceni_file_open(&source.file, path, &source.code) != CEN_OK) return unreadable(error, path, source.code);
     ceni_dump dump = {.argument = &source, .read = read_file};
@@ -253,8 +256,11 @@ cen_status cen_news_of_file(const char *path, void (*show)(void *argument, const
     ceni_file_close(source.file);
     if (status == CEN_SYSTEM) return unreadable(error, path, source.code);
     if (status == CEN_ABSENT)
-        return ceni_error_set(error, status, 0, "cen_news_of_file: there is no news in %s: it is no file of news, and no core "
-                                                "file of a process with cenote", path);
-    if (status == CEN_NO_MEMORY) return ceni_error_set(error, status, 0, "cen_news_of_file: no memory for the news in %s", path);
+        return ceni_error_set(error, status, 0,
+                              "cen_news_of_file: there is no news in %s: it is no file of news, and no core "
+                              "file of a process with cenote",
+                              path);
+    if (status == CEN_NO_MEMORY)
+        return ceni_error_set(error, status, 0, "cen_news_of_file: no memory for the news in %s", path);
     return status;
 }

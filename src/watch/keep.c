@@ -64,7 +64,8 @@ cen_status cen_news_keep(const char *path, cen_error *error)
     cen_status status = keeping.kept ? CEN_EXISTS : keep_locked(path, old, &code);
     ceni_mutex_unlock(&keeping.lock, CENI_RANK_NEWS);
     if (status == CEN_OK) return CEN_OK;
-    if (status == CEN_EXISTS) return ceni_error_set(error, status, 0, "cen_news_keep: this process has a file of news already");
+    if (status == CEN_EXISTS)
+        return ceni_error_set(error, status, 0, "cen_news_keep: this process has a file of news already");
     errno = code;
     return ceni_error_set(error, status, code, "cen_news_keep: %s cannot be made: %m", path);
 }

@@ -206,14 +206,16 @@ cen_status cen_news_listen(cen_level least, void (*listener)(void *argument, con
         return ceni_error_set(error, CEN_INVALID, 0, "cen_news_listen: there is no level %d", (int)least);
     fresh();
     if (ceni_load_relaxed(&listening.telling) == ceni_thread_id()) /* carries nothing */
-        return ceni_error_set(error, CEN_MISUSE, 0, "cen_news_listen: the listener itself cannot end or replace itself");
+        return ceni_error_set(error, CEN_MISUSE, 0,
+                              "cen_news_listen: the listener itself cannot end or replace itself");
     int code = 0;
     ceni_mutex_lock(&listening.lock, CENI_RANK_NEWS);
     teller *next = NULL;
     if (listener) {
         next = other_locked();
         *next = (teller){.listener = listener, .argument = argument, .least = least};
-        for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) next->at[stream].next = ceni_news_begun(stream);
+        for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++)
+            next->at[stream].next = ceni_news_begun(stream);
     }
     cen_status status = replace_locked(next, &code);
     ceni_mutex_unlock(&listening.lock, CENI_RANK_NEWS);

@@ -73,7 +73,8 @@ size_t cen_thing_readings_sized(const cen_thing *thing, cen_reading *readings, s
 {
     const ceni_entry *entry = entry_of(thing);
     cen_reading all[CEN_READINGS_MOST];
-    size_t count = entry->snapshot(entry->object, all, CEN_READINGS_MOST), known = size < sizeof *all ? size : sizeof *all;
+    size_t count = entry->snapshot(entry->object, all, CEN_READINGS_MOST),
+           known = size < sizeof *all ? size : sizeof *all;
     for (size_t i = 0; i < count && i < room && i < CEN_READINGS_MOST; i++) {
         unsigned char *at = (unsigned char *)readings + i * size;
         memset(at, 0, size);

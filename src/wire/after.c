@@ -138,7 +138,7 @@ static void tell_futures(ceni_after *after, const cen_allocator *allocator)
     after->futures = (ceni_chain){.first = NULL, .end = &after->futures.first};
     while (link) {
         cen_request *request = ceni_request_of(CENI_LIST_ENTRY(link, ceni_asked, link));
-        link = link->next; /* from its post on the request may be gone */
+        link = link->next;                                     /* from its post on the request may be gone */
         bool waits = open && request->future.executor_ == own; /* its `done`, for the record's end */
         bool calls = !waits || ceni_asked_of(request)->copy;
         if (calls && held < 0) held = ceni_cancel_hold(); /* executors and allocators are the program's */

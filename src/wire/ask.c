@@ -47,9 +47,10 @@ static cen_status refused(const ceni_exchange *exchange, cen_error *error)
 static cen_status too_full(const ceni_exchange *exchange, cen_error *error)
 {
     const ceni_wire *wire = &exchange->wire;
-    return ceni_error_set(error, CEN_FULL, 0,
-                          "The connection %s has no room: %u requests are in flight, %u wait, and %zu bytes are not written.",
-                          exchange->name, wire->in_flight, wire->waiting, wire->unsent);
+    return ceni_error_set(
+        error, CEN_FULL, 0,
+        "The connection %s has no room: %u requests are in flight, %u wait, and %zu bytes are not written.",
+        exchange->name, wire->in_flight, wire->waiting, wire->unsent);
 }
 
 /* Gives the output more memory, with the lock dropped meanwhile. False: there is none. */
@@ -104,7 +105,8 @@ static void date_by_alarm(ceni_exchange *exchange)
 
 static cen_status no_memory(const ceni_exchange *exchange, cen_error *error)
 {
-    return ceni_error_set(error, CEN_NO_MEMORY, 0, "There is no memory for a request on the connection %s.", exchange->name);
+    return ceni_error_set(error, CEN_NO_MEMORY, 0, "There is no memory for a request on the connection %s.",
+                          exchange->name);
 }
 
 static cen_status send_now(ceni_exchange *exchange, cen_request *request, cen_error *error)
@@ -149,7 +151,8 @@ static cen_status add_slowly(ceni_exchange *exchange, cen_request *request, cen_
 /* The request is sent, or waits. Under the lock, which may be dropped meanwhile. */
 static inline cen_status add(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
-    if (goes_at_once(exchange) && !ceni_wire_lacks(&exchange->wire, request->size)) return send_now(exchange, request, error);
+    if (goes_at_once(exchange) && !ceni_wire_lacks(&exchange->wire, request->size))
+        return send_now(exchange, request, error);
     return add_slowly(exchange, request, error);
 }
 
@@ -169,7 +172,8 @@ static bool admit_one(ceni_exchange *exchange, ceni_after *after)
         ceni_wire_drop(&exchange->wire, request);
         no_memory(exchange, &error);
     } else {
-        status = ceni_wire_send(&exchange->wire, request, asked->copy ? asked->copy : request->payload, request->size, &error);
+        status = ceni_wire_send(&exchange->wire, request, asked->copy ? asked->copy : request->payload, request->size,
+                                &error);
     }
     if (status == CEN_OK) {
         exchange->stats.sent++;
@@ -193,7 +197,8 @@ void ceni_exchange_admit(ceni_exchange *exchange, ceni_after *after)
 static cen_status blame(const ceni_exchange *exchange, const cen_request *request, cen_error *error)
 {
     if (!request) return ceni_error_set(error, CEN_INVALID, 0, "There is no request.");
-    if (!request->payload && request->size) return ceni_error_set(error, CEN_INVALID, 0, "The request has a size and no payload.");
+    if (!request->payload && request->size)
+        return ceni_error_set(error, CEN_INVALID, 0, "The request has a size and no payload.");
     if (request->size > exchange->wire.max_payload)
         return ceni_error_set(error, CEN_INVALID, 0, "The payload has %zu bytes, and the connection %s allows %zu.",
                               request->size, exchange->name, exchange->wire.max_payload);
@@ -252,7 +257,8 @@ static void take_back(ceni_exchange *exchange, cen_request *request)
 static inline cen_status ask_one(ceni_exchange *exchange, cen_request *request, int64_t *now, cen_error *error)
 {
     if (!ceni_request_is_sound(exchange, request)) return blame(exchange, request, error);
-    ceni_request_make_ready(request, NULL, request->deadline.ns_ ? moment_of(exchange, request, now) : CENI_WIRE_UNDATED);
+    ceni_request_make_ready(request, NULL,
+                            request->deadline.ns_ ? moment_of(exchange, request, now) : CENI_WIRE_UNDATED);
     ceni_future_begin(&request->future, ceni_exchange_withdraw, exchange);
     exchange->asked++;
     cen_status status = add(exchange, request, error);
@@ -261,7 +267,8 @@ static inline cen_status ask_one(ceni_exchange *exchange, cen_request *request, 
 }
 
 /* Stops at the first that cannot be asked; *asked says how many could. Under the lock. */
-static cen_status ask_each(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked, cen_error *error)
+static cen_status ask_each(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked,
+                           cen_error *error)
 {
     cen_status status = CEN_OK;
     int64_t now = 0;
@@ -336,7 +343,8 @@ static int64_t patience(ceni_exchange *exchange, const ceni_blocked *blocked)
 
 static void let_go_of_role(ceni_exchange *exchange, ceni_blocked *blocked)
 {
-    if (!blocked->reads || (ceni_planted(wire_takes_the_role_along) && !ceni_asked_of(blocked->request)->is_answered)) return;
+    if (!blocked->reads || (ceni_planted(wire_takes_the_role_along) && !ceni_asked_of(blocked->request)->is_answered))
+        return;
     blocked->reads = false;
     exchange->is_reading = false;
 }

@@ -90,8 +90,8 @@ static inline bool put_frame(ceni_batch *batch, const cen_codec *codec, uint64_t
         written = ceni_binary_put(output->at + output->size, id, request->payload, size);
     } else {
         if (codec->calls->bound(codec->argument, size) > room) return false;
-        cen_status status = codec->calls->encode(codec->argument, id, request->payload, size, output->at + output->size, &written,
-                                                 &batch->why);
+        cen_status status = codec->calls->encode(codec->argument, id, request->payload, size, output->at + output->size,
+                                                 &written, &batch->why);
         if (status != CEN_OK) return false;
     }
     output->size += written;
@@ -101,7 +101,8 @@ static inline bool put_frame(ceni_batch *batch, const cen_codec *codec, uint64_t
 bool ceni_batch_add(ceni_exchange *exchange, cen_request *request)
 {
     ceni_batch *batch = &exchange->batch;
-    if (batch->added == batch->room || batch->output.size >= batch->limit || ceni_setting(&batch->is_closed)) return false;
+    if (batch->added == batch->room || batch->output.size >= batch->limit || ceni_setting(&batch->is_closed))
+        return false;
     ceni_batch_entry *entry = &batch->entries[batch->added];
     if (!put_frame(batch, &exchange->wire.codec, entry->id, request)) return false; /* the other way says why */
     ceni_request_make_ready(request, NULL, CENI_WIRE_UNDATED);
@@ -118,7 +119,8 @@ void ceni_batch_merge(ceni_exchange *exchange)
     uint32_t count = ceni_load_acquire(&batch->count), merged = batch->merged; /* [T2] */
     exchange->asked += count - merged;
     exchange->stats.sent += count - merged;
-    for (; merged < count; merged++) ceni_wire_enter(&exchange->wire, batch->entries[merged].request, batch->entries[merged].id);
+    for (; merged < count; merged++)
+        ceni_wire_enter(&exchange->wire, batch->entries[merged].request, batch->entries[merged].id);
     batch->merged = count;
 }
 
@@ -152,7 +154,8 @@ void ceni_batch_end(ceni_exchange *exchange, ceni_after *after)
         return;
     }
     ceni_batch_forget(exchange);
-    if (exchange->wire.in_flight && !ceni_planted(wire_end_overlooks_the_batch)) ceni_exchange_fail_all(exchange, after);
+    if (exchange->wire.in_flight && !ceni_planted(wire_end_overlooks_the_batch))
+        ceni_exchange_fail_all(exchange, after);
 }
 
 bool ceni_batch_take_output(ceni_exchange *exchange, ceni_bytes *empty)

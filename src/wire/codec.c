@@ -25,8 +25,8 @@ static size_t binary_bound(void *argument, size_t payload_size)
     return payload_size > SIZE_MAX - HEAD ? SIZE_MAX : HEAD + payload_size;
 }
 
-static cen_status binary_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written,
-                                cen_error *error)
+static cen_status binary_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out,
+                                size_t *written, cen_error *error)
 {
     (void)argument;
     if (size > CENI_BINARY_MOST)
@@ -35,7 +35,8 @@ static cen_status binary_encode(void *argument, uint64_t id, const void *payload
     return CEN_OK;
 }
 
-static cen_decoded binary_decode(void *argument, const void *bytes, size_t size, cen_decoding *decoding, cen_error *error)
+static cen_decoded binary_decode(void *argument, const void *bytes, size_t size, cen_decoding *decoding,
+                                 cen_error *error)
 {
     (void)argument;
     const unsigned char *at = bytes;
@@ -43,12 +44,13 @@ static cen_decoded binary_decode(void *argument, const void *bytes, size_t size,
     if (size < LENGTH_SIZE) return CEN_DECODED_MORE;
     uint64_t length = ceni_binary_length(at);
     if (length < ID_SIZE) {
-        ceni_error_set(error, CEN_INVALID, 0, "A frame of %" PRIu64 " bytes came, which has no room for an id.", length);
+        ceni_error_set(error, CEN_INVALID, 0, "A frame of %" PRIu64 " bytes came, which has no room for an id.",
+                       length);
         return CEN_DECODED_BROKEN;
     }
     if (length - ID_SIZE > decoding->max_payload) {
-        ceni_error_set(error, CEN_INVALID, 0, "A payload of %" PRIu64 " bytes came, and %zu are allowed.", length - ID_SIZE,
-                       decoding->max_payload);
+        ceni_error_set(error, CEN_INVALID, 0, "A payload of %" PRIu64 " bytes came, and %zu are allowed.",
+                       length - ID_SIZE, decoding->max_payload);
         return CEN_DECODED_BROKEN;
     }
     decoding->wanted = LENGTH_SIZE + (size_t)length;
@@ -60,8 +62,11 @@ static cen_decoded binary_decode(void *argument, const void *bytes, size_t size,
     return CEN_DECODED_FRAME;
 }
 
-const cen_codec_calls ceni_binary_calls = {.size = sizeof ceni_binary_calls, .name = "binary", .bound = binary_bound,
-                                           .encode = binary_encode, .decode = binary_decode};
+const cen_codec_calls ceni_binary_calls = {.size = sizeof ceni_binary_calls,
+                                           .name = "binary",
+                                           .bound = binary_bound,
+                                           .encode = binary_encode,
+                                           .decode = binary_decode};
 
 cen_codec cen_codec_binary(void)
 {
@@ -88,8 +93,8 @@ static size_t put_decimal(unsigned char *out, uint64_t number)
     return count;
 }
 
-static cen_status lines_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written,
-                               cen_error *error)
+static cen_status lines_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out,
+                               size_t *written, cen_error *error)
 {
     (void)argument;
     if (size && memchr(payload, '\n', size) && !ceni_planted(lines_write_newlines))
@@ -110,7 +115,8 @@ static cen_decoded lines_broken(cen_error *error, const char *why)
     return CEN_DECODED_BROKEN;
 }
 
-static cen_decoded lines_decode(void *argument, const void *bytes, size_t size, cen_decoding *decoding, cen_error *error)
+static cen_decoded lines_decode(void *argument, const void *bytes, size_t size, cen_decoding *decoding,
+                                cen_error *error)
 {
     (void)argument;
     const unsigned char *at = bytes;
@@ -124,7 +130,8 @@ static cen_decoded lines_decode(void *argument, const void *bytes, size_t size, 
     }
     decoding->wanted = 0;
     if (digits == size) return CEN_DECODED_MORE;
-    if (digits == 0 || at[digits] != ' ') return lines_broken(error, "A line came that does not begin with an id and a space.");
+    if (digits == 0 || at[digits] != ' ')
+        return lines_broken(error, "A line came that does not begin with an id and a space.");
     const unsigned char *payload = at + digits + 1;
     size_t left = size - digits - 1;
     size_t known = decoding->seen > digits + 1 ? decoding->seen - digits - 1 : 0; /* searched before, in vain */
@@ -142,7 +149,7 @@ static cen_decoded lines_decode(void *argument, const void *bytes, size_t size, 
 
 cen_codec cen_codec_lines(void)
 {
-    static const cen_codec_calls calls = {.size = sizeof calls, .name = "lines", .bound = lines_bound,
-                                          .encode = lines_encode, .decode = lines_decode};
+    static const cen_codec_calls calls = {
+        .size = sizeof calls, .name = "lines", .bound = lines_bound, .encode = lines_encode, .decode = lines_decode};
     return (cen_codec){&calls, NULL};
 }

@@ -40,7 +40,8 @@ static cen_status check_settings(const ceni_exchange_settings *settings, cen_err
         return ceni_error_set(error, CEN_INVALID, 0, "max_in_flight is %u, and at most %d.", settings->max_in_flight,
                               CENI_WIRE_MAX_IN_FLIGHT);
     if (settings->max_waiting < CEN_NONE || settings->max_waiting > UINT32_MAX)
-        return ceni_error_set(error, CEN_INVALID, 0, "max_waiting is neither a number of requests nor CEN_OFF nor CEN_NONE.");
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "max_waiting is neither a number of requests nor CEN_OFF nor CEN_NONE.");
     return CEN_OK;
 }
 
@@ -53,26 +54,30 @@ static ceni_wire_limits limits_of(const ceni_exchange_settings *settings, cen_co
 {
     int64_t waiting = settings->max_waiting == 0 ? CENI_EXCHANGE_WAITING : settings->max_waiting;
     return (ceni_wire_limits){.codec = codec,
-                              .max_in_flight = settings->max_in_flight ? settings->max_in_flight : CENI_EXCHANGE_IN_FLIGHT,
-                              .max_waiting = waiting == CEN_NONE ? 0 : waiting == CEN_OFF ? UINT32_MAX : (uint32_t)waiting,
+                              .max_in_flight =
+                                  settings->max_in_flight ? settings->max_in_flight : CENI_EXCHANGE_IN_FLIGHT,
+                              .max_waiting = waiting == CEN_NONE  ? 0
+                                             : waiting == CEN_OFF ? UINT32_MAX
+                                                                  : (uint32_t)waiting,
                               .max_payload = size_or(settings->max_payload, CENI_EXCHANGE_PAYLOAD),
                               .max_output = size_or(settings->max_output, CENI_EXCHANGE_OUTPUT)};
 }
 
 static void fill_in(ceni_exchange *exchange, const ceni_exchange_settings *settings)
 {
-    *exchange = (ceni_exchange){.name = settings->name ? settings->name : "connection",
-                                .transport = *settings->transport,
-                                .argument = settings->argument,
-                                .runtime = settings->runtime,
-                                .allocator = settings->allocator,
-                                .epoch = ceni_fork_epoch(),
-                                .deadline = settings->deadline.ns_ ? settings->deadline : cen_in_s(CENI_EXCHANGE_PATIENCE_S),
-                                .is_virtual = ceni_runtime_is_virtual(settings->runtime),
-                                .is_manual = ceni_runtime_is_manual(settings->runtime),
-                                .state = CENI_EXCHANGE_OPEN,
-                                .alarm_moment = CENI_FOREVER,
-                                .dated = -1};
+    *exchange =
+        (ceni_exchange){.name = settings->name ? settings->name : "connection",
+                        .transport = *settings->transport,
+                        .argument = settings->argument,
+                        .runtime = settings->runtime,
+                        .allocator = settings->allocator,
+                        .epoch = ceni_fork_epoch(),
+                        .deadline = settings->deadline.ns_ ? settings->deadline : cen_in_s(CENI_EXCHANGE_PATIENCE_S),
+                        .is_virtual = ceni_runtime_is_virtual(settings->runtime),
+                        .is_manual = ceni_runtime_is_manual(settings->runtime),
+                        .state = CENI_EXCHANGE_OPEN,
+                        .alarm_moment = CENI_FOREVER,
+                        .dated = -1};
     /* Who waits for something of a manual runtime runs what is due there, the program's code: not with the reader's role. */
     exchange->loop_reads = settings->loop_reads || exchange->is_manual;
     ceni_list_init(&exchange->blocked);
@@ -86,7 +91,8 @@ cen_status ceni_exchange_init(ceni_exchange *exchange, const ceni_exchange_setti
     if (status == CEN_OK) status = check_settings(settings, error);
     if (status != CEN_OK) return status;
     if (ceni_alarm_need_keeper(settings->runtime) != CEN_OK)
-        return ceni_error_set(error, CEN_SYSTEM, 0, "There is no thread that could keep the deadlines of a connection.");
+        return ceni_error_set(error, CEN_SYSTEM, 0,
+                              "There is no thread that could keep the deadlines of a connection.");
     fill_in(exchange, settings);
     ceni_wire_limits limits = limits_of(settings, codec);
     status = ceni_wire_init(&exchange->wire, &limits, ceni_runtime_now(exchange->runtime), exchange->allocator);

@@ -46,9 +46,10 @@
 /* ---- The transport ------------------------------------------------------------------ */
 
 typedef enum ceni_moved {
-    CENI_MOVED,       /* at least one byte */
-    CENI_MOVED_NONE,  /* it would have to wait, or the moment came */
-    CENI_MOVED_NEVER, /* the connection has ended: `cause` says why (an end of the other side: LOST, code 0, a sentence) */
+    CENI_MOVED,      /* at least one byte */
+    CENI_MOVED_NONE, /* it would have to wait, or the moment came */
+    /* the connection has ended: `cause` says why (an end of the other side: LOST, code 0, a sentence) */
+    CENI_MOVED_NEVER,
 } ceni_moved;
 
 /* None of these is a cancellation point: whoever makes system calls holds cancellation meanwhile. */
@@ -78,28 +79,30 @@ enum {
 
 /* Zero means default in every field. */
 typedef struct ceni_exchange_settings {
-    const char *name; /* for texts; must live as long as the exchange; default "connection" */
-    cen_codec codec;  /* default binary */
+    const char *name;                /* for texts; must live as long as the exchange; default "connection" */
+    cen_codec codec;                 /* default binary */
     const ceni_transport *transport; /* required; must live as long as the exchange */
     void *argument;                  /* the transport's */
     cen_runtime *runtime;            /* required: the owner is one of its users until after fini */
     const cen_allocator *allocator;
     uint32_t max_in_flight; /* requests that were sent and are not over; default 1024, at most 2^20 */
-    int64_t max_waiting;    /* requests that wait for room; more are FULL; default 1024, CEN_OFF: no limit, CEN_NONE: none waits */
-    size_t max_payload;     /* of a request: larger ones are INVALID; default 1 MB */
-    size_t max_reply;       /* larger ones end the connection; default 1 MB */
-    size_t max_output;      /* bytes not yet written, above which requests wait; default 256 KB */
-    cen_deadline deadline;  /* of requests that have none; default 30 s */
-    bool loop_reads; /* only the loop reads, and blocking callers just wait, so they must not be on its thread. Always so with a
-                      * manual runtime */
+    /* requests that wait for room; more are FULL; default 1024, CEN_OFF: no limit, CEN_NONE: none waits */
+    int64_t max_waiting;
+    size_t max_payload;    /* of a request: larger ones are INVALID; default 1 MB */
+    size_t max_reply;      /* larger ones end the connection; default 1 MB */
+    size_t max_output;     /* bytes not yet written, above which requests wait; default 256 KB */
+    cen_deadline deadline; /* of requests that have none; default 30 s */
+    /* only the loop reads, and blocking callers just wait, so they must not be on its thread. Always so with a
+     * manual runtime */
+    bool loop_reads;
 } ceni_exchange_settings;
 
 typedef struct ceni_exchange_stats {
     uint32_t in_flight, waiting;
-    uint64_t sent;      /* requests whose frames were written to the output */
-    uint64_t replied;   /* of which a reply came in time */
+    uint64_t sent;    /* requests whose frames were written to the output */
+    uint64_t replied; /* of which a reply came in time */
     uint64_t timed_out, cancelled, failed;
-    uint64_t late;      /* replies to requests that were over, dropped */
+    uint64_t late; /* replies to requests that were over, dropped */
     uint64_t bytes_out, bytes_in;
     uint64_t writes, reads; /* calls of the transport that moved something */
     uint64_t thread_reads;  /* reads by a thread that waited for its own reply */
@@ -126,7 +129,8 @@ typedef struct ceni_batch_entry {
 
 typedef struct ceni_batch {
     /* any thread, atomically */
-    _Atomic uint64_t thread;    /* the loop's, while it tells them, and will see to what they ask meanwhile; 0: nobody does */
+    /* the loop's, while it tells them, and will see to what they ask meanwhile; 0: nobody does */
+    _Atomic uint64_t thread;
     _Atomic uint32_t count;     /* entries that are complete */
     _Atomic uint32_t is_closed; /* no more is to be added */
     /* under the lock */
@@ -160,8 +164,9 @@ typedef struct ceni_exchange {
     /* under the lock */
     ceni_mutex lock;
     int state;
-    bool is_writing;      /* a thread has the writer's role */
-    bool is_stuck;        /* the transport took no more, or a thread has written long enough for others: the loop goes on */
+    bool is_writing; /* a thread has the writer's role */
+    /* the transport took no more, or a thread has written long enough for others: the loop goes on */
+    bool is_stuck;
     bool is_reading;      /* somebody has the reader's role */
     bool is_looping;      /* the loop is in ceni_exchange_loop, and will say what to watch */
     bool is_waking;       /* `wake` was or is being called, and the loop has not come since */

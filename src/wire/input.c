@@ -105,7 +105,8 @@ cen_decoded ceni_input_next(ceni_input *input, cen_decoding *frame, cen_error *e
     if (found == CEN_DECODED_FRAME) return take_frame(input, frame, error);
     if (found == CEN_DECODED_BROKEN) return found;
     if (left >= input->max_frame || frame->wanted > input->max_frame) {
-        ceni_error_set(error, CEN_INVALID, 0, "A frame came that is longer than the %zu bytes allowed.", input->max_frame);
+        ceni_error_set(error, CEN_INVALID, 0, "A frame came that is longer than the %zu bytes allowed.",
+                       input->max_frame);
         return CEN_DECODED_BROKEN;
     }
     input->seen = left;
@@ -122,7 +123,8 @@ static unsigned take_binary(ceni_input *input, ceni_frame *frames, unsigned most
     while (count < most && left >= CENI_BINARY_HEAD) {
         uint64_t size = ceni_binary_length(at) - CENI_BINARY_ID; /* of one that is too short, far too large */
         if ((size > max_payload && !ceni_planted(binary_takes_any_size)) || size > left - CENI_BINARY_HEAD) break;
-        frames[count++] = (ceni_frame){.id = ceni_binary_id(at), .payload = at + CENI_BINARY_HEAD, .size = (size_t)size};
+        frames[count++] =
+            (ceni_frame){.id = ceni_binary_id(at), .payload = at + CENI_BINARY_HEAD, .size = (size_t)size};
         at += CENI_BINARY_HEAD + size;
         left -= CENI_BINARY_HEAD + (size_t)size;
     }

@@ -8,7 +8,8 @@
 #include "sync/future.h"
 #include "wire/wire.h"
 
-_Static_assert(sizeof(ceni_asked) <= sizeof(((cen_request *)0)->room_), "a request has room for what cenote keeps in it");
+_Static_assert(sizeof(ceni_asked) <= sizeof(((cen_request *)0)->room_),
+               "a request has room for what cenote keeps in it");
 _Static_assert(_Alignof(ceni_asked) <= _Alignof(uint64_t), "and the room is aligned for it");
 _Static_assert(offsetof(cen_request, future) == 0, "a request is its future");
 

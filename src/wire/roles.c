@@ -246,7 +246,7 @@ void ceni_exchange_see_to_roles(ceni_exchange *exchange, ceni_after *after)
     ceni_blocked *heir = find_heir(exchange);
     bool needed = exchange->asked || !ceni_list_empty(&exchange->blocked);
     if (ceni_planted(wire_wakes_no_loop)) needed = false;
-    if (heir) make_heir(exchange, after, heir);                                      /* R3 */
+    if (heir) make_heir(exchange, after, heir);                                           /* R3 */
     else if (needed || !(exchange->watched & CENI_LOOP_SOON)) wake_loop(exchange, after); /* R3, R4 */
 }
 

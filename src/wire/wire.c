@@ -189,8 +189,10 @@ static uint64_t next_id(const ceni_wire *wire, const ceni_wire_slot *slot)
 static cen_status refuse(const ceni_wire *wire, cen_status status, size_t size, cen_error *error)
 {
     if (size > wire->max_payload)
-        return ceni_error_set(error, CEN_INVALID, 0, "The payload has %zu bytes, and %zu are allowed.", size, wire->max_payload);
-    return ceni_error_set(error, status, wire->why.code, "%s", wire->why.text[0] ? wire->why.text : cen_status_text(status));
+        return ceni_error_set(error, CEN_INVALID, 0, "The payload has %zu bytes, and %zu are allowed.", size,
+                              wire->max_payload);
+    return ceni_error_set(error, status, wire->why.code, "%s",
+                          wire->why.text[0] ? wire->why.text : cen_status_text(status));
 }
 
 /* Writes the frame to the end of the output, which has the room. */
@@ -307,7 +309,8 @@ static int64_t first_in_order(const ceni_wire *wire)
 static ceni_asked *take_earlier(ceni_wire *wire, int64_t now, ceni_list *expired)
 {
     ceni_list *own = ceni_list_first(expired);
-    int64_t own_moment = own ? CENI_LIST_ENTRY(own, ceni_timer, link)->moment : CENI_FOREVER, in_order = first_in_order(wire);
+    int64_t own_moment = own ? CENI_LIST_ENTRY(own, ceni_timer, link)->moment : CENI_FOREVER,
+            in_order = first_in_order(wire);
     bool is_in_order = in_order <= now && in_order <= own_moment;
     ceni_list *link = is_in_order ? wire->in_order.next : own;
     if (!link) return NULL;

@@ -44,11 +44,11 @@ struct ceni_blocked;
 /* What is in cen_request.room_. */
 typedef struct ceni_asked {
     /* under the owner's lock, while it is in LINE or FLIGHT */
-    ceni_list link; /* in the line; or in a list, or by its `next` in a chain, of those that are over */
+    ceni_list link;   /* in the line; or in a list, or by its `next` in a chain, of those that are over */
     ceni_timer timer; /* in the wheel; or its link alone, in the list of those with the connection's deadline */
     uint64_t id;
     uint32_t place;
-    uint32_t kept; /* where its deadline is */
+    uint32_t kept;     /* where its deadline is */
     bool is_allocated; /* the reply */
     bool is_answered;  /* by whoever reads; for the reader itself */
     /* fixed before it is sent or waits */
@@ -87,9 +87,9 @@ typedef struct ceni_wire {
     /* its owner's */
     uint32_t free, in_flight, waiting;
     uint32_t reserved; /* slots that are neither free nor have a request */
-    ceni_list line; /* of ceni_asked, in the order in which they came */
+    ceni_list line;    /* of ceni_asked, in the order in which they came */
     ceni_bytes output;
-    size_t unsent; /* of all output, also what was taken to be written */
+    size_t unsent;      /* of all output, also what was taken to be written */
     ceni_list in_order; /* of ceni_asked, by the timer's link: those that have the connection's deadline */
     cen_error why;      /* room for what the codec says of a payload that it refuses */
     ceni_wheel wheel;   /* the deadlines of those that have their own; last, as it is large */

@@ -18,7 +18,7 @@ struct load {
     _Atomic bool over;
     _Atomic uint64_t tries, answered, broken, revoked, timeouts, refused, strange, shared;
     _Atomic int64_t latest, sleeper_latest;
-    int64_t warm_up_ns; /* how long the first answers took: how fast this machine is now */
+    int64_t warm_up_ns;    /* how long the first answers took: how fast this machine is now */
     pthread_mutex_t mutex; /* for what follows */
     load_counts words;
     struct {
@@ -76,15 +76,15 @@ static void note_strange(load *self, cen_status status, const char *text)
 static void note_refusal(load *self, cen_status status, const cen_error *error)
 {
     switch (status) {
-    case CEN_TIMEOUT:
-        atomic_fetch_add(&self->timeouts, 1);
-        break;
-    case CEN_DRIVER: case CEN_LOST: case CEN_DOWN: case CEN_FULL: case CEN_SYSTEM: case CEN_OVERLOAD: case CEN_INVALID:
-        atomic_fetch_add(&self->refused, 1);
-        break;
-    default:
-        note_strange(self, status, error->text);
-        return;
+    case CEN_TIMEOUT: atomic_fetch_add(&self->timeouts, 1); break;
+    case CEN_DRIVER:
+    case CEN_LOST:
+    case CEN_DOWN:
+    case CEN_FULL:
+    case CEN_SYSTEM:
+    case CEN_OVERLOAD:
+    case CEN_INVALID: atomic_fetch_add(&self->refused, 1); break;
+    default: note_strange(self, status, error->text); return;
     }
     pthread_mutex_lock(&self->mutex);
     snprintf(self->words.last_text, sizeof self->words.last_text, "%.250s", error->text);
@@ -237,7 +237,8 @@ void load_judge(const load_counts *counts, const char *campaign, int64_t recover
     load_judge_saying(counts, campaign, recovery_ns, most_ns, "");
 }
 
-void load_judge_saying(const load_counts *c, const char *campaign, int64_t recovery_ns, int64_t most_ns, const char *remark)
+void load_judge_saying(const load_counts *c, const char *campaign, int64_t recovery_ns, int64_t most_ns,
+                       const char *remark)
 {
     tell_row(c, campaign, recovery_ns, remark);
     if (c->strange)
@@ -252,6 +253,7 @@ void load_judge_saying(const load_counts *c, const char *campaign, int64_t recov
     expect_equal(c->stats.taken, c->stats.ended);
     expect_equal(c->stats.opened, c->stats.closed);
     if (recovery_ns > most_ns + 10 * c->warm_up_ns)
-        test_fail(__FILE__, __LINE__, "it took %lld ms to recover, more than %lld ms and ten times the first answers' %lld ms",
+        test_fail(__FILE__, __LINE__,
+                  "it took %lld ms to recover, more than %lld ms and ten times the first answers' %lld ms",
                   (long long)(recovery_ns / MS), (long long)(most_ns / MS), (long long)(c->warm_up_ns / MS));
 }

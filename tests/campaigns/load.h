@@ -50,19 +50,19 @@ typedef struct load_plan {
 typedef struct load_counts {
     uint64_t tries;
     uint64_t answered;
-    uint64_t broken;       /* a lease was had, and the question failed */
-    uint64_t revoked;      /* of the answered and the broken, those whose lease had been taken away meanwhile */
-    uint64_t timeouts;     /* takes that had to wait for too long */
-    uint64_t refused;      /* takes that were told the driver's error, or the server's condition */
-    uint64_t strange;      /* takes with another status, gives that were refused: there must be none */
-    uint64_t shared;       /* an object that had another user: there must be none */
+    uint64_t broken;   /* a lease was had, and the question failed */
+    uint64_t revoked;  /* of the answered and the broken, those whose lease had been taken away meanwhile */
+    uint64_t timeouts; /* takes that had to wait for too long */
+    uint64_t refused;  /* takes that were told the driver's error, or the server's condition */
+    uint64_t strange;  /* takes with another status, gives that were refused: there must be none */
+    uint64_t shared;   /* an object that had another user: there must be none */
     cen_status strange_status;
     char strange_text[256];
-    char last_text[256];   /* of the last take that was refused */
-    int64_t latest_ns;     /* a take came back so long after its deadline */
-    int64_t sleeper_ns;    /* and a thread that only slept, after its own */
-    int64_t warm_up_ns;    /* how long the first answers took that were awaited */
-    cen_pool_stats stats;  /* the pool's, at the end */
+    char last_text[256];  /* of the last take that was refused */
+    int64_t latest_ns;    /* a take came back so long after its deadline */
+    int64_t sleeper_ns;   /* and a thread that only slept, after its own */
+    int64_t warm_up_ns;   /* how long the first answers took that were awaited */
+    cen_pool_stats stats; /* the pool's, at the end */
 } load_counts;
 
 typedef struct load load;
@@ -85,7 +85,8 @@ load_counts load_stop(load *self);
 void load_judge(const load_counts *counts, const char *campaign, int64_t recovery_ns, int64_t most_ns);
 
 /* The same with a remark for the row: what else the campaign saw. */
-void load_judge_saying(const load_counts *counts, const char *campaign, int64_t recovery_ns, int64_t most_ns, const char *remark);
+void load_judge_saying(const load_counts *counts, const char *campaign, int64_t recovery_ns, int64_t most_ns,
+                       const char *remark);
 
 void campaign_sleep(int64_t ns);
 

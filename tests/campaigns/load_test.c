@@ -78,7 +78,8 @@ TEST(a_sound_pool_passes)
 
 TEST(an_object_that_two_have_is_seen_and_refused)
 {
-    static const cen_driver_calls shared = {.size = sizeof shared, .open = open_always_the_same, .closes_nothing = true};
+    static const cen_driver_calls shared = {
+        .size = sizeof shared, .open = open_always_the_same, .closes_nothing = true};
     load_counts counts = run(&shared, answer);
     expect(counts.shared > 0);
     expect(is_refused(&counts, 0));

@@ -39,7 +39,8 @@ void administer(const char *admin_url, const char *sql)
     PQclear(PQexec(admin, "set default_transaction_read_only = off")); /* whatever was done to the server */
     PGresult *result = PQexec(admin, sql);
     ExecStatusType status = PQresultStatus(result);
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) test_fail(__FILE__, __LINE__, "%s: %s", sql, PQerrorMessage(admin));
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", sql, PQerrorMessage(admin));
     PQclear(result);
     PQfinish(admin);
 }

@@ -34,8 +34,8 @@ typedef struct openings openings;
 openings *openings_watch(cen_pool *pool);
 uint64_t openings_failed(openings *self);
 uint32_t openings_most(openings *self);
-bool openings_breaker(openings *self); /* it was open at some time */
+bool openings_breaker(openings *self);    /* it was open at some time */
 uint32_t openings_probes(openings *self); /* the most that were being opened at a time while the breaker was open */
-void openings_end(openings *self); /* before the pool ends */
+void openings_end(openings *self);        /* before the pool ends */
 
 #endif

@@ -27,7 +27,8 @@ void test_program_end(void)
 /* Eight were open, and after a restart the server has room for five. */
 TEST(max_connections_are_lowered_under_a_pool)
 {
-    static const char *const fewer[] = {"max_connections=8", "superuser_reserved_connections=3", "max_wal_senders=0", NULL};
+    static const char *const fewer[] = {"max_connections=8", "superuser_reserved_connections=3", "max_wal_senders=0",
+                                        NULL};
     cen_pool *pool = pool_at(server_url(postgresql), &(cen_pool_options){.openers = 2});
     openings *seen = openings_watch(pool);
     load *l = load_start(&(load_plan){.pool = pool, .threads = THREADS, .use = ask_one});
@@ -122,7 +123,8 @@ TEST(credentials_are_rotated_and_the_pool_reloaded)
         bool odd = round % 2 == 0;
         /* Both are there for a moment in which neither is right: nothing is opened then. */
         expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
-        administer(server_admin_url(postgresql), odd ? "alter role tester password 'another'" : "alter role tester password 'secret'");
+        administer(server_admin_url(postgresql),
+                   odd ? "alter role tester password 'another'" : "alter role tester password 'secret'");
         password = odd ? "another" : "secret";
         expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
         expect_equal(cen_pool_reload(pool, 200 * MS, NULL), CEN_OK);

@@ -94,9 +94,10 @@ TEST(connections_are_refused_and_a_thousand_wait)
 {
     int64_t outage = campaign_time(3 * SECOND, 30 * SECOND);
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
-    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.openers = 2, .breaker_failures = 5,
-                                                                                                  .backoff_least_ns = 20 * MS,
-                                                                                                  .backoff_most_ns = 500 * MS});
+    cen_pool *pool =
+        pool_at(proxy_url(proxy, server_url(postgresql)),
+                &(cen_pool_options){
+                    .openers = 2, .breaker_failures = 5, .backoff_least_ns = 20 * MS, .backoff_most_ns = 500 * MS});
     openings *seen = openings_watch(pool);
     proxy_say(proxy, "refuse");
     load *l = load_start(&(load_plan){.pool = pool, .threads = 1000, .pause_ns = 50 * MS, .use = ask_one});
@@ -115,7 +116,8 @@ TEST(connections_are_refused_and_a_thousand_wait)
     load_counts counts = load_stop(l);
     uint64_t many = 20 + 2 * tries_in(outage, 20 * MS, 500 * MS); /* twice as many would be too many */
     char remark[160];
-    snprintf(remark, sizeof remark, "%llu connects tried, at most %u at a time, %u while the breaker was open; %llu accepted afterwards",
+    snprintf(remark, sizeof remark,
+             "%llu connects tried, at most %u at a time, %u while the breaker was open; %llu accepted afterwards",
              (unsigned long long)tried, most, probes, (unsigned long long)came);
     expect(counts.refused > 0 && strlen(counts.last_text) > 0);
     expect(opened);

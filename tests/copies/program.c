@@ -22,7 +22,8 @@ static void *use_both(void *unused)
     (void)unused;
     int mine = 0;
     for (int i = 0; i < ROUNDS; i++) mine |= calls[i % 2]->take_and_give(&copies[i % 2]);
-    for (int i = 0; i < 2; i++) mine |= calls[i]->take_and_keep(&copies[i]); /* the others wait until this thread has ended */
+    /* the others wait until this thread has ended */
+    for (int i = 0; i < 2; i++) mine |= calls[i]->take_and_keep(&copies[i]);
     pthread_mutex_lock(&counting);
     wrong |= mine;
     kept++;

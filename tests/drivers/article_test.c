@@ -28,7 +28,8 @@ static double seconds(void)
 /* What else the machine does is not to be measured: they go first where the system lets them. */
 void test_program_begin(void)
 {
-    if (setpriority(PRIO_PROCESS, 0, -20) != 0) puts("the system gives no priority: other work on this machine is measured, too");
+    if (setpriority(PRIO_PROCESS, 0, -20) != 0)
+        puts("the system gives no priority: other work on this machine is measured, too");
 }
 
 struct show {
@@ -38,7 +39,10 @@ struct show {
     pid_t client;
 };
 
-#define SHOW(t, p, r, words) {.threads = (t), .pool = (p), .requests = (r), .more = (words)}
+#define SHOW(t, p, r, words) \
+    { \
+        .threads = (t), .pool = (p), .requests = (r), .more = (words) \
+    }
 
 static void begin(struct show *show, double wait)
 {
@@ -46,8 +50,9 @@ static void begin(struct show *show, double wait)
     snprintf(workers, sizeof workers, "%d", show->threads);
     const char *words[] = {"--threads", workers, NULL};
     show->server = waits_start(0, words);
-    snprintf(command, sizeof command, "exec %s --url http://127.0.0.1:%u --threads %d --pool %d --requests %d --wait %g %s",
-             WAIT_CLIENT, show->server.port, show->threads, show->pool, show->requests, wait, show->more);
+    snprintf(command, sizeof command,
+             "exec %s --url http://127.0.0.1:%u --threads %d --pool %d --requests %d --wait %g %s", WAIT_CLIENT,
+             show->server.port, show->threads, show->pool, show->requests, wait, show->more);
     fflush(stdout);
     show->client = fork();
     if (show->client == 0) {
@@ -81,17 +86,19 @@ static void run_at_scales(struct show *shows, int count, double wait)
 
 TEST(requests_take_as_many_waves_as_workers_and_clients_allow_within_five_percent)
 {
-    struct show shows[] = {
-        SHOW(3, 2, 10, "--within 5"),
-        SHOW(2, 3, 10, "--within 5"),
-        SHOW(1, 4, 5, "--within 5"),
-        SHOW(4, 1, 5, "--within 5"),
-        SHOW(4, 4, 20, "--within 5"),
-        SHOW(8, 4, 19, "--within 5"),
-        SHOW(3, 3, 15, "--within 5"),
-        SHOW(4, 1, 20, "--within 5 --http2"), /* one connection, as many requests at once as there are workers */
-        SHOW(3, 2, 14, "--within 5 --http2"),
-    };
+    struct show
+        shows[] =
+            {
+                SHOW(3, 2, 10, "--within 5"),
+                SHOW(2, 3, 10, "--within 5"),
+                SHOW(1, 4, 5, "--within 5"),
+                SHOW(4, 1, 5, "--within 5"),
+                SHOW(4, 4, 20, "--within 5"),
+                SHOW(8, 4, 19, "--within 5"),
+                SHOW(3, 3, 15, "--within 5"),
+                SHOW(4, 1, 20, "--within 5 --http2"), /* one connection, as many requests at once as there are workers */
+                SHOW(3, 2, 14, "--within 5 --http2"),
+            };
     enum { COUNT = sizeof shows / sizeof shows[0] };
     run_at_scales(shows, COUNT, seconds());
 }

@@ -18,12 +18,12 @@ enum { MS = 1000000 };
 int conformance_patience_ms = 60000;
 
 /* A test of something that this kind of server does not have. */
-#define needs(self, function)                                                       \
-    do {                                                                            \
-        if (!(self)->function) {                                                    \
+#define needs(self, function) \
+    do { \
+        if (!(self)->function) { \
             printf("     not for %s: it has no \"%s\"\n", (self)->name, #function); \
-            return;                                                                 \
-        }                                                                           \
+            return; \
+        } \
     } while (0)
 
 static void pause_ms(int ms)
@@ -33,13 +33,13 @@ static void pause_ms(int ms)
 }
 
 /* Waits for what another thread or process is about to do. */
-#define expect_soon(condition)                                                      \
-    do {                                                                            \
-        bool is_so_ = (condition);                                                  \
+#define expect_soon(condition) \
+    do { \
+        bool is_so_ = (condition); \
         for (int tries_ = 0; !is_so_ && tries_ < conformance_patience_ms / 10; tries_++) { \
-            pause_ms(10);                                                           \
-            is_so_ = (condition);                                                   \
-        }                                                                           \
+            pause_ms(10); \
+            is_so_ = (condition); \
+        } \
         if (!is_so_) test_fail(__FILE__, __LINE__, "expected soon %s", #condition); \
     } while (0)
 
@@ -52,7 +52,7 @@ static cen_pool *pool_with(cen_pool_options options)
     return pool;
 }
 
-#define good_pool(self, most, ...)                                                                                  \
+#define good_pool(self, most, ...) \
     pool_with((cen_pool_options)CEN_POOL_OPTIONS(.name = (self)->name, .driver = (self)->driver((self)->good(), 0), \
                                                  .max = (most), __VA_ARGS__))
 
@@ -172,7 +172,8 @@ void conformance_test(const conformance *self)
     uint64_t first = self->identity(lease.object);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     uint64_t before = stats(pool).tested;
-    for (int tries = 0; stats(pool).tested == before; tries++) { /* the keeper, which marks what is to be tested, may be late */
+    /* the keeper, which marks what is to be tested, may be late */
+    for (int tries = 0; stats(pool).tested == before; tries++) {
         expect(tries < conformance_patience_ms / 20);
         pause_ms(20);
         lease = take(pool);
@@ -302,7 +303,7 @@ void conformance_open_timeout(const conformance *self)
 {
     needs(self, at);
     uint16_t port;
-    int fd = listening(&port); /* the system accepts for it, and it never says a word */
+    int fd = listening(&port);    /* the system accepts for it, and it never says a word */
     int64_t quickest = INT64_MAX; /* a busy machine only adds to it */
     for (int tries = 0; tries < 5 && quickest >= 1500LL * MS; tries++) {
         cen_error error = {.text = ""};

@@ -97,31 +97,31 @@ void conformance_threads(const conformance *self);
 void conformance_storm(const conformance *self);
 
 #define CONFORMANCE_TEST_(prefix, sentence, function) \
-    TEST(prefix##_##sentence)                         \
-    {                                                 \
-        function(&prefix);                            \
+    TEST(prefix##_##sentence) \
+    { \
+        function(&prefix); \
     }
 
-#define CONFORMANCE(prefix)                                                                                              \
-    CONFORMANCE_TEST_(prefix, opens_an_object_that_works_and_the_server_sees_one, conformance_open)                      \
-    CONFORMANCE_TEST_(prefix, lends_the_same_object_again, conformance_reuse)                                            \
-    CONFORMANCE_TEST_(prefix, keeps_what_comes_back_clean_without_asking_the_server, conformance_validate)               \
-    CONFORMANCE_TEST_(prefix, tests_one_that_was_idle_for_long, conformance_test)                                        \
-    CONFORMANCE_TEST_(prefix, resets_what_comes_back_dirty, conformance_reset)                                           \
-    CONFORMANCE_TEST_(prefix, replaces_one_that_broke_while_idle_before_it_is_lent, conformance_broken_idle)             \
-    CONFORMANCE_TEST_(prefix, finds_one_that_broke_while_idle_in_a_round, conformance_broken_round)                      \
-    CONFORMANCE_TEST_(prefix, replaces_one_that_broke_while_held, conformance_broken_held)                               \
-    CONFORMANCE_TEST_(prefix, gives_up_opening_at_a_server_that_is_silent, conformance_open_timeout)                     \
-    CONFORMANCE_TEST_(prefix, interrupts_who_holds_for_too_long, conformance_interrupt_hold)                             \
-    CONFORMANCE_TEST_(prefix, interrupts_who_holds_when_the_pool_is_closed, conformance_interrupt_close)                 \
-    CONFORMANCE_TEST_(prefix, bears_a_close_after_an_abandon_when_the_taker_has_ended, conformance_orphan)               \
-    CONFORMANCE_TEST_(prefix, a_child_says_nothing_to_the_parents_server, conformance_fork)                              \
-    CONFORMANCE_TEST_(prefix, a_child_that_renews_has_connections_of_its_own, conformance_renew)                         \
-    CONFORMANCE_TEST_(prefix, closes_so_that_the_server_has_none, conformance_close)                                     \
-    CONFORMANCE_TEST_(prefix, says_that_the_credentials_are_wrong_and_not_what_they_are, conformance_wrong)              \
-    CONFORMANCE_TEST_(prefix, says_that_there_is_no_server, conformance_absent)                                          \
-    CONFORMANCE_TEST_(prefix, says_that_the_server_is_full, conformance_full)                                            \
-    CONFORMANCE_TEST_(prefix, serves_eight_threads_with_three_and_no_two_have_one, conformance_threads)                  \
+#define CONFORMANCE(prefix) \
+    CONFORMANCE_TEST_(prefix, opens_an_object_that_works_and_the_server_sees_one, conformance_open) \
+    CONFORMANCE_TEST_(prefix, lends_the_same_object_again, conformance_reuse) \
+    CONFORMANCE_TEST_(prefix, keeps_what_comes_back_clean_without_asking_the_server, conformance_validate) \
+    CONFORMANCE_TEST_(prefix, tests_one_that_was_idle_for_long, conformance_test) \
+    CONFORMANCE_TEST_(prefix, resets_what_comes_back_dirty, conformance_reset) \
+    CONFORMANCE_TEST_(prefix, replaces_one_that_broke_while_idle_before_it_is_lent, conformance_broken_idle) \
+    CONFORMANCE_TEST_(prefix, finds_one_that_broke_while_idle_in_a_round, conformance_broken_round) \
+    CONFORMANCE_TEST_(prefix, replaces_one_that_broke_while_held, conformance_broken_held) \
+    CONFORMANCE_TEST_(prefix, gives_up_opening_at_a_server_that_is_silent, conformance_open_timeout) \
+    CONFORMANCE_TEST_(prefix, interrupts_who_holds_for_too_long, conformance_interrupt_hold) \
+    CONFORMANCE_TEST_(prefix, interrupts_who_holds_when_the_pool_is_closed, conformance_interrupt_close) \
+    CONFORMANCE_TEST_(prefix, bears_a_close_after_an_abandon_when_the_taker_has_ended, conformance_orphan) \
+    CONFORMANCE_TEST_(prefix, a_child_says_nothing_to_the_parents_server, conformance_fork) \
+    CONFORMANCE_TEST_(prefix, a_child_that_renews_has_connections_of_its_own, conformance_renew) \
+    CONFORMANCE_TEST_(prefix, closes_so_that_the_server_has_none, conformance_close) \
+    CONFORMANCE_TEST_(prefix, says_that_the_credentials_are_wrong_and_not_what_they_are, conformance_wrong) \
+    CONFORMANCE_TEST_(prefix, says_that_there_is_no_server, conformance_absent) \
+    CONFORMANCE_TEST_(prefix, says_that_the_server_is_full, conformance_full) \
+    CONFORMANCE_TEST_(prefix, serves_eight_threads_with_three_and_no_two_have_one, conformance_threads) \
     CONFORMANCE_TEST_(prefix, survives_cuts_while_threads_use_it_and_the_counts_add_up, conformance_storm)
 
 #endif

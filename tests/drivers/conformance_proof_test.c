@@ -26,7 +26,11 @@ static bool fails(void (*sentence)(const conformance *self), const conformance *
 
 /* The calls of the driver, with one of them replaced or left out. */
 #define worse(...) \
-    (&(cen_driver_calls){.size = sizeof own_calls, .blocks = true, .prepare = own_prepare, .fini = free, .closes_nothing = true, \
+    (&(cen_driver_calls){.size = sizeof own_calls, \
+                         .blocks = true, \
+                         .prepare = own_prepare, \
+                         .fini = free, \
+                         .closes_nothing = true, \
                          __VA_ARGS__})
 #define OPEN .open = own_open
 #define CLOSE .close = own_close

@@ -85,7 +85,8 @@ static uint64_t identity(void *curl)
 static int connections(void)
 {
     char body[512];
-    return waits_ask(server.port, USER, "/", body, sizeof body) == 200 ? (int)waits_number(body, "connections") - 1 : -1;
+    return waits_ask(server.port, USER, "/", body, sizeof body) == 200 ? (int)waits_number(body, "connections") - 1
+                                                                       : -1;
 }
 
 static bool cut(uint64_t port)
@@ -108,11 +109,13 @@ static bool hang(void *curl)
 static bool fill(bool full)
 {
     static int fds[MOST];
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(server.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(server.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     for (int i = 0; i < MOST; i++) {
         if (!full) close(fds[i]);
         else if ((fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 ||
-                 connect(fds[i], (struct sockaddr *)&address, sizeof address) != 0) return false;
+                 connect(fds[i], (struct sockaddr *)&address, sizeof address) != 0)
+            return false;
     }
     return !full || waits_ask(server.port, USER, "/", NULL, 0) == 503;
 }
@@ -120,25 +123,27 @@ static bool fill(bool full)
 static cen_driver strict_driver(const char *url, int64_t timeout_ns)
 {
     static cen_curl_options options;
-    options = (cen_curl_options)CEN_CURL_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .only_open_connects = true);
+    options =
+        (cen_curl_options)CEN_CURL_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .only_open_connects = true);
     return cen_curl_with(&options);
 }
 
 static cen_driver http2_driver(const char *url, int64_t timeout_ns)
 {
     static cen_curl_options options;
-    options = (cen_curl_options)CEN_CURL_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .only_open_connects = true,
-                                                 .version = CEN_CURL_VERSION_2, .test = CEN_CURL_TEST_REQUEST);
+    options =
+        (cen_curl_options)CEN_CURL_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .only_open_connects = true,
+                                           .version = CEN_CURL_VERSION_2, .test = CEN_CURL_TEST_REQUEST);
     return cen_curl_with(&options);
 }
 
 /* make_dirty is NULL: what is left behind is forgotten when it is given back, with no reset; see the tests below. */
-#define CASE(case_name, its_driver)                                                                                     \
-    {                                                                                                                   \
-        .name = case_name, .driver = its_driver, .good = good_url, .wrong = wrong_url, .at = url_at,                    \
-        .address = "127.0.0.1", .secret = "hidden", .wrong_status = CEN_DRIVER, .wrong_code = 401,                      \
-        .absent_status = CEN_DOWN, .absent_code = CURLE_COULDNT_CONNECT, .full_status = CEN_FULL, .full_code = 503,   \
-        .use = use, .identity = identity, .cut = cut, .hang = hang, .connections = connections, .fill = fill            \
+#define CASE(case_name, its_driver) \
+    { \
+        .name = case_name, .driver = its_driver, .good = good_url, .wrong = wrong_url, .at = url_at, \
+        .address = "127.0.0.1", .secret = "hidden", .wrong_status = CEN_DRIVER, .wrong_code = 401, \
+        .absent_status = CEN_DOWN, .absent_code = CURLE_COULDNT_CONNECT, .full_status = CEN_FULL, .full_code = 503, \
+        .use = use, .identity = identity, .cut = cut, .hang = hang, .connections = connections, .fill = fill \
     }
 static const conformance http1 = CASE("curl", strict_driver);
 static const conformance http2 = CASE("curl, HTTP/2", http2_driver);
@@ -225,8 +230,8 @@ static void *hang_up(void *curl)
 TEST(a_handle_that_is_reclaimed_ends_its_transfer_and_its_place_is_free)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "own", .driver = cen_curl(good_url()), .max = 1, .leak_ns = 100000000,
-                                                .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "own", .driver = cen_curl(good_url()), .max = 1,
+                                                .leak_ns = 100000000, .on_leak = CEN_LEAK_RECLAIM);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lost = take(pool);
     pthread_t thread;
@@ -342,8 +347,8 @@ TEST(what_a_user_shares_is_the_users_again_when_the_handle_was_given_back)
 TEST(a_holder_that_has_lost_its_handle_finds_it_given_up)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_curl(good_url()), .max = 1, .leak_ns = 50000000,
-                                                .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_curl(good_url()), .max = 1, .leak_ns = 50000000, .on_leak = CEN_LEAK_RECLAIM);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease = take(pool);
     CURL *handle = lease.object;
@@ -411,8 +416,9 @@ TEST(credentials_are_asked_for_at_each_opening)
     snprintf(url, sizeof url, "http://127.0.0.1:%u", server.port);
     cen_curl_options options = CEN_CURL_OPTIONS(.url = url, .credentials = fill_in, .argument = &calls);
     cen_pool *pool = NULL;
-    cen_pool_options pooled = CEN_POOL_OPTIONS(.name = "own", .driver = cen_curl_with(&options), .max = 1,
-                                               .breaker_failures = CEN_OFF, .backoff_least_ns = 1000, .backoff_most_ns = 1000);
+    cen_pool_options pooled =
+        CEN_POOL_OPTIONS(.name = "own", .driver = cen_curl_with(&options), .max = 1, .breaker_failures = CEN_OFF,
+                         .backoff_least_ns = 1000, .backoff_most_ns = 1000);
     expect_equal(cen_pool_new(&pooled, &pool, NULL), CEN_OK);
     expect_equal(cen_pool_listen(pool, on_event, &heard, NULL), CEN_OK);
     cen_lease lease = take(pool); /* the third opening succeeds */
@@ -466,21 +472,24 @@ TEST(wrong_options_are_refused_by_name)
         {CEN_CURL_OPTIONS(.url = "http://127.0.0.1", .connect_timeout_ns = -1), "connect_timeout_ns"},
         {CEN_CURL_OPTIONS(.url = "http://127.0.0.1", .warm_path = "x"), "warm_path"},
         {CEN_CURL_OPTIONS(.url = "http://127.0.0.1", .version = (cen_curl_version)9), "version"},
-        {CEN_CURL_OPTIONS(.url = "http://127.0.0.1", .warm = CEN_CURL_COLD, .only_open_connects = true), "only_open_connects"},
+        {CEN_CURL_OPTIONS(.url = "http://127.0.0.1", .warm = CEN_CURL_COLD, .only_open_connects = true),
+         "only_open_connects"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         cen_pool *pool = NULL;
         cen_error error = {.text = ""};
         cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_curl_with(&wrong[i].options));
         expect_equal(cen_pool_new(&options, &pool, &error), CEN_INVALID);
-        if (!strstr(error.text, wrong[i].word)) test_fail(__FILE__, __LINE__, "\"%s\" does not name %s", error.text, wrong[i].word);
+        if (!strstr(error.text, wrong[i].word))
+            test_fail(__FILE__, __LINE__, "\"%s\" does not name %s", error.text, wrong[i].word);
         expect(!strstr(error.text, "hidden"));
     }
 }
 
 TEST(an_at_in_a_path_is_no_password_where_it_cannot_be_one)
 {
-    static const char *const fine[] = {"http://127.0.0.1/@ann", "http://127.0.0.1:1/%40ann", "http://ann:12%2Fx@127.0.0.1:1/"};
+    static const char *const fine[] = {"http://127.0.0.1/@ann", "http://127.0.0.1:1/%40ann",
+                                       "http://ann:12%2Fx@127.0.0.1:1/"};
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
         cen_pool *pool = NULL;
         cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_curl(fine[i]));

@@ -66,8 +66,8 @@ static void expect_ended(pid_t child)
     alarm(2 * SECONDS); /* in place of the harness's */
     expect(child > 0 && waitpid(child, &status, 0) == child);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != ENDED_AS_IT_SHOULD)
-        test_fail(__FILE__, __LINE__, "the process ended with signal %d, status %d", WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-                  WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+        test_fail(__FILE__, __LINE__, "the process ended with signal %d, status %d",
+                  WIFSIGNALED(status) ? WTERMSIG(status) : 0, WIFEXITED(status) ? WEXITSTATUS(status) : 0);
     close(listener);
 }
 

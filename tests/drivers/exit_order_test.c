@@ -32,7 +32,8 @@ int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
     if (!next) *(void **)(void *)&next = dlsym(RTLD_NEXT, "__cxa_atexit");
     count++;
     if ((uintptr_t)handler == (uintptr_t)ceni_exit_run) of_cenote = count;
-    if (dladdr((void *)(uintptr_t)handler, &found) && found.dli_fname && strstr(found.dli_fname, "libcrypto")) of_openssl = count;
+    if (dladdr((void *)(uintptr_t)handler, &found) && found.dli_fname && strstr(found.dli_fname, "libcrypto"))
+        of_openssl = count;
     return next(handler, argument, library);
 }
 
@@ -79,7 +80,8 @@ static cen_status prepare_late(void *argument, void **state, cen_error *error)
 
 TEST(the_exit_handler_is_registered_again_after_the_prepare_of_another_driver_and_once_for_each)
 {
-    static const cen_driver_calls late = {.size = sizeof late, .prepare = prepare_late, .blocks = true, .opens_nothing = true, .closes_nothing = true};
+    static const cen_driver_calls late = {
+        .size = sizeof late, .prepare = prepare_late, .blocks = true, .opens_nothing = true, .closes_nothing = true};
     cen_pool *pool, *another;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "late", .driver = {&late, NULL}, .max = 1);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);

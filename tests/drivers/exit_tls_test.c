@@ -32,7 +32,8 @@ static void certify(SSL_CTX *server_context)
     X509_gmtime_adj(X509_getm_notAfter(certificate), 86400);
     X509_set_pubkey(certificate, key);
     X509_sign(certificate, key, EVP_sha256());
-    expect(SSL_CTX_use_certificate(server_context, certificate) == 1 && SSL_CTX_use_PrivateKey(server_context, key) == 1);
+    expect(SSL_CTX_use_certificate(server_context, certificate) == 1 &&
+           SSL_CTX_use_PrivateKey(server_context, key) == 1);
 }
 
 static int listener;
@@ -101,8 +102,8 @@ static void run_all(void (*body)(unsigned run))
         else_ended += !signalled && WEXITSTATUS(status) != ENDED_AS_IT_SHOULD;
     }
     if (crashed + hung + else_ended > 0)
-        test_fail(__FILE__, __LINE__, "of %u runs %u crashed, %u hung and %u ended with another status", runs, crashed, hung,
-                  else_ended);
+        test_fail(__FILE__, __LINE__, "of %u runs %u crashed, %u hung and %u ended with another status", runs, crashed,
+                  hung, else_ended);
 }
 
 static void return_in_open(unsigned run)

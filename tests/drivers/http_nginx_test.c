@@ -183,8 +183,8 @@ TEST(a_server_that_speaks_no_http2_is_refused)
     cen_pool *pool = NULL;
     cen_lease lease;
     cen_curl_options site = CEN_CURL_OPTIONS(.url = server_http1_url(nginx), .version = CEN_CURL_VERSION_2);
-    cen_pool_options pooled = CEN_POOL_OPTIONS(.name = "old", .driver = cen_curl_with(&site), .max = 1, .breaker_failures = 1,
-                                               .breaker_wait_ns = CEN_OFF);
+    cen_pool_options pooled = CEN_POOL_OPTIONS(.name = "old", .driver = cen_curl_with(&site), .max = 1,
+                                               .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     expect_equal(cen_pool_new(&pooled, &pool, &error), CEN_OK);
     expect_equal(cen_pool_take(pool, cen_in_s(5), &lease, &error), CEN_DRIVER);
     cen_pool_free(pool);

@@ -35,10 +35,10 @@ static void pause_ms(int ms)
     nanosleep(&time, NULL);
 }
 
-#define expect_soon(condition)                                                     \
-    do {                                                                           \
+#define expect_soon(condition) \
+    do { \
         for (int tries_ = 0; !(condition) && tries_ < 6000; tries_++) pause_ms(10); \
-        expect(condition);                                                         \
+        expect(condition); \
     } while (0)
 
 static const char *url_at(uint16_t port)
@@ -62,7 +62,8 @@ static cen_http_stats look(cen_http *http)
 {
     cen_http_stats s = CEN_SIZED(cen_http_stats);
     expect_equal(cen_http_look(http, &s), CEN_OK);
-    expect_equal(s.asked, s.answered + s.lost + s.timed_out + s.refused + s.cancelled + s.closed + s.failed + s.under_way);
+    expect_equal(s.asked,
+                 s.answered + s.lost + s.timed_out + s.refused + s.cancelled + s.closed + s.failed + s.under_way);
     return s;
 }
 
@@ -367,7 +368,8 @@ TEST(a_server_that_falls_silent_is_found_out)
 {
     waits own = waits_start(0, NULL);
     cen_curl_options site = CEN_CURL_OPTIONS(.test_timeout_ns = 300LL * MS, .connect_timeout_ns = 300LL * MS);
-    cen_http_options options = CEN_HTTP_OPTIONS(.url = url_at(own.port), .site = &site, .loops = 1, .quiet_ns = 200LL * MS);
+    cen_http_options options =
+        CEN_HTTP_OPTIONS(.url = url_at(own.port), .site = &site, .loops = 1, .quiet_ns = 200LL * MS);
     cen_http *http = client_with(options);
     kill(own.pid, SIGSTOP);
     expect_soon(look(http).up == 0);
@@ -494,8 +496,9 @@ TEST(a_child_of_a_fork_is_refused_and_the_parent_notices_nothing)
         cen_future_init(&future);
         cen_http_request request = CEN_HTTP_REQUEST(.path = "/");
         cen_http_stats stats = CEN_SIZED(cen_http_stats);
-        int wrong = cen_http_ask(http, &request, &future, NULL) != CEN_FORKED || cen_http_look(http, &stats) != CEN_FORKED ||
-                    cen_http_close(http, CEN_NOW, NULL) != CEN_FORKED || cen_http_free(http) != CEN_OK;
+        int wrong = cen_http_ask(http, &request, &future, NULL) != CEN_FORKED ||
+                    cen_http_look(http, &stats) != CEN_FORKED || cen_http_close(http, CEN_NOW, NULL) != CEN_FORKED ||
+                    cen_http_free(http) != CEN_OK;
         _exit(wrong);
     }
     int status = -1;
@@ -622,8 +625,8 @@ TEST(each_of_a_hundred_thousand_requests_is_told_once_while_the_server_is_killed
         for (int n = 0; n < EACH; n++) expect_equal(askers[i].asks[n].told, askers[i].asks[n].given_up ? 0 : 1);
     expect_soon(look(http).under_way == 0);
     cen_http_stats stats = look(http);
-    printf("     %d kills; %ld answered, %ld late, %ld lost, %ld refused, %ld given up; %d connects, %d rerouted\n", kills, sums[0],
-           sums[1], sums[2], sums[3], sums[5], (int)stats.connects, (int)stats.rerouted);
+    printf("     %d kills; %ld answered, %ld late, %ld lost, %ld refused, %ld given up; %d connects, %d rerouted\n",
+           kills, sums[0], sums[1], sums[2], sums[3], sums[5], (int)stats.connects, (int)stats.rerouted);
     expect_equal(sums[4], 0);
     expect_equal(stats.asked, (long)ASKERS * EACH);
     expect_equal(stats.answered, sums[0]);

@@ -30,7 +30,8 @@ static uint16_t free_port(void)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    expect(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 && getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+    expect(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 &&
+           getsockname(fd, (struct sockaddr *)&address, &size) == 0);
     close(fd);
     return ntohs(address.sin_port);
 }
@@ -51,7 +52,8 @@ void test_program_begin(void)
     FILE *file = fopen(include + 8, "w");
     expect(file);
     fprintf(file,
-            "server { listen 127.0.0.1:%u ssl http2; ssl_certificate %s; ssl_certificate_key %s/key.pem; keepalive_requests 100;"
+            "server { listen 127.0.0.1:%u ssl http2; ssl_certificate %s; ssl_certificate_key %s/key.pem; "
+            "keepalive_requests 100;"
             " location / { return 200 \"$server_protocol $connection\\n\"; } }\n",
             port, certificate, directory);
     fclose(file);
@@ -71,8 +73,8 @@ static cen_pool *pool_of(const cen_curl_options *options, cen_fork_policy on_for
 {
     cen_pool *pool = NULL;
     cen_error error = {.text = ""};
-    cen_pool_options pooled = CEN_POOL_OPTIONS(.name = "tls", .driver = cen_curl_with(options), .max = 1, .breaker_failures = 1,
-                                               .breaker_wait_ns = CEN_OFF, .on_fork = on_fork);
+    cen_pool_options pooled = CEN_POOL_OPTIONS(.name = "tls", .driver = cen_curl_with(options), .max = 1,
+                                               .breaker_failures = 1, .breaker_wait_ns = CEN_OFF, .on_fork = on_fork);
     if (cen_pool_new(&pooled, &pool, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     return pool;
 }
@@ -107,7 +109,8 @@ TEST(a_pool_speaks_what_was_agreed_upon_over_one_connection)
     static const struct {
         cen_curl_version version;
         const char *protocol;
-    } cases[] = {{CEN_CURL_VERSION_ANY, "HTTP/2.0"}, {CEN_CURL_VERSION_1_1, "HTTP/1.1"}, {CEN_CURL_VERSION_2, "HTTP/2.0"}};
+    } cases[] = {
+        {CEN_CURL_VERSION_ANY, "HTTP/2.0"}, {CEN_CURL_VERSION_1_1, "HTTP/1.1"}, {CEN_CURL_VERSION_2, "HTTP/2.0"}};
     for (int i = 0; i < 3; i++) {
         cen_curl_options options = CEN_CURL_OPTIONS(.url = url, .ca_file = certificate, .version = cases[i].version);
         cen_pool *pool = pool_of(&options, CEN_FORK_REFUSE);
@@ -141,13 +144,15 @@ TEST(an_idle_connection_is_tested_without_being_lost)
     for (int i = 0; i < 2; i++) {
         cen_curl_options options = CEN_CURL_OPTIONS(.url = url, .ca_file = certificate, .test = (cen_curl_test)i);
         cen_pool *pool = NULL;
-        cen_pool_options pooled = CEN_POOL_OPTIONS(.name = "tls", .driver = cen_curl_with(&options), .max = 1, .trust_ns = CEN_US(100));
+        cen_pool_options pooled =
+            CEN_POOL_OPTIONS(.name = "tls", .driver = cen_curl_with(&options), .max = 1, .trust_ns = CEN_US(100));
         expect_equal(cen_pool_new(&pooled, &pool, NULL), CEN_OK);
         char protocol[16];
         long first = get(pool, protocol);
         cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
         for (int k = 0; k < 10 || (k < 50 && stats.tested == 0); k++) {
-            usleep(k < 10 ? 2000 : 50000); /* the keeper, which says what is to be tested, may be late on a busy machine */
+            /* the keeper, which says what is to be tested, may be late on a busy machine */
+            usleep(k < 10 ? 2000 : 50000);
             expect_equal(get(pool, protocol), first);
             cen_pool_look(pool, &stats);
         }

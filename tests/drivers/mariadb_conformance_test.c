@@ -74,7 +74,8 @@ static bool make_dirty(void *mysql)
 
 static bool is_clean(void *mysql)
 {
-    return number(mysql, "select @left") == -1 && number(mysql, "select count(*) from behind") == -1 && number(mysql, "select @@in_transaction") == 0;
+    return number(mysql, "select @left") == -1 && number(mysql, "select count(*) from behind") == -1 &&
+           number(mysql, "select @@in_transaction") == 0;
 }
 
 static bool fill(bool full)
@@ -88,11 +89,11 @@ static bool fill(bool full)
     return !full || reason == ER_CON_COUNT_ERROR;
 }
 
-#define CASE(makes)                                                                                                        \
-    .driver = (makes), .good = good, .wrong = wrong, .at = at, .address = "127.0.0.1", .secret = "secret@",                \
-    .wrong_status = CEN_DRIVER, .wrong_code = ER_ACCESS_DENIED_ERROR, .absent_status = CEN_DOWN,                           \
-    .absent_code = CR_CONNECTION_ERROR, .full_status = CEN_FULL, .full_code = ER_CON_COUNT_ERROR, .use = use,              \
-    .identity = identity, .make_dirty = make_dirty, .is_clean = is_clean, .cut = cut, .hang = hang,                        \
+#define CASE(makes) \
+    .driver = (makes), .good = good, .wrong = wrong, .at = at, .address = "127.0.0.1", .secret = "secret@", \
+    .wrong_status = CEN_DRIVER, .wrong_code = ER_ACCESS_DENIED_ERROR, .absent_status = CEN_DOWN, \
+    .absent_code = CR_CONNECTION_ERROR, .full_status = CEN_FULL, .full_code = ER_CON_COUNT_ERROR, .use = use, \
+    .identity = identity, .make_dirty = make_dirty, .is_clean = is_clean, .cut = cut, .hang = hang, \
     .connections = connections, .fill = fill
 
 static const conformance blocking = {.name = "mariadb", CASE(blocking_driver)};

@@ -70,7 +70,8 @@ static void carry(int from, int to)
 static void *carry_one(void *argument)
 {
     int from = (int)(intptr_t)argument, to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(server_port(mariadb)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(server_port(mariadb)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     if (connect(to, (struct sockaddr *)&address, sizeof address) == 0) carry(from, to);
     return NULL;
 }
@@ -120,7 +121,8 @@ TEST(a_holder_that_goes_on_is_cut_off)
     cen_lease lease = take(pool);
     hold_for(pool, 100 * MS);
     int asked = 0;
-    while (number(lease.object, "select sleep(0.01)") >= 0 || mysql_errno(lease.object) == ER_QUERY_INTERRUPTED) asked++;
+    while (number(lease.object, "select sleep(0.01)") >= 0 || mysql_errno(lease.object) == ER_QUERY_INTERRUPTED)
+        asked++;
     expect(mysql_errno(lease.object) == CR_SERVER_LOST || mysql_errno(lease.object) == CR_SERVER_GONE_ERROR);
     expect(asked > 1);
     expect_equal(cen_pool_give(&lease), CEN_REVOKED);
@@ -165,7 +167,8 @@ static void *ask_all_the_time(void *unused)
 {
     while (!stopped) {
         cen_lease lease = take(crowd);
-        if (number(lease.object, "select sleep(0.002) + 1") != 1) test_fail(__FILE__, __LINE__, "hit: %s", mysql_error(lease.object));
+        if (number(lease.object, "select sleep(0.002) + 1") != 1)
+            test_fail(__FILE__, __LINE__, "hit: %s", mysql_error(lease.object));
         asked++;
         cen_pool_give(&lease);
     }
@@ -235,7 +238,8 @@ TEST(a_pool_may_be_freed_while_a_query_is_being_ended)
 TEST(a_lost_holder_is_cut_off_and_its_memory_stays)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb(server_url(mariadb)), .max = 1, .leak_ns = 50 * MS, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb(server_url(mariadb)), .max = 1,
+                                                .leak_ns = 50 * MS, .on_leak = CEN_LEAK_RECLAIM);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lost = take(pool);
     uint64_t id = mysql_thread_id(lost.object);
@@ -277,8 +281,11 @@ TEST(a_demoted_primary_is_left_at_the_next_test)
     for (int i = 0; i < 2; i++) {
         cen_poller *poller = i ? new_poller() : NULL;
         cen_pool *pool = NULL;
-        cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .role = CEN_MARIADB_PRIMARY, .poller = poller);
-        cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = CEN_US(100), .backoff_least_ns = 5 * MS, .backoff_most_ns = 50 * MS);
+        cen_mariadb_options driver =
+            CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .role = CEN_MARIADB_PRIMARY, .poller = poller);
+        cen_pool_options options =
+            CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = CEN_US(100),
+                             .backoff_least_ns = 5 * MS, .backoff_most_ns = 50 * MS);
         expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
         cen_lease lease = take(pool);
         cen_pool_give(&lease);
@@ -359,7 +366,8 @@ TEST(the_password_is_asked_for_at_each_opening)
     for (int i = 0; i < 2; i++) {
         cen_poller *poller = i ? new_poller() : NULL;
         password_calls = 0;
-        cen_pool *pool = pool_with(2, .url = url, .password = tell_password, .argument = &password_calls, .poller = poller);
+        cen_pool *pool =
+            pool_with(2, .url = url, .password = tell_password, .argument = &password_calls, .poller = poller);
         cen_lease lease = take(pool);
         expect_equal(password_calls, 1);
         run(admin(), "set password for tester@'%' = password('rotated')");
@@ -406,7 +414,8 @@ TEST(the_budget_is_told_once_and_may_be_asked_for)
         expect_soon(connected() == 1); /* ours: those of the test before may still be on their way out */
         cen_poller *poller = i ? new_poller() : NULL;
         budget_calls = 0;
-        cen_pool *pool = pool_with(3, .url = server_url(mariadb), .on_budget = keep_report, .budget_max = 30, .poller = poller);
+        cen_pool *pool =
+            pool_with(3, .url = server_url(mariadb), .on_budget = keep_report, .budget_max = 30, .poller = poller);
         cen_lease lease = take(pool), other = take(pool);
         expect_equal(budget_calls, 1);
         printf("     %s\n", told.text);
@@ -475,7 +484,8 @@ TEST(threads_come_and_go_and_the_library_does_not_complain)
     expect_equal(cen_pool_listen(pool, ignore, NULL, NULL), CEN_OK);
     for (int round = 0; round < 5; round++) {
         pthread_t threads[8];
-        for (int i = 0; i < 8; i++) expect_equal(pthread_create(&threads[i], NULL, i < 7 ? use_once : keep_one, pool), 0);
+        for (int i = 0; i < 8; i++)
+            expect_equal(pthread_create(&threads[i], NULL, i < 7 ? use_once : keep_one, pool), 0);
         for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
     }
     expect_soon(stats(pool).held == 0);
@@ -518,7 +528,8 @@ static int child_checks(cen_pool *pool, cen_lease *held, int descriptors)
 TEST(a_child_closes_its_copies_of_the_descriptors_and_can_do_no_harm_with_them)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb(server_url(mariadb)), .max = 3, .on_fork = CEN_FORK_RENEW);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_mariadb(server_url(mariadb)), .max = 3, .on_fork = CEN_FORK_RENEW);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease held = take(pool), idle = take(pool);
     run(held.object, "begin");
@@ -545,8 +556,9 @@ TEST(a_childs_pool_over_the_parents_poller_answers_forked)
 {
     cen_poller *poller = new_poller();
     cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .poller = poller);
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .on_fork = CEN_FORK_RENEW,
-                                                .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .on_fork = CEN_FORK_RENEW,
+                         .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     cen_pool *pool = NULL;
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease = take(pool);
@@ -598,7 +610,8 @@ TEST(an_opening_is_given_up_when_the_pool_is_closed)
         cen_pool *pool = pool_with(2, .url = url, .poller = poller, .connect_timeout_ns = INT64_C(60000) * MS);
         cen_lease lease;
         expect_equal(cen_pool_take(pool, cen_in_ms(50), &lease, NULL), CEN_TIMEOUT);
-        expect_equal(cen_pool_close(pool, cen_in_s(30), NULL, NULL), CEN_OK); /* in half of the time limit of the opening */
+        /* in half of the time limit of the opening */
+        expect_equal(cen_pool_close(pool, cen_in_s(30), NULL, NULL), CEN_OK);
         expect_equal(cen_pool_free(pool), CEN_OK);
         end_poller(poller);
         close(fd);
@@ -630,7 +643,8 @@ TEST(a_cancel_that_comes_before_its_opening_is_not_lost)
         int fd = silent_port(&port);
         snprintf(url, sizeof url, "mariadb://tester:secret@%s:%u/test", hosts[i], port);
         cen_poller *poller = new_poller();
-        cen_mariadb_options options = CEN_MARIADB_OPTIONS(.url = url, .poller = poller, .connect_timeout_ns = INT64_C(60000) * MS);
+        cen_mariadb_options options =
+            CEN_MARIADB_OPTIONS(.url = url, .poller = poller, .connect_timeout_ns = INT64_C(60000) * MS);
         cen_driver driver = cen_mariadb_with(&options);
         cen_driver_calls calls = *(as_they_are = driver.calls);
         calls.open_start = open_late;
@@ -639,7 +653,8 @@ TEST(a_cancel_that_comes_before_its_opening_is_not_lost)
         cen_pool *pool = pool_of(((cen_driver){&calls, driver.argument}), 1);
         cen_lease lease;
         expect_equal(cen_pool_take(pool, cen_in_ms(50), &lease, NULL), CEN_TIMEOUT);
-        expect_equal(cen_pool_close(pool, cen_in_s(30), NULL, NULL), CEN_OK); /* in half of the time limit of the opening */
+        /* in half of the time limit of the opening */
+        expect_equal(cen_pool_close(pool, cen_in_s(30), NULL, NULL), CEN_OK);
         expect(was_cancelled);
         expect_equal(cen_pool_free(pool), CEN_OK);
         end_poller(poller);
@@ -750,7 +765,8 @@ TEST(one_thread_does_it_all)
     expect_equal(cen_runtime_new(&(cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = true), &runtime, NULL), CEN_OK);
     expect_equal(cen_poller_new(&(cen_poller_options)CEN_POLLER_OPTIONS(.manual = true), &poller, NULL), CEN_OK);
     cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .poller = poller);
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 2, .runtime = runtime, .min_idle = 2);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 2, .runtime = runtime, .min_idle = 2);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease;
     cen_status status = CEN_EMPTY;

@@ -33,7 +33,8 @@ static cen_status use(cen_pool *pool)
 
 static cen_status live(cen_poller *poller, const char *url)
 {
-    cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = url, .setup = "set @b = 1", .statements = 2, .poller = poller);
+    cen_mariadb_options driver =
+        CEN_MARIADB_OPTIONS(.url = url, .setup = "set @b = 1", .statements = 2, .poller = poller);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .breaker_failures = 1,
                                                 .backoff_least_ns = 1000000, .backoff_most_ns = 1000000);
     cen_pool *pool;
@@ -61,7 +62,8 @@ static void sweep(cen_poller *poller)
         cen_status status = live(poller, url);
         left = 0;
         failures += status != CEN_OK;
-        bool is_right = status == CEN_OK || (was_hit && (status == CEN_NO_MEMORY || status == CEN_DRIVER || status == CEN_SYSTEM));
+        bool is_right =
+            status == CEN_OK || (was_hit && (status == CEN_NO_MEMORY || status == CEN_DRIVER || status == CEN_SYSTEM));
         if (!is_right) test_fail(__FILE__, __LINE__, "allocation %d: %s", n, cen_status_name(status));
     } while (was_hit); /* until there are no more */
     printf("     %d of %d allocations failed a call\n", failures, n - 1);

@@ -24,15 +24,16 @@ static inline void pause_ms(int ms)
     nanosleep(&time, NULL);
 }
 
-#define expect_soon(condition)                                                     \
-    do {                                                                           \
+#define expect_soon(condition) \
+    do { \
         for (int tries_ = 0; !(condition) && tries_ < 6000; tries_++) pause_ms(10); \
-        expect(condition);                                                         \
+        expect(condition); \
     } while (0)
 
-#define expect_words(error, words)                                                                               \
-    do {                                                                                                         \
-        if (!strstr((error).text, (words))) test_fail(__FILE__, __LINE__, "\"%s\" has no \"%s\"", (error).text, words); \
+#define expect_words(error, words) \
+    do { \
+        if (!strstr((error).text, (words))) \
+            test_fail(__FILE__, __LINE__, "\"%s\" has no \"%s\"", (error).text, words); \
     } while (0)
 
 /* A plain connection, made by nobody's pool: NULL if the server will not have it. */
@@ -86,7 +87,8 @@ static inline int connections(void)
 static inline bool is_there(uint64_t id)
 {
     char sql[100];
-    snprintf(sql, sizeof sql, "select count(*) from information_schema.processlist where id = %llu", (unsigned long long)id);
+    snprintf(sql, sizeof sql, "select count(*) from information_schema.processlist where id = %llu",
+             (unsigned long long)id);
     return number(admin(), sql) == 1;
 }
 
@@ -103,8 +105,8 @@ static inline cen_pool *pool_at(int line, cen_driver driver, uint32_t max)
 {
     cen_pool *pool = NULL;
     cen_error error = {.text = ""};
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = driver, .max = max,
-                                                .breaker_wait_ns = INT64_C(250000000));
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "orders", .driver = driver, .max = max, .breaker_wait_ns = INT64_C(250000000));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) test_fail(__FILE__, line, "cen_pool_new: %s", error.text);
     return pool;
 }

@@ -30,7 +30,8 @@ static MYSQL_STMT *prepared(MYSQL *mysql, const char *sql)
 static int ask(MYSQL_STMT *statement, int number)
 {
     int answer = -1;
-    MYSQL_BIND in = {.buffer_type = MYSQL_TYPE_LONG, .buffer = &number}, out = {.buffer_type = MYSQL_TYPE_LONG, .buffer = &answer};
+    MYSQL_BIND in = {.buffer_type = MYSQL_TYPE_LONG, .buffer = &number},
+               out = {.buffer_type = MYSQL_TYPE_LONG, .buffer = &answer};
     expect(mysql_stmt_bind_param(statement, &in) == 0 && mysql_stmt_execute(statement) == 0);
     expect(mysql_stmt_bind_result(statement, &out) == 0 && mysql_stmt_store_result(statement) == 0);
     expect(mysql_stmt_fetch(statement) == 0);
@@ -52,7 +53,8 @@ TEST(a_session_has_the_documented_defaults)
     cen_pool *pool = pool_of(cen_mariadb(server_url(mariadb)), 1);
     cen_lease lease = take(pool);
     expect_text(mysql_character_set_name(lease.object), "utf8mb4");
-    expect_equal(number(lease.object, "select @@character_set_client = 'utf8mb4' and @@character_set_results = 'utf8mb4'"), 1);
+    expect_equal(
+        number(lease.object, "select @@character_set_client = 'utf8mb4' and @@character_set_results = 'utf8mb4'"), 1);
     expect_equal(number(lease.object, "select database() = 'test'"), 1);
     expect(mysql_query(lease.object, "load data local infile '/etc/hostname' into table t") != 0);
     expect(mysql_errno(lease.object) == ER_NOT_ALLOWED_COMMAND || mysql_errno(lease.object) == 4166);
@@ -212,8 +214,10 @@ TEST(one_whose_rows_are_fetched_is_not_given_again)
     cen_lease lease = take(pool);
     MYSQL_STMT *outer = prepared(lease.object, "select a from t where a > ?");
     int zero = 0, a = 0, pairs = 0;
-    MYSQL_BIND in = {.buffer_type = MYSQL_TYPE_LONG, .buffer = &zero}, out = {.buffer_type = MYSQL_TYPE_LONG, .buffer = &a};
-    expect(mysql_stmt_bind_param(outer, &in) == 0 && mysql_stmt_execute(outer) == 0 && mysql_stmt_bind_result(outer, &out) == 0);
+    MYSQL_BIND in = {.buffer_type = MYSQL_TYPE_LONG, .buffer = &zero},
+               out = {.buffer_type = MYSQL_TYPE_LONG, .buffer = &a};
+    expect(mysql_stmt_bind_param(outer, &in) == 0 && mysql_stmt_execute(outer) == 0 &&
+           mysql_stmt_bind_result(outer, &out) == 0);
     expect(mysql_stmt_store_result(outer) == 0);
     while (mysql_stmt_fetch(outer) == 0) {
         MYSQL_STMT *inner = prepared(lease.object, "select a from t where a > ?");
@@ -296,11 +300,14 @@ static const char *const dirt[] = {
 
 static bool is_as_new(MYSQL *mysql)
 {
-    return number(mysql, "select @@in_transaction") == 0 && number(mysql, "select @@autocommit") == 1 && number(mysql, "select @a") == -1 &&
-           number(mysql, "select 1 from left_behind") == -1 && number(mysql, "select @@time_zone = 'SYSTEM'") == 1 &&
-           number(mysql, "select @@character_set_client = 'utf8mb4'") == 1 && number(mysql, "select @@sql_mode = @@global.sql_mode") == 1 &&
-           number(mysql, "select @@wait_timeout = @@global.wait_timeout") == 1 && number(mysql, "select database() = 'test'") == 1 &&
-           number(mysql, "execute left_behind") == -1 && number(mysql, "select @@tx_isolation = 'REPEATABLE-READ'") == 1;
+    return number(mysql, "select @@in_transaction") == 0 && number(mysql, "select @@autocommit") == 1 &&
+           number(mysql, "select @a") == -1 && number(mysql, "select 1 from left_behind") == -1 &&
+           number(mysql, "select @@time_zone = 'SYSTEM'") == 1 &&
+           number(mysql, "select @@character_set_client = 'utf8mb4'") == 1 &&
+           number(mysql, "select @@sql_mode = @@global.sql_mode") == 1 &&
+           number(mysql, "select @@wait_timeout = @@global.wait_timeout") == 1 &&
+           number(mysql, "select database() = 'test'") == 1 && number(mysql, "execute left_behind") == -1 &&
+           number(mysql, "select @@tx_isolation = 'REPEATABLE-READ'") == 1;
 }
 
 TEST(every_kind_of_dirt_is_seen_and_removed)
@@ -373,7 +380,8 @@ TEST(always_means_a_lock_that_nobody_told_of_is_gone_too)
 TEST(several_statements_in_one_text_are_forbidden_by_a_reset)
 {
     for (int i = 0; i < 2; i++) {
-        cen_pool *pool = pool_with(1, .url = server_url(mariadb), .reset = i ? CEN_MARIADB_ALWAYS : CEN_MARIADB_AS_NEEDED);
+        cen_pool *pool =
+            pool_with(1, .url = server_url(mariadb), .reset = i ? CEN_MARIADB_ALWAYS : CEN_MARIADB_AS_NEEDED);
         cen_lease lease = take(pool);
         unsigned long id = mysql_thread_id(lease.object);
         expect_equal(mysql_set_server_option(lease.object, MYSQL_OPTION_MULTI_STATEMENTS_ON), 0);
@@ -458,8 +466,9 @@ static void leave_rows_of_a_statement_unread(MYSQL *mysql)
 
 TEST(an_answer_that_was_not_read_ends_the_connection)
 {
-    static void (*const leave[])(MYSQL *mysql) = {leave_an_answer_unread, leave_further_results_unread,
-                                                  leave_rows_of_a_statement_unread, leave_a_query_sent, leave_a_call_begun};
+    static void (*const leave[])(MYSQL * mysql) = {leave_an_answer_unread, leave_further_results_unread,
+                                                   leave_rows_of_a_statement_unread, leave_a_query_sent,
+                                                   leave_a_call_begun};
     cen_pool *pool = pool_of(cen_mariadb(server_url(mariadb)), 1);
     for (size_t i = 0; i < sizeof leave / sizeof *leave; i++) {
         cen_lease lease = take(pool);
@@ -533,7 +542,8 @@ TEST(a_character_set_is_put_back_on_both_sides)
 TEST(a_test_that_nobody_answers_fails_in_its_time)
 {
     cen_pool *pool = NULL;
-    cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .test_timeout_ns = 200000000, .connect_timeout_ns = 200000000);
+    cen_mariadb_options driver =
+        CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .test_timeout_ns = 200000000, .connect_timeout_ns = 200000000);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = CEN_US(100));
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease = take(pool);

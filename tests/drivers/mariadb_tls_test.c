@@ -21,10 +21,12 @@ void test_program_begin(void)
     expect(mkdtemp(place) != NULL && chmod(place, 0755) == 0);
     snprintf(command, sizeof command,
              "cd %s && { for who in good other; do"
-             "   openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=$who-authority -keyout $who-ca.key -out $who-ca.pem; done"
+             "   openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=$who-authority -keyout $who-ca.key -out "
+             "$who-ca.pem; done"
              " && openssl req -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server.key -out server.csr"
              " && echo subjectAltName=DNS:localhost > names"
-             " && openssl x509 -req -in server.csr -CA good-ca.pem -CAkey good-ca.key -CAcreateserial -days 2 -extfile names -out server.pem"
+             " && openssl x509 -req -in server.csr -CA good-ca.pem -CAkey good-ca.key -CAcreateserial -days 2 -extfile "
+             "names -out server.pem"
              " && chmod 644 server.key; } > log 2>&1 || { cat log; exit 1; }",
              place);
     if (system(command) != 0) test_fail(__FILE__, __LINE__, "openssl has made no certificate");

@@ -29,8 +29,9 @@ static void expect_refused(const char *url, const char *words)
 
 TEST(all_parts_are_read_and_decoded)
 {
-    ceni_mariadb_server *server = good("mariadb://an%6e:se%2Fcr%40et@db.example:3307/sh%20op?connect_timeout=0.25&charset=latin1&role=replica&"
-                                       "statements=7&tls=verify&tls_ca=%2Fetc%2Fca.pem&reset=always&local_infile=on&read_timeout=10");
+    ceni_mariadb_server *server =
+        good("mariadb://an%6e:se%2Fcr%40et@db.example:3307/sh%20op?connect_timeout=0.25&charset=latin1&role=replica&"
+             "statements=7&tls=verify&tls_ca=%2Fetc%2Fca.pem&reset=always&local_infile=on&read_timeout=10");
     expect_text(server->user, "ann");
     expect_text(server->password, "se/cr@et");
     expect_text(server->host, "db.example");
@@ -141,8 +142,9 @@ TEST(the_programs_own_options_come_first)
     ceni_mariadb_server *server = NULL;
     cen_error error;
     char setup[] = "set @a = 1";
-    cen_mariadb_options options = CEN_MARIADB_OPTIONS(.url = "mariadb://db/x?role=replica&connect_timeout=9&charset=latin1", .setup = setup,
-                                                      .role = CEN_MARIADB_PRIMARY, .connect_timeout_ns = CEN_SECONDS(5), .charset = "utf8");
+    cen_mariadb_options options =
+        CEN_MARIADB_OPTIONS(.url = "mariadb://db/x?role=replica&connect_timeout=9&charset=latin1", .setup = setup,
+                            .role = CEN_MARIADB_PRIMARY, .connect_timeout_ns = CEN_SECONDS(5), .charset = "utf8");
     expect_equal(ceni_mariadb_server_new(&options, &server, &error), CEN_OK);
     memset(setup, 'x', sizeof setup - 1);
     expect_equal(server->options.role, CEN_MARIADB_PRIMARY);
@@ -159,15 +161,22 @@ TEST(options_that_are_wrong_are_named)
     expect_equal(ceni_mariadb_server_new(NULL, &server, &error), CEN_INVALID);
     expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options){.size = 1}, &server, &error), CEN_INVALID);
     expect(strstr(error.text, "size"));
-    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = NULL), &server, &error), CEN_INVALID);
+    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = NULL), &server, &error),
+                 CEN_INVALID);
     expect(strstr(error.text, "url"));
-    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = 30), &server, &error),
-                 CEN_INVALID);
+    expect_equal(
+        ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = 30),
+                                &server, &error),
+        CEN_INVALID);
     expect(strstr(error.text, "test_timeout_ns is 30 ns"));
-    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = -3), &server, &error),
-                 CEN_INVALID);
+    expect_equal(
+        ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = -3),
+                                &server, &error),
+        CEN_INVALID);
     expect(strstr(error.text, "test_timeout_ns"));
-    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .tls = 9), &server, &error), CEN_INVALID);
+    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .tls = 9),
+                                         &server, &error),
+                 CEN_INVALID);
     expect(strstr(error.text, "tls"));
     expect(!server);
 }
@@ -175,7 +184,8 @@ TEST(options_that_are_wrong_are_named)
 /* Every text that is cut short, and every one in which a byte is another, is read or refused, and nothing is lost or overrun. */
 TEST(no_damaged_url_does_harm)
 {
-    const char *whole = "mariadb://an%6e:se%2Fcr@[::1]:3307/sh%20op?connect_timeout=0.25&charset=latin1&role=replica&tls_ca=%2Fx";
+    const char *whole =
+        "mariadb://an%6e:se%2Fcr@[::1]:3307/sh%20op?connect_timeout=0.25&charset=latin1&role=replica&tls_ca=%2Fx";
     uint64_t random = test_seed();
     char text[160];
     int refused = 0;

@@ -33,16 +33,16 @@ static cen_pool *pool_of(bool later, cen_pq_options options)
 }
 #define pool_with(later, ...) pool_of(later, (cen_pq_options)CEN_PQ_OPTIONS(__VA_ARGS__))
 
-#define BOTH(sentence)                     \
+#define BOTH(sentence) \
     static void sentence##_in(bool later); \
-    TEST(sentence)                         \
-    {                                      \
-        sentence##_in(false);              \
-    }                                      \
-    TEST(later_##sentence)                 \
-    {                                      \
-        sentence##_in(true);               \
-    }                                      \
+    TEST(sentence) \
+    { \
+        sentence##_in(false); \
+    } \
+    TEST(later_##sentence) \
+    { \
+        sentence##_in(true); \
+    } \
     static void sentence##_in(bool later)
 
 static void expect_works(cen_pool *pool)
@@ -180,8 +180,9 @@ static void *hang_up(void *into)
  * process listens at. */
 BOTH(a_host_without_a_port_among_others_has_the_usual_one)
 {
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(5432), .sin_addr.s_addr = htonl(0x7f400000 | ((uint32_t)getpid() & 0x3fffff))};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(5432),
+                                  .sin_addr.s_addr = htonl(0x7f400000 | ((uint32_t)getpid() & 0x3fffff))};
     char uri[200], host[INET_ADDRSTRLEN];
     pthread_t thread;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, callers = fd;
@@ -230,15 +231,16 @@ BOTH(a_server_that_wants_a_password_is_not_said_to_be_away_and_the_text_has_the_
                                         "it refused the credentials (SQLSTATE 28P01): "};
     for (int wrong = 0; wrong < 2; wrong++) {
         char uri[200];
-        snprintf(uri, sizeof uri, "postgresql://tester%s@127.0.0.1:%u/test?passfile=/dev/null", wrong ? ":not-secret" : "",
-                 server_port(place_server()));
+        snprintf(uri, sizeof uri, "postgresql://tester%s@127.0.0.1:%u/test?passfile=/dev/null",
+                 wrong ? ":not-secret" : "", server_port(place_server()));
         cen_pool *pool = pool_with(later, .uri = uri);
         cen_lease lease;
         cen_error error;
         expect_equal(cen_pool_take(pool, cen_in_s(30), &lease, &error), CEN_DRIVER);
         printf("     %s\n", error.text);
         expect(strstr(error.text, words[wrong]));
-        expect(!strstr(error.text, "cannot be reached") && !strstr(error.text, "code ") && !strstr(error.text, "secret"));
+        expect(!strstr(error.text, "cannot be reached") && !strstr(error.text, "code ") &&
+               !strstr(error.text, "secret"));
         expect_equal(error.code, cen_pq_code("28P01"));
         place_close(pool);
     }
@@ -504,16 +506,16 @@ struct speech {
     size_t size;
 };
 
-#define MESSAGE(kind, size, body)                                    \
-    {                                                                \
+#define MESSAGE(kind, size, body) \
+    { \
         kind "\0\0\0" size body, sizeof(kind "\0\0\0" size body) - 1 \
     }
-#define FIELDS             \
-    "SFATAL\0"             \
-    "C57P01\0"             \
-    "Mgoing down\0"        \
-    "Fpostgres.c\0"        \
-    "L1\0"                 \
+#define FIELDS \
+    "SFATAL\0" \
+    "C57P01\0" \
+    "Mgoing down\0" \
+    "Fpostgres.c\0" \
+    "L1\0" \
     "RProcessInterrupts\0" \
     "\0"
 static const struct speech authenticated = MESSAGE("R", "\x08", "\0\0\0\0"), at_rest = MESSAGE("Z", "\x05", "I"),

@@ -38,10 +38,10 @@ bool place_hang(void *conn);
 int place_connections(void);
 bool place_fill(bool full);
 
-#define PLACE_CASE                                                                                                        \
-    .good = place_good, .wrong = place_wrong, .at = place_at, .address = "127.0.0.1", .secret = "secret",                 \
-    .wrong_status = CEN_DRIVER, .absent_status = CEN_DOWN, .full_status = CEN_FULL, .use = place_use,                     \
-    .identity = place_identity, .make_dirty = place_make_dirty, .is_clean = place_is_clean, .cut = place_cut,             \
+#define PLACE_CASE \
+    .good = place_good, .wrong = place_wrong, .at = place_at, .address = "127.0.0.1", .secret = "secret", \
+    .wrong_status = CEN_DRIVER, .absent_status = CEN_DOWN, .full_status = CEN_FULL, .use = place_use, \
+    .identity = place_identity, .make_dirty = place_make_dirty, .is_clean = place_is_clean, .cut = place_cut, \
     .hang = place_hang, .connections = place_connections, .fill = place_fill
 
 /* A pool, a lease and so on, or the test fails. */
@@ -52,13 +52,13 @@ void place_close(cen_pool *pool);
 void place_pause_ms(int ms);
 
 /* Asks until it is so, for some seconds at most. */
-#define place_soon(condition)                                                    \
-    do {                                                                         \
-        bool is_so_ = (condition);                                               \
-        for (int tries_ = 0; !is_so_ && tries_ < 6000; tries_++) {                \
-            place_pause_ms(10);                                                  \
-            is_so_ = (condition);                                                \
-        }                                                                        \
+#define place_soon(condition) \
+    do { \
+        bool is_so_ = (condition); \
+        for (int tries_ = 0; !is_so_ && tries_ < 6000; tries_++) { \
+            place_pause_ms(10); \
+            is_so_ = (condition); \
+        } \
         if (!is_so_) test_fail(__FILE__, __LINE__, "expected soon %s", #condition); \
     } while (0)
 

@@ -22,23 +22,23 @@ static cen_driver driver(bool later, cen_pq_options given)
     return cen_pq_with(&options);
 }
 
-#define pool_of(later, ...)                                                                                      \
-    place_pool(                                                                                                  \
-        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq",                                                         \
+#define pool_of(later, ...) \
+    place_pool( \
+        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", \
                                            .driver = driver(later, (cen_pq_options)CEN_PQ_OPTIONS(__VA_ARGS__)), \
                                            .max = 1, .trust_ns = 3600LL * 1000 * MS))
 
 /* A test of its own for each form. */
-#define BOTH(sentence)                     \
+#define BOTH(sentence) \
     static void sentence##_in(bool later); \
-    TEST(sentence)                         \
-    {                                      \
-        sentence##_in(false);              \
-    }                                      \
-    TEST(later_##sentence)                 \
-    {                                      \
-        sentence##_in(true);               \
-    }                                      \
+    TEST(sentence) \
+    { \
+        sentence##_in(false); \
+    } \
+    TEST(later_##sentence) \
+    { \
+        sentence##_in(true); \
+    } \
     static void sentence##_in(bool later)
 
 /* Gives it back as it is and takes it again: the same connection, at rest and in its mode. */
@@ -257,8 +257,8 @@ BOTH(a_reset_that_the_server_does_not_answer_ends_in_time)
 BOTH(a_test_that_the_server_does_not_answer_ends_in_time)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.test_timeout_ns = 200 * MS);
-    cen_pool *pool = place_pool(
-        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options), .max = 1, .trust_ns = CEN_US(100)));
+    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options),
+                                                                   .max = 1, .trust_ns = CEN_US(100)));
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
@@ -322,10 +322,9 @@ TEST(a_cancel_that_comes_before_its_call_ends_it)
 TEST(an_opening_that_the_pool_gives_up_is_cancelled)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.connect_timeout_ns = CEN_OFF);
-    cen_pool *pool =
-        place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options), .max = 1,
-                                                      .open_timeout_ns = 100 * MS, .breaker_failures = 1,
-                                                      .breaker_wait_ns = CEN_OFF));
+    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options),
+                                                                   .max = 1, .open_timeout_ns = 100 * MS,
+                                                                   .breaker_failures = 1, .breaker_wait_ns = CEN_OFF));
     cen_lease lease;
     server_pause(place_server());
     expect_equal(cen_pool_take(pool, cen_in_s(5), &lease, NULL), CEN_DRIVER);
@@ -340,8 +339,8 @@ TEST(an_opening_that_the_pool_gives_up_is_cancelled)
 TEST(a_test_under_way_ends_when_the_pool_is_closed)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.test_timeout_ns = CEN_OFF);
-    cen_pool *pool = place_pool(
-        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options), .max = 1, .trust_ns = CEN_US(100)));
+    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options),
+                                                                   .max = 1, .trust_ns = CEN_US(100)));
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
@@ -510,8 +509,8 @@ TEST(a_leak_that_is_reclaimed_is_cut_off_and_its_memory_left_to_its_holder)
 
 TEST(a_connection_that_the_program_made_may_be_adopted)
 {
-    cen_pool *pool = place_pool(
-        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()), .max = 1, .trust_ns = CEN_US(100)));
+    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()),
+                                                                   .max = 1, .trust_ns = CEN_US(100)));
     PGconn *conn = PQconnectdb(place_good());
     expect_equal(cen_pool_adopt(pool, conn, NULL), CEN_OK);
     for (int i = 0; i < 3; i++) {

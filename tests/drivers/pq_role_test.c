@@ -20,21 +20,21 @@ static cen_driver driver(bool later, cen_pq_role role)
     return cen_pq_with(&options);
 }
 
-#define pool_of(later, role, ...)                                                                         \
-    place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, role), .max = 2,  \
+#define pool_of(later, role, ...) \
+    place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, role), .max = 2, \
                                                   .backoff_least_ns = 1 * MS, .backoff_most_ns = 10 * MS, \
                                                   __VA_ARGS__))
 
-#define BOTH(sentence)                     \
+#define BOTH(sentence) \
     static void sentence##_in(bool later); \
-    TEST(sentence)                         \
-    {                                      \
-        sentence##_in(false);              \
-    }                                      \
-    TEST(later_##sentence)                 \
-    {                                      \
-        sentence##_in(true);               \
-    }                                      \
+    TEST(sentence) \
+    { \
+        sentence##_in(false); \
+    } \
+    TEST(later_##sentence) \
+    { \
+        sentence##_in(true); \
+    } \
     static void sentence##_in(bool later)
 
 static void expect_no_such_server(cen_pool *pool, const char *words)
@@ -175,9 +175,10 @@ BOTH(a_primary_that_became_a_replica_and_one_again_is_followed)
 TEST(a_server_behind_a_proxy_that_repeats_old_reports_is_asked)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.uri = place_proxy(NULL), .role = CEN_PQ_READ_WRITE);
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options),
-                                                                   .max = 1, .trust_ns = CEN_US(100), .backoff_least_ns = 1 * MS,
-                                                                   .backoff_most_ns = 10 * MS));
+    cen_pool *pool =
+        place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 1,
+                                                      .trust_ns = CEN_US(100), .backoff_least_ns = 1 * MS,
+                                                      .backoff_most_ns = 10 * MS));
     cen_lease lease = place_take(pool);
     make_read_only(true);
     expect(place_use(lease.object));

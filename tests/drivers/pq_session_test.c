@@ -21,23 +21,24 @@ static cen_pool *pool_of(bool later, cen_pq_options options)
                                                          .trust_ns = 3600LL * 1000 * MS));
 }
 
-#define TEST_BOTH_WAYS(sentence)           \
+#define TEST_BOTH_WAYS(sentence) \
     static void sentence##_in(bool later); \
-    TEST(sentence)                         \
-    {                                      \
-        sentence##_in(false);              \
-    }                                      \
-    TEST(later_##sentence)                 \
-    {                                      \
-        sentence##_in(true);               \
-    }                                      \
+    TEST(sentence) \
+    { \
+        sentence##_in(false); \
+    } \
+    TEST(later_##sentence) \
+    { \
+        sentence##_in(true); \
+    } \
     static void sentence##_in(bool later)
 
 static void run(PGconn *conn, const char *sql)
 {
     PGresult *result;
     cen_error error;
-    if (cen_pq_run(conn, sql, 0, NULL, &result, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s: %s", sql, error.text);
+    if (cen_pq_run(conn, sql, 0, NULL, &result, &error) != CEN_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", sql, error.text);
     PQclear(result);
 }
 
@@ -55,26 +56,88 @@ static void pass_on(cen_pool *pool, cen_lease *lease)
 TEST(statements_that_change_the_session_are_recognised)
 {
     static const char *const changing[] = {
-        "set work_mem = '5MB'", "SET work_mem TO 5000", "  set  search_path = x", "set session work_mem = 1", "set time zone 'UTC'",
-        "set role ann", "set session authorization ann", "set session characteristics as transaction read only",
-        "reset all", "RESET work_mem", "reset role", "discard all", "discard temp", "listen news", "load 'auto_explain'",
-        "prepare p as select 1", "create temp table t (a int)", "create temporary view v as select 1",
-        "create or replace temp view v as select 1", "create local temporary table t (a int)", "select 1 into temp t",
-        "select 1 into temporary table t", "with a as (select 1) select * into temp t from a",
-        "declare c cursor with hold for select 1", "-- a comment\nset work_mem = 1", "/* a /* nested */ one */ set work_mem = 1",
-        "select 1; set work_mem = 1", "select ';'; set work_mem = 1", "begin;set work_mem = 1;commit", "select $$;$$; set a.b = 1",
-        "select $x$ ; $$ $x$; set a.b = 1", "select E'\\';'; set a.b = 1", "select \"a;b\"; reset all", ";;set a.b = 1",
-        "SeT/**/work_mem=1", "set local_preload = 1", "set \"work_mem\" = 1", "/* */set a.b = 1 -- ", "/* open comment; */ set x = 1",
+        "set work_mem = '5MB'",
+        "SET work_mem TO 5000",
+        "  set  search_path = x",
+        "set session work_mem = 1",
+        "set time zone 'UTC'",
+        "set role ann",
+        "set session authorization ann",
+        "set session characteristics as transaction read only",
+        "reset all",
+        "RESET work_mem",
+        "reset role",
+        "discard all",
+        "discard temp",
+        "listen news",
+        "load 'auto_explain'",
+        "prepare p as select 1",
+        "create temp table t (a int)",
+        "create temporary view v as select 1",
+        "create or replace temp view v as select 1",
+        "create local temporary table t (a int)",
+        "select 1 into temp t",
+        "select 1 into temporary table t",
+        "with a as (select 1) select * into temp t from a",
+        "declare c cursor with hold for select 1",
+        "-- a comment\nset work_mem = 1",
+        "/* a /* nested */ one */ set work_mem = 1",
+        "select 1; set work_mem = 1",
+        "select ';'; set work_mem = 1",
+        "begin;set work_mem = 1;commit",
+        "select $$;$$; set a.b = 1",
+        "select $x$ ; $$ $x$; set a.b = 1",
+        "select E'\\';'; set a.b = 1",
+        "select \"a;b\"; reset all",
+        ";;set a.b = 1",
+        "SeT/**/work_mem=1",
+        "set local_preload = 1",
+        "set \"work_mem\" = 1",
+        "/* */set a.b = 1 -- ",
+        "/* open comment; */ set x = 1",
     };
     static const char *const harmless[] = {
-        "", " ", ";", "--", "/*", "/* set a = 1", "-- set a = 1", "select 1", "select set from reset", "update t set a = 1",
-        "insert into t values ('set a = 1')", "select 'x; set a = 1'", "select $$; set a = 1$$", "select $q$; set a = 1; $$ $q$",
-        "select \"; set a = 1\"", "set local work_mem = 1", "SET LOCAL statement_timeout = '1s'", "set transaction read only",
-        "set constraints all deferred", "begin", "commit", "rollback", "prepare transaction 'x'", "create table temp_t (a int)",
-        "create table t (temp int)", "create index on temporary_things (a)", "declare c cursor for select 1", "unlisten *",
-        "select $1", "select $1; select $2", "deallocate all", "notify news", "with a as (select 1) select * from a",
-        "insert into temp select 1", "settle", "resetting", "(select 1)", "select E'\\'; set a = 1'", "select 'it''s; set a = 1'",
-        "select 1 into t", "select 'unterminated ; set a = 1",
+        "",
+        " ",
+        ";",
+        "--",
+        "/*",
+        "/* set a = 1",
+        "-- set a = 1",
+        "select 1",
+        "select set from reset",
+        "update t set a = 1",
+        "insert into t values ('set a = 1')",
+        "select 'x; set a = 1'",
+        "select $$; set a = 1$$",
+        "select $q$; set a = 1; $$ $q$",
+        "select \"; set a = 1\"",
+        "set local work_mem = 1",
+        "SET LOCAL statement_timeout = '1s'",
+        "set transaction read only",
+        "set constraints all deferred",
+        "begin",
+        "commit",
+        "rollback",
+        "prepare transaction 'x'",
+        "create table temp_t (a int)",
+        "create table t (temp int)",
+        "create index on temporary_things (a)",
+        "declare c cursor for select 1",
+        "unlisten *",
+        "select $1",
+        "select $1; select $2",
+        "deallocate all",
+        "notify news",
+        "with a as (select 1) select * from a",
+        "insert into temp select 1",
+        "settle",
+        "resetting",
+        "(select 1)",
+        "select E'\\'; set a = 1'",
+        "select 'it''s; set a = 1'",
+        "select 1 into t",
+        "select 'unterminated ; set a = 1",
     };
     for (size_t i = 0; i < sizeof changing / sizeof *changing; i++)
         if (!ceni_pq_changes_session(changing[i])) test_fail(__FILE__, __LINE__, "\"%s\" is no change", changing[i]);
@@ -213,7 +276,8 @@ static unsigned tellings;
 static void on_event(void *argument, const cen_event *event)
 {
     (void)argument;
-    if (event->kind == CEN_EVENT_LEFT_OPEN && tellings < 4) snprintf(told[tellings++], sizeof told[0], "%s", event->text);
+    if (event->kind == CEN_EVENT_LEFT_OPEN && tellings < 4)
+        snprintf(told[tellings++], sizeof told[0], "%s", event->text);
 }
 
 TEST_BOTH_WAYS(a_transaction_left_open_is_told_once_with_its_call_site)

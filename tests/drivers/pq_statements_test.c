@@ -169,8 +169,9 @@ TEST(what_a_procedure_has_failed_with_is_not_run_again)
 {
     place_admin("create table if not exists calls (a int)");
     place_admin("grant all on calls to public");
-    place_admin("create or replace procedure call_on(fails bool) language plpgsql as $$ "
-                "begin insert into calls values (1); commit; if fails then execute 'deallocate nobodys'; end if; end $$");
+    place_admin(
+        "create or replace procedure call_on(fails bool) language plpgsql as $$ "
+        "begin insert into calls values (1); commit; if fails then execute 'deallocate nobodys'; end if; end $$");
     begin();
     const char *no = "false", *yes = "true";
     PGresult *result = NULL;

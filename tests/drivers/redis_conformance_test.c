@@ -4,10 +4,10 @@
 
 #include <errno.h>
 
-#define BOTH                                                                                                             \
-    .good = place_good, .wrong = place_wrong, .at = place_at, .address = "127.0.0.1", .secret = "secret",                \
-    .wrong_status = CEN_DRIVER, .wrong_code = CEN_REDIS_WRONG_PASSWORD, .absent_status = CEN_DOWN,                       \
-    .absent_code = ECONNREFUSED, .full_status = CEN_FULL, .full_code = CEN_REDIS_MAX_CLIENTS, .cut = place_cut,          \
+#define BOTH \
+    .good = place_good, .wrong = place_wrong, .at = place_at, .address = "127.0.0.1", .secret = "secret", \
+    .wrong_status = CEN_DRIVER, .wrong_code = CEN_REDIS_WRONG_PASSWORD, .absent_status = CEN_DOWN, \
+    .absent_code = ECONNREFUSED, .full_status = CEN_FULL, .full_code = CEN_REDIS_MAX_CLIENTS, .cut = place_cut, \
     .connections = place_connections, .fill = place_fill
 
 static const conformance blocking = {.name = "redis",

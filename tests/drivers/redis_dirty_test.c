@@ -55,7 +55,7 @@ static const struct row looked_at[] = {
     {"PSUBSCRIBE n*", RESET},
     {"SSUBSCRIBE news", RESET},
     {"MONITOR", RESET},
-    {"READONLY", KEPT}, /* an error: it is no cluster */
+    {"READONLY", KEPT},           /* an error: it is no cluster */
     {"SCRIPT DEBUG YES", CLOSED}, /* no RESET ends that */
     {"SCRIPT FLUSH", KEPT},
     {"QUIT", CLOSED},
@@ -68,7 +68,8 @@ static redisReply *run(redisContext *context, const char *command, bool directly
     int count = 0;
     snprintf(copy, sizeof copy, "%s", command);
     for (char *word; count < 8 && (word = strsep(&rest, " "));) words[count++] = word;
-    return directly ? redisCommandArgv(context, count, words, NULL) : cen_redis_command_argv(context, count, words, NULL);
+    return directly ? redisCommandArgv(context, count, words, NULL)
+                    : cen_redis_command_argv(context, count, words, NULL);
 }
 
 static void run_all(redisContext *context, const char *commands, bool directly)
@@ -97,8 +98,9 @@ static enum fate fate_of(cen_pool *pool, const char *commands, bool directly)
     expect_equal(cen_pool_give(&lease), CEN_OK);
     lease = place_take(pool);
     cen_pool_stats after = place_stats(pool);
-    if (!is_as_new(lease.object)) test_fail(__FILE__, __LINE__, "after \"%s\" the next one has another connection: %s", commands,
-                                            place_row(((redisContext *)lease.object)->fd));
+    if (!is_as_new(lease.object))
+        test_fail(__FILE__, __LINE__, "after \"%s\" the next one has another connection: %s", commands,
+                  place_row(((redisContext *)lease.object)->fd));
     expect_equal(cen_pool_give(&lease), CEN_OK);
     expect_equal(after.reset_failed, 0);
     return after.opened > before.opened ? CLOSED : after.reset > before.reset ? RESET : KEPT;
@@ -136,19 +138,45 @@ TEST(what_a_command_leaves_behind_is_known_from_its_name_and_reply)
 /* ---- Commands that hiredis is given directly -------------------------------------------------------------- */
 
 static const struct row direct_rows[] = {
-    {"GET x", KEPT},        {"INCR n", KEPT},       {"LRANGE list 0 -1", KEPT}, {"GET list", KEPT},   {"PING", KEPT},
-    {"CLIENT LIST", KEPT},  {"SET x 1", RESET},     {"MULTI", RESET},           {"WATCH x", RESET},   {"SELECT 3", RESET},
-    {"HELLO 2", RESET},     {"SUBSCRIBE a", RESET}, {"PSUBSCRIBE a", RESET},    {"RESET", RESET},     {"CLIENT TRACKING ON", RESET},
-    {"MONITOR", RESET},     {"SELECT 99", KEPT},    {"MULTI|GET x", RESET},     {"GET x|SELECT 3|GET x", RESET},
+    {"GET x", KEPT},
+    {"INCR n", KEPT},
+    {"LRANGE list 0 -1", KEPT},
+    {"GET list", KEPT},
+    {"PING", KEPT},
+    {"CLIENT LIST", KEPT},
+    {"SET x 1", RESET},
+    {"MULTI", RESET},
+    {"WATCH x", RESET},
+    {"SELECT 3", RESET},
+    {"HELLO 2", RESET},
+    {"SUBSCRIBE a", RESET},
+    {"PSUBSCRIBE a", RESET},
+    {"RESET", RESET},
+    {"CLIENT TRACKING ON", RESET},
+    {"MONITOR", RESET},
+    {"SELECT 99", KEPT},
+    {"MULTI|GET x", RESET},
+    {"GET x|SELECT 3|GET x", RESET},
 };
 
 TEST(a_connection_that_was_used_directly_is_reset)
 {
     static const struct row rows[] = {
-        {"GET x", RESET},       {"INCR n", RESET},           {"LRANGE list 0 -1", RESET}, {"NOSUCHCOMMAND", RESET},
-        {"PING", RESET},        {"SET x 1", RESET},          {"MULTI", RESET},            {"WATCH x", RESET},
-        {"SELECT 3", RESET},    {"AUTH default secret", RESET}, {"SUBSCRIBE a", RESET},   {"CLIENT TRACKING ON", RESET},
-        {"MONITOR", RESET},     {"HELLO 2", RESET},          {"GET x|SELECT 3|GET x", RESET},
+        {"GET x", RESET},
+        {"INCR n", RESET},
+        {"LRANGE list 0 -1", RESET},
+        {"NOSUCHCOMMAND", RESET},
+        {"PING", RESET},
+        {"SET x 1", RESET},
+        {"MULTI", RESET},
+        {"WATCH x", RESET},
+        {"SELECT 3", RESET},
+        {"AUTH default secret", RESET},
+        {"SUBSCRIBE a", RESET},
+        {"CLIENT TRACKING ON", RESET},
+        {"MONITOR", RESET},
+        {"HELLO 2", RESET},
+        {"GET x|SELECT 3|GET x", RESET},
     };
     static const struct row ours[] = {{"GET x", KEPT}, {"SET x 1", KEPT}};
     cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
@@ -193,8 +221,9 @@ static enum fate pipeline(cen_pool *pool, int sent, int read, bool directly, siz
     memset(text, 'x', size);
     text[size] = '\0';
     for (int i = 0; i < sent; i++)
-        expect_equal(directly ? redisAppendCommand(lease.object, "ECHO %s", text) : cen_redis_append(lease.object, "ECHO %s",
-                text), REDIS_OK);
+        expect_equal(directly ? redisAppendCommand(lease.object, "ECHO %s", text)
+                              : cen_redis_append(lease.object, "ECHO %s", text),
+                     REDIS_OK);
     for (int i = 0; i < read; i++) {
         redisReply *reply = NULL;
         expect_equal(redisGetReply(lease.object, (void **)&reply), REDIS_OK);
@@ -268,7 +297,8 @@ static void expect_own_reply(cen_pool *pool)
 
 TEST(a_direct_pipeline_left_unread_reaches_nobody)
 {
-    static const char *const commands[] = {"BLPOP nothing-there 0.3", "ECHO theirs", "SELECT 3", "CLIENT REPLY OFF", "SUBSCRIBE a"};
+    static const char *const commands[] = {"BLPOP nothing-there 0.3", "ECHO theirs", "SELECT 3", "CLIENT REPLY OFF",
+                                           "SUBSCRIBE a"};
     cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
     for (size_t i = 0; i < COUNT(commands); i++) {
         cen_lease lease = place_take(pool);
@@ -348,7 +378,8 @@ TEST(direct_commands_before_one_of_ours_make_it_suspicious)
 
 TEST(a_reset_that_takes_too_long_ends_in_a_new_connection)
 {
-    cen_redis_options options = CEN_REDIS_OPTIONS(.url = place_good(), .name = PLACE_NAME, .reset_timeout_ns = 100000000);
+    cen_redis_options options =
+        CEN_REDIS_OPTIONS(.url = place_good(), .name = PLACE_NAME, .reset_timeout_ns = 100000000);
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = cen_redis_with(&options), .max = 1));
     cen_lease lease = place_take(pool);
     int done = 0;
@@ -367,8 +398,8 @@ TEST(a_reset_that_takes_too_long_ends_in_a_new_connection)
 static redisReply *ask(redisContext *context, const char *command, int type)
 {
     redisReply *reply = run(context, command, false);
-    if (!reply || reply->type != type) test_fail(__FILE__, __LINE__, "%s: type %d, expected %d", command,
-                                                 reply ? reply->type : -1, type);
+    if (!reply || reply->type != type)
+        test_fail(__FILE__, __LINE__, "%s: type %d, expected %d", command, reply ? reply->type : -1, type);
     return reply;
 }
 

@@ -64,7 +64,8 @@ BOTH_FORMS(what_a_server_says_is_told_by_status_and_number)
                "does not reach its primary");
     expect_lie(is_later, "-NOPERM no\r\n", 0, CEN_DRIVER, CEN_REDIS_NOT_PERMITTED, "may not");
     expect_lie(is_later, "-READONLY no\r\n", 0, CEN_DRIVER, CEN_REDIS_READ_ONLY, "replica");
-    expect_lie(is_later, "-ERR max number of clients reached\r\n", 0, CEN_FULL, CEN_REDIS_MAX_CLIENTS, "as many clients");
+    expect_lie(is_later, "-ERR max number of clients reached\r\n", 0, CEN_FULL, CEN_REDIS_MAX_CLIENTS,
+               "as many clients");
     expect_lie(is_later, "-ERR syntax error near secret\r\n", 0, CEN_DRIVER, CEN_REDIS_ERROR, "not shown");
     expect_lie(is_later, "+OK\r\n+OK\r\n+PONG\r\n", 0, CEN_DRIVER, CEN_REDIS_NONSENSE, "do not belong");
     expect_lie(is_later, "HTTP/1.1 400 Bad Request\r\n\r\n", 0, CEN_DRIVER, CEN_REDIS_NONSENSE, "not RESP");
@@ -74,7 +75,8 @@ BOTH_FORMS(what_a_server_says_is_told_by_status_and_number)
 
 BOTH_FORMS(a_server_that_dribbles_is_given_up_at_the_deadline)
 {
-    expect_lie(is_later, "+OK\r\n$1000\r\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 50, CEN_DRIVER, ETIMEDOUT, "longer than 300 ms");
+    expect_lie(is_later, "+OK\r\n$1000\r\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 50, CEN_DRIVER, ETIMEDOUT,
+               "longer than 300 ms");
 }
 
 /* ---- Silence ---------------------------------------------------------------------------------------------------------------- */
@@ -103,7 +105,8 @@ BOTH_FORMS(a_server_that_falls_silent_fails_the_test_in_time)
 
 TEST(a_command_that_is_not_answered_fails_in_time)
 {
-    cen_pool *pool = place_form_pool((cen_redis_options){.command_timeout_ns = 100000000}, false, (cen_pool_options){0});
+    cen_pool *pool =
+        place_form_pool((cen_redis_options){.command_timeout_ns = 100000000}, false, (cen_pool_options){0});
     cen_lease lease = place_take(pool);
     int64_t begin = cen_clock();
     expect_equal(place_form_ask(lease.object, false, NULL, 0, "BLPOP nothing-there 60"), 0);
@@ -119,7 +122,8 @@ TEST(a_command_that_is_not_answered_fails_in_time)
 /* The gap of SUSPECT_CHANGES: a connection that was idle for longer than trust_ns is tested, and closed, before it is lent. */
 TEST(what_a_direct_pipeline_left_to_come_is_found_by_the_next_test)
 {
-    cen_pool *pool = place_form_pool((cen_redis_options){.suspicion = CEN_REDIS_SUSPECT_CHANGES}, false, (cen_pool_options){.trust_ns = CEN_US(100)});
+    cen_pool *pool = place_form_pool((cen_redis_options){.suspicion = CEN_REDIS_SUSPECT_CHANGES}, false,
+                                     (cen_pool_options){.trust_ns = CEN_US(100)});
     cen_lease lease = place_take(pool);
     int done = 0;
     expect_equal(redisAppendCommand(lease.object, "BLPOP nothing-there 0.1"), REDIS_OK);
@@ -137,8 +141,9 @@ TEST(what_a_direct_pipeline_left_to_come_is_found_by_the_next_test)
 BOTH_FORMS(a_connection_whose_holder_is_lost_is_shut_down_and_stays_in_memory)
 {
     static cen_lease lost; /* what it points to is the holder's for good */
-    cen_pool *pool = place_form_pool((cen_redis_options){0}, is_later,
-                               (cen_pool_options){.leak_ns = 50000000, .on_leak = CEN_LEAK_RECLAIM, .hold_ns = CEN_OFF});
+    cen_pool *pool =
+        place_form_pool((cen_redis_options){0}, is_later,
+                        (cen_pool_options){.leak_ns = 50000000, .on_leak = CEN_LEAK_RECLAIM, .hold_ns = CEN_OFF});
     lost = place_take(pool);
     place_soon(place_stats(pool).reclaimed == 1);
     cen_pool_options patient = CEN_SIZED(cen_pool_options);
@@ -196,9 +201,9 @@ BOTH_FORMS(eight_threads_survive_a_server_that_is_killed_and_comes_back)
     char url[80];
     pthread_t threads[THREADS];
     struct load load = {.is_later = is_later, .goes_on = true};
-    load.pool = place_form_pool(place_at_server(own, url), is_later,
-                          (cen_pool_options){.max = 4, .trust_ns = 1000000, .backoff_least_ns = 5000000,
-                                             .backoff_most_ns = 50000000});
+    load.pool = place_form_pool(
+        place_at_server(own, url), is_later,
+        (cen_pool_options){.max = 4, .trust_ns = 1000000, .backoff_least_ns = 5000000, .backoff_most_ns = 50000000});
     for (int i = 0; i < THREADS; i++) expect(pthread_create(&threads[i], NULL, bear, &load) == 0);
     int64_t start = cen_clock();
     place_soon(load.used > 100);
@@ -267,9 +272,9 @@ TEST(a_cancel_that_comes_before_its_opening_is_not_lost)
 /* The poller is the parent's, and so are its thread and the locks. */
 TEST(a_childs_pool_over_the_parents_poller_answers_forked)
 {
-    cen_pool *pool = place_form_pool((cen_redis_options){.url = place_good()}, true,
-                                     (cen_pool_options){.max = 1, .on_fork = CEN_FORK_RENEW, .breaker_failures = 1,
-                                                         .breaker_wait_ns = CEN_OFF});
+    cen_pool *pool = place_form_pool(
+        (cen_redis_options){.url = place_good()}, true,
+        (cen_pool_options){.max = 1, .on_fork = CEN_FORK_RENEW, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF});
     cen_lease lease = place_take(pool);
     fflush(stdout);
     int status = -1;
@@ -300,7 +305,8 @@ TEST(a_holder_whose_lease_is_revoked_gets_an_error_and_no_signal)
         for (int64_t end = cen_clock() + INT64_C(10000000000); !context->err && cen_clock() < end;) {
             void *reply = NULL;
             if (is_direct) reply = redisCommand(context, "PING");
-            else if (cen_redis_append(context, "PING") == REDIS_OK && redisGetReply(context, &reply) != REDIS_OK) reply = NULL;
+            else if (cen_redis_append(context, "PING") == REDIS_OK && redisGetReply(context, &reply) != REDIS_OK)
+                reply = NULL;
             freeReplyObject(reply);
         }
         expect(context->err != 0);

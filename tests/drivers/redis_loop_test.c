@@ -25,10 +25,10 @@ static void turn(void)
     cen_runtime_poll(loop.runtime);
 }
 
-#define turn_until(condition)                                                             \
-    do {                                                                                  \
+#define turn_until(condition) \
+    do { \
         for (int64_t begin_ = cen_clock(); !(condition) && cen_clock() - begin_ < 60000000000;) turn(); \
-        expect(condition);                                                                \
+        expect(condition); \
     } while (0)
 
 static void begin_at(const char *url, cen_pool_options options)
@@ -123,7 +123,8 @@ TEST(a_thousand_commands_are_answered_in_their_order)
     cen_lease lease = take();
     for (int i = 0; i < 1000; i++)
         expect_equal(i % 2 ? cen_redis_async_command(lease.object, on_reply, &told, "STRLEN %d", i)
-                           : redisAsyncCommand(lease.object, on_reply, &told, "STRLEN %d", i), REDIS_OK);
+                           : redisAsyncCommand(lease.object, on_reply, &told, "STRLEN %d", i),
+                     REDIS_OK);
     expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "ECHO last"), REDIS_OK);
     turn_until(told.calls == 1001);
     expect_text(told.text, "last");
@@ -350,7 +351,8 @@ static int silent(uint16_t *port, int backlog)
 
 static int connected(uint16_t port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     (void)connect(fd, (struct sockaddr *)&address, sizeof address);
     return fd;
@@ -362,8 +364,8 @@ static int64_t time_of_cancelled_opening(bool crowd, int64_t open_timeout_ns)
     uint16_t port;
     int fd = silent(&port, crowd ? 0 : 8), others[4];
     for (int i = 0; crowd && i < 4; i++) others[i] = connected(port);
-    begin_at(place_at(port), (cen_pool_options){.open_timeout_ns = open_timeout_ns, .breaker_failures = 1,
-                                                .breaker_wait_ns = CEN_OFF});
+    begin_at(place_at(port),
+             (cen_pool_options){.open_timeout_ns = open_timeout_ns, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF});
     cen_take ask;
     cen_take_init(&ask, NULL, NULL);
     expect_equal(cen_pool_ask(loop.pool, cen_in_s(5), &ask), CEN_OK);

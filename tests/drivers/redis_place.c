@@ -236,7 +236,8 @@ int place_later_ask(redisAsyncContext *context, char *text, size_t room, const c
     va_start(list, format);
     vsnprintf(command, sizeof command, format, list);
     va_end(list);
-    for (char *rest = command; count < 8 && (words[count] = strsep(&rest, " ")); count++) arguments[count] = words[count];
+    for (char *rest = command; count < 8 && (words[count] = strsep(&rest, " ")); count++)
+        arguments[count] = words[count];
     if (cen_redis_async_command_argv(context, on_reply, &asked, count, arguments, NULL) != REDIS_OK) return -1;
     pthread_mutex_lock(&asked.lock);
     while (!asked.is_told) pthread_cond_wait(&asked.told, &asked.lock);
@@ -248,7 +249,8 @@ int place_later_ask(redisAsyncContext *context, char *text, size_t room, const c
 bool place_later_use(void *context)
 {
     char text[40];
-    return place_later_ask(context, text, sizeof text, "ECHO hello") == REDIS_REPLY_STRING && strcmp(text, "hello") == 0;
+    return place_later_ask(context, text, sizeof text, "ECHO hello") == REDIS_REPLY_STRING &&
+           strcmp(text, "hello") == 0;
 }
 
 uint64_t place_later_identity(void *context)
@@ -348,13 +350,14 @@ bool place_form_use(void *object, bool is_later)
 
 void place_refused(cen_redis_options options, bool is_later, cen_status status, int code, const char *says)
 {
-    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.breaker_failures = 1, .breaker_wait_ns = CEN_OFF});
+    cen_pool *pool =
+        place_form_pool(options, is_later, (cen_pool_options){.breaker_failures = 1, .breaker_wait_ns = CEN_OFF});
     cen_lease lease;
     cen_error error = {.text = ""};
     cen_status actual = cen_pool_take(pool, cen_in_s(10), &lease, &error);
     if (actual != status || error.code != code)
-        test_fail(__FILE__, __LINE__, "%s %d, expected %s %d: %s", cen_status_name(actual), error.code, cen_status_name(status),
-                  code, error.text);
+        test_fail(__FILE__, __LINE__, "%s %d, expected %s %d: %s", cen_status_name(actual), error.code,
+                  cen_status_name(status), code, error.text);
     if (!strstr(error.text, says)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, says);
     if (strstr(error.text, "secret")) test_fail(__FILE__, __LINE__, "\"%s\" tells the password", error.text);
     place_close(pool);

@@ -56,10 +56,16 @@ void place_pause_ms(int ms);
 
 /* ---- Both forms: one test for each ---------------------------------------------------------------------- */
 
-#define BOTH_FORMS(name)                   \
-    static void name(bool is_later);       \
-    TEST(blocking_##name) { name(false); } \
-    TEST(later_##name) { name(true); }     \
+#define BOTH_FORMS(name) \
+    static void name(bool is_later); \
+    TEST(blocking_##name) \
+    { \
+        name(false); \
+    } \
+    TEST(later_##name) \
+    { \
+        name(true); \
+    } \
     static void name(bool is_later)
 
 /* With those options; the good address, PLACE_NAME and a max of 1 if they say nothing else. */
@@ -72,10 +78,10 @@ int place_form_ask(void *object, bool is_later, char *text, size_t room, const c
 /* A take of a pool with those fails so, and its text says that, and no password. */
 void place_refused(cen_redis_options options, bool is_later, cen_status status, int code, const char *says);
 
-#define place_soon(condition)                                                            \
-    do {                                                                                 \
+#define place_soon(condition) \
+    do { \
         for (int tries_ = 0; !(condition) && tries_ < 6000; tries_++) place_pause_ms(10); \
-        expect(condition);                                                               \
+        expect(condition); \
     } while (0)
 
 #endif

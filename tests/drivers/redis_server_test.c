@@ -75,7 +75,8 @@ BOTH_FORMS(a_database_that_is_not_there_is_named)
 {
     char url[80];
     snprintf(url, sizeof url, "redis://:secret@127.0.0.1:%u/99", server_port(place_server()));
-    place_refused((cen_redis_options){.url = url}, is_later, CEN_DRIVER, CEN_REDIS_ERROR, "database 99): SELECT failed");
+    place_refused((cen_redis_options){.url = url}, is_later, CEN_DRIVER, CEN_REDIS_ERROR,
+                  "database 99): SELECT failed");
 }
 
 struct safe {
@@ -99,8 +100,9 @@ BOTH_FORMS(a_password_is_asked_for_at_each_opening_and_may_change)
     struct safe safe = {.word = "first"};
     place_admin("ACL SETUSER bob reset on >first ~* &* +@all");
     snprintf(url, sizeof url, "redis://bob:ignored@127.0.0.1:%u", server_port(place_server()));
-    cen_pool *pool = place_form_pool((cen_redis_options){.url = url, .password = password, .argument = &safe}, is_later,
-                               (cen_pool_options){.max = 2, .backoff_least_ns = 1000000, .backoff_most_ns = 1000000});
+    cen_pool *pool =
+        place_form_pool((cen_redis_options){.url = url, .password = password, .argument = &safe}, is_later,
+                        (cen_pool_options){.max = 2, .backoff_least_ns = 1000000, .backoff_most_ns = 1000000});
     cen_lease lease = place_take(pool);
     expect_equal(safe.asked, 1);
     expect(place_form_use(lease.object, is_later));
@@ -207,15 +209,16 @@ BOTH_FORMS(a_socket_of_the_system_does_as_well)
     expect_equal(place_connections(), 1);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_close(pool);
-    place_refused((cen_redis_options){.url = "unix:///nowhere/redis.sock"}, is_later, CEN_DOWN, ENOENT, "/nowhere/redis.sock");
+    place_refused((cen_redis_options){.url = "unix:///nowhere/redis.sock"}, is_later, CEN_DOWN, ENOENT,
+                  "/nowhere/redis.sock");
 }
 
 BOTH_FORMS(the_budget_is_told_once)
 {
     cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
     place_admin("CONFIG SET maxclients 10");
-    cen_pool *pool = place_form_pool((cen_redis_options){.on_budget = on_budget, .argument = &report, .budget_max = 50}, is_later,
-                                     (cen_pool_options){.max = 3});
+    cen_pool *pool = place_form_pool((cen_redis_options){.on_budget = on_budget, .argument = &report, .budget_max = 50},
+                                     is_later, (cen_pool_options){.max = 3});
     cen_lease lease = place_take(pool);
     expect_equal(report.max_clients, 10);
     expect_equal(report.in_use, 2); /* and the administrator */

@@ -46,8 +46,8 @@ TEST(addresses_are_taken_apart)
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         ceni_redis_url url;
         cen_error error = {.text = ""};
-        if (ceni_redis_url_parse(good[i].text, &url, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s: %s", good[i].text,
-                error.text);
+        if (ceni_redis_url_parse(good[i].text, &url, &error) != CEN_OK)
+            test_fail(__FILE__, __LINE__, "%s: %s", good[i].text, error.text);
         expect_same("user", url.user, good[i].user, good[i].text);
         expect_same("password", url.password, good[i].password, good[i].text);
         expect_same("host", url.host, good[i].host, good[i].text);
@@ -105,8 +105,8 @@ TEST(what_is_no_address_is_refused_in_a_sentence_that_does_not_repeat_it)
         cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_redis(bad[i].text));
         cen_status status = cen_pool_new(&options, &pool, &error);
         if (status != CEN_INVALID) test_fail(__FILE__, __LINE__, "%s: %s", bad[i].text, cen_status_name(status));
-        if (!strstr(error.text, bad[i].says)) test_fail(__FILE__, __LINE__, "%s: \"%s\" does not say \"%s\"", bad[i].text,
-                                                        error.text, bad[i].says);
+        if (!strstr(error.text, bad[i].says))
+            test_fail(__FILE__, __LINE__, "%s: \"%s\" does not say \"%s\"", bad[i].text, error.text, bad[i].says);
         if (strstr(error.text, "sesame")) test_fail(__FILE__, __LINE__, "\"%s\" tells the password", error.text);
     }
 }
@@ -139,8 +139,8 @@ TEST(addresses_and_options_need_not_live_longer_than_new)
     cen_pool *pool = NULL;
     cen_lease lease;
     cen_error error = {.text = ""};
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_redis_with(&given), .breaker_failures = 1,
-                                                .breaker_wait_ns = CEN_OFF);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_redis_with(&given), .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     expect_equal(cen_pool_new(&options, &pool, &error), CEN_OK);
     memset(url, 'x', sizeof url);
     memset(name, 'x', sizeof name);

@@ -51,12 +51,19 @@ static bool is_clean(void *db)
 
 static bool hang(void *db)
 {
-    return sqlite3_exec(db, "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n", NULL, NULL,
-                        NULL) == SQLITE_INTERRUPT;
+    return sqlite3_exec(db, "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n",
+                        NULL, NULL, NULL) == SQLITE_INTERRUPT;
 }
 
 static const conformance sqlite = {
-    .name = "sqlite", .driver = driver, .good = good, .use = use, .identity = identity, .make_dirty = make_dirty, .is_clean = is_clean,
-    .hang = hang, .cannot_renew = true, /* a file that the parent has open: sqlite_test.c */
+    .name = "sqlite",
+    .driver = driver,
+    .good = good,
+    .use = use,
+    .identity = identity,
+    .make_dirty = make_dirty,
+    .is_clean = is_clean,
+    .hang = hang,
+    .cannot_renew = true, /* a file that the parent has open: sqlite_test.c */
 };
 CONFORMANCE(sqlite)

@@ -50,10 +50,10 @@ static inline void pause_ms(int ms)
     nanosleep(&time, NULL);
 }
 
-#define expect_soon(condition)                                                     \
-    do {                                                                           \
+#define expect_soon(condition) \
+    do { \
         for (int tries_ = 0; !(condition) && tries_ < 6000; tries_++) pause_ms(10); \
-        expect(condition);                                                         \
+        expect(condition); \
     } while (0)
 
 static inline cen_pool *pool_at(int line, cen_driver driver, uint32_t max)
@@ -84,7 +84,8 @@ static inline void end_pool(cen_pool *pool)
 
 static inline void run_at(int line, sqlite3 *db, const char *sql)
 {
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) test_fail(__FILE__, line, "%s: %s", sql, sqlite3_errmsg(db));
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        test_fail(__FILE__, line, "%s: %s", sql, sqlite3_errmsg(db));
 }
 #define run(db, sql) run_at(__LINE__, (db), (sql))
 
@@ -110,9 +111,10 @@ static inline cen_status refused(cen_driver driver, cen_error *error)
     return status;
 }
 
-#define expect_words(error, words)                                                                               \
-    do {                                                                                                         \
-        if (!strstr((error).text, (words))) test_fail(__FILE__, __LINE__, "\"%s\" has no \"%s\"", (error).text, words); \
+#define expect_words(error, words) \
+    do { \
+        if (!strstr((error).text, (words))) \
+            test_fail(__FILE__, __LINE__, "\"%s\" has no \"%s\"", (error).text, words); \
     } while (0)
 
 #endif

@@ -38,7 +38,8 @@ static cen_status live(void)
 {
     cen_sqlite_options database = CEN_SQLITE_OPTIONS(.setup = "select 1", .statements = 2);
     cen_sqlite_pool_options options = CEN_SQLITE_POOL_OPTIONS(.path = file, .readers = 1, .database = &database);
-    cen_pool_options pool = CEN_POOL_OPTIONS(.breaker_failures = 1, .backoff_least_ns = 1000000, .backoff_most_ns = 1000000);
+    cen_pool_options pool =
+        CEN_POOL_OPTIONS(.breaker_failures = 1, .backoff_least_ns = 1000000, .backoff_most_ns = 1000000);
     cen_sqlite_pool *both;
     options.pool = &pool;
     cen_status status = cen_sqlite_pool_new(&options, &both, NULL);
@@ -66,7 +67,8 @@ TEST(each_allocation_may_fail)
         cen_status status = live();
         left = 0;
         failures += status != CEN_OK;
-        bool is_right = status == CEN_OK || (was_hit && (status == CEN_NO_MEMORY || status == CEN_DRIVER || status == CEN_SYSTEM));
+        bool is_right =
+            status == CEN_OK || (was_hit && (status == CEN_NO_MEMORY || status == CEN_DRIVER || status == CEN_SYSTEM));
         if (!is_right) test_fail(__FILE__, __LINE__, "allocation %d: %s", n, cen_status_name(status));
     } while (was_hit);
     printf("     %d of %d allocations failed a call\n", failures, n - 1);

@@ -132,12 +132,16 @@ TEST(what_cannot_be_opened_fails_at_once_and_leaves_nothing)
     char path[200];
     make_place();
     snprintf(path, sizeof path, "%s/nowhere/x.db", place);
-    expect_equal(cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.path = path), &both, &error), CEN_DRIVER);
+    expect_equal(cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.path = path), &both, &error),
+                 CEN_DRIVER);
     expect_words(error, "not there");
-    expect_equal(cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.readers = 3), &both, &error), CEN_INVALID);
+    expect_equal(cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.readers = 3), &both, &error),
+                 CEN_INVALID);
     expect_words(error, "path");
     cen_sqlite_options database = CEN_SQLITE_OPTIONS(.path = file, .read_only = true);
-    expect_equal(cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.database = &database), &both, &error), CEN_INVALID);
+    expect_equal(
+        cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.database = &database), &both, &error),
+        CEN_INVALID);
     expect_equal(cen_sqlite_pool_new(NULL, &both, &error), CEN_INVALID);
     expect(both == NULL);
     expect_equal(cen_sqlite_pool_free(NULL), CEN_OK);
@@ -172,7 +176,8 @@ static void *write_some(void *unused)
         cen_error error = {.text = ""};
         sqlite3_stmt *insert;
         if (cen_sqlite_begin(lease.object, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
-        if (cen_sqlite_prepare(lease.object, "insert into t values (?)", &insert, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+        if (cen_sqlite_prepare(lease.object, "insert into t values (?)", &insert, &error) != CEN_OK)
+            test_fail(__FILE__, __LINE__, "%s", error.text);
         for (int k = 0; k < 2; k++) { /* two rows or none */
             sqlite3_bind_int(insert, 1, i);
             fine(lease.object, sqlite3_step(insert));
@@ -196,11 +201,13 @@ static void *read_some(void *unused)
         cen_lease lease = take(cen_sqlite_pool_readers(crowd));
         sqlite3_stmt *count;
         cen_error error = {.text = ""};
-        if (cen_sqlite_prepare(lease.object, "select count(*) from t", &count, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+        if (cen_sqlite_prepare(lease.object, "select count(*) from t", &count, &error) != CEN_OK)
+            test_fail(__FILE__, __LINE__, "%s", error.text);
         fine(lease.object, sqlite3_step(count));
         int64_t now = sqlite3_column_int64(count, 0);
         if (i % 10 != 9) sqlite3_reset(count);
-        if (now < last || now % 2) test_fail(__FILE__, __LINE__, "saw %lld rows after %lld", (long long)now, (long long)last);
+        if (now < last || now % 2)
+            test_fail(__FILE__, __LINE__, "saw %lld rows after %lld", (long long)now, (long long)last);
         last = now;
         counted++;
         cen_pool_give(&lease);
@@ -210,7 +217,8 @@ static void *read_some(void *unused)
 
 TEST(eight_threads_write_and_read_and_nobody_meets_a_lock)
 {
-    cen_sqlite_options database = CEN_SQLITE_OPTIONS(.busy_timeout_ns = CEN_NONE); /* what is locked would say so at once */
+    /* what is locked would say so at once */
+    cen_sqlite_options database = CEN_SQLITE_OPTIONS(.busy_timeout_ns = CEN_NONE);
     crowd = both_with(.path = make_place(), .readers = 3, .database = &database);
     cen_lease lease = take(cen_sqlite_pool_writer(crowd));
     run(lease.object, "create table t (a); pragma wal_autocheckpoint = 20");

@@ -47,8 +47,8 @@ TEST(options_are_copied_and_kept)
     char path[96], setup[64];
     snprintf(path, sizeof path, "%s", make_place());
     snprintf(setup, sizeof setup, "create table if not exists t (a); pragma user_version = 7");
-    cen_pool *pool = pool_with(1, .path = path, .setup = setup, .journal = CEN_SQLITE_ROLLBACK, .synchronous = CEN_SQLITE_FULL,
-                               .no_foreign_keys = true);
+    cen_pool *pool = pool_with(1, .path = path, .setup = setup, .journal = CEN_SQLITE_ROLLBACK,
+                               .synchronous = CEN_SQLITE_FULL, .no_foreign_keys = true);
     memset(path, 'x', sizeof path - 1);
     memset(setup, 'x', sizeof setup - 1);
     cen_lease lease = take(pool);
@@ -68,15 +68,24 @@ TEST(options_that_are_wrong_are_named)
     expect_equal(refused(cen_sqlite(NULL), &error), CEN_INVALID);
     expect_words(error, "path");
     expect_equal(refused(cen_sqlite_with(NULL), &error), CEN_INVALID);
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = -7)), &error), CEN_INVALID);
+    expect_equal(
+        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = -7)), &error),
+        CEN_INVALID);
     expect_words(error, "busy_timeout_ns");
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = 5)), &error), CEN_INVALID);
+    expect_equal(
+        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = 5)), &error),
+        CEN_INVALID);
     expect_words(error, "busy_timeout_ns is 5 ns");
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .statements = CEN_OFF)), &error), CEN_INVALID);
+    expect_equal(
+        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .statements = CEN_OFF)), &error),
+        CEN_INVALID);
     expect_words(error, "CEN_NONE");
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .journal = 9)), &error), CEN_INVALID);
+    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .journal = 9)), &error),
+                 CEN_INVALID);
     expect_words(error, "journal");
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .synchronous = 9)), &error), CEN_INVALID);
+    expect_equal(
+        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .synchronous = 9)), &error),
+        CEN_INVALID);
     expect_words(error, "synchronous");
 }
 
@@ -84,7 +93,9 @@ TEST(a_setup_that_fails_fails_the_opening)
 {
     cen_error error;
     make_place();
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .setup = "selekt")), &error), CEN_DRIVER);
+    expect_equal(
+        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .setup = "selekt")), &error),
+        CEN_DRIVER);
     expect_words(error, "selekt");
 }
 
@@ -275,7 +286,8 @@ static bool is_as_new(sqlite3 *db)
 {
     for (sqlite3_stmt *statement = NULL; (statement = sqlite3_next_stmt(db, statement));)
         if (sqlite3_stmt_busy(statement)) return false;
-    return sqlite3_get_autocommit(db) && sqlite3_txn_state(db, NULL) == SQLITE_TXN_NONE && number(db, "pragma foreign_keys") == 1 &&
+    return sqlite3_get_autocommit(db) && sqlite3_txn_state(db, NULL) == SQLITE_TXN_NONE &&
+           number(db, "pragma foreign_keys") == 1 &&
            number(db, "select count(*) from pragma_database_list where name <> 'temp'") == 1 &&
            number(db, "select count(*) from sqlite_temp_master") == 0 && number(db, "select count(*) from t") == 2;
 }
@@ -331,7 +343,8 @@ static void count_rows(void *calls, int action, const char *base, const char *ta
 
 TEST(functions_of_a_holder_are_not_called_for_the_next)
 {
-    cen_pool *pool = pool_with(1, .path = make_place(), .setup = "create table if not exists t (a)", .busy_timeout_ns = 200000000);
+    cen_pool *pool =
+        pool_with(1, .path = make_place(), .setup = "create table if not exists t (a)", .busy_timeout_ns = 200000000);
     cen_lease lease = take(pool);
     int calls = 0;
     sqlite3_set_authorizer(lease.object, deny_all, &calls);
@@ -422,7 +435,8 @@ TEST(a_locked_file_is_not_a_broken_one_and_its_test_does_not_wait)
 {
     cen_pool *pool = NULL;
     cen_sqlite_options options = CEN_SQLITE_OPTIONS(.path = make_place(), .journal = CEN_SQLITE_ROLLBACK);
-    cen_pool_options settings = CEN_POOL_OPTIONS(.driver = cen_sqlite_with(&options), .max = 1, .trust_ns = CEN_US(100));
+    cen_pool_options settings =
+        CEN_POOL_OPTIONS(.driver = cen_sqlite_with(&options), .max = 1, .trust_ns = CEN_US(100));
     expect_equal(cen_pool_new(&settings, &pool, NULL), CEN_OK);
     tested(pool);
     sqlite3 *db;
@@ -465,9 +479,11 @@ TEST(a_file_that_is_no_database_is_said_to_be_none)
 
 TEST(a_corrupted_page_is_reported_and_the_connection_not_lent_again)
 {
-    cen_pool *pool = pool_with(1, .path = make_place(), .journal = CEN_SQLITE_ROLLBACK, .setup = "create table if not exists t (a)");
+    cen_pool *pool =
+        pool_with(1, .path = make_place(), .journal = CEN_SQLITE_ROLLBACK, .setup = "create table if not exists t (a)");
     cen_lease lease = take(pool);
-    run(lease.object, "insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000) select hex(randomblob(20)) from n");
+    run(lease.object, "insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000) "
+                      "select hex(randomblob(20)) from n");
     cen_pool_give(&lease);
     cen_pool_reap(pool, 0, NULL, NULL);
     char junk[4096];
@@ -517,9 +533,13 @@ TEST(what_cannot_be_opened_says_why)
     expect_equal(refused(cen_sqlite(path), &error), CEN_DRIVER);
     expect_words(error, "not there");
     expect_words(error, path);
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .must_exist = true)), &error), CEN_ABSENT);
+    expect_equal(
+        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .must_exist = true)), &error),
+        CEN_ABSENT);
     expect_equal(access(file, F_OK), -1);
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .read_only = true)), &error), CEN_ABSENT);
+    expect_equal(
+        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .read_only = true)), &error),
+        CEN_ABSENT);
     expect_equal(refused(cen_sqlite(place), &error), CEN_DRIVER);
     expect_words(error, "directory");
 }
@@ -583,7 +603,8 @@ static uint64_t reclaimed(cen_pool *pool)
 TEST(the_transaction_of_a_lost_holder_ends_and_the_holder_is_refused)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(make_place()), .max = 1, .leak_ns = 50000000, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(make_place()), .max = 1, .leak_ns = 50000000,
+                                                .on_leak = CEN_LEAK_RECLAIM);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lost = take(pool);
     run(lost.object, "create table t (a)");
@@ -599,7 +620,8 @@ TEST(the_transaction_of_a_lost_holder_ends_and_the_holder_is_refused)
     expect(lease.object != lost.object);
     cen_error error;
     cen_status status;
-    for (int i = 0; (status = cen_sqlite_begin(lease.object, &error)) == CEN_BUSY && i < 10; i++) {}
+    for (int i = 0; (status = cen_sqlite_begin(lease.object, &error)) == CEN_BUSY && i < 10; i++) {
+    }
     expect_equal(status, CEN_OK);
     expect_equal(number(lease.object, "select count(*) from t"), 0);
     expect_equal(cen_sqlite_commit(lease.object, &error), CEN_OK);
@@ -701,7 +723,8 @@ static int child_is_refused(cen_pool *pool, cen_lease *lease)
 TEST(a_child_neither_uses_nor_reopens_a_file_that_its_parent_has_open)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(make_place()), .max = 2, .on_fork = CEN_FORK_RENEW);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_sqlite(make_place()), .max = 2, .on_fork = CEN_FORK_RENEW);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease idle = take(pool), held = take(pool);
     run(held.object, "create table t (a)");
@@ -733,7 +756,8 @@ static int child_opens(cen_pool *pool, cen_lease *lease)
 TEST(a_child_may_open_what_its_parent_had_not_opened)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(make_place()), .max = 2, .on_fork = CEN_FORK_RENEW);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_sqlite(make_place()), .max = 2, .on_fork = CEN_FORK_RENEW);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     expect_equal(in_child(child_opens, pool, NULL), 0);
     cen_lease own = take(pool);

@@ -105,7 +105,8 @@ static inline uint32_t dropped(int i)
 
 static inline void await_handled(uint32_t count)
 {
-    for (uint32_t now; (now = ceni_load_seq_cst(&handled_in_all)) < count;) ceni_futex_wait(&handled_in_all, now, CENI_FOREVER);
+    for (uint32_t now; (now = ceni_load_seq_cst(&handled_in_all)) < count;)
+        ceni_futex_wait(&handled_in_all, now, CENI_FOREVER);
 }
 
 static inline void tell(int i)

@@ -12,9 +12,18 @@
 
 #include "explore/pools.h"
 
-#define ONE {.max = 1}
-#define ONE_STRICT {.max = 1, .overtake_ns = CEN_NONE}
-#define ONE_FIFO {.max = 1, .order = CEN_ORDER_FIFO}
+#define ONE \
+    { \
+        .max = 1 \
+    }
+#define ONE_STRICT \
+    { \
+        .max = 1, .overtake_ns = CEN_NONE \
+    }
+#define ONE_FIFO \
+    { \
+        .max = 1, .order = CEN_ORDER_FIFO \
+    }
 
 /* ---- One who asks ------------------------------------------------------------------------------ */
 

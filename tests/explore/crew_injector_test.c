@@ -274,9 +274,9 @@ static void withdraw_moved(int task)
     cen_job *jobs[2];
     expect_equal(ceni_injector_take(&injector, 1, 1, jobs, 2), 2);
     expect_equal(ceni_injector_take(&injector, 1, 1, jobs, 1), 1); /* the chained one */
-    ceni_store_relaxed(&shards[1].lock, 1u); /* carries nothing */
-    expect(put_as(2, CENI_PUT_MOVED));       /* into the chain of the first */
-    ceni_store_relaxed(&shards[1].lock, 0u); /* carries nothing */
+    ceni_store_relaxed(&shards[1].lock, 1u);                       /* carries nothing */
+    expect(put_as(2, CENI_PUT_MOVED));                             /* into the chain of the first */
+    ceni_store_relaxed(&shards[1].lock, 0u);                       /* carries nothing */
     expect(!ceni_injector_withdraw(&injector, 1, &parcels[task].task));
     expect(ceni_injector_withdraw(&injector, 0, &parcels[task].task));
     take_all(&one);

@@ -13,7 +13,7 @@
 enum { ERRANDS = 3 };
 
 typedef struct errand {
-    cen_task task; /* first */
+    cen_task task;         /* first */
     _Atomic uint32_t runs; /* its last step */
 } errand;
 

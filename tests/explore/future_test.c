@@ -303,7 +303,8 @@ static void expect_members(void)
     }
 }
 
-static void two_members_are_kept_while_one_waits(cen_status (*gather)(cen_group *, cen_future *const *, size_t), bool all)
+static void two_members_are_kept_while_one_waits(cen_status (*gather)(cen_group *, cen_future *const *, size_t),
+                                                 bool all)
 {
     make_group(gather);
     ceni_thread first = start("first", keep, NULL), second = start("second", keep, (void *)(intptr_t)1);

@@ -238,7 +238,8 @@ EXPLORE(D_a_task_that_its_crew_refuses_leaves_no_place_behind, 4)
 static void resize_what_is_there(void *argument, cen_thing *thing)
 {
     (void)argument;
-    if (strcmp(cen_thing_kind(thing), "lanes") == 0) expect_equal(cen_thing_tell(thing, "resize_high", 3, NULL), CEN_OK);
+    if (strcmp(cen_thing_kind(thing), "lanes") == 0)
+        expect_equal(cen_thing_tell(thing, "resize_high", 3, NULL), CEN_OK);
 }
 
 static void watch_all(void *unused)

@@ -37,18 +37,28 @@ static inline cen_status reset_thing(void *unused, void *object, cen_error *erro
     return test_thing(unused, object, error);
 }
 
-static const cen_driver_calls tested_calls = {
-    .size = sizeof tested_calls, .open = open_thing, .close = close_thing, .interrupt = interrupt_thing, .test = test_thing};
-static const cen_driver_calls helped_calls = {
-    .size = sizeof helped_calls, .open = open_thing, .close = close_thing, .interrupt = interrupt_thing, .blocks = true};
-static const cen_driver_calls checked_calls = {
-    .size = sizeof checked_calls, .open = open_thing, .close = close_thing, .interrupt = interrupt_thing, .blocks = true,
-    .check = check_thing, .reset = reset_thing};
+static const cen_driver_calls tested_calls = {.size = sizeof tested_calls,
+                                              .open = open_thing,
+                                              .close = close_thing,
+                                              .interrupt = interrupt_thing,
+                                              .test = test_thing};
+static const cen_driver_calls helped_calls = {.size = sizeof helped_calls,
+                                              .open = open_thing,
+                                              .close = close_thing,
+                                              .interrupt = interrupt_thing,
+                                              .blocks = true};
+static const cen_driver_calls checked_calls = {.size = sizeof checked_calls,
+                                               .open = open_thing,
+                                               .close = close_thing,
+                                               .interrupt = interrupt_thing,
+                                               .blocks = true,
+                                               .check = check_thing,
+                                               .reset = reset_thing};
 
 /* Nothing happens because time passes. */
-#define NO_LIMITS                                                                                                      \
-    .open_timeout_ns = CEN_OFF, .backoff_least_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, .trust_ns = CEN_OFF, \
-    .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF
+#define NO_LIMITS \
+    .open_timeout_ns = CEN_OFF, .backoff_least_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, \
+    .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF
 
 static inline void make_living(const cen_driver_calls *calls, cen_pool_options options)
 {
@@ -102,7 +112,8 @@ static inline cen_pool_stats look_alive(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
-    expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.vacant, s.places);
+    expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.vacant,
+                 s.places);
     expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.cancelled + s.waiting);
     return s;
 }

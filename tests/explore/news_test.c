@@ -98,7 +98,8 @@ EXPLORE(one_who_sleeps_while_two_write_is_told_of_both, 2)
 {
     begin();
     reader = (ceni_cursor){0};
-    ceni_thread sleeper = start("sleeper", await_all, (void *)2), one = start("one", tell, NULL), two = start("two", tell, NULL);
+    ceni_thread sleeper = start("sleeper", await_all, (void *)2), one = start("one", tell, NULL),
+                two = start("two", tell, NULL);
     join(one);
     join(two);
     join(sleeper);

@@ -144,7 +144,8 @@ static cen_status open_nothing(void *unused, void **out, cen_error *error)
     return CEN_SYSTEM;
 }
 
-static const cen_driver_calls broken_calls = {.size = sizeof broken_calls, .open = open_nothing, .closes_nothing = true};
+static const cen_driver_calls broken_calls = {
+    .size = sizeof broken_calls, .open = open_nothing, .closes_nothing = true};
 
 static void discard_last(void *into)
 {

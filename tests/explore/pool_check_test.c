@@ -15,8 +15,12 @@ static cen_condition check_thing(void *unused, void *object)
     return condition;
 }
 
-static const cen_driver_calls looking_calls = {.size = sizeof looking_calls, .open = open_thing, .close = close_thing,
-                                               .interrupt = interrupt_thing, .check = check_thing, .check_only_reads = true};
+static const cen_driver_calls looking_calls = {.size = sizeof looking_calls,
+                                               .open = open_thing,
+                                               .close = close_thing,
+                                               .interrupt = interrupt_thing,
+                                               .check = check_thing,
+                                               .check_only_reads = true};
 
 static cen_lease make_looking(cen_pool_options options, cen_condition says)
 {

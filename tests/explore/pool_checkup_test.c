@@ -5,9 +5,12 @@
  */
 #include "explore/lives.h"
 
-static const cen_driver_calls blocking_calls = {
-    .size = sizeof blocking_calls, .open = open_thing, .close = close_thing, .interrupt = interrupt_thing, .test = test_thing,
-    .blocks = true};
+static const cen_driver_calls blocking_calls = {.size = sizeof blocking_calls,
+                                                .open = open_thing,
+                                                .close = close_thing,
+                                                .interrupt = interrupt_thing,
+                                                .test = test_thing,
+                                                .blocks = true};
 
 /* A pool whose only object is out as far as this thread goes; a take has found it and it is stale. */
 static ceni_grant find_stale(void)
@@ -35,11 +38,14 @@ static void check_and_give(void *into)
     if (self->status == CEN_CLOSED) return;
     expect_equal(checks.failed, self->status == CEN_DRIVER);
     expect(checks.goes_on == (self->status == CEN_TIMEOUT));
-    if (self->status != CEN_OK && self->status != CEN_BUSY) return; /* BUSY: closed before it began, and held as before */
+    /* BUSY: closed before it began, and held as before */
+    if (self->status != CEN_OK && self->status != CEN_BUSY) return;
     ceni_held_counts(ceni_pool_own_get());
     ceni_slot_note(pool, self->grant.slot, self->grant.generation, ceni_owner_number(), "here");
-    cen_lease lease = {.object = ceni_load_relaxed(&self->grant.slot->object), .pool = pool,
-                       .generation = self->grant.generation, .slot = self->grant.slot};
+    cen_lease lease = {.object = ceni_load_relaxed(&self->grant.slot->object),
+                       .pool = pool,
+                       .generation = self->grant.generation,
+                       .slot = self->grant.slot};
     use(&lease);
     self->given = cen_pool_give(&lease);
 }

@@ -7,9 +7,18 @@
  */
 #include "explore/pools.h"
 
-#define ONE {.max = 1}
-#define ONE_STRICT {.max = 1, .overtake_ns = CEN_NONE}
-#define ONE_FIFO {.max = 1, .order = CEN_ORDER_FIFO}
+#define ONE \
+    { \
+        .max = 1 \
+    }
+#define ONE_STRICT \
+    { \
+        .max = 1, .overtake_ns = CEN_NONE \
+    }
+#define ONE_FIFO \
+    { \
+        .max = 1, .order = CEN_ORDER_FIFO \
+    }
 
 /* One that opens its objects, with one held. */
 static cen_lease make_with_one_held(cen_pool_options options)
@@ -214,7 +223,7 @@ static void revoke_beside(void (*who)(void *), cen_pool_options options, cen_dea
     expect(holder.lease.pool == NULL);
     uint32_t counted = report.idle + report.given + report.revoked + report.busy;
     expect(counted == 1 || (counted == 0 && who == discard_lease)); /* discarded before the pool was closed */
-    if (report.revoked) expect_equal(holder.given, CEN_REVOKED); /* and if not, it may have come back since */
+    if (report.revoked) expect_equal(holder.given, CEN_REVOKED);    /* and if not, it may have come back since */
     expect_equal(things[0].interrupted, holder.given == CEN_REVOKED ? 2 : 0);
     expect_equal(alive, 0);
     expect_rest(0);

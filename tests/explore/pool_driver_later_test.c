@@ -44,9 +44,13 @@ static void end_driver(void *unused)
     finis++;
 }
 
-static const cen_driver_calls later_calls = {
-    .size = sizeof later_calls, .close = close_thing, .interrupt = interrupt_thing, .open_start = begin_open,
-    .test_start = begin_test, .cancel = cancel, .fini = end_driver};
+static const cen_driver_calls later_calls = {.size = sizeof later_calls,
+                                             .close = close_thing,
+                                             .interrupt = interrupt_thing,
+                                             .open_start = begin_open,
+                                             .test_start = begin_test,
+                                             .cancel = cancel,
+                                             .fini = end_driver};
 
 /* A pool in which an opening is under way that nobody waits for. */
 static void begin_opening(cen_pool_options options)
@@ -379,8 +383,10 @@ static void close_at_once(void *unused, void *object, cen_ticket issued)
     expect_equal(cen_driver_done(issued, CEN_OK, NULL, NULL), CEN_OK);
 }
 
-static const cen_driver_calls closing_later_calls = {
-    .size = sizeof closing_later_calls, .interrupt = interrupt_thing, .open_start = begin_open, .close_start = close_at_once};
+static const cen_driver_calls closing_later_calls = {.size = sizeof closing_later_calls,
+                                                     .interrupt = interrupt_thing,
+                                                     .open_start = begin_open,
+                                                     .close_start = close_at_once};
 
 static void hear_nothing(void *unused, const cen_event *event)
 {
@@ -403,7 +409,7 @@ EXPLORE(a_lease_that_ends_while_it_is_told_as_a_leak_leaves_its_slots_next_call_
     ceni_add_relaxed(&alive, 1);
     expect_equal(cen_pool_adopt(pool, &things[0], NULL), CEN_OK);
     cen_lease lease = take_one();
-    ceni_keeper_round(pool); /* it meets the lease */
+    ceni_keeper_round(pool);         /* it meets the lease */
     pool->next_round = CENI_FOREVER; /* the one that tells is the thread's below */
     expect_equal(cen_runtime_advance(runtime, SECOND), CEN_OK);
     pool->options.leak_ns = SECOND;

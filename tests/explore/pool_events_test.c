@@ -54,7 +54,8 @@ static void begin_listening(void)
 
 static void tell(int number)
 {
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .code = number, .index = CEN_NO_SLOT}, "number %d", number);
+    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .code = number, .index = CEN_NO_SLOT}, "number %d",
+                    number);
 }
 
 static void poll_once(void *unused)

@@ -139,8 +139,9 @@ EXPLORE(a_new_object_is_not_as_old_as_the_one_before_it, 3)
  * last, and the thread that waits for one is not left asleep beside the one that has passed. */
 static void test_beside_a_take(uint32_t count)
 {
-    make_timed(&tested_calls, (cen_pool_options){.max = 2, .order = CEN_ORDER_FIFO, .trust_ns = CEN_OFF, .testers = 1,
-                                                 .test_interval_ns = SECOND});
+    make_timed(&tested_calls,
+               (cen_pool_options){
+                   .max = 2, .order = CEN_ORDER_FIFO, .trust_ns = CEN_OFF, .testers = 1, .test_interval_ns = SECOND});
     cen_lease first = take_one(), second = take_one();
     give_one(first);
     if (count == 2) give_one(second);
@@ -170,8 +171,11 @@ EXPLORE(L3_the_only_idle_object_of_a_fifo_pool_that_is_tested_is_found_by_who_wa
 
 static void revoke_beside(void (*what)(void *), cen_leak_policy policy, bool reclaims)
 {
-    make_timed(&tested_calls, (cen_pool_options){.max = 1, .hold_ns = reclaims ? CEN_OFF : SECOND, .leak_ns = reclaims ? SECOND : CEN_OFF,
-                                                 .on_leak = policy, UNTESTED});
+    make_timed(&tested_calls, (cen_pool_options){.max = 1,
+                                                 .hold_ns = reclaims ? CEN_OFF : SECOND,
+                                                 .leak_ns = reclaims ? SECOND : CEN_OFF,
+                                                 .on_leak = policy,
+                                                 UNTESTED});
     taker mine = {.lease = take_one()};
     grow_old(SECOND);
     mine = round_beside(what, mine);

@@ -9,9 +9,18 @@
  */
 #include "explore/pools.h"
 
-#define ONE {.max = 1}
-#define ONE_STRICT {.max = 1, .overtake_ns = CEN_NONE}
-#define ONE_FIFO {.max = 1, .order = CEN_ORDER_FIFO}
+#define ONE \
+    { \
+        .max = 1 \
+    }
+#define ONE_STRICT \
+    { \
+        .max = 1, .overtake_ns = CEN_NONE \
+    }
+#define ONE_FIFO \
+    { \
+        .max = 1, .order = CEN_ORDER_FIFO \
+    }
 
 enum { POLLING = 2, NOT_POLLING = 1 };
 
@@ -114,7 +123,8 @@ static void two_objects_serve_two(void (*one)(void *), void (*two)(void *))
     make((cen_pool_options){.max = 2}, NOT_POLLING);
     cen_lease mine = take_one();
     taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NEVER}, other = {.lease = take_one()};
-    ceni_thread first = start("one", one, &a), second = start("two", two, &b), giver = start("give", give_lease, &other);
+    ceni_thread first = start("one", one, &a), second = start("two", two, &b),
+                giver = start("give", give_lease, &other);
     give_one(mine);
     join(first);
     join(second);
@@ -197,7 +207,8 @@ static void neighbours_pass_while_one_is_cancelled(int which, bool beside_a_thre
     taker a = {.deadline = CEN_NEVER}, other = {.lease = take_one()};
     canceller all[3] = {0};
     for (int i = 0; i < 3; i++) ask_as_neighbour(&all[i].one, ceni_thread_id() + (i == 0 ? CENI_HOMES : 0));
-    ceni_thread waiter = {0}, cancels = start("cancel", withdraw, &all[which]), giver = start("give", give_lease, &other);
+    ceni_thread waiter = {0}, cancels = start("cancel", withdraw, &all[which]),
+                giver = start("give", give_lease, &other);
     if (beside_a_thread) waiter = start("wait", take_and_give, &a);
     give_one(mine);
     join(cancels);

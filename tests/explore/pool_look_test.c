@@ -196,7 +196,8 @@ EXPLORE(L19_no_thread_is_named_for_the_lease_of_another, 3)
     join(one);
     join(two);
     expect(count <= 1);
-    if (count == 1 && holding.owner) expect_equal(holding.generation, (holding.owner == 2 ? &other : &another)->lease.generation);
+    if (count == 1 && holding.owner)
+        expect_equal(holding.generation, (holding.owner == 2 ? &other : &another)->lease.generation);
     end();
 }
 

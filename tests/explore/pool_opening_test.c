@@ -148,8 +148,13 @@ EXPLORE(L11_hope_and_deadline_end_in_the_same_moment, 2)
 EXPLORE(L19_one_who_is_refused_while_it_finds_a_place_is_counted_once, 2)
 {
     ceni_world_set_cpus(1);
-    make_timed(&tested_calls, (cen_pool_options){.max = 2, .backoff_least_ns = SECOND, .backoff_most_ns = SECOND, .breaker_failures = 1,
-                                                 .breaker_wait_ns = CEN_OFF, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
+    make_timed(&tested_calls, (cen_pool_options){.max = 2,
+                                                 .backoff_least_ns = SECOND,
+                                                 .backoff_most_ns = SECOND,
+                                                 .breaker_failures = 1,
+                                                 .breaker_wait_ns = CEN_OFF,
+                                                 .trust_ns = CEN_OFF,
+                                                 .test_interval_ns = CEN_OFF});
     ceni_add_relaxed(&things[THINGS - 1].is_open, 1);
     ceni_add_relaxed(&alive, 1);
     expect_equal(cen_pool_adopt(pool, &things[THINGS - 1], NULL), CEN_OK);

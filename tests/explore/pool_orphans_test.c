@@ -12,13 +12,17 @@ static void abandon_thing(void *unused, void *object)
     expect_equal(ceni_load_relaxed(&mine->is_open), 1);
 }
 
-static const cen_driver_calls cut_calls = {.size = sizeof cut_calls, .open = open_thing, .close = close_thing,
-                                           .interrupt = interrupt_thing, .abandon = abandon_thing};
+static const cen_driver_calls cut_calls = {.size = sizeof cut_calls,
+                                           .open = open_thing,
+                                           .close = close_thing,
+                                           .interrupt = interrupt_thing,
+                                           .abandon = abandon_thing};
 
 static void make_orphaning(bool abandons)
 {
     begin(2); /* an orphan and the object in its place */
-    cen_pool_options options = {.size = sizeof options, .max = 1, .driver = {abandons ? &cut_calls : &thing_calls, NULL}};
+    cen_pool_options options = {
+        .size = sizeof options, .max = 1, .driver = {abandons ? &cut_calls : &thing_calls, NULL}};
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     ceni_world_with_hooks();
 }
@@ -86,7 +90,8 @@ EXPLORE(L13_of_two_late_gives_of_an_orphan_one_is_stale, 3)
     ceni_thread other = start("other", give_copy, &second);
     cen_status given = cen_pool_give(&first);
     join(other);
-    expect((given == CEN_REVOKED && second.generation == CEN_STALE) || (given == CEN_STALE && second.generation == CEN_REVOKED));
+    expect((given == CEN_REVOKED && second.generation == CEN_STALE) ||
+           (given == CEN_STALE && second.generation == CEN_REVOKED));
     expect_equal(things[0].is_open, 0);
     expect_rest(0);
     end();

@@ -6,8 +6,14 @@
  */
 #include "explore/pools.h"
 
-#define ONE {.max = 1}
-#define ONE_STRICT {.max = 1, .overtake_ns = CEN_NONE}
+#define ONE \
+    { \
+        .max = 1 \
+    }
+#define ONE_STRICT \
+    { \
+        .max = 1, .overtake_ns = CEN_NONE \
+    }
 
 enum { POLLING = 2, NOT_POLLING = 1 };
 
@@ -31,7 +37,8 @@ static void take_high(void *into)
 static void ask_high(void *into)
 {
     taker *self = into;
-    asker mine = {.waiter = {.pending = true, .owner = ceni_thread_id(), .deliver = tell_asker, .priority = CEN_PRIORITY_HIGH}};
+    asker mine = {
+        .waiter = {.pending = true, .owner = ceni_thread_id(), .deliver = tell_asker, .priority = CEN_PRIORITY_HIGH}};
     self->status = ceni_line_ask(pool, &mine.waiter);
     if (self->status == CEN_OK) self->status = await(&mine);
     if (self->status != CEN_OK) return;

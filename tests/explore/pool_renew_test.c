@@ -48,7 +48,8 @@ static cen_lease fork_with_two(void)
         .size = sizeof calls, .open = open_thing, .close = close_own, .abandon = abandon_thing};
     begin(4);
     abandoned = 0;
-    cen_pool_options options = CEN_POOL_OPTIONS(.max = 2, .driver = {&calls, NULL}, .on_fork = CEN_FORK_RENEW, .allocator = &failing);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.max = 2, .driver = {&calls, NULL}, .on_fork = CEN_FORK_RENEW, .allocator = &failing);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease held = take_one(), idle = take_one();
     give_one(idle);

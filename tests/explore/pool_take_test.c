@@ -6,9 +6,18 @@
  */
 #include "explore/pools.h"
 
-#define LAZY_ONE {.max = 1}
-#define LAZY_ONE_STRICT {.max = 1, .overtake_ns = CEN_NONE}
-#define LAZY_ONE_FIFO {.max = 1, .order = CEN_ORDER_FIFO}
+#define LAZY_ONE \
+    { \
+        .max = 1 \
+    }
+#define LAZY_ONE_STRICT \
+    { \
+        .max = 1, .overtake_ns = CEN_NONE \
+    }
+#define LAZY_ONE_FIFO \
+    { \
+        .max = 1, .order = CEN_ORDER_FIFO \
+    }
 
 static bool one_each(cen_status a, cen_status b, cen_status x, cen_status y)
 {

@@ -117,8 +117,11 @@ static void take_and_end(void *into)
 /* A thread ends without giving, and its object leaves the slot for a record during the visit. */
 EXPLORE(an_object_that_becomes_an_orphan_is_visited, 3)
 {
-    static const cen_driver_calls calls = {
-        .size = sizeof calls, .open = open_thing, .close = close_thing, .interrupt = interrupt_thing, .abandon = abandon_thing};
+    static const cen_driver_calls calls = {.size = sizeof calls,
+                                           .open = open_thing,
+                                           .close = close_thing,
+                                           .interrupt = interrupt_thing,
+                                           .abandon = abandon_thing};
     make(1, &calls);
     ceni_world_with_hooks();
     take_and_give_one(NULL); /* the object exists before the visit */

@@ -127,11 +127,14 @@ static inline void give_one(cen_lease lease)
 
 static inline void expect_equations(const cen_pool_stats *s)
 {
-    expect_equal(s->idle + s->held + s->moving + s->revoked + s->opening + s->resetting + s->testing + s->closing + s->vacant, s->places);
+    expect_equal(s->idle + s->held + s->moving + s->revoked + s->opening + s->resetting + s->testing + s->closing +
+                     s->vacant,
+                 s->places);
     expect(s->places >= s->max);
     expect(s->held + s->revoked <= s->taken - s->ended);
     expect(s->taken - s->ended <= s->held + s->revoked + s->moving);
-    if (s->moving + s->opening + s->closing == 0) expect_equal(s->opened + s->adopted - s->closed, s->places - s->vacant);
+    if (s->moving + s->opening + s->closing == 0)
+        expect_equal(s->opened + s->adopted - s->closed, s->places - s->vacant);
     expect_equal(s->waited, s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->cancelled + s->waiting);
     uint64_t most = s->waited; /* no part is larger than the whole, or it went below zero */
     expect(s->served <= most && s->timed_out <= most && s->sent_away <= most && s->failed <= most);
@@ -238,7 +241,8 @@ static inline cen_status await(asker *self)
 static inline cen_lease lease_of(const asker *self)
 {
     const ceni_pool_waiter *w = &self->waiter;
-    return (cen_lease){.object = ceni_load_relaxed(&w->slot->object), .pool = pool, .generation = w->generation, .slot = w->slot};
+    return (cen_lease){
+        .object = ceni_load_relaxed(&w->slot->object), .pool = pool, .generation = w->generation, .slot = w->slot};
 }
 
 static inline void ask_only(void *into)

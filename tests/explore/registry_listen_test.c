@@ -8,8 +8,10 @@ static _Atomic uint32_t inside, present, came, went, was_there, after_the_end, i
 
 static void begin_story(void)
 {
-    _Atomic uint32_t *const words[] = {&inside, &present, &came, &went, &was_there, &after_the_end, &is_over, &promised};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) ceni_store_relaxed(words[i], 0); /* no thread yet; carries nothing */
+    _Atomic uint32_t *const words[] = {&inside,    &present,       &came,    &went,
+                                       &was_there, &after_the_end, &is_over, &promised};
+    /* no thread yet; carries nothing */
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) ceni_store_relaxed(words[i], 0);
 }
 
 /* Of a unique key one is there at most: told in any other order, one comes before the other went. */

@@ -171,8 +171,8 @@ static cen_queue *queue;
 
 static void make_queue(cen_queue_kind kind)
 {
-    cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .kind = kind,
-                                                  .capacity = kind == CEN_QUEUE_BOUNDED ? 1 : 0);
+    cen_queue_options options =
+        CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .kind = kind, .capacity = kind == CEN_QUEUE_BOUNDED ? 1 : 0);
     expect_equal(cen_queue_new(&options, &queue, NULL), CEN_OK);
 }
 

@@ -55,7 +55,8 @@ static uint32_t stops(int i)
 
 static cen_child_options kid_options(int i)
 {
-    return (cen_child_options)CEN_CHILD_OPTIONS(.name = i ? "b" : "a", .argument = &kids[i], .start = start_kid, .stop = stop_kid);
+    return (cen_child_options)CEN_CHILD_OPTIONS(.name = i ? "b" : "a", .argument = &kids[i], .start = start_kid,
+                                                .stop = stop_kid);
 }
 
 static void make_of(cen_supervisor_options options)
@@ -69,8 +70,9 @@ static void make_of(cen_supervisor_options options)
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
 }
 
-#define make_supervisor(children_, count_, ...)                                                                 \
-    make_of((cen_supervisor_options)CEN_SUPERVISOR_OPTIONS(.children = (children_), .child_count = (count_), __VA_ARGS__))
+#define make_supervisor(children_, count_, ...) \
+    make_of( \
+        (cen_supervisor_options)CEN_SUPERVISOR_OPTIONS(.children = (children_), .child_count = (count_), __VA_ARGS__))
 
 static void poll(void)
 {

@@ -34,9 +34,11 @@ static void free_it(void)
 
 TEST(an_inbox_that_gets_no_memory_or_no_descriptor_leaves_nothing_behind)
 {
-    fault_sweep memory = {.mask = CENI_FAULT_ALLOC, .operation = make_one, .check = no_memory_and_nothing_made, .undo = free_it};
+    fault_sweep memory = {
+        .mask = CENI_FAULT_ALLOC, .operation = make_one, .check = no_memory_and_nothing_made, .undo = free_it};
     expect_equal(fault_sweep_check(&memory), 1);
-    fault_sweep descriptor = {.mask = CENI_FAULT_FD, .operation = make_one, .check = no_descriptor_and_nothing_made, .undo = free_it};
+    fault_sweep descriptor = {
+        .mask = CENI_FAULT_FD, .operation = make_one, .check = no_descriptor_and_nothing_made, .undo = free_it};
     expect_equal(fault_sweep_check(&descriptor), 1);
 }
 
@@ -90,7 +92,8 @@ static const char *done_all_the_same(cen_status status)
 
 TEST(a_wait_that_wakes_for_no_reason_sleeps_on)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_WAIT, .setup = make_it, .operation = use_it, .check = done_all_the_same, .undo = free_it};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_WAIT, .setup = make_it, .operation = use_it, .check = done_all_the_same, .undo = free_it};
     expect(fault_sweep_check(&sweep) >= 2);
 }
 

@@ -50,9 +50,10 @@ TEST(a_pool_that_gets_no_memory_leaves_none_behind)
 {
     static const uint32_t maxima[] = {1, 10, 5000};
     for (int i = 0; i < 18; i++) {
-        to_make = (cen_pool_options)CEN_POOL_OPTIONS(.max = maxima[i % 3], .order = (cen_order)(i / 3 % 3), .eager = i >= 9,
-                                                     .driver = driver_of(&shop));
-        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .operation = make_one, .check = nothing_was_made, .undo = free_it};
+        to_make = (cen_pool_options)CEN_POOL_OPTIONS(.max = maxima[i % 3], .order = (cen_order)(i / 3 % 3),
+                                                     .eager = i >= 9, .driver = driver_of(&shop));
+        fault_sweep sweep = {
+            .mask = CENI_FAULT_ALLOC, .operation = make_one, .check = nothing_was_made, .undo = free_it};
         expect_equal(fault_sweep_check(&sweep), 4); /* its slots, its times and their two stocks; the struct is there */
     }
 }
@@ -146,8 +147,11 @@ TEST(a_resize_that_gets_no_memory_changes_nothing)
 {
     for (int grown = 0; grown < 2; grown++) {
         wanted = grown ? 300 : 3;
-        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .setup = grown ? make_grown : make_and_take_two, .operation = grow,
-                             .check = unchanged_and_usable, .undo = give_and_free};
+        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                             .setup = grown ? make_grown : make_and_take_two,
+                             .operation = grow,
+                             .check = unchanged_and_usable,
+                             .undo = give_and_free};
         expect_equal(fault_sweep_check(&sweep), 1);
     }
 }
@@ -263,7 +267,8 @@ static cen_status time_out(void)
 {
     cen_lease lease;
     int64_t began = cen_clock();
-    if (cen_pool_take(pool, cen_in_s(2), &lease, NULL) != CEN_TIMEOUT || cen_clock() != began + 2 * SECOND) return CEN_SYSTEM;
+    if (cen_pool_take(pool, cen_in_s(2), &lease, NULL) != CEN_TIMEOUT || cen_clock() != began + 2 * SECOND)
+        return CEN_SYSTEM;
     expect_equal(expect_sound(pool).timed_out, 1);
     give_back(&leases[0]);
     return CEN_OK;
@@ -289,7 +294,8 @@ static cen_status close_and_await(void)
 static cen_status close_and_time_out(void)
 {
     int64_t began = cen_clock();
-    if (cen_pool_close(pool, cen_in_s(10), NULL, NULL) != CEN_TIMEOUT || cen_clock() != began + 10 * SECOND) return CEN_SYSTEM;
+    if (cen_pool_close(pool, cen_in_s(10), NULL, NULL) != CEN_TIMEOUT || cen_clock() != began + 10 * SECOND)
+        return CEN_SYSTEM;
     return cen_pool_give(&leases[0]) == CEN_REVOKED ? CEN_OK : CEN_SYSTEM;
 }
 
@@ -297,7 +303,10 @@ static void sweep_waking(cen_status (*operation)(void))
 {
     for (int strict = 0; strict < 2; strict++) {
         overtake_ns = strict ? CEN_NONE : 0;
-        fault_sweep sweep = {.mask = CENI_FAULT_WAIT, .setup = make_taken, .operation = operation, .check = done_all_the_same,
+        fault_sweep sweep = {.mask = CENI_FAULT_WAIT,
+                             .setup = make_taken,
+                             .operation = operation,
+                             .check = done_all_the_same,
                              .undo = free_it};
         fault_sweep_check(&sweep);
     }

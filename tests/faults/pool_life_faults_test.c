@@ -43,7 +43,8 @@ TEST(a_pool_with_a_runtime_that_gets_no_memory_leaves_none_behind)
 {
     for (int eager = 0; eager < 2; eager++) {
         to_make = (cen_pool_options)CEN_POOL_OPTIONS(.max = 3, .eager = eager);
-        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .operation = make_one, .check = nothing_was_made, .undo = free_it};
+        fault_sweep sweep = {
+            .mask = CENI_FAULT_ALLOC, .operation = make_one, .check = nothing_was_made, .undo = free_it};
         expect(fault_sweep_check(&sweep) >= 3); /* the pool, its slots and the runtime */
     }
 }
@@ -100,7 +101,8 @@ static void end(void)
 
 TEST(a_pool_lives_on_when_one_of_its_threads_cannot_be_started)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_THREAD, .setup = begin, .operation = live, .check = lived_all_the_same, .undo = end};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_THREAD, .setup = begin, .operation = live, .check = lived_all_the_same, .undo = end};
     expect(fault_sweep_check(&sweep) >= 2);
 }
 
@@ -127,7 +129,8 @@ TEST(the_life_of_a_pool_needs_no_memory_once_it_is_made)
 TEST(a_pool_lives_on_when_a_sleeper_wakes_for_no_reason)
 {
     shared = make_runtime(.linger_ns = CEN_OFF); /* a world has room for few threads */
-    fault_sweep sweep = {.mask = CENI_FAULT_WAIT, .setup = begin, .operation = live, .check = lived_all_the_same, .undo = end};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_WAIT, .setup = begin, .operation = live, .check = lived_all_the_same, .undo = end};
     expect(fault_sweep_check(&sweep) > 20);
     free_runtime(shared);
 }

@@ -88,14 +88,16 @@ static void forget_a_half(void)
 
 TEST(a_sweep_meets_every_fault_of_a_sound_operation)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .operation = tidy_operation, .check = no_memory, .undo = free_halves};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_ALLOC, .operation = tidy_operation, .check = no_memory, .undo = free_halves};
     expect_equal(fault_sweep_check(&sweep), 2);
 }
 
 TEST(a_sweep_reports_an_operation_that_leaks_when_it_fails)
 {
     unsigned faults;
-    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .operation = leaking_operation, .check = no_memory, .undo = free_halves};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_ALLOC, .operation = leaking_operation, .check = no_memory, .undo = free_halves};
     const char *text = fault_sweep_find(&sweep, &faults);
     expect(text != NULL);
     expect_text(text, "fault 2: it fails with CEN_NO_MEMORY and holds 40 bytes more than before");
@@ -104,7 +106,8 @@ TEST(a_sweep_reports_an_operation_that_leaks_when_it_fails)
 TEST(a_sweep_reports_a_wrong_answer)
 {
     unsigned faults;
-    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .operation = lying_operation, .check = no_memory, .undo = free_halves};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_ALLOC, .operation = lying_operation, .check = no_memory, .undo = free_halves};
     const char *text = fault_sweep_find(&sweep, &faults);
     expect(text != NULL);
     expect_text(text, "fault 1: it does not say NO_MEMORY (status CEN_FULL)");
@@ -113,7 +116,8 @@ TEST(a_sweep_reports_a_wrong_answer)
 TEST(a_sweep_reports_what_is_left_when_all_is_undone)
 {
     unsigned faults;
-    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .operation = tidy_operation, .check = no_memory, .undo = forget_a_half};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_ALLOC, .operation = tidy_operation, .check = no_memory, .undo = forget_a_half};
     const char *text = fault_sweep_find(&sweep, &faults);
     expect(text != NULL);
     expect(strstr(text, "40 bytes are left when all is undone"));
@@ -163,7 +167,8 @@ static const char *nothing_was_made(cen_status status)
 
 static void sweep_making(cen_status (*operation)(void))
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .operation = operation, .check = nothing_was_made, .undo = free_both};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_ALLOC, .operation = operation, .check = nothing_was_made, .undo = free_both};
     fault_sweep_check(&sweep);
 }
 
@@ -249,8 +254,11 @@ static void sweep_pushing(cen_status (*operation)(void))
     unsigned total = 0;
     for (filled = 0; filled < PUSHED; filled++) {
         unsigned faults;
-        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .setup = fill_both, .operation = operation,
-                             .check = unchanged_and_usable, .undo = free_both};
+        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                             .setup = fill_both,
+                             .operation = operation,
+                             .check = unchanged_and_usable,
+                             .undo = free_both};
         const char *text = fault_sweep_find(&sweep, &faults);
         if (text) test_fail(__FILE__, __LINE__, "with %d in the queue: %s", filled, text);
         total += faults;
@@ -383,7 +391,8 @@ static cen_status time_out(void)
     size_t which = 9;
     int64_t began = cen_clock();
     cen_case cases[2] = {cen_case_pop(other, &value), cen_case_pop(queue, &value)};
-    if (cen_queue_pop_until(queue, &value, cen_in_ms(1)) != CEN_TIMEOUT || cen_clock() != began + 1000000) return CEN_SYSTEM;
+    if (cen_queue_pop_until(queue, &value, cen_in_ms(1)) != CEN_TIMEOUT || cen_clock() != began + 1000000)
+        return CEN_SYSTEM;
     if (cen_select(cases, 2, cen_in_ms(1), &which) != CEN_TIMEOUT || which != 9) return CEN_SYSTEM;
     return cen_clock() == began + 2000000 ? CEN_OK : CEN_SYSTEM;
 }
@@ -392,7 +401,10 @@ static void sweep_waking(int count, void (*setup)(void), cen_status (*operation)
 {
     for (int i = 0; i < count; i++) {
         kind_to_wake = kinds[i];
-        fault_sweep sweep = {.mask = CENI_FAULT_WAIT, .setup = setup, .operation = operation, .check = done_all_the_same,
+        fault_sweep sweep = {.mask = CENI_FAULT_WAIT,
+                             .setup = setup,
+                             .operation = operation,
+                             .check = done_all_the_same,
                              .undo = free_both};
         fault_sweep_check(&sweep);
     }
@@ -437,8 +449,8 @@ static void count_dropped(void *argument, void *element)
 static void make_with_drop(void)
 {
     cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .kind = kind_to_make,
-                                                  .capacity = kind_to_make == CEN_QUEUE_BOUNDED ? 16 : 0, .drop = count_dropped,
-                                                  .drop_argument = &dropped);
+                                                  .capacity = kind_to_make == CEN_QUEUE_BOUNDED ? 16 : 0,
+                                                  .drop = count_dropped, .drop_argument = &dropped);
     expect_equal(cen_queue_new(&options, &queue, NULL), CEN_OK);
     for (int i = 0; i < 10; i++) expect_equal(cen_queue_try_push(queue, &i), CEN_OK);
     dropped = 0;
@@ -463,8 +475,11 @@ TEST(free_drops_every_element_whatever_memory_there_is)
     for (int i = 0; i < 2; i++) {
         unsigned faults;
         kind_to_make = i ? CEN_QUEUE_UNBOUNDED : CEN_QUEUE_BOUNDED;
-        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .setup = make_with_drop, .operation = free_it,
-                             .check = all_were_dropped, .undo = free_both};
+        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                             .setup = make_with_drop,
+                             .operation = free_it,
+                             .check = all_were_dropped,
+                             .undo = free_both};
         const char *text = fault_sweep_find(&sweep, &faults);
         if (text) test_fail(__FILE__, __LINE__, "%s", text);
         expect_equal(dropped, 10);

@@ -41,8 +41,11 @@ static void end_all(void)
 
 TEST(a_registry_that_gets_no_memory_leaves_nothing_behind)
 {
-    fault_sweep sweep = {
-        .mask = CENI_FAULT_ALLOC, .setup = make_runtime, .operation = make_one, .check = nothing_was_made, .undo = end_all};
+    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                         .setup = make_runtime,
+                         .operation = make_one,
+                         .check = nothing_was_made,
+                         .undo = end_all};
     expect_equal(fault_sweep_check(&sweep), 3);
 }
 
@@ -112,9 +115,10 @@ static unsigned sweep_register(void (*setup)(void), cen_status (*operation)(void
 
 TEST(a_register_that_gets_no_memory_leaves_nothing_behind)
 {
-    expect_equal(sweep_register(make_unique, register_new), 4);             /* the entry, its shelf, and two indices */
-    expect_equal(sweep_register(make_duplicate, register_new), 2);          /* the entry and its shelf */
-    expect_equal(sweep_register(make_duplicate_of_4, register_another), 3); /* the entry, the chunks and the first of them */
+    expect_equal(sweep_register(make_unique, register_new), 4);    /* the entry, its shelf, and two indices */
+    expect_equal(sweep_register(make_duplicate, register_new), 2); /* the entry and its shelf */
+    /* the entry, the chunks and the first of them */
+    expect_equal(sweep_register(make_duplicate_of_4, register_another), 3);
     expect_equal(sweep_register(make_duplicate_of_8, register_another), 2); /* the entry and a chunk */
 }
 
@@ -198,16 +202,22 @@ static void keep_an_owner(void)
 TEST(an_update_that_gets_no_memory_changes_nothing)
 {
     keep_an_owner();
-    fault_sweep sweep = {
-        .mask = CENI_FAULT_ALLOC, .setup = make_heard, .operation = update_it, .check = value_is_as_before, .undo = end_heard};
+    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                         .setup = make_heard,
+                         .operation = update_it,
+                         .check = value_is_as_before,
+                         .undo = end_heard};
     expect_equal(fault_sweep_check(&sweep), 1);
 }
 
 TEST(a_listener_that_gets_no_memory_is_not_one)
 {
     keep_an_owner();
-    fault_sweep sweep = {
-        .mask = CENI_FAULT_ALLOC, .setup = make_heard, .operation = listen_to_it, .check = nobody_listens, .undo = end_heard};
+    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                         .setup = make_heard,
+                         .operation = listen_to_it,
+                         .check = nobody_listens,
+                         .undo = end_heard};
     expect_equal(fault_sweep_check(&sweep), 2);
 }
 

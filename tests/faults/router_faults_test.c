@@ -30,9 +30,15 @@ static void end_it(void)
 }
 
 typedef cen_strategy maker(void);
-static maker *const makers[] = {cen_strategy_random, cen_strategy_round_robin, cen_strategy_shared_round_robin,
-                                cen_strategy_strict_round_robin, cen_strategy_least_in_flight, cen_strategy_two_choices,
-                                cen_strategy_peak_ewma, cen_strategy_weighted, cen_strategy_consistent_hash};
+static maker *const makers[] = {cen_strategy_random,
+                                cen_strategy_round_robin,
+                                cen_strategy_shared_round_robin,
+                                cen_strategy_strict_round_robin,
+                                cen_strategy_least_in_flight,
+                                cen_strategy_two_choices,
+                                cen_strategy_peak_ewma,
+                                cen_strategy_weighted,
+                                cen_strategy_consistent_hash};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 TEST(a_router_that_gets_no_memory_leaves_nothing_behind_and_says_so)
@@ -57,7 +63,8 @@ static cen_status add_one(void)
     cen_member_options options = CEN_MEMBER_OPTIONS(.value = &values[3]);
     cen_error error = {.status = CEN_OK};
     cen_status status = cen_router_add(router, &options, &members[3], &error);
-    expect(status == CEN_OK || (error.status == status && strstr(error.text, "no memory for a member of router router")));
+    expect(status == CEN_OK ||
+           (error.status == status && strstr(error.text, "no memory for a member of router router")));
     return status;
 }
 
@@ -104,8 +111,11 @@ static const char *the_third_is_not_up(cen_status status)
 
 TEST(a_member_that_cannot_come_up_for_want_of_memory_stays_as_it_was)
 {
-    fault_sweep sweep = {
-        .mask = CENI_FAULT_ALLOC, .setup = prepare, .operation = raise_third, .check = the_third_is_not_up, .undo = end_it};
+    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                         .setup = prepare,
+                         .operation = raise_third,
+                         .check = the_third_is_not_up,
+                         .undo = end_it};
     for (int i = 0; i < MAKERS; i++) {
         strategy = makers[i]();
         expect_equal(fault_sweep_check(&sweep), 1);

@@ -44,10 +44,12 @@ TEST(a_runtime_that_gets_no_memory_or_no_descriptor_leaves_nothing_behind)
 {
     for (int manual = 0; manual < 2; manual++) {
         to_make = (cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = manual);
-        fault_sweep memory = {.mask = CENI_FAULT_ALLOC, .operation = make_one, .check = no_memory_and_nothing_made, .undo = free_it};
+        fault_sweep memory = {
+            .mask = CENI_FAULT_ALLOC, .operation = make_one, .check = no_memory_and_nothing_made, .undo = free_it};
         expect_equal(fault_sweep_check(&memory), 1);
     }
-    fault_sweep descriptor = {.mask = CENI_FAULT_FD, .operation = make_one, .check = no_descriptor_and_nothing_made, .undo = free_it};
+    fault_sweep descriptor = {
+        .mask = CENI_FAULT_FD, .operation = make_one, .check = no_descriptor_and_nothing_made, .undo = free_it};
     expect_equal(fault_sweep_check(&descriptor), 1);
 }
 
@@ -64,7 +66,8 @@ static void leave_it(void)
 
 TEST(one_who_joins_and_gets_no_memory_is_told_so_and_is_not_counted)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_ANY, .operation = join_it, .check = no_memory_and_nothing_made, .undo = leave_it};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_ANY, .operation = join_it, .check = no_memory_and_nothing_made, .undo = leave_it};
     expect_equal(fault_sweep_check(&sweep), 1);
     expect_equal(look_at(NULL).users, 0);
 }
@@ -140,8 +143,11 @@ TEST(a_timer_for_which_memory_or_a_keeper_cannot_be_had_is_not_started)
 {
     for (int i = 0; i < 2; i++) {
         named = i;
-        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC | CENI_FAULT_THREAD, .setup = make_timer_and_runtime, .operation = start_it,
-                             .check = not_started_and_can_be, .undo = end_timer_and_runtime};
+        fault_sweep sweep = {.mask = CENI_FAULT_ALLOC | CENI_FAULT_THREAD,
+                             .setup = make_timer_and_runtime,
+                             .operation = start_it,
+                             .check = not_started_and_can_be,
+                             .undo = end_timer_and_runtime};
         expect_equal(fault_sweep_check(&sweep), named ? 1 : 2);
     }
 }
@@ -189,7 +195,11 @@ static const char *nothing_was_posted(cen_status status)
 
 TEST(an_errand_for_which_there_is_no_helper_at_all_is_refused)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_THREAD, .setup = make_with_jobs, .operation = post_first, .check = nothing_was_posted, .undo = free_it};
+    fault_sweep sweep = {.mask = CENI_FAULT_THREAD,
+                         .setup = make_with_jobs,
+                         .operation = post_first,
+                         .check = nothing_was_posted,
+                         .undo = free_it};
     expect_equal(fault_sweep_check(&sweep), 1);
 }
 
@@ -259,7 +269,11 @@ static const char *done_all_the_same(cen_status status)
 
 TEST(threads_that_wake_for_no_reason_do_what_they_did_before)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_WAIT, .setup = make_with_jobs, .operation = use_everything, .check = done_all_the_same, .undo = free_it};
+    fault_sweep sweep = {.mask = CENI_FAULT_WAIT,
+                         .setup = make_with_jobs,
+                         .operation = use_everything,
+                         .check = done_all_the_same,
+                         .undo = free_it};
     expect(fault_sweep_check(&sweep) >= 3);
 }
 

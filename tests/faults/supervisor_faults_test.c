@@ -36,7 +36,8 @@ static const char *nothing_was_made(cen_status status)
 
 TEST(a_supervisor_that_gets_no_memory_leaves_nothing_behind)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .operation = make_family, .check = nothing_was_made, .undo = end_family};
+    fault_sweep sweep = {
+        .mask = CENI_FAULT_ALLOC, .operation = make_family, .check = nothing_was_made, .undo = end_family};
     expect(fault_sweep_check(&sweep) >= 7);
 }
 
@@ -60,8 +61,11 @@ static const char *nothing_was_added(cen_status status)
 
 TEST(a_child_that_gets_no_memory_is_not_added)
 {
-    fault_sweep sweep = {
-        .mask = CENI_FAULT_ALLOC, .setup = make_it, .operation = add_one, .check = nothing_was_added, .undo = end_family};
+    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                         .setup = make_it,
+                         .operation = add_one,
+                         .check = nothing_was_added,
+                         .undo = end_family};
     expect(fault_sweep_check(&sweep) >= 2);
 }
 
@@ -115,7 +119,8 @@ TEST(a_child_that_gets_no_thread_has_not_started)
     cen_error error = {.status = CEN_OK};
     make_it();
     cen_child_options thread = CEN_CHILD_OPTIONS(.name = "t", .run = run_until_asked);
-    expect_equal(cen_supervisor_add(supervisor, &thread, CEN_NEVER, NULL, NULL), CEN_OK); /* helpers are there from now on */
+    /* helpers are there from now on */
+    expect_equal(cen_supervisor_add(supervisor, &thread, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_remove(supervisor, "t", CEN_NEVER), CEN_OK);
     ceni_world_settle();
     ceni_fault_arm(CENI_FAULT_THREAD, 1);

@@ -101,7 +101,8 @@ json_t *reply_json(const reply *r)
 json_t *ask_json(const char *address, const char *path)
 {
     reply r = ask(address, "GET", path, NULL);
-    if (r.curl || r.code != 200) test_fail(__FILE__, __LINE__, "%s: curl %d, HTTP %ld: %.400s", path, r.curl, r.code, r.body);
+    if (r.curl || r.code != 200)
+        test_fail(__FILE__, __LINE__, "%s: curl %d, HTTP %ld: %.400s", path, r.curl, r.code, r.body);
     expect_text(reply_header(&r, "Content-Type"), "application/json");
     json_t *json = reply_json(&r);
     reply_fini(&r);
@@ -110,13 +111,15 @@ json_t *ask_json(const char *address, const char *path)
 
 void expect_error(reply r, long code, const char *status, const char *words)
 {
-    if (r.code != code) test_fail(__FILE__, __LINE__, "HTTP %ld instead of %ld (curl %d): %.400s", r.code, code, r.curl, r.body);
+    if (r.code != code)
+        test_fail(__FILE__, __LINE__, "HTTP %ld instead of %ld (curl %d): %.400s", r.code, code, r.curl, r.body);
     expect_text(reply_header(&r, "Content-Type"), "application/json");
     json_t *json = reply_json(&r), *error = json_object_get(json, "error");
     expect(error != NULL);
     expect_text(json_string_value(json_object_get(error, "status")), status);
     const char *text = json_string_value(json_object_get(error, "text"));
-    if (!text || !strstr(text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", text ? text : "nothing", words);
+    if (!text || !strstr(text, words))
+        test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", text ? text : "nothing", words);
     json_decref(json);
     reply_fini(&r);
 }
@@ -138,7 +141,8 @@ int client_connect(const char *address)
     expect(client >= 0);
     setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    expect((is_local ? connect(client, (struct sockaddr *)&local, sizeof local) : connect(client, (struct sockaddr *)&four, sizeof four)) == 0);
+    expect((is_local ? connect(client, (struct sockaddr *)&local, sizeof local)
+                     : connect(client, (struct sockaddr *)&four, sizeof four)) == 0);
     return client;
 }
 
@@ -156,7 +160,8 @@ bool client_send(int socket, const char *bytes, size_t length)
 size_t client_read(int socket, char *out, size_t room)
 {
     size_t length = 0;
-    for (ssize_t got; length + 1 < room && (got = recv(socket, out + length, room - length - 1, 0)) > 0;) length += (size_t)got;
+    for (ssize_t got; length + 1 < room && (got = recv(socket, out + length, room - length - 1, 0)) > 0;)
+        length += (size_t)got;
     out[length] = 0;
     return length;
 }
@@ -167,7 +172,8 @@ cen_inspect *inspect_impatient(cen_inspect_options options, int64_t patience_ms)
     cen_error error = {.text = ""};
     options.size = sizeof options;
     if (!options.at) options.at = "127.0.0.1:0";
-    if (ceni_inspect_start(&options, patience_ms, &inspect, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+    if (ceni_inspect_start(&options, patience_ms, &inspect, &error) != CEN_OK)
+        test_fail(__FILE__, __LINE__, "%s", error.text);
     return inspect;
 }
 

@@ -26,7 +26,8 @@ typedef struct reply {
 } reply;
 
 /* `body` may be NULL. Then headers, "Name: value", up to NULL. The address is what cen_inspect_address says. */
-__attribute__((sentinel)) reply ask_with(const char *address, const char *method, const char *path, const char *body, ...);
+__attribute__((sentinel)) reply ask_with(const char *address, const char *method, const char *path, const char *body,
+                                         ...);
 #define ask(address, method, path, body) ask_with(address, method, path, body, NULL)
 void reply_fini(reply *r);
 

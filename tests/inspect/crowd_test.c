@@ -46,8 +46,9 @@ static bool is_closed_within(int client, double seconds, bool sends)
 TEST(who_sends_a_byte_now_and_then_is_cut_off_all_the_same)
 {
     cen_inspect *inspect = inspect_impatient((cen_inspect_options){.clients = 4}, 250);
-    static const char *const begun[] = {"", "GET /api", "GET /api/process HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
-                                        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n"};
+    static const char *const begun[] = {
+        "", "GET /api", "GET /api/process HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n"};
     for (size_t i = 0; i < sizeof begun / sizeof begun[0]; i++) {
         int client = client_connect(cen_inspect_address(inspect));
         client_send(client, begun[i], strlen(begun[i]));
@@ -73,9 +74,10 @@ TEST(who_begins_to_ask_and_is_too_slow_is_told_so)
     char where[100];
     snprintf(where, sizeof where, "unix:/tmp/cenote-slow-%d.socket", (int)getpid());
     const char *const places[] = {"127.0.0.1:0", where};
-    static const char *const begun[] = {"GET /api", "GET /api/process HTTP/1.1\r\nHost: localhost\r\n",
-                                        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\n{",
-                                        "GET /api/process HTTP/1.1\r\nHost: localhost\r\n\r\n"};
+    static const char *const begun[] = {
+        "GET /api", "GET /api/process HTTP/1.1\r\nHost: localhost\r\n",
+        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\n{",
+        "GET /api/process HTTP/1.1\r\nHost: localhost\r\n\r\n"};
     enum { SLOW = 3, ALL = 4 };
     for (size_t p = 0; p < 2; p++) {
         /* Patience enough for a client that gets no processor between its connect and its send. */
@@ -88,7 +90,8 @@ TEST(who_begins_to_ask_and_is_too_slow_is_told_so)
         for (int i = 0; i < SLOW; i++) {
             const char *answer = read_to_end(clients[i]), *body = strstr(answer, "\r\n\r\n");
             expect(strncmp(answer, "HTTP/1.1 408 ", 13) == 0);
-            json_t *json = json_loads(body ? body + 4 : "", 0, NULL); /* as long as its head says, and nothing behind it */
+            /* as long as its head says, and nothing behind it */
+            json_t *json = json_loads(body ? body + 4 : "", 0, NULL);
             expect_text(json_string_value(json_object_get(json_object_get(json, "error"), "status")), "TIMEOUT");
             json_decref(json);
         }
@@ -113,11 +116,13 @@ TEST(one_too_many_is_told_so_and_served_when_there_is_room)
     int slow[2];
     for (int i = 0; i < 2; i++) {
         slow[i] = client_connect(at);
-        expect(client_send(slow[i], "GET /api/process HTTP/1.1\r\nHost: local", 38)); /* has asked, but not to the end */
+        /* has asked, but not to the end */
+        expect(client_send(slow[i], "GET /api/process HTTP/1.1\r\nHost: local", 38));
     }
     reply r;
     double end = now() + 3;
-    while ((r = ask(at, "GET", "/api/process", NULL)).code == 200 && now() < end) reply_fini(&r); /* until both have been accepted */
+    /* until both have been accepted */
+    while ((r = ask(at, "GET", "/api/process", NULL)).code == 200 && now() < end) reply_fini(&r);
     expect_text(reply_header(&r, "Retry-After"), "1");
     expect_error(r, 503, "FULL", "2 clients");
     close(slow[0]);
@@ -125,7 +130,8 @@ TEST(one_too_many_is_told_so_and_served_when_there_is_room)
     while ((r = ask(at, "GET", "/api/process", NULL)).code != 200 && now() < end) reply_fini(&r);
     expect_equal(r.code, 200);
     reply_fini(&r);
-    expect(client_send(slow[1], "host\r\nConnection: close\r\n\r\n", 27)); /* and who was there first was not forgotten */
+    /* and who was there first was not forgotten */
+    expect(client_send(slow[1], "host\r\nConnection: close\r\n\r\n", 27));
     char answer[4096];
     client_read(slow[1], answer, sizeof answer);
     expect(strncmp(answer, "HTTP/1.1 200", 12) == 0);
@@ -167,7 +173,8 @@ TEST(who_was_answered_and_asks_no_more_makes_room_sooner)
     }
     reply r;
     int attempts = 0;
-    while ((r = ask(at, "GET", "/api/process", NULL)).code != 200 && attempts++ < 60) { /* less than the second of others */
+    /* less than the second of others */
+    while ((r = ask(at, "GET", "/api/process", NULL)).code != 200 && attempts++ < 60) {
         reply_fini(&r);
         usleep(10000);
     }
@@ -240,7 +247,8 @@ TEST(who_reads_slowly_holds_up_nobody_and_is_cut_off)
     snprintf(where, sizeof where, "unix:/tmp/cenote-crowd-%d.socket", (int)getpid());
     cen_inspect *inspect = inspect_impatient((cen_inspect_options){.at = where, .clients = 4}, 3000);
     join_large(&entry, &size);
-    int length = snprintf(request, sizeof request, "GET /api/things/%llu HTTP/1.1\r\nHost: localhost\r\n\r\n", (unsigned long long)entry.number);
+    int length = snprintf(request, sizeof request, "GET /api/things/%llu HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                          (unsigned long long)entry.number);
     for (int i = 0; i < 3; i++) {
         slow[i] = client_connect(where);
         expect(client_send(slow[i], request, (size_t)length));
@@ -289,7 +297,8 @@ TEST(a_crowd_is_served_refused_or_cut_off_and_afterwards_all_is_well)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.clients = 2});
     pthread_t crowd[40];
-    for (size_t i = 0; i < 40; i++) pthread_create(&crowd[i], NULL, ask_often, (void *)(uintptr_t)cen_inspect_address(inspect));
+    for (size_t i = 0; i < 40; i++)
+        pthread_create(&crowd[i], NULL, ask_often, (void *)(uintptr_t)cen_inspect_address(inspect));
     for (size_t i = 0; i < 40; i++) pthread_join(crowd[i], NULL);
     printf("     %d served, %d refused, %d cut off\n", served, refused, cut);
     expect(served > 0 && served + refused + cut == 200);
@@ -362,7 +371,8 @@ TEST(ten_thousand_holders_are_shown_up_to_a_thousand_and_the_rest_is_counted)
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
     const char *at = cen_inspect_address(inspect);
     json_t *things = ask_json(at, "/api/things");
-    json_int_t number = json_integer_value(json_object_get(json_array_get(json_object_get(things, "things"), 0), "number"));
+    json_int_t number =
+        json_integer_value(json_object_get(json_array_get(json_object_get(things, "things"), 0), "number"));
     json_decref(things);
     static const struct {
         const char *query;

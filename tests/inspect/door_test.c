@@ -28,7 +28,8 @@ TEST(with_a_token_nothing_of_the_process_is_told_without_it)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
     const char *at = cen_inspect_address(inspect);
-    static const char *const paths[] = {"/api/process", "/api/things", "/api/things/1", "/api/news", "/metrics", "/api/nothing", "/api"};
+    static const char *const paths[] = {"/api/process", "/api/things",  "/api/things/1", "/api/news",
+                                        "/metrics",     "/api/nothing", "/api"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         char with[128];
         reply r = ask(at, "GET", paths[i], NULL);
@@ -48,15 +49,20 @@ TEST(a_token_that_is_almost_right_is_wrong)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN});
     const char *at = cen_inspect_address(inspect);
-    static const char *const wrong[] = {"Authorization: Bearer ", "Authorization: Bearer correct-horse.battery_staple~2",
-                                        "Authorization: Bearer correct-horse.battery_staple~", "Authorization: Bearer " TOKEN "1",
-                                        "Authorization: Bearer  " TOKEN, "Authorization: Basic " TOKEN, "Authorization: " TOKEN,
+    static const char *const wrong[] = {"Authorization: Bearer ",
+                                        "Authorization: Bearer correct-horse.battery_staple~2",
+                                        "Authorization: Bearer correct-horse.battery_staple~",
+                                        "Authorization: Bearer " TOKEN "1",
+                                        "Authorization: Bearer  " TOKEN,
+                                        "Authorization: Basic " TOKEN,
+                                        "Authorization: " TOKEN,
                                         "Cookie: token=" TOKEN};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         expect_equal(code_of(ask_with(at, "GET", "/api/process", NULL, wrong[i], NULL)), 401);
     expect_equal(code_of(ask(at, "GET", "/api/process?token=", NULL)), 401);
     expect_equal(code_of(ask(at, "GET", "/api/process?token", NULL)), 401);
-    expect_equal(code_of(ask_with(at, "GET", "/api/process?token=" TOKEN, NULL, "Authorization: Bearer wrong", NULL)), 401);
+    expect_equal(code_of(ask_with(at, "GET", "/api/process?token=" TOKEN, NULL, "Authorization: Bearer wrong", NULL)),
+                 401);
     cen_inspect_stop(inspect);
 }
 
@@ -65,15 +71,25 @@ TEST(a_name_that_was_made_to_point_here_is_refused)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
     const char *at = cen_inspect_address(inspect);
-    static const char *const foreign[] = {"Host: evil.example", "Host: evil.example:9911", "Host: localhost.evil.example", "Host: 127.0.0.1.nip.io",
-                                          "Host: [::1", "Host: [::1]x", "Host: :80", "Host: 127.1", "Host: 2130706433"};
+    static const char *const foreign[] = {"Host: evil.example",
+                                          "Host: evil.example:9911",
+                                          "Host: localhost.evil.example",
+                                          "Host: 127.0.0.1.nip.io",
+                                          "Host: [::1",
+                                          "Host: [::1]x",
+                                          "Host: :80",
+                                          "Host: 127.1",
+                                          "Host: 2130706433"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
         expect_error(ask_with(at, "GET", "/api/things", NULL, BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
         expect_error(ask_with(at, "GET", "/", NULL, BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
-        expect_error(ask_with(at, "POST", "/api/things/1/tell", "{\"verb\":\"pause\"}", BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
+        expect_error(ask_with(at, "POST", "/api/things/1/tell", "{\"verb\":\"pause\"}", BEARER, foreign[i], NULL), 403,
+                     "MISUSE", "Host");
     }
-    static const char *const own[] = {"Host: localhost", "Host: LocalHost:1", "Host: 127.0.0.1:80", "Host: [::1]", "Host: [::1]:99", "Host: 192.0.2.7"};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) expect_equal(code_of(ask_with(at, "GET", "/api/things", NULL, BEARER, own[i], NULL)), 200);
+    static const char *const own[] = {"Host: localhost", "Host: LocalHost:1", "Host: 127.0.0.1:80",
+                                      "Host: [::1]",     "Host: [::1]:99",    "Host: 192.0.2.7"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        expect_equal(code_of(ask_with(at, "GET", "/api/things", NULL, BEARER, own[i], NULL)), 200);
     cen_inspect_stop(inspect);
 }
 
@@ -101,20 +117,27 @@ TEST(a_page_of_another_site_may_tell_nothing)
     const char *at = cen_inspect_address(inspect), *body = "{\"verb\":\"resize\",\"value\":1}";
     json_t *things = ask_json(at, "/api/things?token=" TOKEN);
     char path[64], own[128];
-    snprintf(path, sizeof path, "/api/things/%lld/tell",
-             (long long)json_integer_value(json_object_get(json_array_get(json_object_get(things, "things"), 0), "number")));
+    snprintf(
+        path, sizeof path, "/api/things/%lld/tell",
+        (long long)json_integer_value(json_object_get(json_array_get(json_object_get(things, "things"), 0), "number")));
     json_decref(things);
-    static const char *const foreign[] = {"Origin: http://evil.example", "Origin: null", "Origin: https://localhost", "Origin: http://localhost:1",
-                                          "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"};
+    static const char *const foreign[] = {"Origin: http://evil.example", "Origin: null",
+                                          "Origin: https://localhost",   "Origin: http://localhost:1",
+                                          "Sec-Fetch-Site: cross-site",  "Sec-Fetch-Site: same-site"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
         expect_error(ask_with(at, "POST", path, body, BEARER, foreign[i], NULL), 403, "MISUSE", "another site");
     snprintf(own, sizeof own, "Origin: %.*s", (int)strlen(at) - 1, at);
     expect_equal(code_of(ask_with(at, "POST", path, body, BEARER, own, "Sec-Fetch-Site: same-origin", NULL)), 200);
     expect_equal(code_of(ask_with(at, "POST", path, body, BEARER, NULL)), 200);
     /* A proxy with TLS in front, that passes the Host on. */
-    expect_equal(code_of(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: https://localhost:8443", NULL)), 200);
-    expect_error(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: https://localhost:844", NULL), 403, "MISUSE", "another site");
-    expect_error(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: ftp://localhost:8443", NULL), 403, "MISUSE", "another site");
+    expect_equal(code_of(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443",
+                                  "Origin: https://localhost:8443", NULL)),
+                 200);
+    expect_error(
+        ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: https://localhost:844", NULL), 403,
+        "MISUSE", "another site");
+    expect_error(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: ftp://localhost:8443", NULL),
+                 403, "MISUSE", "another site");
     /* With looking there is nothing to gain: no answer may be read by another site. */
     reply r = ask_with(at, "GET", "/api/things", NULL, BEARER, "Origin: http://evil.example", NULL);
     expect_text(reply_header(&r, "Access-Control-Allow-Origin"), "");
@@ -187,10 +210,14 @@ TEST(another_user_is_refused_whatever_the_mode_of_the_file_is)
 
 TEST(hosts_are_told_apart_by_what_they_are)
 {
-    expect(ceni_inspect_host_is_ours("localhost") && ceni_inspect_host_is_ours("LOCALHOST:80") && ceni_inspect_host_is_ours("127.0.0.1"));
-    expect(ceni_inspect_host_is_ours("[::1]:80") && ceni_inspect_host_is_ours("[2001:db8::1]") && ceni_inspect_host_is_ours("10.0.0.1:80"));
-    expect(!ceni_inspect_host_is_ours("") && !ceni_inspect_host_is_ours(":80") && !ceni_inspect_host_is_ours("[]") && !ceni_inspect_host_is_ours("[::1"));
-    expect(!ceni_inspect_host_is_ours("localhos") && !ceni_inspect_host_is_ours("localhost.") && !ceni_inspect_host_is_ours("1.2.3"));
+    expect(ceni_inspect_host_is_ours("localhost") && ceni_inspect_host_is_ours("LOCALHOST:80") &&
+           ceni_inspect_host_is_ours("127.0.0.1"));
+    expect(ceni_inspect_host_is_ours("[::1]:80") && ceni_inspect_host_is_ours("[2001:db8::1]") &&
+           ceni_inspect_host_is_ours("10.0.0.1:80"));
+    expect(!ceni_inspect_host_is_ours("") && !ceni_inspect_host_is_ours(":80") && !ceni_inspect_host_is_ours("[]") &&
+           !ceni_inspect_host_is_ours("[::1"));
+    expect(!ceni_inspect_host_is_ours("localhos") && !ceni_inspect_host_is_ours("localhost.") &&
+           !ceni_inspect_host_is_ours("1.2.3"));
     char long_one[300];
     memset(long_one, '1', sizeof long_one - 1);
     long_one[sizeof long_one - 1] = 0;

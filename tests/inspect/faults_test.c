@@ -20,7 +20,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
 
-static atomic_int left; /* before one fails; 0: none does */
+static atomic_int left;  /* before one fails; 0: none does */
 static atomic_int fails; /* so many have */
 static pthread_t main_thread;
 static bool main_only; /* or the others only */
@@ -123,7 +123,8 @@ static cen_status make_nothing(void *argument, void **out, cen_error *error)
 
 TEST(an_answer_without_memory_is_an_error_and_the_next_is_whole)
 {
-    static const cen_driver_calls calls = {.size = sizeof calls, .open = make_nothing, .closes_nothing = true, .system = "sqlite"};
+    static const cen_driver_calls calls = {
+        .size = sizeof calls, .open = make_nothing, .closes_nothing = true, .system = "sqlite"};
     cen_pool *pools[3];
     main_thread = pthread_self();
     for (int i = 0; i < 3; i++) {
@@ -132,7 +133,8 @@ TEST(an_answer_without_memory_is_an_error_and_the_next_is_whole)
     }
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
     const char *at = cen_inspect_address(inspect);
-    reply first = ask(at, "GET", "/api/history", NULL); /* what the history needs it has after its first sample, before any answer */
+    /* what the history needs it has after its first sample, before any answer */
+    reply first = ask(at, "GET", "/api/history", NULL);
     expect_equal(first.code, 200);
     reply_fini(&first);
     expect(starve(at, "/api/history", false) >= 2);

@@ -39,8 +39,8 @@ static json_t *past_of(json_t *all, uint64_t number)
 {
     size_t i;
     json_t *thing;
-    json_array_foreach(json_object_get(all, "things"), i, thing)
-        if ((uint64_t)json_integer_value(json_object_get(thing, "number")) == number) return thing;
+    json_array_foreach(json_object_get(all, "things"), i, thing) if ((uint64_t)json_integer_value(json_object_get(
+                                                                         thing, "number")) == number) return thing;
     return NULL;
 }
 
@@ -49,14 +49,16 @@ static size_t place_of(json_t *thing, const char *reading)
 {
     size_t i;
     json_t *name;
-    json_array_foreach(json_object_get(thing, "readings"), i, name)
-        if (strcmp(json_string_value(name), reading) == 0) return i + 1;
+    json_array_foreach(json_object_get(thing, "readings"), i,
+                       name) if (strcmp(json_string_value(name), reading) == 0) return i +
+        1;
     test_fail(__FILE__, __LINE__, "no reading %s is kept", reading);
 }
 
 static json_int_t value_at(json_t *thing, size_t sample, const char *reading)
 {
-    return json_integer_value(json_array_get(json_array_get(json_object_get(thing, "samples"), sample), place_of(thing, reading)));
+    return json_integer_value(
+        json_array_get(json_array_get(json_object_get(thing, "samples"), sample), place_of(thing, reading)));
 }
 
 static void find_number(void *argument, cen_thing *thing)
@@ -105,7 +107,8 @@ TEST(readings_are_kept_for_five_minutes_and_counters_are_told_whole)
     expect_equal(json_integer_value(json_object_get(all, "period_ns")), PERIOD * 1000000);
     expect_equal(json_array_size(samples), 120);
     for (size_t s = 0; s < 120; s++) {
-        expect_equal(json_integer_value(json_array_get(json_array_get(samples, s), 0)), (now_ms - (119 - (int64_t)s) * PERIOD) * 1000000);
+        expect_equal(json_integer_value(json_array_get(json_array_get(samples, s), 0)),
+                     (now_ms - (119 - (int64_t)s) * PERIOD) * 1000000);
         expect_equal(value_at(thing, s, "taken"), 81 + (json_int_t)s);
         expect_equal(value_at(thing, s, "held"), s == 70);
     }

@@ -63,7 +63,8 @@ TEST(a_hundred_starts_and_stops_leave_nothing_behind)
         cen_error error = {.text = ""};
         char where[100];
         snprintf(where, sizeof where, "unix:%s/socket", scratch);
-        if (start_at(i % 3 == 0 ? NULL : i % 3 == 1 ? "localhost:0" : where, &inspect, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+        if (start_at(i % 3 == 0 ? NULL : i % 3 == 1 ? "localhost:0" : where, &inspect, &error) != CEN_OK)
+            test_fail(__FILE__, __LINE__, "%s", error.text);
         if (i % 10 == 0) json_decref(ask_json(cen_inspect_address(inspect), "/api/process"));
         cen_inspect_stop(inspect);
     }
@@ -205,7 +206,8 @@ TEST(what_is_not_known_to_be_left_stays)
 TEST(two_of_one_process_are_both_reached_and_the_last_is_announced)
 {
     make_scratch();
-    cen_inspect *first = inspect_started((cen_inspect_options){.at = NULL}), *second = inspect_started((cen_inspect_options){.at = NULL});
+    cen_inspect *first = inspect_started((cen_inspect_options){.at = NULL}),
+                *second = inspect_started((cen_inspect_options){.at = NULL});
     char path[128];
     snprintf(path, sizeof path, "%s/cenote/%d.address", scratch, (int)getpid());
     json_decref(ask_json(cen_inspect_address(first), "/api/process"));
@@ -222,7 +224,8 @@ TEST(an_address_that_is_taken_is_told_so)
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL}), *other = NULL;
     cen_error error;
     char where[64];
-    snprintf(where, sizeof where, "%.*s", (int)strlen(cen_inspect_address(inspect)) - 8, cen_inspect_address(inspect) + 7);
+    snprintf(where, sizeof where, "%.*s", (int)strlen(cen_inspect_address(inspect)) - 8,
+             cen_inspect_address(inspect) + 7);
     expect_equal(start_at(where, &other, &error), CEN_EXISTS);
     expect(strstr(error.text, where) && error.code == EADDRINUSE && !other);
     json_decref(ask_json(cen_inspect_address(inspect), "/api/process")); /* and goes on */
@@ -446,7 +449,8 @@ TEST(a_child_that_lives_on_does_not_hold_the_port)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL}), *again;
     char where[64];
-    snprintf(where, sizeof where, "%.*s", (int)strlen(cen_inspect_address(inspect)) - 8, cen_inspect_address(inspect) + 7);
+    snprintf(where, sizeof where, "%.*s", (int)strlen(cen_inspect_address(inspect)) - 8,
+             cen_inspect_address(inspect) + 7);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {

@@ -38,15 +38,17 @@ static void end_nothing(void *argument, void *object)
     (void)argument, (void)object;
 }
 
-static const cen_driver_calls database = {.size = sizeof database, .open = make_nothing, .close = end_nothing, .system = "postgresql"},
-                              service = {.size = sizeof service, .open = make_nothing, .close = end_nothing, .system = "http"},
-                              neither = {.size = sizeof neither, .open = make_nothing, .close = end_nothing};
+static const cen_driver_calls
+    database = {.size = sizeof database, .open = make_nothing, .close = end_nothing, .system = "postgresql"},
+    service = {.size = sizeof service, .open = make_nothing, .close = end_nothing, .system = "http"},
+    neither = {.size = sizeof neither, .open = make_nothing, .close = end_nothing};
 
 static cen_pool *make_pool(const char *name, const cen_driver_calls *calls)
 {
     cen_pool *pool;
     cen_error error = {.text = ""};
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = name, .driver = {calls, NULL}, .max = 3, .min_idle = 1, .max_idle = 2, .exact_times = true);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = name, .driver = {calls, NULL}, .max = 3, .min_idle = 1,
+                                                .max_idle = 2, .exact_times = true);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     return pool;
 }
@@ -172,7 +174,8 @@ static void expect_no_series_twice(const char *text)
 TEST(two_of_one_name_are_two_series)
 {
     /* The third has the very name that the second is given to tell it from the first. */
-    cen_pool *pools[] = {make_pool("orders", &database), make_pool("orders", &database), make_pool("orders#2", &database), make_pool("orders", &neither),
+    cen_pool *pools[] = {make_pool("orders", &database), make_pool("orders", &database),
+                         make_pool("orders#2", &database), make_pool("orders", &neither),
                          make_pool("orders", &database)};
     char *text = cen_inspect_metrics(NULL);
     expect_no_series_twice(text);
@@ -195,10 +198,12 @@ TEST(the_buckets_of_a_histogram_never_fall_and_end_with_its_count)
     }
     char *text = cen_inspect_metrics(NULL), series[128];
     double before = 0;
-    static const char *const bounds[] = {"0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05",
-                                         "0.1",    "0.25",    "0.5",    "1.0",   "2.5",    "5.0",   "10.0", "+Inf"};
+    static const char *const bounds[] = {"0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005",
+                                         "0.01",   "0.025",   "0.05",   "0.1",   "0.25",   "0.5",
+                                         "1.0",    "2.5",     "5.0",    "10.0",  "+Inf"};
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
-        snprintf(series, sizeof series, "cenote_pool_use_seconds_bucket{name=\"orders\",number=\"1\",le=\"%s\"}", bounds[i]);
+        snprintf(series, sizeof series, "cenote_pool_use_seconds_bucket{name=\"orders\",number=\"1\",le=\"%s\"}",
+                 bounds[i]);
         double within = sample(text, series);
         expect(within >= before);
         before = within;
@@ -308,7 +313,9 @@ TEST(the_form_is_the_one_that_is_asked_for)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
     const char *at = cen_inspect_address(inspect);
-    reply plain = ask(at, "GET", "/metrics", NULL), open = ask_with(at, "GET", "/metrics", NULL, "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5", NULL);
+    reply plain = ask(at, "GET", "/metrics", NULL),
+          open = ask_with(at, "GET", "/metrics", NULL,
+                          "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5", NULL);
     expect_text(reply_header(&plain, "Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
     expect(strstr(plain.body, "# TYPE cenote_info gauge\n") != NULL);
     expect_text(reply_header(&open, "Content-Type"), CEN_INSPECT_METRICS_TYPE);
@@ -363,9 +370,10 @@ static void connect_out(household *h)
 
 static household settle_in(void)
 {
-    household h = {.pools = {make_pool("a\"b\\c\nd", &database), make_pool("\xC3\xA9\xE2\x82\xAC{}=,#", &database), make_pool("\xFF\xC3", &database),
-                             make_pool("\xFF\xC3", &neither)}};
-    cen_queue_options queue = CEN_QUEUE_OPTIONS(.name = "\"} 1\ncenote_evil 1\n# EOF", .element_size = 8, .capacity = 8);
+    household h = {.pools = {make_pool("a\"b\\c\nd", &database), make_pool("\xC3\xA9\xE2\x82\xAC{}=,#", &database),
+                             make_pool("\xFF\xC3", &database), make_pool("\xFF\xC3", &neither)}};
+    cen_queue_options queue =
+        CEN_QUEUE_OPTIONS(.name = "\"} 1\ncenote_evil 1\n# EOF", .element_size = 8, .capacity = 8);
     cen_crew_options crew = CEN_CREW_OPTIONS(.name = "\r\t\x01", .workers = 1);
     expect_equal(cen_queue_new(&queue, &h.queue, NULL), CEN_OK);
     expect_equal(cen_crew_new(&crew, &h.crew, NULL), CEN_OK);
@@ -430,7 +438,8 @@ TEST(promtool_has_no_complaint_whatever_things_are_called)
     expect_no_series_twice(r.body);
     expect(strstr(r.body, "\ncenote_evil") == NULL);
     json_decref(ask_json(cen_inspect_address(inspect), "/api/things?parts=1")); /* and no name is twice in an object */
-    static const char *const kinds[] = {"pool", "queue", "crew", "lanes", "actor", "poller", "mux_server", "mux", "mux_pool", "router", "registry", "supervisor"};
+    static const char *const kinds[] = {"pool",       "queue", "crew",     "lanes",  "actor",    "poller",
+                                        "mux_server", "mux",   "mux_pool", "router", "registry", "supervisor"};
     for (size_t i = 0; i < (HAS_NET ? 12 : 6); i++) {
         char start[64];
         snprintf(start, sizeof start, "\ncenote_%s_", kinds[i]);
@@ -461,7 +470,8 @@ static int free_port(void)
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof at;
     int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    expect(bind(probe, (struct sockaddr *)&at, sizeof at) == 0 && getsockname(probe, (struct sockaddr *)&at, &length) == 0);
+    expect(bind(probe, (struct sockaddr *)&at, sizeof at) == 0 &&
+           getsockname(probe, (struct sockaddr *)&at, &length) == 0);
     close(probe);
     return ntohs(at.sin_port);
 }
@@ -470,10 +480,11 @@ static pid_t start_prometheus(const char *folder, const char *target, const char
 {
     char path[64], config[512], file[96], place[96], listen[64];
     snprintf(path, sizeof path, "%s/prometheus.yml", folder);
-    int length = snprintf(config, sizeof config,
-                          "global:\n  scrape_interval: 500ms\n  scrape_timeout: 500ms\nscrape_configs:\n  - job_name: cenote\n"
-                          "    authorization:\n      credentials: %s\n    static_configs:\n      - targets: ['%s']\n",
-                          token, target);
+    int length =
+        snprintf(config, sizeof config,
+                 "global:\n  scrape_interval: 500ms\n  scrape_timeout: 500ms\nscrape_configs:\n  - job_name: cenote\n"
+                 "    authorization:\n      credentials: %s\n    static_configs:\n      - targets: ['%s']\n",
+                 token, target);
     write_file(path, config, (size_t)length);
     snprintf(file, sizeof file, "--config.file=%s", path);
     snprintf(place, sizeof place, "--storage.tsdb.path=%s/series", folder);
@@ -518,7 +529,8 @@ static void await_number(const char *prometheus, const char *query, char number[
     number[0] = 0;
     for (int i = 0; i < 1200 && !number[0]; i++) {
         reply r = ask(prometheus, "GET", query, NULL);
-        json_t *json = reply_json(&r), *first = json_array_get(json_object_get(json_object_get(json, "data"), "result"), 0);
+        json_t *json = reply_json(&r),
+               *first = json_array_get(json_object_get(json_object_get(json, "data"), "result"), 0);
         const char *text = json_string_value(json_array_get(json_object_get(first, "value"), 1));
         if (text) snprintf(number, 32, "%s", text);
         else usleep(50000);
@@ -529,11 +541,13 @@ static void await_number(const char *prometheus, const char *query, char number[
 
 TEST(prometheus_reads_openmetrics_with_a_token_whatever_things_are_called)
 {
-    char folder[] = "/tmp/cenote-metrics-XXXXXX", target[64], prometheus[64], state[16], trouble[400], command[64], number[32] = "";
+    char folder[] = "/tmp/cenote-metrics-XXXXXX", target[64], prometheus[64], state[16], trouble[400], command[64],
+         number[32] = "";
     expect(mkdtemp(folder) != NULL);
     household h = settle_in();
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = "for-prometheus"});
-    snprintf(target, sizeof target, "%.*s", (int)strlen(cen_inspect_address(inspect)) - 8, cen_inspect_address(inspect) + 7);
+    snprintf(target, sizeof target, "%.*s", (int)strlen(cen_inspect_address(inspect)) - 8,
+             cen_inspect_address(inspect) + 7);
     int port = free_port();
     snprintf(prometheus, sizeof prometheus, "http://127.0.0.1:%d/", port);
     pid_t server = start_prometheus(folder, target, "for-prometheus", port);

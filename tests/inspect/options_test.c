@@ -35,7 +35,8 @@ TEST(options_that_are_wrong_are_named)
     expect_refused((cen_inspect_options){.token = "with a blank"}, "options.token");
     expect_refused((cen_inspect_options){.token = "a&b"}, "options.token");
     expect_refused((cen_inspect_options){.at = "0.0.0.0:0", .anywhere = true}, "options.token");
-    expect_refused((cen_inspect_options){.at = "0.0.0.0:0", .anywhere = true, .token = "fifteen-bytes-1"}, "at least 16");
+    expect_refused((cen_inspect_options){.at = "0.0.0.0:0", .anywhere = true, .token = "fifteen-bytes-1"},
+                   "at least 16");
     expect_refused((cen_inspect_options){.at = "127.0.0.1:0", .anywhere = true}, "options.token");
     cen_inspect_options fine = CEN_INSPECT_OPTIONS(.at = "127.0.0.1:0");
     expect_equal(cen_inspect_start(&fine, NULL, NULL), CEN_INVALID);
@@ -48,7 +49,8 @@ TEST(control_over_tcp_without_a_token_is_refused)
         expect_refused((cen_inspect_options){.at = tcp[i], .control = true}, "options.control");
         expect_refused((cen_inspect_options){.at = tcp[i], .control = true}, "set a token, or use a Unix socket");
     }
-    cen_inspect_stop(inspect_started((cen_inspect_options){.at = "127.0.0.1:0", .control = true, .token = "a-token-of-16-bytes"}));
+    cen_inspect_stop(
+        inspect_started((cen_inspect_options){.at = "127.0.0.1:0", .control = true, .token = "a-token-of-16-bytes"}));
     cen_inspect_stop(inspect_started((cen_inspect_options){.at = "127.0.0.1:0"}));
 }
 
@@ -67,9 +69,29 @@ TEST(control_over_a_unix_socket_needs_no_token)
 
 TEST(addresses_that_are_wrong_are_shown)
 {
-    static const char *const wrong[] = {"", ":", "9911", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:-1", "127.0.0.1:65536", "127.0.0.1: 80",
-                                        "127.0.0.1:80 ", "::1:80", "[::1]", "[::1]80", "[::1", "[]:80", "[127.0.0.1:80", "example.org:80",
-                                        "localhost.example.org:80", "300.0.0.1:80", "unix:", "unix:relative", "unix:/a/", "http://127.0.0.1:80/"};
+    static const char *const wrong[] = {"",
+                                        ":",
+                                        "9911",
+                                        "127.0.0.1",
+                                        "127.0.0.1:",
+                                        "127.0.0.1:x",
+                                        "127.0.0.1:-1",
+                                        "127.0.0.1:65536",
+                                        "127.0.0.1: 80",
+                                        "127.0.0.1:80 ",
+                                        "::1:80",
+                                        "[::1]",
+                                        "[::1]80",
+                                        "[::1",
+                                        "[]:80",
+                                        "[127.0.0.1:80",
+                                        "example.org:80",
+                                        "localhost.example.org:80",
+                                        "300.0.0.1:80",
+                                        "unix:",
+                                        "unix:relative",
+                                        "unix:/a/",
+                                        "http://127.0.0.1:80/"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char words[200];
         snprintf(words, sizeof words, "options.at is \"%s\"", wrong[i]);
@@ -82,7 +104,9 @@ TEST(addresses_that_are_wrong_are_shown)
 
 TEST(an_address_that_others_reach_needs_a_word_for_it)
 {
-    static const char *const open[] = {"0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[2001:db8::1]:0", "[::ffff:127.0.0.1]:0", "128.0.0.1:0", "126.255.255.255:0"};
+    static const char *const open[] = {
+        "0.0.0.0:0",   "[::]:0",           "192.0.2.1:0", "[2001:db8::1]:0", "[::ffff:127.0.0.1]:0",
+        "128.0.0.1:0", "126.255.255.255:0"};
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
         ceni_inspect_address address;
         expect_refused((cen_inspect_options){.at = open[i], .token = "a-token-of-16-bytes"}, "options.anywhere");
@@ -99,14 +123,16 @@ TEST(an_address_that_others_reach_needs_a_word_for_it)
 
 TEST(anywhere_with_a_token_listens_everywhere_and_asks_for_it)
 {
-    cen_inspect *inspect = inspect_started((cen_inspect_options){.at = "0.0.0.0:0", .anywhere = true, .token = "a-token-of-16-bytes"});
+    cen_inspect *inspect =
+        inspect_started((cen_inspect_options){.at = "0.0.0.0:0", .anywhere = true, .token = "a-token-of-16-bytes"});
     int port;
     char at[64];
     expect(sscanf(cen_inspect_address(inspect), "http://0.0.0.0:%d/", &port) == 1);
     snprintf(at, sizeof at, "http://127.0.0.1:%d/", port);
     expect_error(ask(at, "GET", "/api/process", NULL), 401, "MISUSE", "token");
     /* Whoever has the token may call the machine by any name. */
-    reply r = ask_with(at, "GET", "/api/process", NULL, "Authorization: Bearer a-token-of-16-bytes", "Host: db7.example.org", NULL);
+    reply r = ask_with(at, "GET", "/api/process", NULL, "Authorization: Bearer a-token-of-16-bytes",
+                       "Host: db7.example.org", NULL);
     expect_equal(r.code, 200);
     reply_fini(&r);
     cen_inspect_stop(inspect);
@@ -117,7 +143,8 @@ TEST(anywhere_with_a_token_listens_everywhere_and_asks_for_it)
 static bool tells(const char *body, const char *verb, int64_t value)
 {
     ceni_telling telling;
-    return ceni_telling_read(body, strlen(body), &telling, NULL) && strcmp(telling.verb, verb) == 0 && telling.value == value;
+    return ceni_telling_read(body, strlen(body), &telling, NULL) && strcmp(telling.verb, verb) == 0 &&
+           telling.value == value;
 }
 
 TEST(a_body_is_read_strictly)
@@ -126,15 +153,35 @@ TEST(a_body_is_read_strictly)
     expect(tells("\t{ \"value\" : -9223372036854775808 , \"verb\" : \"a_1\" }\n", "a_1", INT64_MIN));
     expect(tells("{\"verb\":\"resize\",\"value\":9223372036854775807}", "resize", INT64_MAX));
     expect(tells("{\"verb\":\"resize\",\"value\":0}", "resize", 0));
-    static const char *const wrong[] = {"", " ", "{", "{}", "{\"verb\"}", "{\"verb\":}", "{\"verb\":\"\"}", "{\"verb\":\"a\"", "{\"verb\":\"a\",}", "{\"verb\":\"A\"}",
-                                        "{\"verb\":\"\\u0061\"}", "{\"verb\":\"a\",\"value\":+1}", "{\"verb\":\"a\",\"value\":01}", "{\"verb\":\"a\",\"value\":1e2}",
-                                        "{\"verb\":\"a\",\"value\":null}", "{\"verb\":\"a\",\"value\":-}", "{\"verb\":\"a\",\"value\":9223372036854775808}",
-                                        "{\"verb\":\"a\",\"value\":0x10}", "{\"verb\":\"a\",\"more\":1}", "{\"verb\":\"a\"}{}", "{'verb':'a'}", "[\"verb\",\"a\"]",
-                                        "{\"verb\":\"a234567890123456789012345678901234567890\"}", "{\"a2345678901234567\":1}"};
+    static const char *const wrong[] = {"",
+                                        " ",
+                                        "{",
+                                        "{}",
+                                        "{\"verb\"}",
+                                        "{\"verb\":}",
+                                        "{\"verb\":\"\"}",
+                                        "{\"verb\":\"a\"",
+                                        "{\"verb\":\"a\",}",
+                                        "{\"verb\":\"A\"}",
+                                        "{\"verb\":\"\\u0061\"}",
+                                        "{\"verb\":\"a\",\"value\":+1}",
+                                        "{\"verb\":\"a\",\"value\":01}",
+                                        "{\"verb\":\"a\",\"value\":1e2}",
+                                        "{\"verb\":\"a\",\"value\":null}",
+                                        "{\"verb\":\"a\",\"value\":-}",
+                                        "{\"verb\":\"a\",\"value\":9223372036854775808}",
+                                        "{\"verb\":\"a\",\"value\":0x10}",
+                                        "{\"verb\":\"a\",\"more\":1}",
+                                        "{\"verb\":\"a\"}{}",
+                                        "{'verb':'a'}",
+                                        "[\"verb\",\"a\"]",
+                                        "{\"verb\":\"a234567890123456789012345678901234567890\"}",
+                                        "{\"a2345678901234567\":1}"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ceni_telling telling;
         cen_error error = {.text = ""};
-        if (ceni_telling_read(wrong[i], strlen(wrong[i]), &telling, &error)) test_fail(__FILE__, __LINE__, "%s was read", wrong[i]);
+        if (ceni_telling_read(wrong[i], strlen(wrong[i]), &telling, &error))
+            test_fail(__FILE__, __LINE__, "%s was read", wrong[i]);
         expect(strstr(error.text, "expected") != NULL);
     }
     ceni_telling telling;
@@ -146,7 +193,9 @@ TEST(numbers_are_read_to_their_last_digit)
     uint64_t out = 7;
     expect(ceni_query_number("0", 0, &out) && out == 0);
     expect(ceni_query_number("18446744073709551615", UINT64_MAX, &out) && out == UINT64_MAX);
-    expect(!ceni_query_number("18446744073709551616", UINT64_MAX, &out) && !ceni_query_number("99999999999999999999", UINT64_MAX, &out));
-    expect(!ceni_query_number("", 9, &out) && !ceni_query_number(" 1", 9, &out) && !ceni_query_number("1 ", 9, &out) && !ceni_query_number("+1", 9, &out));
+    expect(!ceni_query_number("18446744073709551616", UINT64_MAX, &out) &&
+           !ceni_query_number("99999999999999999999", UINT64_MAX, &out));
+    expect(!ceni_query_number("", 9, &out) && !ceni_query_number(" 1", 9, &out) && !ceni_query_number("1 ", 9, &out) &&
+           !ceni_query_number("+1", 9, &out));
     expect(!ceni_query_number("10", 9, &out) && out == UINT64_MAX);
 }

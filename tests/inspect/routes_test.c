@@ -41,8 +41,8 @@ static json_t *thing_named(json_t *things, const char *kind)
 {
     size_t i;
     json_t *thing;
-    json_array_foreach(json_object_get(things, "things"), i, thing)
-        if (strcmp(json_string_value(json_object_get(thing, "kind")), kind) == 0) return thing;
+    json_array_foreach(json_object_get(things, "things"), i,
+                       thing) if (strcmp(json_string_value(json_object_get(thing, "kind")), kind) == 0) return thing;
     test_fail(__FILE__, __LINE__, "no %s", kind);
 }
 
@@ -66,7 +66,8 @@ static void look_at_all(void)
     expect_equal(json_integer_value(json_object_get(process, "pid")), getpid());
     expect_equal(json_integer_value(json_object_get(process, "things")), 2);
     expect(json_is_false(json_object_get(process, "control")));
-    json_int_t began = json_integer_value(json_object_get(process, "started_ns")), age = json_integer_value(json_object_get(process, "now_ns")) - began;
+    json_int_t began = json_integer_value(json_object_get(process, "started_ns")),
+               age = json_integer_value(json_object_get(process, "now_ns")) - began;
     expect(age > -20000000 && age < INT64_C(120000000000)); /* the start is known to a hundredth of a second */
     json_decref(process);
 
@@ -79,7 +80,8 @@ static void look_at_all(void)
     expect(json_object_get(its, "sketch") == NULL);
     expect(json_is_object(json_object_get(its, "durations")) && json_is_array(json_object_get(its, "counters")));
     char path[64];
-    snprintf(path, sizeof path, "/api/things/%lld", (long long)json_integer_value(json_object_get(thing_named(things, "crew"), "number")));
+    snprintf(path, sizeof path, "/api/things/%lld",
+             (long long)json_integer_value(json_object_get(thing_named(things, "crew"), "number")));
     json_decref(things);
 
     json_t *with_parts = ask_json(at, "/api/things?parts=1");
@@ -208,7 +210,8 @@ TEST(head_has_the_head_of_get_and_nothing_else)
         snprintf(length, sizeof length, "%zu", whole.length);
         expect_equal(head.code, whole.code);
         expect_equal(head.length, 0);
-        expect(labs(strtol(reply_header(&head, "Content-Length"), NULL, 10) - (long)whole.length) < 64); /* times differ in digits */
+        expect(labs(strtol(reply_header(&head, "Content-Length"), NULL, 10) - (long)whole.length) <
+               64); /* times differ in digits */
         reply_fini(&whole);
         reply_fini(&head);
     }
@@ -258,7 +261,8 @@ TEST(the_page_is_asked_for_again_but_sent_once)
 static void crew_path(char *out, size_t room)
 {
     json_t *things = ask_json(at, "/api/things");
-    snprintf(out, room, "/api/things/%lld/tell", (long long)json_integer_value(json_object_get(thing_named(things, "crew"), "number")));
+    snprintf(out, room, "/api/things/%lld/tell",
+             (long long)json_integer_value(json_object_get(thing_named(things, "crew"), "number")));
     json_decref(things);
 }
 
@@ -311,7 +315,8 @@ TEST(what_cannot_be_told_is_refused_and_changes_nothing)
                  {"{\"value\":3}", "\"verb\""},
                  {"{\"word\":\"resize\"}", "\"verb\" or \"value\""},
                  {"verb=resize&value=3", "byte 1"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) expect_error(ask(at, "POST", path, wrong[i].body), 400, "INVALID", wrong[i].words);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        expect_error(ask(at, "POST", path, wrong[i].body), 400, "INVALID", wrong[i].words);
     expect_error(ask(at, "POST", path, "{\"verb\":\"fly\"}"), 404, "ABSENT", "fly");
     expect_error(ask(at, "POST", path, "{\"verb\":\"resize\",\"value\":-5}"), 400, "INVALID", "");
     expect_error(ask(at, "POST", "/api/things/4711/tell", "{\"verb\":\"resize\",\"value\":3}"), 404, "ABSENT", "4711");
@@ -330,7 +335,8 @@ TEST(what_is_too_long_is_refused_before_it_has_come)
     path[0] = '/';
     memcpy(header, "X-A: ", 5);
     expect_error(ask(at, "POST", "/api/things/1/tell", body), 413, "INVALID", "4096");
-    expect_error(ask_with(at, "POST", "/api/things/1/tell", body, "Transfer-Encoding: chunked", NULL), 413, "INVALID", "4096");
+    expect_error(ask_with(at, "POST", "/api/things/1/tell", body, "Transfer-Encoding: chunked", NULL), 413, "INVALID",
+                 "4096");
     expect_error(ask(at, "GET", path, NULL), 414, "INVALID", "2048");
     expect_error(ask_with(at, "GET", "/api/things", NULL, header, NULL), 431, "INVALID", "16384");
     free(body);
@@ -344,11 +350,15 @@ TEST(what_is_no_http_is_refused_and_nothing_breaks)
 {
     inspect = inspect_impatient((cen_inspect_options){.at = NULL}, 200);
     at = cen_inspect_address(inspect);
-    static const char *const said[] = {"GARBAGE\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
-                                       "GET / HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", "\x16\x03\x01\x02",
-                                       "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
-                                       "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
-                                       "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
+    static const char *const said[] = {
+        "GARBAGE\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n",
+        "\x16\x03\x01\x02",
+        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         char answer[4096];
         int client = client_connect(at);
@@ -366,9 +376,10 @@ TEST(what_is_no_http_is_refused_and_nothing_breaks)
 TEST(a_zero_in_an_address_is_refused_and_not_taken_for_its_end)
 {
     begin(NULL, true);
-    static const char *const with[] = {"/api/process%00", "/api/things%00/nothing", "/%00", "/metrics%00.txt",
-                                       "/api/things?parts=1%00x", "/api/news?level%00x=error"};
-    for (size_t i = 0; i < sizeof with / sizeof with[0]; i++) expect_error(ask(at, "GET", with[i], NULL), 400, "INVALID", "%00");
+    static const char *const with[] = {"/api/process%00", "/api/things%00/nothing",  "/%00",
+                                       "/metrics%00.txt", "/api/things?parts=1%00x", "/api/news?level%00x=error"};
+    for (size_t i = 0; i < sizeof with / sizeof with[0]; i++)
+        expect_error(ask(at, "GET", with[i], NULL), 400, "INVALID", "%00");
     expect_error(ask(at, "POST", "/api/things/1/tell%00x", "{\"verb\":\"pause\"}"), 400, "INVALID", "%00");
     json_decref(ask_json(at, "/api/process")); /* and what is asked next is nothing to do with it */
     end();
@@ -379,7 +390,8 @@ TEST(of_two_hosts_none_is_believed)
     begin(NULL, false);
     char answer[4096];
     int client = client_connect(at);
-    static const char request[] = "GET /api/process HTTP/1.1\r\nHost: localhost\r\nhost: elsewhere\r\nConnection: close\r\n\r\n";
+    static const char request[] =
+        "GET /api/process HTTP/1.1\r\nHost: localhost\r\nhost: elsewhere\r\nConnection: close\r\n\r\n";
     expect(client_send(client, request, sizeof request - 1));
     client_read(client, answer, sizeof answer);
     expect(strncmp(answer, "HTTP/1.1 400", 12) == 0 && strstr(answer, "one Host") != NULL);

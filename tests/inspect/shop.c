@@ -86,13 +86,14 @@ static void make_pools(const char *name)
     cen_pool_options o = CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = 4, .leak_ns = 1500 * MS,
                                           .backtraces = true);
     fine(cen_pool_new(&o, &orders, &error), &error);
-    cen_pool_options s = CEN_POOL_OPTIONS(.name = "carts", .driver = {&calls, NULL}, .max = 12, .min_idle = 3,
-                                          .exact_times = true);
+    cen_pool_options s =
+        CEN_POOL_OPTIONS(.name = "carts", .driver = {&calls, NULL}, .max = 12, .min_idle = 3, .exact_times = true);
     fine(cen_pool_new(&s, &carts, &error), &error);
     cen_pool_options h = CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = 2);
     fine(cen_pool_new(&h, &small, &error), &error);
-    cen_pool_options r = CEN_POOL_OPTIONS(.name = "reports", .driver = {&absent, NULL}, .max = 4, .breaker_failures = 3,
-                                          .backoff_least_ns = 20 * MS, .backoff_most_ns = 2000 * MS, .breaker_wait_ns = 250 * MS);
+    cen_pool_options r =
+        CEN_POOL_OPTIONS(.name = "reports", .driver = {&absent, NULL}, .max = 4, .breaker_failures = 3,
+                         .backoff_least_ns = 20 * MS, .backoff_most_ns = 2000 * MS, .breaker_wait_ns = 250 * MS);
     fine(cen_pool_new(&r, &reports, &error), &error);
 }
 
@@ -282,10 +283,11 @@ static void make_supervisors(void)
     cen_error error;
     cen_child_options lines[] = {
         CEN_CHILD_OPTIONS(.name = "east", .start = start_part, .stop = stop_part, .stops_at_once = true),
-        CEN_CHILD_OPTIONS(.name = "west", .argument = &west, .start = start_part, .stop = stop_part, .stops_at_once = true),
+        CEN_CHILD_OPTIONS(.name = "west", .argument = &west, .start = start_part, .stop = stop_part,
+                          .stops_at_once = true),
     };
-    cen_supervisor_options inner =
-        CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2, .nested = true, .max_restarts = 100);
+    cen_supervisor_options inner = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2,
+                                                          .nested = true, .max_restarts = 100);
     fine(cen_supervisor_new(&inner, &links, &error), &error);
     cen_child_options parts[] = {
         CEN_CHILD_OPTIONS(.name = "store", .start = start_part, .stop = stop_part, .stops_at_once = true),
@@ -352,8 +354,9 @@ int main(int count, char **arguments)
     cen_inspect *inspect;
     cen_error error;
     const char *token = count > 3 && arguments[3][0] ? arguments[3] : NULL;
-    cen_inspect_options o = CEN_INSPECT_OPTIONS(.at = count > 2 ? arguments[2] : "127.0.0.1:0", .control = token != NULL,
-                                                .clients = 64, .title = count > 1 ? arguments[1] : "shop", .token = token);
+    cen_inspect_options o =
+        CEN_INSPECT_OPTIONS(.at = count > 2 ? arguments[2] : "127.0.0.1:0", .control = token != NULL, .clients = 64,
+                            .title = count > 1 ? arguments[1] : "shop", .token = token);
     fine(cen_inspect_start(&o, &inspect, &error), &error);
     printf("see %s\n", cen_inspect_address(inspect));
     fflush(stdout);

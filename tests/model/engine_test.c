@@ -76,13 +76,17 @@ static const char *nothing(void *state)
 
 enum { ADD, CLEAR, LOOK, OPS };
 
-static const model_op sound[OPS] = {{"add", 5, 10, 10, add, NULL}, {"clear", 1, 3, 3, clear, NULL}, {"look", 2, 0, 0, look, NULL}};
-static const model_op broken[OPS] = {{"add", 5, 10, 10, add_wrongly, NULL}, {"clear", 1, 3, 3, clear, NULL}, {"look", 2, 0, 0, look, NULL}};
-static const model_op crashing[OPS] = {{"add", 5, 10, 10, add_and_crash, NULL}, {"clear", 1, 3, 3, clear, NULL}, {"look", 2, 0, 0, look, NULL}};
+static const model_op sound[OPS] = {
+    {"add", 5, 10, 10, add, NULL}, {"clear", 1, 3, 3, clear, NULL}, {"look", 2, 0, 0, look, NULL}};
+static const model_op broken[OPS] = {
+    {"add", 5, 10, 10, add_wrongly, NULL}, {"clear", 1, 3, 3, clear, NULL}, {"look", 2, 0, 0, look, NULL}};
+static const model_op crashing[OPS] = {
+    {"add", 5, 10, 10, add_and_crash, NULL}, {"clear", 1, 3, 3, clear, NULL}, {"look", 2, 0, 0, look, NULL}};
 
 static model model_of(const model_op *ops)
 {
-    return (model){.name = "toy", .ops = ops, .op_count = OPS, .setup = toy_setup, .teardown = nothing, .steps = 60, .runs = 50};
+    return (model){
+        .name = "toy", .ops = ops, .op_count = OPS, .setup = toy_setup, .teardown = nothing, .steps = 60, .runs = 50};
 }
 
 static model_failure found;
@@ -130,7 +134,8 @@ PLAIN_TEST(a_crash_is_contained_and_shrunk)
 {
     model m = model_of(crashing);
     expect(model_search(&m, test_seed(), &found));
-    expect(strstr(found.text, "it crashes") || strstr(found.text, "it ends the process")); /* the latter from a sanitizer */
+    /* the latter from a sanitizer */
+    expect(strstr(found.text, "it crashes") || strstr(found.text, "it ends the process"));
     expect_equal(found.count, 2);
     expect_step(0, CLEAR, 0, 0);
     expect_step(1, ADD, 0, 3);

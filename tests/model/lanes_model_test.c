@@ -82,8 +82,8 @@ static const char *check_refusal(rig *r, int lane, const cen_error *error)
     cen_rule rule = own ? CEN_RULE_MAX_TASKS : CEN_RULE_MAX_TOTAL;
     if (error->rule != rule) return wrong(r, "refused by rule %d, the model by %d", (int)error->rule, (int)rule);
     if ((uint64_t)error->current != current || (uint64_t)error->max != max)
-        return wrong(r, "refused with %lld of %lld, the model %llu of %llu", (long long)error->current, (long long)error->max,
-                     (unsigned long long)current, (unsigned long long)max);
+        return wrong(r, "refused with %lld of %lld, the model %llu of %llu", (long long)error->current,
+                     (long long)error->max, (unsigned long long)current, (unsigned long long)max);
     return error->retry_after_ns > 0 ? NULL : wrong(r, "a refusal does not say when to try again");
 }
 
@@ -94,7 +94,8 @@ static const char *submit_one(rig *r, int i, int lane, cen_status crew)
     hand_answer(crew);
     cen_status expected = model_submit(r, i, lane, crew);
     cen_status status = cen_lanes_submit(lanes, (cen_priority)lane, &r->tasks[i].task, NO_DEADLINE, &error);
-    if (status != expected) return wrong(r, "submit: %s, the model: %s", cen_status_name(status), cen_status_name(expected));
+    if (status != expected)
+        return wrong(r, "submit: %s, the model: %s", cen_status_name(status), cen_status_name(expected));
     return status == CEN_FULL ? check_refusal(r, lane, &error) : NULL;
 }
 
@@ -195,14 +196,16 @@ static const char *fork_op(void *state, int a, int b)
         cen_task_init(&r->tasks[i].task, NULL);
     }
     for (int i = 0; i < CEN_LANES; i++)
-        r->lanes[i] = (twin_lane){.max = r->lanes[i].max, .workers = r->lanes[i].workers, .is_default = r->lanes[i].is_default};
+        r->lanes[i] =
+            (twin_lane){.max = r->lanes[i].max, .workers = r->lanes[i].workers, .is_default = r->lanes[i].is_default};
     return NULL;
 }
 
 static const char *compare(rig *r, int lane, const char *what, uint64_t actual, uint64_t expected)
 {
     if (actual == expected) return NULL;
-    return wrong(r, "lane %d: %s is %llu, the model has %llu", lane, what, (unsigned long long)actual, (unsigned long long)expected);
+    return wrong(r, "lane %d: %s is %llu, the model has %llu", lane, what, (unsigned long long)actual,
+                 (unsigned long long)expected);
 }
 
 static const char *look_at(rig *r, int i, const cen_lane_stats *s)
@@ -225,7 +228,8 @@ static const char *look_at(rig *r, int i, const cen_lane_stats *s)
         {"dropped", s->dropped, l->dropped},
         {"refused_full", s->refused_full, l->refused_full},
         {"refused_total", s->refused_total, l->refused_total},
-        {"submitted and not over", s->submitted - s->done - s->failed - s->cancelled - s->late - s->dropped, s->admitted},
+        {"submitted and not over", s->submitted - s->done - s->failed - s->cancelled - s->late - s->dropped,
+         s->admitted},
     };
     const char *text = NULL;
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers && !text; n++)
@@ -288,8 +292,13 @@ static const model_op ops[] = {
 
 static model lanes_model(unsigned steps, unsigned runs)
 {
-    return (model){.name = "lanes", .ops = ops, .op_count = sizeof ops / sizeof *ops, .setup = setup, .teardown = teardown,
-                   .steps = steps, .runs = runs};
+    return (model){.name = "lanes",
+                   .ops = ops,
+                   .op_count = sizeof ops / sizeof *ops,
+                   .setup = setup,
+                   .teardown = teardown,
+                   .steps = steps,
+                   .runs = runs};
 }
 
 PLAIN_TEST(lanes_match_their_model_in_short_runs)

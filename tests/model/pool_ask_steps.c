@@ -30,7 +30,8 @@ const char *step_cancel(void *state, int a, int b)
     bool waits = r->actors[who].phase == WAITING;
     (void)b;
     if (!waits && asker_is_free(who)) return NULL;
-    if (asker_cancels(who) != waits) return waits ? "one who waits could not be cancelled" : "what was told was cancelled";
+    if (asker_cancels(who) != waits)
+        return waits ? "one who waits could not be cancelled" : "what was told was cancelled";
     ceni_world_settle();
     if (waits) TRY(model_cancel(r, who));
     return compare_all(r);

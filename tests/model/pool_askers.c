@@ -101,6 +101,7 @@ const char *askers_poll(unsigned most)
     posted_count -= expected;
     for (unsigned i = 0; i < posted_count; i++) posted[i] = posted[i + expected];
     for (int i = 0; i < ASKERS; i++)
-        if (records[i].told + records[i].cancelled > 1) return wrong("actor %d was told more than once", FIBERS + 1 + i);
+        if (records[i].told + records[i].cancelled > 1)
+            return wrong("actor %d was told more than once", FIBERS + 1 + i);
     return NULL;
 }

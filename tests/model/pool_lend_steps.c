@@ -51,7 +51,8 @@ const char *model_take_by_main(rig *r, twin *t, taking how, int64_t until)
 
 void keep_in_hand(rig *r, twin *t)
 {
-    if (r->of_main.status == CEN_OK && r->in_hand < HAND) r->hands[r->in_hand++] = (hand){r->of_main.lease, r->of_main.index, t};
+    if (r->of_main.status == CEN_OK && r->in_hand < HAND)
+        r->hands[r->in_hand++] = (hand){r->of_main.lease, r->of_main.index, t};
 }
 
 const char *check_error(const rig *r, twin *t, const cen_error *error)
@@ -111,7 +112,10 @@ const char *step_send(void *state, int a, int b)
     one->hold_ns = holds[b / (PATIENCES + 1) % HOLDS];
     one->discards = b / ((PATIENCES + 1) * HOLDS);
     one->where = "a fiber";
-    crew_send(who, (task){.pool = t->pool, .deadline = deadline, .hold_ns = one->hold_ns, .discards = one->discards,
+    crew_send(who, (task){.pool = t->pool,
+                          .deadline = deadline,
+                          .hold_ns = one->hold_ns,
+                          .discards = one->discards,
                           .where = one->where});
     ceni_world_settle();
     TRY(model_take(r, t, who, taking_until(r, one->until)));
@@ -218,8 +222,13 @@ const char *step_give_and_take(void *state, int a, int b)
 
 /* ---- Leases that are none -------------------------------------------------------------------- */
 
-static const char *const wrong_names[WRONGS] = {"a lease that has ended", "no lease at all", "the next generation",
-                                                "a slot of nobody's", "the middle of a slot", "another pool", "NULL"};
+static const char *const wrong_names[WRONGS] = {"a lease that has ended",
+                                                "no lease at all",
+                                                "the next generation",
+                                                "a slot of nobody's",
+                                                "the middle of a slot",
+                                                "another pool",
+                                                "NULL"};
 
 /* Each field of a lease changed in turn; every one of these must be refused and change nothing. */
 const char *step_give_wrong(void *state, int a, int b)

@@ -30,10 +30,10 @@ enum { THINGS = 3000, MOST = 4, STEPS = 60, RUNS = 3000, PART = 10000 };
 typedef struct thing {
     enum { GONE, IDLE, HELD, REVOKED } state;
     bool open, reloaded, is_cut;
-    bool unsound; /* it failed a test or a reset, or is broken */
-    bool doomed;  /* it was too old once, by a limit that may have changed since */
+    bool unsound;                  /* it failed a test or a reset, or is broken */
+    bool doomed;                   /* it was too old once, by a limit that may have changed since */
     int64_t opened, since, tested; /* since: in this state */
-    int64_t reload_by; /* of a reload that is spread; 0: none */
+    int64_t reload_by;             /* of a reload that is spread; 0: none */
     uint64_t uses;
     cen_lease lease;
 } thing;
@@ -48,7 +48,7 @@ typedef struct twin {
     unsigned failing; /* openings that will fail */
     bool tests_fail, resets_fail, paused;
     cen_condition condition;
-    thing *ending;     /* whose lease ends in this step */
+    thing *ending;                     /* whose lease ends in this step */
     bool discards, closes_idle, frees; /* what this step may do */
     bool opened_now, failed_now;
     int64_t failed_at; /* the last opening that failed; 0: never */
@@ -131,7 +131,8 @@ static bool may_end(const thing *it)
     if (t.frees || it->unsound || it->reloaded || it->doomed || it->state == REVOKED) return true;
     if (it->reload_by || is_older(it->opened, t.limits.life_ns) || live() > t.limits.max) return true;
     if (it->state == HELD)
-        return it == t.ending && (t.discards || (t.limits.max_uses != CEN_OFF && it->uses >= (uint64_t)t.limits.max_uses));
+        return it == t.ending &&
+               (t.discards || (t.limits.max_uses != CEN_OFF && it->uses >= (uint64_t)t.limits.max_uses));
     if (t.closes_idle) return true;
     if (t.limits.max_idle != CEN_OFF && count(IDLE) > (uint32_t)t.limits.max_idle) return true;
     return is_older(it->since, t.limits.idle_ns) && count(IDLE) > t.limits.min_idle;
@@ -140,7 +141,8 @@ static bool may_end(const thing *it)
 static void end_thing(thing *it, const char *how)
 {
     if (!it->open) complain("object %u is %s twice", number(it), how);
-    else if (!may_end(it)) complain("object %u, which is %s, is %s for no reason", number(it), it->state == IDLE ? "idle" : "held", how);
+    else if (!may_end(it))
+        complain("object %u, which is %s, is %s for no reason", number(it), it->state == IDLE ? "idle" : "held", how);
     if (it->state == HELD && it != t.ending && !t.frees) complain("object %u is %s while it is held", number(it), how);
     it->open = false;
     it->state = GONE;
@@ -170,9 +172,11 @@ static void interrupt_thing(void *unused, void *object)
 {
     (void)unused;
     thing *it = object;
-    bool late = is_older(it->since, t.limits.hold_ns) || (t.limits.on_leak == CEN_LEAK_RECLAIM && is_older(it->since, t.limits.leak_ns));
+    bool late = is_older(it->since, t.limits.hold_ns) ||
+                (t.limits.on_leak == CEN_LEAK_RECLAIM && is_older(it->since, t.limits.leak_ns));
     if (it->state != HELD) complain("object %u is interrupted and not held", number(it));
-    if (!late && !t.frees) complain("object %u is revoked after %lld ms", number(it), (long long)((now() - it->since) / MS));
+    if (!late && !t.frees)
+        complain("object %u is revoked after %lld ms", number(it), (long long)((now() - it->since) / MS));
     it->state = REVOKED; /* with the age that it had */
 }
 
@@ -207,16 +211,22 @@ static cen_status test_thing(void *unused, void *object, cen_error *error)
     return t.tests_fail ? CEN_DRIVER : CEN_OK;
 }
 
-static const cen_driver_calls calls = {
-    .size = sizeof calls, .open = open_thing, .close = close_thing, .interrupt = interrupt_thing, .check = check_thing,
-    .reset = reset_thing, .test = test_thing, .abandon = abandon_thing};
+static const cen_driver_calls calls = {.size = sizeof calls,
+                                       .open = open_thing,
+                                       .close = close_thing,
+                                       .interrupt = interrupt_thing,
+                                       .check = check_thing,
+                                       .reset = reset_thing,
+                                       .test = test_thing,
+                                       .abandon = abandon_thing};
 
 /* ---- After every step --------------------------------------------------------------------------- */
 
-#define AGREE(field, expected)                                                                                       \
-    do {                                                                                                             \
-        if ((uint64_t)(s.field) != (uint64_t)(expected))                                                             \
-            complain("%s is %llu, the model says %llu", #field, (unsigned long long)s.field, (unsigned long long)(expected)); \
+#define AGREE(field, expected) \
+    do { \
+        if ((uint64_t)(s.field) != (uint64_t)(expected)) \
+            complain("%s is %llu, the model says %llu", #field, (unsigned long long)s.field, \
+                     (unsigned long long)(expected)); \
     } while (0)
 
 static void compare(void)
@@ -257,13 +267,15 @@ static void expect_duties_done(void)
     for (uint32_t i = 0; i < t.made; i++) {
         const thing *it = &t.things[i];
         if (it->state == IDLE && it->reloaded) complain("object %u is idle although the pool was reloaded", i);
-        if (it->state == IDLE && it->reload_by && now() > it->reload_by) complain("object %u has outlived a spread reload", i);
+        if (it->state == IDLE && it->reload_by && now() > it->reload_by)
+            complain("object %u has outlived a spread reload", i);
         if (it->state == IDLE && is_overdue(it->opened, t.limits.life_ns)) complain("object %u is too old", i);
         if (it->state == IDLE && t.limits.min_idle == 0 && is_overdue(it->since, t.limits.idle_ns))
             complain("object %u is idle for too long", i);
         if (it->state == HELD && is_overdue(it->since, t.limits.hold_ns)) complain("object %u is held for too long", i);
     }
-    if (live() > t.limits.max && count(IDLE) > 0) complain("there are %u objects, more than max, and some are idle", live());
+    if (live() > t.limits.max && count(IDLE) > 0)
+        complain("there are %u objects, more than max, and some are idle", live());
 }
 
 static const char *verdict(void)
@@ -312,7 +324,8 @@ static const char *take(void *state, int a, int b)
     if (status == CEN_DRIVER && !t.failed_now) complain("no opening has failed, and the take says so");
     if (status != CEN_DRIVER && status != CEN_EMPTY) complain("a take says %d", (int)status);
     if (!t.paused && count(IDLE) > 0) complain("a take gets nothing although something is idle");
-    if (status == CEN_EMPTY && !t.paused && room && !t.tests_fail && !gate_may_be_shut()) complain("a take opens nothing although it may");
+    if (status == CEN_EMPTY && !t.paused && room && !t.tests_fail && !gate_may_be_shut())
+        complain("a take opens nothing although it may");
     return verdict();
 }
 
@@ -402,7 +415,8 @@ static const char *test_round(void *state, int a, int b)
     uint64_t tested = t.tested, idle = count(IDLE);
     if (cen_pool_test_now(t.pool, NULL) != CEN_OK) complain("a round of tests fails");
     if (cen_runtime_poll(t.runtime) == 0) cen_runtime_advance(t.runtime, 0);
-    if (t.tested - tested < idle && t.closed == 0) complain("a round tests %llu of %llu", (unsigned long long)(t.tested - tested), (unsigned long long)idle);
+    if (t.tested - tested < idle && t.closed == 0)
+        complain("a round tests %llu of %llu", (unsigned long long)(t.tested - tested), (unsigned long long)idle);
     for (uint32_t i = 0; i < t.made; i++)
         if (t.things[i].state == IDLE && t.things[i].tested < now()) complain("object %u was not tested", i);
     return verdict();
@@ -491,8 +505,9 @@ static void *setup(void)
     memset(&t, 0, sizeof t);
     cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true);
     expect_equal(cen_runtime_new(&manual, &t.runtime, NULL), CEN_OK);
-    cen_pool_options o = CEN_POOL_OPTIONS(.driver = {&calls, NULL}, .max = 3, .runtime = t.runtime, .life_jitter = CEN_NO_JITTER,
-                                          .breaker_failures = CEN_OFF, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
+    cen_pool_options o =
+        CEN_POOL_OPTIONS(.driver = {&calls, NULL}, .max = 3, .runtime = t.runtime, .life_jitter = CEN_NO_JITTER,
+                         .breaker_failures = CEN_OFF, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
     expect_equal(cen_pool_new(&o, &t.pool, NULL), CEN_OK);
     t.limits = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(t.pool, &t.limits), CEN_OK);
@@ -523,8 +538,13 @@ PLAIN_TEST(objects_live_as_their_model_says)
     if (wanted) run_limit(7200);
     while (runs > 0) {
         unsigned part = runs > PART ? PART : (unsigned)runs;
-        model m = {.name = "lives", .ops = ops, .op_count = sizeof ops / sizeof ops[0], .setup = setup, .teardown = teardown,
-                   .steps = STEPS, .runs = part};
+        model m = {.name = "lives",
+                   .ops = ops,
+                   .op_count = sizeof ops / sizeof ops[0],
+                   .setup = setup,
+                   .teardown = teardown,
+                   .steps = STEPS,
+                   .runs = part};
         model_check(&m);
         runs -= part;
     }

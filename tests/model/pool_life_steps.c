@@ -133,8 +133,8 @@ static const char *close_until(rig *r, twin *t, int64_t until)
     TRY(model_close_end(t, &right));
     TRY(expect_status("close", status, right.revoked ? CEN_TIMEOUT : CEN_OK));
     if (memcmp(&report, &right, sizeof report) == 0) return NULL;
-    return wrong("close reports waiting %u, idle %u, given %u, revoked %u; the model %u, %u, %u, %u", report.waiting, report.idle,
-                 report.given, report.revoked, right.waiting, right.idle, right.given, right.revoked);
+    return wrong("close reports waiting %u, idle %u, given %u, revoked %u; the model %u, %u, %u, %u", report.waiting,
+                 report.idle, report.given, report.revoked, right.waiting, right.idle, right.given, right.revoked);
 }
 
 const char *step_close(void *state, int a, int b)
@@ -172,7 +172,8 @@ const char *make(rig *r, twin *t, shape s)
     cen_status expected = s.eager && !s.opens ? CEN_INVALID : fails ? OPEN_FAILED : CEN_OK;
     TRY(expect_status("new", twin_new(t, s, &error), expected));
     if (t->misdeed) return t->misdeed;
-    if (expected != CEN_OK && t->closes_seen != (s.closes && fails ? made : 0)) return "a failed new has not closed what it made";
+    if (expected != CEN_OK && t->closes_seen != (s.closes && fails ? made : 0))
+        return "a failed new has not closed what it made";
     if (expected != CEN_OK) {
         s.eager = false;
         t->sound = t->failing = 0;

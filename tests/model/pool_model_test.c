@@ -6,8 +6,13 @@
 
 static model pools(unsigned steps, unsigned runs)
 {
-    return (model){.name = "pools", .ops = pool_ops, .op_count = POOL_OPS, .setup = pool_ops_setup,
-                   .teardown = pool_ops_teardown, .steps = steps, .runs = runs};
+    return (model){.name = "pools",
+                   .ops = pool_ops,
+                   .op_count = POOL_OPS,
+                   .setup = pool_ops_setup,
+                   .teardown = pool_ops_teardown,
+                   .steps = steps,
+                   .runs = runs};
 }
 
 PLAIN_TEST(pools_match_their_model_in_short_runs)

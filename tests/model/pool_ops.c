@@ -19,10 +19,12 @@
 const char *compare_all(rig *r)
 {
     r->any_order = false;
-    if (cen_clock() != r->now) return wrong("the clock is %lld, the model's %lld", (long long)cen_clock(), (long long)r->now);
+    if (cen_clock() != r->now)
+        return wrong("the clock is %lld, the model's %lld", (long long)cen_clock(), (long long)r->now);
     for (int i = 0; i < POOLS; i++) TRY(twin_compare(r, r->pools[i]));
     for (int i = 1; i <= FIBERS; i++)
-        if (crew_has_outcome(i)) return wrong("actor %d was told %s, unasked", i, cen_status_name(crew_outcome(i)->status));
+        if (crew_has_outcome(i))
+            return wrong("actor %d was told %s, unasked", i, cen_status_name(crew_outcome(i)->status));
     for (int i = FIBERS + 1; i < ACTORS; i++)
         if (asker_has_outcome(i))
             return wrong("actor %d was told %s, unasked", i, cen_status_name(asker_outcome(i, r->now)->status));
@@ -80,7 +82,9 @@ static void run_errand(visit *v)
         break;
     case MISUSE:
         v->text = expect_status("resize by a visitor", cen_pool_resize(v->twin->pool, 3, NULL), CEN_MISUSE);
-        if (!v->text) v->text = expect_status("close by a visitor", cen_pool_close(v->twin->pool, CEN_NOW, NULL, NULL), CEN_MISUSE);
+        if (!v->text)
+            v->text =
+                expect_status("close by a visitor", cen_pool_close(v->twin->pool, CEN_NOW, NULL, NULL), CEN_MISUSE);
         if (!v->text) v->text = expect_status("free by a visitor", cen_pool_free(v->twin->pool), CEN_MISUSE);
         break;
     }
@@ -160,12 +164,12 @@ static const char *step_holders(void *state, int a, int b)
 
 /* ---- In words ---------------------------------------------------------------------------------- */
 
-#define SHOW(step, format, ...)                                       \
-    static void show_##step(char *text, size_t room, int a, int b)    \
-    {                                                                 \
-        (void)a;                                                      \
-        (void)b;                                                      \
-        snprintf(text, room, format, __VA_ARGS__);                    \
+#define SHOW(step, format, ...) \
+    static void show_##step(char *text, size_t room, int a, int b) \
+    { \
+        (void)a; \
+        (void)b; \
+        snprintf(text, room, format, __VA_ARGS__); \
     }
 
 static const char *const patiences[] = {"now", "in 40 ns", "in 200 ns", "in 1200 ns", "the default", "never"};
@@ -192,7 +196,7 @@ SHOW(end_entered, "%s the lease of scope number %d by hand", b ? "discard" : "gi
 SHOW(resize, "resize(%c, %d)", 'A' + a, b)
 SHOW(close, "close(%c, patience %d)", 'A' + a, b)
 SHOW(fail_opens, "driver of %c: %d openings succeed, then %d fail", 'A' + a, b / 3, b % 3)
-SHOW(pass_time, "%d ns pass", a * a)
+SHOW(pass_time, "%d ns pass", a *a)
 SHOW(visit, "visit(%c), the visitor does: %s", 'A' + a, errands[b])
 SHOW(holders, "holders(%c), with room for %d", 'A' + a, b)
 
@@ -206,8 +210,8 @@ static void show_renew(char *text, size_t room, int a, int b)
 const model_op pool_ops[POOL_OPS] = {
     {"try_take", 10, POOLS, 0, step_try_take, show_try_take},
     {"take", 8, POOLS, PATIENCES, step_take, show_take},
-    {"send", 16, POOLS * FIBERS, (PATIENCES + 1) * HOLDS * 2, step_send, show_send},
-    {"ask", 14, POOLS * ASKERS, (PATIENCES + 1) * 2, step_ask, show_ask},
+    {"send", 16, POOLS *FIBERS, (PATIENCES + 1) * HOLDS * 2, step_send, show_send},
+    {"ask", 14, POOLS *ASKERS, (PATIENCES + 1) * 2, step_ask, show_ask},
     {"cancel", 5, ASKERS, 0, step_cancel, show_cancel},
     {"poll", 8, 3, 0, step_poll, show_poll},
     {"give", 12, 8, 0, step_give, show_give},

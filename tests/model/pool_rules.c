@@ -62,7 +62,8 @@ static const char *check_choice(const rig *r, const twin *t, int who, uint32_t i
     uint32_t own = t->last[who], lowest = idle_by(t, LOWEST);
     bool own_idle = own < TWIN_PLACES && t->places[own].state == IDLE;
     if (own_idle && index == own) return NULL;
-    if (own_idle && t->last_sure[who]) return wrong("slot %u was lent; this thread had %u last, which is idle", index, own);
+    if (own_idle && t->last_sure[who])
+        return wrong("slot %u was lent; this thread had %u last, which is idle", index, own);
     return index == lowest ? NULL : wrong("slot %u was lent, the lowest idle one is %u", index, lowest);
 }
 
@@ -97,10 +98,11 @@ static const char *check_outcome(const rig *r, int who, const outcome *o, cen_st
 {
     if (!o) return wrong("actor %d should have been told %s and still waits", who, cen_status_name(expected));
     if (o->status != expected)
-        return wrong("actor %d was told %s, the model says %s", who, cen_status_name(o->status), cen_status_name(expected));
+        return wrong("actor %d was told %s, the model says %s", who, cen_status_name(o->status),
+                     cen_status_name(expected));
     if (o->moment == r->now) return NULL;
-    return wrong("actor %d was told %s at %lld, the model says at %lld", who, cen_status_name(expected), (long long)o->moment,
-                 (long long)r->now);
+    return wrong("actor %d was told %s at %lld, the model says at %lld", who, cen_status_name(expected),
+                 (long long)o->moment, (long long)r->now);
 }
 
 static void remember_last(rig *r, twin *t, int who, uint32_t index)
@@ -206,7 +208,8 @@ const char *model_take(rig *r, twin *t, int who, taking how)
     bool queues = t->shape.overtake_ns == CEN_NONE && t->waiting;
     if (t->closed) return check_outcome(r, who, outcome_of(r, who), CEN_CLOSED);
     if (!queues && (any_idle(t) || (may_open(t) && !how.inside))) return supply(r, t, who, false);
-    if (how.inside && (how.waits || (may_open(t) && !queues))) return check_outcome(r, who, outcome_of(r, who), CEN_MISUSE);
+    if (how.inside && (how.waits || (may_open(t) && !queues)))
+        return check_outcome(r, who, outcome_of(r, who), CEN_MISUSE);
     if (!how.waits) return check_outcome(r, who, outcome_of(r, who), how.none);
     t->line[t->waiting++] = who;
     t->tally.waited++;
@@ -239,7 +242,8 @@ const char *model_bury(rig *r, twin *t)
         else i++;
     t->pool = NULL;
     const cen_pool_stats *m = &t->tally;
-    if (m->closed != m->opened + m->adopted || t->opens_seen != m->opened) return "a freed pool has not ended all of its objects";
+    if (m->closed != m->opened + m->adopted || t->opens_seen != m->opened)
+        return "a freed pool has not ended all of its objects";
     if (t->shape.closes && t->closes_seen != m->closed) return "the driver has not closed all objects of a freed pool";
     return t->misdeed;
 }
@@ -314,7 +318,8 @@ const char *model_close_end(twin *t, cen_close_report *report)
         if (p->state != HELD) continue;
         p->state = REVOKED;
         report->revoked++;
-        if (p->thing->interrupts != t->shape.interrupts) return wrong("slot %d: %u interrupts", i, p->thing->interrupts);
+        if (p->thing->interrupts != t->shape.interrupts)
+            return wrong("slot %d: %u interrupts", i, p->thing->interrupts);
     }
     return NULL;
 }

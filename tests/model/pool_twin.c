@@ -141,7 +141,8 @@ static void close_thing(void *argument, void *object)
     ask_for_too_much(t);
     if (closed->twin != t) note(t, "the driver was to close another pool's object");
     if (closed->state == THING_CLOSED) note(t, "an object was closed twice");
-    if (!t->pool && t->closed_last && t->closed_last < closed->number) note(t, "a new that failed has not closed the last one first");
+    if (!t->pool && t->closed_last && t->closed_last < closed->number)
+        note(t, "a new that failed has not closed the last one first");
     closed->state = THING_CLOSED;
     t->closed_last = closed->number;
     t->closes_seen++;
@@ -151,7 +152,8 @@ static void interrupt_thing(void *argument, void *object)
 {
     twin *t = argument;
     thing *interrupted = object;
-    if (interrupted->twin != t || interrupted->state != THING_IN) note(t, "the driver was to interrupt what is not there");
+    if (interrupted->twin != t || interrupted->state != THING_IN)
+        note(t, "the driver was to interrupt what is not there");
     interrupted->interrupts++;
 }
 
@@ -160,15 +162,19 @@ cen_status twin_new(twin *t, shape s, cen_error *error)
     /* One for each mix, because a pool keeps the pointer. */
     static cen_driver_calls calls[8];
     unsigned mix = (unsigned)s.opens | (unsigned)s.closes << 1 | (unsigned)s.interrupts << 2;
-    calls[mix] = (cen_driver_calls){.size = sizeof calls[mix], .open = s.opens ? open_thing : NULL,
-                                    .close = s.closes ? close_thing : NULL, .interrupt = s.interrupts ? interrupt_thing : NULL,
-                                    .opens_nothing = !s.opens, .closes_nothing = !s.closes};
+    calls[mix] = (cen_driver_calls){.size = sizeof calls[mix],
+                                    .open = s.opens ? open_thing : NULL,
+                                    .close = s.closes ? close_thing : NULL,
+                                    .interrupt = s.interrupts ? interrupt_thing : NULL,
+                                    .opens_nothing = !s.opens,
+                                    .closes_nothing = !s.closes};
     unsigned sound = t->sound, failing = t->failing;
     *t = (twin){.shape = s, .max = s.max, .sound = sound, .failing = failing, .quiet = true};
     for (int i = 0; i < ACTORS; i++) t->last[i] = NOWHERE;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "twin", .driver = {&calls[mix], t}, .max = s.max, .eager = s.eager,
-                                                .order = s.order, .patience = cen_in_ns(s.patience_ns),
-                                                .overtake_ns = s.overtake_ns, .exact_times = s.exact_times);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "twin", .driver = {&calls[mix], t}, .max = s.max, .eager = s.eager, .order = s.order,
+                         .patience = cen_in_ns(s.patience_ns), .overtake_ns = s.overtake_ns,
+                         .exact_times = s.exact_times);
     cen_status status = cen_pool_new(&options, &t->pool, error);
     t->quiet = status != CEN_OK;
     if (status == CEN_OK) t->first = ceni_setting(&t->pool->first_generation);
@@ -177,8 +183,8 @@ cen_status twin_new(twin *t, shape s, cen_error *error)
 
 /* ---- Comparing ------------------------------------------------------------------------ */
 
-#define SAME(field)                                                                                                    \
-    if (s->field != m->field)                                                                                          \
+#define SAME(field) \
+    if (s->field != m->field) \
     return wrong("%s is %lld, the model says %lld", #field, (long long)s->field, (long long)m->field)
 
 static const char *compare_states(const cen_pool_stats *s, const cen_pool_stats *m)
@@ -219,12 +225,16 @@ static const char *compare_counters(const cen_pool_stats *s, const cen_pool_stat
 static const char *check_equations(const cen_pool_stats *s)
 {
     uint64_t there = s->places - s->vacant, out = s->held + s->revoked;
-    if (s->idle + s->held + s->moving + s->revoked + s->opening + s->closing + s->vacant != s->places) return "the places do not add up";
+    if (s->idle + s->held + s->moving + s->revoked + s->opening + s->closing + s->vacant != s->places)
+        return "the places do not add up";
     if (s->places < s->max) return "there are fewer places than max";
-    if (s->taken - s->ended < out || s->taken - s->ended > out + s->moving) return "taken, ended and held do not add up";
+    if (s->taken - s->ended < out || s->taken - s->ended > out + s->moving)
+        return "taken, ended and held do not add up";
     if (s->opened + s->adopted - s->closed != there) return "opened, adopted and closed do not add up";
-    if (s->waited != s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->cancelled + s->waiting) return "the waits do not add up";
-    if (s->wait_p50_ns > s->wait_p99_ns || s->wait_p99_ns > s->wait_longest_ns) return "the percentiles are not in order";
+    if (s->waited != s->served + s->timed_out + s->sent_away + s->failed + s->shed + s->cancelled + s->waiting)
+        return "the waits do not add up";
+    if (s->wait_p50_ns > s->wait_p99_ns || s->wait_p99_ns > s->wait_longest_ns)
+        return "the percentiles are not in order";
     return NULL;
 }
 
@@ -247,20 +257,23 @@ const char *twin_compare(const rig *r, const twin *t)
     TRY(check_equations(&s));
     if (t->sound != t->model_sound || t->failing != t->model_failing) return "not as many openings failed as were to";
     if (t->opens_seen != m.opened) return wrong("the driver opened %llu objects", (unsigned long long)t->opens_seen);
-    if (t->shape.closes && t->closes_seen != m.closed) return wrong("the driver closed %llu objects", (unsigned long long)t->closes_seen);
+    if (t->shape.closes && t->closes_seen != m.closed)
+        return wrong("the driver closed %llu objects", (unsigned long long)t->closes_seen);
     if (cen_pool_max(t->pool) != t->max || cen_pool_is_closed(t->pool) != t->closed) return "max or is_closed is wrong";
     return strcmp(cen_pool_name(t->pool), "twin") == 0 ? NULL : "the name is wrong";
 }
 
 const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding *h, uint32_t index)
 {
-    static const cen_slot_state states[] = {[IDLE] = CEN_SLOT_IDLE, [HELD] = CEN_SLOT_HELD, [REVOKED] = CEN_SLOT_REVOKED};
+    static const cen_slot_state states[] = {
+        [IDLE] = CEN_SLOT_IDLE, [HELD] = CEN_SLOT_HELD, [REVOKED] = CEN_SLOT_REVOKED};
     const place *p = &t->places[index];
     if (h->index != index) return wrong("slot %u is shown, it is the turn of %u", h->index, index);
     if (h->state != states[p->state]) return wrong("slot %u is shown in state %d", index, (int)h->state);
     if (h->object != p->thing) return wrong("slot %u is shown with another object", index);
     uint64_t generation = t->first + p->generation; /* one that was not lent since its slot was given back is further */
-    if (p->state == IDLE ? h->generation < generation : h->generation != generation) return wrong("slot %u is shown with another generation", index);
+    if (p->state == IDLE ? h->generation < generation : h->generation != generation)
+        return wrong("slot %u is shown with another generation", index);
     bool out = p->state != IDLE;
     bool by_main = p->owner == MAIN || is_asker(p->owner);
     uint64_t owner = !out ? 0 : by_main ? cen_thread_number() : crew_number(p->owner);
@@ -268,8 +281,11 @@ const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding 
     bool detached = out && is_asker(p->owner);
     if (h->is_detached != detached) return wrong("slot %u is shown as %sdetached", index, detached ? "not " : "");
     if (h->where != (out ? p->where : NULL)) return wrong("slot %u is shown with another call", index);
-    if (out && t->shape.exact_times && !h->is_exact) return wrong("slot %u is shown with a time that is not exact", index);
-    int64_t age = !out ? 0 : h->is_exact ? r->now - p->since : p->met ? r->now - p->met : 0; /* exact by the option, or one in 64 */
+    if (out && t->shape.exact_times && !h->is_exact)
+        return wrong("slot %u is shown with a time that is not exact", index);
+    /* exact by the option, or one in 64 */
+    int64_t age = !out ? 0 : h->is_exact ? r->now - p->since : p->met ? r->now - p->met : 0;
     if (h->held_ns == age) return NULL;
-    return wrong("slot %u is shown as held for %lld ns, the model says %lld", index, (long long)h->held_ns, (long long)age);
+    return wrong("slot %u is shown as held for %lld ns, the model says %lld", index, (long long)h->held_ns,
+                 (long long)age);
 }

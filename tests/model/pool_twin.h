@@ -30,7 +30,7 @@ typedef struct outcome {
 /* An object. The driver makes them, or a test does and has them adopted. */
 typedef struct thing {
     struct twin *twin;
-    uint64_t number; /* in the order in which they were made */
+    uint64_t number;                       /* in the order in which they were made */
     enum { THING_IN, THING_CLOSED } state; /* as the driver saw it */
     bool in_slot;                          /* as the model sees it */
     unsigned interrupts;
@@ -43,7 +43,8 @@ typedef struct place {
     uint64_t turn; /* idle: when it became so, in turns */
     int owner;     /* held: an actor */
     const char *where;
-    int64_t since, met; /* met: when a list of holders, the text of a failure or a close met this lease first; 0: never */
+    /* met: when a list of holders, the text of a failure or a close met this lease first; 0: never */
+    int64_t since, met;
 } place;
 
 /* How a pool is made; decoded from one number by shape_of. */
@@ -67,14 +68,14 @@ typedef struct twin {
     uint64_t turns;
     int line[ACTORS];
     unsigned waiting;
-    uint32_t last[ACTORS];   /* the slot an actor had last in this pool, or NOWHERE ... */
-    bool last_sure[ACTORS];  /* ... and whether it has taken from no other pool since */
-    cen_pool_stats tally;    /* the counters, not the states */
+    uint32_t last[ACTORS];  /* the slot an actor had last in this pool, or NOWHERE ... */
+    bool last_sure[ACTORS]; /* ... and whether it has taken from no other pool since */
+    cen_pool_stats tally;   /* the counters, not the states */
     uint32_t given_after_close;
     /* the driver: openings that will still succeed, and fail after that, for the system and for the model */
     unsigned sound, failing, model_sound, model_failing;
     uint64_t opens_seen, closes_seen, closed_last; /* the last one's number */
-    bool quiet;          /* the pool is being made or freed: the driver asks it nothing */
+    bool quiet;                                    /* the pool is being made or freed: the driver asks it nothing */
     const char *misdeed; /* the driver was called, or answered, in a way that is not allowed */
 } twin;
 
@@ -114,7 +115,8 @@ typedef struct rig {
     entered scopes[ENTERED];
     unsigned scope_count;
     outcome of_main; /* of the last take by main */
-    bool any_order;  /* several become idle at once: those in line are served after all of them, and who gets which is open */
+    /* several become idle at once: those in line are served after all of them, and who gets which is open */
+    bool any_order;
     int64_t now;
 } rig;
 
@@ -124,10 +126,10 @@ __attribute__((format(printf, 1, 2))) const char *wrong(const char *format, ...)
 const char *expect_status(const char *what, cen_status status, cen_status expected);
 
 /* Returns from the calling function if something is wrong. */
-#define TRY(check)                       \
-    do {                                 \
-        const char *text_ = (check);     \
-        if (text_) return text_;         \
+#define TRY(check) \
+    do { \
+        const char *text_ = (check); \
+        if (text_) return text_; \
     } while (0)
 
 /* ---- The pool and its driver ------------------------------------------------------- */

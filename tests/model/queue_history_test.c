@@ -32,7 +32,8 @@ enum { THREADS = 3, EACH = 3, FILLED = 4, MOST = THREADS * EACH + FILLED + THREA
 
 typedef enum action { TRY_PUSH, PUSH_SOON, FORCE, EVICT, TRY_POP, POP_SOON, CLOSE, LENGTH, IS_CLOSED, ACTIONS } action;
 
-static const char *const names[ACTIONS] = {"try_push", "push_until", "force_push", "(evicts)", "try_pop", "pop_until", "close", "length", "is_closed"};
+static const char *const names[ACTIONS] = {"try_push",  "push_until", "force_push", "(evicts)", "try_pop",
+                                           "pop_until", "close",      "length",     "is_closed"};
 
 typedef struct event {
     action what;
@@ -160,16 +161,17 @@ static bool length_fits(const sequential *s, const event *e)
 static bool nothing_fits(const sequential *s, const event *e)
 {
     if (s->count == 0 && !s->closed) return true;
-    if (!capacity && meets_a_taker(e)) return true;                /* A4 */
+    if (!capacity && meets_a_taker(e)) return true;             /* A4 */
     if (s->count) return overlap(&all.events[s->owners[0]], e); /* A1 */
-    return !capacity && pushes_met(e);                             /* A1, refused in the end */
+    return !capacity && pushes_met(e);                          /* A1, refused in the end */
 }
 
 static bool push_fits(sequential *s, const event *e, unsigned number)
 {
     bool full = capacity && s->count == capacity;
     if (e->status == CEN_CLOSED) return s->closed;
-    if (e->status == CEN_FULL || e->status == CEN_TIMEOUT) return !s->closed && (full || (capacity && meets_a_taker(e)));
+    if (e->status == CEN_FULL || e->status == CEN_TIMEOUT)
+        return !s->closed && (full || (capacity && meets_a_taker(e)));
     if (e->status != CEN_OK || s->closed || full) return false;
     s->values[s->count] = e->value;
     s->owners[s->count++] = number;
@@ -268,8 +270,8 @@ static void print_history(void)
 {
     for (unsigned i = 0; i < all.count; i++) {
         const event *e = &all.events[i];
-        printf("       %3u to %3u  thread %d  %-10s %3d  %s\n", e->called, e->returned, e->thread, names[e->what], e->value,
-               cen_status_name(e->status));
+        printf("       %3u to %3u  thread %d  %-10s %3d  %s\n", e->called, e->returned, e->thread, names[e->what],
+               e->value, cen_status_name(e->status));
     }
 }
 
@@ -296,7 +298,8 @@ static void one_schedule(void)
     gather();
     if (!explained()) {
         print_history();
-        test_fail(__FILE__, __LINE__, "nothing explains this history of a queue of kind %d, capacity %zu", (int)kind, capacity);
+        test_fail(__FILE__, __LINE__, "nothing explains this history of a queue of kind %d, capacity %zu", (int)kind,
+                  capacity);
     }
     cen_queue_free(queue);
 }
@@ -330,7 +333,11 @@ static void try_programs(cen_queue_kind which, const action *actions, unsigned p
         capacity = which == CEN_QUEUE_BOUNDED ? 1 + test_random(&dice) % 3 : 0;
         size_t most = which == CEN_QUEUE_BOUNDED ? capacity : which == CEN_QUEUE_UNBOUNDED ? FILLED : 0;
         filled = (unsigned)(test_random(&dice) % (most + 1));
-        ceni_exploration plan = {.body = one_schedule, .memory = (ceni_memory)(p % 3), .seed = test_random(&dice), .random_runs = 25, .changes = 6};
+        ceni_exploration plan = {.body = one_schedule,
+                                 .memory = (ceni_memory)(p % 3),
+                                 .seed = test_random(&dice),
+                                 .random_runs = 25,
+                                 .changes = 6};
         schedules += ceni_world_explore(&plan).run;
     }
     printf("     %" PRIu64 " histories of %u programs are in order\n", schedules, programs);
@@ -364,10 +371,13 @@ static bool is_in_order(size_t room, const event *events, unsigned count)
 
 PLAIN_TEST(the_check_refuses_what_no_queue_does)
 {
-    const event reordered[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 1}, {TRY_PUSH, 0, 2, CEN_OK, 2, 3},
-                               {TRY_POP, 1, 2, CEN_OK, 4, 5}, {TRY_POP, 1, 1, CEN_OK, 6, 7}};
+    const event reordered[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 1},
+                               {TRY_PUSH, 0, 2, CEN_OK, 2, 3},
+                               {TRY_POP, 1, 2, CEN_OK, 4, 5},
+                               {TRY_POP, 1, 1, CEN_OK, 6, 7}};
     expect(!is_in_order(4, reordered, 4));
-    const event doubled[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 1}, {TRY_POP, 1, 1, CEN_OK, 2, 5}, {TRY_POP, 2, 1, CEN_OK, 3, 4}};
+    const event doubled[] = {
+        {TRY_PUSH, 0, 1, CEN_OK, 0, 1}, {TRY_POP, 1, 1, CEN_OK, 2, 5}, {TRY_POP, 2, 1, CEN_OK, 3, 4}};
     expect(!is_in_order(4, doubled, 3));
     const event lost[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 1}, {TRY_POP, 1, 0, CEN_EMPTY, 2, 3}};
     expect(!is_in_order(4, lost, 2) && !is_in_order(0, lost, 2));
@@ -381,13 +391,18 @@ PLAIN_TEST(the_check_refuses_what_no_queue_does)
 
 PLAIN_TEST(the_check_accepts_what_the_header_allows)
 {
-    const event overlapping[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 3}, {TRY_PUSH, 1, 2, CEN_OK, 1, 2},
-                                 {TRY_POP, 2, 2, CEN_OK, 4, 5}, {TRY_POP, 2, 1, CEN_OK, 6, 7}};
+    const event overlapping[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 3},
+                                 {TRY_PUSH, 1, 2, CEN_OK, 1, 2},
+                                 {TRY_POP, 2, 2, CEN_OK, 4, 5},
+                                 {TRY_POP, 2, 1, CEN_OK, 6, 7}};
     expect(is_in_order(4, overlapping, 4));
-    const event being_written[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 5}, {LENGTH, 1, 1, CEN_OK, 1, 2}, {TRY_POP, 1, 0, CEN_EMPTY, 3, 4}};
+    const event being_written[] = {
+        {TRY_PUSH, 0, 1, CEN_OK, 0, 5}, {LENGTH, 1, 1, CEN_OK, 1, 2}, {TRY_POP, 1, 0, CEN_EMPTY, 3, 4}};
     expect(is_in_order(4, being_written, 3));
-    const event being_emptied[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 1}, {TRY_POP, 1, 1, CEN_OK, 2, 7},
-                                   {LENGTH, 0, 0, CEN_OK, 3, 4}, {TRY_PUSH, 0, 2, CEN_FULL, 5, 6}};
+    const event being_emptied[] = {{TRY_PUSH, 0, 1, CEN_OK, 0, 1},
+                                   {TRY_POP, 1, 1, CEN_OK, 2, 7},
+                                   {LENGTH, 0, 0, CEN_OK, 3, 4},
+                                   {TRY_PUSH, 0, 2, CEN_FULL, 5, 6}};
     expect(is_in_order(1, being_emptied, 4));
 }
 

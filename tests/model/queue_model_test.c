@@ -6,8 +6,13 @@
 
 static model queues(unsigned steps, unsigned runs)
 {
-    return (model){.name = "queues", .ops = queue_ops, .op_count = QUEUE_OPS, .setup = queue_ops_setup,
-                   .teardown = queue_ops_teardown, .steps = steps, .runs = runs};
+    return (model){.name = "queues",
+                   .ops = queue_ops,
+                   .op_count = QUEUE_OPS,
+                   .setup = queue_ops_setup,
+                   .teardown = queue_ops_teardown,
+                   .steps = steps,
+                   .runs = runs};
 }
 
 PLAIN_TEST(queues_and_sources_match_a_plain_array_in_short_runs)

@@ -32,9 +32,10 @@ typedef struct shape {
 
 /* Sizes that are no multiple of the slots' alignment are among them. */
 static const shape shapes[] = {
-    {"bounded_1", BOUNDED, 1, 1},  {"bounded_2", BOUNDED, 2, 24}, {"bounded_5", BOUNDED, 5, 8},
-    {"unbounded", UNBOUNDED, 0, 20}, {"rendezvous", MEETING, 0, 12},
-    {"after", AFTER, 1, 8},        {"tick", TICK, 1, 8},          {"never", NEVER, 1, 8},
+    {"bounded_1", BOUNDED, 1, 1},   {"bounded_2", BOUNDED, 2, 24},
+    {"bounded_5", BOUNDED, 5, 8},   {"unbounded", UNBOUNDED, 0, 20},
+    {"rendezvous", MEETING, 0, 12}, {"after", AFTER, 1, 8},
+    {"tick", TICK, 1, 8},           {"never", NEVER, 1, 8},
 };
 enum { QUEUES = sizeof shapes / sizeof shapes[0], NOBODY = QUEUES, CHOICES = QUEUES + 1 };
 enum { ROOM = 2048, BUFFER = 40, UNTOUCHED = 0xEE };
@@ -90,8 +91,10 @@ static const char *compare(rig *r, const twin *t, cen_status status, int64_t exp
     if (status == CEN_OK) write_out(t, expected, right);
     else memset(right, UNTOUCHED, sizeof right);
     if (memcmp(right, bytes, sizeof right) == 0) return NULL;
-    if (status != CEN_OK) return wrong(r, "%s: %s, and the buffer was written to", t->shape->name, cen_status_name(status));
-    return wrong(r, "%s: the wrong element, or not all of it; expected number %lld", t->shape->name, (long long)expected);
+    if (status != CEN_OK)
+        return wrong(r, "%s: %s, and the buffer was written to", t->shape->name, cen_status_name(status));
+    return wrong(r, "%s: the wrong element, or not all of it; expected number %lld", t->shape->name,
+                 (long long)expected);
 }
 
 /* ---- The model ----------------------------------------------------------------------- */
@@ -200,9 +203,9 @@ static const char *make_one(rig *r, int which, int64_t ns)
     if (is_source(t)) {
         status = make_source(r, t, ns);
     } else {
-        cen_queue_options options =
-            CEN_QUEUE_OPTIONS(.name = t->shape->name, .element_size = t->shape->element_size, .kind = kinds[t->shape->form],
-                              .capacity = t->shape->capacity, .drop = see_dropped, .drop_argument = t);
+        cen_queue_options options = CEN_QUEUE_OPTIONS(.name = t->shape->name, .element_size = t->shape->element_size,
+                                                      .kind = kinds[t->shape->form], .capacity = t->shape->capacity,
+                                                      .drop = see_dropped, .drop_argument = t);
         status = cen_queue_new(&options, &t->queue, NULL);
     }
     return status == CEN_OK ? NULL : wrong(r, "%s: new says %s", t->shape->name, cen_status_name(status));
@@ -226,7 +229,8 @@ static const char *push_one(rig *r, int which, bool waits, int64_t ns)
     write_out(t, id, bytes);
     if (waits && !is_source(t)) model_wait(r, &t, &push, 1, ns);
     cen_status expected = model_push(r, t, id, waits ? CEN_TIMEOUT : CEN_FULL);
-    cen_status status = waits ? cen_queue_push_until(t->queue, bytes, cen_in_ns(ns)) : cen_queue_try_push(t->queue, bytes);
+    cen_status status =
+        waits ? cen_queue_push_until(t->queue, bytes, cen_in_ns(ns)) : cen_queue_try_push(t->queue, bytes);
     return expect_status(r, t->shape->name, status, expected);
 }
 
@@ -271,7 +275,8 @@ static const char *pop_one(rig *r, int which, bool waits, int64_t ns)
     memset(bytes, UNTOUCHED, sizeof bytes);
     if (waits) model_wait(r, &t, &pop, 1, ns);
     cen_status expected = model_pop(r, t, &number, waits ? CEN_TIMEOUT : CEN_EMPTY);
-    cen_status status = waits ? cen_queue_pop_until(t->queue, bytes, cen_in_ns(ns)) : cen_queue_try_pop(t->queue, bytes);
+    cen_status status =
+        waits ? cen_queue_pop_until(t->queue, bytes, cen_in_ns(ns)) : cen_queue_try_pop(t->queue, bytes);
     const char *text = expect_status(r, t->shape->name, status, expected);
     return text ? text : compare(r, t, status, number, bytes);
 }
@@ -308,9 +313,11 @@ static const char *look(void *state, int a, int b)
     size_t capacity = t->shape->form == BOUNDED ? t->shape->capacity : most[t->shape->form];
     if (cen_queue_length(t->queue) != length)
         return wrong(r, "%s: length %zu, the model has %zu", t->shape->name, cen_queue_length(t->queue), length);
-    if (cen_queue_is_closed(t->queue) != t->closed) return wrong(r, "%s: is_closed is not %d", t->shape->name, t->closed);
+    if (cen_queue_is_closed(t->queue) != t->closed)
+        return wrong(r, "%s: is_closed is not %d", t->shape->name, t->closed);
     if (cen_queue_capacity(t->queue) != capacity) return wrong(r, "%s: the wrong capacity", t->shape->name);
-    if (cen_queue_element_size(t->queue) != t->shape->element_size) return wrong(r, "%s: the wrong size", t->shape->name);
+    if (cen_queue_element_size(t->queue) != t->shape->element_size)
+        return wrong(r, "%s: the wrong size", t->shape->name);
     if (strcmp(cen_queue_name(t->queue), t->shape->name) != 0) return wrong(r, "%s: the wrong name", t->shape->name);
     if (TIME_IS_VIRTUAL && cen_clock() != r->now)
         return wrong(r, "the clock is %lld, the model's %lld", (long long)cen_clock(), (long long)r->now);
@@ -417,12 +424,12 @@ static const char *name_of(int choice)
     return choice == NOBODY ? "NULL" : shapes[choice].name;
 }
 
-#define SHOW(function, format, ...)                                          \
-    static void show_##function(char *text, size_t room, int a, int b)      \
-    {                                                                        \
-        (void)a;                                                             \
-        (void)b;                                                             \
-        snprintf(text, room, format, __VA_ARGS__);                           \
+#define SHOW(function, format, ...) \
+    static void show_##function(char *text, size_t room, int a, int b) \
+    { \
+        (void)a; \
+        (void)b; \
+        snprintf(text, room, format, __VA_ARGS__); \
     }
 
 SHOW(try_push, "try_push(%s)", name_of(a))
@@ -434,7 +441,10 @@ SHOW(close, "close(%s)", name_of(a))
 SHOW(look, "look at %s", name_of(a))
 SHOW(advance, "advance the clock by %d ns", a)
 SHOW(renew, "free %s and make it anew, with a time of %d ns", name_of(a), b)
-SHOW(select, "%s(%s %s, %s %s)", b / 4 == 0 ? "try_select" : b / 4 == 1 ? "select_biased" : "select",
+SHOW(select, "%s(%s %s, %s %s)",
+     b / 4 == 0   ? "try_select"
+     : b / 4 == 1 ? "select_biased"
+                  : "select",
      b & 1 ? "pop" : "push", name_of(a / CHOICES), b & 2 ? "pop" : "push", name_of(a % CHOICES))
 
 const model_op queue_ops[QUEUE_OPS] = {

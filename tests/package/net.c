@@ -19,7 +19,8 @@ static bool ask(cen_mux *mux)
     cen_request_init(&request, NULL, NULL);
     request.payload = "ping";
     request.size = 4;
-    bool answered = cen_mux_request(mux, &request, &error) == CEN_OK && request.reply_size == 4 && memcmp(request.reply, "ping", 4) == 0;
+    bool answered = cen_mux_request(mux, &request, &error) == CEN_OK && request.reply_size == 4 &&
+                    memcmp(request.reply, "ping", 4) == 0;
     printf("%s\n", answered ? "the echo is right" : error.text);
     cen_request_free_reply(&request);
     return answered;

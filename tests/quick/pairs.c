@@ -33,9 +33,15 @@ static cen_condition check_one(void *argument, void *object)
 }
 
 static const cen_driver_calls plain = {.size = sizeof plain, .open = open_one, .closes_nothing = true};
-static const cen_driver_calls managed = {.size = sizeof managed, .open = open_one, .test = test_one, .closes_nothing = true, .blocks = true};
-static const cen_driver_calls checked = {.size = sizeof checked, .open = open_one, .test = test_one, .blocks = true,
-                                         .check = check_one, .check_only_reads = true, .closes_nothing = true};
+static const cen_driver_calls managed = {
+    .size = sizeof managed, .open = open_one, .test = test_one, .closes_nothing = true, .blocks = true};
+static const cen_driver_calls checked = {.size = sizeof checked,
+                                         .open = open_one,
+                                         .test = test_one,
+                                         .blocks = true,
+                                         .check = check_one,
+                                         .check_only_reads = true,
+                                         .closes_nothing = true};
 
 int main(int argc, char **argv)
 {

@@ -110,7 +110,9 @@ int main(int argc, char **argv)
     how = strcmp(argv[1], "alone") == 0 ? ALONE : strcmp(argv[1], "watched") == 0 ? WATCHED : MEDDLED;
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = {&calls, &options}, .max = 10, .eager = true);
     pthread_t watcher;
-    if (pipe(turns) != 0 || cen_pool_new(&options, &pool, NULL) != CEN_OK || pthread_create(&watcher, NULL, watch, NULL) != 0) return 1;
+    if (pipe(turns) != 0 || cen_pool_new(&options, &pool, NULL) != CEN_OK ||
+        pthread_create(&watcher, NULL, watch, NULL) != 0)
+        return 1;
     int failed = take_and_give(strtoul(argv[2], NULL, 10));
     atomic_store(&over, true);
     pthread_join(watcher, NULL);

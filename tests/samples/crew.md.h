@@ -10,7 +10,9 @@ struct order {
     bool has_connection;
 };
 extern struct order *order;
-extern struct { cen_task task; } *part;
+extern struct {
+    cen_task task;
+} * part;
 extern cen_task *task;
 #if SAMPLE == 1
 #undef SAMPLE_RESULT

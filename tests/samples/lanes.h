@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "given.h"
 
-extern struct { cen_task task; } *read_;
+extern struct {
+    cen_task task;
+} * read_;
 #define read read_
 cen_next begin(cen_task *task);
 void try_elsewhere(const char *text, cen_rule rule, int64_t retry_after_ns);

@@ -101,7 +101,8 @@ static int run(char **command)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) signal(ends[i], pass_on);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (command_id < 0) return 125;
-    while (waitpid(command_id, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(command_id, &status, 0) < 0 && errno == EINTR) {
+    }
     command_id = 0; /* the id may be somebody else's from now on */
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                          \
-    do {                                                                          \
-        if (!(condition)) {                                                       \
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
             fprintf(stderr, "smoke: line %d: not so: %s\n", __LINE__, #condition); \
-            exit(1);                                                              \
-        }                                                                         \
+            exit(1); \
+        } \
     } while (0)
 
 enum { ELEMENTS = 20000 };
@@ -27,8 +27,7 @@ static cen_queue *make(cen_queue_kind kind, size_t capacity)
 {
     cen_queue *queue = NULL;
     cen_error error;
-    cen_queue_options options =
-        CEN_QUEUE_OPTIONS(.element_size = sizeof(uint64_t), .kind = kind, .capacity = capacity);
+    cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(uint64_t), .kind = kind, .capacity = capacity);
     cen_status status = cen_queue_new(&options, &queue, &error);
     if (status != CEN_OK) fprintf(stderr, "smoke: %s: %s\n", cen_status_name(status), error.text);
     CHECK(status == CEN_OK);

@@ -135,7 +135,8 @@ static void stop_somewhere(uint64_t *dice, cen_future *stopped)
 
 static void one_round(uint64_t *dice)
 {
-    cen_actor_options options = CEN_ACTOR_OPTIONS(.handle = handle, .dropped = drop, .executor = cen_inbox_executor(inbox));
+    cen_actor_options options =
+        CEN_ACTOR_OPTIONS(.handle = handle, .dropped = drop, .executor = cen_inbox_executor(inbox));
     options.capacity = test_random(dice) % 2 ? 4 : 0;
     options.batch = test_random(dice) % 2 ? 1 : 0;
     options.slow_ns = test_random(dice) % 2 ? 1000 : 0;
@@ -177,7 +178,8 @@ static void load(void)
     int64_t until = ceni_clock_now() + (int64_t)(seconds * 1e9);
     for (; rounds == 0 || ceni_clock_now() < until; rounds++) one_round(&seed);
     expect(totals[0] > 0);
-    printf("     %" PRIu64 " actors, %" PRIu64 " messages handled, %" PRIu64 " dropped\n", rounds, totals[0], totals[1]);
+    printf("     %" PRIu64 " actors, %" PRIu64 " messages handled, %" PRIu64 " dropped\n", rounds, totals[0],
+           totals[1]);
 }
 
 TEST(actors_on_helper_threads_end_every_message_once)

@@ -71,7 +71,8 @@ static bool send(chore *self)
 
 static void spawn(chore *self)
 {
-    for (uint64_t i = test_random(&self->dice) % 6; i > 0; i--) send(make_chore(test_random(&self->dice), self->depth + 1));
+    for (uint64_t i = test_random(&self->dice) % 6; i > 0; i--)
+        send(make_chore(test_random(&self->dice), self->depth + 1));
 }
 
 /* The child is on the stack, and has no `done`. */
@@ -88,7 +89,8 @@ static void await_child(chore *self)
     ceni_add_seq_cst(&let_in, 1);
     if (test_random(&self->dice) % 4 == 0) cen_task_cancel(&child);
     expect_equal(cen_await(&child.future, CEN_NEVER), CEN_OK);
-    expect(child.future.status == CEN_OK || child.future.status == CEN_INTERRUPTED || child.future.status == CEN_CLOSED);
+    expect(child.future.status == CEN_OK || child.future.status == CEN_INTERRUPTED ||
+           child.future.status == CEN_CLOSED);
     ceni_add_seq_cst(&over, 1);
     ceni_add_seq_cst(&by_status[child.future.status % 32], 1);
 }
@@ -137,12 +139,16 @@ static cen_next step(cen_task *task)
     chore *self = (chore *)task;
     if (self->steps_left-- == 0) return cen_task_done(task, self);
     switch (test_random(&self->dice) % 8) {
-    case 0: if (self->depth < 2) spawn(self); break;
+    case 0:
+        if (self->depth < 2) spawn(self);
+        break;
     case 1: await_child(self); break;
     case 2: return wait_for_pool(self);
     case 3: return wait_for_timer(self);
     case 4: hold_for_a_while(self); return cen_task_done(task, self);
-    case 5: if (test_random(&self->dice) % 4 == 0) block(); break;
+    case 5:
+        if (test_random(&self->dice) % 4 == 0) block();
+        break;
     case 6: cen_task_asked(task); break;
     default: break;
     }
@@ -262,5 +268,6 @@ TEST(every_task_is_over_exactly_once_whatever_happens_to_the_crew)
     int64_t until = ceni_clock_now() + (int64_t)(seconds * 1e9);
     for (; rounds == 0 || ceni_clock_now() < until; rounds++) tasks += one_round(&seed);
     expect(tasks > 0);
-    printf("     %" PRIu64 " crews, %" PRIu64 " tasks, %" PRIu64 " refused\n", rounds, tasks, ceni_load_seq_cst(&refused));
+    printf("     %" PRIu64 " crews, %" PRIu64 " tasks, %" PRIu64 " refused\n", rounds, tasks,
+           ceni_load_seq_cst(&refused));
 }

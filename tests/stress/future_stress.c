@@ -135,7 +135,8 @@ static void use_inbox(consumer *self)
     }
     size_t expected = self->count;
     for (size_t i = 0; i < self->count; i++) {
-        if (test_random(&self->dice) % 3 || !cen_future_cancel(self->futures[i])) continue; /* `done` runs here, and has not yet */
+        /* `done` runs here, and has not yet */
+        if (test_random(&self->dice) % 3 || !cen_future_cancel(self->futures[i])) continue;
         end_given_up(self->futures[i]);
         expected--;
     }
@@ -161,7 +162,8 @@ static void use_group(consumer *self)
 
 static void use_inline(consumer *self)
 {
-    for (size_t i = 0; i < self->count; i++) expect_equal(cen_future_then(self->futures[i], cen_inline(), end_done), CEN_OK);
+    for (size_t i = 0; i < self->count; i++)
+        expect_equal(cen_future_then(self->futures[i], cen_inline(), end_done), CEN_OK);
 }
 
 /* Long enough, and every way to end has been gone: on a machine that is busy otherwise, time alone says little. */
@@ -204,7 +206,8 @@ TEST(every_value_arrives_once_or_stays_its_promisers)
     until = ceni_clock_now() + (int64_t)(seconds * 1e9);
     for (int i = 0; i < CONSUMERS + PROMISERS; i++) {
         seeds[i] = test_random(&seed);
-        expect_equal(ceni_thread_start(&threads[i], NULL, i < CONSUMERS ? consume : promise_all, &seeds[i], &code), CEN_OK);
+        expect_equal(ceni_thread_start(&threads[i], NULL, i < CONSUMERS ? consume : promise_all, &seeds[i], &code),
+                     CEN_OK);
     }
     for (int i = 0; i < CONSUMERS; i++) ceni_thread_join(&threads[i]);
     cen_queue_close(promised); /* what is in it is still popped */
@@ -213,7 +216,8 @@ TEST(every_value_arrives_once_or_stays_its_promisers)
     expect_equal(ceni_load_seq_cst(&arrived), ceni_load_seq_cst(&kept));
     expect_equal(ceni_load_seq_cst(&failed), ceni_load_seq_cst(&broken));
     expect_equal(ceni_load_seq_cst(&given_up), ceni_load_seq_cst(&refused) + ceni_load_seq_cst(&unwanted));
-    expect_equal(ceni_load_seq_cst(&made), ceni_load_seq_cst(&arrived) + ceni_load_seq_cst(&failed) + ceni_load_seq_cst(&given_up));
+    expect_equal(ceni_load_seq_cst(&made),
+                 ceni_load_seq_cst(&arrived) + ceni_load_seq_cst(&failed) + ceni_load_seq_cst(&given_up));
     printf("     %" PRIu64 " arrived, %" PRIu64 " failed, %" PRIu64 " given up\n", ceni_load_seq_cst(&arrived),
            ceni_load_seq_cst(&failed), ceni_load_seq_cst(&given_up));
 }

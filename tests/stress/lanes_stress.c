@@ -36,7 +36,8 @@ typedef struct errand {
 static cen_lanes *lanes;
 static _Atomic uint32_t alive[CEN_LANES], alive_in_all; /* submitted and not told to be over; counted after admission */
 static _Atomic uint32_t admitted, over_count, looks;
-static const uint32_t limits[CEN_LANES] = {[CEN_PRIORITY_NORMAL] = MAX_NORMAL, [CEN_PRIORITY_HIGH] = MAX_HIGH, [CEN_PRIORITY_LOW] = MAX_LOW};
+static const uint32_t limits[CEN_LANES] = {
+    [CEN_PRIORITY_NORMAL] = MAX_NORMAL, [CEN_PRIORITY_HIGH] = MAX_HIGH, [CEN_PRIORITY_LOW] = MAX_LOW};
 static uint64_t totals[3];
 
 /* ---- Tasks ------------------------------------------------------------------------------------ */
@@ -48,7 +49,8 @@ static void come_alive(errand *self)
     expect_equal(ceni_exchange_seq_cst(&self->life, BEGUN), FRESH);
     uint32_t of_lane = ceni_add_seq_cst(&alive[self->lane], 1) + 1, in_all = ceni_add_seq_cst(&alive_in_all, 1) + 1;
     if (of_lane > limits[self->lane] || in_all > MAX_TOTAL)
-        test_fail(__FILE__, __LINE__, "%" PRIu32 " tasks of lane %u are alive, and %" PRIu32 " in all", of_lane, self->lane, in_all);
+        test_fail(__FILE__, __LINE__, "%" PRIu32 " tasks of lane %u are alive, and %" PRIu32 " in all", of_lane,
+                  self->lane, in_all);
 }
 
 static void tell_over(void *argument, cen_task *task, cen_status status, bool begun)
@@ -139,8 +141,10 @@ static void send_all(void *argument)
         send_one(self, &dice);
         if (test_random(&dice) % 16 == 0) check_look();
         if (test_random(&dice) % 64 == 0) /* never more than the first */
-            cen_lanes_limit(lanes, (cen_priority)(test_random(&dice) % 2), 1 + (int64_t)(test_random(&dice) % MAX_HIGH));
-        if (test_random(&dice) % 128 == 0) cen_lanes_resize(lanes, CEN_PRIORITY_LOW, 1 + (uint32_t)(test_random(&dice) % 2));
+            cen_lanes_limit(lanes, (cen_priority)(test_random(&dice) % 2),
+                            1 + (int64_t)(test_random(&dice) % MAX_HIGH));
+        if (test_random(&dice) % 128 == 0)
+            cen_lanes_resize(lanes, CEN_PRIORITY_LOW, 1 + (uint32_t)(test_random(&dice) % 2));
     }
     for (unsigned i = 0; i < MINE; i++)
         if (mine[i].in) await(&mine[i]);
@@ -213,8 +217,9 @@ static void load(bool stops)
     for (; rounds == 0 || ceni_clock_now() < until; rounds++) one_round(&seed, stops);
     expect(totals[0] > 0 && ceni_load_seq_cst(&looks) > 0);
     if (!stops) expect(totals[1] > 0);
-    printf("     %" PRIu64 " rounds, %" PRIu64 " tasks admitted, %" PRIu64 " of them never began, %" PRIu64 " refused\n", rounds,
-           totals[0], totals[2], totals[1]);
+    printf("     %" PRIu64 " rounds, %" PRIu64 " tasks admitted, %" PRIu64 " of them never began, %" PRIu64
+           " refused\n",
+           rounds, totals[0], totals[2], totals[1]);
 }
 
 TEST(O_many_who_submit_at_once_never_exceed_a_limit_and_every_place_comes_back)

@@ -63,8 +63,8 @@ void parcel_was_taken(worker *self, const parcel *one)
         test_fail(__FILE__, __LINE__, "worker %d took a torn parcel", self->number);
     uint32_t *seen = &self->seen[one->producer][one->queue];
     if (one->number <= *seen)
-        test_fail(__FILE__, __LINE__, "worker %d took number %u of producer %u after number %u", self->number, one->number,
-                  one->producer, *seen);
+        test_fail(__FILE__, __LINE__, "worker %d took number %u of producer %u after number %u", self->number,
+                  one->number, one->producer, *seen);
     *seen = one->number;
     enter(&self->taken, one);
 }
@@ -124,7 +124,8 @@ void load_start(unsigned count, void (*run)(worker *self))
         seed = test_random(&workers[i].dice);
         ceni_store_relaxed(&workers[i].doing, "starting"); /* the same */
     }
-    for (unsigned i = 0; i < count; i++) expect_equal(ceni_thread_start(&threads[i], "worker", run_worker, &workers[i], NULL), CEN_OK);
+    for (unsigned i = 0; i < count; i++)
+        expect_equal(ceni_thread_start(&threads[i], "worker", run_worker, &workers[i], NULL), CEN_OK);
 }
 
 static void name_the_hung(void)

@@ -32,7 +32,7 @@ typedef struct worker {
     int number;
     uint64_t dice;
     ledger pushed, taken;
-    uint32_t sent[LOAD_QUEUES];                /* numbers given out */
+    uint32_t sent[LOAD_QUEUES];               /* numbers given out */
     uint32_t seen[LOAD_WORKERS][LOAD_QUEUES]; /* the last number taken of each producer's */
     /* any thread, atomically: what it is doing, for the watchdog; carries nothing */
     _Alignas(128) _Atomic(const char *) doing;

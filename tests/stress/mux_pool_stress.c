@@ -148,7 +148,8 @@ static void kill_the_registry(void *argument)
     for (unsigned rounds = 1; !ceni_load_seq_cst(&over); rounds++) {
         ceni_sleep_until(ceni_clock_now() + 20 * ms);
         if (rounds % 8) continue;
-        *deaths += cen_child_ended(child_named(cen_mux_pool_supervisor(pool), "registry"), &(cen_error){.status = CEN_DRIVER});
+        *deaths +=
+            cen_child_ended(child_named(cen_mux_pool_supervisor(pool), "registry"), &(cen_error){.status = CEN_DRIVER});
     }
 }
 
@@ -158,10 +159,12 @@ static void compare_counts(uint64_t total)
 {
     cen_mux_pool_stats now = pool_stats(pool);
     uint64_t given_up = ceni_load_seq_cst(&cancelled) + ceni_load_seq_cst(&interrupted);
-    printf("     %" PRIu64 " requests: %" PRIu64 " answered, %" PRIu64 " lost, %" PRIu64 " late, %" PRIu64 " cancelled, %" PRIu64
-           " interrupted; %" PRIu64 " connections killed, %" PRIu64 " opened, %" PRIu64 " rerouted, registry started %" PRIu64 " times\n",
-           total, ceni_load_seq_cst(&answered), ceni_load_seq_cst(&lost), ceni_load_seq_cst(&late), ceni_load_seq_cst(&cancelled),
-           ceni_load_seq_cst(&interrupted), ceni_load_seq_cst(&kills), now.opened, now.rerouted, now.registry_starts);
+    printf("     %" PRIu64 " requests: %" PRIu64 " answered, %" PRIu64 " lost, %" PRIu64 " late, %" PRIu64
+           " cancelled, %" PRIu64 " interrupted; %" PRIu64 " connections killed, %" PRIu64 " opened, %" PRIu64
+           " rerouted, registry started %" PRIu64 " times\n",
+           total, ceni_load_seq_cst(&answered), ceni_load_seq_cst(&lost), ceni_load_seq_cst(&late),
+           ceni_load_seq_cst(&cancelled), ceni_load_seq_cst(&interrupted), ceni_load_seq_cst(&kills), now.opened,
+           now.rerouted, now.registry_starts);
     expect_equal(ceni_load_seq_cst(&answered) + ceni_load_seq_cst(&lost) + ceni_load_seq_cst(&late) + given_up, total);
     expect_equal(now.answered, ceni_load_seq_cst(&answered));
     expect_equal(now.lost_requests, ceni_load_seq_cst(&lost));
@@ -182,8 +185,9 @@ static void load(const char *address, unsigned share, bool registry_dies)
     alarm((unsigned)(120 + total / 1000));
     bag_dice = test_random(&seed);
     serve_on(address, &loop);
-    pool = POOL(.address = cen_mux_server_address(server), .mux = &(cen_mux_options)CEN_MUX_OPTIONS(.max_in_flight = 256), .deadline = cen_in_s(60),
-                .backoff_ns = ms, .backoff_max_ns = 20 * ms);
+    pool =
+        POOL(.address = cen_mux_server_address(server), .mux = &(cen_mux_options)CEN_MUX_OPTIONS(.max_in_flight = 256),
+             .deadline = cen_in_s(60), .backoff_ns = ms, .backoff_max_ns = 20 * ms);
     start(&others[0], empty_bag, NULL);
     start(&others[1], kill_now_and_then, NULL);
     if (registry_dies) start(&others[2], kill_the_registry, &deaths);

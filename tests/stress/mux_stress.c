@@ -262,7 +262,8 @@ static void load(const char *address, unsigned share)
     ceni_store_seq_cst(&over, 1u);
     for (unsigned i = 0; i < 3; i++) ceni_thread_join(&others[i]);
     end_all(loop);
-    uint64_t ended = ceni_load_seq_cst(&answered) + ceni_load_seq_cst(&lost) + ceni_load_seq_cst(&late) + ceni_load_seq_cst(&cancelled);
+    uint64_t ended = ceni_load_seq_cst(&answered) + ceni_load_seq_cst(&lost) + ceni_load_seq_cst(&late) +
+                     ceni_load_seq_cst(&cancelled);
     printf("     %" PRIu64 " requests in %.1f s: %" PRIu64 " answered, %" PRIu64 " lost, %" PRIu64 " late, %" PRIu64
            " cancelled; %" PRIu64 " refused; %" PRIu64 " connections killed\n",
            total, (double)took / 1e9, ceni_load_seq_cst(&answered), ceni_load_seq_cst(&lost), ceni_load_seq_cst(&late),
@@ -350,7 +351,8 @@ static void end_from_both_sides(uint64_t *dice, uint64_t number, unsigned ends[3
         expect_equal(cen_mux_ask(one.mux, &requests[i], NULL), CEN_OK);
     }
     start(&one.thread, wait_once, &one);
-    while (calls_in_bag() < ASKS + 1) ceni_thread_yield(); /* so the server knows the client, and nobody begins a call any more */
+    /* so the server knows the client, and nobody begins a call any more */
+    while (calls_in_bag() < ASKS + 1) ceni_thread_yield();
     ceni_store_seq_cst(&to_kill, number);
     spin(test_random(dice) % 60000);
     unsigned how = (unsigned)(test_random(dice) % 3);

@@ -57,9 +57,11 @@ static void interrupt_one(void *argument, void *one)
     stock_driver(&things).calls->interrupt(argument, one);
 }
 
-#define CALLS(may_block)                                                                                      \
-    {.size = sizeof(cen_driver_calls), .open = open_slowly, .close = close_slowly, .interrupt = interrupt_one, \
-     .blocks = (may_block)}
+#define CALLS(may_block) \
+    { \
+        .size = sizeof(cen_driver_calls), .open = open_slowly, .close = close_slowly, .interrupt = interrupt_one, \
+        .blocks = (may_block) \
+    }
 static const cen_driver_calls blocking = CALLS(true), inline_ones = CALLS(false);
 
 /* ---- Those who take ------------------------------------------------------------------------------- */
@@ -140,7 +142,8 @@ static void ask_or_cancel(worker *self, unsigned asker_number, request *one)
         return;
     }
     if (ceni_load_acquire(&enough)) return;
-    cen_executor *executors[] = {cen_inline(), cen_inbox_executor(inboxes[asker_number]), cen_runtime_executor(runtime)};
+    cen_executor *executors[] = {cen_inline(), cen_inbox_executor(inboxes[asker_number]),
+                                 cen_runtime_executor(runtime)};
     cen_take_init(&one->take, hear, executors[draw_below(self, 3)]);
     ceni_store_release(&one->busy, 1);
     count(&asked);
@@ -270,8 +273,8 @@ static void ask_under_load(const cen_driver_calls *calls, uint32_t fail_one_in)
     if (cen_pool_close(pool, cen_in_s(20), NULL, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     load_join();
     worker sum = load_sum();
-    printf("     %" PRIu64 " taken; %" PRIu64 " asked, %" PRIu64 " lent, %" PRIu64 " refused, %" PRIu64 " cancelled\n", sum.taken,
-           asked, lent, refused, cancelled);
+    printf("     %" PRIu64 " taken; %" PRIu64 " asked, %" PRIu64 " lent, %" PRIu64 " refused, %" PRIu64 " cancelled\n",
+           sum.taken, asked, lent, refused, cancelled);
     expect_equal(sum.taken, sum.given);
     expect_equal(asked, lent + refused + cancelled);
     expect_equal(lent, ended);

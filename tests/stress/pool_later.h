@@ -176,7 +176,8 @@ static inline void later_stop(later *l)
     l->enough = true;
     pthread_mutex_unlock(&l->mutex);
     for (int i = 0; i < LOOPS; i++) pthread_join(l->loops[i], NULL);
-    printf("     %" PRIu64 " calls done later, %" PRIu64 " of them twice, %" PRIu64 " cancelled\n", l->done, l->twice, l->cancels);
+    printf("     %" PRIu64 " calls done later, %" PRIu64 " of them twice, %" PRIu64 " cancelled\n", l->done, l->twice,
+           l->cancels);
     pthread_mutex_destroy(&l->mutex);
 }
 

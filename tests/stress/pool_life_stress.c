@@ -21,7 +21,7 @@ static cen_runtime *runtime;
 static stock things;
 static later loops;
 static _Atomic uint32_t enough;
-static _Atomic uint64_t numbers[TAKERS]; /* of the threads that take */
+static _Atomic uint64_t numbers[TAKERS];    /* of the threads that take */
 static _Thread_local cen_condition left_in; /* the condition in which this thread gives back what it has */
 
 /* ---- A driver that blocks ----------------------------------------------------------------- */
@@ -70,14 +70,21 @@ static cen_status test_slowly(void *argument, void *one, cen_error *error)
     return ceni_random() % 32 ? CEN_OK : CEN_DRIVER;
 }
 
-#define CALLS(may_block)                                                                                          \
-    {.size = sizeof(cen_driver_calls), .open = open_slowly, .close = close_slowly, .interrupt = interrupt_one,     \
-     .check = check_one, .reset = reset_slowly, .test = test_slowly, .blocks = (may_block)}
+#define CALLS(may_block) \
+    { \
+        .size = sizeof(cen_driver_calls), .open = open_slowly, .close = close_slowly, .interrupt = interrupt_one, \
+        .check = check_one, .reset = reset_slowly, .test = test_slowly, .blocks = (may_block) \
+    }
 static const cen_driver_calls blocking = CALLS(true), inline_ones = CALLS(false);
 
-static const cen_driver_calls later_ones = {
-    .size = sizeof(cen_driver_calls), .open_start = later_open, .close_start = later_close, .interrupt = later_interrupt,
-    .check = check_one, .reset_start = later_reset, .test_start = later_test, .cancel = later_cancel};
+static const cen_driver_calls later_ones = {.size = sizeof(cen_driver_calls),
+                                            .open_start = later_open,
+                                            .close_start = later_close,
+                                            .interrupt = later_interrupt,
+                                            .check = check_one,
+                                            .reset_start = later_reset,
+                                            .test_start = later_test,
+                                            .cancel = later_cancel};
 
 /* ---- Those who take ------------------------------------------------------------------------- */
 
@@ -163,7 +170,8 @@ static void look_once(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_look(pool, &s), CEN_OK);
-    expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.vacant, s.places);
+    expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.vacant,
+                 s.places);
     expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.cancelled + s.waiting);
     expect(s.taken - s.ended >= s.held + s.revoked && s.taken - s.ended <= s.held + s.revoked + s.moving);
 }
@@ -215,7 +223,8 @@ static void expect_nothing_left(void)
     expect_equal(s.opened, s.closed);
     expect_equal(s.waiting, 0);
     ceni_line_lock(pool->line);
-    expect_equal(pool->live + pool->opening + pool->overdue + pool->leaving + pool->revoked + pool->testing_for_waiters, 0);
+    expect_equal(pool->live + pool->opening + pool->overdue + pool->leaving + pool->revoked + pool->testing_for_waiters,
+                 0);
     for (int kind = 0; kind < CENI_CHORES; kind++) expect_equal(pool->waiting[kind], 0);
     ceni_line_unlock(pool->line);
     expect_equal(cen_pool_free(pool), CEN_OK);
@@ -242,8 +251,8 @@ static void live_under_load(const cen_driver_calls *calls, void *argument, uint3
     ceni_store_release(&enough, 1);
     load_join();
     worker sum = load_sum();
-    printf("     %" PRIu64 " taken, %" PRIu64 " given, %" PRIu64 " discarded, %" PRIu64 " got nothing\n", sum.taken, sum.given,
-           sum.discarded, sum.timed_out);
+    printf("     %" PRIu64 " taken, %" PRIu64 " given, %" PRIu64 " discarded, %" PRIu64 " got nothing\n", sum.taken,
+           sum.given, sum.discarded, sum.timed_out);
     expect_equal(sum.taken, sum.given + sum.discarded);
     expect_nothing_left();
 }

@@ -64,7 +64,9 @@ double load_begin(unsigned tests)
     double all = text ? strtod(text, NULL) : usual_seconds;
     double mine = (all > 0 ? all : usual_seconds) / tests;
     seed = test_seed();
-    printf("     %.2f s; oracle: taken = given + discarded + held, one user per object, never more than max, each closed once\n", mine);
+    printf("     %.2f s; oracle: taken = given + discarded + held, one user per object, never more than max, each "
+           "closed once\n",
+           mine);
     alarm((unsigned)mine + 3 * PATIENCE);
     memset(workers, 0, sizeof workers);
     for (unsigned i = 0; i < LOAD_WORKERS; i++) {
@@ -159,7 +161,8 @@ static void empty_place(object *o)
 {
     if (ceni_load_acquire(&o->user)) test_fail(__FILE__, __LINE__, "an object was closed while it was used");
     if (o->left != o->right) test_fail(__FILE__, __LINE__, "an object was closed half written");
-    if (ceni_exchange_release(&o->state, PLACE_FREE) != OBJECT_OPEN) test_fail(__FILE__, __LINE__, "an object was closed twice");
+    if (ceni_exchange_release(&o->state, PLACE_FREE) != OBJECT_OPEN)
+        test_fail(__FILE__, __LINE__, "an object was closed twice");
 }
 
 static cen_status open_one(void *argument, void **out, cen_error *error)
@@ -191,7 +194,7 @@ static void close_one(void *argument, void *closed)
     bool adopted = is_adopted(o);
     empty_place(o);
     if (!adopted) ceni_sub_relaxed(&s->live, 1); /* a number; carries nothing */
-    ceni_add_relaxed(&s->closed, 1); /* read when all is over; carries nothing */
+    ceni_add_relaxed(&s->closed, 1);             /* read when all is over; carries nothing */
 }
 
 /* The holder may be using it right now. */
@@ -199,13 +202,15 @@ static void interrupt_one(void *argument, void *interrupted)
 {
     stock *s = argument;
     object *o = interrupted;
-    if (ceni_load_acquire(&o->state) != OBJECT_OPEN) test_fail(__FILE__, __LINE__, "an object was interrupted that is not open");
+    if (ceni_load_acquire(&o->state) != OBJECT_OPEN)
+        test_fail(__FILE__, __LINE__, "an object was interrupted that is not open");
     ceni_add_relaxed(&s->interrupts, 1); /* the same */
 }
 
 cen_driver stock_driver(stock *s)
 {
-    static const cen_driver_calls calls = {.size = sizeof calls, .open = open_one, .close = close_one, .interrupt = interrupt_one};
+    static const cen_driver_calls calls = {
+        .size = sizeof calls, .open = open_one, .close = close_one, .interrupt = interrupt_one};
     return (cen_driver){&calls, s};
 }
 
@@ -228,8 +233,10 @@ void use_begin(worker *self, object *o)
 {
     uint32_t other = ceni_exchange_acquire(&o->user, (uint32_t)self->number + 1);
     if (other) test_fail(__FILE__, __LINE__, "worker %d has an object that worker %u uses", self->number, other - 1);
-    if (ceni_load_relaxed(&o->state) != OBJECT_OPEN) test_fail(__FILE__, __LINE__, "worker %d has a closed object", self->number);
-    if (o->left != o->right) test_fail(__FILE__, __LINE__, "worker %d has an object that is half written", self->number);
+    if (ceni_load_relaxed(&o->state) != OBJECT_OPEN)
+        test_fail(__FILE__, __LINE__, "worker %d has a closed object", self->number);
+    if (o->left != o->right)
+        test_fail(__FILE__, __LINE__, "worker %d has an object that is half written", self->number);
     o->left += 2;
 }
 
@@ -237,7 +244,8 @@ void use_end(worker *self, object *o)
 {
     o->right += 2;
     uint32_t me = ceni_exchange_release(&o->user, 0);
-    if (me != (uint32_t)self->number + 1) test_fail(__FILE__, __LINE__, "worker %d was not the only user", self->number);
+    if (me != (uint32_t)self->number + 1)
+        test_fail(__FILE__, __LINE__, "worker %d was not the only user", self->number);
 }
 
 void stock_check(const stock *s)
@@ -253,7 +261,9 @@ void stock_check(const stock *s)
 void check_equations(const cen_pool_stats *s)
 {
     uint64_t out = (uint64_t)s->held + s->revoked, there = s->places - s->vacant;
-    expect_equal(s->idle + s->held + s->moving + s->revoked + s->opening + s->resetting + s->testing + s->closing + s->vacant, s->places);
+    expect_equal(s->idle + s->held + s->moving + s->revoked + s->opening + s->resetting + s->testing + s->closing +
+                     s->vacant,
+                 s->places);
     expect(s->places >= s->max);
     expect(s->taken - s->ended >= out && s->taken - s->ended <= out + s->moving);
     if (s->moving + s->opening + s->closing == 0) expect_equal(s->opened + s->adopted - s->closed, there);

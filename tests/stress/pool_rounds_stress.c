@@ -105,8 +105,8 @@ static void wait_patiently(worker *self)
     int64_t begin = ceni_clock_now();
     cen_status status = cen_pool_take(pool, cen_in_s(WAIT_S), &lease, NULL);
     if (status != CEN_OK || ceni_clock_now() - begin >= (int64_t)WAIT_S * 1000000000)
-        test_fail(__FILE__, __LINE__, "no release reached worker %d in %d s: %s (size %u, order %d%s)", self->number, WAIT_S,
-                  cen_status_name(status), now.size, (int)now.order, now.strict ? ", strict" : "");
+        test_fail(__FILE__, __LINE__, "no release reached worker %d in %d s: %s (size %u, order %d%s)", self->number,
+                  WAIT_S, cen_status_name(status), now.size, (int)now.order, now.strict ? ", strict" : "");
     self->taken++;
     use_begin(self, lease.object);
     meet(self, "the middle of a round", NULL);

@@ -87,7 +87,8 @@ static bool take_some(worker *self, cen_pool *pool, cen_lease *lease)
 {
     bool tries = one_in(self, 6);
     is_doing(self, tries ? "try_take" : "take");
-    cen_status status = tries ? cen_pool_try_take(pool, lease, NULL) : cen_pool_take(pool, some_deadline(self), lease, NULL);
+    cen_status status =
+        tries ? cen_pool_try_take(pool, lease, NULL) : cen_pool_take(pool, some_deadline(self), lease, NULL);
     if (status == CEN_OK) self->taken++;
     else if (status == CEN_DRIVER && now.fail_one_in) self->refused++;
     else if (status == (tries ? CEN_EMPTY : CEN_TIMEOUT)) self->timed_out++;
@@ -249,7 +250,8 @@ static void make_pool(unsigned which)
     static cen_driver_calls only_closes;
     cen_driver driver = stock_driver(s);
     if (now.adopted_only) {
-        only_closes = (cen_driver_calls){.size = sizeof only_closes, .close = driver.calls->close, .opens_nothing = true};
+        only_closes =
+            (cen_driver_calls){.size = sizeof only_closes, .close = driver.calls->close, .opens_nothing = true};
         driver.calls = &only_closes;
     }
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = driver, .max = now.max[which], .order = now.order[which],
@@ -280,7 +282,8 @@ static void settle(void)
         stock_check(&stocks[i]);
     }
     sum = load_sum();
-    printf("     %" PRIu64 " taken, %" PRIu64 " discarded, %" PRIu64 " in vain\n", sum.taken, sum.discarded, sum.timed_out);
+    printf("     %" PRIu64 " taken, %" PRIu64 " discarded, %" PRIu64 " in vain\n", sum.taken, sum.discarded,
+           sum.timed_out);
     expect(sum.taken > 0);
     expect_equal(sum.taken, sum.given + sum.discarded);
     expect(taken >= sum.taken); /* one who is served twice at once gives the second back */
@@ -320,19 +323,26 @@ TEST(every_operation_keeps_a_warm_pool_whole)
 
 TEST(every_operation_keeps_a_strict_pool_whole)
 {
-    run_plan((plan){.pools = 1, .workers = 6, .max = {2}, .strict = {true}, .deeds = MAIL | DISCARD | ADOPT | LOOK | SCOPE});
+    run_plan(
+        (plan){.pools = 1, .workers = 6, .max = {2}, .strict = {true}, .deeds = MAIL | DISCARD | ADOPT | LOOK | SCOPE});
 }
 
 TEST(every_operation_keeps_pools_of_every_order_whole)
 {
-    run_plan((plan){.pools = 4, .workers = 8, .max = {2, 2, 1, 3}, .strict = {false, false, true, true},
+    run_plan((plan){.pools = 4,
+                    .workers = 8,
+                    .max = {2, 2, 1, 3},
+                    .strict = {false, false, true, true},
                     .order = {CEN_ORDER_LIFO, CEN_ORDER_FIFO, CEN_ORDER_LIFO, CEN_ORDER_FIFO},
                     .deeds = MAIL | DISCARD | ADOPT | LOOK});
 }
 
 TEST(L2_another_max_is_kept_while_everything_goes_on)
 {
-    run_plan((plan){.pools = 2, .workers = 8, .max = {3, 2}, .order = {CEN_ORDER_WARM, CEN_ORDER_FIFO},
+    run_plan((plan){.pools = 2,
+                    .workers = 8,
+                    .max = {3, 2},
+                    .order = {CEN_ORDER_WARM, CEN_ORDER_FIFO},
                     .deeds = MAIL | DISCARD | LOOK | RESIZE});
 }
 
@@ -343,7 +353,11 @@ TEST(L3_whoever_waits_without_limit_is_served_although_openings_fail)
 
 TEST(objects_that_were_adopted_are_lent_like_any_other)
 {
-    run_plan((plan){.pools = 2, .workers = 6, .max = {2, 2}, .strict = {false, true}, .adopted_only = true,
+    run_plan((plan){.pools = 2,
+                    .workers = 6,
+                    .max = {2, 2},
+                    .strict = {false, true},
+                    .adopted_only = true,
                     .deeds = MAIL | ADOPT | LOOK});
 }
 

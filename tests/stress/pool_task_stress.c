@@ -117,8 +117,9 @@ static const cen_driver_calls calls = {.size = sizeof calls, .open = open_any, .
 TEST(tasks_on_many_threads_are_told_exactly_what_they_hold_and_nothing_is_lost)
 {
     for (int p = 0; p < 2; p++) {
-        cen_pool_options options = CEN_POOL_OPTIONS(.max = OBJECTS, .driver = {&calls, &object}, .on_owner_end = CEN_OWNER_REUSE,
-                                                    .order = p ? CEN_ORDER_FIFO : CEN_ORDER_WARM);
+        cen_pool_options options =
+            CEN_POOL_OPTIONS(.max = OBJECTS, .driver = {&calls, &object}, .on_owner_end = CEN_OWNER_REUSE,
+                             .order = p ? CEN_ORDER_FIFO : CEN_ORDER_WARM);
         expect_equal(cen_pool_new(&options, &pools[p], NULL), CEN_OK);
     }
     for (int i = 0; i < TASKS; i++) pthread_mutex_init(&tasks[i].lock, NULL);

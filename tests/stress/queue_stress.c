@@ -203,55 +203,92 @@ static void run_plan(plan p)
 
 TEST(blocking_pushes_and_pops_of_a_tiny_bounded_queue_lose_nothing)
 {
-    run_plan((plan){.queues = 1, .kinds = {CEN_QUEUE_BOUNDED}, .capacities = {1}, .producers = 2, .consumers = 2,
-                    .push_by = BLOCKING, .pop_by = BLOCKING});
+    run_plan((plan){.queues = 1,
+                    .kinds = {CEN_QUEUE_BOUNDED},
+                    .capacities = {1},
+                    .producers = 2,
+                    .consumers = 2,
+                    .push_by = BLOCKING,
+                    .pop_by = BLOCKING});
 }
 
 /* Nobody ever sleeps here, so that nothing but the slots' stamps orders the
  * bytes: the test for ThreadSanitizer. */
 TEST(the_bytes_of_an_element_are_there_when_it_is_popped)
 {
-    run_plan((plan){.queues = 1, .kinds = {CEN_QUEUE_BOUNDED}, .capacities = {8}, .producers = 1, .consumers = 2,
-                    .push_by = TRY, .pop_by = TRY});
+    run_plan((plan){.queues = 1,
+                    .kinds = {CEN_QUEUE_BOUNDED},
+                    .capacities = {8},
+                    .producers = 1,
+                    .consumers = 2,
+                    .push_by = TRY,
+                    .pop_by = TRY});
 }
 
 TEST(every_manner_of_push_and_pop_keeps_a_bounded_queue_whole)
 {
-    run_plan((plan){.queues = 1, .kinds = {CEN_QUEUE_BOUNDED}, .capacities = {3}, .producers = 3, .consumers = 3,
-                    .push_by = TRY | TIMED | BLOCKING, .pop_by = TRY | TIMED | BLOCKING});
+    run_plan((plan){.queues = 1,
+                    .kinds = {CEN_QUEUE_BOUNDED},
+                    .capacities = {3},
+                    .producers = 3,
+                    .consumers = 3,
+                    .push_by = TRY | TIMED | BLOCKING,
+                    .pop_by = TRY | TIMED | BLOCKING});
 }
 
 TEST(every_manner_of_push_and_pop_keeps_an_unbounded_queue_whole)
 {
-    run_plan((plan){.queues = 1, .kinds = {CEN_QUEUE_UNBOUNDED}, .producers = 3, .consumers = 3,
-                    .push_by = TRY | TIMED | BLOCKING | FORCE, .pop_by = TRY | TIMED | BLOCKING});
+    run_plan((plan){.queues = 1,
+                    .kinds = {CEN_QUEUE_UNBOUNDED},
+                    .producers = 3,
+                    .consumers = 3,
+                    .push_by = TRY | TIMED | BLOCKING | FORCE,
+                    .pop_by = TRY | TIMED | BLOCKING});
 }
 
 TEST(every_manner_of_push_and_pop_meets_in_a_rendezvous)
 {
-    run_plan((plan){.queues = 1, .kinds = {CEN_QUEUE_RENDEZVOUS}, .producers = 3, .consumers = 3,
-                    .push_by = TRY | TIMED | BLOCKING, .pop_by = TRY | TIMED | BLOCKING});
+    run_plan((plan){.queues = 1,
+                    .kinds = {CEN_QUEUE_RENDEZVOUS},
+                    .producers = 3,
+                    .consumers = 3,
+                    .push_by = TRY | TIMED | BLOCKING,
+                    .pop_by = TRY | TIMED | BLOCKING});
 }
 
 TEST(forced_pushes_account_for_what_they_evict)
 {
-    run_plan((plan){.queues = 1, .kinds = {CEN_QUEUE_BOUNDED}, .capacities = {2}, .producers = 4, .consumers = 2,
-                    .push_by = FORCE | TRY | TIMED, .pop_by = TRY | TIMED | BLOCKING});
+    run_plan((plan){.queues = 1,
+                    .kinds = {CEN_QUEUE_BOUNDED},
+                    .capacities = {2},
+                    .producers = 4,
+                    .consumers = 2,
+                    .push_by = FORCE | TRY | TIMED,
+                    .pop_by = TRY | TIMED | BLOCKING});
 }
 
 TEST(more_threads_than_processors_share_a_queue)
 {
-    run_plan((plan){.queues = 1, .kinds = {CEN_QUEUE_BOUNDED}, .capacities = {2}, .producers = 7, .consumers = 7,
-                    .push_by = BLOCKING | TIMED, .pop_by = BLOCKING | TIMED});
+    run_plan((plan){.queues = 1,
+                    .kinds = {CEN_QUEUE_BOUNDED},
+                    .capacities = {2},
+                    .producers = 7,
+                    .consumers = 7,
+                    .push_by = BLOCKING | TIMED,
+                    .pop_by = BLOCKING | TIMED});
 }
 
 /* ---- Several queues ----------------------------------------------------------------------------------- */
 
 TEST(select_over_queues_of_every_kind_does_exactly_one_thing)
 {
-    run_plan((plan){.queues = 3, .kinds = {CEN_QUEUE_BOUNDED, CEN_QUEUE_UNBOUNDED, CEN_QUEUE_RENDEZVOUS},
-                    .capacities = {2, 0, 0}, .producers = 3, .consumers = 3,
-                    .push_by = SELECT | TRY | TIMED, .pop_by = SELECT | TIMED});
+    run_plan((plan){.queues = 3,
+                    .kinds = {CEN_QUEUE_BOUNDED, CEN_QUEUE_UNBOUNDED, CEN_QUEUE_RENDEZVOUS},
+                    .capacities = {2, 0, 0},
+                    .producers = 3,
+                    .consumers = 3,
+                    .push_by = SELECT | TRY | TIMED,
+                    .pop_by = SELECT | TIMED});
 }
 
 /* ---- Ends and beginnings -------------------------------------------------------------------------------- */
@@ -264,9 +301,14 @@ TEST(a_close_in_the_middle_of_everything_loses_nothing)
     do {
         uint64_t dice = rounds;
         cen_queue_kind kind = kinds[rounds % 3];
-        now = (plan){.queues = 1, .kinds = {kind}, .capacities = {kind == CEN_QUEUE_BOUNDED ? 1 + rounds % 4 : 0},
-                     .producers = 2, .consumers = 2, .push_by = TRY | TIMED | BLOCKING,
-                     .pop_by = rounds % 2 ? TRY | TIMED : TRY | TIMED | BLOCKING, .leave_early = rounds % 2};
+        now = (plan){.queues = 1,
+                     .kinds = {kind},
+                     .capacities = {kind == CEN_QUEUE_BOUNDED ? 1 + rounds % 4 : 0},
+                     .producers = 2,
+                     .consumers = 2,
+                     .push_by = TRY | TIMED | BLOCKING,
+                     .pop_by = rounds % 2 ? TRY | TIMED : TRY | TIMED | BLOCKING,
+                     .leave_early = rounds % 2};
         if (kind != CEN_QUEUE_RENDEZVOUS) now.push_by |= FORCE;
         one_round((double)(test_random(&dice) % 2000) * 1e-6);
         rounds++;

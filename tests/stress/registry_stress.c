@@ -116,18 +116,12 @@ static void change_once(writer *self, cen_owner *owner)
     uint64_t key = test_random(&self->dice) % KEYS, number = 0;
     switch (test_random(&self->dice) % 6) {
     case 0:
-    case 1:
-        try_register(self, owner);
-        break;
-    case 2:
-        try_register(self, NULL);
-        break;
+    case 1: try_register(self, owner); break;
+    case 2: try_register(self, NULL); break;
     case 3:
         (void)cen_registry_unregister(registry, cen_key_number(key), test_random(&self->dice) % 2 ? owner : NULL);
         break;
-    case 4:
-        (void)cen_registry_remove(registry, self->numbers[test_random(&self->dice) % 8]);
-        break;
+    case 4: (void)cen_registry_remove(registry, self->numbers[test_random(&self->dice) % 8]); break;
     default:
         expect_equal(cen_registry_each(registry, cen_key_number(key), note_number, &number), CEN_OK);
         try_update(number, key);
@@ -215,7 +209,8 @@ static void *listen_now_and_then(void *argument)
 
 static void begin_round(cen_registry_kind kind, bool heard)
 {
-    cen_registry_options options = CEN_REGISTRY_OPTIONS(.kind = kind, .release = release_box, .listener = heard ? follow : NULL);
+    cen_registry_options options =
+        CEN_REGISTRY_OPTIONS(.kind = kind, .release = release_box, .listener = heard ? follow : NULL);
     came = went = updated = present = 0;
     ceni_store_seq_cst(&made, 0);
     ceni_store_seq_cst(&released, 0);
@@ -254,7 +249,8 @@ static void one_round(uint64_t *dice, cen_registry_kind kind)
     }
     for (int i = 0; i <= READERS; i++) {
         seeds[i] = test_random(dice);
-        expect_equal(pthread_create(&threads[WRITERS + i], NULL, i < READERS ? read_all : listen_now_and_then, &seeds[i]), 0);
+        expect_equal(
+            pthread_create(&threads[WRITERS + i], NULL, i < READERS ? read_all : listen_now_and_then, &seeds[i]), 0);
     }
     for (int i = 0; i <= READERS; i++) pthread_join(threads[WRITERS + i], NULL);
     for (int i = 0; i < READERS; i++) totals[3] += seeds[i];
@@ -272,7 +268,8 @@ static void load(cen_registry_kind kind)
     int64_t until = ceni_clock_now() + (int64_t)(seconds * 1e9);
     for (; rounds == 0 || ceni_clock_now() < until; rounds++) one_round(&seed, kind);
     expect(totals[0] > 0 && totals[1] > 0);
-    printf("     %" PRIu64 " registries, %" PRIu64 " entries, %" PRIu64 " updates, %" PRIu64 " refused, %" PRIu64 " visits\n",
+    printf("     %" PRIu64 " registries, %" PRIu64 " entries, %" PRIu64 " updates, %" PRIu64 " refused, %" PRIu64
+           " visits\n",
            rounds, totals[0], totals[1], totals[2], totals[3]);
 }
 

@@ -55,7 +55,8 @@ static void note_gone(void *value)
     ceni_add_seq_cst(&gone, 1);
 }
 
-static void listen(void *argument, cen_member *member, cen_member_state from, cen_member_state to, const cen_error *cause)
+static void listen(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
+                   const cen_error *cause)
 {
     (void)argument;
     expect(from != to);
@@ -127,7 +128,8 @@ static void peek_once(void)
 {
     cen_member *member;
     cen_read_begin();
-    if (cen_router_peek(router, NULL, &member) == CEN_OK) expect_equal(((peer *)cen_member_value(member))->magic, MAGIC);
+    if (cen_router_peek(router, NULL, &member) == CEN_OK)
+        expect_equal(((peer *)cen_member_value(member))->magic, MAGIC);
     cen_read_end();
 }
 
@@ -255,9 +257,15 @@ static void one_round(uint64_t *dice, bool closed_first)
 
 static void load(bool closed_first)
 {
-    const cen_strategy all[] = {cen_strategy_random(), cen_strategy_round_robin(), cen_strategy_shared_round_robin(),
-                                cen_strategy_strict_round_robin(), cen_strategy_least_in_flight(), cen_strategy_two_choices(),
-                                cen_strategy_peak_ewma(), cen_strategy_weighted(), cen_strategy_consistent_hash()};
+    const cen_strategy all[] = {cen_strategy_random(),
+                                cen_strategy_round_robin(),
+                                cen_strategy_shared_round_robin(),
+                                cen_strategy_strict_round_robin(),
+                                cen_strategy_least_in_flight(),
+                                cen_strategy_two_choices(),
+                                cen_strategy_peak_ewma(),
+                                cen_strategy_weighted(),
+                                cen_strategy_consistent_hash()};
     for (int i = 0; i < 9; i++) strategies[i] = all[i].type;
     const char *text = getenv("CENOTE_STRESS_SECONDS");
     double seconds = (text ? strtod(text, NULL) : 4.0) / TESTS;
@@ -266,8 +274,8 @@ static void load(bool closed_first)
     int64_t until = ceni_clock_now() + (int64_t)(seconds * 1e9);
     for (; rounds == 0 || ceni_clock_now() < until; rounds++) one_round(&seed, closed_first);
     expect(totals[0] > 0);
-    printf("     %" PRIu64 " routers, %" PRIu64 " uses, %" PRIu64 " in vain, %" PRIu64 " members, %u changes told\n", rounds,
-           totals[0], totals[1], totals[2], (unsigned)ceni_load_seq_cst(&told));
+    printf("     %" PRIu64 " routers, %" PRIu64 " uses, %" PRIu64 " in vain, %" PRIu64 " members, %u changes told\n",
+           rounds, totals[0], totals[1], totals[2], (unsigned)ceni_load_seq_cst(&told));
 }
 
 TEST(routers_whose_members_come_and_go_count_every_use_and_let_go_of_all)

@@ -86,10 +86,11 @@ static cen_status run(void *argument, cen_child child, cen_error *error)
 static cen_child_options options_of(int i)
 {
     static const char *const names[PLACES] = {"a", "b", "c", "d", "e", "f"};
-    return (cen_child_options)CEN_CHILD_OPTIONS(
-            .name = names[i], .argument = &places[i], .start = i % 3 == 2 ? NULL : start, .run = i % 3 == 2 ? run : NULL,
-            .stop = i % 3 == 2 ? NULL : stop, .starts_later = i % 3 == 1, .shutdown_ns = CEN_OFF,
-            .restart = i == 4 ? CEN_RESTART_TRANSIENT : CEN_RESTART_PERMANENT);
+    return (cen_child_options)CEN_CHILD_OPTIONS(.name = names[i], .argument = &places[i],
+                                                .start = i % 3 == 2 ? NULL : start, .run = i % 3 == 2 ? run : NULL,
+                                                .stop = i % 3 == 2 ? NULL : stop, .starts_later = i % 3 == 1,
+                                                .shutdown_ns = CEN_OFF,
+                                                .restart = i == 4 ? CEN_RESTART_TRANSIENT : CEN_RESTART_PERMANENT);
 }
 
 static void count_child(void *argument, const cen_child_stats *child)
@@ -136,8 +137,9 @@ static void play(cen_supervision supervision, uint64_t *dice)
     ceni_store_seq_cst(&started, 0);
     ceni_store_seq_cst(&ended, 0);
     cen_supervisor_options options =
-        CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = PLACES, .supervision = supervision, .retry_start = true,
-                               .listener = listen, .max_restarts = CEN_OFF, .backoff_ns = 20000, .backoff_max_ns = 200000);
+        CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = PLACES, .supervision = supervision,
+                               .retry_start = true, .listener = listen, .max_restarts = CEN_OFF, .backoff_ns = 20000,
+                               .backoff_max_ns = 200000);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     for (int i = 0; i < THREADS; i++) {
         seeds[i] = test_random(dice);

@@ -89,7 +89,8 @@ static void use_lanes(void *unused)
         cen_lanes *lanes;
         cen_task tasks[8];
         bool admitted[8];
-        cen_lanes_options options = CEN_LANES_OPTIONS(.high = {.crew = &one, .max_tasks = 4}, .normal.is_absent = true, .low.crew = &one);
+        cen_lanes_options options =
+            CEN_LANES_OPTIONS(.high = {.crew = &one, .max_tasks = 4}, .normal.is_absent = true, .low.crew = &one);
         MUST(cen_lanes_new(&options, &lanes, NULL));
         for (int round = 0; round < 20; round++) {
             for (int i = 0; i < 8; i++) {
@@ -123,7 +124,8 @@ static void use_actor(void *unused)
         for (int i = 0; i < 50; i++) {
             cen_future answer;
             cen_future_init(&answer);
-            while (cen_actor_ask(actor, &message, &answer) == CEN_MISUSE) ceni_thread_yield(); /* it is just let go of */
+            while (cen_actor_ask(actor, &message, &answer) == CEN_MISUSE)
+                ceni_thread_yield(); /* it is just let go of */
             MUST(cen_future_wait(&answer, CEN_NEVER));
         }
         cen_future_init(&stopped);
@@ -150,7 +152,8 @@ static void use_router(void *unused)
         for (int round = 0; round < 30; round++) {
             cen_route route;
             MUST(cen_member_up(members[round % 3]));
-            if (cen_router_route(router, NULL, CEN_NOW, &route, NULL) == CEN_OK) cen_route_done(&route, CEN_OUTCOME_OK, 0);
+            if (cen_router_route(router, NULL, CEN_NOW, &route, NULL) == CEN_OK)
+                cen_route_done(&route, CEN_OUTCOME_OK, 0);
             MUST(cen_member_down(members[round % 3], &cut));
         }
         MUST(cen_router_free(router));
@@ -167,7 +170,8 @@ static void use_registry(void *unused)
         cen_registry_options options = CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE);
         MUST(cen_registry_new(&options, &registry, NULL));
         MUST(cen_owner_new(&owning, &owner, NULL));
-        for (uint64_t i = 0; i < 200; i++) MUST(cen_registry_register(registry, cen_key_number(i % 50), NULL, owner, NULL, NULL));
+        for (uint64_t i = 0; i < 200; i++)
+            MUST(cen_registry_register(registry, cen_key_number(i % 50), NULL, owner, NULL, NULL));
         cen_owner_end(owner);
         MUST(cen_registry_free(registry));
     }
@@ -196,9 +200,11 @@ static void use_supervisor(void *unused)
     (void)unused;
     while (goes_on(6)) {
         cen_supervisor *outer, *inner;
-        cen_child_options below = CEN_CHILD_OPTIONS(.name = "below", .start = start_child, .stop = stop_child, .stops_at_once = true);
-        cen_supervisor_options nested = CEN_SUPERVISOR_OPTIONS(.name = "inner", .children = &below, .child_count = 1, .nested = true,
-                                                               .max_restarts = CEN_OFF, .backoff_ns = CEN_OFF);
+        cen_child_options below =
+            CEN_CHILD_OPTIONS(.name = "below", .start = start_child, .stop = stop_child, .stops_at_once = true);
+        cen_supervisor_options nested =
+            CEN_SUPERVISOR_OPTIONS(.name = "inner", .children = &below, .child_count = 1, .nested = true,
+                                   .max_restarts = CEN_OFF, .backoff_ns = CEN_OFF);
         MUST(cen_supervisor_new(&nested, &inner, NULL));
         cen_child_options children[] = {below, cen_supervisor_child(inner)};
         children[0].name = "beside";
@@ -227,7 +233,8 @@ static void use_connections(void *unused)
         cen_mux_server_options serving = CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .handle = echo);
         MUST(cen_mux_server_start(&serving, &server, NULL));
         const char *address = cen_mux_server_address(server);
-        cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.addresses = &address, .address_count = 1, .connections = 2);
+        cen_mux_pool_options options =
+            CEN_MUX_POOL_OPTIONS(.addresses = &address, .address_count = 1, .connections = 2);
         MUST(cen_mux_pool_new(&options, &pool, NULL));
         for (uint64_t i = 0; i < 50; i++) {
             uint64_t reply;
@@ -299,9 +306,10 @@ static void watch_one(void *argument, cen_thing *thing)
     for (size_t i = 0; cen_thing_durations(thing, i, &timing, self->durations); i++) expect(timing.name != NULL);
     size_t again = cen_thing_readings(thing, after, CEN_READINGS_MOST);
     for (size_t i = 0; i < count && i < again; i++)
-        if (before[i].kind == CEN_COUNTER && strcmp(before[i].name, after[i].name) == 0 && after[i].value < before[i].value)
-            test_fail(__FILE__, __LINE__, "%s of a %s has fallen from %lld to %lld", before[i].name, cen_thing_kind(thing),
-                      (long long)before[i].value, (long long)after[i].value);
+        if (before[i].kind == CEN_COUNTER && strcmp(before[i].name, after[i].name) == 0 &&
+            after[i].value < before[i].value)
+            test_fail(__FILE__, __LINE__, "%s of a %s has fallen from %lld to %lld", before[i].name,
+                      cen_thing_kind(thing), (long long)before[i].value, (long long)after[i].value);
 }
 
 static _Atomic uint64_t seen, drawn, heard;

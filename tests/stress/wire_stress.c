@@ -294,7 +294,8 @@ static uint64_t run_connection(cen_codec codec, uint64_t *random, int64_t ns, bo
     it.ours = fds[0], it.theirs = fds[1], it.codec = codec;
     expect_equal(ceni_bell_init(&it.bell, &code), CEN_OK);
     clear_counts();
-    ceni_exchange_settings settings = {.transport = &transport, .runtime = runtime, .codec = codec, .max_in_flight = 10};
+    ceni_exchange_settings settings = {
+        .transport = &transport, .runtime = runtime, .codec = codec, .max_in_flight = 10};
     expect_equal(ceni_exchange_init(&it.exchange, &settings, NULL), CEN_OK);
     for (int i = 0; i <= CLIENTS; i++) seeds[i] = test_random(random);
     start(&server, "server", serve, &seeds[CLIENTS]);

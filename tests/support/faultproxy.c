@@ -197,7 +197,8 @@ uint64_t proxy_stat(fault_proxy *proxy, const char *name)
     uint64_t count = 0;
     pthread_mutex_lock(&proxy->mutex);
     exchange_line(proxy, "stats");
-    if (!find_count(proxy->answer, name, &count)) test_fail(__FILE__, __LINE__, "the fault proxy does not count %s", name);
+    if (!find_count(proxy->answer, name, &count))
+        test_fail(__FILE__, __LINE__, "the fault proxy does not count %s", name);
     pthread_mutex_unlock(&proxy->mutex);
     return count;
 }

@@ -103,7 +103,8 @@ static bool child_was_well(pid_t child)
     if (status == 0) return true;
     if (word->text[0]) return false;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) snprintf(word->text, sizeof word->text, "it hangs");
-    else if (WIFSIGNALED(status)) snprintf(word->text, sizeof word->text, "it crashes: %s", strsignal(WTERMSIG(status)));
+    else if (WIFSIGNALED(status))
+        snprintf(word->text, sizeof word->text, "it crashes: %s", strsignal(WTERMSIG(status)));
     else snprintf(word->text, sizeof word->text, "it ends the process with status %d", WEXITSTATUS(status));
     return false;
 }

@@ -30,9 +30,9 @@
 
 typedef struct model_op {
     const char *name;
-    unsigned weight;      /* how often, beside the others */
-    int a_range, b_range; /* arguments are 0 to range - 1; a range of 0 means always 0 */
-    const char *(*run)(void *state, int a, int b);               /* NULL, or what is wrong */
+    unsigned weight;                                     /* how often, beside the others */
+    int a_range, b_range;                                /* arguments are 0 to range - 1; a range of 0 means always 0 */
+    const char *(*run)(void *state, int a, int b);       /* NULL, or what is wrong */
     void (*show)(char *text, size_t room, int a, int b); /* the step in words; NULL: name(a, b) */
 } model_op;
 

@@ -47,7 +47,8 @@ static void search(const char *name, ceni_exploration plan)
         printf("     %s: %" PRIu64 " random schedules, seed %" PRIu64 " (%u threads, %s)\n", name, found.run, plan.seed,
                found.threads, memory);
     else
-        printf("     %s: %" PRIu64 " schedules run, %" PRIu64 " pruned: all with up to %u preemptions (%u threads, %s)\n",
+        printf("     %s: %" PRIu64 " schedules run, %" PRIu64
+               " pruned: all with up to %u preemptions (%u threads, %s)\n",
                name, found.run, found.pruned, plan.preemptions, found.threads, memory);
     fflush(stdout);
     expect(found.run > 0);

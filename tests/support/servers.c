@@ -90,7 +90,8 @@ static pid_t must(const server *self, post_command wish, const char *text, const
 {
     char reply[POST_WHY + 2];
     const char *name = self->recipe->title;
-    if (!ask(self, wish, text, reply, sizeof reply)) test_fail(__FILE__, __LINE__, "cannot %s %s: it is stopped", what, name);
+    if (!ask(self, wish, text, reply, sizeof reply))
+        test_fail(__FILE__, __LINE__, "cannot %s %s: it is stopped", what, name);
     if (reply[0] == '+') return (pid_t)strtol(reply + 1, NULL, 10);
     printf("     cannot %s: %s\n", what, reply + 1);
     test_fail(__FILE__, __LINE__, "cannot %s %s: %.*s", what, name, (int)strcspn(reply + 1, ";\n"), reply + 1);

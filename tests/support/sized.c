@@ -9,7 +9,7 @@
 enum { GUARD = 0xa5, STALE = 0x5a, ROOM = 16384, LARGER = 40 };
 
 typedef struct place {
-    unsigned char *end;    /* what lies behind cannot be touched */
+    unsigned char *end;     /* what lies behind cannot be touched */
     unsigned char *struct_; /* where the struct of this turn begins, aligned */
     unsigned char before[ROOM];
 } place;
@@ -66,8 +66,8 @@ static void expect_status(const place *p, const sized_case *one, size_t size, si
     size_t kept;
     cen_status status = call((place *)(uintptr_t)p, one);
     if (status != expected)
-        test_fail(__FILE__, __LINE__, "%s with a size of %zu: %s, expected %s", one->name, said, cen_status_name(status),
-                  cen_status_name(expected));
+        test_fail(__FILE__, __LINE__, "%s with a size of %zu: %s, expected %s", one->name, said,
+                  cen_status_name(status), cen_status_name(expected));
     memcpy(&kept, p->struct_, sizeof kept);
     expect_equal(kept, said);
     expect_unharmed(p, one, size, status == CEN_OK);
@@ -100,5 +100,6 @@ void sized_try(const sized_case *one)
 void sized_expect(const sized_shown *one)
 {
     size_t seen = one->seen();
-    if (seen != one->known) test_fail(__FILE__, __LINE__, "%s is shown with a size of %zu, not %zu", one->name, seen, one->known);
+    if (seen != one->known)
+        test_fail(__FILE__, __LINE__, "%s is shown with a size of %zu, not %zu", one->name, seen, one->known);
 }

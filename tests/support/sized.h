@@ -29,10 +29,15 @@ typedef struct sized_case {
 
 /* An input whose fields up to `last` are required. `size`: none is. */
 #define SIZED_INPUT(type, last, fill, call) \
-    {#type, sizeof(type), offsetof(type, last) + sizeof ((type *)0)->last, fill, call, false}
+    { \
+#type, sizeof(type), offsetof(type, last) + sizeof((type *)0)->last, fill, call, false \
+    }
 
 /* A struct that the call writes. */
-#define SIZED_OUTPUT(type, call) {#type, sizeof(type), sizeof(size_t), NULL, call, true}
+#define SIZED_OUTPUT(type, call) \
+    { \
+#type, sizeof(type), sizeof(size_t), NULL, call, true \
+    }
 
 /* Make the call with every size: all smaller ones, the same, larger ones with a tail of zeros and without, and those
  * that are no size. The struct lies before a page that cannot be touched, with guard bytes in between. */
@@ -45,13 +50,17 @@ typedef struct sized_shown {
     size_t (*seen)(void);
 } sized_shown;
 
-#define SIZED_SHOWN(type, seen) {#type, sizeof(type), seen}
+#define SIZED_SHOWN(type, seen) \
+    { \
+#type, sizeof(type), seen \
+    }
 
 void sized_expect(const sized_shown *one);
 
 /* A struct that lies within a sized one: it has no size of its own and never changes. Bytes on a 64-bit machine. */
 #define SIZED_PART(type, bytes) \
-    _Static_assert(sizeof(type) == (bytes) || sizeof(void *) != 8, #type " is a part of another struct: its size never changes");
+    _Static_assert(sizeof(type) == (bytes) || sizeof(void *) != 8, \
+                   #type " is a part of another struct: its size never changes");
 
 #define SIZED_EXPECT(shown) \
     for (size_t at_ = 0; at_ < sizeof(shown) / sizeof *(shown); at_++) sized_expect(&(shown)[at_])

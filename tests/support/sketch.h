@@ -119,7 +119,8 @@ static inline void sketch_write_list(void *argument, const char *name)
 static inline void sketch_write_item(void *argument)
 {
     sketch *s = argument;
-    if (s->depth == 0 || !s->open[s->depth - 1].is_list) test_fail(__FILE__, __LINE__, "a sketch has an item outside of a list");
+    if (s->depth == 0 || !s->open[s->depth - 1].is_list)
+        test_fail(__FILE__, __LINE__, "a sketch has an item outside of a list");
     expect(s->depth < SKETCH_DEPTH);
     sketch_leaf *list = &s->leaves[s->open[s->depth - 1].leaf];
     if ((size_t)list->number >= s->most)
@@ -192,7 +193,8 @@ static inline void sketch_draw_it(void *argument, cen_thing *thing)
 static inline void sketch_take(sketch *s, const char *kind, const char *name, size_t most)
 {
     *s = (sketch){.most = most};
-    if (thing_visit(kind, name, sketch_draw_it, s) == 0) test_fail(__FILE__, __LINE__, "there is no %s \"%s\"", kind, name);
+    if (thing_visit(kind, name, sketch_draw_it, s) == 0)
+        test_fail(__FILE__, __LINE__, "there is no %s \"%s\"", kind, name);
 }
 
 static inline void sketch_drop(sketch *s)
@@ -263,7 +265,8 @@ static inline void sketch_read_one(void *argument, cen_thing *thing)
 static inline cen_reading reading_and_kind_of(const char *kind, const char *name, const char *reading)
 {
     sketch_reading wanted = {.name = reading};
-    if (thing_visit(kind, name, sketch_read_one, &wanted) == 0) test_fail(__FILE__, __LINE__, "there is no %s \"%s\"", kind, name);
+    if (thing_visit(kind, name, sketch_read_one, &wanted) == 0)
+        test_fail(__FILE__, __LINE__, "there is no %s \"%s\"", kind, name);
     if (!wanted.found.name) test_fail(__FILE__, __LINE__, "%s \"%s\" has no reading \"%s\"", kind, name, reading);
     return wanted.found;
 }
@@ -287,10 +290,12 @@ static inline void sketch_tell_it(void *argument, cen_thing *thing)
 }
 
 /* Tells the thing; what it answers. `error` may be NULL. */
-static inline cen_status thing_tell(const char *kind, const char *name, const char *verb, int64_t value, cen_error *error)
+static inline cen_status thing_tell(const char *kind, const char *name, const char *verb, int64_t value,
+                                    cen_error *error)
 {
     sketch_order order = {.verb = verb, .value = value, .error = {.text = ""}};
-    if (thing_visit(kind, name, sketch_tell_it, &order) == 0) test_fail(__FILE__, __LINE__, "there is no %s \"%s\"", kind, name);
+    if (thing_visit(kind, name, sketch_tell_it, &order) == 0)
+        test_fail(__FILE__, __LINE__, "there is no %s \"%s\"", kind, name);
     if (error) *error = order.error;
     return order.status;
 }
@@ -313,10 +318,12 @@ static inline void sketch_time_it(void *argument, cen_thing *thing)
 }
 
 /* The durations of that name; false: the thing has none. */
-static inline bool durations_of(const char *kind, const char *name, const char *timing, cen_timing *out, cen_durations *durations)
+static inline bool durations_of(const char *kind, const char *name, const char *timing, cen_timing *out,
+                                cen_durations *durations)
 {
     sketch_times wanted = {.name = timing, .durations = durations};
-    if (thing_visit(kind, name, sketch_time_it, &wanted) == 0) test_fail(__FILE__, __LINE__, "there is no %s \"%s\"", kind, name);
+    if (thing_visit(kind, name, sketch_time_it, &wanted) == 0)
+        test_fail(__FILE__, __LINE__, "there is no %s \"%s\"", kind, name);
     if (wanted.found && out) *out = wanted.timing;
     return wanted.found;
 }
@@ -369,8 +376,10 @@ static inline void expect_news(const char *kind, const char *what, cen_level lev
     unsigned count = news_of(kind, what, &news);
     if (count != 1) test_fail(__FILE__, __LINE__, "there are %u news \"%s\" of a %s, expected one", count, what, kind);
     if (news.level != level)
-        test_fail(__FILE__, __LINE__, "\"%s\" is told as %s, expected %s", what, cen_level_name(news.level), cen_level_name(level));
-    if (!strstr(news.text, part)) test_fail(__FILE__, __LINE__, "\"%s\" says \"%s\", which lacks \"%s\"", what, news.text, part);
+        test_fail(__FILE__, __LINE__, "\"%s\" is told as %s, expected %s", what, cen_level_name(news.level),
+                  cen_level_name(level));
+    if (!strstr(news.text, part))
+        test_fail(__FILE__, __LINE__, "\"%s\" says \"%s\", which lacks \"%s\"", what, news.text, part);
     expect(news.thing != 0);
 }
 

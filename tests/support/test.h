@@ -46,13 +46,13 @@ typedef struct test_entry {
 
 void test_register(test_entry *entry);
 
-#define TEST_ENTRY_(test_name, is_plain)                                                   \
-    static void test_name(void);                                                           \
-    static test_entry test_name##_entry = {#test_name, test_name, NULL, is_plain, 0};      \
-    __attribute__((constructor)) static void test_name##_register(void)                    \
-    {                                                                                      \
-        test_register(&test_name##_entry);                                                 \
-    }                                                                                      \
+#define TEST_ENTRY_(test_name, is_plain) \
+    static void test_name(void); \
+    static test_entry test_name##_entry = {#test_name, test_name, NULL, is_plain, 0}; \
+    __attribute__((constructor)) static void test_name##_register(void) \
+    { \
+        test_register(&test_name##_entry); \
+    } \
     static void test_name(void)
 
 #define TEST(test_name) TEST_ENTRY_(test_name, 0)
@@ -68,23 +68,22 @@ __attribute__((weak)) void test_program_end(void);
  * story of the schedule first. */
 __attribute__((noreturn, format(printf, 3, 4))) void test_fail(const char *file, int line, const char *format, ...);
 
-#define expect(condition)                                                          \
-    do {                                                                           \
+#define expect(condition) \
+    do { \
         if (!(condition)) test_fail(__FILE__, __LINE__, "expected %s", #condition); \
     } while (0)
 
-#define expect_equal(actual, expected)                                                                    \
-    do {                                                                                                  \
-        long long actual_ = (long long)(actual), expected_ = (long long)(expected);                       \
-        if (actual_ != expected_)                                                                         \
-            test_fail(__FILE__, __LINE__, "%s is %lld, expected %s = %lld", #actual, actual_, #expected,  \
-                      expected_);                                                                         \
+#define expect_equal(actual, expected) \
+    do { \
+        long long actual_ = (long long)(actual), expected_ = (long long)(expected); \
+        if (actual_ != expected_) \
+            test_fail(__FILE__, __LINE__, "%s is %lld, expected %s = %lld", #actual, actual_, #expected, expected_); \
     } while (0)
 
-#define expect_text(actual, expected)                                                              \
-    do {                                                                                           \
-        const char *actual_ = (actual), *expected_ = (expected);                                   \
-        if (strcmp(actual_, expected_) != 0)                                                       \
+#define expect_text(actual, expected) \
+    do { \
+        const char *actual_ = (actual), *expected_ = (expected); \
+        if (strcmp(actual_, expected_) != 0) \
             test_fail(__FILE__, __LINE__, "%s is \"%s\", expected \"%s\"", #actual, actual_, expected_); \
     } while (0)
 

@@ -27,8 +27,8 @@ typedef struct tube_state {
     cen_runtime *runtime;
     cen_codec codec;
     /* set by the test before threads begin, or by itself between two steps */
-    uint32_t piece;  /* the most that one read or write moves */
-    bool echoes;     /* replies are there as soon as requests were written */
+    uint32_t piece; /* the most that one read or write moves */
+    bool echoes;    /* replies are there as soon as requests were written */
     bool ends_after_echo;
     /* what was written; the writer's, and the other side's */
     _Atomic uint32_t out_size;
@@ -93,8 +93,9 @@ static inline void tube_look(void)
     uint32_t size = ceni_load_seq_cst(&tube.out_size);
     cen_decoding frame = {.max_payload = TUBE_SIZE};
     cen_error error;
-    while (tube.out_taken < size && tube.codec.calls->decode(tube.codec.argument, tube.out + tube.out_taken,
-                                                             size - tube.out_taken, &frame, &error) == CEN_DECODED_FRAME) {
+    while (tube.out_taken < size &&
+           tube.codec.calls->decode(tube.codec.argument, tube.out + tube.out_taken, size - tube.out_taken, &frame,
+                                    &error) == CEN_DECODED_FRAME) {
         tube.out_taken += (uint32_t)frame.consumed;
         tube.ids[tube.ids_seen++ % TUBE_IDS] = frame.id;
         if (tube.echoes) tube_reply_bytes(frame.id, frame.payload, frame.size);
@@ -154,7 +155,8 @@ static inline ceni_moved tube_read_now(void *into, size_t size, size_t *moved, c
     return ceni_load_seq_cst(&tube.ended) ? tube_lost(cause) : CENI_MOVED_NONE;
 }
 
-static inline ceni_moved tube_read(void *argument, void *into, size_t size, int64_t moment, size_t *moved, cen_error *cause)
+static inline ceni_moved tube_read(void *argument, void *into, size_t size, int64_t moment, size_t *moved,
+                                   cen_error *cause)
 {
     (void)argument;
     expect_equal(ceni_add_seq_cst(&tube.readers, 1), 0);

@@ -29,12 +29,12 @@
 
 void explore_test(const char *name, void (*body)(void), unsigned preemptions);
 
-#define EXPLORE(test_name, preemptions)                         \
-    static void test_name##_body(void);                         \
-    PLAIN_TEST(test_name)                                       \
-    {                                                           \
+#define EXPLORE(test_name, preemptions) \
+    static void test_name##_body(void); \
+    PLAIN_TEST(test_name) \
+    { \
         explore_test(#test_name, test_name##_body, preemptions); \
-    }                                                           \
+    } \
     static void test_name##_body(void)
 
 /* Starts a thread and expects that it could be started. */

@@ -21,7 +21,8 @@ static relay_verdict read_text(const char *text, const relay_tokens *tokens)
 
 static bool goes_as(const char *text, const relay_tokens *tokens, const char *forwarded)
 {
-    bool same = read_text(text, tokens) == RELAY_GOES && got.length == strlen(forwarded) && memcmp(got.bytes, forwarded, got.length) == 0;
+    bool same = read_text(text, tokens) == RELAY_GOES && got.length == strlen(forwarded) &&
+                memcmp(got.bytes, forwarded, got.length) == 0;
     if (!same) printf("%.*s(%u %s)\n", (int)got.length, got.bytes, got.code, got.text ? got.text : "");
     return same;
 }
@@ -33,18 +34,24 @@ static unsigned refusal(const char *text)
 
 TEST(a_request_with_the_token_goes_on_without_it)
 {
-    expect(goes_as("GET /api/things?parts=1 HTTP/1.1\r\n" HOST "accept:  */*  \r\n" TOKEN "Connection: keep-alive\r\nCookie: a=b\r\n\r\n", &open_,
-                   "GET /api/things?parts=1 HTTP/1.1\r\nHost: 127.0.0.1:4000\r\naccept: */*\r\nConnection: close\r\n\r\n"));
+    expect(goes_as(
+        "GET /api/things?parts=1 HTTP/1.1\r\n" HOST "accept:  */*  \r\n" TOKEN
+        "Connection: keep-alive\r\nCookie: a=b\r\n\r\n",
+        &open_,
+        "GET /api/things?parts=1 HTTP/1.1\r\nHost: 127.0.0.1:4000\r\naccept: */*\r\nConnection: close\r\n\r\n"));
     expect(goes_as("GET /metrics HTTP/1.1\r\n" HOST TOKEN "\r\n", &closed,
-                   "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:4000\r\nAuthorization: Bearer their-own\r\nConnection: close\r\n\r\n"));
+                   "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:4000\r\nAuthorization: Bearer their-own\r\nConnection: "
+                   "close\r\n\r\n"));
 }
 
 TEST(only_the_files_of_the_page_are_free_and_take_no_query_along)
 {
-    expect(goes_as("GET /?token=abc123 HTTP/1.1\r\n" HOST "\r\n", &open_, "GET / HTTP/1.1\r\nHost: 127.0.0.1:4000\r\nConnection: close\r\n\r\n"));
+    expect(goes_as("GET /?token=abc123 HTTP/1.1\r\n" HOST "\r\n", &open_,
+                   "GET / HTTP/1.1\r\nHost: 127.0.0.1:4000\r\nConnection: close\r\n\r\n"));
     expect_equal(read_text("GET /main.js HTTP/1.1\r\n" HOST "\r\n", &open_), RELAY_GOES);
-    static const char *const paths[] = {"/metrics", "/api/process", "/api", "/%61pi/process", "//api/process", "/x.js/../api/process",
-                                        "/api/x.js", "/%6detrics", "/metrics.js%00", "/other"};
+    static const char *const paths[] = {
+        "/metrics",  "/api/process", "/api",           "/%61pi/process", "//api/process", "/x.js/../api/process",
+        "/api/x.js", "/%6detrics",   "/metrics.js%00", "/other"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char text[200];
         snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n" HOST "\r\n", paths[i]);
@@ -54,14 +61,16 @@ TEST(only_the_files_of_the_page_are_free_and_take_no_query_along)
 
 TEST(a_token_that_is_nearly_right_is_wrong)
 {
-    static const char *const headers[] = {"Authorization: Bearer abc12", "Authorization: Bearer abc1234", "Authorization: Bearer ",
-                                          "Authorization: Basic abc123", "Authorization: abc123", "X: Bearer abc123"};
+    static const char *const headers[] = {"Authorization: Bearer abc12", "Authorization: Bearer abc1234",
+                                          "Authorization: Bearer ",      "Authorization: Basic abc123",
+                                          "Authorization: abc123",       "X: Bearer abc123"};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         char text[200];
         snprintf(text, sizeof text, "GET /metrics HTTP/1.1\r\n" HOST "%s\r\n\r\n", headers[i]);
         expect_equal(refusal(text), 401);
     }
-    expect_equal(refusal("GET /metrics?token=abc123 HTTP/1.1\r\n" HOST "\r\n"), 401); /* addresses are kept and shown, headers are not */
+    /* addresses are kept and shown, headers are not */
+    expect_equal(refusal("GET /metrics?token=abc123 HTTP/1.1\r\n" HOST "\r\n"), 401);
 }
 
 TEST(a_name_of_another_site_is_refused)
@@ -82,7 +91,8 @@ TEST(a_body_comes_whole_and_plainly)
     snprintf(text, sizeof text, "%sabcdGET / HTTP/1.1", post); /* what follows goes nowhere */
     expect_equal(read_text(text, &open_), RELAY_GOES);
     expect(got.length > 4 && memcmp(got.bytes + got.length - 8, "\r\n\r\nabcd", 8) == 0);
-    expect_equal(refusal("POST /api HTTP/1.1\r\n" HOST TOKEN "Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd"), 400);
+    expect_equal(refusal("POST /api HTTP/1.1\r\n" HOST TOKEN "Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd"),
+                 400);
     expect_equal(refusal("POST /api HTTP/1.1\r\n" HOST TOKEN "Content-Length: +4\r\n\r\nabcd"), 400);
     expect_equal(refusal("POST /api HTTP/1.1\r\n" HOST TOKEN "Content-Length: 4097\r\n\r\n"), 413);
     expect_equal(refusal("POST /api HTTP/1.1\r\n" HOST TOKEN "Transfer-Encoding: chunked\r\n\r\n"), 411);

@@ -31,8 +31,10 @@ static made *begin(void)
                       .rounds = 4,
                       .count = 4,
                       .end = SWEEP_SETTLED};
-    found->limit =
-        (target_limit){.most = 100, .reserved = 3, .in_use = 2, .words = "allows 100 connections, of which 3 are reserved; 1 in use before"};
+    found->limit = (target_limit){.most = 100,
+                                  .reserved = 3,
+                                  .in_use = 2,
+                                  .words = "allows 100 connections, of which 3 are reserved; 1 in use before"};
     found->answer = (knee_answer){.chosen = 2,
                                   .best = 3,
                                   .fastest = 3,
@@ -84,9 +86,10 @@ TEST(what_the_table_shows_beaten_is_never_called_the_best)
     self->found.answer.hope = -1, self->found.answer.share = (knee_interval){1, 1, 1};
     self->sizes[3].visits = 1; /* 12,300/s, and only once */
     self->sizes[3].throughput = (knee_interval){12300, 9000, 15600};
-    expect(says(&self->found, tune_advice,
-                "A pool of 4 is the smallest not proven worse than another by more than 5 %: it gives 12,000/s (95 % CI "
-                "11,760..12,240), and 8 gave 12,300/s (9,000..15,600) in 1 visit; its p99 of use 3.10 ms; with 10 replicas"));
+    expect(says(
+        &self->found, tune_advice,
+        "A pool of 4 is the smallest not proven worse than another by more than 5 %: it gives 12,000/s (95 % CI "
+        "11,760..12,240), and 8 gave 12,300/s (9,000..15,600) in 1 visit; its p99 of use 3.10 ms; with 10 replicas"));
     expect(!says(&self->found, tune_advice, "best"));
     self->found.answer.hope = 1; /* 2 may do as well: then 4 is not the smallest */
     expect(says(&self->found, tune_advice, "A pool of 4 is not proven worse than another by more than 5 %"));

@@ -20,7 +20,8 @@ static void nap(int64_t ns)
 
 static cen_status operate(target *self, void *object, const target_turn *turn, cen_error *error)
 {
-    unsigned at_once = atomic_fetch_add(&now, 1) + 1, seen = atomic_load(&most), number = atomic_fetch_add(&calls, 1) + 1;
+    unsigned at_once = atomic_fetch_add(&now, 1) + 1, seen = atomic_load(&most),
+             number = atomic_fetch_add(&calls, 1) + 1;
     (void)self, (void)object, (void)turn;
     while (at_once > seen && !atomic_compare_exchange_weak(&most, &seen, at_once)) continue;
     nap(MILLI);
@@ -75,7 +76,9 @@ static void check_sums(const load_result *got, const cen_pool_stats *stats)
 static void a_closed_loop(bool futures)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    load_result *got = run((load_plan){.clients = 12, .futures = futures, .warm_up_ns = 20 * MILLI, .duration_ns = 200 * MILLI}, 3, &stats);
+    load_result *got =
+        run((load_plan){.clients = 12, .futures = futures, .warm_up_ns = 20 * MILLI, .duration_ns = 200 * MILLI}, 3,
+            &stats);
     check_sums(got, &stats);
     expect(got->operations > 20 && got->failed == 0 && atomic_load(&most) <= 3 && got->waiting > 0.3 && !got->stopped);
     expect(got->unfinished <= 12 && got->seconds > 0.199 && got->seconds < 0.201 && got->least <= got->most);
@@ -95,7 +98,8 @@ TEST(futures_in_a_closed_loop_share_the_objects)
 static void an_open_loop(bool futures)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    load_result *got = run((load_plan){.clients = 8, .futures = futures, .duration_ns = 200 * MILLI, .rate = 200}, 4, &stats);
+    load_result *got =
+        run((load_plan){.clients = 8, .futures = futures, .duration_ns = 200 * MILLI, .rate = 200}, 4, &stats);
     check_sums(got, &stats);
     expect(got->attempts >= 39 && got->attempts <= 41);
     free(got);
@@ -115,7 +119,8 @@ static void failures(bool futures)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     fail_every = 3;
-    load_result *got = run((load_plan){.clients = 4, .futures = futures, .duration_ns = 150 * MILLI, .think_ns = MILLI}, 4, &stats);
+    load_result *got =
+        run((load_plan){.clients = 4, .futures = futures, .duration_ns = 150 * MILLI, .think_ns = MILLI}, 4, &stats);
     check_sums(got, &stats);
     expect(got->failed > 0 && got->failed <= atomic_load(&fails) && got->operations > got->failed);
     expect(got->causes[0].count == got->failed && got->causes[0].code == 42 && !got->causes[0].in_take);
@@ -145,8 +150,13 @@ static void stop_at_half(void *argument, const load_progress *progress)
 static void an_early_end(bool futures)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    load_result *got = run((load_plan){.clients = 5, .futures = futures, .duration_ns = 60000 * MILLI, .hold_ns = 20 * MILLI,
-                                       .stop = &stop, .tick = stop_at_half}, 1, &stats);
+    load_result *got = run((load_plan){.clients = 5,
+                                       .futures = futures,
+                                       .duration_ns = 60000 * MILLI,
+                                       .hold_ns = 20 * MILLI,
+                                       .stop = &stop,
+                                       .tick = stop_at_half},
+                           1, &stats);
     check_sums(got, &stats);
     expect(got->stopped && got->seconds < 30 && got->unfinished > 0 && got->unfinished <= 5);
     free(got);

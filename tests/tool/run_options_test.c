@@ -25,7 +25,8 @@ static const option_row rows[] = {
     {"colour", 0, OPTION_CHOICE, "COLOUR", AT(colour), 0, 0, "red green blue", ""},
     {0},
 };
-static const command made_up = {.name = "made", .arguments = "[A] [B]", .rows = rows, .settings_size = sizeof(settings), .most = 2};
+static const command made_up = {
+    .name = "made", .arguments = "[A] [B]", .rows = rows, .settings_size = sizeof(settings), .most = 2};
 
 static char why[400];
 
@@ -45,7 +46,8 @@ TEST(options_come_in_every_usual_form)
     settings got;
     int count;
     expect_equal(READ(&got, &count, "--count", "20", "--name=a=b", "-lf", "-t250ms"), OPTIONS_READ);
-    expect(got.count == 20 && strcmp(got.name, "a=b") == 0 && got.loud && got.fast && got.time == 250000000 && count == 0);
+    expect(got.count == 20 && strcmp(got.name, "a=b") == 0 && got.loud && got.fast && got.time == 250000000 &&
+           count == 0);
     expect_equal(READ(&got, &count, "-c", "3k", "-ln", "x", "--name", ""), OPTIONS_READ);
     expect(got.count == 3000 && got.loud && strcmp(got.name, "") == 0);
 }
@@ -79,9 +81,12 @@ TEST(durations_and_sizes_and_shares_have_their_units)
     static const struct {
         const char *text;
         int64_t ns;
-    } good[] = {{"2", 2000000000}, {"2s", 2000000000}, {"1.5m", 90000000000}, {"1min", 60000000000}, {"1h", 3600000000000},
-                {"10us", 10000},   {"500ns", 500},     {".5ms", 500000},      {"0", 0},              {"0.0000000001s", 0}};
-    static const char *const bad[] = {"", "s", "2 s", "2S", "-1s", "1e3", "0x10", "nan", "inf", "1.2.3", "2ss", "99999999999999h"};
+    } good[] = {{"2", 2000000000},     {"2s", 2000000000},    {"1.5m", 90000000000},
+                {"1min", 60000000000}, {"1h", 3600000000000}, {"10us", 10000},
+                {"500ns", 500},        {".5ms", 500000},      {"0", 0},
+                {"0.0000000001s", 0}};
+    static const char *const bad[] = {"",     "s",   "2 s", "2S",    "-1s", "1e3",
+                                      "0x10", "nan", "inf", "1.2.3", "2ss", "99999999999999h"};
     int64_t ns;
     double number;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -92,7 +97,8 @@ TEST(durations_and_sizes_and_shares_have_their_units)
     expect(options_number("2.5k", &number) && number == 2500);
     settings got;
     int count;
-    expect_equal(READ(&got, &count, "--size", "64KiB", "--share", "25%", "--number", "0.125", "--colour", "blue"), OPTIONS_READ);
+    expect_equal(READ(&got, &count, "--size", "64KiB", "--share", "25%", "--number", "0.125", "--colour", "blue"),
+                 OPTIONS_READ);
     expect(got.size == 65536 && got.share == 0.25 && got.number == 0.125 && got.colour == 2);
 }
 

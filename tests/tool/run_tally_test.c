@@ -62,11 +62,13 @@ TEST(what_the_end_cuts_off_is_unfinished_with_the_time_that_it_had)
     load_turn waiting = {.due = 1700, .began = 1750, .got = 0, .end = 2001, .status = CEN_TIMEOUT};
     load_turn served_late = {.due = 1700, .began = 1750, .got = 2100, .end = 2500};
     tally *got = counted(&load, &at_work, "");
-    expect(got->unfinished == 1 && got->operations == 0 && got->wait.sum == 50 && got->whole.sum == 300 && got->held_ns == 200);
+    expect(got->unfinished == 1 && got->operations == 0 && got->wait.sum == 50 && got->whole.sum == 300 &&
+           got->held_ns == 200);
     expect(got->use.count == 0);
     tally_free(got);
     got = counted(&load, &waiting, "late");
-    expect(got->unfinished == 1 && got->timed_out == 0 && got->wait.sum == 250 && got->whole.sum == 300 && got->waiting_ns == 250);
+    expect(got->unfinished == 1 && got->timed_out == 0 && got->wait.sum == 250 && got->whole.sum == 300 &&
+           got->waiting_ns == 250);
     tally_free(got);
     got = counted(&load, &served_late, "");
     expect(got->unfinished == 1 && got->wait.sum == 250 && got->held_ns == 0);
@@ -154,7 +156,8 @@ TEST(failures_are_told_apart_by_where_what_and_the_drivers_number)
     }
     expect(all->timed_out == 2 && all->refused == 2 && all->failed == 1 && all->operations == 0 && all->use.count == 1);
     expect(all->causes[0].count == 2 && strcmp(all->causes[0].text, "first") == 0 && all->causes[0].in_take);
-    expect(all->causes[1].count == 1 && !all->causes[1].in_take && all->causes[3].code == 8 && all->causes[4].count == 0);
+    expect(all->causes[1].count == 1 && !all->causes[1].in_take && all->causes[3].code == 8 &&
+           all->causes[4].count == 0);
     tally_free(all);
 }
 

@@ -260,7 +260,8 @@ TEST(where_several_objects_do_more_than_one_visits_are_shorter)
     double slow = points[1].visits[0].seconds; /* when only one object had been seen, with fewer than were wanted */
     expect(slow > 1.5);
     for (uint32_t i = 0; i < count; i++)
-        if (points[i].size >= 4 && points[i].size <= 16) expect(points[i].visits[points[i].count - 1].seconds < slow / 1.5);
+        if (points[i].size >= 4 && points[i].size <= 16)
+            expect(points[i].visits[points[i].count - 1].seconds < slow / 1.5);
     expect(one.now <= 30);
     sweep_free(result);
 }

@@ -28,27 +28,35 @@ static const char *const earlier =
     "{'now_ns': 1000000000, 'things': ["
     " {'number': 1, 'kind': 'pool', 'name': 'orders', 'readings': {'max': 4, 'taken': 1000, 'timed_out': 1},"
     "  'counters': ['taken', 'timed_out'],"
-    "  'durations': {'wait': {'one_in': 1, 'instant': 900, 'count': 100, 'largest_ns': 5000, 'buckets': [[1023, 60], [4095, 40]]},"
+    "  'durations': {'wait': {'one_in': 1, 'instant': 900, 'count': 100, 'largest_ns': 5000, 'buckets': [[1023, 60], "
+    "[4095, 40]]},"
     "                'use': {'one_in': 64, 'instant': 0, 'count': 10, 'largest_ns': 900, 'buckets': [[1023, 10]]}}}]}";
 static const char *const later =
     "{'now_ns': 3000000000, 'things': ["
     " {'number': 1, 'kind': 'pool', 'name': 'orders', 'system': 'postgresql',"
-    "  'readings': {'max': 4, 'held': 3, 'moving': 1, 'idle': 0, 'opening': 0, 'waiting': 2, 'taken': 1600, 'timed_out': 5,"
+    "  'readings': {'max': 4, 'held': 3, 'moving': 1, 'idle': 0, 'opening': 0, 'waiting': 2, 'taken': 1600, "
+    "'timed_out': 5,"
     "               \"closed\": 7, \"is_closed\": 0, \"paused\": 0, \"breaker\": 0},"
     "  'counters': ['taken', 'timed_out', 'closed'],"
     "  'durations': {'wait': {'one_in': 1, 'instant': 1400, 'count': 200, 'largest_ns': 70000,"
     "                          'buckets': [[1023, 60], [4095, 134], [65535, 5], [131071, 1]]},"
     "                'use': {'one_in': 64, 'instant': 0, 'count': 10, 'largest_ns': 900, 'buckets': [[1023, 10]]}},"
     "  'verbs': ['pause'],"
-    "  'sketch': {'leak_ns': 1000000000, 'breaker': 'closed', 'explanation': 'pool \\'orders\\': Backlog: all are in use.\\n',"
+    "  'sketch': {'leak_ns': 1000000000, 'breaker': 'closed', 'explanation': 'pool \\'orders\\': Backlog: all are in "
+    "use.\\n',"
     "    'holders': [{'index': 0, 'owner': 'thread 3', 'where': 'a.c:1', 'held_ns': 500, 'exact': true},"
-    "                {'index': 2, 'owner': 'task 9', 'where': 'b.c:2', 'held_ns': 4000000000, 'exact': false, 'detached': true},"
+    "                {'index': 2, 'owner': 'task 9', 'where': 'b.c:2', 'held_ns': 4000000000, 'exact': false, "
+    "'detached': true},"
     "                {'index': 1, 'owner': 'thread 4', 'where': 'a.c:1', 'held_ns': 900, 'exact': true}],"
-    "    'waiters': [{'kind': 'thread', 'owner': 'thread 5', 'waited_ns': 80, 'priority': 'high', 'deadline_in_ns': 10},"
+    "    'waiters': [{'kind': 'thread', 'owner': 'thread 5', 'waited_ns': 80, 'priority': 'high', 'deadline_in_ns': "
+    "10},"
     "                {'kind': 'future', 'waited_ns': 70, 'priority': 'normal'}]}},"
-    " {'number': 2, 'kind': 'pool', 'name': 'young', 'readings': {'max': 8, 'idle': 2, 'taken': 10}, 'counters': ['taken']},"
-    " {'number': 3, 'kind': 'supervisor', 'name': 'inner', 'sketch': {'children': [{'name': 'leaf', 'state': 'down'}]}},"
-    " {'number': 4, 'kind': 'supervisor', 'name': 'outer', 'sketch': {'children': [{'name': 'inner', 'supervisor': 3}]}},"
+    " {'number': 2, 'kind': 'pool', 'name': 'young', 'readings': {'max': 8, 'idle': 2, 'taken': 10}, 'counters': "
+    "['taken']},"
+    " {'number': 3, 'kind': 'supervisor', 'name': 'inner', 'sketch': {'children': [{'name': 'leaf', 'state': "
+    "'down'}]}},"
+    " {'number': 4, 'kind': 'supervisor', 'name': 'outer', 'sketch': {'children': [{'name': 'inner', 'supervisor': "
+    "3}]}},"
     " {'number': 5, 'kind': 'crew', 'name': 'staff', 'readings': {'queued': 12, 'finished': 500, 'lost': 0},"
     "  'counters': ['finished', 'lost'], 'sketch': {'workers': [{'number': 0, 'state': 'running', 'queued': 3}]}},"
     " {'number': 6, 'kind': 'router', 'name': 'replicas', 'readings': {'down': 1},"
@@ -187,7 +195,8 @@ TEST(the_count_of_closed_objects_does_not_close_a_pool)
 
 TEST(a_supervisor_is_drawn_once_below_the_child_that_it_is)
 {
-    static const char *const titles[] = {"supervisor outer", "inner", "supervisor inner", "leaf", "router replicas", "b:1"};
+    static const char *const titles[] = {"supervisor outer", "inner", "supervisor inner", "leaf",
+                                         "router replicas",  "b:1"};
     static const unsigned depths[] = {0, 1, 2, 3, 0, 1};
     model *m = model_of_both();
     expect_equal(m->tree_count, 6);
@@ -257,7 +266,8 @@ TEST(a_table_is_sorted_by_numbers_as_numbers_and_the_other_way_round)
     view_sort(&table, 0, true); /* ages rise */
     expect(strcmp(cell(&table, 0, 2), "0") == 0 && strcmp(cell(&table, 2, 2), "2") == 0);
     view_sort(&table, 6, false); /* by place; equal ones stay as they came, the oldest first */
-    expect(strcmp(cell(&table, 0, 2), "1") == 0 && strcmp(cell(&table, 1, 2), "0") == 0 && strcmp(cell(&table, 2, 2), "2") == 0);
+    expect(strcmp(cell(&table, 0, 2), "1") == 0 && strcmp(cell(&table, 1, 2), "0") == 0 &&
+           strcmp(cell(&table, 2, 2), "2") == 0);
     view_sort(&table, -1, false);
     expect(strcmp(cell(&table, 0, 2), "2") == 0);
     view_table_free(&table);
@@ -315,10 +325,25 @@ TEST(a_name_cannot_make_the_terminal_do_anything)
 
 TEST(times_are_short_and_round_at_the_right_places)
 {
-    static const struct { int64_t ns; const char *text; } times[] = {
-        {0, "0"}, {850, "850ns"}, {1000, "1.0us"}, {9949, "9.9us"}, {9950, "10us"}, {999499, "999us"}, {999500, "1.0ms"},
-        {56000000, "56ms"}, {999500000, "1.0s"}, {9950000000, "10s"}, {59999999999, "59s"}, {60000000000, "1m00s"},
-        {200000000000, "3m20s"}, {7500000000000, "2h05m"}, {356400000000000, "4d03h"},
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } times[] = {
+        {0, "0"},
+        {850, "850ns"},
+        {1000, "1.0us"},
+        {9949, "9.9us"},
+        {9950, "10us"},
+        {999499, "999us"},
+        {999500, "1.0ms"},
+        {56000000, "56ms"},
+        {999500000, "1.0s"},
+        {9950000000, "10s"},
+        {59999999999, "59s"},
+        {60000000000, "1m00s"},
+        {200000000000, "3m20s"},
+        {7500000000000, "2h05m"},
+        {356400000000000, "4d03h"},
     };
     char text[16];
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
@@ -362,7 +387,9 @@ TEST(who_has_held_for_longer_than_leak_ns_is_named_with_the_place)
 
 TEST(an_address_is_read_in_all_its_forms_and_its_token_not_shown)
 {
-    static const struct { const char *text, *url, *socket, *token, *shown; } good[] = {
+    static const struct {
+        const char *text, *url, *socket, *token, *shown;
+    } good[] = {
         {"127.0.0.1:9911", "http://127.0.0.1:9911", "", "", "http://127.0.0.1:9911/"},
         {"[::1]:9911", "http://[::1]:9911", "", "", "http://[::1]:9911/"},
         {"http://h:1/", "http://h:1", "", "", "http://h:1/"},
@@ -373,7 +400,8 @@ TEST(an_address_is_read_in_all_its_forms_and_its_token_not_shown)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         address at;
         cen_error error = {.text = ""};
-        if (address_find(good[i].text, &at, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s: %s", good[i].text, error.text);
+        if (address_find(good[i].text, &at, &error) != CEN_OK)
+            test_fail(__FILE__, __LINE__, "%s: %s", good[i].text, error.text);
         expect(strcmp(at.url, good[i].url) == 0 && strcmp(at.socket, good[i].socket) == 0);
         expect(strcmp(at.token, good[i].token) == 0 && strcmp(at.shown, good[i].shown) == 0);
     }
@@ -381,14 +409,16 @@ TEST(an_address_is_read_in_all_its_forms_and_its_token_not_shown)
 
 TEST(what_is_no_address_is_refused_with_a_sentence)
 {
-    static const char *const bad[] = {"nonsense", "unix:", "http://", "http:///x", "http://u:p@h:1/", "h:1 2", ":80", "ftp"};
+    static const char *const bad[] = {"nonsense",        "unix:", "http://", "http:///x",
+                                      "http://u:p@h:1/", "h:1 2", ":80",     "ftp"};
     char long_path[300] = "unix:/";
     memset(long_path + 6, 'x', sizeof long_path - 7);
     for (size_t i = 0; i <= sizeof bad / sizeof *bad; i++) {
         const char *text = i < sizeof bad / sizeof *bad ? bad[i] : long_path;
         address at;
         cen_error error = {.text = ""};
-        if (address_find(text, &at, &error) != CEN_MISUSE) test_fail(__FILE__, __LINE__, "\"%s\" was taken for an address", text);
+        if (address_find(text, &at, &error) != CEN_MISUSE)
+            test_fail(__FILE__, __LINE__, "\"%s\" was taken for an address", text);
         expect(strlen(error.text) > 15 && error.text[strlen(error.text) - 1] == '.');
     }
 }

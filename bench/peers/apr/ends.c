@@ -34,8 +34,8 @@ static void begin(const ends_plan *plan)
     int size = (int)plan->connections;
     limited = plan->mode == ENDS_ADVISED;
     if (apr_initialize() != APR_SUCCESS || apr_pool_create(&memory, NULL) != APR_SUCCESS ||
-        apr_reslist_create(&list, size, size, size, 0, construct, destruct, (void *)(uintptr_t)ends_pq_address(plan), memory) !=
-            APR_SUCCESS)
+        apr_reslist_create(&list, size, size, size, 0, construct, destruct, (void *)(uintptr_t)ends_pq_address(plan),
+                           memory) != APR_SUCCESS)
         bench_fail("APR could not make the list");
     if (limited) apr_reslist_timeout_set(list, apr_time_from_sec(ENDS_WAIT_S));
 }

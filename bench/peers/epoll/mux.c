@@ -50,10 +50,8 @@ static void put(struct connection *connection, unsigned slot)
 static void receive(struct connection *connection)
 {
     ssize_t got = recv(connection->fd, connection->in + connection->in_size, ROOM - connection->in_size, 0);
-    if (got < 0 && errno == EAGAIN)
-        return;
-    if (got <= 0)
-        bench_fail("the server hung up");
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) bench_fail("the server hung up");
     connection->in_size += (size_t)got;
     size_t at = 0, whole;
     while ((whole = echo_whole(connection->in + at, connection->in_size - at)) > 0) {
@@ -76,21 +74,16 @@ void echo_many(uint16_t port, unsigned connections, unsigned in_flight)
         struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = &all[i]}};
         all[i].fd = echo_connect(port);
         fcntl(all[i].fd, F_SETFL, O_NONBLOCK);
-        if (epoll_ctl(poller, EPOLL_CTL_ADD, all[i].fd, &event) != 0)
-            bench_fail("cannot watch a connection");
+        if (epoll_ctl(poller, EPOLL_CTL_ADD, all[i].fd, &event) != 0) bench_fail("cannot watch a connection");
     }
-    for (unsigned slot = 0; slot < in_flight; slot++)
-        put(&all[slot % connections], slot);
-    for (unsigned i = 0; i < connections; i++)
-        flush(&all[i]);
+    for (unsigned slot = 0; slot < in_flight; slot++) put(&all[slot % connections], slot);
+    for (unsigned i = 0; i < connections; i++) flush(&all[i]);
     while (echo_left() > 0) {
         struct epoll_event events[ECHO_CONNECTIONS_MAX];
         int count = epoll_wait(poller, events, ECHO_CONNECTIONS_MAX, -1);
-        for (int i = 0; i < count; i++)
-            receive(events[i].data.ptr);
+        for (int i = 0; i < count; i++) receive(events[i].data.ptr);
     }
-    for (unsigned i = 0; i < connections; i++)
-        close(all[i].fd);
+    for (unsigned i = 0; i < connections; i++) close(all[i].fd);
     close(poller);
 }
 
@@ -100,12 +93,10 @@ void echo_one(uint16_t port)
     int fd = echo_connect(port);
     do {
         echo_frame(frame, 0);
-        if (send(fd, frame, ECHO_FRAME, MSG_NOSIGNAL) != ECHO_FRAME)
-            bench_fail("cannot send");
+        if (send(fd, frame, ECHO_FRAME, MSG_NOSIGNAL) != ECHO_FRAME) bench_fail("cannot send");
         for (size_t got = 0; got < ECHO_FRAME;) {
             ssize_t more = recv(fd, frame + got, ECHO_FRAME - got, 0);
-            if (more <= 0)
-                bench_fail("the server hung up");
+            if (more <= 0) bench_fail("the server hung up");
             got += (size_t)more;
         }
         if (echo_whole(frame, ECHO_FRAME) != ECHO_FRAME || echo_get64(frame + 4) != 0)

@@ -37,8 +37,7 @@ static void pool_make(const struct lend_plan *plan)
     pthread_mutex_init(&pool.mutex, &attributes);
     pool.last = &pool.first;
     pool.objects = bench_zeroed(plan->size, sizeof *pool.objects);
-    for (pool.idle = 0; pool.idle < plan->size; pool.idle++)
-        pool.objects[pool.idle] = &lend_objects[pool.idle];
+    for (pool.idle = 0; pool.idle < plan->size; pool.idle++) pool.objects[pool.idle] = &lend_objects[pool.idle];
 }
 
 static void pool_enter(struct lend_worker *worker)
@@ -52,8 +51,7 @@ static void sleep_until_served(struct waiter *me)
     int64_t until = bench_now() + INT64_C(1000000000) * LEND_PATIENCE_S;
     while (__atomic_load_n(&me->served, __ATOMIC_ACQUIRE) == 0) {
         syscall(SYS_futex, &me->served, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
-        if (bench_now() > until)
-            bench_fail("a take waited for %d s", LEND_PATIENCE_S);
+        if (bench_now() > until) bench_fail("a take waited for %d s", LEND_PATIENCE_S);
     }
 }
 
@@ -81,8 +79,7 @@ static inline void pool_give(pool_lease *lease)
         pool.objects[pool.idle++] = *lease;
     } else {
         pool.first = head->next;
-        if (pool.first == NULL)
-            pool.last = &pool.first;
+        if (pool.first == NULL) pool.last = &pool.first;
     }
     pthread_mutex_unlock(&pool.mutex);
     if (head != NULL) {

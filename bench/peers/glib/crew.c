@@ -22,14 +22,12 @@ static void call(gpointer data, gpointer unused)
 static void pool_make(void)
 {
     pool = g_thread_pool_new(call, NULL, TASKS_WORKERS, TRUE, NULL);
-    if (pool == NULL)
-        bench_fail("no pool");
+    if (pool == NULL) bench_fail("no pool");
 }
 
 static void pool_submit(struct task *task)
 {
-    if (!g_thread_pool_push(pool, task, NULL))
-        bench_fail("a push failed");
+    if (!g_thread_pool_push(pool, task, NULL)) bench_fail("a push failed");
 }
 
 static void pool_finish(void)

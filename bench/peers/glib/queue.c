@@ -8,8 +8,7 @@ static GAsyncQueue *queue;
 
 static void queue_make(const struct bench_plan *plan)
 {
-    if (plan->bounded)
-        bench_fail("GAsyncQueue has no limit");
+    if (plan->bounded) bench_fail("GAsyncQueue has no limit");
     queue = g_async_queue_new();
 }
 

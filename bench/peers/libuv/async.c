@@ -31,10 +31,8 @@ static void unlock(uv_async_t *async)
 {
     bool more = plain_wants_more(&pool);
     uv_mutex_unlock(&mutex);
-    if (async != NULL)
-        uv_async_send(async);
-    if (more)
-        plain_start(open_done, NULL, NULL, plan->open_ns);
+    if (async != NULL) uv_async_send(async);
+    if (more) plain_start(open_done, NULL, NULL, plan->open_ns);
 }
 
 static void put(struct serve_object *object)
@@ -61,14 +59,11 @@ static void pool_ask(struct serve_client *client)
 static void pool_give(struct serve_client *client, struct serve_object *object, bool discard)
 {
     (void)client;
-    if (discard)
-        serve_close(object);
+    if (discard) serve_close(object);
     uv_mutex_lock(&mutex);
     pool.count -= discard;
-    if (discard)
-        unlock(NULL);
-    else
-        put(object);
+    if (discard) unlock(NULL);
+    else put(object);
 }
 
 /* ---- Tests --------------------------------------------------------------- */
@@ -81,8 +76,7 @@ static void test_next(void)
     struct serve_object *object = to_test > 0 ? plain_idle_pop(&pool) : NULL;
     to_test -= object != NULL;
     uv_mutex_unlock(&mutex);
-    if (object != NULL)
-        plain_start(test_done, NULL, object, plan->test_ns);
+    if (object != NULL) plain_start(test_done, NULL, object, plan->test_ns);
 }
 
 static void test_done(struct serve_errand *done)
@@ -98,11 +92,9 @@ static void begin_round(struct serve_errand *done)
     free(done);
     uv_mutex_lock(&mutex);
     to_test = 0;
-    for (struct serve_object *object = pool.idle; object != NULL; object = object->next)
-        to_test++;
+    for (struct serve_object *object = pool.idle; object != NULL; object = object->next) to_test++;
     uv_mutex_unlock(&mutex);
-    for (int i = 0; i < TESTERS; i++)
-        test_next();
+    for (int i = 0; i < TESTERS; i++) test_next();
     plain_start(begin_round, NULL, NULL, plan->every_ns);
 }
 
@@ -113,8 +105,7 @@ static void pool_make(const struct serve_plan *made)
     plan = made;
     uv_mutex_init(&mutex);
     plain_init(&pool, plan, plan->size, false);
-    if (plan->test_ns > 0)
-        plain_start(begin_round, NULL, NULL, plan->every_ns);
+    if (plan->test_ns > 0) plain_start(begin_round, NULL, NULL, plan->every_ns);
 }
 
 static void on_async(uv_async_t *async)
@@ -134,7 +125,7 @@ static void pool_enter(struct serve_loop *loop)
 
 int main(int argc, char **argv)
 {
-    const struct serve_contestant libuv = {sizeof(struct plain_request), " ", pool_make, pool_enter, pool_ask,
-                                           pool_give, NULL, NULL, home_run};
+    const struct serve_contestant libuv = {
+        sizeof(struct plain_request), " ", pool_make, pool_enter, pool_ask, pool_give, NULL, NULL, home_run};
     return serve_main(argc, argv, &libuv);
 }

@@ -24,8 +24,7 @@ static uv_loop_t loop;
 
 static void pool_make(void)
 {
-    if (setenv("UV_THREADPOOL_SIZE", "2", 1) != 0 || uv_loop_init(&loop) != 0)
-        bench_fail("no loop");
+    if (setenv("UV_THREADPOOL_SIZE", "2", 1) != 0 || uv_loop_init(&loop) != 0) bench_fail("no loop");
 }
 
 static void call(uv_work_t *work)
@@ -36,15 +35,13 @@ static void call(uv_work_t *work)
 static void called(uv_work_t *work, int status)
 {
     ((struct task *)work)->node.over = true;
-    if (status != 0)
-        bench_fail("%s", uv_strerror(status));
+    if (status != 0) bench_fail("%s", uv_strerror(status));
 }
 
 static void pool_submit(struct task *task)
 {
     task->node.over = false;
-    if (uv_queue_work(&loop, &task->node.work, call, called) != 0)
-        bench_fail("uv_queue_work failed");
+    if (uv_queue_work(&loop, &task->node.work, call, called) != 0) bench_fail("uv_queue_work failed");
 }
 
 static void pool_finish(void)

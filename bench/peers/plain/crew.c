@@ -58,8 +58,7 @@ static struct job *job_new(struct task *task)
 {
     (void)task;
     struct job *job = malloc(sizeof *job);
-    if (job == NULL)
-        bench_fail("no memory");
+    if (job == NULL) bench_fail("no memory");
     return job;
 }
 
@@ -90,11 +89,9 @@ static void *work(void *unused)
 {
     for (;;) {
         pthread_mutex_lock(&pool.mutex);
-        while (pool.first == NULL)
-            pthread_cond_wait(&pool.filled, &pool.mutex);
+        while (pool.first == NULL) pthread_cond_wait(&pool.filled, &pool.mutex);
         struct job *job = pool.first;
-        if ((pool.first = job->next) == NULL)
-            pool.last = &pool.first;
+        if ((pool.first = job->next) == NULL) pool.last = &pool.first;
         pthread_mutex_unlock(&pool.mutex);
         struct task *task = job->task;
         job_free(job);
@@ -107,8 +104,7 @@ static void pool_make(void)
 {
     for (int i = 0; i < TASKS_WORKERS; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, work, NULL) != 0)
-            bench_fail("cannot start a thread");
+        if (pthread_create(&thread, NULL, work, NULL) != 0) bench_fail("cannot start a thread");
     }
 }
 

@@ -26,8 +26,7 @@ static void queue_make(const struct bench_plan *plan)
     ring.bounded = plan->bounded;
     ring.room = plan->bounded ? plan->capacity : 1024;
     ring.places = malloc(ring.room * sizeof *ring.places);
-    if (ring.places == NULL)
-        bench_fail("no memory");
+    if (ring.places == NULL) bench_fail("no memory");
 }
 
 static void queue_enter(bool producing)
@@ -38,8 +37,7 @@ static void queue_enter(bool producing)
 static void grow(void)
 {
     uint64_t *places = malloc(2 * ring.room * sizeof *places);
-    if (places == NULL)
-        bench_fail("no memory");
+    if (places == NULL) bench_fail("no memory");
     for (size_t i = 0, at = ring.head; i < ring.length; i++) {
         places[i] = ring.places[at];
         at = at + 1 == ring.room ? 0 : at + 1;
@@ -57,15 +55,13 @@ static void queue_push(uint64_t element)
         ring.producers_waiting++;
         pthread_cond_wait(&ring.freed, &ring.mutex);
     }
-    if (ring.length == ring.room)
-        grow();
+    if (ring.length == ring.room) grow();
     size_t at = ring.head + ring.length++;
     ring.places[at < ring.room ? at : at - ring.room] = element;
     bool signal = ring.consumers_waiting > 0;
     ring.consumers_waiting -= signal;
     pthread_mutex_unlock(&ring.mutex);
-    if (signal)
-        pthread_cond_signal(&ring.filled);
+    if (signal) pthread_cond_signal(&ring.filled);
 }
 
 static uint64_t queue_pop(void)
@@ -81,8 +77,7 @@ static uint64_t queue_pop(void)
     bool signal = ring.producers_waiting > 0;
     ring.producers_waiting -= signal;
     pthread_mutex_unlock(&ring.mutex);
-    if (signal)
-        pthread_cond_signal(&ring.freed);
+    if (signal) pthread_cond_signal(&ring.freed);
     return element;
 }
 

@@ -25,8 +25,7 @@ static void pool_make(const struct lend_plan *plan)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&pool.given, &attributes);
     pool.objects = bench_zeroed(plan->size, sizeof *pool.objects);
-    for (pool.idle = 0; pool.idle < plan->size; pool.idle++)
-        pool.objects[pool.idle] = &lend_objects[pool.idle];
+    for (pool.idle = 0; pool.idle < plan->size; pool.idle++) pool.objects[pool.idle] = &lend_objects[pool.idle];
 }
 
 static void pool_enter(struct lend_worker *worker)
@@ -50,8 +49,7 @@ static __attribute__((noinline)) void wait_for_one(void)
 static inline struct lend_object *pool_take(pool_lease *lease)
 {
     pthread_mutex_lock(&pool.mutex);
-    if (pool.idle == 0)
-        wait_for_one();
+    if (pool.idle == 0) wait_for_one();
     *lease = pool.objects[--pool.idle];
     pthread_mutex_unlock(&pool.mutex);
     return *lease;
@@ -63,8 +61,7 @@ static inline void pool_give(pool_lease *lease)
     pool.objects[pool.idle++] = *lease;
     bool signal = pool.waiting > 0;
     pthread_mutex_unlock(&pool.mutex);
-    if (signal)
-        pthread_cond_signal(&pool.given);
+    if (signal) pthread_cond_signal(&pool.given);
 }
 
 #include "../../rules/lend_loop.h"

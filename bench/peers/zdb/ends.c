@@ -23,14 +23,21 @@ static void begin(const ends_plan *plan)
     char address[300];
     limited = plan->mode == ENDS_ADVISED;
     snprintf(address, sizeof address, "postgresql://%s:%u/test?user=tester&password=secret", plan->host, plan->port);
-    if (limited) snprintf(address + strlen(address), sizeof address - strlen(address), "&connect-timeout=%d", ENDS_CONNECT_S);
+    if (limited)
+        snprintf(address + strlen(address), sizeof address - strlen(address), "&connect-timeout=%d", ENDS_CONNECT_S);
     sem_init(&units, 0, plan->connections);
     pool = ConnectionPool_new(URL_new(address));
     ConnectionPool_setInitialConnections(pool, limited ? 0 : (int)plan->connections);
     ConnectionPool_setMaxConnections(pool, (int)plan->connections);
     if (limited) ConnectionPool_setReaper(pool, 1);
-    TRY { ConnectionPool_start(pool); }
-    CATCH (SQLException) { bench_fail("%s", Exception_frame.message); }
+    TRY
+    {
+        ConnectionPool_start(pool);
+    }
+    CATCH(SQLException)
+    {
+        bench_fail("%s", Exception_frame.message);
+    }
     END_TRY;
 }
 
@@ -58,14 +65,18 @@ static const char *take(ends_lease *lease)
 static const char *ask(ends_lease *lease, char answer[ENDS_ANSWER])
 {
     const char *volatile why = "there was no row";
-    TRY {
+    TRY
+    {
         ResultSet_T result = Connection_executeQuery(lease->connection, "select 1");
         if (ResultSet_next(result)) {
             snprintf(answer, ENDS_ANSWER, "%s", ResultSet_getString(result, 1));
             why = NULL;
         }
     }
-    CATCH (SQLException) { why = ends_why(Exception_frame.message); }
+    CATCH(SQLException)
+    {
+        why = ends_why(Exception_frame.message);
+    }
     END_TRY;
     return why;
 }

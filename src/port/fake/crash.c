@@ -16,8 +16,8 @@ static void report(int number, siginfo_t *info, void *unused)
     (void)unused;
     signal(number, SIG_DFL); /* a second fault, in the report, ends the process */
     if (!the_world.running) return;
-    ceni_world_fail("crash: %s at address %p; a null or wild pointer, or one that was read from freed memory", strsignal(number),
-                    info->si_addr);
+    ceni_world_fail("crash: %s at address %p; a null or wild pointer, or one that was read from freed memory",
+                    strsignal(number), info->si_addr);
 }
 
 void crash_report(void)

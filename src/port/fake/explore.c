@@ -99,7 +99,9 @@ static unsigned next_on_path(const world_step *options, unsigned count)
     unsigned fits = affordable(options, count, which);
     if (path_at == PATH) ceni_world_fail("no progress: more choices than a schedule may have");
     if (path_at == path_length) {
-        if (!unpruned && seen_before(memory_mix(world_key(), (uint64_t)options[0].kind << 8 | options[0].thread), spent)) give_up();
+        if (!unpruned &&
+            seen_before(memory_mix(world_key(), (uint64_t)options[0].kind << 8 | options[0].thread), spent))
+            give_up();
         path[path_length++] = (branch){0, (uint8_t)fits, (uint8_t)spent};
     }
     const branch *here = &path[path_at++];
@@ -153,7 +155,8 @@ static uint64_t roll(void)
 /* Going on polling is a rare whim, or two that poll would starve a third. */
 static uint64_t priority_of(const world_step *step)
 {
-    if (step->kind == STEP_RUN && the_world.threads[step->thread].stepped_aside) return roll() % 64 == 0 ? UINT64_MAX : 0;
+    if (step->kind == STEP_RUN && the_world.threads[step->thread].stepped_aside)
+        return roll() % 64 == 0 ? UINT64_MAX : 0;
     if (step->kind == STEP_EXPIRE) return priorities[WORLD_THREADS];
     if (step->kind == STEP_DRAIN) return roll() % 4 == 0 ? UINT64_MAX : 0;
     return priorities[step->thread];

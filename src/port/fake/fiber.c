@@ -26,8 +26,8 @@ enum { GUARD_SIZE = 4096 };
 
 static void make_stack(ceni_fiber *fiber)
 {
-    char *memory = mmap(NULL, STACK_SIZE + GUARD_SIZE, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory =
+        mmap(NULL, STACK_SIZE + GUARD_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, GUARD_SIZE, PROT_NONE) != 0) {
         perror("a fiber's stack");
         abort();
@@ -46,7 +46,7 @@ static void clean_stack(ceni_fiber *fiber)
 }
 
 #ifdef CENI_WITH_ASAN
-static ceni_fiber *left; /* whom the fiber that now starts or goes on came from */
+static ceni_fiber *left;        /* whom the fiber that now starts or goes on came from */
 static const void *home_bottom; /* of the system thread's own stack, learned when it is left */
 static size_t home_size;
 #endif

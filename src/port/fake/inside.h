@@ -10,8 +10,8 @@
 
 enum {
     WORLD_THREADS = 32,
-    WORLD_BUFFER = 8,         /* stores a store buffer holds */
-    WORLD_STEPS = 20000,      /* in one schedule; more is taken for no progress */
+    WORLD_BUFFER = 8,             /* stores a store buffer holds */
+    WORLD_STEPS = 20000,          /* in one schedule; more is taken for no progress */
     WORLD_LONG_STEPS = 400000000, /* the same for a single run */
 };
 
@@ -104,14 +104,14 @@ extern world the_world;
 
 /* world.c */
 void world_once(void (*body)(void), world_plan plan, uint64_t step_limit);
-void world_point(void);                 /* the current thread is about to do something others can see */
+void world_point(void); /* the current thread is about to do something others can see */
 unsigned world_decide(const world_step *options, unsigned count);
 unsigned world_index(const world_thread *thread);
-uint64_t world_key(void);               /* hash of the state at this point */
+uint64_t world_key(void); /* hash of the state at this point */
 world_thread *world_spawn(const char *name, void (*run)(void *), void *argument);
 void world_wrote(const world_thread *writer); /* those who polled in vain may find something new */
-_Noreturn void world_exit(void);        /* the current thread ends here */
-void world_block(void);                 /* the current thread's state says why it cannot go on */
+_Noreturn void world_exit(void);              /* the current thread ends here */
+void world_block(void);                       /* the current thread's state says why it cannot go on */
 
 /* memory.c */
 void memory_begin(void);
@@ -129,7 +129,8 @@ void order_begin(void);
 void order_started(unsigned child, unsigned parent);
 void order_joined(unsigned joiner, unsigned ended);
 void order_stamp(unsigned thread, uint32_t *out);
-uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest, uint32_t *stale);
+uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest,
+                    uint32_t *stale);
 void order_peek(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest);
 void order_store(unsigned thread, const volatile void *address, ceni_watch_order order, const uint32_t *stamp,
                  uint64_t before, uint64_t value);

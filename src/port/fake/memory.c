@@ -102,7 +102,8 @@ void memory_drain_one(world_thread *thread)
     arena_check(oldest.object, "a late store reaches memory");
     uint64_t before = fetch(oldest.object, oldest.size);
     put(oldest.object, oldest.size, oldest.value);
-    order_store(world_index(thread), oldest.object, oldest.site->order, oldest.stamp, before, fetch(oldest.object, oldest.size));
+    order_store(world_index(thread), oldest.object, oldest.site->order, oldest.stamp, before,
+                fetch(oldest.object, oldest.size));
     event_of(thread, oldest.object, 'D', true);
     story_note(oldest.site, "reaches memory", oldest.value, 0);
 }

@@ -193,7 +193,8 @@ static bool may_miss(unsigned thread, const ordered *object, uint32_t n, ceni_wa
 static unsigned stale_choices(unsigned thread, const ordered *object, ceni_watch_order order)
 {
     unsigned older = 0;
-    while (older < VALUES - 1 && older < object->newest && may_miss(thread, object, object->newest - older, order)) older++;
+    while (older < VALUES - 1 && older < object->newest && may_miss(thread, object, object->newest - older, order))
+        older++;
     return older;
 }
 
@@ -206,7 +207,8 @@ static unsigned choose_age(unsigned choices)
 }
 
 /* The value the load returns: `newest`, or an older one, whose number plus one is then in *stale. */
-uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest, uint32_t *stale)
+uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest,
+                    uint32_t *stale)
 {
     ordered *object = atomic_at(thread, address, newest);
     if (!object) return newest;
@@ -263,16 +265,16 @@ void order_rmw(unsigned thread, const volatile void *address, ceni_watch_order o
 static void check_written(unsigned thread, const ordered *object, const char *doing)
 {
     if (object->copied && !has_seen(thread, object->writer, object->written))
-        ceni_world_fail("data race: %s %s, which %s wrote; nothing orders the two", the_world.threads[thread].name, doing,
-                        the_world.threads[object->writer].name);
+        ceni_world_fail("data race: %s %s, which %s wrote; nothing orders the two", the_world.threads[thread].name,
+                        doing, the_world.threads[object->writer].name);
 }
 
 static void check_touched(unsigned thread, const ordered *object, const char *doing)
 {
     for (unsigned other = 0; other < the_world.count; other++)
         if (!has_seen(thread, other, object->touched[other]))
-            ceni_world_fail("data race: %s %s, which %s touches; nothing orders the two", the_world.threads[thread].name,
-                            doing, the_world.threads[other].name);
+            ceni_world_fail("data race: %s %s, which %s touches; nothing orders the two",
+                            the_world.threads[thread].name, doing, the_world.threads[other].name);
 }
 
 void order_copy(unsigned thread, const void *to, const void *from)

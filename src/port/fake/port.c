@@ -146,8 +146,8 @@ void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count)
 /* ---- Threads ----------------------------------------------------------------------- */
 
 /* A world has no processors to choose from, and all its stacks are alike. */
-cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *), void *argument,
-                                  int *code)
+cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *),
+                                  void *argument, int *code)
 {
     if (ceni_fault(CENI_FAULT_THREAD)) {
         if (code) *code = EAGAIN;
@@ -258,7 +258,8 @@ unsigned ceni_backtrace(void **frames, unsigned most, const void *from)
 void ceni_symbol(const void *address, char text[CENI_SYMBOL_ROOM])
 {
     uint64_t at = (uint64_t)(uintptr_t)address;
-    snprintf(text, CENI_SYMBOL_ROOM, "call_%llu+0x0 (thread %llu)", (unsigned long long)(at & 0xff), (unsigned long long)(at >> 8));
+    snprintf(text, CENI_SYMBOL_ROOM, "call_%llu+0x0 (thread %llu)", (unsigned long long)(at & 0xff),
+             (unsigned long long)(at >> 8));
 }
 
 ceni_thread_life ceni_thread_look(uint64_t id, char name[CENI_THREAD_NAME_ROOM], uint32_t *tid)

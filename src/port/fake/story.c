@@ -76,8 +76,12 @@ static void print_trace(void)
 {
     printf("     to run it again: CENOTE_REPLAY=");
     for (unsigned i = 0; i < deviations_noted; i++)
-        printf("%s%u:%c%u", i ? "," : "", deviations[i].number, step_letter(deviations[i].step), deviations[i].step.thread);
-    printf("%s CENOTE_MEMORY=%s\n", deviations_noted ? "" : "0:r0", the_world.tso ? "tso" : the_world.weak ? "weak" : "strong");
+        printf("%s%u:%c%u", i ? "," : "", deviations[i].number, step_letter(deviations[i].step),
+               deviations[i].step.thread);
+    printf("%s CENOTE_MEMORY=%s\n", deviations_noted ? "" : "0:r0",
+           the_world.tso    ? "tso"
+           : the_world.weak ? "weak"
+                            : "strong");
 }
 
 void story_print(void)

@@ -33,7 +33,7 @@ ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t mo
 
 void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count)
 {
-    if (!count) return; /* the kernel wakes at least one */
+    if (!count) return;                                 /* the kernel wakes at least one */
     uint32_t limit = count > INT_MAX ? INT_MAX : count; /* the kernel's count is signed */
     syscall(SYS_futex, word, FUTEX_WAKE, limit, NULL, NULL, 0);
 }

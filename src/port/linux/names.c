@@ -39,7 +39,8 @@ void ceni_thread_forget(uint64_t id)
 {
     uint64_t entry = ceni_load_relaxed(&table[id % PLACES]); /* carries nothing */
     if (entry == 0 || entry >> KERNEL_BITS != id / PLACES) return;
-    ceni_cas_relaxed(&table[id % PLACES], &entry, entry | ENDED); /* unless a younger one has the place; carries nothing */
+    /* unless a younger one has the place; carries nothing */
+    ceni_cas_relaxed(&table[id % PLACES], &entry, entry | ENDED);
 }
 
 ceni_thread_life ceni_thread_look(uint64_t id, char name[CENI_THREAD_NAME_ROOM], uint32_t *tid)

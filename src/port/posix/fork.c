@@ -62,9 +62,9 @@ enum { WORDS = PAGE_LIMIT / sizeof(uint64_t) };
 _Alignas(PAGE_LIMIT) _Atomic uint64_t ceni_fork_page[WORDS];
 extern _Atomic uint64_t ceni_fork_page_of[WORDS] __attribute__((alias("ceni_fork_page")));
 
-static _Atomic uint64_t last; /* at least the highest epoch of this lineage */
+static _Atomic uint64_t last;              /* at least the highest epoch of this lineage */
 static _Atomic uint64_t taken[WORDS / 64]; /* of the words a bit each */
-static _Atomic bool watched;  /* the page is marked, or the handler registered; true in children too */
+static _Atomic bool watched;               /* the page is marked, or the handler registered; true in children too */
 
 #ifdef MADV_WIPEONFORK
 /* Some emulators answer yes to every advice and do nothing. One that accepts
@@ -84,7 +84,8 @@ static bool mark_page(void)
 
 static void wipe_in_child(void)
 {
-    for (size_t i = 0; i < WORDS; i++) ceni_store_relaxed(&ceni_fork_page[i], 0); /* the child has one thread; carries nothing */
+    /* the child has one thread; carries nothing */
+    for (size_t i = 0; i < WORDS; i++) ceni_store_relaxed(&ceni_fork_page[i], 0);
 }
 
 /* Before the first epoch is written, so that a child forked at any instant
@@ -119,6 +120,6 @@ _Atomic uint64_t *ceni_fork_take_word(void)
 void ceni_fork_give_word(_Atomic uint64_t *word)
 {
     size_t i = (size_t)(word - ceni_fork_page);
-    ceni_store_relaxed(word, 0); /* by way of F3; carries nothing */
+    ceni_store_relaxed(word, 0);                                /* by way of F3; carries nothing */
     ceni_and_seq_cst(&taken[i / 64], ~(UINT64_C(1) << i % 64)); /* [F3] */
 }

@@ -80,8 +80,7 @@ static bucket *bucket_of(const void *address)
 
 static void make_table_new(void)
 {
-    for (int i = 0; i < BUCKETS; i++)
-        table[i] = (bucket){.mu = PTHREAD_MUTEX_INITIALIZER};
+    for (int i = 0; i < BUCKETS; i++) table[i] = (bucket){.mu = PTHREAD_MUTEX_INITIALIZER};
 }
 
 /* As the library is loaded: later there may be a lock held already. */

@@ -16,17 +16,18 @@
 #include "port/port.h"
 
 typedef struct ceni_port_own {
-    uint64_t id : CENI_THREAD_ID_BITS; /* 0: not asked for yet */
-    uint64_t exit_rounds : 8;          /* of the libc's destructors that the hooks have let pass */
-    bool exit_running : 1;             /* the hooks are being run */
-    bool in_call : 1;                  /* runs code of a driver or of the program (process_exit.h) */
-    bool leaving : 1;                  /* runs its destructors, and is counted until it has */
-    uint64_t random;       /* the generator's state */
-    uint64_t random_epoch; /* the fork epoch it was seeded in; 0: never */
+    uint64_t id : CENI_THREAD_ID_BITS;         /* 0: not asked for yet */
+    uint64_t exit_rounds : 8;                  /* of the libc's destructors that the hooks have let pass */
+    bool exit_running : 1;                     /* the hooks are being run */
+    bool in_call : 1;                          /* runs code of a driver or of the program (process_exit.h) */
+    bool leaving : 1;                          /* runs its destructors, and is counted until it has */
+    uint64_t random;                           /* the generator's state */
+    uint64_t random_epoch;                     /* the fork epoch it was seeded in; 0: never */
     void (*exit_hooks[CENI_EXIT_RANKS])(void); /* armed and not yet run; else NULL */
 } ceni_port_own;
 
-_Static_assert(sizeof(ceni_port_own) + CENI_THREAD_ROOM * sizeof(uint64_t) <= 256, "the thread-local budget of the project");
+_Static_assert(sizeof(ceni_port_own) + CENI_THREAD_ROOM * sizeof(uint64_t) <= 256,
+               "the thread-local budget of the project");
 
 extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local ceni_port_own ceni_own;
 

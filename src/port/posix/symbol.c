@@ -29,6 +29,5 @@ void ceni_symbol(const void *address, char text[CENI_SYMBOL_ROOM])
     if (found.dli_sname && found.dli_saddr)
         snprintf(text, CENI_SYMBOL_ROOM, "%.128s+0x%llx (%.64s)", found.dli_sname,
                  (unsigned long long)(at - (uintptr_t)found.dli_saddr), file);
-    else
-        snprintf(text, CENI_SYMBOL_ROOM, "%.128s+0x%llx", file, (unsigned long long)(at - (uintptr_t)found.dli_fbase));
+    else snprintf(text, CENI_SYMBOL_ROOM, "%.128s+0x%llx", file, (unsigned long long)(at - (uintptr_t)found.dli_fbase));
 }

@@ -66,7 +66,8 @@ _Static_assert(sizeof(pthread_t) <= sizeof(uint64_t), "a ceni_thread holds a pth
 
 static void open_gate(start_record *record, gate how)
 {
-    ceni_store_release(&record->gate, (uint32_t)how); /* [G1] the thread may have freed it by now: the address is only a name */
+    /* [G1] the thread may have freed it by now: the address is only a name */
+    ceni_store_release(&record->gate, (uint32_t)how);
     ceni_futex_wake(&record->gate, 1);
 }
 
@@ -143,8 +144,8 @@ static int place_and_let_go(pthread_t thread, start_record *record, const ceni_t
     return failure;
 }
 
-cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *), void *argument,
-                                  int *code)
+cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *),
+                                  void *argument, int *code)
 {
     pthread_t started;
     pthread_attr_t attributes;
@@ -155,7 +156,8 @@ cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options
     record->argument = argument;
     /* Before there is anybody else; carries nothing. */
     ceni_store_relaxed(&record->gate, (uint32_t)(options->cpu_count ? GATE_HELD : GATE_GO));
-    if (options->name) memcpy(record->name, options->name, strnlen(options->name, NAME_SIZE - 1)); /* the rest is zero */
+    if (options->name)
+        memcpy(record->name, options->name, strnlen(options->name, NAME_SIZE - 1)); /* the rest is zero */
     failure = pthread_attr_init(&attributes);
     if (failure) goto undo_record;
     if (options->stack_size) failure = set_stack_size(&attributes, options->stack_size);

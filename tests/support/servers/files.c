@@ -45,7 +45,8 @@ static bool copy_bytes(int from, int to)
 
 static bool copy_file(const char *from, const char *to, const post *owner, mode_t mode)
 {
-    int source = open(from, O_RDONLY | O_CLOEXEC), target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+    int source = open(from, O_RDONLY | O_CLOEXEC),
+        target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
     bool ok = source >= 0 && target >= 0 && copy_bytes(source, target) && give(target, owner);
     if (source >= 0) close(source);
     if (target >= 0 && close(target) != 0) ok = false;
@@ -77,7 +78,8 @@ bool tree_copy(const char *from, const char *to, const post *owner)
     DIR *list = opendir(from);
     bool ok = list && make_folder(to, owner);
     for (struct dirent *entry; ok && (entry = readdir(list));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) ok = copy_entry(from, to, entry->d_name, owner);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            ok = copy_entry(from, to, entry->d_name, owner);
     if (list) closedir(list);
     return ok;
 }
@@ -146,7 +148,8 @@ void post_log_tail(const post *here, char *text, size_t room)
 
 bool post_find_program(const char *name, char *path, size_t room)
 {
-    static const char *const folders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"};
+    static const char *const folders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+                                          "/usr/bin",        "/sbin",          "/bin"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (snprintf(path, room, "%s/%s", folders[i], name) >= (int)room) return false;
         if (access(path, X_OK) == 0) return true;

@@ -30,7 +30,8 @@ enum { START_TRIES = 5, SHUTDOWN_SECONDS = 30 };
 
 const recipe *recipe_of(server_kind kind)
 {
-    static const recipe *const recipes[SERVER_KINDS] = {&recipe_postgresql, &recipe_mariadb, &recipe_redis, &recipe_nginx};
+    static const recipe *const recipes[SERVER_KINDS] = {&recipe_postgresql, &recipe_mariadb, &recipe_redis,
+                                                        &recipe_nginx};
     return recipes[kind];
 }
 
@@ -209,7 +210,8 @@ static bool serve(post *here, int listening)
         post_kill_all(here);
         post_remove_directory(here);
     }
-    int length = ok ? snprintf(reply, sizeof reply, "+%d", (int)here->main) : snprintf(reply, sizeof reply, "-%s", here->why);
+    int length =
+        ok ? snprintf(reply, sizeof reply, "+%d", (int)here->main) : snprintf(reply, sizeof reply, "-%s", here->why);
     send(asker, reply, (size_t)length, MSG_NOSIGNAL);
     close(asker);
     return !last;
@@ -275,7 +277,7 @@ static bool prepare(post *here)
 {
     const recipe *how = here->recipe;
     bool found = how->find ? how->find(here->program, sizeof here->program)
-                              : post_find_program(how->program, here->program, sizeof here->program);
+                           : post_find_program(how->program, here->program, sizeof here->program);
     if (!found) return post_fail(here, "there is no %s on this machine: tools/install-packages servers", how->title);
     if (!choose_user(here) || !post_make_directory(here)) return false;
     if (post_fill(here)) return true;

@@ -27,13 +27,14 @@ typedef struct recipe {
     bool (*find)(char *path, size_t room);
     int ports;
     int shutdown_signal;
-    bool reloads;           /* at SIGHUP */
-    const char *key;        /* text of which the template's name is made: a changed recipe makes a new template */
-    bool (*make)(post *);   /* fills the data directory from nothing; slow, and kept as a template if there is a key */
-    bool (*write)(post *);  /* writes the configuration, from the settings */
-    void (*command)(const post *, const char **arguments, char *text, size_t room); /* what to execute: at most 7, NULL */
+    bool reloads;          /* at SIGHUP */
+    const char *key;       /* text of which the template's name is made: a changed recipe makes a new template */
+    bool (*make)(post *);  /* fills the data directory from nothing; slow, and kept as a template if there is a key */
+    bool (*write)(post *); /* writes the configuration, from the settings */
+    /* what to execute: at most 7, NULL */
+    void (*command)(const post *, const char **arguments, char *text, size_t room);
     bool (*answers)(const uint16_t *ports);
-    void (*clean)(post *);  /* after a kill: what the dead server left outside its memory; may be NULL */
+    void (*clean)(post *);       /* after a kill: what the dead server left outside its memory; may be NULL */
     const char *url, *admin_url; /* with %u for a port: the first one, and the last one */
 } recipe;
 
@@ -43,16 +44,16 @@ const recipe *recipe_of(server_kind kind);
 struct post {
     const recipe *recipe;
     char program[POST_PATH * 2];
-    char directory[POST_PATH]; /* "" until it is made */
+    char directory[POST_PATH];    /* "" until it is made */
     char settings[POST_SETTINGS]; /* lines, "name=value" */
-    char why[POST_WHY];        /* the sentence to report when something has failed */
+    char why[POST_WHY];           /* the sentence to report when something has failed */
     uint16_t ports[POST_PORTS];
-    int held[POST_PORTS];      /* sockets that keep the ports while nobody listens; -1 otherwise */
+    int held[POST_PORTS]; /* sockets that keep the ports while nobody listens; -1 otherwise */
     uid_t user;
     gid_t group;
-    bool drops;                /* to that user: the guardian is root */
-    bool paused, abandoned;    /* abandoned: the lifeline is cut */
-    pid_t main;                /* the server's first process, not yet waited for; 0 if there is none */
+    bool drops;             /* to that user: the guardian is root */
+    bool paused, abandoned; /* abandoned: the lifeline is cut */
+    pid_t main;             /* the server's first process, not yet waited for; 0 if there is none */
     int lifeline;
 };
 
@@ -70,8 +71,15 @@ _Noreturn void guardian_live(server_kind kind, const char *settings, int lifelin
 /* Where it listens for requests: one packet each way per connection. A request is a command, and its text. */
 bool guardian_address(const char *directory, void *sockaddr_un_);
 typedef enum post_command {
-    COMMAND_PID = 'p', COMMAND_KILL = 'k', COMMAND_SHUTDOWN = 'd', COMMAND_RESTART = 'r', COMMAND_PAUSE = 's',
-    COMMAND_RESUME = 'c', COMMAND_CONFIGURE = 'f', COMMAND_RELOAD = 'h', COMMAND_STOP = 'q'
+    COMMAND_PID = 'p',
+    COMMAND_KILL = 'k',
+    COMMAND_SHUTDOWN = 'd',
+    COMMAND_RESTART = 'r',
+    COMMAND_PAUSE = 's',
+    COMMAND_RESUME = 'c',
+    COMMAND_CONFIGURE = 'f',
+    COMMAND_RELOAD = 'h',
+    COMMAND_STOP = 'q'
 } post_command;
 
 /* ---- guardian.c -------------------------------------------------------------------------------------------- */

@@ -7,16 +7,18 @@
 #include "support/servers/guardian.h"
 
 /* The installed root of each host has no password. */
-#define STATEMENTS                                                  \
-    "FLUSH PRIVILEGES;\n"                                           \
-    "CREATE DATABASE test CHARACTER SET utf8mb4;\n"                 \
-    "CREATE USER tester@'%' IDENTIFIED BY 'secret';\n"              \
-    "GRANT ALL ON test.* TO tester@'%';\n"                          \
-    "CREATE USER admin@'%' IDENTIFIED BY 'commander';\n"            \
-    "GRANT ALL ON *.* TO admin@'%' WITH GRANT OPTION;\n"            \
+#define STATEMENTS \
+    "FLUSH PRIVILEGES;\n" \
+    "CREATE DATABASE test CHARACTER SET utf8mb4;\n" \
+    "CREATE USER tester@'%' IDENTIFIED BY 'secret';\n" \
+    "GRANT ALL ON test.* TO tester@'%';\n" \
+    "CREATE USER admin@'%' IDENTIFIED BY 'commander';\n" \
+    "GRANT ALL ON *.* TO admin@'%' WITH GRANT OPTION;\n" \
     "DELETE FROM mysql.global_priv WHERE User = 'root';\n"
-#define INSTALL_WORDS "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"
-#define BOTH_WORDS "--innodb-log-file-size=4M", "--debug-no-sync", "--innodb-flush-method=nosync", "--innodb-use-native-aio=0"
+#define INSTALL_WORDS \
+    "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"
+#define BOTH_WORDS \
+    "--innodb-log-file-size=4M", "--debug-no-sync", "--innodb-flush-method=nosync", "--innodb-use-native-aio=0"
 #define KEY_TEXT(...) #__VA_ARGS__
 #define KEY(words) KEY_TEXT(words)
 
@@ -29,7 +31,8 @@ static bool make(post *here)
     post_path(here, input, sizeof input, "input");
     const char *first[] = {install, INSTALL_WORDS, BOTH_WORDS, data, NULL};
     const char *second[] = {here->program, "--no-defaults", "--bootstrap", BOTH_WORDS, data, NULL};
-    bool ok = post_run(here, first, NULL) && post_write(here, "input", "%s", STATEMENTS) && post_run(here, second, input);
+    bool ok =
+        post_run(here, first, NULL) && post_write(here, "input", "%s", STATEMENTS) && post_run(here, second, input);
     unlink(input);
     return ok;
 }
@@ -40,7 +43,8 @@ static bool write_settings(post *here)
 {
     static const setting_form form = {.before = "", .between = "=", .after = "\n"};
     char settings[2 * POST_SETTINGS];
-    if (!settings_write(here->settings, &form, settings, sizeof settings)) return post_fail(here, "there are too many settings");
+    if (!settings_write(here->settings, &form, settings, sizeof settings))
+        return post_fail(here, "there are too many settings");
     return post_write(here, "mariadb.cnf",
                       "[mariadbd]\n"
                       "bind-address=127.0.0.1\n"

@@ -37,7 +37,8 @@ static bool one_of(const char *const *names, const char *name, size_t length)
 
 static bool is_outermost(const char *name, size_t length)
 {
-    return one_of((const char *const[]){"worker_processes", "worker_rlimit_nofile", "worker_shutdown_timeout", NULL}, name, length);
+    return one_of((const char *const[]){"worker_processes", "worker_rlimit_nofile", "worker_shutdown_timeout", NULL},
+                  name, length);
 }
 
 static bool is_of_events(const char *name, size_t length)
@@ -51,7 +52,8 @@ static bool is_of_http(const char *name, size_t length)
 }
 
 /* The settings of one block, and a default unless there is a setting for it. */
-static bool block(const post *here, bool (*wanted)(const char *, size_t), const char *name, const char *value, char *text)
+static bool block(const post *here, bool (*wanted)(const char *, size_t), const char *name, const char *value,
+                  char *text)
 {
     setting_form form = {.before = "", .between = " ", .after = ";\n", .wanted = wanted};
     if (!settings_write(here->settings, &form, text, 2 * POST_SETTINGS)) return false;
@@ -64,7 +66,8 @@ static bool write_settings(post *here)
 {
     char outermost[2 * POST_SETTINGS], events[2 * POST_SETTINGS], http[2 * POST_SETTINGS];
     if (!block(here, is_outermost, "worker_processes", "1", outermost) ||
-        !block(here, is_of_events, "worker_connections", "1024", events) || !block(here, is_of_http, "access_log", "off", http))
+        !block(here, is_of_events, "worker_connections", "1024", events) ||
+        !block(here, is_of_http, "access_log", "off", http))
         return post_fail(here, "there are too many settings");
     return post_write(here, "nginx.conf",
                       "daemon off;\n"
@@ -101,7 +104,8 @@ static bool answers(const uint16_t *ports)
 {
     static const char request[] = "GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     char reply[256] = "";
-    return port_ask(ports[1], request, sizeof request - 1, reply, sizeof reply - 1, 9) >= 9 && memcmp(reply, "HTTP/1.1 ", 9) == 0;
+    return port_ask(ports[1], request, sizeof request - 1, reply, sizeof reply - 1, 9) >= 9 &&
+           memcmp(reply, "HTTP/1.1 ", 9) == 0;
 }
 
 const recipe recipe_nginx = {

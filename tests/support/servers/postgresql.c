@@ -27,14 +27,16 @@ static bool find(char *path, size_t room)
 
 /* In the server's mode for a single user each line is a statement. */
 #define STATEMENTS "CREATE ROLE tester LOGIN PASSWORD 'secret'\nCREATE DATABASE test OWNER tester\n"
-#define INITDB_WORDS "-U", "admin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"
+#define INITDB_WORDS \
+    "-U", "admin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"
 #define KEY_TEXT(...) #__VA_ARGS__
 #define KEY(words) KEY_TEXT(words)
 
 static bool make(post *here)
 {
     char initdb[sizeof here->program + 8], data[2 * POST_PATH], password[2 * POST_PATH + 16], input[2 * POST_PATH];
-    snprintf(initdb, sizeof initdb, "%.*sinitdb", (int)(strrchr(here->program, '/') + 1 - here->program), here->program);
+    snprintf(initdb, sizeof initdb, "%.*sinitdb", (int)(strrchr(here->program, '/') + 1 - here->program),
+             here->program);
     snprintf(password, sizeof password, "--pwfile=%s/input", here->directory);
     post_path(here, data, sizeof data, "data");
     post_path(here, input, sizeof input, "input");
@@ -52,8 +54,10 @@ static bool write_settings(post *here)
 {
     static const setting_form form = {.before = "", .between = " = '", .after = "'\n"};
     char settings[2 * POST_SETTINGS];
-    if (!settings_write(here->settings, &form, settings, sizeof settings)) return post_fail(here, "there are too many settings");
-    return post_write(here, "data/pg_hba.conf", "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n") &&
+    if (!settings_write(here->settings, &form, settings, sizeof settings))
+        return post_fail(here, "there are too many settings");
+    return post_write(here, "data/pg_hba.conf",
+                      "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n") &&
            post_write(here, "data/postgresql.conf",
                       "listen_addresses = '127.0.0.1'\n"
                       "port = %u\n"

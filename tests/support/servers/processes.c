@@ -40,7 +40,8 @@ static void become_user(const post *here)
 static void wire_up(const post *here, const char *input)
 {
     char path[2 * POST_PATH];
-    int log = post_path(here, path, sizeof path, "log") ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : -1;
+    int log =
+        post_path(here, path, sizeof path, "log") ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : -1;
     int from = open(input ? input : "/dev/null", O_RDONLY | O_CLOEXEC);
     if (log < 0 || from < 0 || dup2(log, STDERR_FILENO) < 0) _exit(127);
     if (dup2(log, STDOUT_FILENO) < 0 || dup2(from, STDIN_FILENO) < 0) say_and_end("cannot open", path);
@@ -161,7 +162,8 @@ void post_kill_all(post *here)
     for (;;) {
         each_child(getpid(), kill_one);
         pid_t ended;
-        while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {}
+        while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {
+        }
         if (ended < 0 && errno == ECHILD) break;
         struct timespec moment = {.tv_nsec = 1000000};
         nanosleep(&moment, NULL);

@@ -15,7 +15,8 @@ static bool write_settings(post *here)
 {
     static const setting_form form = {.before = "", .between = " '", .after = "'\n"};
     char settings[2 * POST_SETTINGS];
-    if (!settings_write(here->settings, &form, settings, sizeof settings)) return post_fail(here, "there are too many settings");
+    if (!settings_write(here->settings, &form, settings, sizeof settings))
+        return post_fail(here, "there are too many settings");
     return post_write(here, "redis.conf",
                       "bind 127.0.0.1\n"
                       "port %u\n"

@@ -49,7 +49,8 @@ bool settings_have(const char *settings, const char *name)
 {
     size_t length = strlen(name);
     for (const char *line = settings; *line;) {
-        if (strncmp(line, name, length) == 0 && (line[length] == '=' || line[length] == '\n' || !line[length])) return true;
+        if (strncmp(line, name, length) == 0 && (line[length] == '=' || line[length] == '\n' || !line[length]))
+            return true;
         line += strcspn(line, "\n");
         line += *line != 0;
     }

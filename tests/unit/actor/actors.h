@@ -50,9 +50,9 @@ static inline void drop_letter(void *argument, cen_message *message)
     note((char)(self->mark - 'a' + 'A'));
 }
 
-#define make_actor(...)                                                                                                     \
-    make_actor_of((cen_actor_options)CEN_ACTOR_OPTIONS(.handle = handle_letter, .dropped = drop_letter, .argument = &order, \
-                                                       __VA_ARGS__))
+#define make_actor(...) \
+    make_actor_of((cen_actor_options)CEN_ACTOR_OPTIONS(.handle = handle_letter, .dropped = drop_letter, \
+                                                       .argument = &order, __VA_ARGS__))
 
 static inline void make_actor_of(cen_actor_options options)
 {

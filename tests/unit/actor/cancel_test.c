@@ -45,8 +45,8 @@ TEST(handlers_jobs_and_dropped_are_called_with_cancellation_disabled)
     cen_job job = {.run = look_in_job};
     init_letters(two, 2);
     two[0].inside = look_in_handler;
-    cen_actor_options options = CEN_ACTOR_OPTIONS(.handle = handle_letter, .dropped = look_in_dropped, .argument = &order,
-                                                  .runtime = make_manual());
+    cen_actor_options options = CEN_ACTOR_OPTIONS(.handle = handle_letter, .dropped = look_in_dropped,
+                                                  .argument = &order, .runtime = make_manual());
     expect_equal(cen_actor_new(&options, &actor, NULL), CEN_OK);
     tell(&two[0]);
     poll();

@@ -81,7 +81,8 @@ TEST(an_actor_without_dropped_drops_all_the_same)
 {
     letter one;
     init_letter(&one, 'a');
-    cen_actor_options options = CEN_ACTOR_OPTIONS(.handle = handle_letter, .argument = &order, .runtime = make_manual());
+    cen_actor_options options =
+        CEN_ACTOR_OPTIONS(.handle = handle_letter, .argument = &order, .runtime = make_manual());
     order[0] = '\0';
     expect_equal(cen_actor_new(&options, &actor, NULL), CEN_OK);
     tell(&one);

@@ -291,16 +291,11 @@ static cen_status call_runtime_look(void *given)
 TEST(outputs_of_every_size_are_written_within_their_size)
 {
     static const sized_case cases[] = {
-        SIZED_OUTPUT(cen_pool_options, call_pool_get),
-        SIZED_OUTPUT(cen_pool_stats, call_pool_look),
-        SIZED_OUTPUT(cen_close_report, call_pool_close),
-        SIZED_OUTPUT(cen_close_report, call_pool_close_then),
-        SIZED_OUTPUT(cen_actor_stats, call_actor_look),
-        SIZED_OUTPUT(cen_crew_stats, call_crew_look),
-        SIZED_OUTPUT(cen_crew_report, call_crew_stop),
-        SIZED_OUTPUT(cen_lanes_stats, call_lanes_look),
-        SIZED_OUTPUT(cen_lane_times, call_lanes_times),
-        SIZED_OUTPUT(cen_lanes_report, call_lanes_stop),
+        SIZED_OUTPUT(cen_pool_options, call_pool_get),      SIZED_OUTPUT(cen_pool_stats, call_pool_look),
+        SIZED_OUTPUT(cen_close_report, call_pool_close),    SIZED_OUTPUT(cen_close_report, call_pool_close_then),
+        SIZED_OUTPUT(cen_actor_stats, call_actor_look),     SIZED_OUTPUT(cen_crew_stats, call_crew_look),
+        SIZED_OUTPUT(cen_crew_report, call_crew_stop),      SIZED_OUTPUT(cen_lanes_stats, call_lanes_look),
+        SIZED_OUTPUT(cen_lane_times, call_lanes_times),     SIZED_OUTPUT(cen_lanes_report, call_lanes_stop),
         SIZED_OUTPUT(cen_runtime_stats, call_runtime_look),
     };
     cen_actor_options actor_options = CEN_ACTOR_OPTIONS(.handle = handle);
@@ -409,7 +404,8 @@ static void read_at_strides(void *argument, cen_thing *thing)
     reading_count = cen_thing_readings(thing, usual, CEN_READINGS_MOST);
     for (size_t size = sizeof(char *); size <= sizeof(cen_reading) + 24; size += sizeof(void *)) {
         memset(room, 0xa5, sizeof room);
-        expect_equal(cen_thing_readings_sized(thing, (cen_reading *)(void *)room, size, CEN_READINGS_MOST), reading_count);
+        expect_equal(cen_thing_readings_sized(thing, (cen_reading *)(void *)room, size, CEN_READINGS_MOST),
+                     reading_count);
         for (size_t i = 0; i < reading_count; i++) {
             cen_reading seen = {.name = NULL};
             memcpy(&seen, room + i * size, size < sizeof seen ? size : sizeof seen);

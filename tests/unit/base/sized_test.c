@@ -38,7 +38,8 @@ static cen_status write_second(void *given)
 
 TEST(a_struct_of_every_size_is_read_and_written_within_its_size)
 {
-    static const sized_case cases[] = {SIZED_INPUT(second, size, NULL, read_second), SIZED_OUTPUT(second, write_second)};
+    static const sized_case cases[] = {SIZED_INPUT(second, size, NULL, read_second),
+                                       SIZED_OUTPUT(second, write_second)};
     SIZED_TRY(cases);
 }
 
@@ -73,8 +74,9 @@ TEST(a_newer_struct_is_accepted_while_its_new_fields_are_zero)
     expect_equal(known.three, 3);
     given.four = 4;
     expect_equal(cen_sized_read(&known, sizeof known, &given, "read: options", &error), CEN_INVALID);
-    expect_text(error.text, "read: options has a field at offset 32 that this library does not know (size 40, known 32); leave it "
-                            "zero or use a newer library");
+    expect_text(error.text,
+                "read: options has a field at offset 32 that this library does not know (size 40, known 32); leave it "
+                "zero or use a newer library");
 }
 
 TEST(an_output_keeps_its_size_and_what_lies_behind)
@@ -97,7 +99,8 @@ TEST(a_struct_that_was_not_initialised_is_refused_with_a_text_that_says_how)
     expect_text(error.text, "cen_x: options.size is 0; initialise it with its macro or with CEN_SIZED");
     given.size = 4;
     expect_equal(cen_sized_check(&given, sizeof given, "cen_x: options", &error), CEN_INVALID);
-    expect_text(error.text, "cen_x: options.size is 4, not 8 to 8192 (32 here); initialise it with its macro or with CEN_SIZED");
+    expect_text(error.text,
+                "cen_x: options.size is 4, not 8 to 8192 (32 here); initialise it with its macro or with CEN_SIZED");
     expect_equal(cen_sized_check(NULL, sizeof given, "cen_x: options", &error), CEN_INVALID);
     expect_text(error.text, "cen_x: options is NULL");
 }

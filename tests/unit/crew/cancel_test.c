@@ -103,8 +103,7 @@ TEST(of_many_that_are_queued_any_can_be_taken_back_and_the_others_are_run_in_ord
     expect_equal(sound_look().queued, 6);
     finish();
     expect_story("cdghij");
-    for (int i = 0; i < 12; i++)
-        expect_equal(twelve[i].task.future.status, twelve[i].steps ? CEN_OK : CEN_INTERRUPTED);
+    for (int i = 0; i < 12; i++) expect_equal(twelve[i].task.future.status, twelve[i].steps ? CEN_OK : CEN_INTERRUPTED);
 }
 
 TEST(all_that_are_queued_can_be_taken_back)

@@ -22,11 +22,11 @@ typedef struct work {
     cen_task task;
     char mark;
     unsigned steps;
-    int64_t ns;          /* how long it takes, or waits */
-    cen_status asked;    /* what its last step was told */
+    int64_t ns;       /* how long it takes, or waits */
+    cen_status asked; /* what its last step was told */
     cen_status got;
     void (*inside)(struct work *self); /* in its only step; may be NULL */
-    cen_future *future;  /* what it waits for */
+    cen_future *future;                /* what it waits for */
     struct work *other;
     cen_timer timer;
     cen_take take;
@@ -100,8 +100,8 @@ static inline void expect_end(work *self, cen_status status)
 {
     expect_equal(cen_future_wait(&self->task.future, CEN_NEVER), CEN_OK);
     if (self->task.future.status != status)
-        test_fail(__FILE__, __LINE__, "it ended with %s (\"%s\"), expected %s", cen_status_name(self->task.future.status),
-                  self->error.text, cen_status_name(status));
+        test_fail(__FILE__, __LINE__, "it ended with %s (\"%s\"), expected %s",
+                  cen_status_name(self->task.future.status), self->error.text, cen_status_name(status));
     expect(status == CEN_OK ? self->task.future.value == self : self->task.future.value == NULL);
 }
 

@@ -19,8 +19,8 @@ typedef struct numbered {
     unsigned number;
 } numbered;
 
-static unsigned begun[SUBMITTERS];     /* tasks of each submitter; the one worker writes */
-static unsigned misplaced;             /* tasks that did not begin when it was their turn */
+static unsigned begun[SUBMITTERS]; /* tasks of each submitter; the one worker writes */
+static unsigned misplaced;         /* tasks that did not begin when it was their turn */
 static numbered *tasks[SUBMITTERS];
 
 static inline cen_next note_begin(cen_task *task)

@@ -175,8 +175,10 @@ TEST(what_only_rises_is_a_counter)
     make_crew(.workers = 1, .name = "solo");
     static const char *const rise[] = {"submitted", "finished", "steps", "stolen", "slow", "lost"};
     static const char *const vary[] = {"queued", "running", "waiting", "workers", "threads", "idle", "blocked"};
-    for (size_t i = 0; i < sizeof rise / sizeof *rise; i++) expect_equal(reading_and_kind_of("crew", "solo", rise[i]).kind, CEN_COUNTER);
-    for (size_t i = 0; i < sizeof vary / sizeof *vary; i++) expect_equal(reading_and_kind_of("crew", "solo", vary[i]).kind, CEN_GAUGE);
+    for (size_t i = 0; i < sizeof rise / sizeof *rise; i++)
+        expect_equal(reading_and_kind_of("crew", "solo", rise[i]).kind, CEN_COUNTER);
+    for (size_t i = 0; i < sizeof vary / sizeof *vary; i++)
+        expect_equal(reading_and_kind_of("crew", "solo", vary[i]).kind, CEN_GAUGE);
     finish();
 }
 

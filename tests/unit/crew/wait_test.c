@@ -83,8 +83,9 @@ TEST(a_future_that_somebody_else_waits_for_ends_the_task_with_misuse)
     make_crew(.workers = 1, .name = "strict");
     submit(&one);
     expect_end(&one, CEN_MISUSE);
-    expect_text(one.error.text, "a task of crew \"strict\" would have waited for a future that nobody promised, or that "
-                                "somebody else waits for");
+    expect_text(one.error.text,
+                "a task of crew \"strict\" would have waited for a future that nobody promised, or that "
+                "somebody else waits for");
     expect(cen_promise_keep(&promise, NULL));
     finish();
 }

@@ -40,7 +40,8 @@ TEST(a_step_that_runs_for_too_long_is_reported_once_with_its_name_and_thread)
     expect(last_ns >= 2 * SECOND && last_ns <= 3 * SECOND);
     expect_text(last_task, "siesta");
     expect_text(last_thread, "iberia:0");
-    expect(strstr(last_text, "a step of siesta has been running on thread \"iberia:0\" of crew \"iberia\" for more than "));
+    expect(strstr(last_text,
+                  "a step of siesta has been running on thread \"iberia:0\" of crew \"iberia\" for more than "));
     expect_equal(look().slow, 1);
     finish();
 }
@@ -122,7 +123,8 @@ TEST(without_a_function_the_report_is_one_line_on_stderr)
     expect(dup2(before, STDERR_FILENO) == STDERR_FILENO);
     rewind(file);
     expect(fgets(text, sizeof text, file) != NULL);
-    expect(strstr(text, "cenote: a step of a task has been running on thread \"loud:0\" of crew \"loud\" for more than "));
+    expect(
+        strstr(text, "cenote: a step of a task has been running on thread \"loud:0\" of crew \"loud\" for more than "));
     expect(fgets(text, sizeof text, file) == NULL);
     fclose(file);
 }

@@ -123,16 +123,40 @@ static void run_chaos(const char *const *commands, unsigned count, bool harmless
 
 TEST(faults_that_only_slow_things_down_lose_and_mix_up_nothing)
 {
-    static const char *const commands[] = {"delay 3 jitter 5", "delay 2 to-client", "throttle 200000", "slice 100 to-server", "slice 700 1",
-                                           "blackhole hold", "blackhole hold to-client new", "clear", "clear", "clear new", "stats"};
+    static const char *const commands[] = {"delay 3 jitter 5",
+                                           "delay 2 to-client",
+                                           "throttle 200000",
+                                           "slice 100 to-server",
+                                           "slice 700 1",
+                                           "blackhole hold",
+                                           "blackhole hold to-client new",
+                                           "clear",
+                                           "clear",
+                                           "clear new",
+                                           "stats"};
     run_chaos(commands, COUNT(commands), true);
 }
 
 TEST(faults_that_end_connections_mix_up_nothing_and_leave_nothing)
 {
-    static const char *const commands[] = {"delay 3 jitter 5", "slice 50", "blackhole", "blackhole to-server", "blackhole to-client new",
-                                           "blackhole hold", "reset", "reset 50% after 500", "reset 30%", "kill 1", "refuse", "accept-every 5",
-                                           "close-slowly 5", "close-slowly 3 now", "clear", "clear", "clear", "clear new"};
+    static const char *const commands[] = {"delay 3 jitter 5",
+                                           "slice 50",
+                                           "blackhole",
+                                           "blackhole to-server",
+                                           "blackhole to-client new",
+                                           "blackhole hold",
+                                           "reset",
+                                           "reset 50% after 500",
+                                           "reset 30%",
+                                           "kill 1",
+                                           "refuse",
+                                           "accept-every 5",
+                                           "close-slowly 5",
+                                           "close-slowly 3 now",
+                                           "clear",
+                                           "clear",
+                                           "clear",
+                                           "clear new"};
     run_chaos(commands, COUNT(commands), false);
     expect(atomic_load(&scene.broken) > 0);
 }

@@ -9,7 +9,8 @@ static fp_command parsed(const char *line)
 {
     fp_command command;
     char why[FP_SENTENCE] = "";
-    if (!fp_command_parse(&command, line, strlen(line), why)) test_fail(__FILE__, __LINE__, "\"%s\" is refused: %s", line, why);
+    if (!fp_command_parse(&command, line, strlen(line), why))
+        test_fail(__FILE__, __LINE__, "\"%s\" is refused: %s", line, why);
     return command;
 }
 
@@ -61,16 +62,36 @@ TEST(a_part_that_is_left_out_moves_no_other)
 
 TEST(every_command_of_the_list_is_understood)
 {
-    static const char *const lines[] = {"delay 50", "throttle 10000", "slice 1 5", "slice 1", "blackhole", "blackhole hold", "reset",
-                                        "reset 50%", "refuse", "accept-every 500", "close-slowly 1000", "clear", "clear new", "stats",
-                                        "kill 3", "help", "quit", "forget", "to 127.0.0.1:5432", "to unix:/tmp/x", "to [::1]:80"};
+    static const char *const lines[] = {"delay 50",
+                                        "throttle 10000",
+                                        "slice 1 5",
+                                        "slice 1",
+                                        "blackhole",
+                                        "blackhole hold",
+                                        "reset",
+                                        "reset 50%",
+                                        "refuse",
+                                        "accept-every 500",
+                                        "close-slowly 1000",
+                                        "clear",
+                                        "clear new",
+                                        "stats",
+                                        "kill 3",
+                                        "help",
+                                        "quit",
+                                        "forget",
+                                        "to 127.0.0.1:5432",
+                                        "to unix:/tmp/x",
+                                        "to [::1]:80"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) parsed(lines[i]);
 }
 
 TEST(what_is_asked_for_before_the_start_must_be_a_state_to_be_in)
 {
-    static const char *const settings[] = {"delay 1", "reset 50%", "reset after 3", "refuse", "close-slowly 5", "blackhole hold"};
-    static const char *const others[] = {"reset", "close-slowly 5 now", "clear", "stats", "kill 1", "quit", "to 127.0.0.1:1"};
+    static const char *const settings[] = {"delay 1", "reset 50%",      "reset after 3",
+                                           "refuse",  "close-slowly 5", "blackhole hold"};
+    static const char *const others[] = {"reset", "close-slowly 5 now", "clear", "stats", "kill 1",
+                                         "quit",  "to 127.0.0.1:1"};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         fp_command command = parsed(settings[i]);
         if (!fp_command_is_setting(&command)) test_fail(__FILE__, __LINE__, "%s is no setting", settings[i]);
@@ -91,11 +112,13 @@ TEST(an_address_is_read_as_it_is_written)
         fp_address_text(&address, text);
         expect_text(text, texts[i]);
     }
-    static const char *const wrong[] = {"", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:+1", "::1:80", "[::1]", "unix:",
-                                        "host:80", "127.0.0.1:8 ", "[127.0.0.1]:80", "1.2.3:4"};
+    static const char *const wrong[] = {
+        "",      ":",     "127.0.0.1", "127.0.0.1:",   "127.0.0.1:65536", "127.0.0.1:+1", "::1:80",
+        "[::1]", "unix:", "host:80",   "127.0.0.1:8 ", "[127.0.0.1]:80",  "1.2.3:4"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         fp_address address;
-        if (fp_address_parse(&address, wrong[i], strlen(wrong[i]))) test_fail(__FILE__, __LINE__, "\"%s\" is an address", wrong[i]);
+        if (fp_address_parse(&address, wrong[i], strlen(wrong[i])))
+            test_fail(__FILE__, __LINE__, "\"%s\" is an address", wrong[i]);
     }
     char path[300] = "unix:/";
     memset(path + 6, 'x', sizeof path - 7);
@@ -113,7 +136,8 @@ TEST(a_line_that_is_not_understood_is_told_why_in_a_sentence)
     expect_refused("delay x", "\"x\" is no number of milliseconds from 0 to 3600000.");
     expect_refused("delay -1", "\"-1\" is no number of milliseconds from 0 to 3600000.");
     expect_refused("delay 3600001", "\"3600001\" is no number of milliseconds from 0 to 3600000.");
-    expect_refused("delay 99999999999999999999", "\"99999999999999999999\" is no number of milliseconds from 0 to 3600000.");
+    expect_refused("delay 99999999999999999999",
+                   "\"99999999999999999999\" is no number of milliseconds from 0 to 3600000.");
     expect_refused("delay 5 jitter", "Something is missing after \"jitter\".");
     expect_refused("delay 5 jitter to-client", "\"to-client\" is no number of milliseconds from 0 to 3600000.");
     expect_refused("delay 5 6", "\"6\" is not understood here; write: delay MS [jitter MS] [WAY] [WHICH].");
@@ -133,7 +157,8 @@ TEST(what_is_shown_of_a_wrong_word_is_short_and_harmless)
     char line[FP_LINE + 2];
     memset(line, 'y', sizeof line);
     expect_refused_bytes(line, FP_LINE + 1, "The line is longer than 255 bytes.");
-    expect_refused_bytes(line, FP_LINE, "There is no command \"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\"; help lists them.");
+    expect_refused_bytes(line, FP_LINE,
+                         "There is no command \"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\"; help lists them.");
 }
 
 TEST(the_list_of_forms_names_every_command_once)

@@ -15,7 +15,8 @@ static test_desk desk_open(void)
     test_desk desk = {.folder = "/tmp/cenote-faultproxy-XXXXXX"};
     expect(mkdtemp(desk.folder) != NULL);
     snprintf(desk.path, sizeof desk.path, "%s/control", desk.folder);
-    const char *arguments[] = {"--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--seed", "1", "--control", desk.path, NULL};
+    const char *arguments[] = {"--listen", "127.0.0.1:0", "--to",    "127.0.0.1:1", "--seed",
+                               "1",        "--control",   desk.path, NULL};
     desk.proxy = proxy_start_with(arguments);
     return desk;
 }
@@ -118,8 +119,8 @@ TEST(one_who_never_reads_the_answers_holds_nobody_up)
 
 TEST(stats_name_every_count)
 {
-    static const char *const names[] = {"accepted", "open", "most_open", "peak_per_second", "connected", "failed_connects", "to_server",
-                                        "to_client", "swallowed", "resets"};
+    static const char *const names[] = {"accepted",        "open",      "most_open", "peak_per_second", "connected",
+                                        "failed_connects", "to_server", "to_client", "swallowed",       "resets"};
     test_desk desk = desk_open();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) expect_equal(proxy_stat(desk.proxy, names[i]), 0);
     expect_equal(proxy_stat(desk.proxy, "seed"), 1);

@@ -130,7 +130,9 @@ UNUSED static unsigned receive_all(int fd, void *into, size_t size)
     for (size_t got = 0; got < size; reads++) {
         expect(readable(fd, PATIENCE));
         ssize_t count = recv(fd, (char *)into + got, size - got, 0);
-        if (count <= 0) test_fail(__FILE__, __LINE__, "%zu of %zu bytes came, and then %s", got, size, count ? strerror(errno) : "the end");
+        if (count <= 0)
+            test_fail(__FILE__, __LINE__, "%zu of %zu bytes came, and then %s", got, size,
+                      count ? strerror(errno) : "the end");
         got += (size_t)count;
     }
     return reads;

@@ -172,7 +172,8 @@ TEST(a_slow_close_of_all_is_seen_by_clients_whose_servers_are_well)
     ends after = rig_connect(&rig);
     ends_close(&after);
     proxy_await(rig.proxy, "open", 0);
-    expect_text(proxy_answer(rig.proxy, "close-slowly 9 now new"), "error: Connections that are new cannot be closed now.");
+    expect_text(proxy_answer(rig.proxy, "close-slowly 9 now new"),
+                "error: Connections that are new cannot be closed now.");
     rig_stop(&rig);
 }
 

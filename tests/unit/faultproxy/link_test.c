@@ -24,7 +24,8 @@ TEST(bytes_go_both_ways_and_are_counted)
     expect_equal(proxy_stat(rig.proxy, "most_open"), 1);
     expect_equal(proxy_stat(rig.proxy, "resets"), 0);
     proxy_say(rig.proxy, "forget");
-    expect_equal(proxy_stat(rig.proxy, "accepted") + proxy_stat(rig.proxy, "most_open") + proxy_stat(rig.proxy, "to_server"), 0);
+    expect_equal(
+        proxy_stat(rig.proxy, "accepted") + proxy_stat(rig.proxy, "most_open") + proxy_stat(rig.proxy, "to_server"), 0);
     rig_stop(&rig);
 }
 

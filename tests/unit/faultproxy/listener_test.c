@@ -84,7 +84,8 @@ TEST(behind_a_slow_accept_few_connects_get_as_far_as_the_line)
     proxy_say(rig.proxy, "accept-every 60000");
     struct sockaddr_in at = loopback(proxy_port(rig.proxy));
     for (int i = 0; i < CROWD; i++) {
-        all[i] = (struct pollfd){.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), .events = POLLOUT};
+        all[i] =
+            (struct pollfd){.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), .events = POLLOUT};
         expect(connect(all[i].fd, (struct sockaddr *)&at, sizeof at) == 0 || errno == EINPROGRESS);
     }
     sleep_ms(100);

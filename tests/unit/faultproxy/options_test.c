@@ -69,10 +69,12 @@ TEST(arguments_that_make_no_sense_are_told_so_and_nothing_is_started)
     expect_wrong(RUN("", NULL), "--listen is missing: where are clients to connect?");
     expect_wrong(RUN("", "--listen", "127.0.0.1:0"), "--to is missing: where is the server?");
     expect_wrong(RUN("", "--listen"), "--listen needs a value: ADDRESS.");
-    expect_wrong(RUN("", "--listen", "here"), "\"here\" is no address: write 127.0.0.1:5432, [::1]:5432 or unix:/path.");
+    expect_wrong(RUN("", "--listen", "here"),
+                 "\"here\" is no address: write 127.0.0.1:5432, [::1]:5432 or unix:/path.");
     expect_wrong(RUN("", GOOD, "--loud"), "There is no option \"--loud\"; --help lists them.");
     expect_wrong(RUN("", GOOD, "--seed", "x"), "\"x\" is no seed: write a whole number.");
-    expect_wrong(RUN("", GOOD, "--seed", "18446744073709551616"), "\"18446744073709551616\" is no seed: write a whole number.");
+    expect_wrong(RUN("", GOOD, "--seed", "18446744073709551616"),
+                 "\"18446744073709551616\" is no seed: write a whole number.");
     expect_wrong(RUN("", GOOD, "--control", ""), "The path of the control socket must have 1 to 107 bytes.");
     expect_wrong(RUN("", GOOD, "delay"), "Something is missing; write: delay MS [jitter MS] [WAY] [WHICH].");
     expect_wrong(RUN("", GOOD, "delay 5", "dely 5"), "There is no command \"dely\"; help lists them.");
@@ -114,10 +116,25 @@ TEST(a_control_socket_is_never_put_in_the_place_of_a_file)
 
 TEST(help_has_every_option_and_every_form)
 {
-    static const char *const words[] = {"--listen ADDRESS", "--to ADDRESS", "--control PATH", "--follow-stdin", "--seed NUMBER",
-                                        "delay MS [jitter MS]", "throttle RATE", "slice BYTES [MS]", "blackhole [hold]",
-                                        "reset [SHARE] [after BYTES]", "close-slowly MS", "refuse", "accept-every MS", "to ADDRESS",
-                                        "clear", "stats", "kill N", "quit", "Status 2"};
+    static const char *const words[] = {"--listen ADDRESS",
+                                        "--to ADDRESS",
+                                        "--control PATH",
+                                        "--follow-stdin",
+                                        "--seed NUMBER",
+                                        "delay MS [jitter MS]",
+                                        "throttle RATE",
+                                        "slice BYTES [MS]",
+                                        "blackhole [hold]",
+                                        "reset [SHARE] [after BYTES]",
+                                        "close-slowly MS",
+                                        "refuse",
+                                        "accept-every MS",
+                                        "to ADDRESS",
+                                        "clear",
+                                        "stats",
+                                        "kill N",
+                                        "quit",
+                                        "Status 2"};
     outcome result = RUN("", "--help");
     expect_equal(result.status, 0);
     expect_text(result.error, "");

@@ -35,7 +35,10 @@ cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_err
 
 cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
 {
-    *out = (cen_crew_stats){.size = sizeof *out, .workers = ceni_load_seq_cst(&crew->workers), .is_stopped = crew->stops > 0, .running = crew->stop_answer != CEN_OK};
+    *out = (cen_crew_stats){.size = sizeof *out,
+                            .workers = ceni_load_seq_cst(&crew->workers),
+                            .is_stopped = crew->stops > 0,
+                            .running = crew->stop_answer != CEN_OK};
     return CEN_OK;
 }
 
@@ -56,7 +59,9 @@ cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, ce
 {
     (void)how, (void)deadline;
     crew->stops++;
-    if (report) *report = (cen_crew_report){.size = sizeof *report, .finished = 1, .dropped = 2, .running = 3, .waiting = 4, .queued = 5};
+    if (report)
+        *report = (cen_crew_report){
+            .size = sizeof *report, .finished = 1, .dropped = 2, .running = 3, .waiting = 4, .queued = 5};
     return crew->stop_answer;
 }
 
@@ -72,9 +77,13 @@ cen_crew *cen_crew_current(void)
     return NULL;
 }
 
-void cen_blocking_begin(void) {}
+void cen_blocking_begin(void)
+{
+}
 
-void cen_blocking_end(void) {}
+void cen_blocking_end(void)
+{
+}
 
 void cen_task_init(cen_task *task, cen_step first)
 {

@@ -16,7 +16,7 @@ void hand_answer(cen_status status);
 void hand_begin(cen_task *task);
 void hand_pause(cen_task *task, cen_next next);
 void hand_resume(cen_task *task);
-void hand_end(cen_task *task, cen_status status); /* it had begun */
+void hand_end(cen_task *task, cen_status status);  /* it had begun */
 void hand_drop(cen_task *task, cen_status status); /* it had not */
 
 /* The options that the crew was made with, the observer aside. */

@@ -79,7 +79,8 @@ static inline void hand_in(cen_priority priority, errand *self, cen_step step)
 {
     cen_error error = {.text = ""};
     prepare(self, step);
-    if (cen_lanes_submit(lanes, priority, &self->task, NO_DEADLINE, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+    if (cen_lanes_submit(lanes, priority, &self->task, NO_DEADLINE, &error) != CEN_OK)
+        test_fail(__FILE__, __LINE__, "%s", error.text);
 }
 
 static inline void await(errand *self, cen_status status)

@@ -148,7 +148,8 @@ TEST(L16_limits_change_at_run_time_and_what_is_beyond_a_lower_one_stays_until_it
     take_in(HIGH, 4);
     expect_equal(cen_lanes_limit(lanes, NORMAL, CEN_OFF), CEN_OK);
     expect_equal(look().lane[NORMAL].max, CEN_LANES_MOST);
-    for (int i = 0; i < 40; i++) expect_equal(cen_lanes_limit(lanes, LOW, i + 1), CEN_OK); /* all pages, more than twice */
+    /* all pages, more than twice */
+    for (int i = 0; i < 40; i++) expect_equal(cen_lanes_limit(lanes, LOW, i + 1), CEN_OK);
     expect_equal(look().lane[LOW].max, 40);
     expect_equal(look().admitted, 2);
     hand_drop(&tasks[3], CEN_CLOSED);

@@ -47,8 +47,9 @@ TEST(a_path_is_a_unix_socket)
 
 TEST(what_is_no_address_is_refused_with_a_sentence_that_names_it)
 {
-    static const char *const wrong[] = {"", "host", ":80", "host:", "host:0", "host:65536", "host:99999999", "host:-1", "host:80x",
-                                        "host:http", "[]:80", "a:b:80"};
+    static const char *const wrong[] = {
+        "",        "host",     ":80",       "host:", "host:0", "host:65536", "host:99999999",
+        "host:-1", "host:80x", "host:http", "[]:80", "a:b:80"};
     ceni_address a;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char named[64];

@@ -227,7 +227,8 @@ TEST(close_waits_for_what_is_under_way)
     expect_equal(ceni_thread_start(&thread, NULL, reply_all_later, NULL, &code), CEN_OK);
     expect_equal(cen_mux_close(mux, cen_in_s(20), &error), CEN_OK);
     for (unsigned i = 0; i < 100; i++) {
-        expect_equal(cen_future_wait(&questions[i].request.future, cen_in_s(20)), CEN_OK); /* it may be just being told */
+        /* it may be just being told */
+        expect_equal(cen_future_wait(&questions[i].request.future, cen_in_s(20)), CEN_OK);
         expect_equal(questions[i].request.future.status, CEN_OK);
     }
     ready_question(&questions[0], 1);
@@ -432,7 +433,8 @@ TEST(an_opening_that_gets_no_memory_leaves_none_behind)
 TEST(a_server_that_gets_no_memory_leaves_none_behind)
 {
     cen_allocator allocator = {.alloc = count_alloc, .free = count_free};
-    cen_mux_server_options options = CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .handle = echo, .allocator = &allocator);
+    cen_mux_server_options options =
+        CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .handle = echo, .allocator = &allocator);
     fail_next(1);
     expect_failed(cen_mux_server_start(&options, &server, &error), &error);
     expect_equal(cen_loop_users(NULL), 0);

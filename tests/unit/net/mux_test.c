@@ -398,7 +398,8 @@ static void note_readings(void *argument, ceni_entry *entry)
     size_t count = entry->snapshot(entry->object, readings, 32);
     for (size_t i = 0; i < count && i < 32; i++) {
         if (strcmp(entry->kind, "mux") == 0 && strcmp(readings[i].name, "sent") == 0) seen_sent = readings[i].value;
-        if (strcmp(entry->kind, "mux_server") == 0 && strcmp(readings[i].name, "calls") == 0) seen_calls = readings[i].value;
+        if (strcmp(entry->kind, "mux_server") == 0 && strcmp(readings[i].name, "calls") == 0)
+            seen_calls = readings[i].value;
     }
 }
 

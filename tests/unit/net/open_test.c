@@ -31,9 +31,11 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     }
     if (!is_number && !two && strcmp(node, "one.test") != 0) return EAI_NONAME;
     for (unsigned i = 0; i < 2; i++) {
-        places[i] = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(service, NULL, 10))};
+        places[i] =
+            (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(service, NULL, 10))};
         places[i].sin_addr.s_addr = is_number ? number.s_addr : htonl(INADDR_LOOPBACK + (two ? 1 - i : 0));
-        found[i] = (struct addrinfo){.ai_family = AF_INET, .ai_addrlen = sizeof places[i], .ai_addr = (void *)&places[i]};
+        found[i] =
+            (struct addrinfo){.ai_family = AF_INET, .ai_addrlen = sizeof places[i], .ai_addr = (void *)&places[i]};
     }
     if (two) found[0].ai_next = &found[1];
     *result = found;

@@ -71,8 +71,8 @@ TEST(who_waits_for_a_connection_is_served_when_the_server_comes)
 {
     server = SERVE(.address = socket_path());
     cen_mux_server_stop(server);
-    pool = POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .connections = 2, .deadline = cen_in_s(20), .backoff_ns = ms,
-                .backoff_max_ns = 5 * ms);
+    pool = POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .connections = 2, .deadline = cen_in_s(20),
+                .backoff_ns = ms, .backoff_max_ns = 5 * ms);
     for (unsigned i = 0; i < 50; i++) ask(i);
     expect_equal(pool_stats(pool).waiting, 50);
     server = SERVE(.address = socket_path());
@@ -88,7 +88,8 @@ TEST(the_deadline_of_a_request_is_for_its_wait_and_its_reply_together)
 {
     server = SERVE(.address = socket_path());
     cen_mux_server_stop(server);
-    pool = POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .deadline = cen_in_s(20), .backoff_ns = CEN_OFF);
+    pool =
+        POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .deadline = cen_in_s(20), .backoff_ns = CEN_OFF);
     question q;
     ready_question(&q, 1);
     q.request.deadline = cen_in_ms(30);
@@ -114,7 +115,8 @@ TEST(the_deadline_of_a_request_is_for_its_wait_and_its_reply_together)
 TEST(with_a_maximum_the_rest_wait_and_more_than_the_backlog_are_refused)
 {
     server = SERVE(.handle = keep);
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .max = 3, .backlog = 4, .deadline = cen_in_s(20));
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .max = 3, .backlog = 4,
+                .deadline = cen_in_s(20));
     AWAIT(pool_stats(pool).up == 2);
     for (unsigned i = 0; i < 11; i++) ask(i);
     AWAIT(ceni_load_seq_cst(&kept_count) == 6);
@@ -143,7 +145,8 @@ TEST(a_request_that_was_sent_can_be_given_up)
     expect_equal(pool_stats(pool).in_flight, 5);
     reply_kept();
     for (unsigned i = 5; i < 10; i++) expect_equal(outcome(i), CEN_OK);
-    for (unsigned i = 0; i < 5; i++) expect(!cen_future_is_done(&all[i].asking.future) && all[i].answer == ~(uint64_t)i);
+    for (unsigned i = 0; i < 5; i++)
+        expect(!cen_future_is_done(&all[i].asking.future) && all[i].answer == ~(uint64_t)i);
     cen_mux_pool_stats now = pool_stats(pool);
     expect(now.cancelled == 5 && now.answered == 5 && now.in_flight == 0);
     end();
@@ -219,7 +222,8 @@ static void give_up_hasty(void)
     hasty = NULL;
 }
 
-static cen_status hasty_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written, cen_error *why)
+static cen_status hasty_encode(void *argument, uint64_t id, const void *payload, size_t size, void *out,
+                               size_t *written, cen_error *why)
 {
     give_up_hasty();
     return plain_calls->encode(argument, id, payload, size, out, written, why);
@@ -309,7 +313,8 @@ TEST(who_is_told_of_a_reply_may_ask_again_with_the_same_struct)
 TEST(what_cannot_be_asked_is_refused)
 {
     server = SERVE(.name = "echo");
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 1, .mux = &(cen_mux_options)CEN_MUX_OPTIONS(.max_payload = 100));
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 1,
+                .mux = &(cen_mux_options)CEN_MUX_OPTIONS(.max_payload = 100));
     question q;
     ready_question(&q, 1);
     q.request.size = 101;

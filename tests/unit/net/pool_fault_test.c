@@ -113,7 +113,8 @@ TEST(one_connections_death_touches_no_other_and_what_they_have_in_flight)
 TEST(a_connection_that_dies_again_and_again_is_opened_again_with_back_off_and_never_given_up)
 {
     server = SERVE(.name = "echo");
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .backoff_ns = ms, .backoff_max_ns = 4 * ms);
+    pool =
+        POOL(.address = cen_mux_server_address(server), .connections = 2, .backoff_ns = ms, .backoff_max_ns = 4 * ms);
     for (unsigned round = 0; round < 40; round++) {
         AWAIT(pool_stats(pool).up > 0);
         cen_mux_server_kill(server, 0);
@@ -255,7 +256,8 @@ TEST(one_connection_is_enough_for_a_start_that_needs_one)
 TEST(a_pool_whose_connections_never_come_up_can_be_freed)
 {
     for (unsigned round = 0; round < 20; round++) {
-        pool = POOL(.address = dead_address(), .at_start = CEN_AT_START_EMPTY, .backoff_ns = round % 2 ? CEN_OFF : 10000 * ms);
+        pool = POOL(.address = dead_address(), .at_start = CEN_AT_START_EMPTY,
+                    .backoff_ns = round % 2 ? CEN_OFF : 10000 * ms);
         if (round % 3 == 0) AWAIT(pool_stats(pool).failed_opens >= 8);
         expect_equal(cen_mux_pool_free(pool), CEN_OK);
     }
@@ -266,8 +268,8 @@ TEST(a_pool_whose_connections_never_come_up_can_be_freed)
 
 static uint64_t lost_of_hundred(bool keep_lost)
 {
-    pool = POOL(.address = socket_path(), .connections = 4, .reroutes = CEN_NONE, .keep_lost = keep_lost, .backoff_ns = 60000 * ms,
-                .strategy = cen_strategy_strict_round_robin());
+    pool = POOL(.address = socket_path(), .connections = 4, .reroutes = CEN_NONE, .keep_lost = keep_lost,
+                .backoff_ns = 60000 * ms, .strategy = cen_strategy_strict_round_robin());
     AWAIT(pool_stats(pool).up == 4);
     uint64_t lost = 0;
     /* Twice, so that the second restart waits. */
@@ -330,8 +332,8 @@ static cen_mux_pool_stats measure(bool keep_lost)
     int code;
     ceni_store_seq_cst(&over, 0u);
     server = SERVE(.name = "killer");
-    pool = POOL(.address = cen_mux_server_address(server), .reroutes = CEN_NONE, .keep_lost = keep_lost, .backoff_ns = 20 * ms,
-                .backoff_max_ns = 40 * ms);
+    pool = POOL(.address = cen_mux_server_address(server), .reroutes = CEN_NONE, .keep_lost = keep_lost,
+                .backoff_ns = 20 * ms, .backoff_max_ns = 40 * ms);
     for (unsigned i = 0; i < 3; i++)
         expect_equal(ceni_thread_start(&callers[i], NULL, call_again_and_again, NULL, &code), CEN_OK);
     kill_now_and_then(30);
@@ -340,8 +342,10 @@ static cen_mux_pool_stats measure(bool keep_lost)
     cen_mux_pool_stats now = pool_stats(pool);
     uint64_t failed = now.lost_requests + now.refused, total = now.answered + failed;
     expect_equal(now.timed_out + now.cancelled + now.closed + now.failed, 0);
-    printf("     lost connections %s the set: %" PRIu64 " of %" PRIu64 " requests failed, %" PRIu64 " of them on a connection known to be lost; "
-           "%" PRIu64 " connections were lost\n", keep_lost ? "stay in" : "leave", failed, total, now.stale, now.lost);
+    printf("     lost connections %s the set: %" PRIu64 " of %" PRIu64 " requests failed, %" PRIu64
+           " of them on a connection known to be lost; "
+           "%" PRIu64 " connections were lost\n",
+           keep_lost ? "stay in" : "leave", failed, total, now.stale, now.lost);
     end();
     return now;
 }

@@ -178,17 +178,27 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     expect_refused((cen_mux_pool_options){.size = 3}, CEN_INVALID, "size");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.name = "x"), CEN_INVALID, "address");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "nonsense"), CEN_INVALID, "nonsense");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .addresses = two, .address_count = 2), CEN_INVALID, "both");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.addresses = hole, .address_count = 2), CEN_INVALID, "addresses");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .connections = 2, .names = hole), CEN_INVALID, "names");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .addresses = two, .address_count = 2),
+                   CEN_INVALID, "both");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.addresses = hole, .address_count = 2), CEN_INVALID,
+                   "addresses");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .connections = 2, .names = hole),
+                   CEN_INVALID, "names");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .max = -3), CEN_INVALID, "max");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .reroutes = CEN_OFF), CEN_INVALID, "CEN_NONE: never");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .backlog = -3), CEN_INVALID, "CEN_NONE: none waits");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = -3), CEN_INVALID, "drain_ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = 5), CEN_INVALID, "drain_ns is 5 ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .calm_ns = 5), CEN_INVALID, "calm_ns is 5 ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .window_ns = 5), CEN_INVALID, "window_ns is 5 ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = &(cen_mux_options){.size = 5}), CEN_INVALID, "mux");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .reroutes = CEN_OFF), CEN_INVALID,
+                   "CEN_NONE: never");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .backlog = -3), CEN_INVALID,
+                   "CEN_NONE: none waits");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = -3), CEN_INVALID,
+                   "drain_ns");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = 5), CEN_INVALID,
+                   "drain_ns is 5 ns");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .calm_ns = 5), CEN_INVALID,
+                   "calm_ns is 5 ns");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .window_ns = 5), CEN_INVALID,
+                   "window_ns is 5 ns");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = &(cen_mux_options){.size = 5}),
+                   CEN_INVALID, "mux");
     expect_equal(cen_mux_pool_new(NULL, &pool, NULL), CEN_INVALID);
     AWAIT(cen_loop_users(NULL) == 0);
 }
@@ -197,7 +207,8 @@ TEST(two_connections_of_one_name_are_an_error)
 {
     const char *names[] = {"left", "right", "left"};
     server = SERVE(.name = "echo");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = cen_mux_server_address(server), .connections = 3, .names = names),
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = cen_mux_server_address(server),
+                                                              .connections = 3, .names = names),
                    CEN_EXISTS, "left");
     cen_mux_server_stop(server);
     AWAIT(cen_loop_users(NULL) == 0);
@@ -212,7 +223,8 @@ TEST(the_tree_is_shown_with_its_connections)
     AWAIT(pool_stats(pool).up == 2);
     size_t length = cen_mux_pool_dump(pool, text, sizeof text);
     expect(length > 0 && length < sizeof text && strlen(text) == length);
-    const char *words[] = {"search", "registry", "connections", "left to 127.0.0.1:", "right to 127.0.0.1:", ": up, 0 in flight"};
+    const char *words[] = {
+        "search", "registry", "connections", "left to 127.0.0.1:", "right to 127.0.0.1:", ": up, 0 in flight"};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (!strstr(text, words[i])) test_fail(__FILE__, __LINE__, "no \"%s\" in:\n%s", words[i], text);
     char little[8];
@@ -279,8 +291,9 @@ TEST(a_pool_that_gets_no_memory_leaves_none_behind)
     server = SERVE(.handle = echo_at_last);
     unsigned refused = 0, made = 0;
     for (unsigned nth = 1, unanswered = 0; nth < 400 && unanswered < 3; nth++) {
-        cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.address = cen_mux_server_address(server), .allocator = &allocator,
-                                                            .connections = 2, .backoff_ns = ms, .deadline = cen_in_s(20));
+        cen_mux_pool_options options =
+            CEN_MUX_POOL_OPTIONS(.address = cen_mux_server_address(server), .allocator = &allocator, .connections = 2,
+                                 .backoff_ns = ms, .deadline = cen_in_s(20));
         error.text[0] = 0;
         ceni_fault_arm(CENI_FAULT_ALLOC, nth);
         cen_status status = cen_mux_pool_new(&options, &pool, &error);

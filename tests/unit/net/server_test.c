@@ -163,7 +163,8 @@ TEST(calls_are_answered_in_any_order_by_any_thread)
     for (uint64_t i = 0; i < KEPT; i++) size += frame_to(bytes + size, i, &i, sizeof i);
     send_all(fd, bytes, size);
     AWAIT(ceni_load_seq_cst(&kept_count) == KEPT);
-    for (unsigned i = 0; i < 2; i++) expect_equal(ceni_thread_start(&threads[i], NULL, answer_kept, &odds[i], &code), CEN_OK);
+    for (unsigned i = 0; i < 2; i++)
+        expect_equal(ceni_thread_start(&threads[i], NULL, answer_kept, &odds[i], &code), CEN_OK);
     for (unsigned i = 0; i < KEPT; i++) {
         uint64_t value;
         expect_equal(receive_frame(fd, &id, &value, sizeof value), sizeof value);
@@ -230,7 +231,8 @@ TEST(a_client_that_does_not_fetch_its_answers_is_read_no_more_until_it_does)
     expect(called < sent + 1);
     for (uint64_t i = 0; i < called; i++) expect_equal(receive_frame(fd, &id, reply, sizeof reply), SIZE);
     send_all(fd, bytes + at, at ? size - at : 0);
-    for (uint64_t i = called; i < sent + (at != 0); i++) expect_equal(receive_frame(fd, &id, reply, sizeof reply), SIZE);
+    for (uint64_t i = called; i < sent + (at != 0); i++)
+        expect_equal(receive_frame(fd, &id, reply, sizeof reply), SIZE);
     close(fd);
     cen_mux_server_stop(server);
 }
@@ -341,7 +343,8 @@ TEST(a_codec_that_lacks_a_function_is_refused)
     cen_codec_calls calls = *cen_codec_binary().calls;
     cen_error error;
     calls.encode = NULL;
-    cen_mux_server_options options = CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .handle = echo, .codec = {&calls, NULL});
+    cen_mux_server_options options =
+        CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .handle = echo, .codec = {&calls, NULL});
     expect_equal(cen_mux_server_start(&options, &server, &error), CEN_INVALID);
     expect_text(error.text, "cen_mux_server_start: options.codec lacks its name or one of its functions");
 }

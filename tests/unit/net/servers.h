@@ -107,12 +107,12 @@ __attribute__((unused)) static long receive_frame(int fd, uint64_t *id, void *pa
 
 /* ---- Waiting for what another thread does ----------------------------------------------------- */
 
-#define AWAIT(condition)                                                                 \
-    do {                                                                                 \
-        for (int64_t until_ = ceni_clock_now() + 60000 * ms; !(condition);) {            \
+#define AWAIT(condition) \
+    do { \
+        for (int64_t until_ = ceni_clock_now() + 60000 * ms; !(condition);) { \
             if (ceni_clock_now() > until_) test_fail(__FILE__, __LINE__, "never %s", #condition); \
-            ceni_sleep_until(ceni_clock_now() + ms / 5);                                 \
-        }                                                                                \
+            ceni_sleep_until(ceni_clock_now() + ms / 5); \
+        } \
     } while (0)
 
 __attribute__((unused)) static const char *socket_path(void)

@@ -80,7 +80,8 @@ static cen_status call_codec_mux(void *given)
 
 static cen_status call_codec_server(void *given)
 {
-    cen_mux_server_options options = CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .handle = handle, .codec = {given, NULL});
+    cen_mux_server_options options =
+        CEN_MUX_SERVER_OPTIONS(.address = "127.0.0.1:0", .handle = handle, .codec = {given, NULL});
     return call_server_start(&options);
 }
 

@@ -397,7 +397,8 @@ TEST(a_poller_shows_what_it_watches_for_what_and_until_when)
     expect_equal(cen_poller_new(&options, &poller, NULL), CEN_OK);
     ear readable = listening(poller, pair[0]), both = listening(poller, sockets[0]), timer = listening(poller, -1);
     expect_equal(cen_poller_watch(poller, &readable.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
-    expect_equal(cen_poller_watch(poller, &both.watch, sockets[0], CEN_READABLE | CEN_WRITABLE, cen_in_s(1000)), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &both.watch, sockets[0], CEN_READABLE | CEN_WRITABLE, cen_in_s(1000)),
+                 CEN_OK);
     expect_equal(cen_poller_watch(poller, &timer.watch, -1, 0, cen_in_s(1000)), CEN_OK);
     sketch_take(&s, "poller", "ears", 10);
     expect(sketch_truth(&s, "manual"));
@@ -450,7 +451,8 @@ TEST(the_allocator_is_called_with_no_lock_held)
     expect_equal(cen_poller_new(&options, &poller, NULL), CEN_OK);
     unsigned before = allocations;
     int fds[MANY];
-    for (int i = 0; i < MANY; i++) { /* high descriptors and many deadlines: the table and the heap grow several times */
+    /* high descriptors and many deadlines: the table and the heap grow several times */
+    for (int i = 0; i < MANY; i++) {
         fds[i] = eventfd(0, EFD_CLOEXEC);
         expect(fds[i] >= 0);
         ears[i] = listening(poller, fds[i]);

@@ -49,7 +49,8 @@ TEST(of_a_long_line_of_low_ones_those_count_that_have_waited_for_long)
         ceni_world_advance(i < 20 ? 5 * MS : 0);
     }
     ceni_line_lock(pool->line);
-    ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL}, high = {.priority = CEN_PRIORITY_HIGH}, low = {.priority = CEN_PRIORITY_LOW};
+    ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL}, high = {.priority = CEN_PRIORITY_HIGH},
+                     low = {.priority = CEN_PRIORITY_LOW};
     int64_t now = ceni_clock_now();
     expect_equal(ceni_turn_ahead_locked(pool, &low, now), 21);
     expect_equal(ceni_turn_ahead_locked(pool, &normal, now), 11); /* who came 50 ms ago or before */
@@ -89,7 +90,8 @@ TEST(a_take_that_would_be_served_after_its_deadline_is_refused_at_once_and_told_
     expect(late && late->status == CEN_OVERLOAD);
     const cen_error *error = &late->take.error;
     expect(error->status == CEN_OVERLOAD && error->rule == CEN_RULE_DEADLINE && error->retry_after_ns == 1);
-    expect_error(error, CEN_OVERLOAD, "refused at once, because it would most likely be served after its deadline (refuse_late)");
+    expect_error(error, CEN_OVERLOAD,
+                 "refused at once, because it would most likely be served after its deadline (refuse_late)");
     late = refused(CEN_PRIORITY_NORMAL, cen_in_ms(12));
     expect(late && late->take.error.retry_after_ns == 18 * MS);
     expect_error(&late->take.error, CEN_OVERLOAD, "; try again in about 18 ms. Backlog: ");
@@ -104,7 +106,8 @@ TEST(a_take_that_would_be_served_after_its_deadline_is_refused_at_once_and_told_
     free_pool(pool);
 }
 
-TEST(nobody_is_refused_who_has_no_deadline_or_finds_nobody_in_line_or_before_anything_is_known_or_while_the_pool_is_paused)
+TEST(
+    nobody_is_refused_who_has_no_deadline_or_finds_nobody_in_line_or_before_anything_is_known_or_while_the_pool_is_paused)
 {
     cen_lease lease = begin_one(.refuse_late = true);
     come('A', THREAD, CEN_PRIORITY_NORMAL);
@@ -212,7 +215,8 @@ TEST(one_that_is_refused_because_nothing_can_be_opened_is_told_when_that_is_trie
                      .breaker_wait_ns = CEN_OFF);
     cen_error error = {.rule = CEN_RULE_SHED, .retry_after_ns = 5};
     cen_lease lease;
-    expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, &error), CEN_DRIVER); /* its own opening failed: no rule refused it */
+    /* its own opening failed: no rule refused it */
+    expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, &error), CEN_DRIVER);
     expect(error.rule == CEN_RULE_NONE && error.retry_after_ns == 0);
     int64_t next = expect_sound(pool).next_open_ns;
     expect(next > 0 && next <= 100 * MS);

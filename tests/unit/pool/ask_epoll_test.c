@@ -80,7 +80,9 @@ static void *count_alloc(void *argument, size_t size, size_t align)
 {
     void *memory = NULL;
     (void)argument;
-    return posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, size) == 0 ? memory : NULL; /* counted there */
+    return posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, size) == 0
+               ? memory
+               : NULL; /* counted there */
 }
 
 static void count_free(void *argument, void *memory, size_t size, size_t align)

@@ -18,7 +18,8 @@ static cen_status open_late(void *argument, void **out, cen_error *error)
     return open_connection(argument, out, error);
 }
 
-static const cen_driver_calls slow = {.size = sizeof slow, .open = open_late, .close = close_connection, .blocks = true};
+static const cen_driver_calls slow = {
+    .size = sizeof slow, .open = open_late, .close = close_connection, .blocks = true};
 
 /* The opening waits for the loop: a call that waited for the opening would never return. */
 TEST(while_open_hangs_asks_and_cancels_return_and_afterwards_all_are_served)

@@ -112,7 +112,7 @@ TEST(L12_after_a_reload_those_who_asked_get_a_new_object)
 /* A second thread changes the pool during an open, because the driver itself may not. */
 typedef struct changer {
     void (*change)(int turn);
-    int turns;     /* opens, or opens and closes, during which it does so */
+    int turns; /* opens, or opens and closes, during which it does so */
     bool in_close;
     uintptr_t first_frame;
     _Atomic uint32_t wanted, done;
@@ -204,7 +204,8 @@ TEST(L16_any_number_of_resizes_during_an_open_costs_no_stack)
 TEST(L11_when_the_breaker_opens_those_who_asked_are_told_what_the_driver_said)
 {
     for (int with_text = 0; with_text < 2; with_text++) {
-        script s = {.of[CALL_OPEN] = {.fail_from = 2, .fail_to = 99, .failure = CEN_SYSTEM, .code = 61, .text = "refused"}};
+        script s = {
+            .of[CALL_OPEN] = {.fail_from = 2, .fail_to = 99, .failure = CEN_SYSTEM, .code = 61, .text = "refused"}};
         asker one, two, late;
         pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
         cen_lease held = take(pool);
@@ -248,7 +249,8 @@ TEST(L11_an_opening_that_takes_too_long_is_no_timeout_of_who_asked)
 {
     script s = {.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 1}};
     asker one;
-    pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .open_timeout_ns = 10 * MS, .breaker_wait_ns = 250 * MS);
+    pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .open_timeout_ns = 10 * MS,
+                      .breaker_wait_ns = 250 * MS);
     ask(&one, pool, cen_in_s(60));
     pass(259 * MS);
     expect_pending(&one); /* another may yet be tried in its time */
@@ -263,8 +265,8 @@ TEST(L11_who_asks_while_the_breaker_is_open_is_told_after_breaker_wait_ns_or_ser
 {
     script s = {.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 99, .failure = CEN_SYSTEM, .code = 61, .text = "refused"}};
     asker first, one, two, three, four;
-    pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .breaker_wait_ns = 300 * MS, .backoff_least_ns = 10 * MS,
-                      .backoff_most_ns = 10 * MS);
+    pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .breaker_wait_ns = 300 * MS,
+                      .backoff_least_ns = 10 * MS, .backoff_most_ns = 10 * MS);
     ask(&first, pool, cen_in_ns(1));
     ceni_world_settle();
     expect_told(&first, CEN_SYSTEM); /* no other try comes in its time */
@@ -441,15 +443,21 @@ static void sweep_end(void)
 
 TEST(an_ask_whose_deadline_cannot_be_kept_for_want_of_memory_is_told_so)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC, .setup = sweep_begin, .operation = sweep_ask, .check = sweep_check,
+    fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
+                         .setup = sweep_begin,
+                         .operation = sweep_ask,
+                         .check = sweep_check,
                          .undo = sweep_end};
     expect_equal(fault_sweep_check(&sweep), 1); /* what keeps deadlines, and nothing else */
 }
 
 TEST(an_ask_whose_deadline_nobody_could_keep_for_want_of_a_thread_is_told_so)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_THREAD, .setup = sweep_begin_threaded, .operation = sweep_ask,
-                         .check = sweep_check_threaded, .undo = sweep_end};
+    fault_sweep sweep = {.mask = CENI_FAULT_THREAD,
+                         .setup = sweep_begin_threaded,
+                         .operation = sweep_ask,
+                         .check = sweep_check_threaded,
+                         .undo = sweep_end};
     expect_equal(fault_sweep_check(&sweep), 1);
 }
 
@@ -476,8 +484,11 @@ static void sweep_end_closed(void)
 
 TEST(a_close_whose_deadline_nobody_could_keep_for_want_of_a_thread_changes_nothing)
 {
-    fault_sweep sweep = {.mask = CENI_FAULT_THREAD, .setup = sweep_begin_threaded, .operation = sweep_close,
-                         .check = sweep_check_open, .undo = sweep_end_closed};
+    fault_sweep sweep = {.mask = CENI_FAULT_THREAD,
+                         .setup = sweep_begin_threaded,
+                         .operation = sweep_close,
+                         .check = sweep_check_open,
+                         .undo = sweep_end_closed};
     expect_equal(fault_sweep_check(&sweep), 1);
 }
 

@@ -137,7 +137,8 @@ TEST(L4_with_exact_orders_those_who_ask_get_the_object_whose_turn_it_is)
 {
     for (int fifo = 0; fifo < 2; fifo++) {
         asker one, two, three;
-        pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .order = fifo ? CEN_ORDER_FIFO : CEN_ORDER_LIFO), 2);
+        pool = make_stocked(
+            (cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .order = fifo ? CEN_ORDER_FIFO : CEN_ORDER_LIFO), 2);
         cen_lease a = take_now(pool), b = take_now(pool);
         int first = number_of(&a), second = number_of(&b);
         give_back(&a);

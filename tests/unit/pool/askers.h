@@ -13,7 +13,7 @@ typedef struct asker {
     cen_take take;
     cen_error error;
     int told;
-    int turn; /* of all that were told, which */
+    int turn;    /* of all that were told, which */
     uint64_t by; /* the thread on which it was */
     int64_t at;
     void (*then)(struct asker *self); /* what it does when it is told; may be NULL */

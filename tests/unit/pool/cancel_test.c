@@ -112,7 +112,8 @@ TEST(takes_that_are_cancelled_while_they_are_served_lose_no_object)
         expect_equal(pthread_cancel(thread), 0);
         if (round % 2 == 0) give_back(&held);
         expect_cancelled(thread);
-        if (answer == CEN_OK) expect_equal(cen_pool_give(&kept), CEN_REVOKED); /* it had the object when it was cancelled */
+        /* it had the object when it was cancelled */
+        if (answer == CEN_OK) expect_equal(cen_pool_give(&kept), CEN_REVOKED);
         answer = CEN_INVALID;
         cen_pool_stats s = expect_sound(pool);
         expect(s.waiting == 0 && s.held == 0 && s.taken == s.ended);

@@ -3,17 +3,17 @@
 #include "unit/pool/scripted.h"
 
 /* With a check of any kind, and with one that only reads, which a give calls on another path. */
-#define TEST_BOTH_WAYS(test_name)                    \
-    static void test_name##_body(void);              \
-    TEST(test_name)                                  \
-    {                                                \
-        test_name##_body();                          \
-    }                                                \
-    TEST(test_name##_by_a_check_that_only_reads)     \
-    {                                                \
-        checks_only_read = true;                     \
-        test_name##_body();                          \
-    }                                                \
+#define TEST_BOTH_WAYS(test_name) \
+    static void test_name##_body(void); \
+    TEST(test_name) \
+    { \
+        test_name##_body(); \
+    } \
+    TEST(test_name##_by_a_check_that_only_reads) \
+    { \
+        checks_only_read = true; \
+        test_name##_body(); \
+    } \
     static void test_name##_body(void)
 
 static script s;

@@ -9,9 +9,9 @@ static script s;
 /* A pool whose objects were idle for long. */
 static cen_pool *begin_stale_of(cen_pool_options o)
 {
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .name = "orders", .max = o.max, .testers = o.testers, .order = o.order,
-                                .test_timeout_ns = o.test_timeout_ns, .test_interval_ns = CEN_OFF, .idle_ns = CEN_OFF,
-                                .life_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .name = "orders", .max = o.max, .testers = o.testers,
+                                .order = o.order, .test_timeout_ns = o.test_timeout_ns, .test_interval_ns = CEN_OFF,
+                                .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
     warm_up(pool, o.max);
     pass(10 * SECOND);
     expect_equal(look(pool).idle, o.max);
@@ -33,8 +33,9 @@ TEST(L7_a_take_returns_by_its_deadline_while_its_health_check_goes_on_and_says_s
         cen_pool *pool = begin_stale(.max = 1, .order = order, .test_timeout_ns = 20 * SECOND);
         cen_error error;
         expect_timeout(pool, 300 * MS, &error);
-        expect_error(&error, CEN_TIMEOUT, "pool \"orders\": no object after 300 ms. Health check: the test of object 0 has been "
-                                          "running for 300 ms. max is 1: 0 held, 0 idle, 0 opening, 1 testing; 0 waiting.");
+        expect_error(&error, CEN_TIMEOUT,
+                     "pool \"orders\": no object after 300 ms. Health check: the test of object 0 has been "
+                     "running for 300 ms. max is 1: 0 held, 0 idle, 0 opening, 1 testing; 0 waiting.");
         expect(s.of[CALL_TEST].in_flight == 1 && s.of[CALL_TEST].thread != cen_thread_number());
         /* It is lent to the next who waits when it has passed. */
         taker next;

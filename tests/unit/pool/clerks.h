@@ -32,10 +32,10 @@ typedef struct begun_call {
 
 typedef struct clerk {
     cen_driver_calls calls;
-    unsigned at_once; /* a bit for each kind: done before its function returns */
-    bool ends_when_cancelled; /* says so from within cancel, with TIMEOUT */
+    unsigned at_once;              /* a bit for each kind: done before its function returns */
+    bool ends_when_cancelled;      /* says so from within cancel, with TIMEOUT */
     cen_status answer[CALL_KINDS]; /* of those */
-    cen_condition condition; /* what a check says */
+    cen_condition condition;       /* what a check says */
     begun_call begun[MOST_BEGUN];
     unsigned count;
     unsigned started[CALL_KINDS];
@@ -170,8 +170,12 @@ static inline void clerk_fini(void *argument)
 
 static inline cen_driver clerk_driver(clerk *c, unsigned kind)
 {
-    c->calls = (cen_driver_calls){.size = sizeof(cen_driver_calls), .open_start = clerk_open, .close = clerk_close,
-                                  .cancel = clerk_cancel, .fini = clerk_fini, .check = clerk_check};
+    c->calls = (cen_driver_calls){.size = sizeof(cen_driver_calls),
+                                  .open_start = clerk_open,
+                                  .close = clerk_close,
+                                  .cancel = clerk_cancel,
+                                  .fini = clerk_fini,
+                                  .check = clerk_check};
     if (kind & TESTS_TOO) c->calls.test_start = clerk_test;
     if (kind & RESETS_TOO) c->calls.reset_start = clerk_reset;
     if (kind & CLOSES_TOO) c->calls.close_start = clerk_close_later;

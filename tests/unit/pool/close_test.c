@@ -47,7 +47,8 @@ static void begin_close(closer *one, cen_deadline deadline)
     ceni_world_settle();
 }
 
-static void expect_report(const cen_close_report *report, uint32_t waiting, uint32_t idle, uint32_t given, uint32_t revoked)
+static void expect_report(const cen_close_report *report, uint32_t waiting, uint32_t idle, uint32_t given,
+                          uint32_t revoked)
 {
     expect_equal(report->waiting, waiting);
     expect_equal(report->idle, idle);

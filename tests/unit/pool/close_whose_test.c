@@ -28,7 +28,8 @@ TEST(the_text_of_a_close_that_timed_out_names_who_holds_what_since_when_and_from
     snprintf(who, sizeof who, "by thread %llu", (unsigned long long)cen_thread_number());
     expect_equal(cen_pool_close(pool, cen_in_s(20), NULL, &error), CEN_TIMEOUT);
     expect_equal(error.status, CEN_TIMEOUT);
-    expect_says(error.text, "pool \"orders\": close timed out (revoked: 2, being opened or closed: 0); still out: object 0, ");
+    expect_says(error.text,
+                "pool \"orders\": close timed out (revoked: 2, being opened or closed: 0); still out: object 0, ");
     expect_says(error.text, who);
     expect_says(error.text, "for at least 20 s, taken at ");
     expect_says(error.text, "pools.h:"); /* take_now is there */

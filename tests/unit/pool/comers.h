@@ -57,7 +57,8 @@ static inline comer *come_until(char letter, way by, cen_priority priority, cen_
         ceni_world_settle();
         return self;
     }
-    self->waiter = (ceni_pool_waiter){.pending = true, .owner = 77, .priority = (uint8_t)priority, .deliver = tell_comer};
+    self->waiter =
+        (ceni_pool_waiter){.pending = true, .owner = 77, .priority = (uint8_t)priority, .deliver = tell_comer};
     expect_equal(ceni_line_ask(pool, &self->waiter), CEN_OK);
     return self;
 }

@@ -113,8 +113,8 @@ TEST(a_take_that_the_breaker_refuses_before_it_waits_is_counted)
 {
     s = (script){.opened = 0};
     fail_all(&s, CALL_OPEN);
-    pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF, .backoff_least_ns = 600 * SECOND,
-                      .backoff_most_ns = 600 * SECOND);
+    pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF,
+                      .backoff_least_ns = 600 * SECOND, .backoff_most_ns = 600 * SECOND);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     expect_answer(&one, CEN_DRIVER);

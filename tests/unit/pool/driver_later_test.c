@@ -197,7 +197,8 @@ TEST(L15_a_ticket_may_be_done_after_the_pool_was_freed_and_is_stale_after_that)
     cen_ticket ticket = c.begun[0].ticket;
     finish(&c, 0, CEN_OK);
     expect(c.finis == 1 && c.closes[1] == 1);
-    expect_equal(cen_driver_done(ticket, CEN_OK, object_of(1), NULL), CEN_STALE); /* its memory is gone, and not touched */
+    /* its memory is gone, and not touched */
+    expect_equal(cen_driver_done(ticket, CEN_OK, object_of(1), NULL), CEN_STALE);
     expect_all_ended(&c);
 }
 
@@ -206,7 +207,8 @@ TEST(L15_a_ticket_may_be_done_after_the_pool_was_freed_and_is_stale_after_that)
 TEST(C_an_opening_that_takes_too_long_is_cancelled_once_and_its_place_counts_until_it_is_done)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(SECOND - 1);
@@ -226,7 +228,8 @@ TEST(C_an_opening_that_takes_too_long_is_cancelled_once_and_its_place_counts_unt
 TEST(C_an_object_that_is_opened_too_late_is_closed_and_never_lent_or_counted_twice)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_clerk(&c, CLOSES_TOO, .max = 1, .open_timeout_ns = SECOND, .backoff_least_ns = MS, .backoff_most_ns = MS);
+    cen_pool *pool =
+        begin_clerk(&c, CLOSES_TOO, .max = 1, .open_timeout_ns = SECOND, .backoff_least_ns = MS, .backoff_most_ns = MS);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(2 * SECOND);
@@ -250,8 +253,8 @@ TEST(C_an_object_that_is_opened_too_late_is_closed_and_never_lent_or_counted_twi
 TEST(a_driver_that_ends_its_call_when_it_is_cancelled_fails_once)
 {
     c = (clerk){.ends_when_cancelled = true};
-    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 2, .backoff_least_ns = 10 * SECOND,
-                                 .backoff_most_ns = 10 * SECOND);
+    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 2,
+                                 .backoff_least_ns = 10 * SECOND, .backoff_most_ns = 10 * SECOND);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(SECOND);
@@ -270,7 +273,8 @@ TEST(a_driver_that_ends_its_call_when_it_is_cancelled_fails_once)
 TEST(the_next_opening_in_the_place_of_a_late_one_has_a_time_of_its_own)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .backoff_least_ns = MS, .backoff_most_ns = MS);
+    cen_pool *pool =
+        begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .backoff_least_ns = MS, .backoff_most_ns = MS);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(2 * SECOND);
@@ -447,9 +451,10 @@ TEST(a_close_counts_apart_what_was_idle_and_what_was_given_though_some_are_still
 TEST(a_pool_of_a_driver_that_is_done_later_lives_its_whole_life_without_a_thread)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_alone(&c, TESTS_TOO | RESETS_TOO | CLOSES_TOO, .max = 2, .trust_ns = SECOND,
-                                 .test_interval_ns = 10 * SECOND, .test_timeout_ns = SECOND, .idle_ns = CEN_OFF, .life_ns = CEN_OFF,
-                                 .open_timeout_ns = SECOND, .backoff_least_ns = SECOND, .backoff_most_ns = SECOND);
+    cen_pool *pool =
+        begin_alone(&c, TESTS_TOO | RESETS_TOO | CLOSES_TOO, .max = 2, .trust_ns = SECOND,
+                    .test_interval_ns = 10 * SECOND, .test_timeout_ns = SECOND, .idle_ns = CEN_OFF, .life_ns = CEN_OFF,
+                    .open_timeout_ns = SECOND, .backoff_least_ns = SECOND, .backoff_most_ns = SECOND);
     cen_lease lease;
     expect_none(pool);
     expect_equal(c.count, 0); /* only in poll */

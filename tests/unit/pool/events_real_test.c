@@ -38,7 +38,8 @@ static void hear(void *argument, const cen_event *event)
 static void *tell_many(void *number)
 {
     for (int i = 1; i <= EACH; i++)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .index = (uint32_t)(uintptr_t)number, .code = i}, "number %d", i);
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .index = (uint32_t)(uintptr_t)number, .code = i},
+                        "number %d", i);
     return NULL;
 }
 

@@ -102,7 +102,8 @@ TEST(events_are_told_in_their_order_on_another_thread_with_time_and_text)
 TEST(what_becomes_of_objects_is_told_with_the_drivers_number_and_words)
 {
     begin();
-    shop = (workshop){.fail_from = 2, .fail_to = 2, .failure = CEN_SYSTEM, .failure_code = 111, .failure_text = "no route"};
+    shop = (workshop){
+        .fail_from = 2, .fail_to = 2, .failure = CEN_SYSTEM, .failure_code = 111, .failure_text = "no route"};
     pool = make_pool(.name = "loud", .max = 3, .driver = driver_of(&shop));
     listen_with(pool, &ear_one);
     cen_lease lease = take_now(pool), none;
@@ -381,7 +382,9 @@ TEST(L18_a_leak_that_nobody_listens_to_is_one_line_on_stderr_and_no_other_event_
         ceni_world_settle();
     }
     bring_back(kept, file, text, sizeof text);
-    snprintf(line, sizeof line, "LEAK-DETECTED pool \"leaky\": object 0 is held by thread %llu (fiber %llu), which took it at kitchen.c:7, for at least ",
+    snprintf(line, sizeof line,
+             "LEAK-DETECTED pool \"leaky\": object 0 is held by thread %llu (fiber %llu), which took it at "
+             "kitchen.c:7, for at least ",
              (unsigned long long)ceni_thread_id(), (unsigned long long)ceni_thread_id());
     if (strncmp(text, line, strlen(line)) != 0) test_fail(__FILE__, __LINE__, "\"%s\"", text);
     expect(strchr(text, '\n') == text + strlen(text) - 1); /* one line, and once */

@@ -23,7 +23,6 @@ static _Atomic unsigned begun, running, closed;
 static _Atomic bool may_return;
 static cen_pool *pool, *other;
 
-
 static void end_library(void)
 {
     if (running > 0) _exit(MET_A_CALL);
@@ -73,11 +72,20 @@ static void cancel(void *argument)
     may_return = true;
 }
 
-static const cen_driver_calls slow = {
-    .size = sizeof slow, .blocks = true, .prepare = prepare, .open = open_slowly, .closes_nothing = true, .cancel_all = cancel};
-static const cen_driver_calls another = {
-    .size = sizeof another, .blocks = true, .prepare = prepare_another, .open = open_slowly, .closes_nothing = true, .cancel_all = cancel};
-static const cen_driver_calls quick = {.size = sizeof quick, .blocks = true, .open = open_at_once, .close = count_close};
+static const cen_driver_calls slow = {.size = sizeof slow,
+                                      .blocks = true,
+                                      .prepare = prepare,
+                                      .open = open_slowly,
+                                      .closes_nothing = true,
+                                      .cancel_all = cancel};
+static const cen_driver_calls another = {.size = sizeof another,
+                                         .blocks = true,
+                                         .prepare = prepare_another,
+                                         .open = open_slowly,
+                                         .closes_nothing = true,
+                                         .cancel_all = cancel};
+static const cen_driver_calls quick = {
+    .size = sizeof quick, .blocks = true, .open = open_at_once, .close = count_close};
 
 static cen_pool *make(const cen_driver_calls *calls, uint32_t objects)
 {
@@ -138,7 +146,11 @@ static void expect_cancelled(void)
 
 static void return_beside_a_call_that_hangs(void)
 {
-    static const cen_driver_calls hanging = {.size = sizeof hanging, .blocks = true, .open = open_slowly, .closes_nothing = true, .cancel_all = count_cancel};
+    static const cen_driver_calls hanging = {.size = sizeof hanging,
+                                             .blocks = true,
+                                             .open = open_slowly,
+                                             .closes_nothing = true,
+                                             .cancel_all = count_cancel};
     cen_runtime_set_exit_timeout(1000000);
     atexit(expect_cancelled); /* before cenote's: it runs after it */
     pool = make(&hanging, 4);
@@ -187,7 +199,8 @@ static cen_status open_first(void *argument, void **out, cen_error *error)
 
 static void return_without_prepare(void)
 {
-    static const cen_driver_calls careless = {.size = sizeof careless, .blocks = true, .open = open_first, .closes_nothing = true, .cancel_all = cancel};
+    static const cen_driver_calls careless = {
+        .size = sizeof careless, .blocks = true, .open = open_first, .closes_nothing = true, .cancel_all = cancel};
     cen_lease one, two;
     pool = make(&careless, 0);
     if (cen_pool_take(pool, CEN_NEVER, &one, NULL) != CEN_OK) _exit(1);
@@ -210,7 +223,8 @@ static cen_status open_and_exit(void *argument, void **out, cen_error *error)
 
 static void exit_in_open(void)
 {
-    static const cen_driver_calls exiting = {.size = sizeof exiting, .blocks = true, .prepare = prepare, .open = open_and_exit, .closes_nothing = true};
+    static const cen_driver_calls exiting = {
+        .size = sizeof exiting, .blocks = true, .prepare = prepare, .open = open_and_exit, .closes_nothing = true};
     pool = make(&exiting, 1);
     for (;;) pause();
 }

@@ -16,7 +16,7 @@ static cen_pool *pool;
 static cen_status open_number(void *argument, void **out, cen_error *error)
 {
     (void)error;
-    *out = (void *)(uintptr_t)++*(uint32_t *)argument;
+    *out = (void *)(uintptr_t)++ * (uint32_t *)argument;
     return CEN_OK;
 }
 
@@ -63,7 +63,8 @@ TEST(a_thousand_takes_that_fail_in_a_pool_of_a_million_do_not_read_all_slots)
     char text[2000];
     for (int i = 0; i < 10; i++) cen_pool_explain(pool, text, sizeof text);
     int64_t all = cen_clock() - began;
-    printf("     a text of a failure in %lld us, an explanation in %lld us\n", (long long)(some / 1000000), (long long)(all / 10000));
+    printf("     a text of a failure in %lld us, an explanation in %lld us\n", (long long)(some / 1000000),
+           (long long)(all / 10000));
     expect(some / 1000 < all / 10);
     expect_error(&error, CEN_EMPTY, "max is 1000000: 1000000 held or idle, 0 opening; 0 waiting.");
     expect_error(&error, CEN_EMPTY, "Held longest: object ");

@@ -22,12 +22,14 @@ TEST(L18_a_timeout_while_all_places_are_revoked_says_so_and_names_who_has_not_gi
     cen_pool *pool = begin_life(&s, BLOCKS, .name = "orders", .max = 2, .hold_ns = SECOND);
     cen_lease leases[2];
     cen_error error;
-    for (int i = 0; i < 2; i++) expect_equal(cen_pool_take_at(pool, cen_in_s(1), &leases[i], NULL, "cellar.c:11"), CEN_OK);
+    for (int i = 0; i < 2; i++)
+        expect_equal(cen_pool_take_at(pool, cen_in_s(1), &leases[i], NULL, "cellar.c:11"), CEN_OK);
     pass(100 * SECOND);
-    expect_timeout_says(pool,
-                        "pool \"orders\": no object after 500 ms. Nothing can be lent: 2 are revoked and not given back. max is 2: "
-                        "0 held, 0 idle, 0 opening, 2 revoked and not back; 0 waiting. Held longest: object ",
-                        &error);
+    expect_timeout_says(
+        pool,
+        "pool \"orders\": no object after 500 ms. Nothing can be lent: 2 are revoked and not given back. max is 2: "
+        "0 held, 0 idle, 0 opening, 2 revoked and not back; 0 waiting. Held longest: object ",
+        &error);
     expect_error(&error, CEN_TIMEOUT, ", revoked, held by thread ");
     expect_error(&error, CEN_TIMEOUT, ", taken at cellar.c:11.");
     char text[2000];
@@ -40,7 +42,8 @@ TEST(L18_a_timeout_while_all_places_are_revoked_says_so_and_names_who_has_not_gi
 TEST(L18_a_timeout_counts_places_that_are_revoked_closing_and_resetting_and_does_not_say_that_all_are_in_use)
 {
     s = (script){.of[CALL_CLOSE] = {.hang_from = 1, .hang_to = 9}, .of[CALL_RESET] = {.hang_from = 1, .hang_to = 9}};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_CHECK | HAS_RESET, .max = 4, .hold_ns = 10 * SECOND, .life_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS | HAS_CHECK | HAS_RESET, .max = 4, .hold_ns = 10 * SECOND, .life_ns = CEN_OFF);
     cen_lease revoked = take(pool);
     cen_error error;
     pass(60 * SECOND);
@@ -48,10 +51,12 @@ TEST(L18_a_timeout_counts_places_that_are_revoked_closing_and_resetting_and_does
     expect_equal(cen_pool_discard(&closing), CEN_OK);
     s.things[number_of(&resetting)].condition = CEN_DIRTY;
     give_back(&resetting);
-    expect_timeout_says(pool, "Backlog: 1 is in use, 1 is revoked and not given back, 1 is being closed, 1 is being reset. max is 4: ",
-                        &error);
+    expect_timeout_says(
+        pool, "Backlog: 1 is in use, 1 is revoked and not given back, 1 is being closed, 1 is being reset. max is 4: ",
+        &error);
     expect_equal(cen_pool_discard(&held), CEN_OK);
-    expect_timeout_says(pool, "Nothing can be lent: 1 is revoked and not given back, 2 are being closed, 1 is being reset. ", &error);
+    expect_timeout_says(
+        pool, "Nothing can be lent: 1 is revoked and not given back, 2 are being closed, 1 is being reset. ", &error);
     let_all_go(&s, CALL_CLOSE);
     let_all_go(&s, CALL_RESET);
     expect_equal(cen_pool_give(&revoked), CEN_REVOKED);

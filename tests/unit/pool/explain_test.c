@@ -40,7 +40,8 @@ static void expect_counts_agree(const char *text, unsigned live)
     counts = strchr(counts, ':') + 1;
     expect_equal(count_before(counts, " held,") + count_before(counts, " idle") + count_before(counts, " opening") +
                      count_before(counts, " changing hands") + count_before(counts, " resetting") +
-                     count_before(counts, " testing") + count_before(counts, " closing") + count_before(counts, " revoked"),
+                     count_before(counts, " testing") + count_before(counts, " closing") +
+                     count_before(counts, " revoked"),
                  live);
 }
 
@@ -76,7 +77,8 @@ TEST(L18_a_timeout_says_how_long_it_waited_how_many_wait_and_who_holds_them_sinc
     expect(strncmp(text, "pool \"orders\": no object after 500 ms. Backlog: ", 47) == 0);
     expect_says(text, "max is 2: 2 held, 0 idle, 0 opening; 1 waiting.");
     char holder[200];
-    snprintf(holder, sizeof holder, "Held longest: object 0, held by thread %llu (fiber %llu) for at least 3500 ms, taken at cellar.c:11.",
+    snprintf(holder, sizeof holder,
+             "Held longest: object 0, held by thread %llu (fiber %llu) for at least 3500 ms, taken at cellar.c:11.",
              (unsigned long long)cen_thread_number(), (unsigned long long)cen_thread_number());
     expect_says(text, holder);
     expect_not_says(text, "kitchen");
@@ -221,7 +223,9 @@ TEST(L18_a_take_that_is_refused_because_enough_wait_says_so)
     taker first, second;
     begin_take(&first, pool, CEN_NEVER);
     run_until_it_fails(&second, cen_in_s(1), CEN_FULL);
-    expect_says(second.error.text, "pool \"orders\": as many takes wait already as may (max_waiters); try again in about 1000 us. Backlog: ");
+    expect_says(
+        second.error.text,
+        "pool \"orders\": as many takes wait already as may (max_waiters); try again in about 1000 us. Backlog: ");
     expect_says(second.error.text, "1 held, 0 idle, 0 opening; 1 waiting.");
     give_back(&lease);
     expect_taken(&first, 1);
@@ -263,7 +267,11 @@ TEST(an_empty_strict_pool_says_that_others_come_first)
 
 static void make_failing(cen_pool_options options)
 {
-    shop = (workshop){.fail_from = 2, .fail_to = 99, .failure = CEN_SYSTEM, .failure_code = 111, .failure_text = "connection refused"};
+    shop = (workshop){.fail_from = 2,
+                      .fail_to = 99,
+                      .failure = CEN_SYSTEM,
+                      .failure_code = 111,
+                      .failure_text = "connection refused"};
     options.driver = driver_of(&shop);
     options.backoff_least_ns = 1000 * SECOND; /* random up to this */
     options.backoff_most_ns = 1000 * SECOND;
@@ -341,7 +349,8 @@ static cen_status open_slowly(void *argument, void **out, cen_error *error)
 
 TEST(L18_a_timeout_while_an_opening_is_under_way_says_so)
 {
-    static const cen_driver_calls calls = {.size = sizeof calls, .open = open_slowly, .closes_nothing = true, .blocks = true};
+    static const cen_driver_calls calls = {
+        .size = sizeof calls, .open = open_slowly, .closes_nothing = true, .blocks = true};
     door = 0;
     pool = make_pool(.name = "orders", .max = 1, .driver = {&calls, &door});
     cen_lease none;
@@ -407,8 +416,9 @@ TEST(explain_lists_the_five_oldest_holders_the_oldest_first)
     expect(at != NULL);
     for (int i = 0; i < 5; i++) {
         char line[120];
-        snprintf(line, sizeof line, "\n  object %d, held by thread %llu (fiber %llu) for at least %d ms, taken at %s", order[i],
-                 (unsigned long long)cen_thread_number(), (unsigned long long)cen_thread_number(), (8 - i) * 1000, places[i]);
+        snprintf(line, sizeof line, "\n  object %d, held by thread %llu (fiber %llu) for at least %d ms, taken at %s",
+                 order[i], (unsigned long long)cen_thread_number(), (unsigned long long)cen_thread_number(),
+                 (8 - i) * 1000, places[i]);
         at = strstr(at, line);
         if (!at) test_fail(__FILE__, __LINE__, "no \"%s\" in \"%s\"", line, text);
     }
@@ -449,7 +459,8 @@ TEST(explain_tells_of_those_who_wait_and_of_those_who_gave_up)
     run_until_it_fails(&late, cen_in_ms(200), CEN_FULL);
     ceni_world_advance(1500 * MS);
     explain();
-    expect_says(text, "Takes that had to wait: 2, of which 0 were served, 1 timed out, 0 failed otherwise, 1 waiting, the first for 1500 ms");
+    expect_says(text, "Takes that had to wait: 2, of which 0 were served, 1 timed out, 0 failed otherwise, 1 waiting, "
+                      "the first for 1500 ms");
     expect_says(text, "the longest 200 ms.\n");
     expect_says(text, "Takes refused because of max_waiters: 1.\n");
     give_back(&lease);
@@ -463,7 +474,9 @@ TEST(explain_tells_of_a_failed_opening_while_it_fails_and_after_it_works_again)
     make_failing((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .breaker_failures = 1));
     cen_lease first = take_now(pool), second;
     expect_equal(cen_pool_try_take(pool, &second, NULL), CEN_SYSTEM);
-    expect_says(explain(), "Opening fails: opening failed 1 time in a row, last: an object could not be opened: connection refused");
+    expect_says(
+        explain(),
+        "Opening fails: opening failed 1 time in a row, last: an object could not be opened: connection refused");
     expect_says(text, "the breaker is open; next attempt in ");
     shop.fail_to = 2;
     cen_pool_stats s = expect_sound(pool);

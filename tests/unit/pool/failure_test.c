@@ -100,7 +100,8 @@ TEST(L7_a_take_keeps_its_deadline_although_nothing_can_be_opened)
 TEST(D_fifty_openings_that_failed_leave_room_for_max_objects)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 50}};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .backoff_least_ns = MS, .backoff_most_ns = MS, .breaker_failures = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 3, .backoff_least_ns = MS, .backoff_most_ns = MS, .breaker_failures = CEN_OFF);
     cen_lease leases[3];
     for (int i = 0; i < 3; i++) leases[i] = take(pool);
     cen_pool_stats n = look(pool);
@@ -170,8 +171,14 @@ TEST(L11_without_back_off_all_who_wait_fail_with_an_opening_even_while_others_ar
     s = (script){.opened = 0};
     cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .openers = 1, .backoff_least_ns = CEN_OFF);
     cen_lease held = take(pool);
-    s.of[CALL_OPEN] = (call_plan){.calls = 1, .fail_from = 2, .fail_to = 9, .hang_from = 2, .hang_to = 2, .failure = CEN_SYSTEM,
-                                  .code = 111, .text = "nobody listens"};
+    s.of[CALL_OPEN] = (call_plan){.calls = 1,
+                                  .fail_from = 2,
+                                  .fail_to = 9,
+                                  .hang_from = 2,
+                                  .hang_to = 2,
+                                  .failure = CEN_SYSTEM,
+                                  .code = 111,
+                                  .text = "nobody listens"};
     taker one, two, late;
     begin_take(&one, pool, CEN_NEVER);
     begin_take(&two, pool, CEN_NEVER);
@@ -250,7 +257,7 @@ TEST(L11_a_server_that_is_full_is_asked_for_more_ever_more_rarely_while_other_ob
     unsigned before = s.of[CALL_OPEN].calls;
     pass(60 * SECOND);
     unsigned tried = s.of[CALL_OPEN].calls - before;
-    expect(tried > 30 && tried < 120); /* a second between two on average, and some at first */
+    expect(tried > 30 && tried < 120);             /* a second between two on average, and some at first */
     expect_equal(cen_pool_discard(&held), CEN_OK); /* now nothing serves: what may be tried soon is tried more often */
     before = s.of[CALL_OPEN].calls;
     taker two;
@@ -284,8 +291,8 @@ TEST(L11_those_who_wait_are_told_when_the_last_object_is_gone_while_the_breaker_
 TEST(L11_after_the_back_off_the_first_who_comes_probes_and_the_others_are_refused_meanwhile)
 {
     fail_opens();
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 5, .breaker_failures = 1, .open_timeout_ns = CEN_OFF,
-                                .breaker_wait_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 5, .breaker_failures = 1, .open_timeout_ns = CEN_OFF, .breaker_wait_ns = CEN_OFF);
     taker one, two;
     begin_take(&one, pool, CEN_NEVER);
     expect_cause(&one);
@@ -315,8 +322,8 @@ TEST(L11_after_the_back_off_the_first_who_comes_probes_and_the_others_are_refuse
 TEST(G_after_an_outage_a_server_sees_1_2_4_openings_at_a_time_and_not_all)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .hang_from = 2, .hang_to = 99}};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 12, .openers = 12, .breaker_failures = CEN_OFF, .open_timeout_ns = CEN_OFF,
-                                .overtake_ns = CEN_NONE);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 12, .openers = 12, .breaker_failures = CEN_OFF,
+                                .open_timeout_ns = CEN_OFF, .overtake_ns = CEN_NONE);
     taker takers[12];
     begin_take(&takers[0], pool, CEN_NEVER);
     for (int i = 1; i < 12; i++) begin_take(&takers[i], pool, CEN_NEVER);
@@ -352,13 +359,13 @@ TEST(L11_while_the_breaker_is_open_a_take_waits_if_a_try_comes_in_its_time_and_i
         int64_t wait, deadline; /* more than the time to the next try, or less */
         int fate;
     } cases[] = {
-        {1, 1, SERVED}, {0, 1, SERVED}, {SECOND, SECOND, SERVED}, {1, 0, AT_ONCE}, {SECOND, -1, AT_ONCE}, {-1, -1, AT_ONCE},
-        {-1, 1, IN_VAIN}, {-1, SECOND, IN_VAIN},
+        {1, 1, SERVED},        {0, 1, SERVED},    {SECOND, SECOND, SERVED}, {1, 0, AT_ONCE},
+        {SECOND, -1, AT_ONCE}, {-1, -1, AT_ONCE}, {-1, 1, IN_VAIN},         {-1, SECOND, IN_VAIN},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         fail_opens();
-        cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF, .idle_ns = CEN_OFF,
-                                    .backoff_least_ns = 900 * MS, .backoff_most_ns = 900 * MS);
+        cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF,
+                                    .idle_ns = CEN_OFF, .backoff_least_ns = 900 * MS, .backoff_most_ns = 900 * MS);
         taker one;
         expect_take_fails(pool, CEN_NEVER);
         int64_t next = look(pool).next_open_ns;
@@ -582,8 +589,9 @@ static void expect_spread(uint32_t openers)
 {
     fail_opens();
     s.of[CALL_OPEN].takes_ns = SECOND;
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 6, .openers = openers, .breaker_failures = 1, .backoff_least_ns = 10 * MS,
-                                .backoff_most_ns = 10 * MS, .breaker_wait_ns = CEN_WHOLE_DEADLINE);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 6, .openers = openers, .breaker_failures = 1, .backoff_least_ns = 10 * MS,
+                   .backoff_most_ns = 10 * MS, .breaker_wait_ns = CEN_WHOLE_DEADLINE);
     taker takers[6];
     for (int i = 0; i < 6; i++) begin_take(&takers[i], pool, CEN_NEVER);
     pass(20 * SECOND);
@@ -617,8 +625,9 @@ TEST(L11_a_try_of_the_outage_that_fails_after_its_end_is_in_nobodys_way)
     s.of[CALL_OPEN].fail_to = 2;
     s.of[CALL_OPEN].takes_ns = SECOND;
     s.of[CALL_OPEN].hang_from = s.of[CALL_OPEN].hang_to = 2;
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 6, .openers = 2, .breaker_failures = 1, .backoff_least_ns = 10 * MS,
-                                .backoff_most_ns = 10 * MS, .breaker_wait_ns = CEN_WHOLE_DEADLINE, .open_timeout_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 6, .openers = 2, .breaker_failures = 1, .backoff_least_ns = 10 * MS,
+                   .backoff_most_ns = 10 * MS, .breaker_wait_ns = CEN_WHOLE_DEADLINE, .open_timeout_ns = CEN_OFF);
     taker takers[4];
     for (int i = 0; i < 2; i++) begin_take(&takers[i], pool, i == 0 ? CEN_NEVER : cen_in_ns(1));
     expect_equal(s.of[CALL_OPEN].calls, 2);

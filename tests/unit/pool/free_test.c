@@ -91,8 +91,8 @@ static void state_timed_out(void)
 
 TEST(free_closes_every_object_and_gives_back_every_byte_whatever_happened_before)
 {
-    static void (*const states[])(void) = {state_fresh,     state_idle,        state_closed, state_closed_and_returned,
-                                           state_discarded, state_adopted,     state_grown,  state_shrunk,
+    static void (*const states[])(void) = {state_fresh,       state_idle,     state_closed, state_closed_and_returned,
+                                           state_discarded,   state_adopted,  state_grown,  state_shrunk,
                                            state_failed_open, state_timed_out};
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
         for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -281,7 +281,8 @@ EXPLORE(a_give_that_races_free_ends_its_lease_and_nothing_is_left, 4)
 EXPLORE(a_give_and_a_discard_that_race_free_end_their_leases_and_nothing_is_left, 2)
 {
     prepare_race(2);
-    ceni_thread giver = start("giver", give_racing, object_of(0)), discarder = start("discarder", give_racing, object_of(1));
+    ceni_thread giver = start("giver", give_racing, object_of(0)),
+                discarder = start("discarder", give_racing, object_of(1));
     expect_equal(cen_pool_free(pool), CEN_OK);
     join(giver);
     join(discarder);

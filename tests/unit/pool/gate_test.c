@@ -51,12 +51,18 @@ TEST(L11_the_back_off_is_random_up_to_a_part_of_how_long_the_outage_has_lasted)
     static const struct {
         int64_t least, most, lasted, bound;
     } cases[] = {
-        {100 * ms, 2000 * ms, 0, 100 * ms},            {100 * ms, 2000 * ms, 1, 100 * ms},
-        {100 * ms, 2000 * ms, 6400 * ms, 100 * ms},    {100 * ms, 2000 * ms, 6464 * ms, 101 * ms},
-        {100 * ms, 2000 * ms, 12800 * ms, 200 * ms},   {100 * ms, 2000 * ms, 127999 * ms, 127999 * ms / 64},
-        {100 * ms, 2000 * ms, 128000 * ms, 2000 * ms}, {100 * ms, 2000 * ms, 1280000 * ms, 2000 * ms},
-        {1, 1000, 0, 1},                               {1, 1000, 128, 2},
-        {7, 7, 1000000, 7},                            {100, 30000 * ms, INT64_MAX / 2, 30000 * ms},
+        {100 * ms, 2000 * ms, 0, 100 * ms},
+        {100 * ms, 2000 * ms, 1, 100 * ms},
+        {100 * ms, 2000 * ms, 6400 * ms, 100 * ms},
+        {100 * ms, 2000 * ms, 6464 * ms, 101 * ms},
+        {100 * ms, 2000 * ms, 12800 * ms, 200 * ms},
+        {100 * ms, 2000 * ms, 127999 * ms, 127999 * ms / 64},
+        {100 * ms, 2000 * ms, 128000 * ms, 2000 * ms},
+        {100 * ms, 2000 * ms, 1280000 * ms, 2000 * ms},
+        {1, 1000, 0, 1},
+        {1, 1000, 128, 2},
+        {7, 7, 1000000, 7},
+        {100, 30000 * ms, INT64_MAX / 2, 30000 * ms},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         cen_pool_options limits = limits_of(cases[i].least, cases[i].most, CEN_OFF);
@@ -79,7 +85,9 @@ TEST(L11_beside_objects_that_serve_the_back_off_is_doubled_with_each_failure)
         {50, 2000, {50, 100, 200, 400, 800, 1600, 2000}},
         {7, 7, {7, 7, 7, 7, 7, 7, 7}},
         {1, 3, {1, 2, 3, 3, 3, 3, 3}},
-        {INT64_MAX / 3, INT64_MAX, {INT64_MAX / 3, INT64_MAX / 3 * 2, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}},
+        {INT64_MAX / 3,
+         INT64_MAX,
+         {INT64_MAX / 3, INT64_MAX / 3 * 2, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}},
     };
     cen_error why = {.status = CEN_SYSTEM};
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -123,7 +131,8 @@ TEST(a_back_off_at_the_end_of_time_does_not_overflow)
     expect(ceni_gate_next(&gate) < CENI_FOREVER && ceni_gate_next(&gate) > INT64_MAX - 10);
     ceni_gate_pass_time(&gate, CENI_FOREVER - 1, 0);
     gate.took = INT64_MAX;
-    ceni_gate_begin(&gate, &(cen_pool_options){.backoff_least_ns = 1, .backoff_most_ns = 1, .openers = 2}, INT64_MAX - 5, 0, false);
+    ceni_gate_begin(&gate, &(cen_pool_options){.backoff_least_ns = 1, .backoff_most_ns = 1, .openers = 2},
+                    INT64_MAX - 5, 0, false);
     expect(ceni_gate_next(&gate) < CENI_FOREVER && ceni_gate_next(&gate) > INT64_MAX - 5);
 }
 
@@ -134,10 +143,10 @@ TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and
         uint32_t openers, others;
         int64_t took, lasted, after; /* 0: none is admitted */
     } cases[] = {
-        {1, 0, 1000, 0, 0},       {2, 0, 1000, 0, 500},     {2, 1, 1000, 0, 0},     {4, 0, 1000, 0, 250},
-        {4, 2, 1000, 0, 250},     {4, 3, 1000, 0, 0},       {4, 9, 1000, 0, 0},     {64, 0, 1000, 0, 100},
-        {4, 0, 1000, 32000, 500}, {2, 0, 2001, 64000, 1000}, {2, 0, 150, 0, 100},
-        {2, 0, 0, 0, 0},          {2, 0, 100, 0, 0},        {4, 0, 500, 32000, 0}, /* the last failed sooner */
+        {1, 0, 1000, 0, 0},       {2, 0, 1000, 0, 500},      {2, 1, 1000, 0, 0},  {4, 0, 1000, 0, 250},
+        {4, 2, 1000, 0, 250},     {4, 3, 1000, 0, 0},        {4, 9, 1000, 0, 0},  {64, 0, 1000, 0, 100},
+        {4, 0, 1000, 32000, 500}, {2, 0, 2001, 64000, 1000}, {2, 0, 150, 0, 100}, {2, 0, 0, 0, 0},
+        {2, 0, 100, 0, 0},        {4, 0, 500, 32000, 0}, /* the last failed sooner */
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         cen_pool_options limits = limits_of(100, 1000, 1);
@@ -146,7 +155,8 @@ TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and
         ceni_gate gate;
         ceni_gate_init(&gate, true);
         ceni_gate_begin(&gate, &limits, 5000, 0, false);
-        expect_equal(ceni_gate_next(&gate), CENI_FOREVER); /* nothing has failed: nothing is to be admitted that is not */
+        /* nothing has failed: nothing is to be admitted that is not */
+        expect_equal(ceni_gate_next(&gate), CENI_FOREVER);
         fail(&gate, &limits, 5000, 0);
         ceni_gate_pass_time(&gate, now + 1, cases[i].others);
         expect_equal(gate.admits, cases[i].others + 1);

@@ -79,7 +79,9 @@ static void expect_usable(bool place_is_free)
 TEST(L13_a_consumer_may_use_and_give_what_a_producer_took_that_has_ended)
 {
     for (int abandons = 0; abandons < 2; abandons++) {
-        cen_driver_calls calls = {.size = sizeof calls, .open = open_buffer, .close = close_buffer,
+        cen_driver_calls calls = {.size = sizeof calls,
+                                  .open = open_buffer,
+                                  .close = close_buffer,
                                   .abandon = abandons ? abandon_buffer : NULL};
         abandoned = 0;
         pool = make_pool(.max = 1, .driver = {&calls, NULL});
@@ -94,7 +96,8 @@ TEST(L13_a_consumer_may_use_and_give_what_a_producer_took_that_has_ended)
 
 TEST(L13_a_consumer_may_use_and_give_what_a_cancelled_producer_took)
 {
-    cen_driver_calls calls = {.size = sizeof calls, .open = open_buffer, .close = close_buffer, .abandon = abandon_buffer};
+    cen_driver_calls calls = {
+        .size = sizeof calls, .open = open_buffer, .close = close_buffer, .abandon = abandon_buffer};
     pool = make_pool(.max = 1, .driver = {&calls, NULL});
     hand_over(produce_and_be_cancelled, true);
     expect_usable(true);

@@ -34,11 +34,11 @@ static void end_call(void)
 }
 
 /* The call returns at once, and answers so. */
-#define at_once(call, answer)                     \
-    do {                                          \
-        begin_call();                             \
-        long long answer_ = (long long)(call);    \
-        end_call();                               \
+#define at_once(call, answer) \
+    do { \
+        begin_call(); \
+        long long answer_ = (long long)(call); \
+        end_call(); \
         expect_equal(answer_, (long long)(answer)); \
     } while (0)
 
@@ -138,7 +138,8 @@ TEST(L9_no_call_waits_for_an_open_or_a_test_that_are_never_done_where_there_are_
 TEST(L9_no_call_waits_for_an_open_or_a_test_that_block_for_ever)
 {
     static script s;
-    s = (script){.of[CALL_OPEN] = {.hang_from = 3, .hang_to = UINT32_MAX}, .of[CALL_TEST] = {.hang_from = 1, .hang_to = UINT32_MAX}};
+    s = (script){.of[CALL_OPEN] = {.hang_from = 3, .hang_to = UINT32_MAX},
+                 .of[CALL_TEST] = {.hang_from = 1, .hang_to = UINT32_MAX}};
     cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4);
     cen_lease one = take(pool), two = take(pool);
     give_back(&two);

@@ -158,7 +158,8 @@ TEST(a_detached_lease_is_reclaimed_as_a_leak)
 TEST(a_revoked_lease_that_does_not_come_back_is_reclaimed_as_a_leak)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .hold_ns = SECOND, .leak_ns = 10 * SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 1, .hold_ns = SECOND, .leak_ns = 10 * SECOND, .on_leak = CEN_LEAK_RECLAIM);
     cen_lease lost = take(pool);
     pass(5 * SECOND);
     expect_equal(look(pool).revoked, 1);

@@ -15,8 +15,8 @@ TEST(an_idle_object_is_tested_once_in_every_interval)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, HAS_TEST | blocks, .max = 3, .test_interval_ns = 10 * SECOND, .idle_ns = CEN_OFF,
-                                    .life_ns = CEN_OFF);
+        cen_pool *pool = begin_life(&s, HAS_TEST | blocks, .max = 3, .test_interval_ns = 10 * SECOND,
+                                    .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
         warm_up(pool, 3);
         pass(10 * SECOND - 1);
         expect_equal(tests_of(1, 3), 0);
@@ -44,7 +44,8 @@ TEST(an_interval_that_is_off_tests_nothing)
 TEST(never_more_than_testers_are_tested_at_a_time_the_others_can_be_lent_and_in_the_end_all_are_tested)
 {
     s = (script){.of[CALL_TEST].takes_ns = SECOND};
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 10, .openers = 1, .testers = 3, .test_interval_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST | BLOCKS, .max = 10, .openers = 1, .testers = 3, .test_interval_ns = CEN_OFF);
     warm_up(pool, 10);
     expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
     for (int second = 0; second < 4; second++) {
@@ -62,7 +63,8 @@ TEST(never_more_than_testers_are_tested_at_a_time_the_others_can_be_lent_and_in_
 TEST(two_are_tested_at_a_time_by_default)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 99}};
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 5, .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST | BLOCKS, .max = 5, .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF);
     warm_up(pool, 5);
     expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
     cen_pool_stats n = look(pool);
@@ -90,8 +92,9 @@ TEST(L9_tests_that_hang_never_take_more_than_testers_out_however_many_rounds_pas
 TEST(L9_tests_that_hang_in_low_places_keep_a_round_from_testing_in_high_ones)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 99}};
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 6, .testers = 1, .test_interval_ns = 10 * SECOND,
-                                .test_timeout_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, .trust_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST | BLOCKS, .max = 6, .testers = 1, .test_interval_ns = 10 * SECOND,
+                   .test_timeout_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, .trust_ns = CEN_OFF);
     cen_lease leases[6];
     for (int i = 0; i < 6; i++) leases[i] = take(pool);
     give_back(&leases[0]);

@@ -33,7 +33,8 @@ static void count_close(void *argument, void *object)
     all->closed_sum += (uintptr_t)object;
 }
 
-static const cen_driver_calls count_calls = {.size = sizeof(cen_driver_calls), .open = count_open, .close = count_close};
+static const cen_driver_calls count_calls = {
+    .size = sizeof(cen_driver_calls), .open = count_open, .close = count_close};
 
 static void take_all(cen_pool *pool, uint32_t count)
 {

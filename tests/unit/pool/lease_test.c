@@ -161,8 +161,17 @@ TEST(a_slot_that_is_none_of_the_pools_is_foreign)
     cen_lease lease = take_now(pool), wrong = lease;
     static char elsewhere[4096];
     const uintptr_t right = (uintptr_t)lease.slot;
-    const uintptr_t slots[] = {0, 1, UINTPTR_MAX, right + 1, right + 8, right - 1, right + 128 * 1000000, right - 128 * 1000,
-                               (uintptr_t)elsewhere, (uintptr_t)&lease, (uintptr_t)pool};
+    const uintptr_t slots[] = {0,
+                               1,
+                               UINTPTR_MAX,
+                               right + 1,
+                               right + 8,
+                               right - 1,
+                               right + 128 * 1000000,
+                               right - 128 * 1000,
+                               (uintptr_t)elsewhere,
+                               (uintptr_t)&lease,
+                               (uintptr_t)pool};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
         wrong.slot = (void *)slots[i];
         expect_refused(&wrong, CEN_FOREIGN, pool);

@@ -33,7 +33,8 @@ static cen_status reset_thing(void *argument, void *object, cen_error *error)
     return CEN_OK;
 }
 
-static const cen_driver_calls calls = {.size = sizeof calls, .open = open_thing, .closes_nothing = true, .check = check_thing, .reset = reset_thing};
+static const cen_driver_calls calls = {
+    .size = sizeof calls, .open = open_thing, .closes_nothing = true, .check = check_thing, .reset = reset_thing};
 
 static unsigned events;
 static char text[CEN_ERROR_TEXT_SIZE], where[100];

@@ -51,7 +51,8 @@ TEST(G_after_an_outage_the_minimum_is_restored_and_not_exceeded)
 {
     s = (script){.opened = 0};
     fail_all(&s, CALL_OPEN);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 20, .min_idle = 3, .backoff_least_ns = 100 * MS, .backoff_most_ns = SECOND);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 20, .min_idle = 3, .backoff_least_ns = 100 * MS, .backoff_most_ns = SECOND);
     pass(120 * SECOND);
     expect(s.of[CALL_OPEN].calls > 20 && s.of[CALL_OPEN].calls < 2000);
     recover(&s, CALL_OPEN);
@@ -66,8 +67,8 @@ TEST(G_a_failed_opening_for_the_minimum_is_tried_again_when_the_back_off_says)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 5}};
-        cen_pool *pool = begin_life(&s, blocks, .max = 4, .min_idle = 2, .backoff_least_ns = 5 * MS, .backoff_most_ns = 10 * MS,
-                                    .breaker_failures = CEN_OFF);
+        cen_pool *pool = begin_life(&s, blocks, .max = 4, .min_idle = 2, .backoff_least_ns = 5 * MS,
+                                    .backoff_most_ns = 10 * MS, .breaker_failures = CEN_OFF);
         pass(100 * MS); /* five failures, each with a back-off of 10 ms at most */
         cen_pool_stats n = look(pool);
         expect(n.open_failed == 5 && n.idle == 2);
@@ -154,8 +155,7 @@ static uint32_t reap(cen_pool *pool, int64_t idle_ns)
     return closed;
 }
 
-#define begin_unlimited(blocks, ...) \
-    begin_life(&s, (blocks), .idle_ns = CEN_OFF, .life_ns = CEN_OFF, __VA_ARGS__)
+#define begin_unlimited(blocks, ...) begin_life(&s, (blocks), .idle_ns = CEN_OFF, .life_ns = CEN_OFF, __VA_ARGS__)
 
 TEST(reap_closes_what_has_been_idle_and_says_how_many)
 {

@@ -38,7 +38,7 @@ static void free_all(void)
 
 static int by_address(const void *a, const void *b)
 {
-    uintptr_t left = (uintptr_t)*(ceni_line *const *)a, right = (uintptr_t)*(ceni_line *const *)b;
+    uintptr_t left = (uintptr_t) * (ceni_line *const *)a, right = (uintptr_t) * (ceni_line *const *)b;
     return (left > right) - (left < right);
 }
 
@@ -107,7 +107,8 @@ TEST(the_line_of_a_freed_pool_is_not_lent_while_something_of_it_is_out)
 TEST(a_line_that_was_closed_or_had_a_surplus_is_as_new_for_the_next_pool)
 {
     for (int i = 0; i < 6; i++) {
-        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 3, .overtake_ns = i % 2 ? CEN_NONE : 5), 3);
+        cen_pool *pool =
+            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 3, .overtake_ns = i % 2 ? CEN_NONE : 5), 3);
         ceni_line *line = pool->line;
         cen_lease leases[3] = {take_now(pool), take_now(pool), take_now(pool)}, none;
         expect_equal(cen_pool_take(pool, cen_in_us(10), &none, NULL), CEN_TIMEOUT);

@@ -51,7 +51,8 @@ TEST(a_driver_that_blocks_is_refused_where_there_are_no_threads)
 
 TEST(rounds_of_a_manual_runtime_happen_in_poll_and_nowhere_else)
 {
-    cen_pool *pool = manual(HAS_TEST, .max = 4, .idle_ns = 100 * SECOND, .test_interval_ns = 10 * SECOND, .min_idle = 2);
+    cen_pool *pool =
+        manual(HAS_TEST, .max = 4, .idle_ns = 100 * SECOND, .test_interval_ns = 10 * SECOND, .min_idle = 2);
     expect_equal(s.opened, 0);
     cen_runtime_poll(runtime);
     expect_equal(s.opened, 2);
@@ -111,7 +112,8 @@ TEST(a_program_can_test_its_limits_by_moving_time)
 
 TEST(a_program_can_test_its_back_off_and_its_breaker_by_moving_time)
 {
-    cen_pool *pool = virtual(0, .max = 2, .backoff_least_ns = SECOND, .backoff_most_ns = 8 * SECOND, .breaker_failures = 3);
+    cen_pool *pool = virtual(0, .max = 2, .backoff_least_ns = SECOND, .backoff_most_ns = 8 * SECOND,
+                             .breaker_failures = 3);
     fail_all(&s, CALL_OPEN);
     cen_lease lease;
     for (unsigned failures = 1; failures <= 3; failures++) {

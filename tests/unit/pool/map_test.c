@@ -10,7 +10,8 @@
 
 #include "support/test.h"
 
-static const uint32_t counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 4097};
+static const uint32_t counts[] = {1,  2,  3,  4,  5,  7,   8,   9,   15,  16,  17,  31,
+                                  32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 4097};
 enum { COUNTS = sizeof counts / sizeof counts[0], GUARDS = 4, MOST = 4097 };
 
 #ifdef CENI_WATCHED
@@ -43,7 +44,8 @@ static sample *make(uint32_t count)
 
 static void end(sample *one)
 {
-    for (size_t i = 0; i < GUARDS; i++) expect(one->memory[i] == GUARD && one->memory[GUARDS + one->words + i] == GUARD);
+    for (size_t i = 0; i < GUARDS; i++)
+        expect(one->memory[i] == GUARD && one->memory[GUARDS + one->words + i] == GUARD);
     free((void *)one->memory);
     free(one);
 }
@@ -69,7 +71,8 @@ static uint32_t next_of(const sample *one, uint32_t from)
 static void expect_same_from(const sample *one, uint32_t from)
 {
     uint32_t found = ceni_map_next(&one->map, from, UINT32_MAX), right = next_of(one, from);
-    if (found != right) test_fail(__FILE__, __LINE__, "of %u things, from %u: %u, not %u", one->count, from, found, right);
+    if (found != right)
+        test_fail(__FILE__, __LINE__, "of %u things, from %u: %u, not %u", one->count, from, found, right);
 }
 
 /* What holds where nobody else changes the map: where the things below `end` end, and a copy of them. */
@@ -81,7 +84,7 @@ static void expect_same_below(const sample *one, uint32_t end)
     expect_equal(ceni_map_reach(&one->map, end), reach);
     if (end > one->count) return;
     ceni_map_copy(&one->map, end, words);
-    for (uint32_t i = 0; i < end; i += one->count > 200 ? 31 : 1) expect_equal(ceni_map_copied(words, i), one->flags[i]);
+    for (uint32_t i = 0; i<end; i += one->count> 200 ? 31 : 1) expect_equal(ceni_map_copied(words, i), one->flags[i]);
 }
 
 static void expect_same(const sample *one)

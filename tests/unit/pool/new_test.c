@@ -59,7 +59,8 @@ TEST(a_driver_without_its_size_an_open_or_a_close_is_refused_with_a_hint)
     bad("options.driver has no open and can make no objects; set .open, or .opens_nothing", .driver = {&calls, &shop});
     calls = workshop_calls;
     calls.close = NULL;
-    bad("options.driver has no close and would lose its objects; set .close, or .closes_nothing", .driver = {&calls, &shop});
+    bad("options.driver has no close and would lose its objects; set .close, or .closes_nothing",
+        .driver = {&calls, &shop});
 }
 
 TEST(eager_without_an_open_contradicts_itself)
@@ -124,7 +125,8 @@ TEST(a_pool_has_ten_places_and_the_name_pool_unless_told_otherwise)
     expect(!cen_pool_is_closed(pool));
     expect_log(&shop, ""); /* nothing is made before it is wanted */
     cen_pool_stats s = expect_sound(pool);
-    expect(s.max == 10 && s.vacant == s.places && s.taken == 0 && s.opened == 0 && s.waited == 0 && s.wait_longest_ns == 0);
+    expect(s.max == 10 && s.vacant == s.places && s.taken == 0 && s.opened == 0 && s.waited == 0 &&
+           s.wait_longest_ns == 0);
     cen_lease leases[10];
     for (int i = 0; i < 10; i++) leases[i] = take_now(pool);
     expect_none(pool);
@@ -199,12 +201,14 @@ TEST(an_eager_pool_makes_all_objects_in_order_on_the_calling_thread)
 
 TEST(an_eager_pool_whose_nth_object_fails_closes_the_others_last_one_first)
 {
-    static const char *const logs[] = {"x ", "+1 x -1 ", "+1 +2 x -2 -1 ", "+1 +2 +3 x -3 -2 -1 ", "+1 +2 +3 +4 x -4 -3 -2 -1 "};
+    static const char *const logs[] = {"x ", "+1 x -1 ", "+1 +2 x -2 -1 ", "+1 +2 +3 x -3 -2 -1 ",
+                                       "+1 +2 +3 +4 x -4 -3 -2 -1 "};
     for (int nth = 1; nth <= 5; nth++)
         for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-            shop = (workshop){.fail_from = nth, .fail_to = nth, .failure_code = 40 + nth, .failure_text = "the door is shut"};
-            cen_pool_options options = CEN_POOL_OPTIONS(.name = "eager", .max = 5, .eager = true, .order = order,
-                                                        .driver = driver_of(&shop));
+            shop = (workshop){
+                .fail_from = nth, .fail_to = nth, .failure_code = 40 + nth, .failure_text = "the door is shut"};
+            cen_pool_options options =
+                CEN_POOL_OPTIONS(.name = "eager", .max = 5, .eager = true, .order = order, .driver = driver_of(&shop));
             cen_pool *pool = NULL;
             cen_error error = {.status = CEN_OK};
             expect_equal(cen_pool_new(&options, &pool, &error), CEN_DRIVER);
@@ -346,7 +350,8 @@ static void look_at(void *argument, ceni_entry *entry)
     seen->held = reading(readings, count, "held");
     seen->pools++;
     memset(readings, 0, sizeof readings);
-    expect_equal(entry->snapshot(entry->object, readings, 2), count); /* with less room it writes less and says the same */
+    /* with less room it writes less and says the same */
+    expect_equal(entry->snapshot(entry->object, readings, 2), count);
     expect(readings[1].name && !readings[2].name);
 }
 

@@ -111,8 +111,9 @@ TEST(a_leak_is_in_the_news_with_how_long_it_was_held_and_the_breaker_as_an_error
     static script s;
     s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 2, .fail_to = 9}};
     begin_news();
-    cen_pool *pool = begin_life(&s, 0, .name = "leaks", .max = 3, .leak_ns = SECOND, .exact_times = false,
-                                .backoff_least_ns = 1000 * SECOND, .backoff_most_ns = 1000 * SECOND, .breaker_failures = 1);
+    cen_pool *pool =
+        begin_life(&s, 0, .name = "leaks", .max = 3, .leak_ns = SECOND, .exact_times = false,
+                   .backoff_least_ns = 1000 * SECOND, .backoff_most_ns = 1000 * SECOND, .breaker_failures = 1);
     cen_lease lease = take_now(pool), other;
     cen_holding holding;
     size_t count;
@@ -201,8 +202,7 @@ TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
         if (i == 3) { /* 30 ms after the last that was told */
             cen_news news = expect_news(pool, "waited", CEN_LEVEL_DETAIL, 25 * MS);
             expect_words(&news, " waited for 25 ms, and was served");
-        }
-        else expect_no_news();
+        } else expect_no_news();
     }
     free_pool(pool);
     end_news();
@@ -239,7 +239,9 @@ TEST(with_trace_takes_every_take_and_give_is_traced_and_otherwise_none)
 {
     for (int traced = 0; traced < 2; traced++) {
         begin_news();
-        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "pairs", .max = 1, .exact_times = !traced, .trace_takes = traced), 1);
+        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "pairs", .max = 1,
+                                                                         .exact_times = !traced, .trace_takes = traced),
+                                      1);
         for (int i = 0; i < 70; i++) {
             cen_lease lease;
             expect_equal(cen_pool_take_at(pool, CEN_NOW, &lease, NULL, "pairs.c:7"), CEN_OK);

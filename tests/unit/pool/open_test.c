@@ -89,8 +89,8 @@ TEST(L10_no_more_than_openers_are_opened_at_a_time_however_many_wait)
 {
     for (uint32_t openers = 1; openers <= 3; openers += 2) {
         hang_opens(1, 100);
-        cen_pool *pool = begin_life(&s, BLOCKS, .max = 10, .openers = openers, .open_timeout_ns = CEN_OFF,
-                                    .overtake_ns = CEN_NONE);
+        cen_pool *pool =
+            begin_life(&s, BLOCKS, .max = 10, .openers = openers, .open_timeout_ns = CEN_OFF, .overtake_ns = CEN_NONE);
         taker takers[6];
         for (int i = 0; i < 6; i++) begin_take(&takers[i], pool, CEN_NEVER);
         cen_pool_stats n = look(pool);
@@ -233,7 +233,8 @@ TEST(L10_an_object_that_comes_back_serves_the_waiter_and_the_opening_is_kept_for
 TEST(nobody_who_waits_is_passed_over_when_several_openings_end_in_another_order)
 {
     hang_opens(1, 3);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .openers = 3, .open_timeout_ns = CEN_OFF, .overtake_ns = CEN_NONE);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 3, .openers = 3, .open_timeout_ns = CEN_OFF, .overtake_ns = CEN_NONE);
     taker takers[3];
     for (int i = 0; i < 3; i++) begin_take(&takers[i], pool, CEN_NEVER);
     let_all_go(&s, CALL_OPEN);

@@ -188,7 +188,8 @@ TEST(a_close_at_whose_deadline_something_is_out_revokes_it_and_says_so)
     ceni_world_advance(1 * MS);
     ceni_world_settle();
     expect(told == 1 && closing.future.status == CEN_TIMEOUT && report.revoked == 1 && report.given == 1);
-    expect(error.status == CEN_TIMEOUT && strstr(error.text, "close timed out (revoked: 1, being opened or closed: 0); still out: object 1"));
+    expect(error.status == CEN_TIMEOUT &&
+           strstr(error.text, "close timed out (revoked: 1, being opened or closed: 0); still out: object 1"));
     expect_equal(cen_pool_give(&b), CEN_REVOKED);
     end_life(&s, pool);
 }

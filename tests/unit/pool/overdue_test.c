@@ -14,8 +14,8 @@ static void hang_opens(unsigned from, unsigned to)
 TEST(C_an_opening_that_takes_too_long_has_failed_once_and_its_late_object_is_used_and_counted_once)
 {
     hang_opens(1, 1);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .open_timeout_ns = SECOND, .breaker_failures = 1,
-                                .breaker_wait_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 2, .open_timeout_ns = SECOND, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(SECOND - 1);
@@ -91,8 +91,8 @@ TEST(L3_an_opening_that_hangs_for_too_long_does_not_keep_the_other_opener_from_t
 TEST(L2_openings_that_hang_for_ever_count_against_openers_and_max)
 {
     hang_opens(1, 99);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .openers = 2, .open_timeout_ns = SECOND, .breaker_failures = CEN_OFF,
-                                .backoff_least_ns = MS, .backoff_most_ns = MS);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .openers = 2, .open_timeout_ns = SECOND,
+                                .breaker_failures = CEN_OFF, .backoff_least_ns = MS, .backoff_most_ns = MS);
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, cen_in_s(100));
     pass(100 * SECOND);

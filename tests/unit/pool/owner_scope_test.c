@@ -185,7 +185,8 @@ TEST(a_text_and_an_event_say_that_it_is_a_task_and_which)
     expect_heard(&listener, "opened ");
     end_task(&one);
     ceni_world_settle();
-    expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_OWNER_ENDED && listener.events[0].owner == owner);
+    expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_OWNER_ENDED &&
+           listener.events[0].owner == owner);
     snprintf(words, sizeof words, "task %u has ended", (unsigned)(owner & ~CEN_OWNER_TASK));
     expect(strstr(listener.texts[0], words) != NULL);
     expect_equal(cen_pool_give(&lease), CEN_STALE);

@@ -64,7 +64,9 @@ TEST(L13_what_a_task_took_stays_its_own_when_the_thread_ends_and_another_goes_on
 TEST(L13_what_a_task_holds_when_it_ends_goes_the_way_of_the_policy)
 {
     for (cen_owner_policy policy = CEN_OWNER_CLOSE; policy <= CEN_OWNER_REUSE; policy++) {
-        cen_pool *pool = pool_with(policy), *other = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .on_owner_end = CEN_OWNER_CLOSE), 1);
+        cen_pool *pool = pool_with(policy),
+                 *other =
+                     make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .on_owner_end = CEN_OWNER_CLOSE), 1);
         task one = {.owner = {0}}, two = {.owner = {0}};
         cen_lease first = take_in_step(&one, pool), second = take_in_step(&one, pool), third = take_in_step(&two, pool);
         cen_lease elsewhere = take_in_step(&one, other);

@@ -11,7 +11,7 @@
 /* ---- A driver with everything -------------------------------------------------------- */
 
 static workshop shop;
-static cen_condition condition;   /* what check says */
+static cen_condition condition; /* what check says */
 static cen_status reset_answer, test_answer;
 static cen_driver_calls calls;
 
@@ -185,7 +185,8 @@ TEST(L13_a_thread_that_ends_is_asked_for_in_every_pool)
 {
     cen_pool *first = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
     cen_pool *second = make_pool(.max = 2, .driver = {&calls, &shop}, .on_owner_end = CEN_OWNER_REUSE);
-    cen_pool *third = make_pool(.max = 2, .driver = {&calls, &shop}, .order = CEN_ORDER_FIFO, .on_owner_end = CEN_OWNER_CLOSE);
+    cen_pool *third =
+        make_pool(.max = 2, .driver = {&calls, &shop}, .order = CEN_ORDER_FIFO, .on_owner_end = CEN_OWNER_CLOSE);
     cen_lease mine = take_now(second); /* another thread's stays where it is */
     holder one = {.pools = {first, second, third}, .takes = 1};
     join(start("holder", take_and_end, &one));
@@ -288,7 +289,8 @@ TEST(L13_a_lease_that_another_thread_gave_is_not_taken_back_twice)
 
 TEST(detach_of_what_is_no_lease_any_more_is_refused)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM), *other = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM),
+             *other = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
     cen_lease lease = take_now(pool), copy = lease, foreign = lease;
     foreign.pool = other;
     expect_equal(cen_pool_detach(NULL), CEN_INVALID);

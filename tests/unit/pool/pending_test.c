@@ -33,7 +33,9 @@ static cen_status ask(asker *one)
 static cen_lease granted(const asker *one)
 {
     expect(one->told == 1 && one->status == CEN_OK);
-    return (cen_lease){.object = one->waiter.slot->object, .pool = pool, .generation = one->waiter.generation,
+    return (cen_lease){.object = one->waiter.slot->object,
+                       .pool = pool,
+                       .generation = one->waiter.generation,
                        .slot = one->waiter.slot};
 }
 

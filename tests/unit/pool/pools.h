@@ -29,7 +29,7 @@ typedef struct workshop {
     int fail_from, fail_to; /* the opens of these numbers fail, counted from 1 */
     cen_status failure;     /* with this; DRIVER if zero */
     int failure_code;
-    const char *failure_text; /* NULL: the driver says nothing */
+    const char *failure_text;                                       /* NULL: the driver says nothing */
     void (*inside)(struct workshop *shop, char what, void *object); /* called by each function; may be NULL */
     void *argument;                                                 /* for it */
     char log[4000];
@@ -168,7 +168,8 @@ static inline cen_pool_stats expect_sound(cen_pool *pool)
     expect_equal(s.taken - s.ended, s.held + s.revoked);
     if (s.opening + s.closing == 0) expect_equal(s.opened + s.adopted - s.closed, s.places - s.vacant);
     expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.cancelled + s.waiting);
-    expect(s.served <= s.waited && s.timed_out <= s.waited && s.sent_away <= s.waited && s.failed <= s.waited && s.shed <= s.waited);
+    expect(s.served <= s.waited && s.timed_out <= s.waited && s.sent_away <= s.waited && s.failed <= s.waited &&
+           s.shed <= s.waited);
     expect(s.waiting > 0 || s.oldest_wait_ns == 0);
     expect(s.discarded <= s.ended);
     expect_equal(s.is_closed, cen_pool_is_closed(pool));

@@ -66,14 +66,20 @@ static void close_thing(void *state, void *object)
     ((workshop *)state)->closed++;
 }
 
-static const cen_driver_calls calls = {.size = sizeof calls, .prepare = prepare, .init = init, .fini = finish,
-                                       .open = open_thing, .close = close_thing, .check = check_thing};
+static const cen_driver_calls calls = {.size = sizeof calls,
+                                       .prepare = prepare,
+                                       .init = init,
+                                       .fini = finish,
+                                       .open = open_thing,
+                                       .close = close_thing,
+                                       .check = check_thing};
 
 static cen_pool *pool_of(const char *described)
 {
     cen_pool *pool;
     cen_error error;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = {&calls, (void *)(uintptr_t)described}, .max = 3, .eager = true);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = {&calls, (void *)(uintptr_t)described}, .max = 3, .eager = true);
     expect_equal(cen_pool_new(&options, &pool, &error), CEN_OK);
     return pool;
 }

@@ -88,8 +88,10 @@ TEST(with_an_idle_object_the_priority_changes_nothing_and_one_that_is_none_is_re
 /* The bound: those of the next higher class who come within less than aging_ns after it, and no other. */
 TEST(one_who_waits_is_passed_by_those_of_the_next_class_within_its_aging_and_by_no_other)
 {
-    const struct { cen_priority low, high; int64_t bound; } pairs[] = {
-        {NORMAL, HIGH, 100 * MS}, {LOW, NORMAL, 100 * MS}, {LOW, HIGH, 200 * MS}};
+    const struct {
+        cen_priority low, high;
+        int64_t bound;
+    } pairs[] = {{NORMAL, HIGH, 100 * MS}, {LOW, NORMAL, 100 * MS}, {LOW, HIGH, 200 * MS}};
     for (int i = 0; i < 3; i++)
         for (int strict = 0; strict < 2; strict++) {
             cen_lease lease = begin_one(.overtake_ns = strict ? CEN_NONE : 0);
@@ -169,7 +171,7 @@ TEST(interrupt_finds_those_who_wait_in_every_class_and_close_sends_all_of_them_a
     for (int i = 0; i < 3; i++) {
         comer *self = come('A', THREAD, all[i]);
         uint64_t number = 0;
-        for (unsigned class = 0; class < CENI_CLASSES; class++) {
+        for (unsigned class = 0; class < CENI_CLASSES; class ++) {
             ceni_list *link = ceni_list_first(&pool->line->classes[class].waiters);
             if (link) number = CENI_LIST_ENTRY(link, ceni_pool_waiter, link)->owner;
         }

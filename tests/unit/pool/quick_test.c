@@ -78,8 +78,8 @@ TEST(L17_after_a_test_of_an_object_that_was_idle_for_long_it_is_quick_again)
 TEST(L17_rounds_leak_and_hold_limits_cost_takes_and_gives_nothing)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .leak_ns = SECOND, .hold_ns = 2 * SECOND, .max_idle = 2,
-                                .min_idle = 1, .max_waiters = 3);
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .leak_ns = SECOND, .hold_ns = 2 * SECOND,
+                                .max_idle = 2, .min_idle = 1, .max_waiters = 3);
     warm_up(pool, 1);
     for (int i = 0; i < 10; i++) {
         expect_quick(pool);

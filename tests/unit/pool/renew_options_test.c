@@ -27,12 +27,14 @@ static cen_pool_options sets[2]; /* as the pool returns them */
 static cen_pool_options options_of(int number)
 {
     int64_t ms = number * INT64_C(1000000);
-    return (cen_pool_options)CEN_POOL_OPTIONS(
-        .name = "changed", .driver = {&number_calls, NULL}, .on_fork = CEN_FORK_RENEW, .max = (uint32_t)number,
-        .patience = cen_in_ms(number), .overtake_ns = ms, .openers = (uint32_t)number, .open_timeout_ns = ms,
-        .breaker_failures = number, .life_jitter = (uint32_t)number, .trust_ns = ms, .test_interval_ns = ms,
-        .test_timeout_ns = ms, .testers = (uint32_t)number, .max_waiters = number, .aging_ns = ms, .shed_interval_ns = ms,
-        .breaker_wait_ns = ms);
+    return (cen_pool_options)CEN_POOL_OPTIONS(.name = "changed", .driver = {&number_calls, NULL},
+                                              .on_fork = CEN_FORK_RENEW, .max = (uint32_t)number,
+                                              .patience = cen_in_ms(number), .overtake_ns = ms,
+                                              .openers = (uint32_t)number, .open_timeout_ns = ms,
+                                              .breaker_failures = number, .life_jitter = (uint32_t)number,
+                                              .trust_ns = ms, .test_interval_ns = ms, .test_timeout_ns = ms,
+                                              .testers = (uint32_t)number, .max_waiters = number, .aging_ns = ms,
+                                              .shed_interval_ns = ms, .breaker_wait_ns = ms);
 }
 
 static void prepare(void)
@@ -57,9 +59,9 @@ static bool has(const cen_pool_options *o, const cen_pool_options *set)
            o->openers == set->openers && o->open_timeout_ns == set->open_timeout_ns &&
            o->breaker_failures == set->breaker_failures && o->life_jitter == set->life_jitter &&
            o->trust_ns == set->trust_ns && o->test_interval_ns == set->test_interval_ns &&
-           o->test_timeout_ns == set->test_timeout_ns && o->testers == set->testers && o->max_waiters == set->max_waiters &&
-           o->aging_ns == set->aging_ns && o->shed_interval_ns == set->shed_interval_ns &&
-           o->breaker_wait_ns == set->breaker_wait_ns;
+           o->test_timeout_ns == set->test_timeout_ns && o->testers == set->testers &&
+           o->max_waiters == set->max_waiters && o->aging_ns == set->aging_ns &&
+           o->shed_interval_ns == set->shed_interval_ns && o->breaker_wait_ns == set->breaker_wait_ns;
 }
 
 /* In a forked child: which set it has; 2 if it is a mix. */
@@ -113,8 +115,10 @@ static void after_each_instruction(int signal_number, siginfo_t *about, void *co
 }
 
 /* The trap flag; the 128 bytes below the stack pointer are the compiler's. */
-#define STEP_BEGIN() __asm__ volatile("sub $128, %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n add $128, %%rsp" ::: "memory", "cc")
-#define STEP_END() __asm__ volatile("sub $128, %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n add $128, %%rsp" ::: "memory", "cc")
+#define STEP_BEGIN() \
+    __asm__ volatile("sub $128, %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n add $128, %%rsp" ::: "memory", "cc")
+#define STEP_END() \
+    __asm__ volatile("sub $128, %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n add $128, %%rsp" ::: "memory", "cc")
 
 static void *set_step_by_step(void *which)
 {

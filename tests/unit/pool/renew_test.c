@@ -69,8 +69,9 @@ static cen_pool *pool;
 static cen_lease held;
 static cen_scope scope;
 
-#define make_things(...) make_pool(.name = "parents", .driver = {&thing_calls, NULL}, .on_fork = CEN_FORK_RENEW, \
-                                   .on_owner_end = CEN_OWNER_CLOSE, __VA_ARGS__)
+#define make_things(...) \
+    make_pool(.name = "parents", .driver = {&thing_calls, NULL}, .on_fork = CEN_FORK_RENEW, \
+              .on_owner_end = CEN_OWNER_CLOSE, __VA_ARGS__)
 
 /* Object 1 is held by hand, 2 in a scope, 3 is idle; one more may be made. */
 static void prepare(void)

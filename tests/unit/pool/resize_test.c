@@ -245,7 +245,8 @@ TEST(an_exact_order_survives_a_resize)
         resize(4); /* objects 6 and 5 go */
         static const int fifo[] = {4, 1, 2, 3};
         take_some(0, 3);
-        for (int i = 0; i < 4; i++) expect_equal(number_of(&leases[i]), order == CEN_ORDER_FIFO ? fifo[i] : fifo[3 - i]);
+        for (int i = 0; i < 4; i++)
+            expect_equal(number_of(&leases[i]), order == CEN_ORDER_FIFO ? fifo[i] : fifo[3 - i]);
         give_some(0, 3);
         free_pool(pool);
     }

@@ -99,7 +99,7 @@ TEST(another_thread_does_not_borrow_but_takes_or_waits)
     object = NULL;
     ceni_thread other = start("other", enter_and_leave, &object);
     ceni_world_settle();
-    expect(object == NULL); /* it waits */
+    expect(object == NULL);        /* it waits */
     cen_scope inner = enter_now(); /* and this one still borrows at once, although somebody is in line */
     expect_equal(cen_pool_leave(&inner), CEN_OK);
     expect_equal(cen_pool_leave(&scope), CEN_OK);

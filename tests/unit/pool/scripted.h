@@ -196,8 +196,12 @@ static bool checks_only_read; /* what the drivers made from now on say of their 
 
 static inline cen_driver scripted_driver(script *s, unsigned kind)
 {
-    s->calls = (cen_driver_calls){.size = sizeof(cen_driver_calls), .open = scripted_open, .close = scripted_close,
-                                  .interrupt = scripted_interrupt, .init = scripted_init, .fini = scripted_fini};
+    s->calls = (cen_driver_calls){.size = sizeof(cen_driver_calls),
+                                  .open = scripted_open,
+                                  .close = scripted_close,
+                                  .interrupt = scripted_interrupt,
+                                  .init = scripted_init,
+                                  .fini = scripted_fini};
     s->calls.blocks = kind & BLOCKS;
     if (kind & HAS_CHECK) s->calls.check = scripted_check;
     s->calls.check_only_reads = checks_only_read;
@@ -253,7 +257,8 @@ static inline cen_pool *begin_life_of(script *s, unsigned kind, cen_pool_options
 {
     o.driver = scripted_driver(s, kind);
     s->own_runtime = o.runtime != NULL;
-    if (!s->own_runtime) o.runtime = make_runtime(.name = "life", .linger_ns = CEN_OFF); /* a world has room for few threads */
+    /* a world has room for few threads */
+    if (!s->own_runtime) o.runtime = make_runtime(.name = "life", .linger_ns = CEN_OFF);
     s->runtime = o.runtime;
     return make_from(o);
 }

@@ -39,9 +39,11 @@ TEST(every_option_has_the_default_that_the_header_says)
         expect(o.min_idle == 0 && o.max_idle == CEN_OFF && o.life_jitter == 10 && o.max_uses == CEN_OFF);
         expect_equal(o.idle_ns, blocks ? 600 * SECOND : CEN_OFF);
         expect_equal(o.life_ns, blocks ? 1800 * SECOND : CEN_OFF);
-        expect(o.trust_ns == SECOND && o.test_interval_ns == 30 * SECOND && o.test_timeout_ns == 5 * SECOND && o.testers == 2);
+        expect(o.trust_ns == SECOND && o.test_interval_ns == 30 * SECOND && o.test_timeout_ns == 5 * SECOND &&
+               o.testers == 2);
         expect(o.leak_ns == CEN_OFF && o.on_leak == CEN_LEAK_REPORT && o.hold_ns == CEN_OFF);
-        expect(o.on_owner_end == CEN_OWNER_ORPHAN && o.on_hold == CEN_HOLD_REVOKE && o.max_waiters == CEN_OFF && o.on_self_wait == CEN_SELF_WAIT_TELL);
+        expect(o.on_owner_end == CEN_OWNER_ORPHAN && o.on_hold == CEN_HOLD_REVOKE && o.max_waiters == CEN_OFF &&
+               o.on_self_wait == CEN_SELF_WAIT_TELL);
         expect(!o.backtraces);
         set(pool, &o); /* what was got can be set */
         cen_pool_options again = get(pool);
@@ -85,16 +87,18 @@ TEST(when_only_the_larger_back_off_is_given_the_smaller_has_its_default_and_the_
 TEST(with_every_limit_off_nothing_is_closed_tested_reported_or_refused_for_a_day)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .overtake_ns = CEN_NONE, .open_timeout_ns = CEN_OFF,
-                                .backoff_least_ns = CEN_OFF, .breaker_failures = CEN_OFF, .max_idle = CEN_OFF, .idle_ns = CEN_OFF,
-                                .life_ns = CEN_OFF, .life_jitter = CEN_NO_JITTER, .max_uses = CEN_OFF, .trust_ns = CEN_OFF,
-                                .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .leak_ns = CEN_OFF, .hold_ns = CEN_OFF,
-                                .max_waiters = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .overtake_ns = CEN_NONE, .open_timeout_ns = CEN_OFF,
+                   .backoff_least_ns = CEN_OFF, .breaker_failures = CEN_OFF, .max_idle = CEN_OFF, .idle_ns = CEN_OFF,
+                   .life_ns = CEN_OFF, .life_jitter = CEN_NO_JITTER, .max_uses = CEN_OFF, .trust_ns = CEN_OFF,
+                   .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .leak_ns = CEN_OFF, .hold_ns = CEN_OFF,
+                   .max_waiters = CEN_OFF);
     cen_lease held = take(pool);
     warm_up(pool, 3);
     pass(86400 * SECOND);
     cen_pool_stats n = look(pool);
-    expect(n.idle == 3 && n.held == 1 && n.closed == 0 && n.tested == 0 && n.leaked == 0 && n.expired == 0 && n.refused == 0);
+    expect(n.idle == 3 && n.held == 1 && n.closed == 0 && n.tested == 0 && n.leaked == 0 && n.expired == 0 &&
+           n.refused == 0);
     expect_equal(look_at(s.runtime).timers, 0); /* and the keeper has nothing to come for */
     give_back(&held);
     end_life(&s, pool);
@@ -150,14 +154,41 @@ typedef struct bad {
     int64_t value;
 } bad;
 
-#define BAD(field, value) {#field, offsetof(cen_pool_options, field), sizeof(((cen_pool_options *)0)->field), value}
+#define BAD(field, value) \
+    { \
+#field, offsetof(cen_pool_options, field), sizeof(((cen_pool_options *)0)->field), value \
+    }
 
 static const bad bads[] = {
-    BAD(max, CEN_POOL_MOST + 1), BAD(order, 3), BAD(order, -1), BAD(overtake_ns, -3), BAD(overtake_ns, CEN_OFF), BAD(on_fork, 2), BAD(openers, 65),
-    BAD(open_timeout_ns, -2), BAD(backoff_least_ns, -2), BAD(backoff_most_ns, -2), BAD(backoff_most_ns, CEN_OFF),
-    BAD(breaker_failures, -2), BAD(min_idle, 11), BAD(max_idle, -3), BAD(idle_ns, -2), BAD(life_ns, -2), BAD(life_jitter, 102),
-    BAD(max_uses, -2), BAD(trust_ns, -2), BAD(test_interval_ns, -2), BAD(test_timeout_ns, -2), BAD(testers, 65),
-    BAD(leak_ns, INT64_MIN), BAD(on_leak, 2), BAD(hold_ns, -2), BAD(on_owner_end, 4), BAD(on_hold, 2), BAD(max_waiters, -3), BAD(on_self_wait, 2),
+    BAD(max, CEN_POOL_MOST + 1),
+    BAD(order, 3),
+    BAD(order, -1),
+    BAD(overtake_ns, -3),
+    BAD(overtake_ns, CEN_OFF),
+    BAD(on_fork, 2),
+    BAD(openers, 65),
+    BAD(open_timeout_ns, -2),
+    BAD(backoff_least_ns, -2),
+    BAD(backoff_most_ns, -2),
+    BAD(backoff_most_ns, CEN_OFF),
+    BAD(breaker_failures, -2),
+    BAD(min_idle, 11),
+    BAD(max_idle, -3),
+    BAD(idle_ns, -2),
+    BAD(life_ns, -2),
+    BAD(life_jitter, 102),
+    BAD(max_uses, -2),
+    BAD(trust_ns, -2),
+    BAD(test_interval_ns, -2),
+    BAD(test_timeout_ns, -2),
+    BAD(testers, 65),
+    BAD(leak_ns, INT64_MIN),
+    BAD(on_leak, 2),
+    BAD(hold_ns, -2),
+    BAD(on_owner_end, 4),
+    BAD(on_hold, 2),
+    BAD(max_waiters, -3),
+    BAD(on_self_wait, 2),
 };
 
 static cen_pool_options with(cen_pool_options o, const bad *b)
@@ -181,15 +212,17 @@ TEST(off_where_a_limit_is_needed_and_none_where_some_is_needed_are_refused_and_t
     expect_names((cen_pool_options)CEN_POOL_OPTIONS(.overtake_ns = CEN_OFF), "options.overtake_ns is ", "CEN_NONE");
     expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_ns = CEN_NONE), "options.leak_ns is ", "CEN_OFF");
     expect_names((cen_pool_options)CEN_POOL_OPTIONS(.max_uses = CEN_NONE), "options.max_uses is ", "CEN_OFF");
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.breaker_failures = CEN_NONE), "options.breaker_failures is ", "CEN_OFF");
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.breaker_failures = CEN_NONE), "options.breaker_failures is ",
+                 "CEN_OFF");
 }
 
 TEST(a_tiny_time_in_an_option_of_seconds_is_refused_with_its_unit_and_options_of_short_times_take_any)
 {
-    static const size_t long_ones[] = {offsetof(cen_pool_options, open_timeout_ns), offsetof(cen_pool_options, idle_ns),
-                                       offsetof(cen_pool_options, life_ns), offsetof(cen_pool_options, trust_ns),
-                                       offsetof(cen_pool_options, test_interval_ns), offsetof(cen_pool_options, test_timeout_ns),
-                                       offsetof(cen_pool_options, leak_ns), offsetof(cen_pool_options, hold_ns)};
+    static const size_t long_ones[] = {
+        offsetof(cen_pool_options, open_timeout_ns),  offsetof(cen_pool_options, idle_ns),
+        offsetof(cen_pool_options, life_ns),          offsetof(cen_pool_options, trust_ns),
+        offsetof(cen_pool_options, test_interval_ns), offsetof(cen_pool_options, test_timeout_ns),
+        offsetof(cen_pool_options, leak_ns),          offsetof(cen_pool_options, hold_ns)};
     for (size_t i = 0; i < sizeof long_ones / sizeof long_ones[0]; i++) {
         for (int k = 0; k < 3; k++) {
             const int64_t times[] = {1, 99999, 100000};

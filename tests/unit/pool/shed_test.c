@@ -42,7 +42,8 @@ TEST(the_longer_it_lasts_the_more_often_it_sheds)
     judge(0, TARGET);
     expect(judge(INTERVAL, TARGET));
     int64_t next = 2 * INTERVAL;
-    const int64_t pauses[] = {INTERVAL * 256 / 362, INTERVAL * 256 / 443, INTERVAL / 2}; /* 256 times the roots of 2, 3 and 4 */
+    /* 256 times the roots of 2, 3 and 4 */
+    const int64_t pauses[] = {INTERVAL * 256 / 362, INTERVAL * 256 / 443, INTERVAL / 2};
     for (int i = 0; i < 4; i++) {
         expect(!judge(next - 1, TARGET));
         expect(judge(next, TARGET));
@@ -63,7 +64,8 @@ TEST(it_ends_with_one_short_wait_and_the_next_time_soon_after_goes_on_nearly_whe
     expect_equal(law.step, 8);
     expect_equal(law.count, 1);
     expect(!judge(now + INTERVAL, 0));
-    expect(!judge(now + 100 * INTERVAL, TARGET) && judge(now + 101 * INTERVAL, TARGET)); /* long after: from the beginning */
+    /* long after: from the beginning */
+    expect(!judge(now + 100 * INTERVAL, TARGET) && judge(now + 101 * INTERVAL, TARGET));
     expect_equal(law.step, 1);
 }
 
@@ -91,7 +93,8 @@ TEST(an_interval_however_long_does_not_overflow)
 /* One object, out; `count` come at once, every other one pending. */
 static cen_lease begin_crowded(int count, bool strict)
 {
-    cen_lease lease = begin_one(.shed_target_ns = TARGET, .shed_interval_ns = INTERVAL, .overtake_ns = strict ? CEN_NONE : 0);
+    cen_lease lease =
+        begin_one(.shed_target_ns = TARGET, .shed_interval_ns = INTERVAL, .overtake_ns = strict ? CEN_NONE : 0);
     for (int i = 0; i < count; i++) come((char)('A' + i), i % 2 ? PENDING : THREAD, CEN_PRIORITY_NORMAL);
     return lease;
 }
@@ -155,7 +158,8 @@ TEST(one_that_is_shed_is_told_by_which_rule_after_how_long_and_when_to_try_again
     const comer *one = &comers[2];
     expect(one->letter == 'C' && one->status == CEN_OVERLOAD);
     expect(one->take.error.rule == CEN_RULE_SHED && one->take.error.retry_after_ns == INTERVAL);
-    expect_error(&one->take.error, CEN_OVERLOAD, "refused after 110 ms, because those who wait have waited for too long");
+    expect_error(&one->take.error, CEN_OVERLOAD,
+                 "refused after 110 ms, because those who wait have waited for too long");
     expect_error(&one->take.error, CEN_OVERLOAD, "(shed_target_ns); try again in about 100 ms. ");
     char text[2000];
     cen_pool_explain(pool, text, sizeof text);

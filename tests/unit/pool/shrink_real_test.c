@@ -65,8 +65,8 @@ TEST(a_look_at_a_pool_that_was_large_costs_what_its_objects_cost)
     give_back(&lease);
     int64_t was_large = look_ns(pool), small = look_ns(other);
     if (was_large > 100 * (small + 100)) /* looking at every slot takes some thousand times as long */
-        test_fail(__FILE__, __LINE__, "a look takes %lld ns, and %lld ns at a pool that was never large", (long long)was_large,
-                  (long long)small);
+        test_fail(__FILE__, __LINE__, "a look takes %lld ns, and %lld ns at a pool that was never large",
+                  (long long)was_large, (long long)small);
     free_pool(pool);
     free_pool(other);
 }
@@ -100,8 +100,7 @@ TEST(a_pool_that_was_large_gives_its_memory_back)
     expect_equal(cen_pool_resize(pool, SMALL, NULL), CEN_OK);
     for (int i = LARGE / 2; i < LARGE; i++) give_back(&leases[i]); /* these come back to the smaller pool */
     size_t after = resident();
-    if (after > before + FEW)
-        test_fail(__FILE__, __LINE__, "%zu kB before, %zu kB after", before / 1024, after / 1024);
+    if (after > before + FEW) test_fail(__FILE__, __LINE__, "%zu kB before, %zu kB after", before / 1024, after / 1024);
     swell(pool); /* and again */
     after = resident();
     if (after > before + FEW)

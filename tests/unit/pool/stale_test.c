@@ -144,7 +144,8 @@ TEST(the_first_double_give_of_a_pool_is_printed_if_nobody_listens)
     char text[400];
     ssize_t length = pread(fileno(file), text, sizeof text - 1, 0);
     text[length > 0 ? length : 0] = '\0';
-    expect_text(text, "STALE-GIVE pool \"orders\": a lease that has ended was given again at orders.c:88; it was taken at orders.c:71\n");
+    expect_text(text, "STALE-GIVE pool \"orders\": a lease that has ended was given again at orders.c:88; it was taken "
+                      "at orders.c:71\n");
     expect_equal(stale_gives(), 3);
     close(kept);
     fclose(file);

@@ -227,7 +227,8 @@ TEST(discard_closes_the_object_and_a_new_one_may_be_made_in_its_place)
     expect(a.pool == NULL);
     expect_log(&shop, "+1 +2 -1 ");
     cen_pool_stats s = expect_sound(pool);
-    expect(s.discarded == 1 && s.closed == 1 && s.held == 1 && s.taken == 2 && s.ended == 1 && s.vacant == s.places - 1);
+    expect(s.discarded == 1 && s.closed == 1 && s.held == 1 && s.taken == 2 && s.ended == 1 &&
+           s.vacant == s.places - 1);
     a = take_now(pool);
     expect_equal(number_of(&a), 3);
     expect_log(&shop, "+3 ");

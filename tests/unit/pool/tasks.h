@@ -54,10 +54,13 @@ static inline bool holds_in_step(task *self)
 /* Walks over a directory since the last time this was asked; the program is linked with --wrap. */
 static int walks;
 
-void __real_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry), void *argument);
-void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry), void *argument);
+void __real_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry),
+                                void *argument);
+void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry),
+                                void *argument);
 
-void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry), void *argument)
+void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry),
+                                void *argument)
 {
     walks++;
     __real_ceni_directory_each(directory, visit, argument);

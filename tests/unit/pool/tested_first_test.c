@@ -143,8 +143,8 @@ TEST(what_need_not_be_tested_is_lent_first)
 TEST(L3_tests_that_nobody_waits_for_keep_nothing_from_being_opened)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
-    cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 3, .test_interval_ns = SECOND, .trust_ns = CEN_OFF, .idle_ns = CEN_OFF,
-                                 .life_ns = CEN_OFF);
+    cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 3, .test_interval_ns = SECOND, .trust_ns = CEN_OFF,
+                                 .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
     warm_up(pool, 1);
     pass(2 * SECOND);
     expect_equal(c.started[CALL_TEST], 1);
@@ -250,7 +250,9 @@ static void expect_got(asker *one, cen_pool *pool, int number)
 {
     ceni_world_settle();
     expect(one->told == 1 && one->status == CEN_OK && one->waiter.slot);
-    cen_lease lease = {.object = one->waiter.slot->object, .pool = pool, .generation = one->waiter.generation,
+    cen_lease lease = {.object = one->waiter.slot->object,
+                       .pool = pool,
+                       .generation = one->waiter.generation,
                        .slot = one->waiter.slot};
     expect_equal(number_of(&lease), number);
     expect(!one->waiter.stale);
@@ -335,7 +337,8 @@ TEST(L3_when_a_pool_goes_on_as_many_are_tested_as_wait)
         expect(c.started[CALL_TEST] == 0 && look(pool).waiting == 3);
         expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
         ceni_world_settle();
-        expect(c.started[CALL_TEST] == 3 && look(pool).idle == 1); /* the first may hang: the others do not wait for it */
+        /* the first may hang: the others do not wait for it */
+        expect(c.started[CALL_TEST] == 3 && look(pool).idle == 1);
         finish_all(&c);
         expect_answer(&one, CEN_OK);
         expect_answer(&two, CEN_OK);

@@ -39,7 +39,8 @@ TEST(an_exact_order_is_the_same_after_rounds_of_tests)
     for (int fifo = 0; fifo < 2; fifo++) {
         for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
             s = (script){.opened = 0};
-            cen_pool *pool = begin_ordered(blocks, fifo ? CEN_ORDER_FIFO : CEN_ORDER_LIFO, .test_interval_ns = 10 * SECOND);
+            cen_pool *pool =
+                begin_ordered(blocks, fifo ? CEN_ORDER_FIFO : CEN_ORDER_LIFO, .test_interval_ns = 10 * SECOND);
             give_all(pool, COUNT);
             for (int round = 0; round < 7; round++) pass(4 * SECOND); /* not all are tested in one round */
             cen_pool_stats n = look(pool);

@@ -166,8 +166,13 @@ TEST(a_relative_deadline_starts_anew_in_every_call_and_a_fixed_one_does_not)
 
 TEST(a_huge_timeout_saturates_and_waits_instead_of_overflowing)
 {
-    const cen_deadline huge[] = {cen_in_ns(INT64_MAX), cen_in_ns(INT64_MAX - 1), cen_in_us(INT64_MAX), cen_in_s(INT64_MAX),
-                                 cen_at(INT64_MAX),    cen_at(INT64_MAX - 1),    CEN_NEVER};
+    const cen_deadline huge[] = {cen_in_ns(INT64_MAX),
+                                 cen_in_ns(INT64_MAX - 1),
+                                 cen_in_us(INT64_MAX),
+                                 cen_in_s(INT64_MAX),
+                                 cen_at(INT64_MAX),
+                                 cen_at(INT64_MAX - 1),
+                                 CEN_NEVER};
     enum { COUNT = sizeof huge / sizeof huge[0] };
     cen_lease held;
     cen_pool *pool = taken_pool(&held, .max = 1);
@@ -277,7 +282,8 @@ TEST(a_take_that_does_not_wait_reads_no_clock_but_before_and_after_an_opening)
 TEST(with_exact_times_every_take_and_every_give_reads_the_clock_once)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .order = order, .exact_times = true), 1);
+        cen_pool *pool =
+            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .order = order, .exact_times = true), 1);
         for (int i = 0; i < 5; i++) {
             clock_readings = 0;
             cen_lease lease = take_now(pool);

@@ -43,7 +43,8 @@ TEST(whatever_a_program_does_in_turn_is_met_as_often_as_the_rest)
         for (uint64_t g = 1; g <= 64 * UINT64_C(40) * period; g++) met[g % period] += is_sampled(g);
         for (unsigned part = 0; part < period; part++)
             if (met[part] < 20 || met[part] > 60)
-                test_fail(__FILE__, __LINE__, "of %u parts, part %u was met %u times instead of 40", period, part, met[part]);
+                test_fail(__FILE__, __LINE__, "of %u parts, part %u was met %u times instead of 40", period, part,
+                          met[part]);
     }
 }
 
@@ -92,8 +93,8 @@ TEST(a_lease_that_was_asked_for_or_is_looked_at_is_counted_as_any_other)
 TEST(with_exact_times_every_lease_is_counted_in_every_order)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool =
-            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "exact", .max = 2, .order = order, .exact_times = true), 2);
+        cen_pool *pool = make_stocked(
+            (cen_pool_options)CEN_POOL_OPTIONS(.name = "exact", .max = 2, .order = order, .exact_times = true), 2);
         int64_t sum = 0;
         for (int i = 1; i <= 100; i++) {
             hold(pool, i * 10);
@@ -151,8 +152,8 @@ TEST(what_a_thread_held_when_it_ended_is_counted_by_every_policy)
     for (cen_owner_policy policy = CEN_OWNER_CLOSE; policy <= CEN_OWNER_REUSE; policy++) {
         static script s;
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, HAS_TEST | HAS_CHECK, .name = "left", .max = 1, .exact_times = true,
-                                    .on_owner_end = policy);
+        cen_pool *pool =
+            begin_life(&s, HAS_TEST | HAS_CHECK, .name = "left", .max = 1, .exact_times = true, .on_owner_end = policy);
         ceni_thread thread = start("ends", take_and_end, pool);
         ceni_world_advance(3 * SECOND);
         join(thread);
@@ -166,7 +167,8 @@ TEST(an_object_that_fails_its_test_before_it_is_lent_counts_as_no_use)
 {
     static script s;
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, HAS_TEST, .name = "unfit", .max = 1, .exact_times = true, .test_interval_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST, .name = "unfit", .max = 1, .exact_times = true, .test_interval_ns = CEN_OFF);
     hold(pool, SECOND);
     pass(10 * SECOND);
     s.things[1].broken = true;

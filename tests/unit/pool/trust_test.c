@@ -6,7 +6,8 @@
 static script s;
 
 #define trusting(blocks, ...) \
-    begin_life(&s, HAS_TEST | (blocks), .test_interval_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, __VA_ARGS__)
+    begin_life(&s, HAS_TEST | (blocks), .test_interval_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, \
+               __VA_ARGS__)
 
 TEST(H_what_was_used_recently_is_lent_without_a_test)
 {
@@ -166,7 +167,11 @@ TEST(L7_a_take_that_tests_on_its_own_thread_ends_one_test_after_its_deadline_at_
 TEST(L18_a_take_whose_time_went_into_a_failing_health_check_says_which_and_how_long)
 {
     for (unsigned broken = 1; broken <= 2; broken++) {
-        s = (script){.of[CALL_TEST] = {.takes_ns = 200 * MS, .fail_from = 1, .fail_to = 9, .failure = CEN_SYSTEM, .code = 104,
+        s = (script){.of[CALL_TEST] = {.takes_ns = 200 * MS,
+                                       .fail_from = 1,
+                                       .fail_to = 9,
+                                       .failure = CEN_SYSTEM,
+                                       .code = 104,
                                        .text = "connection reset"}};
         cen_pool *pool = trusting(BLOCKS, .name = "orders", .max = 2);
         warm_up(pool, broken);
@@ -175,10 +180,11 @@ TEST(L18_a_take_whose_time_went_into_a_failing_health_check_says_which_and_how_l
         cen_lease lease;
         cen_error error;
         expect_equal(cen_pool_take(pool, cen_in_ms(300 * broken), &lease, &error), CEN_TIMEOUT);
-        const char *words = broken == 1 ? "pool \"orders\": no object after 300 ms. Health check: object 0 failed its test after "
-                                          "200 ms: connection reset. max is 2: "
-                                        : "pool \"orders\": no object after 600 ms. Health check: 2 objects failed their tests in "
-                                          "400 ms, the last was object ";
+        const char *words =
+            broken == 1 ? "pool \"orders\": no object after 300 ms. Health check: object 0 failed its test after "
+                          "200 ms: connection reset. max is 2: "
+                        : "pool \"orders\": no object after 600 ms. Health check: 2 objects failed their tests in "
+                          "400 ms, the last was object ";
         expect_error(&error, CEN_TIMEOUT, words);
         expect_error(&error, CEN_TIMEOUT, " after 200 ms: connection reset. max is 2: ");
         /* With time left it goes on, and what it waits for then is named as well. */

@@ -49,7 +49,8 @@ TEST(a_holder_has_the_name_of_its_thread_and_the_calls_that_led_there)
     snprintf(whose, sizeof whose, "held by thread %llu (order book, tid %d)", (unsigned long long)h.number, h.tid);
     if (ceni_thread_name(cen_thread_number(), name)) expect(strstr(text, whose));
     expect_drawn(&d, "[trace {at=\"");
-    expect_drawn(&d, "watch_real_test+0x"); /* a function that the program does not export, by its place in the program */
+    /* a function that the program does not export, by its place in the program */
+    expect_drawn(&d, "watch_real_test+0x");
     expect_drawn(&d, "libc.so"); /* and what began the thread, by its name or its place */
     atomic_store(&h.stage, 2);
     pthread_join(thread, NULL);
@@ -113,7 +114,8 @@ static void watch_all(cen_pool *pool, bool exact)
 TEST(many_threads_use_a_pool_that_is_watched_all_the_while)
 {
     for (int exact = 0; exact < 2; exact++) {
-        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "watched", .max = 3, .exact_times = exact), 3);
+        cen_pool *pool =
+            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "watched", .max = 3, .exact_times = exact), 3);
         pthread_t threads[USERS];
         atomic_store(&running, USERS);
         for (int i = 0; i < USERS; i++) expect_equal(pthread_create(&threads[i], NULL, use_much, pool), 0);

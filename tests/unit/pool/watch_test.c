@@ -9,7 +9,8 @@
 
 static void expect_equations(const readings *r)
 {
-    static const char *const states[] = {"idle", "held", "moving", "revoked", "opening", "resetting", "testing", "closing", "vacant"};
+    static const char *const states[] = {"idle",      "held",    "moving",  "revoked", "opening",
+                                         "resetting", "testing", "closing", "vacant"};
     int64_t there = 0;
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) there += reading(r, states[i]);
     int64_t places = reading(r, "places"), out = reading(r, "held") + reading(r, "revoked");
@@ -18,7 +19,8 @@ static void expect_equations(const readings *r)
     expect(places >= reading(r, "max"));
     expect(out <= difference && difference <= out + reading(r, "moving"));
     if (reading(r, "moving") + reading(r, "opening") + reading(r, "closing") == 0)
-        expect_equal(reading(r, "opened") + reading(r, "adopted") - reading(r, "closed"), places - reading(r, "vacant"));
+        expect_equal(reading(r, "opened") + reading(r, "adopted") - reading(r, "closed"),
+                     places - reading(r, "vacant"));
     expect_equal(reading(r, "waited"), reading(r, "served") + reading(r, "timed_out") + reading(r, "sent_away") +
                                            reading(r, "failed") + reading(r, "shed") + reading(r, "waiting"));
 }
@@ -70,14 +72,17 @@ TEST(L19_the_readings_satisfy_the_equations_through_a_life_and_counters_never_fa
 
 TEST(the_readings_are_what_a_look_shows_with_one_name_each)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "read", .max = 5, .max_idle = 4, .min_idle = 0), 3);
+    cen_pool *pool =
+        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "read", .max = 5, .max_idle = 4, .min_idle = 0), 3);
     cen_lease lease = take_now(pool);
     cen_pool_stats s = expect_sound(pool);
     readings r = readings_of(pool);
     for (size_t i = 0; i < r.count; i++)
         for (size_t j = 0; j < i; j++) expect(strcmp(r.all[i].name, r.all[j].name) != 0);
-    expect(reading(&r, "max") == 5 && reading(&r, "idle") == s.idle && reading(&r, "held") == 1 && reading(&r, "adopted") == 3);
-    expect(reading(&r, "taken") == 1 && reading(&r, "paused") == 0 && reading(&r, "breaker") == 0 && reading(&r, "is_closed") == 0);
+    expect(reading(&r, "max") == 5 && reading(&r, "idle") == s.idle && reading(&r, "held") == 1 &&
+           reading(&r, "adopted") == 3);
+    expect(reading(&r, "taken") == 1 && reading(&r, "paused") == 0 && reading(&r, "breaker") == 0 &&
+           reading(&r, "is_closed") == 0);
     expect(reading(&r, "max_idle") == 4 && reading(&r, "min_idle") == 0);
     expect(find_reading(&r, "max_waiters") == NULL);
     expect_equal(find_reading(&r, "taken")->kind, CEN_COUNTER);
@@ -120,7 +125,8 @@ static drawing d;
 TEST(the_sketch_has_the_settings_the_state_and_why_a_take_would_wait)
 {
     d = (drawing){.most = 0};
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "drawn", .max = 2, .leak_ns = 60 * SECOND), 2);
+    cen_pool *pool =
+        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "drawn", .max = 2, .leak_ns = 60 * SECOND), 2);
     draw_pool(pool, &d, 10);
     expect_drawn(&d, "max=2 min_idle=0 ");
     expect_drawn(&d, "leak_ns=60000000000 ");
@@ -138,7 +144,8 @@ TEST(the_sketch_has_the_settings_the_state_and_why_a_take_would_wait)
 TEST(the_sketch_has_the_last_error_and_how_long_ago_it_was)
 {
     static script s;
-    s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .code = 111, .text = "connection refused"}};
+    s = (script){.opened = 0,
+                 .of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .code = 111, .text = "connection refused"}};
     cen_pool *pool = begin_life(&s, 0, .name = "drawn", .max = 2, .backoff_least_ns = SECOND, .breaker_failures = 1);
     cen_lease lease;
     expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_DRIVER);
@@ -157,11 +164,13 @@ TEST(holders_are_sketched_oldest_first_and_those_beyond_most_are_counted)
     expect_equal(cen_pool_take_at(pool, CEN_NOW, &second, NULL, "orders.c:12 buy"), CEN_OK);
     ceni_world_advance(5);
     give_back(&first);
-    expect_equal(cen_pool_take_at(pool, CEN_NOW, &third, NULL, NULL), CEN_OK); /* in the first one's slot, and younger */
+    /* in the first one's slot, and younger */
+    expect_equal(cen_pool_take_at(pool, CEN_NOW, &third, NULL, NULL), CEN_OK);
     expect_equal(cen_pool_detach(&third), CEN_OK);
     ceni_world_advance(5);
     draw_pool(pool, &d, 10);
-    expect_drawn(&d, "[holders {index=1 object=\"0x2\" owner=\"thread 1\" thread_name=\"fiber 1\" where=\"orders.c:12 buy\" held_ns=10 "
+    expect_drawn(&d, "[holders {index=1 object=\"0x2\" owner=\"thread 1\" thread_name=\"fiber 1\" where=\"orders.c:12 "
+                     "buy\" held_ns=10 "
                      "exact=true detached=false revoked=false } {index=0 object=\"0x1\" owner=\"thread 1\" ");
     expect_drawn(&d, "where=null held_ns=5 exact=true detached=true revoked=false } ] ");
     expect_not_drawn(&d, "holders_more");
@@ -191,7 +200,8 @@ TEST(without_exact_times_a_holders_age_begins_with_the_first_sketch)
 
 TEST(with_backtraces_a_holder_is_sketched_with_the_calls_that_led_there)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "traced", .max = 1, .backtraces = true), 1);
+    cen_pool *pool =
+        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "traced", .max = 1, .backtraces = true), 1);
     cen_lease lease = take_now(pool);
     draw_pool(pool, &d, 10);
     expect_drawn(&d, "[trace {at=\"call_1+0x0 (thread 1)\" } {at=\"call_2+0x0 (thread 1)\" } ");
@@ -217,7 +227,8 @@ static void wait_with_priority(void *argument)
 
 TEST(those_who_wait_are_sketched_in_the_order_of_service)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waited", .max = 1, .aging_ns = SECOND), 1);
+    cen_pool *pool =
+        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waited", .max = 1, .aging_ns = SECOND), 1);
     cen_lease held = take_now(pool);
     asker low = {pool, CEN_PRIORITY_LOW, CEN_NEVER, "low.c:1", {0}, CEN_OK};
     asker high = {pool, CEN_PRIORITY_HIGH, cen_in_ns(1000), "high.c:3", {0}, CEN_OK};
@@ -232,9 +243,12 @@ TEST(those_who_wait_are_sketched_in_the_order_of_service)
     ceni_world_settle();
     ceni_world_advance(10);
     draw_pool(pool, &d, 10);
-    expect_drawn(&d, "[waiters {kind=\"thread\" owner=\"thread 4\" thread_name=\"fiber 4\" where=\"high.c:3\" priority=\"high\" waited_ns=10 "
-                     "deadline_in_ns=990 } {kind=\"future\" owner=\"thread 1\" thread_name=\"fiber 1\" where=\"ask.c:2\" priority=\"normal\" "
-                     "waited_ns=20 deadline_in_ns=480 } {kind=\"thread\" owner=\"thread 2\" thread_name=\"fiber 2\" where=\"low.c:1\" "
+    expect_drawn(&d, "[waiters {kind=\"thread\" owner=\"thread 4\" thread_name=\"fiber 4\" where=\"high.c:3\" "
+                     "priority=\"high\" waited_ns=10 "
+                     "deadline_in_ns=990 } {kind=\"future\" owner=\"thread 1\" thread_name=\"fiber 1\" "
+                     "where=\"ask.c:2\" priority=\"normal\" "
+                     "waited_ns=20 deadline_in_ns=480 } {kind=\"thread\" owner=\"thread 2\" thread_name=\"fiber 2\" "
+                     "where=\"low.c:1\" "
                      "priority=\"low\" waited_ns=30 } ] ");
     expect_not_drawn(&d, "waiters_more");
     draw_pool(pool, &d, 2);
@@ -307,7 +321,8 @@ TEST(a_pool_obeys_its_verbs)
 {
     static script s;
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, HAS_TEST, .name = "told", .max = 3, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST, .name = "told", .max = 3, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
     char verbs[200] = "";
     visit_pool(pool, list_verbs, verbs);
     expect_text(verbs, "pause resume resize reload evict test ");

@@ -157,8 +157,11 @@ TEST(with_runs_the_else_part_and_not_the_block_if_there_is_no_object)
             unexpected(object, "the block of a failure");
         }
     }
-    CEN_WITH (NULL, CEN_NOW, void *, object, &error) expect(object != NULL);
-    else others++;
+    CEN_WITH (NULL, CEN_NOW, void *, object, &error) {
+        expect(object != NULL);
+    } else {
+        others++;
+    }
     expect_error(&error, CEN_INVALID, "NULL");
     expect_equal(others, 2);
     expect_counts(pool, 0, 1);

@@ -176,7 +176,8 @@ TEST(words_are_different_come_to_an_end_and_are_zero_when_they_are_taken_again)
             expect_equal(ceni_load_relaxed(words[i]), 0); /* one thread; carries nothing */
             ceni_store_relaxed(words[i], i + 1);          /* the same; carries nothing */
         }
-        for (size_t i = 0; i < count; i++) expect_equal(ceni_load_relaxed(words[i]), i + 1); /* the same; carries nothing */
+        /* the same; carries nothing */
+        for (size_t i = 0; i < count; i++) expect_equal(ceni_load_relaxed(words[i]), i + 1);
         while (count > 0) ceni_fork_give_word(words[--count]);
     }
     expect_equal(ceni_fork_epoch(), epoch);

@@ -41,8 +41,7 @@ TEST(threads_exclude_one_another_and_none_sleeps_forever)
 {
     ceni_thread threads[THREADS];
     int code;
-    for (int i = 0; i < THREADS; i++)
-        expect_equal(ceni_thread_start(&threads[i], "count", count, NULL, &code), CEN_OK);
+    for (int i = 0; i < THREADS; i++) expect_equal(ceni_thread_start(&threads[i], "count", count, NULL, &code), CEN_OK);
     for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
     expect_equal(counted, THREADS * ROUNDS);
     expect(ceni_mutex_try_lock(&inner, CENI_RANK_WAITLIST));

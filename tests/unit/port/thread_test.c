@@ -48,8 +48,7 @@ static void expect_start_fails(ceni_fault_kind kind, int expected_code)
     expect_equal(thread.handle, 12345);
     expect_equal(count_threads(), threads);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
-    for (int number = 1; number < 32; number++)
-        expect_equal(sigismember(&after, number), sigismember(&before, number));
+    for (int number = 1; number < 32; number++) expect_equal(sigismember(&after, number), sigismember(&before, number));
     expect(!ran);
 }
 

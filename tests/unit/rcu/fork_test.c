@@ -54,7 +54,8 @@ static void in_a_child(void (*run)(void))
     int status = -1;
     int64_t late = ceni_clock_now() + INT64_C(20000000000);
     pid_t ended;
-    while ((ended = waitpid(child, &status, WNOHANG)) == 0 && ceni_clock_now() < late) ceni_sleep_until(ceni_clock_now() + 1000000);
+    while ((ended = waitpid(child, &status, WNOHANG)) == 0 && ceni_clock_now() < late)
+        ceni_sleep_until(ceni_clock_now() + 1000000);
     if (ended == 0) {
         kill(child, SIGKILL);
         waitpid(child, &status, 0);

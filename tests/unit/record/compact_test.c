@@ -139,7 +139,8 @@ TEST(threads_that_record_and_tend_lose_nothing)
     begin(16);
     ceni_thread threads[THREADS];
     for (uintptr_t i = 0; i < THREADS; i++)
-        expect_equal(ceni_thread_start(&threads[i], "record", record_many, (void *)(i / 2), NULL), CEN_OK); /* two to a stripe */
+        expect_equal(ceni_thread_start(&threads[i], "record", record_many, (void *)(i / 2), NULL),
+                     CEN_OK); /* two to a stripe */
     for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
     look();
     expect_equal(seen.count, THREADS * EACH);

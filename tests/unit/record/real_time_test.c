@@ -112,7 +112,8 @@ static void free_plainly(void *context, void *memory, size_t size, size_t alignm
 static void use_pool(void)
 {
     cen_lease lease;
-    expect_equal(cen_pool_try_take(pool, &lease, NULL), CEN_EMPTY); /* the first call renews the pool, which has no object */
+    /* the first call renews the pool, which has no object */
+    expect_equal(cen_pool_try_take(pool, &lease, NULL), CEN_EMPTY);
 }
 
 static void *renew_pool(void *unused)

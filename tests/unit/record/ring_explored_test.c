@@ -7,7 +7,11 @@ static ceni_ring *ring;
 
 static ceni_event event_of(uint64_t n)
 {
-    return (ceni_event){.time_ns = (int64_t)n, .level = CEN_LEVEL_NOTICE, .thing = n, .value = (int64_t)n, .text = {(char)('a' + n), 0}};
+    return (ceni_event){.time_ns = (int64_t)n,
+                        .level = CEN_LEVEL_NOTICE,
+                        .thing = n,
+                        .value = (int64_t)n,
+                        .text = {(char)('a' + n), 0}};
 }
 
 static void write_number(uint64_t n)
@@ -104,7 +108,8 @@ EXPLORE(a_ring_that_moves_while_others_write_loses_nothing_unseen, 3)
     ceni_cursor cursor = {0};
     ceni_event event;
     uint64_t read = 0;
-    for (; ceni_ring_read_up_to(next_ring, ceni_ring_begun(ring), &cursor, &event) == CEN_OK; read++) expect_whole(&event);
+    for (; ceni_ring_read_up_to(next_ring, ceni_ring_begun(ring), &cursor, &event) == CEN_OK; read++)
+        expect_whole(&event);
     expect_equal(cursor.next, 3); /* nothing is awaited that will not come */
     expect_equal(read + cursor.missed, 3);
     expect(read >= 1 && cursor.missed <= 2);

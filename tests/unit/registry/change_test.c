@@ -45,7 +45,8 @@ TEST(unregister_removes_all_of_one_owner_under_one_key_and_no_other)
     expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), one), CEN_OK);
     expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), one), CEN_ABSENT);
     expect_equal(cen_registry_unregister(registry, cen_key_text("nothing"), one), CEN_ABSENT);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), NULL), CEN_ABSENT); /* the thread has none at all */
+    /* the thread has none at all */
+    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), NULL), CEN_ABSENT);
     expect_equal(count_of("else"), 10);
     expect_equal(cen_registry_each(registry, cen_key_text("topic"), note_visit, &all), CEN_OK);
     expect_equal(all.count, 10);

@@ -7,7 +7,8 @@ TEST(a_number_and_a_string_of_the_same_bytes_are_two_keys)
     uint64_t number = 0x3132333435363738;
     make_registry(.kind = CEN_UNIQUE);
     expect_equal(cen_registry_register(registry, cen_key_number(number), value_of(1), NULL, NULL, NULL), CEN_OK);
-    expect_equal(cen_registry_register(registry, cen_key_bytes(&number, sizeof number), value_of(2), NULL, NULL, NULL), CEN_OK);
+    expect_equal(cen_registry_register(registry, cen_key_bytes(&number, sizeof number), value_of(2), NULL, NULL, NULL),
+                 CEN_OK);
     expect(!cen_key_same(cen_key_number(0), cen_key_bytes("", 0)));
     expect(cen_key_same(cen_key_number(7), cen_key_number(7)));
     expect(!cen_key_same(cen_key_number(7), cen_key_number(8)));
@@ -18,9 +19,10 @@ TEST(a_number_and_a_string_of_the_same_bytes_are_two_keys)
 TEST(keys_are_compared_by_all_their_bytes_zeros_included)
 {
     make_registry(.kind = CEN_UNIQUE);
-    const cen_key keys[] = {cen_key_bytes("a\0b", 3), cen_key_bytes("a\0c", 3), cen_key_bytes("a", 1), cen_key_bytes("a\0", 2),
-                            cen_key_bytes("", 0)};
-    for (int i = 0; i < 5; i++) expect_equal(cen_registry_register(registry, keys[i], value_of(i), NULL, NULL, NULL), CEN_OK);
+    const cen_key keys[] = {cen_key_bytes("a\0b", 3), cen_key_bytes("a\0c", 3), cen_key_bytes("a", 1),
+                            cen_key_bytes("a\0", 2), cen_key_bytes("", 0)};
+    for (int i = 0; i < 5; i++)
+        expect_equal(cen_registry_register(registry, keys[i], value_of(i), NULL, NULL, NULL), CEN_OK);
     for (int i = 0; i < 5; i++) {
         const cen_entry *entry;
         cen_read_begin();
@@ -29,7 +31,8 @@ TEST(keys_are_compared_by_all_their_bytes_zeros_included)
         expect(cen_key_same(cen_entry_key(entry), keys[i]));
         cen_read_end();
     }
-    expect_equal(cen_registry_register(registry, cen_key_bytes(NULL, 0), NULL, NULL, NULL, NULL), CEN_EXISTS); /* the empty one */
+    expect_equal(cen_registry_register(registry, cen_key_bytes(NULL, 0), NULL, NULL, NULL, NULL),
+                 CEN_EXISTS); /* the empty one */
     end_registry();
 }
 

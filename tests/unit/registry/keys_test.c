@@ -6,7 +6,8 @@
 
 static void put_number(uint64_t key)
 {
-    expect_equal(cen_registry_register(registry, cen_key_number(key), value_of((intptr_t)key), NULL, NULL, NULL), CEN_OK);
+    expect_equal(cen_registry_register(registry, cen_key_number(key), value_of((intptr_t)key), NULL, NULL, NULL),
+                 CEN_OK);
 }
 
 static void expect_numbers(uint64_t from, uint64_t to)
@@ -29,7 +30,8 @@ TEST(a_table_grows_with_its_keys_and_loses_none)
     }
     expect_equal(look().buckets, 1024);
     expect_numbers(0, 1000);
-    for (uint64_t i = 0; i < 1000; i += 2) expect_equal(cen_registry_unregister(registry, cen_key_number(i), NULL), CEN_OK);
+    for (uint64_t i = 0; i < 1000; i += 2)
+        expect_equal(cen_registry_unregister(registry, cen_key_number(i), NULL), CEN_OK);
     for (uint64_t i = 1; i < 1000; i += 2) expect_numbers(i, i + 1);
     expect_equal(look().keys, 500);
     expect_equal(look().buckets, 1024);

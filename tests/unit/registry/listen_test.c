@@ -245,7 +245,8 @@ TEST(a_listener_cannot_free_the_registry_and_may_end_its_listening_with_it)
 static void end_the_owner(story *self, const cen_registered *change)
 {
     (void)self;
-    if ((intptr_t)change->value == 2 && change->change == CEN_REGISTERED) expect_equal(cen_owner_end(change->owner), CEN_OK);
+    if ((intptr_t)change->value == 2 && change->change == CEN_REGISTERED)
+        expect_equal(cen_owner_end(change->owner), CEN_OK);
 }
 
 TEST(an_owner_can_be_ended_by_a_listener)

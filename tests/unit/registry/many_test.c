@@ -36,14 +36,15 @@ static uint64_t steps_of_rounds(void)
 /* The chains of the indices are as long as chance makes them: about as many steps as rounds for each look. */
 static void expect_constant(uint64_t steps)
 {
-    if (steps > 24 * ROUNDS) test_fail(__FILE__, __LINE__, "%llu steps in %d rounds", (unsigned long long)steps, ROUNDS);
+    if (steps > 24 * ROUNDS)
+        test_fail(__FILE__, __LINE__, "%llu steps in %d rounds", (unsigned long long)steps, ROUNDS);
 }
 
 static void fill(cen_owner *owner)
 {
     for (int i = 0; i < MANY; i++) {
-        expect_equal(cen_registry_register(registry, cen_key_text("topic"), value_of(i), owner ? owner : owners[i % ROUNDS],
-                                           &numbers[i], NULL),
+        expect_equal(cen_registry_register(registry, cen_key_text("topic"), value_of(i),
+                                           owner ? owner : owners[i % ROUNDS], &numbers[i], NULL),
                      CEN_OK);
     }
     expect_equal(count_of("topic"), MANY);

@@ -116,10 +116,10 @@ TEST(a_registry_is_in_the_directory_with_its_numbers)
     make_registry(.name = "names", .kind = CEN_DUPLICATE);
     put("a", 1, NULL);
     put("a", 2, NULL);
-    ceni_directory_each(ceni_directory_process(), see_readings, (void *)(uintptr_t)"names");
+    ceni_directory_each(ceni_directory_process(), see_readings, (void *)(uintptr_t) "names");
     expect_equal(readings_seen, 1);
     end_registry();
-    ceni_directory_each(ceni_directory_process(), see_readings, (void *)(uintptr_t)"names");
+    ceni_directory_each(ceni_directory_process(), see_readings, (void *)(uintptr_t) "names");
     expect_equal(readings_seen, 1);
 }
 

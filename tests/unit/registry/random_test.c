@@ -127,7 +127,8 @@ static void change_register(cen_registry_kind kind)
     int owner = (int)roll(OWNERS);
     if (wanted.count == MOST) return;
     bool taken = kind == CEN_UNIQUE && count_key(key) > 0;
-    cen_status status = cen_registry_register(registry, cen_key_number(key), value_of(++last_value), owners[owner], &number, NULL);
+    cen_status status =
+        cen_registry_register(registry, cen_key_number(key), value_of(++last_value), owners[owner], &number, NULL);
     expect_equal(status, taken ? CEN_EXISTS : CEN_OK);
     if (!taken) wanted.items[wanted.count++] = (item){key, number, last_value, owner};
 }

@@ -24,7 +24,8 @@ static inline cen_registry *new_registry(cen_registry_options options)
 {
     cen_registry *made = NULL;
     cen_error error = {.text = ""};
-    if (cen_registry_new(&options, &made, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "no registry: %s", error.text);
+    if (cen_registry_new(&options, &made, &error) != CEN_OK)
+        test_fail(__FILE__, __LINE__, "no registry: %s", error.text);
     return made;
 }
 

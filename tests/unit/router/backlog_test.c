@@ -193,7 +193,8 @@ TEST(with_a_backlog_of_none_nobody_waits)
 {
     make_router(.backlog = CEN_NONE);
     ask(0, CEN_NEVER);
-    expect(is_done(0) && waiting[0].future.status == CEN_FULL && errors[0].rule == CEN_RULE_MAX_WAITERS && errors[0].max == 0);
+    expect(is_done(0) && waiting[0].future.status == CEN_FULL && errors[0].rule == CEN_RULE_MAX_WAITERS &&
+           errors[0].max == 0);
     add_up(0);
     ask(1, CEN_NEVER);
     expect_served(1);

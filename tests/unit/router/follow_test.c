@@ -61,8 +61,8 @@ static const cen_member_options every = CEN_MEMBER_OPTIONS(.gone = gone);
 
 static void follow(void)
 {
-    cen_follow_options options = CEN_FOLLOW_OPTIONS(.member = &every, .describe = describe, .refused = refused,
-                                                    .joined = joined, .left = left);
+    cen_follow_options options =
+        CEN_FOLLOW_OPTIONS(.member = &every, .describe = describe, .refused = refused, .joined = joined, .left = left);
     expect_equal(cen_router_follow(router, registry, cen_key_text("up"), &options, &following, &error), CEN_OK);
 }
 

@@ -35,7 +35,8 @@ TEST(members_below_their_target_are_preferred)
     add_up(2);
     cen_route routes[3], more;
     for (int i = 0; i < 3; i++) routes[i] = route_now();
-    expect(routes[0].value != routes[1].value && routes[1].value != routes[2].value && routes[0].value != routes[2].value);
+    expect(routes[0].value != routes[1].value && routes[1].value != routes[2].value &&
+           routes[0].value != routes[2].value);
     void *freed = routes[1].value;
     done(&routes[1]);
     /* Whoever's turn it is, the one without a use has it. */
@@ -173,8 +174,8 @@ static void put_in_flight(cen_member *member, uint32_t offset, int64_t more)
 
 TEST(more_uses_than_can_be_counted_are_refused_and_nothing_else_happens)
 {
-    const cen_strategy strategies[] = {cen_strategy_two_choices(), cen_strategy_random(), cen_strategy_strict_round_robin(),
-                                       cen_strategy_least_in_flight()};
+    const cen_strategy strategies[] = {cen_strategy_two_choices(), cen_strategy_random(),
+                                       cen_strategy_strict_round_robin(), cen_strategy_least_in_flight()};
     for (unsigned i = 0; i < 8; i++) {
         bool limited = i >= 4; /* by its uses, and not by how many are in flight */
         make_router(.strategy = strategies[i % 4]);

@@ -7,13 +7,14 @@
 static char story[4000];
 static void (*inside)(cen_member *member, cen_member_state to);
 
-static void listen(void *argument, cen_member *member, cen_member_state from, cen_member_state to, const cen_error *cause)
+static void listen(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
+                   const cen_error *cause)
 {
     expect(argument == story);
     ceni_rank_expect_none("the test's listener");
     size_t length = strlen(story);
-    snprintf(story + length, sizeof story - length, "%s:%s-%s%s%.9s ", cen_member_name(member), cen_member_state_name(from),
-             cen_member_state_name(to), cause ? "=" : "", cause ? cause->text : "");
+    snprintf(story + length, sizeof story - length, "%s:%s-%s%s%.9s ", cen_member_name(member),
+             cen_member_state_name(from), cen_member_state_name(to), cause ? "=" : "", cause ? cause->text : "");
     if (inside) inside(member, to);
 }
 

@@ -71,7 +71,8 @@ static void note_row(void *argument, const cen_member_stats *member)
 TEST(each_shows_the_members_in_the_order_in_which_they_were_added)
 {
     make_router(.runtime = make_manual());
-    cen_member *a = add(0, .name = "a", .weight = 3), *b = add_up(1, .name = "b", .max = 5, .target = 2), *c = add(2, .name = "c");
+    cen_member *a = add(0, .name = "a", .weight = 3), *b = add_up(1, .name = "b", .max = 5, .target = 2),
+               *c = add(2, .name = "c");
     cen_runtime_advance(runtime, second);
     cen_route route = route_now(), other = route_now();
     cen_route_done(&other, CEN_OUTCOME_FAILED, 17);

@@ -151,7 +151,8 @@ TEST(an_empty_router_says_so_at_once_and_in_words)
     expect_equal(error.status, CEN_EMPTY);
     expect_text(error.text, "router search has no member with room: "
                             "no member is up (0 up, 0 draining, 0 down, 0 others, 0 uses in flight, 0 wait)");
-    expect_equal(cen_router_route(router, NULL, routers_own, &route, &error), CEN_EMPTY); /* its own deadline is CEN_NOW */
+    /* its own deadline is CEN_NOW */
+    expect_equal(cen_router_route(router, NULL, routers_own, &route, &error), CEN_EMPTY);
     cen_member_down(add(0), NULL);
     add(1);
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_EMPTY);
@@ -187,7 +188,8 @@ TEST(a_route_that_need_not_wait_is_had_in_a_read_section_whatever_its_deadline)
     for (int round = 0; round < 50; round++) {
         cen_read_begin();
         /* The strategy's choice may be the one that is full: there is another. */
-        for (int i = 0; i < 2; i++) expect_equal(cen_router_route(router, NULL, cen_in_s(1), &routes[i], &error), CEN_OK);
+        for (int i = 0; i < 2; i++)
+            expect_equal(cen_router_route(router, NULL, cen_in_s(1), &routes[i], &error), CEN_OK);
         expect_equal(cen_router_route(router, NULL, cen_in_s(1), &none, &error), CEN_MISUSE);
         expect(error.status == CEN_MISUSE && strstr(error.text, "in a read section"));
         expect_equal(cen_router_route(router, NULL, CEN_NOW, &none, &error), CEN_FULL);

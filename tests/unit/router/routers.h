@@ -17,8 +17,8 @@ static const cen_deadline routers_own;
 
 static cen_runtime *runtime;
 static cen_router *router;
-static int values[VALUES];              /* the members' */
-static _Atomic uint32_t gone[VALUES];   /* how often `gone` was called for each value */
+static int values[VALUES];            /* the members' */
+static _Atomic uint32_t gone[VALUES]; /* how often `gone` was called for each value */
 
 #define make_router(...) make_router_of((cen_router_options)CEN_ROUTER_OPTIONS(__VA_ARGS__))
 
@@ -53,7 +53,8 @@ static inline cen_member *add_with(cen_member_options options)
 {
     cen_error error = {.text = ""};
     cen_member *member = NULL;
-    if (cen_router_add(router, &options, &member, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "no member: %s", error.text);
+    if (cen_router_add(router, &options, &member, &error) != CEN_OK)
+        test_fail(__FILE__, __LINE__, "no member: %s", error.text);
     return member;
 }
 

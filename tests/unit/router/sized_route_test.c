@@ -201,7 +201,8 @@ static cen_status start_two(size_t size, size_t second_size)
     }
     cen_supervisor *one = NULL;
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = (cen_child_options *)(void *)room, .child_count = 2);
+    cen_supervisor_options options =
+        CEN_SUPERVISOR_OPTIONS(.children = (cen_child_options *)(void *)room, .child_count = 2);
     cen_status status = cen_supervisor_new(&options, &one, NULL);
     if (status != CEN_OK) return status;
     expect_equal(cen_supervisor_look(one, &stats), CEN_OK);
@@ -308,6 +309,7 @@ static size_t size_of_child(void)
 
 TEST(a_visitor_is_told_the_size_of_what_it_sees)
 {
-    static const sized_shown shown[] = {SIZED_SHOWN(cen_member_stats, size_of_member), SIZED_SHOWN(cen_child_stats, size_of_child)};
+    static const sized_shown shown[] = {SIZED_SHOWN(cen_member_stats, size_of_member),
+                                        SIZED_SHOWN(cen_child_stats, size_of_child)};
     SIZED_EXPECT(shown);
 }

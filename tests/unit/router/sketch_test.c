@@ -8,7 +8,8 @@ TEST(members_show_state_load_latency_and_why_they_are_down)
 {
     sketch s;
     cen_error cut = {.status = CEN_LOST, .code = 3, .text = "the line was cut"};
-    make_router(.name = "lines", .runtime = make_manual(), .strategy = cen_strategy_round_robin(), .measure = true, .backlog = 7);
+    make_router(.name = "lines", .runtime = make_manual(), .strategy = cen_strategy_round_robin(), .measure = true,
+                .backlog = 7);
     cen_member *a = add_up(0, .name = "a", .weight = 3), *b = add_up(1, .name = "b", .max = 5, .target = 2);
     cen_member *c = add(2, .name = "c");
     cen_route first = route_now(), second_route = route_now();

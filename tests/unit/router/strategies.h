@@ -159,10 +159,10 @@ UNUSED static double chi_square(const uint64_t *counts, const uint32_t *weights,
     return sum;
 }
 
-#define expect_shares(counts, weights, count)                                                                    \
-    do {                                                                                                         \
-        double sum_ = chi_square(counts, weights, count), limit_ = chi_square_limit((count) - 1);                \
-        if (sum_ > limit_) test_fail(__FILE__, __LINE__, "chi-square is %.1f, at most %.1f", sum_, limit_);      \
+#define expect_shares(counts, weights, count) \
+    do { \
+        double sum_ = chi_square(counts, weights, count), limit_ = chi_square_limit((count)-1); \
+        if (sum_ > limit_) test_fail(__FILE__, __LINE__, "chi-square is %.1f, at most %.1f", sum_, limit_); \
     } while (0)
 
 #endif

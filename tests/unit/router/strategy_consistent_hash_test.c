@@ -168,7 +168,8 @@ TEST(so_it_does_with_two_members)
 TEST(a_single_member_has_all_keys_and_cannot_be_avoided)
 {
     begin_with(cen_strategy_consistent_hash(), 1);
-    for (uint64_t key = 0; key < 1000; key++) expect_equal(owner_without(key * UINT64_C(0x123456789abcdef), members[0]), 0);
+    for (uint64_t key = 0; key < 1000; key++)
+        expect_equal(owner_without(key * UINT64_C(0x123456789abcdef), members[0]), 0);
     end_router();
 }
 
@@ -203,8 +204,10 @@ TEST(no_member_has_more_than_five_quarters_of_its_share_or_less_than_three)
     } all[] = {{2, 40}, {3, 40}, {10, 20}, {100, 2}, {400, 1}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         double largest = 0, smallest = 9;
-        for (unsigned set = 0; set < all[i].sets; set++) find_shares(set * all[i].count, all[i].count, 4000, &largest, &smallest);
-        printf("     of %u members the largest has %.3f of its share and the smallest %.3f\n", all[i].count, largest, smallest);
+        for (unsigned set = 0; set < all[i].sets; set++)
+            find_shares(set * all[i].count, all[i].count, 4000, &largest, &smallest);
+        printf("     of %u members the largest has %.3f of its share and the smallest %.3f\n", all[i].count, largest,
+               smallest);
         expect(largest <= 1.25);
         expect(smallest >= 0.75);
     }

@@ -135,7 +135,8 @@ TEST(the_least_used_is_picked_under_random_routes_ends_joins_and_leaves)
         cen_pick pick = {.avoid = members[number]};
         if (dice % 16 < 6 && open_routes < ROUTES) step_route(NULL);
         else if (dice % 16 < 7 && open_routes < ROUTES && model_up() > 1) step_route(&pick);
-        else if (dice % 16 < 12 && open_routes > 0) step_done((unsigned)(other % open_routes), (cen_outcome)(other % 3));
+        else if (dice % 16 < 12 && open_routes > 0)
+            step_done((unsigned)(other % open_routes), (cen_outcome)(other % 3));
         else if (dice % 16 < 13) step_peek();
         else if (dice % 16 < 15) step_join_or_leave(number);
         else step_replace(number);

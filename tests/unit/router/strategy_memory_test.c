@@ -137,7 +137,8 @@ TEST(many_for_whose_set_there_is_no_memory_stay_as_they_were_and_come_up_later)
         expect_equal(done, 0);
         expect_only(up);
         allowed = 0;
-        expect_equal(cen_members_up(members, SIDE, &done), CEN_OK); /* the first half is up, so the table is smaller than there is room */
+        /* the first half is up, so the table is smaller than there is room */
+        expect_equal(cen_members_up(members, SIDE, &done), CEN_OK);
         expect_equal(done, SIDE);
         for (unsigned k = 0; k < SIDE; k++) up[k] = true;
         expect_only(up);

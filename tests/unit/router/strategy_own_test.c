@@ -63,7 +63,8 @@ static void own_arrange(void *state, const cen_set *set, void *table)
     expect(own->index == 0 && own->count == 0);
     own->count = set->count;
     for (uint32_t i = 0; i < set->count; i++)
-        if (cen_member_weight(cen_set_member(set, i)) > cen_member_weight(cen_set_member(set, own->index))) own->index = i;
+        if (cen_member_weight(cen_set_member(set, i)) > cen_member_weight(cen_set_member(set, own->index)))
+            own->index = i;
     told.arranged++;
 }
 

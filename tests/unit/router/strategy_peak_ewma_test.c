@@ -138,8 +138,8 @@ TEST(one_that_begins_to_fail_fast_is_left_alone_after_one_failure)
     seed_thread();
     begin_with(cen_strategy_peak_ewma(), 4);
     expect(count_of(0, latencies, 1000, ms) > 100);
-    expect_equal(uses_of_one_that_fails(1000), 1); /* in the first second */
-    expect(uses_of_one_that_fails(60 * 1000) < 20);  /* in the next minute */
+    expect_equal(uses_of_one_that_fails(1000), 1);  /* in the first second */
+    expect(uses_of_one_that_fails(60 * 1000) < 20); /* in the next minute */
     end_router();
 }
 

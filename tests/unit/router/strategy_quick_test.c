@@ -113,8 +113,10 @@ TEST(inline_two_choices_notice_that_others_have_ended_their_uses)
     cen_route held[HEAVY];
     begin_quick(cen_strategy_two_choices(), 2);
     cen_pick pick = {.avoid = members[1]};
-    ceni_route_room()[CENI_ROUTE_STRIPE] = UINT64_C(1) << 32 | CEN_STRIPES_APART_; /* this thread's calls count on one stripe ... */
-    picker.stripe_ = 2 * CEN_STRIPES_APART_;                                      /* ... and its inline picks on another */
+    /* this thread's calls count on one stripe ... */
+    ceni_route_room()[CENI_ROUTE_STRIPE] = UINT64_C(1) << 32 | CEN_STRIPES_APART_;
+    /* ... and its inline picks on another */
+    picker.stripe_ = 2 * CEN_STRIPES_APART_;
     for (int i = 0; i < HEAVY; i++) expect_equal(route_with(&pick, &held[i]), 0);
     unsigned firsts = 0;
     for (int i = 0; i < 2000; i++) {
@@ -177,7 +179,8 @@ TEST(inline_routes_prefer_those_below_their_target)
     begin_quick(cen_strategy_random(), 4);
     cen_member *targeted = add_limited((cen_member_options)CEN_MEMBER_OPTIONS(.target = 1));
     cen_route held, route;
-    while (cen_quick_route(router, &picker, &held) == CEN_OK && held.member != targeted) expect_equal(cen_quick_done(&held), CEN_OK);
+    while (cen_quick_route(router, &picker, &held) == CEN_OK && held.member != targeted)
+        expect_equal(cen_quick_done(&held), CEN_OK);
     unsigned on_targeted = 0;
     for (int i = 0; i < 1000; i++) {
         expect_equal(cen_quick_route(router, &picker, &route), CEN_OK);

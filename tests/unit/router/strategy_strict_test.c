@@ -183,7 +183,8 @@ TEST(several_threads_together_go_round_strictly_while_members_come_and_go)
     expect_equal(cen_router_new(&o, &router, NULL), CEN_OK);
     for (unsigned i = 0; i < STAYERS + COMERS; i++) members[i] = add_to(router, i, 0);
     for (int i = 0; i < THREADS; i++) start_thread(&threads[i], pick_until_stopped, NULL);
-    for (int i = 0; i < 2000 || noted_now() < 200 * (STAYERS + COMERS); i++) { /* on a busy machine threads may not have run yet */
+    /* on a busy machine threads may not have run yet */
+    for (int i = 0; i < 2000 || noted_now() < 200 * (STAYERS + COMERS); i++) {
         unsigned which = (unsigned)(test_random(&seed) % COMERS);
         if (up[which]) expect_equal(cen_member_down(members[STAYERS + which], NULL), CEN_OK);
         else expect_equal(cen_member_up(members[STAYERS + which]), CEN_OK);

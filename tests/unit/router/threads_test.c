@@ -103,7 +103,8 @@ TEST(threads_that_wait_for_one_place_all_have_it)
 
 static _Atomic uint32_t lives;
 
-static void come_up_again(void *unused, cen_member *member, cen_member_state from, cen_member_state to, const cen_error *cause)
+static void come_up_again(void *unused, cen_member *member, cen_member_state from, cen_member_state to,
+                          const cen_error *cause)
 {
     (void)unused, (void)from, (void)cause;
     if (to != CEN_MEMBER_DOWN) return;
@@ -118,7 +119,8 @@ TEST(max_uses_is_exact_with_threads_and_a_member_that_comes_up_again_goes_on)
     ceni_store_seq_cst(&had, 0);
     run_threads(wait_and_use);
     expect_equal(ceni_load_seq_cst(&had), THREADS * 2000);
-    for (int i = 0; i < 6000 && ceni_load_seq_cst(&lives) < THREADS * 2000 / 50; i++) ceni_sleep_until(ceni_clock_now() + 10 * ms);
+    for (int i = 0; i < 6000 && ceni_load_seq_cst(&lives) < THREADS * 2000 / 50; i++)
+        ceni_sleep_until(ceni_clock_now() + 10 * ms);
     expect_equal(ceni_load_seq_cst(&lives), THREADS * 2000 / 50);
     end_router();
 }

@@ -7,7 +7,8 @@ static const int64_t second = 1000000000;
 
 TEST(an_alarm_is_due_at_its_moment_and_not_a_nanosecond_earlier)
 {
-    static const int64_t delays[] = {1, 999, 1000000, 1048577, 63 * 1048576, 65 * 1048576, 5000000000, 86400000000000, 31536000000000000};
+    static const int64_t delays[] = {
+        1, 999, 1000000, 1048577, 63 * 1048576, 65 * 1048576, 5000000000, 86400000000000, 31536000000000000};
     cen_runtime *runtime = make_runtime(.name = NULL);
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
         chime one;

@@ -13,7 +13,8 @@ static inline cen_runtime *make_runtime_of(cen_runtime_options options)
 {
     cen_runtime *runtime = NULL;
     cen_error error = {.text = ""};
-    if (cen_runtime_new(&options, &runtime, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "no runtime: %s", error.text);
+    if (cen_runtime_new(&options, &runtime, &error) != CEN_OK)
+        test_fail(__FILE__, __LINE__, "no runtime: %s", error.text);
     return runtime;
 }
 

@@ -17,7 +17,7 @@ typedef struct task {
 static inline void task_runs(cen_job *part)
 {
     task *self = (task *)(void *)part;
-    memset(part, 0xA5, sizeof *part); /* the executor has done with it */
+    memset(part, 0xA5, sizeof *part);                    /* the executor has done with it */
     ceni_store_relaxed(&self->thread, ceni_thread_id()); /* carries nothing */
     ceni_add_seq_cst(&self->runs, 1);
     ceni_futex_wake(&self->runs, UINT32_MAX);

@@ -58,7 +58,8 @@ TEST(the_longest_wait_is_none_at_first_and_then_doubles_up_to_its_end)
     for (uint32_t n = 0; n < 8; n++) expect_equal(ceni_backoff_most(&rule, n), most[n]);
     expect_equal(ceni_backoff_most(&rule, UINT32_MAX), 1000);
     expect_equal(ceni_backoff_most(&(ceni_backoff_rule){.first_ns = 5000, .max_ns = 1000}, 2), 1000);
-    expect_equal(ceni_backoff_most(&(ceni_backoff_rule){.first_ns = INT64_MAX / 2 + 1, .max_ns = INT64_MAX}, 9), INT64_MAX);
+    expect_equal(ceni_backoff_most(&(ceni_backoff_rule){.first_ns = INT64_MAX / 2 + 1, .max_ns = INT64_MAX}, 9),
+                 INT64_MAX);
     expect_equal(ceni_backoff_most(&(ceni_backoff_rule){.first_ns = 0, .max_ns = 1000}, 9), 0);
 }
 
@@ -118,8 +119,9 @@ TEST(a_supervisor_that_gives_up_stops_all_and_says_why)
     expect_history("CA");
     expect_events("b ended badly;family gave up badly;c ended;a ended;family over badly;");
     expect_equal(over.status, CEN_LOST);
-    expect_text(error.text, "supervisor \"family\" gave up: more than 1 restarts within 5000 ms; the last was of child \"b\": "
-                            "the line was cut");
+    expect_text(error.text,
+                "supervisor \"family\" gave up: more than 1 restarts within 5000 ms; the last was of child \"b\": "
+                "the line was cut");
     free_all();
     expect_equal(ceni_world_bytes(), 0);
 }

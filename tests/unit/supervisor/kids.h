@@ -93,17 +93,19 @@ static inline void kill_kid(void *argument, cen_child child)
 
 static inline void hear(void *argument, const cen_supervisor_event *event)
 {
-    static const char *const words[] = {"?",      "started", "restarted", "failed",  "ended",
+    static const char *const words[] = {"?",       "started", "restarted", "failed",  "ended",
                                         "waiting", "killed",  "abandoned", "gave up", "over"};
     (void)argument;
     size_t used = strlen(events);
-    snprintf(events + used, sizeof events - used, "%s %s%s;", event->name, words[event->kind], event->error ? " badly" : "");
+    snprintf(events + used, sizeof events - used, "%s %s%s;", event->name, words[event->kind],
+             event->error ? " badly" : "");
 }
 
 static inline cen_child_options kid_options(int i)
 {
     static const char *const names[KIDS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    return (cen_child_options)CEN_CHILD_OPTIONS(.name = names[i], .argument = &kids[i], .start = start_kid, .stop = stop_kid);
+    return (cen_child_options)CEN_CHILD_OPTIONS(.name = names[i], .argument = &kids[i], .start = start_kid,
+                                                .stop = stop_kid);
 }
 
 static inline void init_kids(void)
@@ -121,9 +123,9 @@ static inline cen_runtime *make_runtime(void)
 }
 
 /* Without a back-off and with a listener, unless said otherwise. */
-#define make_supervisor(children_, count_, ...)                                                                      \
-    make_supervisor_of((cen_supervisor_options)CEN_SUPERVISOR_OPTIONS(.children = (children_), .child_count = (count_), \
-                                                                      __VA_ARGS__))
+#define make_supervisor(children_, count_, ...) \
+    make_supervisor_of( \
+        (cen_supervisor_options)CEN_SUPERVISOR_OPTIONS(.children = (children_), .child_count = (count_), __VA_ARGS__))
 
 static inline cen_status try_supervisor(cen_supervisor_options options, cen_error *error)
 {

@@ -96,7 +96,8 @@ TEST(those_that_depend_on_a_start_that_is_tried_again_wait_for_it)
     cen_future_init(&started);
     kids[1].fails = 2;
     cen_child_options children[] = {kid_options(0), kid_options(1), kid_options(2)};
-    make_supervisor(children, 3, .retry_start = true, .backoff_ns = second, .supervision = CEN_REST_FOR_ONE, .started = &started);
+    make_supervisor(children, 3, .retry_start = true, .backoff_ns = second, .supervision = CEN_REST_FOR_ONE,
+                    .started = &started);
     poll();
     expect_history("abb");
     expect(!cen_future_is_done(&started));

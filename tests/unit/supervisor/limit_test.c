@@ -235,8 +235,8 @@ static void stop_slowly(void *argument, cen_child child)
 
 static cen_child_options slow_child(const char *name, sluggard *self)
 {
-    return (cen_child_options)CEN_CHILD_OPTIONS(.name = name, .argument = self, .start = start_slowly, .stop = stop_slowly,
-                                                .shutdown_ns = second);
+    return (cen_child_options)CEN_CHILD_OPTIONS(.name = name, .argument = self, .start = start_slowly,
+                                                .stop = stop_slowly, .shutdown_ns = second);
 }
 
 static void pass(int64_t ns)
@@ -360,7 +360,8 @@ TEST(one_slow_start_does_not_hold_up_the_restart_of_another)
     init_kids();
     cen_future_init(&started);
     cen_child_options children[] = {kid_options(0), slow_child("slow", &slow)};
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = 2, .started = &started);
+    cen_supervisor_options options =
+        CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = 2, .started = &started);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     pass(second);
     expect(cen_child_ended(kids[0].child, NULL));

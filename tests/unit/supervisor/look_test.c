@@ -99,8 +99,8 @@ TEST(the_tree_is_dumped_as_text_into_a_buffer_or_piece_by_piece)
     make_runtime();
     cen_child_options below[] = {kid_options(1), kid_options(2)};
     below[1].restart = CEN_RESTART_TRANSIENT;
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = below, .child_count = 2, .nested = true,
-                                                            .runtime = runtime);
+    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = below, .child_count = 2,
+                                                            .nested = true, .runtime = runtime);
     expect_equal(cen_supervisor_new(&options, &inner, NULL), CEN_OK);
     cen_child_options children[] = {kid_options(0), cen_supervisor_child(inner)};
     make_supervisor(children, 2, .name = "store", .supervision = CEN_REST_FOR_ONE);
@@ -160,7 +160,8 @@ static cen_status run_nothing(void *argument, cen_child child, cen_error *error)
 static void refuse_child(cen_child_options child, cen_auto_stop auto_stop, const char *text)
 {
     cen_error error = {.text = ""};
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = &child, .child_count = 1, .auto_stop = auto_stop);
+    cen_supervisor_options options =
+        CEN_SUPERVISOR_OPTIONS(.children = &child, .child_count = 1, .auto_stop = auto_stop);
     expect_equal(cen_supervisor_new(&options, &supervisor, &error), CEN_INVALID);
     expect_text(error.text, text);
 }
@@ -172,7 +173,8 @@ TEST(options_of_a_child_that_make_no_sense_are_refused_by_name)
     cen_child_options sized = WITH(.start = start_kid);
     char text[160];
     sized.size = 1;
-    snprintf(text, sizeof text, "a child: options.size is 1, not 8 to 8192 (%zu here); initialise it with its macro or with CEN_SIZED",
+    snprintf(text, sizeof text,
+             "a child: options.size is 1, not 8 to 8192 (%zu here); initialise it with its macro or with CEN_SIZED",
              sizeof sized);
     refuse_child(sized, 0, text);
     refuse_child(WITH(.stop = stop_kid), 0, "child \"a\": it has neither start nor run");
@@ -182,7 +184,8 @@ TEST(options_of_a_child_that_make_no_sense_are_refused_by_name)
     refuse_child(WITH(.start = start_kid, .start_ns = -2), 0, "child \"a\": start_ns is negative");
     refuse_child(WITH(.start = start_kid, .shutdown_ns = -2), 0, "child \"a\": shutdown_ns is negative");
     refuse_child(WITH(.start = start_kid, .kill_ns = -1), 0, "child \"a\": kill_ns is negative");
-    refuse_child(WITH(.start = start_kid, .restart = (cen_restart)3), 0, "child \"a\": restart is none of the three policies");
+    refuse_child(WITH(.start = start_kid, .restart = (cen_restart)3), 0,
+                 "child \"a\": restart is none of the three policies");
     refuse_child(WITH(.start = start_kid, .significant = true, .restart = CEN_RESTART_TRANSIENT), 0,
                  "child \"a\": a significant one needs auto_stop");
     refuse_child(WITH(.start = start_kid, .significant = true), CEN_AUTO_STOP_ANY,
@@ -208,14 +211,19 @@ TEST(options_of_a_supervisor_that_make_no_sense_are_refused_by_name)
     cen_future_init(&started);
     expect_equal(cen_supervisor_new(NULL, &supervisor, &error), CEN_INVALID);
     expect_text(error.text, "cen_supervisor_new: options is NULL");
-    refuse_options(OPTIONS(.supervision = (cen_supervision)3), "cen_supervisor_new: options.supervision is none of the three");
-    refuse_options(OPTIONS(.auto_stop = (cen_auto_stop)3), "cen_supervisor_new: options.auto_stop is none of the three");
+    refuse_options(OPTIONS(.supervision = (cen_supervision)3),
+                   "cen_supervisor_new: options.supervision is none of the three");
+    refuse_options(OPTIONS(.auto_stop = (cen_auto_stop)3),
+                   "cen_supervisor_new: options.auto_stop is none of the three");
     refuse_options(OPTIONS(.child_count = 1), "cen_supervisor_new: options.children is NULL");
-    refuse_options(OPTIONS(.nested = true, .started = &started), "cen_supervisor_new: options.started is not for a nested one");
-    refuse_options(OPTIONS(.max_restarts = -3), "cen_supervisor_new: options.max_restarts is neither a number up to 1048576 nor "
-                                                "CEN_OFF nor CEN_NONE");
-    refuse_options(OPTIONS(.window_ns = 5), "cen_supervisor_new: options.window_ns is 5 ns, and less than 100,000 ns is refused; "
-                                            "CEN_MS(n) and CEN_SECONDS(n) give the unit");
+    refuse_options(OPTIONS(.nested = true, .started = &started),
+                   "cen_supervisor_new: options.started is not for a nested one");
+    refuse_options(OPTIONS(.max_restarts = -3),
+                   "cen_supervisor_new: options.max_restarts is neither a number up to 1048576 nor "
+                   "CEN_OFF nor CEN_NONE");
+    refuse_options(OPTIONS(.window_ns = 5),
+                   "cen_supervisor_new: options.window_ns is 5 ns, and less than 100,000 ns is refused; "
+                   "CEN_MS(n) and CEN_SECONDS(n) give the unit");
     refuse_options(OPTIONS(.window_ns = -1), "cen_supervisor_new: options.window_ns is negative");
     refuse_options(OPTIONS(.backoff_ns = -2), "cen_supervisor_new: options.backoff_ns is negative");
     refuse_options(OPTIONS(.backoff_max_ns = -1), "cen_supervisor_new: options.backoff_max_ns is negative");

@@ -9,7 +9,8 @@ static void make_inner(const cen_child_options *children, size_t count, int32_t 
 {
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = "inner", .children = children, .child_count = count, .nested = true,
-                               .max_restarts = max_restarts, .backoff_ns = CEN_OFF, .listener = hear, .runtime = runtime);
+                               .max_restarts = max_restarts, .backoff_ns = CEN_OFF, .listener = hear,
+                               .runtime = runtime);
     expect_equal(cen_supervisor_new(&options, &inner, NULL), CEN_OK);
 }
 
@@ -135,8 +136,9 @@ TEST(a_nested_one_that_stops_by_itself_has_ended_normally)
     cen_child_options below[] = {kid_options(1)};
     below[0].restart = CEN_RESTART_TRANSIENT;
     below[0].significant = true;
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "inner", .children = below, .child_count = 1, .nested = true,
-                                                            .auto_stop = CEN_AUTO_STOP_ANY, .runtime = runtime);
+    cen_supervisor_options options =
+        CEN_SUPERVISOR_OPTIONS(.name = "inner", .children = below, .child_count = 1, .nested = true,
+                               .auto_stop = CEN_AUTO_STOP_ANY, .runtime = runtime);
     expect_equal(cen_supervisor_new(&options, &inner, NULL), CEN_OK);
     cen_child_options children[] = {cen_supervisor_child(inner)};
     children[0].restart = CEN_RESTART_TRANSIENT;

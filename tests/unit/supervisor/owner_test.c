@@ -14,7 +14,8 @@ static void enlist(kid *self, cen_child child)
     expect_equal(cen_child_owner(child, &owner, NULL), CEN_OK);
     expect_equal(cen_child_owner(child, &again, NULL), CEN_OK);
     expect(owner == again);
-    expect_equal(cen_registry_register(registry, cen_key_number((uint64_t)self->letter), self, owner, NULL, NULL), CEN_OK);
+    expect_equal(cen_registry_register(registry, cen_key_number((uint64_t)self->letter), self, owner, NULL, NULL),
+                 CEN_OK);
     cen_owner_drop(owner);
     cen_owner_drop(again);
 }

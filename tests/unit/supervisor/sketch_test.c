@@ -12,7 +12,8 @@ TEST(children_show_state_policy_restarts_and_last_error)
     children[1].restart = CEN_RESTART_TRANSIENT;
     children[2].restart = CEN_RESTART_TRANSIENT;
     children[2].significant = true;
-    make_supervisor(children, 3, .name = "store", .max_restarts = 9, .window_ns = 7 * second, .auto_stop = CEN_AUTO_STOP_ALL);
+    make_supervisor(children, 3, .name = "store", .max_restarts = 9, .window_ns = 7 * second,
+                    .auto_stop = CEN_AUTO_STOP_ALL);
     advance(2 * second);
     die(0, false);
     die(1, true);
@@ -73,8 +74,9 @@ TEST(a_nested_supervisor_is_found_by_the_number_that_its_parent_shows)
     init_kids();
     make_runtime();
     cen_child_options below[] = {kid_options(1), kid_options(2)};
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = below, .child_count = 2, .nested = true,
-                                                            .supervision = CEN_ONE_FOR_ALL, .runtime = runtime);
+    cen_supervisor_options options =
+        CEN_SUPERVISOR_OPTIONS(.name = "links", .children = below, .child_count = 2, .nested = true,
+                               .supervision = CEN_ONE_FOR_ALL, .runtime = runtime);
     expect_equal(cen_supervisor_new(&options, &inner, NULL), CEN_OK);
     sketch_take(&inner_sketch, "supervisor", "links", 10);
     expect_text(sketch_words(&inner_sketch, "state"), "not started");
@@ -118,13 +120,16 @@ TEST(what_becomes_of_children_is_in_the_news_with_or_without_a_listener)
     init_kids();
     news_begin();
     cen_child_options children[] = {kid_options(0), kid_options(1)};
-    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "store", .children = children, .child_count = 2,
-                                                            .max_restarts = 1, .backoff_ns = CEN_OFF, .runtime = make_runtime());
+    cen_supervisor_options options =
+        CEN_SUPERVISOR_OPTIONS(.name = "store", .children = children, .child_count = 2, .max_restarts = 1,
+                               .backoff_ns = CEN_OFF, .runtime = make_runtime());
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     expect_equal(news_of("supervisor", "child_started", NULL), 2);
     die(0, false);
-    expect_news("supervisor", "child_ended", CEN_LEVEL_WARNING, "child \"a\" of supervisor \"store\" has ended: the line was cut");
-    expect_news("supervisor", "child_restarted", CEN_LEVEL_NOTICE, "child \"a\" of supervisor \"store\" was started again");
+    expect_news("supervisor", "child_ended", CEN_LEVEL_WARNING,
+                "child \"a\" of supervisor \"store\" has ended: the line was cut");
+    expect_news("supervisor", "child_restarted", CEN_LEVEL_NOTICE,
+                "child \"a\" of supervisor \"store\" was started again");
     die(1, false);
     expect_news("supervisor", "gave_up", CEN_LEVEL_ERROR, "supervisor \"store\" gave up: more than 1 restarts");
     expect_news("supervisor", "over", CEN_LEVEL_NOTICE, "supervisor \"store\" is over");
@@ -140,7 +145,8 @@ TEST(a_start_that_fails_and_one_that_lingers_are_in_the_news)
     cen_child_options children[] = {kid_options(0), kid_options(1)};
     children[1].kill = kill_kid;
     make_supervisor(children, 2, .name = "store", .retry_start = true, .backoff_ns = 10 * second);
-    expect_news("supervisor", "child_failed", CEN_LEVEL_WARNING, "child \"a\" of supervisor \"store\" did not start: a does not start");
+    expect_news("supervisor", "child_failed", CEN_LEVEL_WARNING,
+                "child \"a\" of supervisor \"store\" did not start: a does not start");
     expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, NULL), CEN_TIMEOUT);
     expect_news("supervisor", "child_killed", CEN_LEVEL_WARNING, "child \"b\" of supervisor \"store\" is killed");
     cen_news last = {.text = ""};

@@ -139,10 +139,11 @@ static void set_up(const scene *s, model *m)
 static void compare(const scene *s, const model *m, const char *when)
 {
     char text[160];
-    snprintf(text, sizeof text, "strategy %d, policies %d%d%d, %c dies %s, %c dies %s %s", (int)s->supervision, s->policies[0],
-             s->policies[1], s->policies[2], 'a' + s->first, s->first_normal ? "normally" : "badly",
+    snprintf(text, sizeof text, "strategy %d, policies %d%d%d, %c dies %s, %c dies %s %s", (int)s->supervision,
+             s->policies[0], s->policies[1], s->policies[2], 'a' + s->first, s->first_normal ? "normally" : "badly",
              s->second < 0 ? '-' : 'a' + s->second, s->second_normal ? "normally" : "badly", when);
-    if (strcmp(history, m->history) != 0) test_fail(__FILE__, __LINE__, "%s: \"%s\", expected \"%s\"", text, history, m->history);
+    if (strcmp(history, m->history) != 0)
+        test_fail(__FILE__, __LINE__, "%s: \"%s\", expected \"%s\"", text, history, m->history);
     for (int i = 0; i < THREE; i++) {
         cen_child_stats stats = {.name = NULL};
         bool found = find_child((char[]){(char)('a' + i), '\0'}, &stats);
@@ -307,7 +308,8 @@ TEST(the_model_and_the_supervisor_agree_with_examples_written_by_hand)
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         const example *e = &examples[i];
         scene s = {.supervision = e->supervision, .first = e->first, .first_normal = e->normal, .second = -1};
-        for (int k = 0; k < THREE; k++) s.policies[k] = (cen_restart)(strchr(letters, examples[i].policies[k]) - letters);
+        for (int k = 0; k < THREE; k++)
+            s.policies[k] = (cen_restart)(strchr(letters, examples[i].policies[k]) - letters);
         model m;
         set_up(&s, &m);
         model_death(&m, s.first, s.first_normal);

@@ -23,7 +23,8 @@ static void count_end(void *argument)
 
 static void await_at_least(_Atomic uint32_t *word, uint32_t count)
 {
-    for (uint32_t seen; (seen = ceni_load_seq_cst(word)) < count;) ceni_futex_wait(word, seen, ceni_clock_now() + 10 * milli);
+    for (uint32_t seen; (seen = ceni_load_seq_cst(word)) < count;)
+        ceni_futex_wait(word, seen, ceni_clock_now() + 10 * milli);
 }
 
 static cen_status work(void *argument, cen_child child, cen_error *error)
@@ -52,8 +53,8 @@ static void make_worker(worker *self, cen_restart restart, manner first)
     *self = (worker){.manners = {first, STAYS, STAYS, STAYS}};
     events[0] = '\0';
     cen_child_options child = CEN_CHILD_OPTIONS(.name = "w", .argument = self, .run = work, .restart = restart);
-    cen_supervisor_options options =
-        CEN_SUPERVISOR_OPTIONS(.name = "s", .children = &child, .child_count = 1, .listener = hear, .max_restarts = CEN_OFF);
+    cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "s", .children = &child, .child_count = 1,
+                                                            .listener = hear, .max_restarts = CEN_OFF);
     expect_equal(pthread_key_create(&key, count_end), 0);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
 }
@@ -72,7 +73,8 @@ static void expect_restart(manner first, cen_status status)
     make_worker(&self, CEN_RESTART_TRANSIENT, first);
     await_at_least(&self.runs, 2);
     expect_equal(ceni_load_seq_cst(&self.ends), 1); /* all of the first thread is gone before the second begins */
-    while (look().starts < 2) ceni_sleep_until(ceni_clock_now() + milli); /* the thread may be faster than the steward */
+    /* the thread may be faster than the steward */
+    while (look().starts < 2) ceni_sleep_until(ceni_clock_now() + milli);
     expect(find_child("w", &stats));
     expect_equal(stats.error.status, status);
     end_worker();
@@ -147,7 +149,8 @@ TEST(a_thread_that_does_not_end_is_abandoned_and_keeps_the_memory_until_it_does)
     cen_runtime *own;
     cen_runtime_options runtime_options = CEN_RUNTIME_OPTIONS(.name = "own");
     expect_equal(cen_runtime_new(&runtime_options, &own, NULL), CEN_OK);
-    cen_child_options child = CEN_CHILD_OPTIONS(.name = "w", .argument = &self, .run = ignore_all, .shutdown_ns = 10 * milli);
+    cen_child_options child =
+        CEN_CHILD_OPTIONS(.name = "w", .argument = &self, .run = ignore_all, .shutdown_ns = 10 * milli);
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = &child, .child_count = 1, .runtime = own);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     await_at_least(&self.runs, 1);

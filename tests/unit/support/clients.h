@@ -10,10 +10,11 @@
 #include "support/servers.h"
 #include "support/test.h"
 
-static const server_kind all_kinds[] __attribute__((unused)) = {SERVER_POSTGRESQL, SERVER_MARIADB, SERVER_REDIS, SERVER_NGINX};
+static const server_kind all_kinds[]
+    __attribute__((unused)) = {SERVER_POSTGRESQL, SERVER_MARIADB, SERVER_REDIS, SERVER_NGINX};
 
 typedef struct outcome {
-    int status; /* as from waitpid */
+    int status;      /* as from waitpid */
     char text[8192]; /* both outputs, as much of them as there is room for */
 } outcome;
 
@@ -75,7 +76,8 @@ __attribute__((unused)) static outcome query_as(const server *at, const char *pa
         return COMMAND("psql", "-X", "-q", "-A", "-t", "-w", url, "-c", text);
     case SERVER_MARIADB:
         snprintf(word, sizeof word, "-p%s", password);
-        return COMMAND("mariadb", "--no-defaults", "-N", "-h127.0.0.1", "-P", port, "-utester", word, "test", "-e", text);
+        return COMMAND("mariadb", "--no-defaults", "-N", "-h127.0.0.1", "-P", port, "-utester", word, "test", "-e",
+                       text);
     case SERVER_REDIS:
         setenv("REDISCLI_AUTH", password, 1);
         snprintf(url, sizeof url, "exec redis-cli -e -p %s %s", port, text);
@@ -92,17 +94,17 @@ __attribute__((unused)) static outcome query(const server *at, const char *text)
 }
 
 /* Expects that the statement is carried out and prints just this line ("": nothing). */
-#define expect_query(at, statement, line)                                                                       \
-    do {                                                                                                        \
-        outcome heard_ = query(at, statement);                                                                    \
-        if (heard_.status != 0) test_fail(__FILE__, __LINE__, "%s: %s", statement, heard_.text);                \
-        heard_.text[strcspn(heard_.text, "\n")] = 0;                                                            \
-        expect_text(heard_.text, line);                                                                         \
+#define expect_query(at, statement, line) \
+    do { \
+        outcome heard_ = query(at, statement); \
+        if (heard_.status != 0) test_fail(__FILE__, __LINE__, "%s: %s", statement, heard_.text); \
+        heard_.text[strcspn(heard_.text, "\n")] = 0; \
+        expect_text(heard_.text, line); \
     } while (0)
 
-#define expect_has(text, part)                                                                                  \
-    do {                                                                                                        \
-        if (!strstr(text, part)) test_fail(__FILE__, __LINE__, "there is no \"%s\" in: %s", part, text);        \
+#define expect_has(text, part) \
+    do { \
+        if (!strstr(text, part)) test_fail(__FILE__, __LINE__, "there is no \"%s\" in: %s", part, text); \
     } while (0)
 
 #endif

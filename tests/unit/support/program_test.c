@@ -73,7 +73,8 @@ TEST(the_beginning_and_the_end_run_once_around_the_tests)
     char results[512];
     outcome heard = run_again("well", "does_not_reach", results, sizeof results);
     expect_equal(heard.status, 0);
-    expect_text(heard.text, "it begins\nok   what_a_test_changes_does_not_reach_the_next\nit ends\n1 passed, 0 failed\n");
+    expect_text(heard.text,
+                "it begins\nok   what_a_test_changes_does_not_reach_the_next\nit ends\n1 passed, 0 failed\n");
 }
 
 TEST(a_list_of_the_tests_begins_nothing)

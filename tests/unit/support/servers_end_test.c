@@ -29,7 +29,8 @@ typedef struct trace {
 static int shared_memory_of(const server *at)
 {
     char command[192];
-    snprintf(command, sizeof command, "sed -n '7s/^ *[0-9]* *//p' %s/data/postmaster.pid 2>/dev/null", server_directory(at));
+    snprintf(command, sizeof command, "sed -n '7s/^ *[0-9]* *//p' %s/data/postmaster.pid 2>/dev/null",
+             server_directory(at));
     outcome line = COMMAND("sh", "-c", command);
     char *end;
     long id = strtol(line.text, &end, 10);
@@ -78,7 +79,8 @@ static pid_t fork_owner(const server_kind *kinds, int count, ending way, int *li
 /* All that was below us, however deep, ends by itself and is waited for here. */
 static void expect_all_to_end(void)
 {
-    while (waitpid(-1, NULL, 0) > 0) {}
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
     expect_equal(errno, ECHILD);
 }
 
@@ -178,12 +180,14 @@ TEST(a_server_ends_with_its_owner_though_a_child_of_that_lives_on)
             close(line[1]);
             _exit(read(line[0], &byte, 1) == 0 ? 0 : 1); /* until the test has seen enough */
         }
-        expect(write(ends[1], &traces, sizeof traces) == sizeof traces && write(ends[1], &child, sizeof child) == sizeof child);
+        expect(write(ends[1], &traces, sizeof traces) == sizeof traces &&
+               write(ends[1], &child, sizeof child) == sizeof child);
         _exit(0);
     }
     pid_t child, ended;
     close(line[0]);
-    expect(read(ends[0], &traces, sizeof traces) == sizeof traces && read(ends[0], &child, sizeof child) == sizeof child);
+    expect(read(ends[0], &traces, sizeof traces) == sizeof traces &&
+           read(ends[0], &child, sizeof child) == sizeof child);
     expect(waitpid(owner, NULL, 0) == owner);
     ended = waitpid(-1, NULL, 0); /* the guardian */
     expect(ended > 0 && ended != child);

@@ -34,7 +34,8 @@ void test_program_end(void)
 }
 
 #define EACH(at) (int kind_ = 0; kind_ < SERVER_KINDS; kind_++) for (server *at = servers[kind_]; at; at = NULL)
-#define EACH_DATABASE(at) (int kind_ = 0; kind_ < SERVER_NGINX; kind_++) for (server *at = servers[kind_]; at; at = NULL)
+#define EACH_DATABASE(at) \
+    (int kind_ = 0; kind_ < SERVER_NGINX; kind_++) for (server *at = servers[kind_]; at; at = NULL)
 
 static bool waited_until_not(const server *at, bool answer)
 {
@@ -58,17 +59,20 @@ static bool waited_until_gone(const server *at)
 
 TEST(each_answers_and_its_url_names_its_port)
 {
-    static const char *const forms[] = {"postgresql://tester:secret@127.0.0.1:%u/test", "mariadb://tester:secret@127.0.0.1:%u/test",
-                                        "redis://:secret@127.0.0.1:%u/0", "http://127.0.0.1:%u/"};
-    for EACH(at) {
-        char url[96];
+    static const char *const forms[] = {"postgresql://tester:secret@127.0.0.1:%u/test",
+                                        "mariadb://tester:secret@127.0.0.1:%u/test", "redis://:secret@127.0.0.1:%u/0",
+                                        "http://127.0.0.1:%u/"};
+    for
+        EACH(at)
+        {
+            char url[96];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        snprintf(url, sizeof url, forms[kind_], server_port(at));
+            snprintf(url, sizeof url, forms[kind_], server_port(at));
 #pragma GCC diagnostic pop
-        expect_text(server_url(at), url);
-        expect(server_answers(at));
-    }
+            expect_text(server_url(at), url);
+            expect(server_answers(at));
+        }
 }
 
 TEST(statements_are_carried_out_with_the_password_of_the_url)
@@ -81,12 +85,14 @@ TEST(statements_are_carried_out_with_the_password_of_the_url)
 TEST(a_wrong_password_and_none_are_refused)
 {
     static const char *const refusals[] = {"password authentication failed", "Access denied", "WRONGPASS"};
-    for EACH_DATABASE(at) {
-        outcome wrong = query_as(at, "secret2", kind_ == SERVER_REDIS ? "ping" : "select 1");
-        expect(wrong.status != 0);
-        expect_has(wrong.text, refusals[kind_]);
-        expect(query_as(at, "", kind_ == SERVER_REDIS ? "ping" : "select 1").status != 0);
-    }
+    for
+        EACH_DATABASE(at)
+        {
+            outcome wrong = query_as(at, "secret2", kind_ == SERVER_REDIS ? "ping" : "select 1");
+            expect(wrong.status != 0);
+            expect_has(wrong.text, refusals[kind_]);
+            expect(query_as(at, "", kind_ == SERVER_REDIS ? "ping" : "select 1").status != 0);
+        }
 }
 
 TEST(the_unix_socket_asks_for_the_password_too)
@@ -104,13 +110,13 @@ TEST(the_unix_socket_asks_for_the_password_too)
 TEST(the_admin_url_is_a_superusers)
 {
     outcome super = COMMAND("psql", "-X", "-q", "-A", "-t", "-w", server_admin_url(servers[SERVER_POSTGRESQL]), "-c",
-                          "select usesuper from pg_user where usename = current_user");
+                            "select usesuper from pg_user where usename = current_user");
     expect_text(super.text, "t\n");
     expect_query(servers[SERVER_POSTGRESQL], "select usesuper from pg_user where usename = current_user", "f");
     char port[16];
     snprintf(port, sizeof port, "%u", server_port(servers[SERVER_MARIADB]));
     outcome all = COMMAND("mariadb", "--no-defaults", "-N", "-h127.0.0.1", "-P", port, "-uadmin", "-pcommander", "-e",
-                        "select count(*) from mysql.global_priv where User = 'root'");
+                          "select count(*) from mysql.global_priv where User = 'root'");
     expect_text(all.text, "0\n");
     expect_has(COMMAND("curl", "-sS", server_admin_url(servers[SERVER_NGINX])).text, "server accepts handled requests");
 }
@@ -142,13 +148,15 @@ TEST(as_root_each_runs_as_nobody)
     if (getuid() != 0) return;
     const struct passwd *nobody = getpwnam("nobody");
     expect(nobody);
-    for EACH(at) {
-        char path[32];
-        struct stat status;
-        snprintf(path, sizeof path, "/proc/%d", (int)server_pid(at));
-        expect(stat(path, &status) == 0);
-        expect_equal(status.st_uid, nobody->pw_uid);
-    }
+    for
+        EACH(at)
+        {
+            char path[32];
+            struct stat status;
+            snprintf(path, sizeof path, "/proc/%d", (int)server_pid(at));
+            expect(stat(path, &status) == 0);
+            expect_equal(status.st_uid, nobody->pw_uid);
+        }
 }
 
 /* ---- Settings ----------------------------------------------------------------------------------------------- */
@@ -210,22 +218,25 @@ static void write_and_kill(server *at)
 
 TEST(a_killed_server_is_gone_and_a_restart_keeps_its_port_and_its_data)
 {
-    for EACH_DATABASE(at) {
-        uint16_t port = server_port(at);
-        write_and_kill(at);
-        expect(!server_answers(at));
-        expect_equal(server_pid(at), 0);
-        server_restart(at);
-        expect(server_answers(at));
-        expect_equal(server_port(at), port);
-        expect_query(at, kind_ == SERVER_REDIS ? "get kept" : "select max(number) from kept", "42");
-    }
+    for
+        EACH_DATABASE(at)
+        {
+            uint16_t port = server_port(at);
+            write_and_kill(at);
+            expect(!server_answers(at));
+            expect_equal(server_pid(at), 0);
+            server_restart(at);
+            expect(server_answers(at));
+            expect_equal(server_port(at), port);
+            expect_query(at, kind_ == SERVER_REDIS ? "get kept" : "select max(number) from kept", "42");
+        }
 }
 
 static int processes_below(pid_t parent)
 {
     char command[96];
-    snprintf(command, sizeof command, "cat /proc/[0-9]*/stat 2>/dev/null | sed 's/.*) . //' | grep -c '^%d '", (int)parent);
+    snprintf(command, sizeof command, "cat /proc/[0-9]*/stat 2>/dev/null | sed 's/.*) . //' | grep -c '^%d '",
+             (int)parent);
     return (int)strtol(COMMAND("sh", "-c", command).text, NULL, 10);
 }
 
@@ -270,12 +281,14 @@ TEST(a_server_that_ends_by_itself_is_noticed_and_can_be_restarted)
 
 TEST(a_paused_server_keeps_silent_until_it_is_resumed)
 {
-    for EACH(at) {
-        server_pause(at);
-        expect(!server_answers(at));
-        server_resume(at);
-        expect(waited_until_not(at, false));
-    }
+    for
+        EACH(at)
+        {
+            server_pause(at);
+            expect(!server_answers(at));
+            server_resume(at);
+            expect(waited_until_not(at, false));
+        }
 }
 
 TEST(a_paused_server_can_be_killed_and_restarted)
@@ -293,11 +306,13 @@ TEST(a_paused_server_can_be_killed_and_restarted)
 TEST(a_shutdown_is_orderly)
 {
     char command[256];
-    for EACH(at) {
-        server_shutdown(at);
-        expect(!server_answers(at));
-        server_restart(at);
-    }
+    for
+        EACH(at)
+        {
+            server_shutdown(at);
+            expect(!server_answers(at));
+            server_restart(at);
+        }
     snprintf(command, sizeof command, "grep -c 'database system is shut down' %s/log",
              server_directory(servers[SERVER_POSTGRESQL]));
     expect(strtol(COMMAND("sh", "-c", command).text, NULL, 10) >= 1);
@@ -307,17 +322,19 @@ TEST(a_shutdown_is_orderly)
 
 TEST(the_port_of_a_dead_server_refuses_callers_and_is_kept_for_it)
 {
-    for EACH(at) {
-        server_kill(at);
-        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(server_port(at))};
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        int caller = socket(AF_INET, SOCK_STREAM, 0), taker = socket(AF_INET, SOCK_STREAM, 0);
-        expect(connect(caller, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED);
-        expect(bind(taker, (struct sockaddr *)&address, sizeof address) != 0 && errno == EADDRINUSE);
-        close(caller);
-        close(taker);
-        server_restart(at);
-    }
+    for
+        EACH(at)
+        {
+            server_kill(at);
+            struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(server_port(at))};
+            address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            int caller = socket(AF_INET, SOCK_STREAM, 0), taker = socket(AF_INET, SOCK_STREAM, 0);
+            expect(connect(caller, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED);
+            expect(bind(taker, (struct sockaddr *)&address, sizeof address) != 0 && errno == EADDRINUSE);
+            close(caller);
+            close(taker);
+            server_restart(at);
+        }
 }
 
 TEST(nobody_who_connects_can_be_given_the_port)
@@ -326,7 +343,8 @@ TEST(nobody_who_connects_can_be_given_the_port)
     FILE *range = fopen("/proc/sys/net/ipv4/ip_local_port_range", "r");
     expect(range && fscanf(range, "%u", &first) == 1);
     fclose(range);
-    for EACH(at) expect(server_port(at) < first);
+    for
+        EACH(at) expect(server_port(at) < first);
 }
 
 /* ---- Failures ------------------------------------------------------------------------------------------------ */

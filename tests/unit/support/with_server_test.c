@@ -68,7 +68,8 @@ static pid_t start_waiting(pid_t *command, char *directory, size_t room)
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
-        const char *words[] = {WITH_SERVER, "redis", "--", "sh", "-c", "echo $$ $CENOTE_SERVER_DIRECTORY; exec sleep 100", NULL};
+        const char *words[] = {
+            WITH_SERVER, "redis", "--", "sh", "-c", "echo $$ $CENOTE_SERVER_DIRECTORY; exec sleep 100", NULL};
         execute(words);
     }
     close(ends[1]);

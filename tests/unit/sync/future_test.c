@@ -94,7 +94,8 @@ TEST(a_promise_that_fails_passes_on_the_whole_error)
     cen_promise promise;
     promise_one(&future, &promise);
     cen_error text = {.status = CEN_OK};
-    const cen_error why = {.status = CEN_OVERLOAD, .code = 5, .rule = CEN_RULE_SHED, .retry_after_ns = 9, .text = "too much"};
+    const cen_error why = {
+        .status = CEN_OVERLOAD, .code = 5, .rule = CEN_RULE_SHED, .retry_after_ns = 9, .text = "too much"};
     future.error = &text;
     expect(cen_promise_fail(&promise, &why));
     expect(cen_future_is_done(&future));

@@ -202,7 +202,8 @@ static void use_in_the_child(void)
 {
     cen_job job;
     post(&job); /* the parent's inbox was armed */
-    bool quiet = cen_inbox_poll(inbox, 0) == 0 && cen_inbox_wait(inbox, CEN_NEVER) == 0 && ceni_load_seq_cst(&runs) == 0;
+    bool quiet =
+        cen_inbox_poll(inbox, 0) == 0 && cen_inbox_wait(inbox, CEN_NEVER) == 0 && ceni_load_seq_cst(&runs) == 0;
     bool freed = cen_inbox_free(inbox) == CEN_OK;
     cen_inbox *own;
     bool made = cen_inbox_new(NULL, &own, NULL) == CEN_OK;

@@ -507,7 +507,8 @@ static void expect_bad(cen_inbox_options options, const char *field)
 
 TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
 {
-    static const cen_allocator cannot_free = {.alloc = no_alloc}, cannot_alloc = {.free = no_free}, has_none = {no_alloc, no_free, NULL};
+    static const cen_allocator cannot_free = {.alloc = no_alloc}, cannot_alloc = {.free = no_free},
+                               has_none = {no_alloc, no_free, NULL};
     expect_bad((cen_inbox_options){.size = 0}, "size");
     expect_bad((cen_inbox_options){.size = CEN_SIZED_MOST + 1}, "size");
     expect_bad((cen_inbox_options)CEN_INBOX_OPTIONS(.allocator = &cannot_free), "allocator");

@@ -140,7 +140,8 @@ static void make_chain(void)
 TEST(a_chain_of_a_hundred_thousand_inline_completions_needs_no_more_stack_than_one)
 {
     make_chain();
-    for (int i = 0; i < LINKS; i++) expect_equal(cen_future_then(&links[i].future, cen_inline(), keep_the_next), CEN_OK);
+    for (int i = 0; i < LINKS; i++)
+        expect_equal(cen_future_then(&links[i].future, cen_inline(), keep_the_next), CEN_OK);
     expect(cen_promise_keep(&links[0].promise, NULL));
     expect_equal(reached, LINKS);
     expect_equal(highest - lowest, 0);

@@ -51,7 +51,8 @@ TEST(each_bad_option_is_refused_by_its_name)
     expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .capacity = (1 << 24) + 1), "capacity");
     expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .capacity = SIZE_MAX), "capacity");
     for (int k = 1; k < 3; k++)
-        expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .kind = all_kinds[k], .capacity = 1), "capacity");
+        expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .kind = all_kinds[k], .capacity = 1),
+                   "capacity");
     expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .allocator = &cannot_free), "allocator");
     expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .allocator = &cannot_alloc), "allocator");
 }
@@ -187,7 +188,8 @@ static void ledger_free(void *argument, void *memory, size_t size, size_t align)
     free(given.start);
 }
 
-static cen_queue *make_in(const cen_allocator *allocator, cen_queue_kind kind, void (*drop)(void *, void *), void *argument)
+static cen_queue *make_in(const cen_allocator *allocator, cen_queue_kind kind, void (*drop)(void *, void *),
+                          void *argument)
 {
     cen_queue *queue = NULL;
     cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .kind = kind, .allocator = allocator,

@@ -7,7 +7,8 @@
 
 static cen_queue *make(cen_queue_kind kind, size_t capacity)
 {
-    cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .name = "line", .kind = kind, .capacity = capacity);
+    cen_queue_options options =
+        CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .name = "line", .kind = kind, .capacity = capacity);
     cen_queue *queue;
     expect_equal(cen_queue_new(&options, &queue, NULL), CEN_OK);
     return queue;

@@ -18,7 +18,8 @@ static void expect_fair(cen_case *cases, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (!chosen[i]) continue;
         favoured++;
-        if (chosen[i] < 750 || chosen[i] > 1260) test_fail(__FILE__, __LINE__, "case %zu was chosen %u times", i, chosen[i]);
+        if (chosen[i] < 750 || chosen[i] > 1260)
+            test_fail(__FILE__, __LINE__, "case %zu was chosen %u times", i, chosen[i]);
     }
     expect_equal(favoured, 3);
 }

@@ -255,7 +255,7 @@ TEST(ticks_come_one_period_apart_and_never_early)
 {
     int64_t first = cen_clock() + 3 * SECOND;
     cen_queue *source = make_tick(3 * SECOND);
-    expect_nothing_yet(source); /* the first is one period away */
+    expect_nothing_yet(source);    /* the first is one period away */
     for (int i = 0; i < 25; i++) { /* each in a thread of its own, of which a world has 32 */
         moment_call pop;
         begin_pop_moment(&pop, source, CEN_NEVER);

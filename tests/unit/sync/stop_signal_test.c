@@ -59,7 +59,8 @@ static void *wait_again_and_again(void *unused)
     (void)unused;
     for (unsigned round = 0; round < ROUNDS; round++) {
         await(&go);
-        if (wait_somehow(round) != CEN_INTERRUPTED) ceni_add_relaxed(&wrong, 1); /* read after the join; carries nothing */
+        /* read after the join; carries nothing */
+        if (wait_somehow(round) != CEN_INTERRUPTED) ceni_add_relaxed(&wrong, 1);
         sem_post(&over);
     }
     await(&go); /* all signals have come */
@@ -102,7 +103,8 @@ TEST(a_handler_on_the_waiting_thread_itself_ends_its_wait_whenever_the_signal_co
         for (unsigned steps = round * 7 % 512; steps > 0; steps--) ceni_pause();
         for (unsigned signals = 1 + round % 2; signals > 0; signals--, sent++) {
             expect_equal(pthread_kill(thread, SIGUSR1), 0);
-            while (ceni_load_relaxed(&handled) <= sent) ceni_thread_yield(); /* or two would become one; carries nothing */
+            /* or two would become one; carries nothing */
+            while (ceni_load_relaxed(&handled) <= sent) ceni_thread_yield();
         }
         await(&over);
         cen_stop_token_reset(&token);
@@ -116,7 +118,8 @@ TEST(a_handler_on_the_waiting_thread_itself_ends_its_wait_whenever_the_signal_co
 static void *wait_once(void *unused)
 {
     (void)unused;
-    if (cen_future_wait_stop(&future, CEN_NEVER, &token) != CEN_INTERRUPTED) ceni_add_relaxed(&wrong, 1); /* carries nothing */
+    if (cen_future_wait_stop(&future, CEN_NEVER, &token) != CEN_INTERRUPTED)
+        ceni_add_relaxed(&wrong, 1); /* carries nothing */
     return NULL;
 }
 

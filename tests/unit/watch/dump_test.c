@@ -68,7 +68,8 @@ static void write_number(ceni_ring *ring, uint64_t n, int64_t time)
 }
 
 /* Makes a ring at a place of a file where nothing is aligned. */
-static size_t lay(unsigned char *at, uint32_t places, ceni_ring_tag tag, uint64_t count, int64_t first_time, int64_t step)
+static size_t lay(unsigned char *at, uint32_t places, ceni_ring_tag tag, uint64_t count, int64_t first_time,
+                  int64_t step)
 {
     size_t size = ceni_ring_size(places);
     void *memory = aligned_alloc(CENI_LINE, size);
@@ -84,7 +85,7 @@ static unsigned char file[3 << 20];
 
 TEST(rings_are_found_wherever_they_stand_and_shown_in_the_order_of_time)
 {
-    lay(file + 12345, 8, (ceni_ring_tag){7, 0}, 11, 1000, 10); /* 3 to 10 are left */
+    lay(file + 12345, 8, (ceni_ring_tag){7, 0}, 11, 1000, 10);          /* 3 to 10 are left */
     lay(file + (1 << 20) - 100, 4, (ceni_ring_tag){7, 1}, 3, 1005, 50); /* where two blocks meet */
     expect_equal(show_bytes(file, sizeof file), CEN_OK);
     expect_equal(seen->count, 8 + 3);
@@ -185,7 +186,8 @@ TEST(thousands_of_false_rings_do_not_hold_it_up)
     unsigned char header[CENI_RING_HEADER + 2 * CENI_RING_PLACE];
     lay(header, 2, (ceni_ring_tag){7, 0}, 0, 0, 0);
     *(uint32_t *)(void *)(header + 20) = 1 << 16;
-    for (size_t at = 0; at + sizeof header <= sizeof file; at += CENI_RING_HEADER) memcpy(file + at, header, CENI_RING_HEADER);
+    for (size_t at = 0; at + sizeof header <= sizeof file; at += CENI_RING_HEADER)
+        memcpy(file + at, header, CENI_RING_HEADER);
     expect_equal(show_bytes(file, sizeof file), CEN_OK);
 }
 

@@ -264,7 +264,8 @@ static void tell_for_ever(void *argument)
 static void expect_whole(const cen_news *news)
 {
     char text[120];
-    snprintf(text, sizeof text, "This is event %s, and it is the same as %s and %s.", news->what, news->what, news->what);
+    snprintf(text, sizeof text, "This is event %s, and it is the same as %s and %s.", news->what, news->what,
+             news->what);
     expect_text(news->text, text);
 }
 
@@ -385,7 +386,9 @@ TEST(the_core_file_of_a_process_that_crashed_tells_its_news)
     char core[400];
     if (child > 0) expect(waitpid(child, &status, 0) == child);
     if (find("core", core, sizeof core)) expect_some(core);
-    else printf("     there is no core file here: not tested (the system puts them elsewhere, or a sanitizer forbids them)\n");
+    else
+        printf("     there is no core file here: not tested (the system puts them elsewhere, or a sanitizer forbids "
+               "them)\n");
     end();
 }
 

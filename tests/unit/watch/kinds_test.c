@@ -45,7 +45,8 @@ static char *section_of(const char *kind)
 }
 
 /* Calls for every name in backticks, with the line that it is in. */
-static void each_name(const char *section, void (*call)(void *argument, const char *name, const char *line), void *argument)
+static void each_name(const char *section, void (*call)(void *argument, const char *name, const char *line),
+                      void *argument)
 {
     char line[2048], name[SKETCH_PATH];
     for (const char *at = section; *at; at += strcspn(at, "\n"), at += *at == '\n') {
@@ -101,7 +102,8 @@ static void find_reading(void *argument, const char *name, const char *line)
     if (!mark || strstr(line, name) > strstr(line, mark)) return;
     for (size_t i = 0; i < t->count; i++)
         if (strcmp(t->readings[i].name, name) == 0 && strcmp(mark_of(&t->readings[i]), mark) == 0) return;
-    test_fail(__FILE__, __LINE__, "docs/watch.md has the reading `%s` (%s) of a %s, which has none", name, mark, t->kind);
+    test_fail(__FILE__, __LINE__, "docs/watch.md has the reading `%s` (%s) of a %s, which has none", name, mark,
+              t->kind);
 }
 
 static void compare_readings(told *t, cen_thing *thing)
@@ -110,8 +112,8 @@ static void compare_readings(told *t, cen_thing *thing)
     expect(t->count > 0 && t->count <= CEN_READINGS_MOST);
     for (size_t i = 0; i < t->count; i++)
         if (!is_said(t->section, t->readings[i].name, mark_of(&t->readings[i])))
-            test_fail(__FILE__, __LINE__, "docs/watch.md lacks `%s` (%s) of a %s", t->readings[i].name, mark_of(&t->readings[i]),
-                      t->kind);
+            test_fail(__FILE__, __LINE__, "docs/watch.md lacks `%s` (%s) of a %s", t->readings[i].name,
+                      mark_of(&t->readings[i]), t->kind);
     each_name(t->section, find_reading, t);
 }
 
@@ -150,10 +152,13 @@ static void compare_thing(void *argument, cen_thing *thing)
     compare_sketch(&t, thing);
     for (size_t i = 0; cen_thing_verb(thing, i); i++)
         if (!is_said(section, cen_thing_verb(thing, i), ""))
-            test_fail(__FILE__, __LINE__, "docs/watch.md lacks the verb `%s` of a %s", cen_thing_verb(thing, i), t.kind);
+            test_fail(__FILE__, __LINE__, "docs/watch.md lacks the verb `%s` of a %s", cen_thing_verb(thing, i),
+                      t.kind);
     for (size_t i = 0; cen_thing_durations(thing, i, &timing, durations); i++) {
-        const char *name = strncmp(timing.name, "normal_", 7) == 0 || strncmp(timing.name, "low_", 4) == 0 ? "high_wait" : timing.name;
-        if (!is_said(section, name, "")) test_fail(__FILE__, __LINE__, "docs/watch.md lacks the times `%s` of a %s", name, t.kind);
+        const char *name =
+            strncmp(timing.name, "normal_", 7) == 0 || strncmp(timing.name, "low_", 4) == 0 ? "high_wait" : timing.name;
+        if (!is_said(section, name, ""))
+            test_fail(__FILE__, __LINE__, "docs/watch.md lacks the times `%s` of a %s", name, t.kind);
     }
     free(durations);
     free(section);
@@ -161,7 +166,8 @@ static void compare_thing(void *argument, cen_thing *thing)
 
 static void compare(const char *kind)
 {
-    if (thing_visit(kind, NULL, compare_thing, (void *)(uintptr_t)kind) == 0) test_fail(__FILE__, __LINE__, "there is no %s", kind);
+    if (thing_visit(kind, NULL, compare_thing, (void *)(uintptr_t)kind) == 0)
+        test_fail(__FILE__, __LINE__, "there is no %s", kind);
 }
 
 /* Each line that begins with "News:", and the ones after it, has what is told of a kind. */
@@ -174,7 +180,8 @@ static void compare_news(void)
         const char *list = strstr(section, "\nNews:");
         bool is_pool = strcmp(heard->all[i].kind, "pool") == 0; /* its events are those of pool.h */
         if (!is_pool && (!list || !is_said(list, heard->all[i].what, "")))
-            test_fail(__FILE__, __LINE__, "docs/watch.md lacks the news `%s` of a %s", heard->all[i].what, heard->all[i].kind);
+            test_fail(__FILE__, __LINE__, "docs/watch.md lacks the news `%s` of a %s", heard->all[i].what,
+                      heard->all[i].kind);
         free(section);
     }
 }
@@ -183,19 +190,19 @@ static void compare_news(void)
 
 static cen_error error;
 
-#define MUST(call)                                                                          \
-    do {                                                                                    \
-        error.text[0] = '\0';                                                               \
-        cen_status status_ = (call);                                                        \
-        if (status_ != CEN_OK) test_fail(__FILE__, __LINE__, "%s: %s", #call, error.text);  \
+#define MUST(call) \
+    do { \
+        error.text[0] = '\0'; \
+        cen_status status_ = (call); \
+        if (status_ != CEN_OK) test_fail(__FILE__, __LINE__, "%s: %s", #call, error.text); \
     } while (0)
 
-#define AWAIT(condition)                                                                                   \
-    do {                                                                                                   \
-        for (int64_t until_ = ceni_clock_now() + INT64_C(60000000000); !(condition);) {                    \
-            if (ceni_clock_now() > until_) test_fail(__FILE__, __LINE__, "never %s", #condition);          \
-            ceni_sleep_until(ceni_clock_now() + 200000);                                                   \
-        }                                                                                                  \
+#define AWAIT(condition) \
+    do { \
+        for (int64_t until_ = ceni_clock_now() + INT64_C(60000000000); !(condition);) { \
+            if (ceni_clock_now() > until_) test_fail(__FILE__, __LINE__, "never %s", #condition); \
+            ceni_sleep_until(ceni_clock_now() + 200000); \
+        } \
     } while (0)
 
 TEST(the_page_has_what_a_queue_tells)
@@ -267,7 +274,8 @@ TEST(the_page_has_what_an_actor_tells)
     cen_actor *actor;
     cen_message message;
     cen_future stopped;
-    cen_actor_options options = CEN_ACTOR_OPTIONS(.handle = compare_inside, .capacity = 3, .slow_ns = INT64_C(100000000000));
+    cen_actor_options options =
+        CEN_ACTOR_OPTIONS(.handle = compare_inside, .capacity = 3, .slow_ns = INT64_C(100000000000));
     read_page();
     MUST(cen_actor_new(&options, &actor, &error));
     cen_message_init(&message, "page");

@@ -203,7 +203,8 @@ TEST(what_several_threads_tell_reaches_the_listener_or_is_counted)
     listen(CEN_LEVEL_NOTICE, &first);
     ceni_thread threads[WRITERS];
     int code;
-    for (int i = 0; i < WRITERS; i++) expect_equal(ceni_thread_start(&threads[i], "write", write_many, NULL, &code), CEN_OK);
+    for (int i = 0; i < WRITERS; i++)
+        expect_equal(ceni_thread_start(&threads[i], "write", write_many, NULL, &code), CEN_OK);
     for (int i = 0; i < WRITERS; i++) ceni_thread_join(&threads[i]);
     unlisten();
     expect_equal(ceni_load_relaxed(&first.count) + first.missed, WRITERS * EACH);

@@ -23,7 +23,8 @@ typedef struct lamp {
 static size_t lamp_readings(const void *object, cen_reading *readings, size_t room)
 {
     const lamp *l = object;
-    const cen_reading all[] = {{"brightness", l->brightness, CEN_GAUGE}, {"switched", 7, CEN_COUNTER}, {"age_ns", 9, CEN_GAUGE}};
+    const cen_reading all[] = {
+        {"brightness", l->brightness, CEN_GAUGE}, {"switched", 7, CEN_COUNTER}, {"age_ns", 9, CEN_GAUGE}};
     for (size_t i = 0; i < room && i < 3; i++) readings[i] = all[i];
     return 3;
 }

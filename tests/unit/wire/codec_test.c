@@ -116,7 +116,8 @@ TEST(a_payload_that_four_bytes_cannot_measure_is_refused)
     size_t written = 0;
     cen_error error;
     cen_codec codec = cen_codec_binary();
-    expect_equal(codec.calls->encode(codec.argument, 1, "x", (size_t)UINT32_MAX - 7, NULL, &written, &error), CEN_INVALID);
+    expect_equal(codec.calls->encode(codec.argument, 1, "x", (size_t)UINT32_MAX - 7, NULL, &written, &error),
+                 CEN_INVALID);
     expect_equal(codec.calls->bound(codec.argument, SIZE_MAX), SIZE_MAX);
     expect_equal(cen_codec_lines().calls->bound(NULL, SIZE_MAX - 3), SIZE_MAX);
 }
@@ -133,8 +134,17 @@ TEST(a_payload_with_a_newline_is_no_line)
 
 TEST(garbage_is_no_line)
 {
-    static const char *const garbage[] = {"x", " 1 a\n", "-1 a\n", "1\n", "12:a\n", "1\ta\n", "\n", "0x1 a\n",
-                                          "18446744073709551616 a\n", "99999999999999999999 a\n", "000000000000000000001 a\n"};
+    static const char *const garbage[] = {"x",
+                                          " 1 a\n",
+                                          "-1 a\n",
+                                          "1\n",
+                                          "12:a\n",
+                                          "1\ta\n",
+                                          "\n",
+                                          "0x1 a\n",
+                                          "18446744073709551616 a\n",
+                                          "99999999999999999999 a\n",
+                                          "000000000000000000001 a\n"};
     cen_decoding decoding;
     cen_error error;
     for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {

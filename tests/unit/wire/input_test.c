@@ -16,7 +16,8 @@ static void add_frame(cen_codec codec, uint64_t id, size_t size)
     cen_error error;
     size_t written = 0;
     for (size_t i = 0; i < size; i++) payload[i] = (char)('a' + (id + i) % 26);
-    expect_equal(codec.calls->encode(codec.argument, id, payload, size, stream + stream_size, &written, &error), CEN_OK);
+    expect_equal(codec.calls->encode(codec.argument, id, payload, size, stream + stream_size, &written, &error),
+                 CEN_OK);
     stream_size += written;
 }
 
@@ -225,7 +226,8 @@ static cen_decoded too_much(void *argument, const void *bytes, size_t size, cen_
     return CEN_DECODED_FRAME;
 }
 
-static cen_decoded nothing_at_all(void *argument, const void *bytes, size_t size, cen_decoding *decoding, cen_error *error)
+static cen_decoded nothing_at_all(void *argument, const void *bytes, size_t size, cen_decoding *decoding,
+                                  cen_error *error)
 {
     (void)argument, (void)bytes, (void)size, (void)decoding, (void)error;
     return CEN_DECODED_FRAME;

@@ -412,7 +412,7 @@ TEST(a_done_on_the_thread_of_a_blocked_caller_may_wait_for_what_it_asks)
     ceni_world_settle();
     cen_request_init(&requests[1], ask_and_wait, cen_inline());
     expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_OK);
-    ask(&requests[2], "c"); /* for which the loop reads, afterwards */
+    ask(&requests[2], "c");      /* for which the loop reads, afterwards */
     tube_reply(tube_id(1), "b"); /* which the blocked caller reads */
     ceni_world_settle();
     expect_equal(tube_poll(0), CENI_LOOP_READ);

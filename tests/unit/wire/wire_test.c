@@ -12,8 +12,11 @@ static cen_request requests[REQUESTS];
 
 static void make_wire(uint32_t in_flight, size_t max_output)
 {
-    ceni_wire_limits limits = {.codec = cen_codec_lines(), .max_in_flight = in_flight, .max_waiting = REQUESTS,
-                               .max_payload = 100, .max_output = max_output};
+    ceni_wire_limits limits = {.codec = cen_codec_lines(),
+                               .max_in_flight = in_flight,
+                               .max_waiting = REQUESTS,
+                               .max_payload = 100,
+                               .max_output = max_output};
     expect_equal(ceni_wire_init(&wire, &limits, 0, NULL), CEN_OK);
     for (int i = 0; i < REQUESTS; i++) cen_request_init(&requests[i], NULL, NULL);
 }
@@ -28,7 +31,8 @@ static cen_status send_text(int i, const char *text)
 {
     size_t lacking = ceni_wire_lacks(&wire, strlen(text));
     if (lacking) {
-        ceni_bytes old = ceni_wire_enlarge(&wire, (ceni_bytes){.at = ceni_alloc(NULL, lacking, 1), .capacity = lacking});
+        ceni_bytes old =
+            ceni_wire_enlarge(&wire, (ceni_bytes){.at = ceni_alloc(NULL, lacking, 1), .capacity = lacking});
         ceni_free(NULL, old.at, old.capacity, 1);
     }
     expect_equal(ceni_wire_lacks(&wire, strlen(text)), 0);

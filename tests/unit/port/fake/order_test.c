@@ -50,12 +50,14 @@ PLAIN_TEST(a_message_without_release_arrives_before_its_contents)
 
 PLAIN_TEST(x86_would_not_have_shown_it)
 {
-    expect(!fails(&(ceni_exploration){.body = message_without_release, .preemptions = 4, .memory = CENI_MEMORY_TSO}, NULL));
+    expect(!fails(&(ceni_exploration){.body = message_without_release, .preemptions = 4, .memory = CENI_MEMORY_TSO},
+                  NULL));
 }
 
 PLAIN_TEST(a_message_with_release_arrives_whole)
 {
-    expect(!fails(&(ceni_exploration){.body = message_with_release, .preemptions = 4, .memory = CENI_MEMORY_WEAK}, NULL));
+    expect(
+        !fails(&(ceni_exploration){.body = message_with_release, .preemptions = 4, .memory = CENI_MEMORY_WEAK}, NULL));
 }
 
 static void add_x_load_y(void *unused)
@@ -84,7 +86,8 @@ static void dekker_with_acq_rel(void)
 
 PLAIN_TEST(publish_then_look_needs_seq_cst_on_both_sides)
 {
-    expect(reports(&(ceni_exploration){.body = dekker_with_acq_rel, .preemptions = 3, .memory = CENI_MEMORY_WEAK}, "seen_x"));
+    expect(reports(&(ceni_exploration){.body = dekker_with_acq_rel, .preemptions = 3, .memory = CENI_MEMORY_WEAK},
+                   "seen_x"));
     expect(!fails(&(ceni_exploration){.body = dekker_with_acq_rel, .preemptions = 4, .memory = CENI_MEMORY_TSO}, NULL));
 }
 
@@ -198,7 +201,8 @@ static void free_after_a_relaxed_word(void)
 
 PLAIN_TEST(a_free_that_nothing_orders_after_the_last_use_is_a_data_race)
 {
-    expect(reports(&(ceni_exploration){.body = free_after_a_relaxed_word, .preemptions = 2}, "data race: main frees memory"));
+    expect(reports(&(ceni_exploration){.body = free_after_a_relaxed_word, .preemptions = 2},
+                   "data race: main frees memory"));
 }
 
 static _Atomic uint32_t *also_shared;

@@ -40,7 +40,8 @@ static uint64_t step(uint8_t operation, unsigned thread)
 static void run_thread(void *number)
 {
     unsigned thread = (unsigned)(uintptr_t)number;
-    for (int i = 0; i < OPERATIONS; i++) seen_by[thread] = seen_by[thread] * 31 + step(tried.operations[thread][i], thread) + 1;
+    for (int i = 0; i < OPERATIONS; i++)
+        seen_by[thread] = seen_by[thread] * 31 + step(tried.operations[thread][i], thread) + 1;
 }
 
 static void note_outcome(uint64_t outcome)

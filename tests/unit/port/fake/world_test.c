@@ -38,7 +38,8 @@ static void dekker_without_barrier(void)
 
 PLAIN_TEST(a_missing_barrier_shows_with_store_buffers)
 {
-    expect(reports(&(ceni_exploration){.body = dekker_without_barrier, .preemptions = 2, .memory = CENI_MEMORY_TSO}, "seen_x"));
+    expect(reports(&(ceni_exploration){.body = dekker_without_barrier, .preemptions = 2, .memory = CENI_MEMORY_TSO},
+                   "seen_x"));
 }
 
 PLAIN_TEST(the_same_is_right_when_memory_is_sequentially_consistent)
@@ -383,7 +384,6 @@ PLAIN_TEST(schedules_of_independent_threads_are_pruned_to_a_handful)
     ceni_explored found = ceni_world_explore(&(ceni_exploration){.body = independent_threads, .preemptions = 3});
     expect(found.run * 10 < found.pruned);
 }
-
 
 static void append_digit(void *digit)
 {
