@@ -128,7 +128,7 @@ static bool close_account(account *self, uint64_t *handled)
     cen_future_init(&stopped);
     if (cen_actor_stop(self->actor, CEN_STOP_DRAIN, &stopped) != CEN_OK) return false;
     if (cen_future_wait(&stopped, cen_in_s(10)) != CEN_OK) return false;
-    cen_actor_look(self->actor, &stats);
+    cen_actor_stats_get(self->actor, &stats);
     *handled += stats.handled;
     return cen_actor_free(self->actor) == CEN_OK;
 }

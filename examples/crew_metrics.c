@@ -169,7 +169,7 @@ int main(void)
     cen_crew_report report = CEN_SIZED(cen_crew_report);
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report) == CEN_OK);
-    assert(cen_crew_look(crew, &stats) == CEN_OK);
+    assert(cen_crew_stats_get(crew, &stats) == CEN_OK);
     assert(cen_crew_free(crew) == CEN_OK);
     assert(is_total(&expected) && report.dropped == 0);
     assert(stats.finished == REQUESTS + LATE_REQUESTS && stats.steps == 3 * stats.finished);

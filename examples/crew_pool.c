@@ -119,7 +119,7 @@ static cen_status result(query *self)
 static void await_waiting(cen_crew *crew, uint64_t count)
 {
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
-    do cen_crew_look(crew, &stats);
+    do cen_crew_stats_get(crew, &stats);
     while (stats.waiting < count);
 }
 
@@ -174,7 +174,7 @@ static void cancel_before_it_begins(cen_crew *crew)
         assert(cen_crew_submit(crew, &keepers[i]) == CEN_OK);
     }
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
-    do cen_crew_look(crew, &stats);
+    do cen_crew_stats_get(crew, &stats);
     while (stats.running < WORKERS);
     make_ready(&third, "third");
     assert(cen_crew_submit(crew, &third.task) == CEN_OK);
@@ -228,7 +228,7 @@ int main(void)
     assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report) == CEN_OK && report.dropped == 0);
     assert(cen_crew_free(crew) == CEN_OK); /* first the tasks, then what they use */
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    assert(cen_pool_look(pool, &stats) == CEN_OK && stats.held == 0 && stats.waiting == 0);
+    assert(cen_pool_stats_get(pool, &stats) == CEN_OK && stats.held == 0 && stats.waiting == 0);
     assert(cen_pool_close(pool, cen_in_s(20), NULL, &error) == CEN_OK);
     cen_pool_free(pool);
     return 0;

@@ -67,7 +67,7 @@ static void share_two(cen_pool *pool)
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, get_pages, pool);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &stats);
+    cen_pool_stats_get(pool, &stats);
     printf("%d threads got %d pages with %u connections\n", THREADS, THREADS * ROUNDS, (unsigned)stats.opened);
     expect_that(stats.opened <= CONNECTIONS, "there are no more connections than allowed");
 }
@@ -130,7 +130,7 @@ static void ask_at_once(void)
         if (futures[i].status == CEN_OK) cen_http_reply_free(futures[i].value);
     }
     cen_http_stats stats = CEN_SIZED(cen_http_stats);
-    cen_http_look(http, &stats);
+    cen_http_stats_get(http, &stats);
     printf("%d of %d requests were answered over %u connections\n", answered, ASKS, (unsigned)stats.loops);
     expect_that(answered == ASKS, "all of them are answered");
     cen_http_free(http);

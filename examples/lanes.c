@@ -137,7 +137,7 @@ static void report(void)
         const char *name;
     } kinds[CEN_LANES] = {{CEN_PRIORITY_HIGH, "high"}, {CEN_PRIORITY_NORMAL, "normal"}, {CEN_PRIORITY_LOW, "low"}};
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
-    assert(cen_lanes_look(lanes, &stats) == CEN_OK);
+    assert(cen_lanes_stats_get(lanes, &stats) == CEN_OK);
     puts("\n  lane     submitted   done   refused   p50 wait   p50 total");
     for (int i = 0; i < CEN_LANES; i++) {
         const cen_lane_stats *s = &stats.lane[kinds[i].priority];

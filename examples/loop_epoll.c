@@ -341,8 +341,8 @@ static void end(void)
 {
     cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_runtime_look(loop.runtime, &threads);
-    cen_pool_look(loop.pool, &s);
+    cen_runtime_stats_get(loop.runtime, &threads);
+    cen_pool_stats_get(loop.pool, &s);
     printf("The pool: %" PRIu64 " leases, %" PRIu64 " ended; %" PRIu64 " connections opened; %u helper threads.\n"
            "An ask is %zu bytes, the program's own.\n",
            s.taken, s.ended, s.opened, threads.helpers, sizeof(cen_take));

@@ -236,7 +236,7 @@ int main(void)
     cancel_and_be_late();
 
     cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
-    cen_runtime_look(runtime, &threads);
+    cen_runtime_stats_get(runtime, &threads);
     expect_that(threads.helpers == 0 && !threads.has_keeper, "there is no other thread");
     expect_that(cen_pool_close(here.pool, CEN_NOW, NULL, NULL) == CEN_OK, "nothing is left in the pool");
     cen_pool_free(here.pool);

@@ -102,7 +102,7 @@ static void work_together(cen_pool *pool)
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     cen_mariadb_cache cache = CEN_SIZED(cen_mariadb_cache);
     CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, NULL) {
-        cen_mariadb_look(mysql, &cache);
+        cen_mariadb_cache_get(mysql, &cache);
     }
     printf("  %d threads got %d right answers; one connection prepared %" PRIu64 " statement and used it %" PRIu64
            " times more.\n",
@@ -142,7 +142,7 @@ static void leave_things_behind(cen_pool *pool)
     run(lease.object, "begin");
     cen_pool_give(&lease); /* forgotten: all of it */
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    for (int i = 0; i < 500 && cen_pool_look(pool, &s) == CEN_OK && s.reset == 0;
+    for (int i = 0; i < 500 && cen_pool_stats_get(pool, &s) == CEN_OK && s.reset == 0;
          i++) /* a helper does it, and nobody waits for that */
         nanosleep(&(struct timespec){.tv_nsec = CEN_MS(10)}, NULL);
     for (int i = 0; i < CONNECTIONS; i++) {
@@ -152,7 +152,7 @@ static void leave_things_behind(cen_pool *pool)
                         "it is as new");
         }
     }
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     printf("  Session %lu came back with a transaction, a variable, another time zone and a table: %" PRIu64
            " reset, none closed.\n",
            id, s.reset);

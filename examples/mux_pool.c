@@ -72,7 +72,7 @@ static cen_status ask_once(cen_mux_pool *pool)
 static cen_mux_pool_stats look(cen_mux_pool *pool)
 {
     cen_mux_pool_stats now = CEN_SIZED(cen_mux_pool_stats);
-    cen_mux_pool_look(pool, &now);
+    cen_mux_pool_stats_get(pool, &now);
     return now;
 }
 
@@ -215,7 +215,7 @@ static void kill_for_a_while(void)
     uint64_t next = 1;
     for (int i = 0; i < SHARE_MS / KILL_MS; i++, pause_ms(KILL_MS)) {
         cen_mux_server_stats now = CEN_SIZED(cen_mux_server_stats);
-        cen_mux_server_look(server, &now);
+        cen_mux_server_stats_get(server, &now);
         while (next <= now.accepted && cen_mux_server_kill(server, next) != CEN_OK) next++;
     }
 }

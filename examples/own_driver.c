@@ -71,7 +71,7 @@ static void lose_one(cen_pool *pool)
     CEN_WITH (pool, cen_in_s(5), own_object *, object, NULL) {
         expect_that(says(object, "ping", "ok"), "nobody is given it");
     }
-    cen_pool_look(pool, &stats);
+    cen_pool_stats_get(pool, &stats);
     expect_that(stats.test_failed == 1 && stats.reset == 1, "a test found it");
 }
 

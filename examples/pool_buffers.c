@@ -79,7 +79,7 @@ int main(void)
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(buffers, &s);
+    cen_pool_stats_get(buffers, &s);
     printf("%d threads read %d messages, %.1f MiB, through %u buffers of %d KiB.\n", THREADS, THREADS * MESSAGES,
            (double)bytes_read / (1 << 20), s.idle, BYTES / 1024);
     printf("%" PRIu64 " times somebody had to wait for one, %.2f ms at most; %" PRIu64 " were allocated in all.\n",

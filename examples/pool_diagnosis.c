@@ -59,7 +59,7 @@ static void take_in_vain(const char *title)
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     returned = 0;
     if (pthread_create(&thread, NULL, take, &error) != 0) abort();
-    while (stats.waiting == 0 && !returned) cen_pool_look(pool, &stats);
+    while (stats.waiting == 0 && !returned) cen_pool_stats_get(pool, &stats);
     if (!returned) cen_runtime_advance(runtime, 500 * 1000000LL);
     pthread_join(thread, NULL);
     printf("\n-- %s\n%s: %s\n\n", title, cen_status_name(error.status), error.text);

@@ -106,7 +106,7 @@ static void serve(int customer)
 static cen_pool_stats look(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     return s;
 }
 

@@ -36,7 +36,7 @@ static struct connection *write_line(void)
 static unsigned idle(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    return cen_pool_look(pool, &s) == CEN_OK ? s.idle : 0;
+    return cen_pool_stats_get(pool, &s) == CEN_OK ? s.idle : 0;
 }
 
 static void write_order(void)

@@ -151,7 +151,7 @@ static void tell_failure(const cen_event *event)
     char text[256];
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     const char *why = strrchr(event->text, ':');
-    if (cen_pool_look(pool, &s) != CEN_OK) return;
+    if (cen_pool_stats_get(pool, &s) != CEN_OK) return;
     snprintf(text, sizeof text, "opening failed%s, %u in a row; the next try in %.0f ms", why ? why : "",
              s.open_failures, (double)s.next_open_ns / 1e6);
     tell(text);
@@ -271,7 +271,7 @@ int main(int count, char **arguments)
     if (cen_pool_listen(pool, listener, NULL, &error) != CEN_OK) return puts(error.text), 1;
     bool right = play();
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     printf("%" PRIu64 " openings failed and %" PRIu64
            " did not; %d probes; the breaker opened %d times and closed %d times.\n",
            s.open_failed, s.opened, (int)probes, (int)breaker_opened, (int)breaker_closed);

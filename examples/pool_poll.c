@@ -190,7 +190,7 @@ static void serve_requests(void)
 static cen_pool_stats look(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    if (cen_pool_look(work.pool, &s) != CEN_OK) work.mistakes++;
+    if (cen_pool_stats_get(work.pool, &s) != CEN_OK) work.mistakes++;
     return s;
 }
 
@@ -241,7 +241,7 @@ int main(void)
     bool noticed = wait_until(test_failed);
 
     cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
-    cen_runtime_look(work.runtime, &threads);
+    cen_runtime_stats_get(work.runtime, &threads);
     cen_pool_stats s = look();
     printf("%" PRIu64 " tests of idle connections, %" PRIu64
            " failed; %u helper threads, %d driver's calls on another thread.\n",

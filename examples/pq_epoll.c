@@ -182,7 +182,7 @@ int main(void)
     double ms = (double)(cen_clock() - begin) / 1e6;
 
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     int count = threads();
     printf("%d queries of a millisecond over %d connections in %.0f ms, by %d thread; %" PRIu64
            " connections were opened.\n",

@@ -186,7 +186,7 @@ int main(void)
     lose_one(pool);
 
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     printf("\nThe pool's numbers: %" PRIu64 " opened, at most %u at a time; %" PRIu64 " leases, %" PRIu64
            " rolled back, %" PRIu64 " found broken by a test.\n",
            s.opened, s.max, s.taken, s.reset, s.test_failed);

@@ -233,7 +233,7 @@ static void *ask_all_the_time(void *argument)
 static void report(double seconds)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     printf("%d threads tried %d times in %.2f s: %d requests were answered, %.0f in a second; %d were refused by the "
            "pool.\n",
            THREADS, THREADS * TRIES, seconds, (int)answered, answered / seconds, (int)refused);

@@ -164,7 +164,7 @@ int main(void)
     while (answered < REQUESTS && cen_clock() - begin < PATIENCE) turn();
 
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     printf("%d requests of three questions over %d connections in %.0f ms; %d were told that theirs was lost; %" PRIu64
            " were opened.\n",
            answered, CONNECTIONS, (double)(cen_clock() - begin) / 1e6, lost, s.opened);

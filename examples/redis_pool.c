@@ -127,7 +127,7 @@ static void leave_things(cen_pool *pool)
 {
     cen_error error;
     cen_pool_stats before = CEN_SIZED(cen_pool_stats), after = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &before);
+    cen_pool_stats_get(pool, &before);
     CEN_WITH (pool, cen_in_s(5), redisContext *, redis, &error) {
         run(redis, "MULTI");
         run(redis, "SET example:count 0"); /* and no EXEC */
@@ -146,7 +146,7 @@ static void leave_things(cen_pool *pool)
         expect_that(counted == THREADS * ROUNDS, "the answer is to this question, and outside a transaction");
     }
     for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&leases[i]);
-    cen_pool_look(pool, &after);
+    cen_pool_stats_get(pool, &after);
     printf("  a MULTI was forgotten, and a reply left unread: %" PRIu64 " resets, %" PRIu64 " new connections\n",
            after.reset - before.reset, after.opened - before.opened);
     expect_that(after.reset - before.reset == 2, "both were reset");

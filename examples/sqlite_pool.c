@@ -187,7 +187,7 @@ static void print_pool(const char *name, const cen_pool_stats *s)
 static void report(void)
 {
     cen_pool_stats w = CEN_SIZED(cen_pool_stats), r = CEN_SIZED(cen_pool_stats);
-    cen_sqlite_pool_look(orders, &w, &r);
+    cen_sqlite_pool_stats_get(orders, &w, &r);
     printf("\nThe pools' numbers:\n");
     print_pool("the writer", &w);
     print_pool("readers", &r);

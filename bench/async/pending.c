@@ -81,7 +81,7 @@ static int memory(unsigned count, bool planted)
     for (unsigned i = 0; i < count; i++) ask(&takes[i]);
     uint64_t grown = seam_bytes - bytes;
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    must(cen_pool_look(pool, &stats));
+    must(cen_pool_stats_get(pool, &stats));
     for (unsigned i = 0; i < count; i += 2) cancel(&takes[i]);
     for (unsigned i = 1; i < count; i += 2) serve();
     if (planted) *(void *volatile *)&takes[0].future.user = malloc(1);

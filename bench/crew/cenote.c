@@ -79,7 +79,7 @@ static void assert_features(void)
     if (cen_crew_submit(crew, &task.node.task) != CEN_MISUSE)
         bench_fail("a task that was not made ready again was accepted");
     for (int looks = 0; looks < 1000; looks++, bench_sleep(1000000)) { /* the worker counts it a moment after its end */
-        must(cen_crew_look(crew, &stats));
+        must(cen_crew_stats_get(crew, &stats));
         if (stats.workers == TASKS_WORKERS && stats.submitted == 1 && stats.finished == 1) return;
     }
     bench_fail("the crew does not count its tasks");

@@ -311,7 +311,7 @@ static void suspended(struct request *all, uint32_t count)
         must(cen_crew_submit(crew, &all[i].task));
     }
     do {
-        must(cen_crew_look(crew, &stats));
+        must(cen_crew_stats_get(crew, &stats));
         most = stats.waiting > most ? stats.waiting : most;
         bench_sleep(500000);
     } while (stats.finished < count);

@@ -61,7 +61,7 @@ static void stand_in_line(unsigned count)
         must(cen_pool_ask(pool, cen_in_s(600), &takes[i]));
     }
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    must(cen_pool_look(pool, &stats));
+    must(cen_pool_stats_get(pool, &stats));
     if (stats.waiting != count) bench_fail("%u wait, not %u", stats.waiting, count);
     served = 0;
 }

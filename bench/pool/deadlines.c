@@ -103,7 +103,7 @@ static void *look(void *unused)
 {
     (void)unused;
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    while (!atomic_load(&over)) cen_pool_look(pool, &stats);
+    while (!atomic_load(&over)) cen_pool_stats_get(pool, &stats);
     return NULL;
 }
 

@@ -221,7 +221,7 @@ static void await_standing(unsigned count)
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     int64_t limit = bench_now() + INT64_C(60000000000);
     do {
-        if (cen_pool_look(pool, &stats) != CEN_OK || bench_now() > limit)
+        if (cen_pool_stats_get(pool, &stats) != CEN_OK || bench_now() > limit)
             bench_fail("%u do not stand in line within a minute", count);
         if (stats.waiting != count) bench_sleep(10000);
     } while (stats.waiting != count);

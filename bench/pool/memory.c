@@ -82,7 +82,7 @@ static int run(int argc, char **argv)
     lend_make(&plan, &counted);
     struct lend_result result = lend_run(&plan, &counted);
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &stats);
+    cen_pool_stats_get(pool, &stats);
     printf("pairs=%llu waited=%llu allocations=%llu mappings_changed=%d\n", (unsigned long long)result.pairs,
            (unsigned long long)stats.waited, (unsigned long long)allocations, strcmp(maps_before, maps_after) != 0);
     return 0;

@@ -28,7 +28,7 @@ static void *set_up_with(cen_strategy strategy, unsigned members)
 void verify_router(void *set)
 {
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
-    if (cen_router_look(set, &stats) != CEN_OK || stats.in_flight != 0)
+    if (cen_router_stats_get(set, &stats) != CEN_OK || stats.in_flight != 0)
         bench_fail("members are in use %llu times, and nobody uses them", (unsigned long long)stats.in_flight);
 }
 

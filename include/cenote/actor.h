@@ -195,7 +195,7 @@ typedef struct cen_actor_stats {
 } cen_actor_stats;
 
 /* Each number was true during the call. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_actor_look(const cen_actor *actor, cen_actor_stats *out);
+CEN_API cen_status cen_actor_stats_get(const cen_actor *actor, cen_actor_stats *out);
 
 #ifdef __cplusplus
 }

@@ -364,7 +364,7 @@ typedef struct cen_crew_stats {
 
 /* Each number was true during the call, and submitted is finished, queued, running and waiting
  * together if nothing happens meanwhile. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out);
+CEN_API cen_status cen_crew_stats_get(cen_crew *crew, cen_crew_stats *out);
 
 #ifdef __cplusplus
 }

@@ -168,7 +168,7 @@ typedef struct cen_http_stats {
 } cen_http_stats;
 
 /* All numbers were true at one moment, but up. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_http_look(cen_http *http, cen_http_stats *out);
+CEN_API cen_status cen_http_stats_get(cen_http *http, cen_http_stats *out);
 
 /* The router, as long as the client is there: for a look at its members. */
 CEN_API cen_router *cen_http_router(cen_http *http);

@@ -184,7 +184,7 @@ typedef struct cen_lanes_stats {
  *   if nothing happens meanwhile, admitted = queued + running + suspended, and
  *   submitted = admitted + done + failed + cancelled + late + dropped
  * Errors: INVALID, FORKED. */
-CEN_API cen_status cen_lanes_look(cen_lanes *lanes, cen_lanes_stats *out);
+CEN_API cen_status cen_lanes_stats_get(cen_lanes *lanes, cen_lanes_stats *out);
 
 /* Durations. A percentile is wrong by at most 1/64 of itself; all else is exact. 0 if there are none. A part of
  * cen_lane_times: its size never changes. */

@@ -157,7 +157,7 @@ typedef struct cen_mariadb_cache {
 } cen_mariadb_cache;
 
 /* The cache of a connection that the caller holds. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_mariadb_look(MYSQL *mysql, cen_mariadb_cache *out);
+CEN_API cen_status cen_mariadb_cache_get(MYSQL *mysql, cen_mariadb_cache *out);
 
 /* Asks the server how a pool of `max` connections, 0 if that is unknown, goes with its max_connections. Waits for it, for
  * test_timeout_ns at most. Errors: INVALID, DRIVER, LOST, TIMEOUT, FORKED. */

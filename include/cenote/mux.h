@@ -157,7 +157,7 @@ typedef struct cen_mux_stats {
 } cen_mux_stats;
 
 /* Each number was true during the call. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_mux_look(cen_mux *mux, cen_mux_stats *out);
+CEN_API cen_status cen_mux_stats_get(cen_mux *mux, cen_mux_stats *out);
 
 /* Why it ended, or could not be opened: true, and *out has status and sentence. False: it has not ended. */
 CEN_API bool cen_mux_cause(cen_mux *mux, cen_error *out);

@@ -213,7 +213,7 @@ typedef struct cen_mux_pool_stats {
 } cen_mux_pool_stats;
 
 /* Each number was true during the call. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_mux_pool_look(cen_mux_pool *pool, cen_mux_pool_stats *out);
+CEN_API cen_status cen_mux_pool_stats_get(cen_mux_pool *pool, cen_mux_pool_stats *out);
 
 /* The tree, and each connection's state, address, requests in flight and last error, as lines of text: into `room` bytes, cut and
  * ended by a zero if there is any room; the answer is how long the whole is. 0 in a forked child. */

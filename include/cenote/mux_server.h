@@ -132,7 +132,7 @@ typedef struct cen_mux_server_stats {
 } cen_mux_server_stats;
 
 /* Each number was true during the call. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_mux_server_look(const cen_mux_server *server, cen_mux_server_stats *out);
+CEN_API cen_status cen_mux_server_stats_get(const cen_mux_server *server, cen_mux_server_stats *out);
 
 #ifdef __cplusplus
 }

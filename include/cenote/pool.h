@@ -678,7 +678,7 @@ typedef struct cen_pool_stats {
  * a moment, or, while objects are opened and closed all the time, for as long
  * as it takes to read up to 4096 slots; in a larger pool whatever is not held
  * may then be counted as moving. Calls take turns. Errors: FORKED, INVALID. */
-CEN_API cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out);
+CEN_API cen_status cen_pool_stats_get(cen_pool *pool, cen_pool_stats *out);
 
 typedef enum cen_slot_state {
     CEN_SLOT_IDLE = 1,

@@ -218,7 +218,7 @@ typedef struct cen_registry_stats {
 } cen_registry_stats;
 
 /* All were true at one moment, and entries = registered - removed - owner_ended. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_registry_look(cen_registry *registry, cen_registry_stats *out);
+CEN_API cen_status cen_registry_stats_get(cen_registry *registry, cen_registry_stats *out);
 
 #ifdef __cplusplus
 }

@@ -290,7 +290,7 @@ typedef struct cen_router_stats {
 } cen_router_stats;
 
 /* Errors: INVALID, FORKED. */
-CEN_API cen_status cen_router_look(cen_router *router, cen_router_stats *out);
+CEN_API cen_status cen_router_stats_get(cen_router *router, cen_router_stats *out);
 
 typedef struct cen_member_stats {
     size_t size;      /* the library's sizeof(cen_member_stats) */

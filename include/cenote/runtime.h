@@ -164,7 +164,7 @@ typedef struct cen_runtime_stats {
 } cen_runtime_stats;
 
 /* NULL: the process' own; all zero if there is none now. Error: INVALID (out is NULL), FORKED. */
-CEN_API cen_status cen_runtime_look(cen_runtime *runtime, cen_runtime_stats *out);
+CEN_API cen_status cen_runtime_stats_get(cen_runtime *runtime, cen_runtime_stats *out);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,7 @@
  * an older or a newer library than the one it was compiled for.
  *
  *     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
- *     if (cen_pool_look(pool, &stats) == CEN_OK) printf("%u idle\n", stats.idle);
+ *     if (cen_pool_stats_get(pool, &stats) == CEN_OK) printf("%u idle\n", stats.idle);
  *
  * The rule, for a caller's struct of `size` bytes:
  *  - A smaller struct is accepted. The library reads and writes no byte beyond

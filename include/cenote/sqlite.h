@@ -131,7 +131,7 @@ typedef struct cen_sqlite_cache {
 } cen_sqlite_cache;
 
 /* The cache of a connection that the caller holds. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_sqlite_look(sqlite3 *db, cen_sqlite_cache *out);
+CEN_API cen_status cen_sqlite_cache_get(sqlite3 *db, cen_sqlite_cache *out);
 
 /* ---- One writer and its readers ----------------------------------------------------- */
 
@@ -161,8 +161,9 @@ CEN_API cen_status cen_sqlite_pool_new(const cen_sqlite_pool_options *options, c
 CEN_API cen_pool *cen_sqlite_pool_writer(const cen_sqlite_pool *pool);
 CEN_API cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool);
 
-/* Read the stats of both pools, as cen_pool_look does. Either may be NULL. Errors: FORKED, INVALID. */
-CEN_API cen_status cen_sqlite_pool_look(const cen_sqlite_pool *pool, cen_pool_stats *writer, cen_pool_stats *readers);
+/* Read the stats of both pools, as cen_pool_stats_get does. Either may be NULL. Errors: FORKED, INVALID. */
+CEN_API cen_status cen_sqlite_pool_stats_get(const cen_sqlite_pool *pool, cen_pool_stats *writer,
+                                             cen_pool_stats *readers);
 
 /* Closes the readers, then the writer, each as cen_pool_close does, both by the one deadline
  * (CEN_DEFAULT: options.patience of the pools): so that the writer is the last, and

@@ -321,7 +321,7 @@ typedef struct cen_supervisor_stats {
 } cen_supervisor_stats;
 
 /* All numbers are of one moment. Errors: INVALID, FORKED. */
-CEN_API cen_status cen_supervisor_look(cen_supervisor *supervisor, cen_supervisor_stats *out);
+CEN_API cen_status cen_supervisor_stats_get(cen_supervisor *supervisor, cen_supervisor_stats *out);
 
 /* One child, in one moment. */
 typedef struct cen_child_stats {

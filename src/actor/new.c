@@ -63,7 +63,7 @@ static void sketch_actor(const void *object, const cen_sketch *sketch, size_t mo
     const char *doing = NULL;
     int64_t ns = 0;
     (void)most; /* it has no lists */
-    if (cen_actor_look(actor, &stats) != CEN_OK) return;
+    if (cen_actor_stats_get(actor, &stats) != CEN_OK) return;
     if (actor->capacity < CENI_GATE_COUNT) sketch->number(to, "capacity", (int64_t)actor->capacity);
     sketch->number(to, "batch", actor->batch);
     if (actor->slow_ns > 0) sketch->number(to, "slow_ns", actor->slow_ns);
@@ -121,11 +121,11 @@ undo_join:
     return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_actor_new: there is no memory for it");
 }
 
-cen_status cen_actor_look(const cen_actor *actor, cen_actor_stats *out)
+cen_status cen_actor_stats_get(const cen_actor *actor, cen_actor_stats *out)
 {
     if (!actor) return CEN_INVALID;
     if (!ceni_fork_is(actor->epoch)) return CEN_FORKED;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_actor_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_actor_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     uint64_t gate = read_count(&actor->gate);
     const cen_actor_stats now = {

@@ -45,11 +45,11 @@ static void look(ceni_core *core, cen_crew_stats *out)
     out->queued = left - out->running - out->waiting;
 }
 
-cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
+cen_status cen_crew_stats_get(cen_crew *crew, cen_crew_stats *out)
 {
     cen_crew_stats now = CEN_SIZED(cen_crew_stats);
     if (!crew) return CEN_INVALID;
-    cen_status status = cen_sized_check(out, sizeof now, "cen_crew_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof now, "cen_crew_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     ceni_core *core = ceni_crew_core(crew, &status);
     if (!core) return status;
@@ -61,7 +61,7 @@ cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
 size_t ceni_crew_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_crew_stats s = CEN_SIZED(cen_crew_stats);
-    if (cen_crew_look((cen_crew *)(uintptr_t)object, &s) != CEN_OK) return 0;
+    if (cen_crew_stats_get((cen_crew *)(uintptr_t)object, &s) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"submitted", (int64_t)s.submitted, CEN_COUNTER},
         {"finished", (int64_t)s.finished, CEN_COUNTER},

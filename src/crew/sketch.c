@@ -103,7 +103,7 @@ static void sketch_crew(const void *object, const cen_sketch *sketch, size_t mos
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     cen_status status;
     ceni_core *core = ceni_crew_core(crew, &status);
-    if (!core || cen_crew_look(crew, &stats) != CEN_OK) return;
+    if (!core || cen_crew_stats_get(crew, &stats) != CEN_OK) return;
     ceni_core_lock(core);
     uint32_t min = core->min < core->target ? core->min : core->target;
     ceni_core_unlock(core);

@@ -259,7 +259,7 @@ static void fill_report(ceni_core *core, cen_crew_report *out)
 {
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     if (!out) return;
-    cen_crew_look(core->crew, &stats);
+    cen_crew_stats_get(core->crew, &stats);
     ceni_core_lock(core);
     cen_crew_report report = {.finished = tasks_out_locked(core) - core->stop_base - core->dropped,
                               .dropped = core->dropped};

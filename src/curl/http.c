@@ -180,11 +180,11 @@ cen_status cen_http_free(cen_http *http)
 
 /* ---- A look at it ------------------------------------------------------------------------------------------ */
 
-cen_status cen_http_look(cen_http *http, cen_http_stats *out)
+cen_status cen_http_stats_get(cen_http *http, cen_http_stats *out)
 {
     if (!http) return CEN_INVALID;
     if (http->process != ceni_curl_process()) return CEN_FORKED;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_http_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_http_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     pthread_mutex_lock(&http->mutex);
     cen_http_stats now = http->counts;

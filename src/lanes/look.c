@@ -30,10 +30,10 @@ static void look_at(const ceni_lane *lane, const ceni_ledger_entry *entry, int64
     };
 }
 
-cen_status cen_lanes_look(cen_lanes *lanes, cen_lanes_stats *out)
+cen_status cen_lanes_stats_get(cen_lanes *lanes, cen_lanes_stats *out)
 {
     if (!lanes) return CEN_INVALID;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_lanes_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_lanes_stats_get: out", NULL);
     if (status == CEN_OK) status = ceni_lanes_enter(lanes);
     if (status != CEN_OK) return status;
     ceni_ledger_entry entry;

@@ -131,7 +131,7 @@ static cen_status make_lane(cen_lanes *lanes, unsigned index, const cen_lane_opt
         return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: there is no memory for times");
     start_lane(lane);
     cen_status status = make_crew(lane, o, error);
-    if (status == CEN_OK) status = cen_crew_look(lane->crew, &stats);
+    if (status == CEN_OK) status = cen_crew_stats_get(lane->crew, &stats);
     if (status != CEN_OK) return status;
     ceni_setting_put(&lane->workers, stats.workers);
     lane->limit_is_default = o->max_tasks == 0;

@@ -52,7 +52,7 @@ static void read_lane(const cen_lane_stats *s, const char *const *name, cen_read
 size_t ceni_lanes_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
-    if (cen_lanes_look(lanes_of(object), &stats) != CEN_OK) return 0;
+    if (cen_lanes_stats_get(lanes_of(object), &stats) != CEN_OK) return 0;
     cen_reading all[2 + CEN_LANES * EACH];
     size_t count = 0;
     all[count++] = (cen_reading){"admitted", (int64_t)stats.admitted, CEN_GAUGE};
@@ -126,7 +126,7 @@ static void sketch_lanes(const void *object, const cen_sketch *sketch, size_t mo
     cen_lanes *lanes = lanes_of(object);
     void *to = sketch->argument;
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
-    if (cen_lanes_look(lanes, &stats) != CEN_OK) return;
+    if (cen_lanes_stats_get(lanes, &stats) != CEN_OK) return;
     size_t written = 0, left = 0;
     sketch->truth(to, "stopped", stats.is_stopped);
     sketch->truth(to, "timed", lanes->timed);

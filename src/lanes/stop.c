@@ -51,7 +51,7 @@ static void stop_all(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_
 static uint64_t finished_of(cen_crew *crew)
 {
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
-    return crew && cen_crew_look(crew, &stats) == CEN_OK ? stats.finished : 0;
+    return crew && cen_crew_stats_get(crew, &stats) == CEN_OK ? stats.finished : 0;
 }
 
 /* From now on submits are refused. */
@@ -106,7 +106,7 @@ static cen_status can_be_freed(cen_lanes *lanes)
         cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
         if (!crew) continue;
         if (crew == cen_crew_current()) return CEN_MISUSE;
-        if (cen_crew_look(crew, &stats) != CEN_OK) continue; /* it says why when it is freed */
+        if (cen_crew_stats_get(crew, &stats) != CEN_OK) continue; /* it says why when it is freed */
         if (!stats.is_stopped || stats.queued + stats.running + stats.waiting > 0) return CEN_BUSY;
     }
     return CEN_OK;

@@ -159,10 +159,10 @@ cen_status cen_mariadb_prepare(MYSQL *mysql, const char *sql, MYSQL_STMT **out, 
     return CEN_OK;
 }
 
-cen_status cen_mariadb_look(MYSQL *mysql, cen_mariadb_cache *out)
+cen_status cen_mariadb_cache_get(MYSQL *mysql, cen_mariadb_cache *out)
 {
     ceni_mariadb_connection *connection;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_mariadb_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mariadb_cache_get: out", NULL);
     if (status == CEN_OK) status = ceni_mariadb_connection_of(mysql, &connection, NULL);
     if (status != CEN_OK) return status;
     const cen_mariadb_cache now = {.kept = connection->kept, .hits = connection->hits, .misses = connection->misses};

@@ -100,11 +100,11 @@ static cen_mux_state shown_state(cen_mux *mux)
     return shown;
 }
 
-cen_status cen_mux_look(cen_mux *mux, cen_mux_stats *out)
+cen_status cen_mux_stats_get(cen_mux *mux, cen_mux_stats *out)
 {
     if (!mux) return CEN_INVALID;
     if (!ceni_fork_is(mux->epoch)) return CEN_FORKED;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     ceni_exchange_stats now = {.in_flight = 0};
     if (ceni_mux_state(mux) == CENI_MUX_OPEN) ceni_exchange_look(&mux->exchange, &now);
@@ -133,7 +133,7 @@ cen_status cen_mux_look(cen_mux *mux, cen_mux_stats *out)
 static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_mux_stats now = CEN_SIZED(cen_mux_stats);
-    if (cen_mux_look((cen_mux *)(uintptr_t)object, &now) != CEN_OK) return 0;
+    if (cen_mux_stats_get((cen_mux *)(uintptr_t)object, &now) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"state", now.state, CEN_GAUGE},
         {"in_flight", now.in_flight, CEN_GAUGE},
@@ -167,7 +167,7 @@ static void sketch_mux(const void *object, const cen_sketch *sketch, size_t most
     cen_mux_stats now = CEN_SIZED(cen_mux_stats);
     cen_error cause = {.text = ""};
     (void)most; /* it has no lists: there may be a million requests */
-    if (cen_mux_look(mux, &now) != CEN_OK) return;
+    if (cen_mux_stats_get(mux, &now) != CEN_OK) return;
     bool ended = cen_mux_cause(mux, &cause);
     sketch->text(to, "address", mux->address.text);
     sketch->text(to, "state", state_name(now.state));

@@ -45,11 +45,11 @@ static void look_at_lines(cen_mux_pool *pool, cen_mux_pool_stats *out)
     ceni_mux_pool_unlock(pool);
 }
 
-cen_status cen_mux_pool_look(cen_mux_pool *pool, cen_mux_pool_stats *out)
+cen_status cen_mux_pool_stats_get(cen_mux_pool *pool, cen_mux_pool_stats *out)
 {
     if (!pool) return CEN_INVALID;
     if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_pool_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_pool_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     cen_router_stats router = CEN_SIZED(cen_router_stats);
     cen_supervisor_stats connections = CEN_SIZED(cen_supervisor_stats);
@@ -66,11 +66,11 @@ cen_status cen_mux_pool_look(cen_mux_pool *pool, cen_mux_pool_stats *out)
         .registry_starts = ceni_load_relaxed(&pool->registry_starts), /* a number by itself; carries nothing */
     };
     look_at_lines(pool, &now);
-    if (cen_router_look(pool->router, &router) == CEN_OK) {
+    if (cen_router_stats_get(pool->router, &router) == CEN_OK) {
         now.waiting = router.waiting;
         now.in_flight = router.in_flight;
     }
-    if (cen_supervisor_look(pool->connections, &connections) == CEN_OK) now.restarts = connections.restarts;
+    if (cen_supervisor_stats_get(pool->connections, &connections) == CEN_OK) now.restarts = connections.restarts;
     cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
@@ -78,7 +78,7 @@ cen_status cen_mux_pool_look(cen_mux_pool *pool, cen_mux_pool_stats *out)
 size_t ceni_mux_pool_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_mux_pool_stats s = CEN_SIZED(cen_mux_pool_stats);
-    if (cen_mux_pool_look((cen_mux_pool *)(uintptr_t)object, &s) != CEN_OK) return 0;
+    if (cen_mux_pool_stats_get((cen_mux_pool *)(uintptr_t)object, &s) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"connections", s.connections, CEN_GAUGE},
         {"up", s.up, CEN_GAUGE},
@@ -152,7 +152,7 @@ static void copy_line(ceni_mux_line *line, row *out)
     ceni_mux_link *link = line->link;
     out->state = !link ? "down" : link->state == CENI_LINK_OPEN ? "up" : "connecting";
     out->is_open = link && link->state == CENI_LINK_OPEN;
-    if (out->is_open) cen_mux_look(link->mux, &out->stats); /* its lock comes after the pool's */
+    if (out->is_open) cen_mux_stats_get(link->mux, &out->stats); /* its lock comes after the pool's */
     out->error = line->error;
     ceni_mux_pool_unlock(pool);
 }
@@ -175,7 +175,7 @@ size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room)
     if (self.room > 0) *buffer = 0;
     cen_supervisor_dump_to(pool->root, write_bytes, &self);
     cen_router_stats routes = CEN_SIZED(cen_router_stats);
-    cen_router_look(pool->router, &routes);
+    cen_router_stats_get(pool->router, &routes);
     write_text(&self, "router %s: %u up, %llu in flight, %u wait\n", pool->name, routes.up + routes.full,
                (unsigned long long)routes.in_flight, routes.waiting);
     for (uint32_t i = 0; i < pool->count; i++) write_line(&self, &pool->lines[i]);

@@ -161,11 +161,11 @@ static uint64_t count_of(const cen_mux_server *server, unsigned what)
     return ceni_load_relaxed(&((cen_mux_server *)(uintptr_t)server)->counts[what]); /* a number; carries nothing */
 }
 
-cen_status cen_mux_server_look(const cen_mux_server *server, cen_mux_server_stats *out)
+cen_status cen_mux_server_stats_get(const cen_mux_server *server, cen_mux_server_stats *out)
 {
     if (!server) return CEN_INVALID;
     if (!ceni_fork_is(server->epoch)) return CEN_FORKED;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_server_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_server_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     const cen_mux_server_stats now = {
         /* a number; carries nothing */
@@ -185,7 +185,7 @@ cen_status cen_mux_server_look(const cen_mux_server *server, cen_mux_server_stat
 static size_t snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_mux_server_stats now = CEN_SIZED(cen_mux_server_stats);
-    if (cen_mux_server_look(object, &now) != CEN_OK) return 0;
+    if (cen_mux_server_stats_get(object, &now) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"clients", (int64_t)now.clients, CEN_GAUGE},
         {"accepted", (int64_t)now.accepted, CEN_COUNTER},

@@ -18,7 +18,7 @@
  *     nothing can be lent                 none is in use; they are revoked, closing, being reset or tested
  *     health checks                       the take's time went into objects that failed them
  *
- * The counts come from one cen_pool_look and agree with one another (L19).
+ * The counts come from one cen_pool_stats_get and agree with one another (L19).
  * Holders are read a moment later and are named only if the counts have any;
  * each with the age of the very lease that it has.
  *
@@ -170,7 +170,7 @@ static void take_picture(picture *p, uint32_t most)
     uint32_t places = ceni_place_reach(p->pool);
     p->youngest = CENI_FOREVER;
     p->s = CEN_SIZED(cen_pool_stats);
-    if (p->patient) cen_pool_look(p->pool, &p->s);
+    if (p->patient) cen_pool_stats_get(p->pool, &p->s);
     else if (places > most || !ceni_pool_look_if_free(p->pool, &p->s)) count_partly(p);
     p->full = p->s.places - p->s.vacant >= p->s.max || !ceni_pool_opens(p->pool);
     read_gate(p);
@@ -185,7 +185,7 @@ static void say_counts(writer *w, const picture *p)
     cen_pool_stats s = p->s;
     if (ceni_planted(held_counted_later)) {
         cen_pool_stats later = CEN_SIZED(cen_pool_stats);
-        if (cen_pool_look(p->pool, &later) == CEN_OK) s.held = later.held;
+        if (cen_pool_stats_get(p->pool, &later) == CEN_OK) s.held = later.held;
     }
     say(w, "max is %u: ", s.max);
     if (p->partial) say(w, "%u held or idle", s.held);

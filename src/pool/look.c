@@ -209,10 +209,10 @@ static cen_pool_stats read_freely(cen_pool *pool)
     return best;
 }
 
-cen_status cen_pool_look(cen_pool *pool, cen_pool_stats *out)
+cen_status cen_pool_stats_get(cen_pool *pool, cen_pool_stats *out)
 {
-    cen_status status = ceni_pool_check(pool, "cen_pool_look", NULL);
-    if (status == CEN_OK) status = cen_sized_check(out, sizeof *out, "cen_pool_look: out", NULL);
+    cen_status status = ceni_pool_check(pool, "cen_pool_stats_get", NULL);
+    if (status == CEN_OK) status = cen_sized_check(out, sizeof *out, "cen_pool_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     cen_pool_stats best = read_freely(pool);

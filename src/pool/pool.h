@@ -283,7 +283,7 @@ struct cen_pool {
     _Atomic uint32_t orphan_count; /* at least as many as are in `orphans`; changed under the lock */
     _Atomic bool orphan_printed;   /* the first orphan was printed to stderr */
     _Atomic bool stale_printed;    /* the first double give was */
-    ceni_mutex looking;            /* one cen_pool_look at a time; nobody else waits for it */
+    ceni_mutex looking;            /* one cen_pool_stats_get at a time; nobody else waits for it */
 };
 
 /* Whether a lease of that generation was one of a pool that had the struct before, or has it no more. */

@@ -228,7 +228,7 @@ static void sketch_waiter(const cen_sketch *s, const waiting *w, int64_t now, in
 static void sketch_waiters(const cen_sketch *s, cen_pool *pool, size_t most)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    size_t room = cen_pool_look(pool, &stats) == CEN_OK ? lesser(lesser(most, MOST_ITEMS), stats.waiting) : 0;
+    size_t room = cen_pool_stats_get(pool, &stats) == CEN_OK ? lesser(lesser(most, MOST_ITEMS), stats.waiting) : 0;
     line_copy copy = {.waiters = room ? ceni_alloc(NULL, room * sizeof(waiting), _Alignof(waiting)) : NULL};
     ceni_line_lock(pool->line);
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */

@@ -32,7 +32,7 @@ void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
 
 /* ---- look.c --------------------------------------------------------------------------------- */
 
-/* As cen_pool_look, but waits for nobody: false if another looks, or objects come and go all the while. */
+/* As cen_pool_stats_get, but waits for nobody: false if another looks, or objects come and go all the while. */
 bool ceni_pool_look_if_free(cen_pool *pool, cen_pool_stats *out);
 
 /* ---- reason.c: what a take was told, kept for the next ones ------------------------------------ */

@@ -3,7 +3,7 @@
  * A pool as a thing of include/cenote/watch.h: its readings, the verbs it obeys.
  * times.c has its durations, sketch.c its sketch.
  *
- * The readings are those of one cen_pool_look, so they satisfy the same equations
+ * The readings are those of one cen_pool_stats_get, so they satisfy the same equations
  * (L19). Three settings are there besides, as gauges, if they are on: what is idle
  * and who waits is judged by them.
  *
@@ -119,7 +119,7 @@ static size_t readings_of(const void *object, cen_reading *readings, size_t room
     cen_pool *pool = (cen_pool *)(uintptr_t)object;
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_options o = CEN_SIZED(cen_pool_options);
-    if (cen_pool_look(pool, &s) != CEN_OK || cen_pool_options_get(pool, &o) != CEN_OK) return 0;
+    if (cen_pool_stats_get(pool, &s) != CEN_OK || cen_pool_options_get(pool, &o) != CEN_OK) return 0;
     list l = {.readings = readings, .room = room};
     add_objects(&l, &s);
     add_leases(&l, &s);

@@ -148,7 +148,7 @@ static void copy(cen_pool *pool, const ceni_compact *from, cen_durations *out)
 static uint64_t instant_takes(cen_pool *pool)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    if (cen_pool_look(pool, &s) != CEN_OK) return 0;
+    if (cen_pool_stats_get(pool, &s) != CEN_OK) return 0;
     ceni_line_lock(pool->line);
     if (s.taken > s.served + pool->times->instant) pool->times->instant = s.taken - s.served;
     uint64_t instant = pool->times->instant;

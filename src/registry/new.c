@@ -147,11 +147,11 @@ cen_status cen_registry_free(cen_registry *registry)
 
 /* ---- Looking ---------------------------------------------------------------------------------------------------- */
 
-cen_status cen_registry_look(cen_registry *registry, cen_registry_stats *out)
+cen_status cen_registry_stats_get(cen_registry *registry, cen_registry_stats *out)
 {
     if (!registry) return CEN_INVALID;
     if (!ceni_fork_is(registry->epoch)) return CEN_FORKED;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_registry_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_registry_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     ceni_registry_lock(registry);
     cen_registry_stats now = registry->stats;

@@ -17,7 +17,7 @@ enum { KEYS_SEEN = 20000, KEYS_SHOWN = 20 };
 size_t ceni_registry_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
-    if (cen_registry_look((cen_registry *)(uintptr_t)object, &stats) != CEN_OK) return 0;
+    if (cen_registry_stats_get((cen_registry *)(uintptr_t)object, &stats) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"keys", (int64_t)stats.keys, CEN_GAUGE},
         {"entries", (int64_t)stats.entries, CEN_GAUGE},
@@ -90,7 +90,7 @@ static void sketch_registry(const void *object, const cen_sketch *sketch, size_t
 {
     cen_registry *registry = (cen_registry *)(uintptr_t)object;
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
-    if (cen_registry_look(registry, &stats) != CEN_OK) return;
+    if (cen_registry_stats_get(registry, &stats) != CEN_OK) return;
     sketch->text(sketch->argument, "keys_are", registry->kind == CEN_DUPLICATE ? "duplicate" : "unique");
     sketch->number(sketch->argument, "keys", (int64_t)stats.keys);
     sketch->number(sketch->argument, "entries", (int64_t)stats.entries);

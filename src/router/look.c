@@ -49,11 +49,11 @@ static cen_router_stats read_locked(const cen_router *router)
     return stats;
 }
 
-cen_status cen_router_look(cen_router *router, cen_router_stats *out)
+cen_status cen_router_stats_get(cen_router *router, cen_router_stats *out)
 {
     if (!router) return CEN_INVALID;
     if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_router_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_router_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     ceni_router_lock(router);
     cen_router_stats now = read_locked(router);
@@ -65,7 +65,7 @@ cen_status cen_router_look(cen_router *router, cen_router_stats *out)
 size_t ceni_router_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_router_stats s = CEN_SIZED(cen_router_stats);
-    if (cen_router_look((cen_router *)(uintptr_t)object, &s) != CEN_OK) return 0;
+    if (cen_router_stats_get((cen_router *)(uintptr_t)object, &s) != CEN_OK) return 0;
     const cen_reading all[] = {
         {"members", s.members, CEN_GAUGE},
         {"up", s.up, CEN_GAUGE},
@@ -186,7 +186,7 @@ static void sketch_router(const void *object, const cen_sketch *sketch, size_t m
     void *to = sketch->argument;
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
     size_t count, bytes;
-    if (cen_router_look(router, &stats) != CEN_OK) return;
+    if (cen_router_stats_get(router, &stats) != CEN_OK) return;
     row *rows = copy_rows(router, most, &count, &bytes);
     sketch->text(to, "strategy", router->type->name);
     sketch->truth(to, "measured", router->clocked);

@@ -285,10 +285,10 @@ static uint32_t length_of(const ceni_list *list)
     return length;
 }
 
-cen_status cen_runtime_look(cen_runtime *runtime, cen_runtime_stats *out)
+cen_status cen_runtime_stats_get(cen_runtime *runtime, cen_runtime_stats *out)
 {
     cen_runtime_stats now = CEN_SIZED(cen_runtime_stats);
-    cen_status status = cen_sized_check(out, sizeof now, "cen_runtime_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof now, "cen_runtime_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     if (runtime && !ceni_fork_is(runtime->epoch)) return CEN_FORKED;
     process_lock();

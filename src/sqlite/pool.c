@@ -99,11 +99,11 @@ cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool)
     return pool ? pool->readers : NULL;
 }
 
-cen_status cen_sqlite_pool_look(const cen_sqlite_pool *pool, cen_pool_stats *writer, cen_pool_stats *readers)
+cen_status cen_sqlite_pool_stats_get(const cen_sqlite_pool *pool, cen_pool_stats *writer, cen_pool_stats *readers)
 {
     if (!pool) return CEN_INVALID;
-    cen_status status = writer ? cen_pool_look(pool->writer, writer) : CEN_OK;
-    return status == CEN_OK && readers ? cen_pool_look(pool->readers, readers) : status;
+    cen_status status = writer ? cen_pool_stats_get(pool->writer, writer) : CEN_OK;
+    return status == CEN_OK && readers ? cen_pool_stats_get(pool->readers, readers) : status;
 }
 
 cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline deadline, cen_error *error)

@@ -128,10 +128,10 @@ cen_status cen_sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, 
     return CEN_OK;
 }
 
-cen_status cen_sqlite_look(sqlite3 *db, cen_sqlite_cache *out)
+cen_status cen_sqlite_cache_get(sqlite3 *db, cen_sqlite_cache *out)
 {
     ceni_sqlite_connection *connection;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_sqlite_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_sqlite_cache_get: out", NULL);
     if (status == CEN_OK) status = find(db, &connection, NULL);
     if (status != CEN_OK) return status;
     const cen_sqlite_cache now = {.kept = connection->kept, .hits = connection->hits, .misses = connection->misses};

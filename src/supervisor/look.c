@@ -31,12 +31,12 @@ static void read_locked(const cen_supervisor *supervisor, cen_supervisor_stats *
     };
 }
 
-cen_status cen_supervisor_look(cen_supervisor *supervisor, cen_supervisor_stats *out)
+cen_status cen_supervisor_stats_get(cen_supervisor *supervisor, cen_supervisor_stats *out)
 {
     cen_supervisor_stats now = CEN_SIZED(cen_supervisor_stats);
     if (!supervisor) return CEN_INVALID;
     if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
-    cen_status status = cen_sized_check(out, sizeof now, "cen_supervisor_look: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof now, "cen_supervisor_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     ceni_supervisor_lock(supervisor);
     read_locked(supervisor, &now);
@@ -48,7 +48,7 @@ cen_status cen_supervisor_look(cen_supervisor *supervisor, cen_supervisor_stats 
 size_t ceni_supervisor_snapshot(const void *object, cen_reading *readings, size_t room)
 {
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
-    cen_supervisor_look((cen_supervisor *)(uintptr_t)object, &stats);
+    cen_supervisor_stats_get((cen_supervisor *)(uintptr_t)object, &stats);
     const cen_reading all[] = {
         {"children", stats.children, CEN_GAUGE},
         {"down", stats.down, CEN_GAUGE},

@@ -94,7 +94,7 @@ static void tick(load_course *self, const load_way *way, void *own, watch *last)
     progress.share = now <= self->start ? 0 : now >= self->planned ? 1 : (double)(now - self->start) / (double)span;
     progress.is_warming = now < self->from;
     progress.pool = CEN_SIZED(cen_pool_stats);
-    if (cen_pool_look(self->plan.pool, &progress.pool) == CEN_OK) self->plan.tick(self->plan.argument, &progress);
+    if (cen_pool_stats_get(self->plan.pool, &progress.pool) == CEN_OK) self->plan.tick(self->plan.argument, &progress);
 }
 
 static bool is_stopped(const load_course *self)

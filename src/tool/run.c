@@ -105,8 +105,8 @@ static cen_status drive(run_report *report, target *aim, target_pools *pools, ce
     cen_status status = load_run(&plan, &report->load, error);
     progress_clear(&line);
     report->pool = report->writer = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pools->pool, &report->pool);
-    if (pools->writer) cen_pool_look(pools->writer, &report->writer);
+    cen_pool_stats_get(pools->pool, &report->pool);
+    if (pools->writer) cen_pool_stats_get(pools->writer, &report->writer);
     return status;
 }
 

@@ -57,7 +57,7 @@ static cen_status open_one(cen_pool *pool, double until, cen_lease *out, cen_err
         cen_status status = cen_pool_take(pool, cen_in_ms(OPEN_SLICE_MS), out, error);
         if (status != CEN_TIMEOUT || stop_asked() || now() >= until) return status;
         cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-        if (cen_pool_look(pool, &stats) == CEN_OK && stats.open_failures >= OPEN_FAILURES_MOST) return status;
+        if (cen_pool_stats_get(pool, &stats) == CEN_OK && stats.open_failures >= OPEN_FAILURES_MOST) return status;
     }
 }
 

@@ -204,7 +204,7 @@ load_counts load_stop(load *self)
     cen_pool *pool = self->plan.pool;
     if (cen_pool_close(pool, cen_in_s(100), NULL, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     counts.stats = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &counts.stats), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &counts.stats), CEN_OK);
     expect_equal(cen_pool_free(pool), CEN_OK);
     pthread_mutex_destroy(&self->mutex);
     free(self);

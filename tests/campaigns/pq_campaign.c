@@ -109,7 +109,7 @@ static void *look_often(void *argument)
     openings *self = argument;
     while (!atomic_load(&self->over)) {
         cen_pool_stats now = CEN_SIZED(cen_pool_stats);
-        if (cen_pool_look(self->pool, &now) == CEN_OK) {
+        if (cen_pool_stats_get(self->pool, &now) == CEN_OK) {
             if (now.opening > atomic_load(&self->most)) atomic_store(&self->most, now.opening);
             bool open = now.breaker != CEN_BREAKER_CLOSED;
             if (open && now.opening > atomic_load(&self->probes)) atomic_store(&self->probes, now.opening);

@@ -67,7 +67,7 @@ static int copy_take_and_keep(copy *self)
 static int copy_end(copy *self, int taken_back)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    int wrong = cen_pool_look(self->pool, &stats) != CEN_OK || stats.held != 0 || self->closed != taken_back;
+    int wrong = cen_pool_stats_get(self->pool, &stats) != CEN_OK || stats.held != 0 || self->closed != taken_back;
     if (wrong) printf("%d taken back of %d, %u still held\n", self->closed, taken_back, stats.held);
     return cen_pool_free(self->pool) != CEN_OK || self->opened != self->closed || wrong;
 }

@@ -69,7 +69,7 @@ static cen_lease take_at(cen_pool *pool, int line)
 static cen_pool_stats stats(cen_pool *pool)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     return s;
 }
 

@@ -262,7 +262,7 @@ TEST(a_handle_that_lost_its_connection_is_warm_again_before_it_is_lent)
     lease = take(pool);
     expect(lease.object == handle);
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &stats);
+    cen_pool_stats_get(pool, &stats);
     expect_equal(stats.opened, 1);
     expect_equal(stats.reset, 1);
     cen_curl_response response = {0};
@@ -356,7 +356,7 @@ TEST(a_holder_that_has_lost_its_handle_finds_it_given_up)
     struct timespec time = {0, 10000000};
     for (int i = 0; stats.reclaimed == 0 && i < 6000; i++) {
         nanosleep(&time, NULL);
-        cen_pool_look(pool, &stats);
+        cen_pool_stats_get(pool, &stats);
     }
     expect_equal(stats.reclaimed, 1);
     cen_curl_response response = {0};

@@ -61,7 +61,7 @@ static cen_http *client_with(cen_http_options options)
 static cen_http_stats look(cen_http *http)
 {
     cen_http_stats s = CEN_SIZED(cen_http_stats);
-    expect_equal(cen_http_look(http, &s), CEN_OK);
+    expect_equal(cen_http_stats_get(http, &s), CEN_OK);
     expect_equal(s.asked,
                  s.answered + s.lost + s.timed_out + s.refused + s.cancelled + s.closed + s.failed + s.under_way);
     return s;
@@ -262,7 +262,7 @@ TEST(a_request_that_is_given_up_while_it_waits_leaves_the_line)
     expect_equal(cen_http_ask(http, &request, &waiting, NULL), CEN_OK);
     expect(cen_future_cancel(&waiting));
     cen_router_stats line = CEN_SIZED(cen_router_stats);
-    expect_soon(cen_router_look(cen_http_router(http), &line) == CEN_OK && line.waiting == 0);
+    expect_soon(cen_router_stats_get(cen_http_router(http), &line) == CEN_OK && line.waiting == 0);
     expect(!cen_future_is_done(&busy));
     expect_equal(look(http).cancelled, 1);
     expect(cen_future_cancel(&busy));
@@ -497,8 +497,8 @@ TEST(a_child_of_a_fork_is_refused_and_the_parent_notices_nothing)
         cen_http_request request = CEN_HTTP_REQUEST(.path = "/");
         cen_http_stats stats = CEN_SIZED(cen_http_stats);
         int wrong = cen_http_ask(http, &request, &future, NULL) != CEN_FORKED ||
-                    cen_http_look(http, &stats) != CEN_FORKED || cen_http_close(http, CEN_NOW, NULL) != CEN_FORKED ||
-                    cen_http_free(http) != CEN_OK;
+                    cen_http_stats_get(http, &stats) != CEN_FORKED ||
+                    cen_http_close(http, CEN_NOW, NULL) != CEN_FORKED || cen_http_free(http) != CEN_OK;
         _exit(wrong);
     }
     int status = -1;

@@ -154,7 +154,7 @@ TEST(an_idle_connection_is_tested_without_being_lost)
             /* the keeper, which says what is to be tested, may be late on a busy machine */
             usleep(k < 10 ? 2000 : 50000);
             expect_equal(get(pool, protocol), first);
-            cen_pool_look(pool, &stats);
+            cen_pool_stats_get(pool, &stats);
         }
         expect(stats.tested > 0);
         expect_equal(stats.test_failed, 0);
@@ -209,7 +209,7 @@ TEST(a_router_sends_many_requests_over_tls_and_loses_none)
         cen_http_reply_free(reply);
     }
     cen_http_stats stats = CEN_SIZED(cen_http_stats);
-    cen_http_look(http, &stats);
+    cen_http_stats_get(http, &stats);
     printf("     %d connects, %d rerouted\n", (int)stats.connects, (int)stats.rerouted);
     expect(stats.connects >= 10); /* a hundred on each */
     expect_equal(cen_http_close(http, cen_in_s(5), NULL), CEN_OK);

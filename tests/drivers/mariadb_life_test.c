@@ -746,7 +746,7 @@ TEST(a_server_that_answers_bit_by_bit_is_given_up_in_time)
         cen_error error = {.text = ""};
         cen_pool_stats s = CEN_SIZED(cen_pool_stats);
         expect(cen_pool_take(pool, cen_in_ms(600), &lease, &error) != CEN_OK);
-        expect(cen_pool_look(pool, &s) == CEN_OK && s.open_failed >= 1);
+        expect(cen_pool_stats_get(pool, &s) == CEN_OK && s.open_failed >= 1);
         expect_words(error, "200 ms");
         end_pool(pool);
         end_poller(poller);

@@ -137,7 +137,7 @@ static inline cen_lease take_after_outage(cen_pool *pool)
 static inline cen_pool_stats stats(cen_pool *pool)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     return s;
 }
 

@@ -42,7 +42,7 @@ static int ask(MYSQL_STMT *statement, int number)
 static cen_mariadb_cache cache(MYSQL *mysql)
 {
     cen_mariadb_cache found = CEN_SIZED(cen_mariadb_cache);
-    expect_equal(cen_mariadb_look(mysql, &found), CEN_OK);
+    expect_equal(cen_mariadb_cache_get(mysql, &found), CEN_OK);
     return found;
 }
 

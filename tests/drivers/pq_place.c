@@ -184,7 +184,7 @@ cen_lease place_take(cen_pool *pool)
 cen_pool_stats place_stats(cen_pool *pool)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &stats), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &stats), CEN_OK);
     return stats;
 }
 

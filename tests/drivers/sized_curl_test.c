@@ -75,7 +75,7 @@ static cen_status call_fetch(void *given)
 
 static cen_status call_look(void *given)
 {
-    return cen_http_look(http, given);
+    return cen_http_stats_get(http, given);
 }
 
 static cen_status call_close(void *given)

@@ -36,7 +36,7 @@ static cen_status call_budget(void *given)
 
 static cen_status call_look(void *given)
 {
-    return cen_mariadb_look(lease.object, given);
+    return cen_mariadb_cache_get(lease.object, given);
 }
 
 TEST(structs_of_every_size_are_accepted)

@@ -51,7 +51,7 @@ static cen_status call_pool_pool(void *given)
 
 static cen_status call_look(void *given)
 {
-    return cen_sqlite_look(lease.object, given);
+    return cen_sqlite_cache_get(lease.object, given);
 }
 
 TEST(structs_of_every_size_are_accepted)

@@ -49,7 +49,7 @@ TEST(the_writer_writes_and_readers_read_at_the_same_time)
     expect_equal(cen_sqlite_commit(writer.object, NULL), CEN_OK);
     expect_equal(number(reader.object, "select count(*) from t"), 2);
     cen_pool_stats w = CEN_SIZED(cen_pool_stats), r = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_sqlite_pool_look(both, &w, &r), CEN_OK);
+    expect_equal(cen_sqlite_pool_stats_get(both, &w, &r), CEN_OK);
     expect_equal(w.held, 1);
     expect_equal(r.held, 1);
     cen_pool_give(&reader);
@@ -114,7 +114,7 @@ TEST(readers_can_be_opened_while_there_is_no_writer)
     cen_pool_reap(cen_sqlite_pool_writer(both), 0, &reaped, NULL); /* as the last it has put the log away */
     expect_equal(reaped, 1);
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_soon(cen_pool_look(cen_sqlite_pool_writer(both), &s) == CEN_OK && s.closed == 1);
+    expect_soon(cen_pool_stats_get(cen_sqlite_pool_writer(both), &s) == CEN_OK && s.closed == 1);
     cen_lease reader = take(cen_sqlite_pool_readers(both));
     expect_equal(number(reader.object, "select a from t"), 1);
     writer = take(cen_sqlite_pool_writer(both));
@@ -233,7 +233,7 @@ TEST(eight_threads_write_and_read_and_nobody_meets_a_lock)
     expect_equal(number(lease.object, "select count(*) from t"), written);
     cen_pool_give(&lease);
     cen_pool_stats w = CEN_SIZED(cen_pool_stats), r = CEN_SIZED(cen_pool_stats);
-    expect_soon(cen_sqlite_pool_look(crowd, &w, &r) == CEN_OK && w.resetting == 0);
+    expect_soon(cen_sqlite_pool_stats_get(crowd, &w, &r) == CEN_OK && w.resetting == 0);
     expect_equal(w.opened, 1);
     expect_equal(w.reset, WRITERS * ROUNDS / 10);
     expect(r.opened <= 3);

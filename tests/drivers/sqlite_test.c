@@ -128,7 +128,7 @@ static sqlite3_stmt *prepared(sqlite3 *db, const char *sql)
 static cen_sqlite_cache cache(sqlite3 *db)
 {
     cen_sqlite_cache found = CEN_SIZED(cen_sqlite_cache);
-    expect_equal(cen_sqlite_look(db, &found), CEN_OK);
+    expect_equal(cen_sqlite_cache_get(db, &found), CEN_OK);
     return found;
 }
 
@@ -313,7 +313,7 @@ TEST(every_kind_of_dirt_is_seen_and_removed)
         kinds[i].make(lease.object);
         cen_pool_give(&lease);
         lease = take(pool);
-        cen_pool_look(pool, &s);
+        cen_pool_stats_get(pool, &s);
         if (s.reset != i + 1) test_fail(__FILE__, __LINE__, "%s: not seen, or not removed", kinds[i].name);
         if (!is_as_new(lease.object)) test_fail(__FILE__, __LINE__, "%s: still there", kinds[i].name);
         expect(lease.object == first);
@@ -413,11 +413,11 @@ TEST(a_deleted_or_replaced_file_makes_its_connections_broken)
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     tested(pool);
     tested(pool);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     expect(s.tested >= 1 && s.test_failed == 0 && s.opened == 1);
     unlink(file);
     tested(pool); /* on a new file */
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     expect_equal(s.test_failed, 1);
     expect_equal(s.opened, 2);
     expect_equal(access(file, F_OK), 0);
@@ -450,7 +450,7 @@ TEST(a_locked_file_is_not_a_broken_one_and_its_test_does_not_wait)
     }
     expect(quickest < 1000000000);
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     expect(s.tested >= 1);
     expect_equal(s.test_failed, 0);
     run(db, "rollback");
@@ -499,7 +499,7 @@ TEST(a_corrupted_page_is_reported_and_the_connection_not_lent_again)
     cen_pool_give(&lease);
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     lease = take(pool);
-    cen_pool_look(pool, &s);
+    cen_pool_stats_get(pool, &s);
     expect_equal(s.opened, 3);
     cen_pool_give(&lease);
     end_pool(pool);
@@ -596,7 +596,7 @@ TEST(a_wait_for_a_lock_is_given_up_when_the_lease_is_revoked)
 static uint64_t reclaimed(cen_pool *pool)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &stats), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &stats), CEN_OK);
     return stats.reclaimed;
 }
 
@@ -661,7 +661,7 @@ TEST(a_private_database_in_memory_has_room_for_one_connection)
         cen_error error = {.text = ""};
         expect_equal(cen_pool_try_take(pool, &second, &error), CEN_EMPTY);
         cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-        expect_soon(cen_pool_look(pool, &s) == CEN_OK && s.open_failed == 1);
+        expect_soon(cen_pool_stats_get(pool, &s) == CEN_OK && s.open_failed == 1);
         expect_equal(cen_pool_take(pool, cen_in_ms(50), &second, &error), CEN_TIMEOUT);
         expect_words(error, "one connection's own");
         cen_pool_give(&first);

@@ -10,7 +10,7 @@ static void tell_later(int i, int64_t delay_ns)
 static uint64_t queued(void)
 {
     cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
-    expect_equal(cen_actor_look(actor, &stats), CEN_OK);
+    expect_equal(cen_actor_stats_get(actor, &stats), CEN_OK);
     return stats.queued;
 }
 

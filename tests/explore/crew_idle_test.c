@@ -163,7 +163,7 @@ TEST(a_burst_does_not_wake_a_worker_for_each)
     make_crew(.workers = 3, .max = 3);
     ceni_world_settle();
     for (int i = 0; i < 3; i++) submit(i); /* the workers do not run meanwhile */
-    expect_equal(cen_crew_look(crew, &stats), CEN_OK);
+    expect_equal(cen_crew_stats_get(crew, &stats), CEN_OK);
     expect_equal(stats.idle, 2);
     for (int i = 0; i < 3; i++) await(i, CEN_OK);
     end_crew();

@@ -111,7 +111,7 @@ static inline void reload_now(void *unused)
 static inline cen_pool_stats look_alive(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.vacant,
                  s.places);
     expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.cancelled + s.waiting);

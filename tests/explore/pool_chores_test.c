@@ -47,7 +47,7 @@ EXPLORE(L15_no_helper_between_two_calls_is_left_when_free_returns, 2)
     expect_equal(cen_pool_discard(&lease), CEN_OK);
     expect_equal(cen_pool_close(pool, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_pool_free(pool), CEN_OK);
-    expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
+    expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
     expect_equal(stats.users, 0);
     expect_equal(alive, 0);
     ceni_world_settle(); /* one that lingered out before may still be leaving */

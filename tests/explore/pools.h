@@ -143,7 +143,7 @@ static inline void expect_equations(const cen_pool_stats *s)
 static inline cen_pool_stats look(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     expect_equations(&s);
     return s;
 }

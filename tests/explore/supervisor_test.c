@@ -82,7 +82,7 @@ static void poll(void)
 static cen_supervisor_stats look(void)
 {
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
-    expect_equal(cen_supervisor_look(supervisor, &stats), CEN_OK);
+    expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_OK);
     return stats;
 }
 

@@ -83,7 +83,7 @@ static void *give_late(void *lease)
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     do {
         usleep(1000);
-        expect_equal(cen_pool_look(((cen_lease *)lease)->pool, &stats), CEN_OK);
+        expect_equal(cen_pool_stats_get(((cen_lease *)lease)->pool, &stats), CEN_OK);
     } while (stats.waiting == 0);
     usleep(WAIT_US);
     cen_pool_give(lease);
@@ -363,7 +363,7 @@ static void connect_out(household *h)
     expect_equal(cen_mux_pool_new(&options, &h->routed, NULL), CEN_OK);
     while (stats.up < 2) {
         usleep(1000);
-        expect_equal(cen_mux_pool_look(h->routed, &stats), CEN_OK);
+        expect_equal(cen_mux_pool_stats_get(h->routed, &stats), CEN_OK);
     }
 }
 #endif

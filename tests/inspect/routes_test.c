@@ -269,7 +269,7 @@ static void crew_path(char *out, size_t room)
 static uint32_t workers(void)
 {
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
-    cen_crew_look(crew, &stats);
+    cen_crew_stats_get(crew, &stats);
     return stats.workers;
 }
 

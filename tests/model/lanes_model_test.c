@@ -242,7 +242,7 @@ static const char *look_op(void *state, int a, int b)
     rig *r = state;
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
     (void)a, (void)b;
-    if (cen_lanes_look(lanes, &stats) != CEN_OK) return "look was refused";
+    if (cen_lanes_stats_get(lanes, &stats) != CEN_OK) return "look was refused";
     const char *text = compare(r, -1, "admitted", stats.admitted, count(r, -1, -1));
     if (!text) text = compare(r, -1, "max", stats.max, r->max_total);
     for (int i = 0; i < CEN_LANES && !text; i++) text = look_at(r, i, &stats.lane[i]);

@@ -232,7 +232,7 @@ static const cen_driver_calls calls = {.size = sizeof calls,
 static void compare(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    if (cen_pool_look(t.pool, &s) != CEN_OK) complain("look fails");
+    if (cen_pool_stats_get(t.pool, &s) != CEN_OK) complain("look fails");
     AGREE(max, t.limits.max);
     AGREE(idle, count(IDLE));
     AGREE(held, count(HELD));

@@ -115,7 +115,7 @@ static void ask_for_too_much(twin *t)
     if (cen_pool_close(t->pool, CEN_NOW, NULL, NULL) != CEN_MISUSE) note(t, "close inside the driver is not MISUSE");
     if (cen_pool_free(t->pool) != CEN_MISUSE) note(t, "free inside the driver is not MISUSE");
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    if (cen_pool_look(t->pool, &stats) != CEN_OK) note(t, "look inside the driver is not OK");
+    if (cen_pool_stats_get(t->pool, &stats) != CEN_OK) note(t, "look inside the driver is not OK");
 }
 
 static cen_status open_thing(void *argument, void **out, cen_error *error)
@@ -242,7 +242,7 @@ const char *twin_compare(const rig *r, const twin *t)
 {
     if (t->misdeed) return t->misdeed;
     cen_pool_stats s = CEN_SIZED(cen_pool_stats), m = t->tally;
-    TRY(expect_status("look", cen_pool_look(t->pool, &s), CEN_OK));
+    TRY(expect_status("look", cen_pool_stats_get(t->pool, &s), CEN_OK));
     m.max = t->max;
     m.waiting = t->waiting;
     m.is_closed = t->closed;

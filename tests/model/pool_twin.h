@@ -205,7 +205,7 @@ int64_t moment_of(int64_t moment, int kind);
 
 /* ---- Comparing ------------------------------------------------------------------------- */
 
-/* All numbers of cen_pool_look, the equations of the header, and the driver's own counts. */
+/* All numbers of cen_pool_stats_get, the equations of the header, and the driver's own counts. */
 const char *twin_compare(const rig *r, const twin *t);
 
 /* One holding as cen_pool_visit and cen_pool_holders show it. */

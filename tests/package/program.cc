@@ -86,7 +86,7 @@ cen_pool_options options_for(const cen_driver &driver)
 cen_pool_stats look(cen_pool *pool)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    expect_that(cen_pool_look(pool, &stats) == CEN_OK, "a pool can be looked at");
+    expect_that(cen_pool_stats_get(pool, &stats) == CEN_OK, "a pool can be looked at");
     return stats;
 }
 

@@ -47,7 +47,7 @@ static int after_a_block_both_return(int choice)
 static bool is_free(void)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    return cen_pool_look(pool, &stats) == CEN_OK && stats.held == 0;
+    return cen_pool_stats_get(pool, &stats) == CEN_OK && stats.held == 0;
 }
 
 int main(void)

@@ -159,7 +159,7 @@ static void one_round(uint64_t *dice)
     await_end(&stopped);
     for (unsigned i = 0; i < SENDERS; i++) ceni_thread_join(&threads[i]);
     cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
-    expect_equal(cen_actor_look(actor, &stats), CEN_OK);
+    expect_equal(cen_actor_stats_get(actor, &stats), CEN_OK);
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(stats.queued, 0);
     expect_equal(stats.handled, handled);

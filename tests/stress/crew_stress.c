@@ -222,7 +222,7 @@ static void expect_all_over(const cen_crew_report *report)
 {
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     cen_pool_stats objects = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_crew_look(crew, &stats), CEN_OK);
+    expect_equal(cen_crew_stats_get(crew, &stats), CEN_OK);
     expect_equal(ceni_load_seq_cst(&over), ceni_load_seq_cst(&let_in));
     expect_equal(stats.submitted, ceni_load_seq_cst(&let_in));
     expect_equal(stats.finished, stats.submitted);
@@ -230,7 +230,7 @@ static void expect_all_over(const cen_crew_report *report)
     expect_equal(report->running + report->waiting + report->queued, 0);
     expect_equal(stats.threads + stats.blocked + stats.idle, 0);
     expect_equal(ceni_load_seq_cst(&by_status[CEN_MISUSE]), 0);
-    expect_equal(cen_pool_look(pool, &objects), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &objects), CEN_OK);
     expect_equal(objects.held, 0);
 }
 

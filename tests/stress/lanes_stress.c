@@ -117,7 +117,7 @@ static void send_one(errand *self, uint64_t *dice)
 static void check_look(void)
 {
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
-    expect_equal(cen_lanes_look(lanes, &stats), CEN_OK);
+    expect_equal(cen_lanes_stats_get(lanes, &stats), CEN_OK);
     uint64_t sum = 0;
     for (unsigned i = 0; i < CEN_LANES; i++) {
         const cen_lane_stats *lane = &stats.lane[i];
@@ -169,7 +169,7 @@ static void check_end(void)
 {
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
     uint64_t submitted = 0;
-    expect_equal(cen_lanes_look(lanes, &stats), CEN_OK);
+    expect_equal(cen_lanes_stats_get(lanes, &stats), CEN_OK);
     expect_equal(stats.admitted, 0);
     for (unsigned i = 0; i < CEN_LANES; i++) {
         const cen_lane_stats *lane = &stats.lane[i];

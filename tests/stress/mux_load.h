@@ -81,7 +81,7 @@ static void kill_now_and_then(void *argument)
     for (uint64_t next = 1; !ceni_load_seq_cst(&over);) {
         ceni_sleep_until(ceni_clock_now() + KILL_MS * INT64_C(1000000));
         cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-        expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+        expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
         /* The oldest first: those that are gone are ABSENT. */
         while (next <= stats.accepted && cen_mux_server_kill(server, next) != CEN_OK) next++;
         if (next <= stats.accepted) ceni_add_seq_cst(&kills, 1u);

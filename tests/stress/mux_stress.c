@@ -196,7 +196,7 @@ static void wait_for_all(void *argument)
         make_question(self, q, false);
         line *chosen = choose_line(self);
         cen_mux_stats before = CEN_SIZED(cen_mux_stats);
-        expect_equal(cen_mux_look(chosen->mux, &before), CEN_OK);
+        expect_equal(cen_mux_stats_get(chosen->mux, &before), CEN_OK);
         cen_status status = cen_mux_request(chosen->mux, &q->request, NULL);
         pthread_rwlock_unlock(&chosen->lock);
         if (before.state == CEN_MUX_ENDED || status == CEN_FULL) {

@@ -207,7 +207,7 @@ static void meddle(worker *self)
             break;
         case 3: set_options(self); break;
         default:
-            expect_equal(cen_pool_look(pool, &s), CEN_OK);
+            expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
             expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.cancelled + s.waiting);
             expect(s.taken - s.ended >= s.held + s.revoked && s.taken - s.ended <= s.held + s.revoked + s.moving);
         }
@@ -240,7 +240,7 @@ static void prepare(void)
 static void expect_nothing_left(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     expect_equal(s.vacant, s.places);
     expect_equal(s.taken, s.ended);
     expect_equal(s.opened, s.closed);

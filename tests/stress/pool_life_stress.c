@@ -169,7 +169,7 @@ static void set_options(worker *self)
 static void look_once(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.vacant,
                  s.places);
     expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.shed + s.cancelled + s.waiting);
@@ -217,7 +217,7 @@ static void expect_nothing_left(void)
     cen_error error = {.status = CEN_OK};
     expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
     if (cen_pool_close(pool, cen_in_s(20), NULL, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     expect_equal(s.vacant, s.places);
     expect_equal(s.taken, s.ended);
     expect_equal(s.opened, s.closed);

@@ -138,7 +138,7 @@ static void come_and_go(worker *self)
 static void check_rest(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     check_equations(&s);
     expect_equal(s.idle, now.size);
     expect_equal(s.waiting, 0);

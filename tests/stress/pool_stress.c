@@ -169,7 +169,7 @@ static void look_around(worker *self, cen_pool *pool)
 {
     is_doing(self, "look");
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     check_equations(&s);
     uint32_t next = 0;
     is_doing(self, "visit");
@@ -203,7 +203,7 @@ static void resize_one(worker *self, unsigned which)
     if (max > allowed) ceni_store_release(&s->allowed, max);
     expect_equal(cen_pool_resize(pools[which], max, NULL), CEN_OK);
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pools[which], &stats), CEN_OK);
+    expect_equal(cen_pool_stats_get(pools[which], &stats), CEN_OK);
     if (max < allowed && stats.opening == 0 && stats.moving == 0) ceni_store_release(&s->allowed, max);
 }
 
@@ -269,7 +269,7 @@ static void settle(void)
     for (unsigned i = 0; i < now.pools; i++) {
         cen_pool_stats s = CEN_SIZED(cen_pool_stats);
         cen_close_report report = CEN_SIZED(cen_close_report);
-        expect_equal(cen_pool_look(pools[i], &s), CEN_OK);
+        expect_equal(cen_pool_stats_get(pools[i], &s), CEN_OK);
         check_equations(&s);
         expect_equal(s.held + s.moving + s.waiting + s.opening + s.closing, 0);
         expect(s.idle <= s.max);

@@ -131,7 +131,7 @@ TEST(tasks_on_many_threads_are_told_exactly_what_they_hold_and_nothing_is_lost)
     for (int i = 0; i < TASKS; i++) end_task(&tasks[i]);
     for (int p = 0; p < 2; p++) {
         cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-        expect_equal(cen_pool_look(pools[p], &s), CEN_OK);
+        expect_equal(cen_pool_stats_get(pools[p], &s), CEN_OK);
         expect_equal(s.held + s.moving + s.revoked, 0);
         expect_equal(s.taken, s.ended);
         expect(s.taken > STEPS / 10);
@@ -165,7 +165,7 @@ TEST(L13_a_thread_that_exits_in_a_step_gives_up_what_it_and_its_task_hold)
         expect_equal(pthread_create(&thread, NULL, exit_in_a_step, pool), 0);
         pthread_join(thread, NULL);
         cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-        expect_equal(cen_pool_look(pool, &s), CEN_OK);
+        expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
         expect(s.idle == 2 && s.held == 0);
     }
     expect(*ceni_thread_worker() == NULL);

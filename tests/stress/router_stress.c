@@ -208,7 +208,7 @@ static void check_sums(const worker *workers)
 {
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
     uint64_t begun = 0, failed = 0, out = 0;
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     for (int i = 0; i < USERS; i++) {
         begun += workers[i].begun;
         failed += workers[i].failed;

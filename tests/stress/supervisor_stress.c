@@ -150,7 +150,7 @@ static void play(cen_supervision supervision, uint64_t *dice)
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report), CEN_OK);
     expect_equal(report.abandoned, 0);
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
-    expect_equal(cen_supervisor_look(supervisor, &stats), CEN_OK);
+    expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_OK);
     expect(stats.is_over);
     expect_equal(stats.running + stats.starting + stats.stopping + stats.waiting, 0);
     expect_equal(stats.abandoned, 0);

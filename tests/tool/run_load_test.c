@@ -52,7 +52,7 @@ static load_result *run(load_plan plan, uint32_t max, cen_pool_stats *stats)
     expect(result && cen_pool_new(&options, &plan.pool, &error) == CEN_OK);
     plan.target = &aim;
     if (load_run(&plan, result, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
-    expect_equal(cen_pool_look(plan.pool, stats), CEN_OK);
+    expect_equal(cen_pool_stats_get(plan.pool, stats), CEN_OK);
     cen_pool_free(plan.pool);
     return result;
 }

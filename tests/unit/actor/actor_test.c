@@ -46,8 +46,8 @@ TEST(calls_without_an_actor_or_a_message_are_invalid)
     expect_equal(cen_actor_tell_later(actor, NULL, 1), CEN_INVALID);
     expect_equal(cen_actor_stop(NULL, CEN_STOP_DRAIN, NULL), CEN_INVALID);
     expect_equal(cen_actor_stop(actor, (cen_stop)0, NULL), CEN_INVALID);
-    expect_equal(cen_actor_look(NULL, &stats), CEN_INVALID);
-    expect_equal(cen_actor_look(actor, NULL), CEN_INVALID);
+    expect_equal(cen_actor_stats_get(NULL, &stats), CEN_INVALID);
+    expect_equal(cen_actor_stats_get(actor, NULL), CEN_INVALID);
     expect(!cen_message_cancel(NULL) && !cen_message_cancel(&one.message));
     expect(!cen_message_reply(NULL, NULL) && !cen_message_fail(NULL, NULL) && !cen_message_keep(NULL));
     expect(!cen_message_is_wanted(NULL));
@@ -269,7 +269,7 @@ TEST(an_actor_that_names_nothing_has_helpers_of_the_process_own_runtime_while_it
     ceni_world_settle();
     expect_equal(one.handled, 1);
     expect(ceni_load_seq_cst(&handler_thread) != ceni_thread_id());
-    expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
+    expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
     expect(stats.users == 1 && stats.helpers == 1);
     expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);

@@ -94,7 +94,7 @@ static inline void poll(void)
 static inline cen_actor_stats look(void)
 {
     cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
-    expect_equal(cen_actor_look(actor, &stats), CEN_OK);
+    expect_equal(cen_actor_stats_get(actor, &stats), CEN_OK);
     return stats;
 }
 

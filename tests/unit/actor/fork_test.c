@@ -67,7 +67,7 @@ static void use_the_parents(void)
     expect_equal(cen_actor_ask(actor, &other.message, &future), CEN_FORKED);
     expect_equal(cen_actor_tell_later(actor, &other.message, 1), CEN_FORKED);
     expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL), CEN_FORKED);
-    expect_equal(cen_actor_look(actor, &stats), CEN_FORKED);
+    expect_equal(cen_actor_stats_get(actor, &stats), CEN_FORKED);
     expect(!cen_message_cancel(&waiting.message));
     cen_executor *executor = cen_actor_executor(actor);
     executor->post(executor, &job);

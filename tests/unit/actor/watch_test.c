@@ -92,7 +92,7 @@ TEST(a_quick_actor_is_never_reported_and_its_watchdog_lies_down)
     ceni_sleep_until(ceni_clock_now() + 3 * second);
     expect_equal(ceni_load_seq_cst(&reports), 0);
     expect_equal(one.handled, 20);
-    expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
+    expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
     expect_equal(stats.timers, 0);
     end_threaded();
 }

@@ -216,7 +216,7 @@ static cen_status call_pool_get(void *given)
 
 static cen_status call_pool_look(void *given)
 {
-    return cen_pool_look(pool, given);
+    return cen_pool_stats_get(pool, given);
 }
 
 static cen_status call_pool_close(void *given)
@@ -243,12 +243,12 @@ static cen_status call_pool_close_then(void *given)
 
 static cen_status call_actor_look(void *given)
 {
-    return cen_actor_look(actor, given);
+    return cen_actor_stats_get(actor, given);
 }
 
 static cen_status call_crew_look(void *given)
 {
-    return cen_crew_look(crew, given);
+    return cen_crew_stats_get(crew, given);
 }
 
 static cen_status call_crew_stop(void *given)
@@ -263,7 +263,7 @@ static cen_status call_crew_stop(void *given)
 
 static cen_status call_lanes_look(void *given)
 {
-    return cen_lanes_look(lanes, given);
+    return cen_lanes_stats_get(lanes, given);
 }
 
 static cen_status call_lanes_times(void *given)
@@ -285,7 +285,7 @@ static cen_status call_lanes_stop(void *given)
 
 static cen_status call_runtime_look(void *given)
 {
-    return cen_runtime_look(NULL, given);
+    return cen_runtime_stats_get(NULL, given);
 }
 
 TEST(outputs_of_every_size_are_written_within_their_size)

@@ -108,7 +108,7 @@ static inline void expect_end(work *self, cen_status status)
 static inline cen_crew_stats look(void)
 {
     cen_crew_stats s = CEN_SIZED(cen_crew_stats);
-    expect_equal(cen_crew_look(crew, &s), CEN_OK);
+    expect_equal(cen_crew_stats_get(crew, &s), CEN_OK);
     return s;
 }
 

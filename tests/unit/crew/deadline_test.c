@@ -122,7 +122,7 @@ TEST(a_task_that_is_over_or_taken_back_before_its_deadline_has_left_no_timer)
     submit(&two[1]);
     expect(cen_task_cancel(&two[1].task));
     expect_end(&two[1], CEN_INTERRUPTED);
-    expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
+    expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
     expect_equal(stats.timers, 0);
     cen_task_init(&two[1].task, run_once);
     submit(&two[1]);

@@ -72,7 +72,7 @@ static void expect_refused(void)
     expect_equal(cen_crew_submit(crew, &one.task), CEN_FORKED);
     expect_equal(cen_crew_submit_all(crew, (cen_task *[]){&one.task}, 1), CEN_FORKED);
     expect_equal(cen_crew_resize(crew, 1), CEN_FORKED);
-    expect_equal(cen_crew_look(crew, &stats), CEN_FORKED);
+    expect_equal(cen_crew_stats_get(crew, &stats), CEN_FORKED);
     expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL), CEN_FORKED);
     expect(!cen_task_cancel(&waiting.task));
     expect(!cen_future_is_done(&waiting.task.future));

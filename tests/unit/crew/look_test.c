@@ -104,8 +104,8 @@ TEST(what_is_stolen_is_counted)
 TEST(there_is_nothing_to_look_at_in_nothing)
 {
     cen_crew_stats s = CEN_SIZED(cen_crew_stats);
-    expect_equal(cen_crew_look(NULL, &s), CEN_INVALID);
+    expect_equal(cen_crew_stats_get(NULL, &s), CEN_INVALID);
     make_crew(.workers = 1);
-    expect_equal(cen_crew_look(crew, NULL), CEN_INVALID);
+    expect_equal(cen_crew_stats_get(crew, NULL), CEN_INVALID);
     finish();
 }

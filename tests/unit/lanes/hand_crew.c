@@ -33,7 +33,7 @@ cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_err
     return CEN_OK;
 }
 
-cen_status cen_crew_look(cen_crew *crew, cen_crew_stats *out)
+cen_status cen_crew_stats_get(cen_crew *crew, cen_crew_stats *out)
 {
     *out = (cen_crew_stats){.size = sizeof *out,
                             .workers = ceni_load_seq_cst(&crew->workers),

@@ -40,7 +40,7 @@ static inline void take_in(cen_priority priority, int i)
 static inline cen_lanes_stats look(void)
 {
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
-    expect_equal(cen_lanes_look(lanes, &stats), CEN_OK);
+    expect_equal(cen_lanes_stats_get(lanes, &stats), CEN_OK);
     return stats;
 }
 

@@ -229,7 +229,7 @@ TEST(workers_come_and_go_at_run_time)
     hand_in(HIGH, &errands[0], block_step);
     hand_in(HIGH, &errands[1], end_step);
     await(&errands[1], CEN_OK);
-    expect_equal(cen_crew_look(cen_lanes_crew(lanes, HIGH), &stats), CEN_OK);
+    expect_equal(cen_crew_stats_get(cen_lanes_crew(lanes, HIGH), &stats), CEN_OK);
     expect_equal(stats.workers, 2);
     expect_equal(look().lane[HIGH].max, 4000);
     open_gate(&errands[0]);

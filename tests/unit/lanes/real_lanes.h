@@ -104,7 +104,7 @@ static inline void make_lanes_of(cen_lanes_options options)
 static inline cen_lanes_stats look(void)
 {
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
-    expect_equal(cen_lanes_look(lanes, &stats), CEN_OK);
+    expect_equal(cen_lanes_stats_get(lanes, &stats), CEN_OK);
     return stats;
 }
 

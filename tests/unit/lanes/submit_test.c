@@ -57,8 +57,8 @@ TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
     expect(look().lane[LOW].is_absent && !look().lane[HIGH].is_absent);
     expect_equal(cen_lanes_submit(NULL, NORMAL, &tasks[0], NO_DEADLINE, NULL), CEN_INVALID);
     expect_equal(cen_lanes_submit(lanes, NORMAL, NULL, NO_DEADLINE, NULL), CEN_INVALID);
-    expect_equal(cen_lanes_look(NULL, &stats), CEN_INVALID);
-    expect_equal(cen_lanes_look(lanes, NULL), CEN_INVALID);
+    expect_equal(cen_lanes_stats_get(NULL, &stats), CEN_INVALID);
+    expect_equal(cen_lanes_stats_get(lanes, NULL), CEN_INVALID);
     expect_equal(cen_lanes_limit(lanes, HIGH, -2), CEN_INVALID);
     expect_equal(cen_lanes_limit(lanes, HIGH, CEN_LANES_MOST + 1), CEN_INVALID);
     expect_equal(cen_lanes_limit_total(lanes, -2), CEN_INVALID);
@@ -377,7 +377,7 @@ TEST(in_a_child_lanes_that_refuse_answer_forked_and_touch_nothing)
     take_in(HIGH, 0);
     ceni_world_fork();
     expect_equal(cen_lanes_submit(lanes, HIGH, &tasks[1], NO_DEADLINE, &error), CEN_FORKED);
-    expect_equal(cen_lanes_look(lanes, &stats), CEN_FORKED);
+    expect_equal(cen_lanes_stats_get(lanes, &stats), CEN_FORKED);
     expect_equal(cen_lanes_limit(lanes, HIGH, 1), CEN_FORKED);
     expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NOW, NULL), CEN_FORKED);
     expect_equal(cen_lanes_free(lanes), CEN_OK);

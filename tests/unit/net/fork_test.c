@@ -48,7 +48,7 @@ static void use_the_parents(void)
     expect_equal(cen_mux_ask(mux, &q.request, &error), CEN_FORKED);
     expect_equal(cen_mux_close(mux, CEN_NEVER, &error), CEN_FORKED);
     expect_equal(cen_mux_ended(mux, &ended), CEN_FORKED);
-    expect_equal(cen_mux_look(mux, &stats), CEN_FORKED);
+    expect_equal(cen_mux_stats_get(mux, &stats), CEN_FORKED);
     expect(!cen_mux_cause(mux, &error));
     expect(cen_future_cancel(&pending.request.future)); /* nobody here will ever tell it */
     cen_mux_free(mux);
@@ -99,7 +99,7 @@ TEST(a_connection_ends_although_a_child_has_a_copy_of_its_socket)
     expect(pipe(leave) == 0);
     in_a_child(stay_until_told);
     end_mux(mux);
-    AWAIT(cen_mux_server_look(server, &stats) == CEN_OK && stats.clients == 0);
+    AWAIT(cen_mux_server_stats_get(server, &stats) == CEN_OK && stats.clients == 0);
     close(leave[1]);
     cen_mux_server_stop(server);
 }

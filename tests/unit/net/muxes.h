@@ -51,7 +51,7 @@ __attribute__((unused)) static void ask_number(cen_mux *mux, uint64_t number)
 __attribute__((unused)) static cen_mux_stats stats_of(cen_mux *mux)
 {
     cen_mux_stats stats = CEN_SIZED(cen_mux_stats);
-    expect_equal(cen_mux_look(mux, &stats), CEN_OK);
+    expect_equal(cen_mux_stats_get(mux, &stats), CEN_OK);
     return stats;
 }
 

@@ -170,9 +170,9 @@ TEST(the_registrys_death_restarts_all_connections)
         expect_equal(request_number(pool, round, &error), CEN_OK);
     }
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-    expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+    expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
     expect_equal(stats.accepted, 32);
-    AWAIT(cen_mux_server_look(server, &stats) == CEN_OK && stats.clients == 8);
+    AWAIT(cen_mux_server_stats_get(server, &stats) == CEN_OK && stats.clients == 8);
     expect_equal(pool_stats(pool).lost, 0);
     end();
 }
@@ -190,7 +190,7 @@ TEST(what_is_in_flight_when_the_registry_dies_is_waited_for)
     AWAIT(ceni_load_seq_cst(&kept_count) == 40);
     expect(cen_child_ended(child_named(cen_mux_pool_supervisor(pool), "registry"), &(cen_error){.status = CEN_DRIVER}));
     cen_router_stats routes = CEN_SIZED(cen_router_stats);
-    AWAIT(cen_router_look(cen_mux_pool_router(pool), &routes) == CEN_OK && routes.up == 0);
+    AWAIT(cen_router_stats_get(cen_mux_pool_router(pool), &routes) == CEN_OK && routes.up == 0);
     expect_equal(request_number(pool, 1, &error), CEN_EMPTY);
     expect_equal(pool_stats(pool).in_flight, 40);
     for (unsigned i = 0; i < 40; i++) expect_equal(cen_mux_call_reply(kept[i], kept[i]->payload, 8), CEN_OK);
@@ -275,7 +275,7 @@ static uint64_t lost_of_hundred(bool keep_lost)
     /* Twice, so that the second restart waits. */
     for (unsigned i = 0; i < 2; i++) {
         cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-        AWAIT(cen_mux_server_look(server, &stats) == CEN_OK && stats.clients == 4);
+        AWAIT(cen_mux_server_stats_get(server, &stats) == CEN_OK && stats.clients == 4);
         expect_equal(cen_mux_server_kill(server, stats.accepted), CEN_OK);
         AWAIT(pool_stats(pool).lost == i + 1);
         if (i == 0) AWAIT(pool_stats(pool).opened == 5);
@@ -321,7 +321,7 @@ static void kill_now_and_then(unsigned times)
     for (unsigned i = 0; i < times; i++) {
         cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
         ceni_sleep_until(ceni_clock_now() + 10 * ms);
-        expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+        expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
         while (next <= stats.accepted && cen_mux_server_kill(server, next) != CEN_OK) next++;
     }
 }
@@ -422,7 +422,8 @@ TEST(a_child_is_told_that_the_pool_is_its_parents)
         cen_mux_pool_stats stats = CEN_SIZED(cen_mux_pool_stats);
         inquiry one;
         ready_inquiry(&one, 1);
-        bool fine = request_number(pool, 1, &error) == CEN_FORKED && cen_mux_pool_look(pool, &stats) == CEN_FORKED &&
+        bool fine = request_number(pool, 1, &error) == CEN_FORKED &&
+                    cen_mux_pool_stats_get(pool, &stats) == CEN_FORKED &&
                     cen_mux_pool_ask(pool, &one.asking) == CEN_OK && one.asking.future.status == CEN_FORKED &&
                     cen_mux_pool_close(pool, CEN_NOW, NULL) == CEN_FORKED && cen_mux_pool_free(pool) == CEN_FORKED &&
                     cen_mux_pool_dump(pool, NULL, 0) == 0 && !cen_mux_pool_router(pool) && !cen_mux_pool_registry(pool);

@@ -36,7 +36,7 @@ TEST(eight_connections_come_up_and_requests_are_spread_over_them)
     AWAIT(pool_stats(pool).up == 8);
     for (uint64_t i = 0; i < 400; i++) expect_equal(request_number(pool, i, &error), CEN_OK);
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-    expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+    expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
     expect_equal(stats.clients, 8);
     cen_mux_pool_stats now = pool_stats(pool);
     expect_equal(now.answered, 400);
@@ -44,7 +44,7 @@ TEST(eight_connections_come_up_and_requests_are_spread_over_them)
     expect_equal(now.opened, 8);
     expect_equal(now.lost + now.failed_opens + now.restarts + now.stale, 0);
     cen_router_stats routes = CEN_SIZED(cen_router_stats);
-    expect_equal(cen_router_look(cen_mux_pool_router(pool), &routes), CEN_OK);
+    expect_equal(cen_router_stats_get(cen_mux_pool_router(pool), &routes), CEN_OK);
     expect_equal(routes.uses, 400);
     end();
 }
@@ -77,9 +77,9 @@ TEST(connections_are_spread_over_several_addresses)
     pool = POOL(.addresses = addresses, .address_count = 2, .connections = 5);
     AWAIT(pool_stats(pool).up == 5);
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-    expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+    expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
     expect_equal(stats.clients, 3);
-    expect_equal(cen_mux_server_look(other, &stats), CEN_OK);
+    expect_equal(cen_mux_server_stats_get(other, &stats), CEN_OK);
     expect_equal(stats.clients, 2);
     cen_mux_server_stop(other);
     AWAIT(pool_stats(pool).up == 3);
@@ -235,7 +235,7 @@ TEST(the_tree_is_shown_with_its_connections)
     expect_equal(cen_registry_count(cen_mux_pool_registry(pool), cen_key_text("up"), &entries), CEN_OK);
     expect_equal(entries, 2);
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
-    expect_equal(cen_supervisor_look(cen_mux_pool_connections(pool), &stats), CEN_OK);
+    expect_equal(cen_supervisor_stats_get(cen_mux_pool_connections(pool), &stats), CEN_OK);
     expect_equal(stats.running, 2);
     end();
 }

@@ -20,7 +20,7 @@ __attribute__((unused)) static cen_mux_pool *pool_with(const cen_mux_pool_option
 __attribute__((unused)) static cen_mux_pool_stats pool_stats(cen_mux_pool *pool)
 {
     cen_mux_pool_stats stats = CEN_SIZED(cen_mux_pool_stats);
-    expect_equal(cen_mux_pool_look(pool, &stats), CEN_OK);
+    expect_equal(cen_mux_pool_stats_get(pool, &stats), CEN_OK);
     expect_equal(stats.connections, stats.up + stats.connecting + stats.down);
     return stats;
 }

@@ -109,7 +109,7 @@ TEST(a_client_that_sends_a_larger_payload_than_allowed_is_cut_off)
     send_all(fd, bytes, frame_to(bytes, 2, reply, 101));
     expect_equal(receive_frame(fd, &id, reply, sizeof reply), -1);
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-    AWAIT(cen_mux_server_look(server, &stats) == CEN_OK && stats.clients == 0);
+    AWAIT(cen_mux_server_stats_get(server, &stats) == CEN_OK && stats.clients == 0);
     expect_equal(stats.broken, 1);
     expect_equal(stats.calls, 1);
     close(fd);
@@ -184,7 +184,7 @@ TEST(a_call_outlives_its_client_and_its_server)
     AWAIT(ceni_load_seq_cst(&kept_count) == 3);
     close(fd);
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-    AWAIT(cen_mux_server_look(server, &stats) == CEN_OK && stats.clients == 0);
+    AWAIT(cen_mux_server_stats_get(server, &stats) == CEN_OK && stats.clients == 0);
     expect_equal(cen_mux_call_reply(kept[0], "late", 4), CEN_LOST);
     cen_mux_server_stop(server);
     expect(memcmp(kept[1]->payload, "abc", 3) == 0);
@@ -226,7 +226,7 @@ TEST(a_client_that_does_not_fetch_its_answers_is_read_no_more_until_it_does)
     }
     expect(sent < FRAMES);
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-    expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+    expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
     uint64_t called = stats.calls;
     expect(called < sent + 1);
     for (uint64_t i = 0; i < called; i++) expect_equal(receive_frame(fd, &id, reply, sizeof reply), SIZE);
@@ -249,7 +249,7 @@ static void answer_at_length(void *argument, cen_mux_call *call)
 static uint64_t calls_of(void)
 {
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-    expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+    expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
     return stats.calls;
 }
 
@@ -331,7 +331,7 @@ TEST(a_client_that_goes_while_its_calls_are_not_answered_is_noticed)
     send_numbers(fd, 0, 10);
     AWAIT(ceni_load_seq_cst(&kept_count) == 2);
     close(fd);
-    AWAIT(cen_mux_server_look(server, &stats) == CEN_OK && stats.clients == 0);
+    AWAIT(cen_mux_server_stats_get(server, &stats) == CEN_OK && stats.clients == 0);
     expect_equal(stats.calls, 2);
     expect_equal(cen_mux_call_reply(kept[0], "late", 4), CEN_LOST);
     cen_mux_server_stop(server);
@@ -358,7 +358,7 @@ TEST(clients_beyond_the_limit_are_closed_as_they_come)
     int second = raw_connect(cen_mux_server_address(server));
     expect_equal(receive_frame(second, &id, reply, sizeof reply), -1);
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
-    expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+    expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
     expect(stats.clients == 1 && stats.accepted == 2 && stats.refused == 1);
     close(first);
     close(second);
@@ -413,7 +413,7 @@ TEST(a_server_without_descriptors_rests_and_takes_clients_in_when_there_are_some
     int64_t used = processor_time();
     ceni_sleep_until(ceni_clock_now() + 200 * ms);
     expect(processor_time() - used < 100 * ms);
-    expect_equal(cen_mux_server_look(server, &stats), CEN_OK);
+    expect_equal(cen_mux_server_stats_get(server, &stats), CEN_OK);
     expect_equal(stats.accepted, 0);
     give_descriptors_back();
     send_all(fd, bytes, frame_to(bytes, 1, "a", 1));
@@ -514,7 +514,7 @@ TEST(a_child_cannot_use_the_server_and_the_parent_notices_nothing)
         cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
         alarm(60);
         *ceni_rank_mask() = 0;
-        expect_equal(cen_mux_server_look(server, &stats), CEN_FORKED);
+        expect_equal(cen_mux_server_stats_get(server, &stats), CEN_FORKED);
         expect_equal(cen_mux_server_kill(server, 0), CEN_FORKED);
         expect_equal(cen_mux_call_reply(kept[0], "x", 1), CEN_FORKED);
         cen_mux_call_drop(kept[0]);

@@ -126,17 +126,17 @@ TEST(options_of_every_size_are_accepted)
 
 static cen_status call_server_look(void *given)
 {
-    return cen_mux_server_look(server, given);
+    return cen_mux_server_stats_get(server, given);
 }
 
 static cen_status call_mux_look(void *given)
 {
-    return cen_mux_look(mux, given);
+    return cen_mux_stats_get(mux, given);
 }
 
 static cen_status call_pool_look(void *given)
 {
-    return cen_mux_pool_look(pool, given);
+    return cen_mux_pool_stats_get(pool, given);
 }
 
 static cen_status call_pool_close(void *given)

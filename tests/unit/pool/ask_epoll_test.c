@@ -111,7 +111,7 @@ TEST(a_thousand_asks_on_one_epoll_thread_are_all_served_in_the_order_they_came)
         expect_equal(loop.told, ASKS);
     }
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(loop.pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(loop.pool, &s), CEN_OK);
     expect_equal(s.taken, 3 * ASKS);
     expect_equal(s.opened, CONNECTIONS);
     end();

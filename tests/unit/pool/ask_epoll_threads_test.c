@@ -69,7 +69,7 @@ static void await_waiting(uint32_t wanted)
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     while (s.waiting < wanted) {
         sched_yield();
-        expect_equal(cen_pool_look(loop.pool, &s), CEN_OK);
+        expect_equal(cen_pool_stats_get(loop.pool, &s), CEN_OK);
     }
 }
 

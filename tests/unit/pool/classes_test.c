@@ -29,7 +29,7 @@ static void use_the_pool(void)
     size_t count;
     cen_lease lease;
     calls_inside++;
-    expect_equal(cen_pool_look(inside, &n), CEN_OK);
+    expect_equal(cen_pool_stats_get(inside, &n), CEN_OK);
     expect_equal(cen_pool_holders(inside, &holding, 1, &count), CEN_OK);
     expect_equal(cen_pool_visit(inside, visit_none, NULL), CEN_OK);
     /* nothing is idle: it would have to wait */
@@ -41,7 +41,7 @@ static void use_the_pool(void)
     expect_equal(cen_pool_close(inside, CEN_NOW, NULL, NULL), CEN_MISUSE);
     expect_equal(cen_pool_free(inside), CEN_MISUSE);
     cen_pool_stats after = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(inside, &after), CEN_OK);
+    expect_equal(cen_pool_stats_get(inside, &after), CEN_OK);
     expect(after.max == n.max && after.is_closed == n.is_closed && after.adopted == n.adopted);
 }
 

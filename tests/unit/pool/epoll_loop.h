@@ -191,13 +191,13 @@ static inline void begin(const cen_driver_calls *calls, bool manual, int32_t max
 static inline void end(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(loop.pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(loop.pool, &s), CEN_OK);
     expect_equal(s.taken, s.ended);
     expect_equal(s.waiting, 0);
     expect_equal(s.waited, s.served + s.timed_out + s.sent_away + s.failed + s.cancelled);
     if (loop.runtime) {
         cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
-        expect_equal(cen_runtime_look(loop.runtime, &threads), CEN_OK);
+        expect_equal(cen_runtime_stats_get(loop.runtime, &threads), CEN_OK);
         expect(threads.helpers == 0 && !threads.has_keeper);
     }
     expect_equal(cen_pool_close(loop.pool, cen_in_s(20), NULL, NULL), CEN_OK);

@@ -62,7 +62,7 @@ TEST(a_pool_that_nobody_listens_to_needs_no_memory_and_no_runtime_to_tell)
     for (int i = 0; i < 1000; i++) tell(pool, i);
     expect_equal(ceni_world_allocations(), before);
     cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
-    expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
+    expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
     expect_equal(stats.users + stats.helpers, 0);
     free_pool(pool);
 }

@@ -268,7 +268,7 @@ static void return_with_a_late_close(void)
     atexit(close_late);
     pool = make(&quick, 2);
     await_begun(2);
-    for (cen_pool_stats stats = CEN_SIZED(cen_pool_stats); stats.idle < 2;) cen_pool_look(pool, &stats);
+    for (cen_pool_stats stats = CEN_SIZED(cen_pool_stats); stats.idle < 2;) cen_pool_stats_get(pool, &stats);
 }
 
 TEST(a_handler_that_was_registered_before_the_first_pool_may_close_and_free_it)
@@ -287,7 +287,7 @@ TEST(the_threads_of_the_last_pool_have_ended_when_free_returns)
         await_begun(4);
         expect_equal(cen_pool_close(pool, CEN_NEVER, NULL, NULL), CEN_OK);
         expect_equal(cen_pool_free(pool), CEN_OK);
-        expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
+        expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
         expect_equal(stats.users, 0);
         expect_equal(cen_runtime_await(NULL, CEN_NOW), CEN_OK);
     }

@@ -98,7 +98,7 @@ static void call_everything(void)
     expect_equal(cen_pool_discard(&held), CEN_FORKED);
     expect(memcmp(&held, &copy, sizeof copy) == 0);
     expect_equal(cen_pool_leave(&scope), CEN_FORKED);
-    expect_equal(cen_pool_look(pool, &stats), CEN_FORKED);
+    expect_equal(cen_pool_stats_get(pool, &stats), CEN_FORKED);
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_FORKED);
     expect_equal(cen_pool_visit(pool, never_visit, NULL), CEN_FORKED);
     CEN_WITH (pool, CEN_NEVER, void *, object, &error) unexpected(object, "the block in a child");

@@ -73,7 +73,7 @@ static void call_everything(cen_pool *pool, cen_runtime *runtime, cen_lease held
     at_once(cen_pool_try_take(pool, &lease, NULL), CEN_OK);
     at_once(cen_pool_detach(&lease), CEN_OK);
     at_once(cen_pool_interrupt(pool, 12345), false);
-    at_once(cen_pool_look(pool, &stats), CEN_OK);
+    at_once(cen_pool_stats_get(pool, &stats), CEN_OK);
     at_once(cen_pool_explain(pool, text, sizeof text) > 0, true);
     at_once(cen_pool_holders(pool, holdings, 8, &count), CEN_OK);
     at_once(cen_pool_visit(pool, visit_all, NULL), CEN_OK);

@@ -112,7 +112,7 @@ TEST(a_pool_grows_to_a_million_in_the_smallest_steps_and_shrinks_to_one)
         expect_equal(cen_pool_resize(pool, places + 1, NULL), CEN_OK);
         while (taken < places + 1) leases[taken++] = take_now(pool);
         cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-        expect_equal(cen_pool_look(pool, &s), CEN_OK);
+        expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
         expect(s.places > places);
         places = s.places;
     }

@@ -21,9 +21,9 @@ TEST(looking_needs_a_pool_and_a_place_to_write_to)
     size_t count = 99;
     int visits = 0;
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 1);
-    expect_equal(cen_pool_look(NULL, &stats), CEN_INVALID);
-    expect_equal(cen_pool_look(pool, NULL), CEN_INVALID);
-    expect_equal(cen_pool_look(NULL, NULL), CEN_INVALID);
+    expect_equal(cen_pool_stats_get(NULL, &stats), CEN_INVALID);
+    expect_equal(cen_pool_stats_get(pool, NULL), CEN_INVALID);
+    expect_equal(cen_pool_stats_get(NULL, NULL), CEN_INVALID);
     expect_equal(cen_pool_holders(NULL, &holding, 1, &count), CEN_INVALID);
     expect_equal(cen_pool_holders(pool, &holding, 1, NULL), CEN_INVALID);
     expect_equal(cen_pool_holders(pool, NULL, 1, &count), CEN_INVALID);
@@ -315,7 +315,7 @@ TEST(an_object_that_is_taken_during_the_visit_has_not_been_held_for_a_negative_t
 static void expect_equations(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.resetting + s.closing + s.vacant, s.places);
     expect(s.places >= s.max);
     expect(s.held + s.revoked <= s.taken - s.ended && s.taken - s.ended <= s.held + s.revoked + s.moving);

@@ -403,7 +403,7 @@ EXPLORE(defect_6_the_numbers_agree_whatever_others_do_meanwhile, 3)
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 2);
     ceni_thread other = start("other", take_and_give_often, NULL);
     cen_pool_stats n = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &n), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &n), CEN_OK);
     expect_equal(n.idle + n.held + n.moving + n.vacant, n.places);
     expect(n.taken - n.ended >= n.held && n.taken - n.ended <= n.held + n.moving);
     expect(n.held <= 1 && n.waited == 0);

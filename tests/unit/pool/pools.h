@@ -160,7 +160,7 @@ static inline cen_pool_stats expect_sound(cen_pool *pool)
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     memset(&s, 0x5A, sizeof s);
     s.size = sizeof s;
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     expect_equal(s.idle + s.held + s.moving + s.revoked + s.opening + s.closing + s.vacant, s.places);
     expect_equal(s.moving, 0);
     expect(s.places >= s.max);

@@ -156,7 +156,7 @@ static void use_it(void)
 static void look_first(void)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
     expect_anew();
     use_it();
     free_pool(pool);
@@ -421,7 +421,7 @@ static void use_the_process_runtime(void)
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, NULL), CEN_OK); /* opened by a helper */
     expect_equal(thing_of(&lease)->made_by, getpid());
     cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
-    expect_equal(cen_runtime_look(NULL, &stats), CEN_OK);
+    expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
     expect_equal(stats.users, 1);
     give_back(&lease);
     cen_pool_options options = CEN_SIZED(cen_pool_options);

@@ -245,7 +245,7 @@ static inline cen_pool_stats look(cen_pool *pool)
 {
     cen_pool_stats n = CEN_SIZED(cen_pool_stats);
     ceni_world_settle();
-    expect_equal(cen_pool_look(pool, &n), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &n), CEN_OK);
     uint32_t there = n.idle + n.held + n.revoked + n.opening + n.resetting + n.testing + n.closing;
     expect_equal(there + n.moving + n.vacant, n.places);
     expect_equal(n.waited, n.served + n.timed_out + n.sent_away + n.failed + n.shed + n.cancelled + n.waiting);

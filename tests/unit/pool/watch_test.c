@@ -271,7 +271,7 @@ static void use_the_pool(drawing *drawn)
     cen_lease lease = take_now(pool);
     give_back(&lease);
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    expect_equal(cen_pool_look(pool, &s), CEN_OK);
+    expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
 }
 
 TEST(L9_no_lock_is_held_while_a_sketch_is_drawn)

@@ -55,8 +55,8 @@ TEST(null_is_answered_with_invalid_and_free_takes_it)
     expect_equal(cen_registry_each(registry, key, NULL, NULL), CEN_INVALID);
     expect_equal(cen_registry_each_all(registry, NULL, NULL), CEN_INVALID);
     expect_equal(cen_registry_each_all(NULL, note_visit, NULL), CEN_INVALID);
-    expect_equal(cen_registry_look(NULL, &stats), CEN_INVALID);
-    expect_equal(cen_registry_look(registry, NULL), CEN_INVALID);
+    expect_equal(cen_registry_stats_get(NULL, &stats), CEN_INVALID);
+    expect_equal(cen_registry_stats_get(registry, NULL), CEN_INVALID);
     expect_equal(cen_registry_listen(registry, NULL, NULL, NULL, &listening, NULL), CEN_INVALID);
     expect_equal(cen_owner_new(NULL, NULL, NULL), CEN_INVALID);
     expect_equal(cen_owner_new(&(cen_owner_options){.size = 1}, &(cen_owner *){NULL}, NULL), CEN_INVALID);

@@ -23,7 +23,7 @@ TEST(when_an_owner_ends_its_entries_go_in_every_registry)
     expect_equal(count_of("topic"), 200);
     expect_equal(look().owner_ended, 200);
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
-    expect_equal(cen_registry_look(second, &stats), CEN_OK);
+    expect_equal(cen_registry_stats_get(second, &stats), CEN_OK);
     expect_equal(stats.entries, 0);
     expect_equal(cen_registry_free(second), CEN_OK);
     cen_owner_end(other);
@@ -189,7 +189,7 @@ static void use_after_fork(void *argument)
     expect_equal(cen_registry_unregister(registry, key, NULL), CEN_FORKED);
     expect_equal(cen_registry_remove(registry, 1), CEN_FORKED);
     expect_equal(cen_registry_update(registry, 1, NULL, NULL), CEN_FORKED);
-    expect_equal(cen_registry_look(registry, &stats), CEN_FORKED);
+    expect_equal(cen_registry_stats_get(registry, &stats), CEN_FORKED);
     expect_equal(cen_registry_listen(registry, NULL, hear_nothing, NULL, &listening, &error), CEN_FORKED);
     expect_equal(cen_registry_unlisten(argument), CEN_FORKED);
     expect_equal(cen_registry_free(registry), CEN_FORKED);

@@ -76,7 +76,7 @@ static uint64_t enter(int which, cen_owner *owner)
 static uint32_t up(void)
 {
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     expect_equal(stats.members, stats.up);
     if (following) expect_equal(cen_following_count(following), stats.members);
     return stats.up;
@@ -221,7 +221,7 @@ TEST(a_router_that_is_freed_first_ends_its_following)
     expect_equal(cen_registry_remove(registry, number), CEN_OK);
     enter(3, NULL);
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
-    expect_equal(cen_registry_look(registry, &stats), CEN_OK);
+    expect_equal(cen_registry_stats_get(registry, &stats), CEN_OK);
     expect_equal(stats.listeners, 0);
     expect_equal(cen_registry_free(registry), CEN_OK);
 }
@@ -240,10 +240,10 @@ TEST(a_router_follows_several_registries_and_keys)
     expect_equal(cen_registry_register(second, cen_key_number(7), &values[2], NULL, NULL, &error), CEN_OK);
     expect_equal(cen_registry_register(second, cen_key_number(8), &values[3], NULL, NULL, &error), CEN_OK);
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     expect_equal(stats.up, 3);
     expect_equal(cen_router_unfollow(others[1]), CEN_OK);
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     expect_equal(stats.up, 2);
     expect_equal(cen_router_unfollow(others[0]), CEN_OK);
     end();
@@ -312,7 +312,7 @@ enum { MANY = 3000 };
 static uint64_t changes(void)
 {
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     return stats.changes;
 }
 

@@ -56,7 +56,7 @@ static void use_the_parents(void)
     expect_equal(cen_member_remove(one), CEN_FORKED);
     expect_equal(cen_route_check(&out), CEN_FORKED);
     expect_equal(cen_route_done(&out, CEN_OUTCOME_OK, 0), CEN_FORKED);
-    expect_equal(cen_router_look(router, &stats), CEN_FORKED);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_FORKED);
     expect_equal(cen_router_each(router, visit, NULL), CEN_FORKED);
     expect_equal(cen_router_close(router, CEN_NEVER, NULL), CEN_FORKED);
     expect_equal(cen_router_free(router), CEN_FORKED);

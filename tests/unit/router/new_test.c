@@ -210,8 +210,8 @@ TEST(calls_without_a_router_or_a_member_or_a_place_are_invalid)
     expect_equal(cen_router_route(router, NULL, CEN_NOW, NULL, NULL), CEN_INVALID);
     expect_equal(cen_router_ask(NULL, NULL, CEN_NOW, &routing), CEN_INVALID);
     expect_equal(cen_router_ask(router, NULL, CEN_NOW, NULL), CEN_INVALID);
-    expect_equal(cen_router_look(NULL, &stats), CEN_INVALID);
-    expect_equal(cen_router_look(router, NULL), CEN_INVALID);
+    expect_equal(cen_router_stats_get(NULL, &stats), CEN_INVALID);
+    expect_equal(cen_router_stats_get(router, NULL), CEN_INVALID);
     expect_equal(cen_router_each(NULL, note_row, NULL), CEN_INVALID);
     expect_equal(cen_router_each(router, NULL, NULL), CEN_INVALID);
     expect_equal(cen_router_close(NULL, CEN_NOW, NULL), CEN_INVALID);

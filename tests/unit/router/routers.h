@@ -86,7 +86,7 @@ static inline cen_status done(cen_route *route)
 static inline cen_router_stats look(void)
 {
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     return stats;
 }
 

@@ -205,7 +205,7 @@ static cen_status start_two(size_t size, size_t second_size)
         CEN_SUPERVISOR_OPTIONS(.children = (cen_child_options *)(void *)room, .child_count = 2);
     cen_status status = cen_supervisor_new(&options, &one, NULL);
     if (status != CEN_OK) return status;
-    expect_equal(cen_supervisor_look(one, &stats), CEN_OK);
+    expect_equal(cen_supervisor_stats_get(one, &stats), CEN_OK);
     expect_equal(stats.running, 2);
     end_supervisor(one);
     return CEN_OK;
@@ -227,12 +227,12 @@ static cen_supervisor *supervisor;
 
 static cen_status call_registry_look(void *given)
 {
-    return cen_registry_look(registry, given);
+    return cen_registry_stats_get(registry, given);
 }
 
 static cen_status call_router_look(void *given)
 {
-    return cen_router_look(router, given);
+    return cen_router_stats_get(router, given);
 }
 
 static cen_status call_router_close(void *given)
@@ -245,7 +245,7 @@ static cen_status call_router_close(void *given)
 
 static cen_status call_supervisor_look(void *given)
 {
-    return cen_supervisor_look(supervisor, given);
+    return cen_supervisor_stats_get(supervisor, given);
 }
 
 static cen_status call_supervisor_stop(void *given)

@@ -60,14 +60,14 @@ TEST(inline_routes_beyond_what_can_be_counted_are_refused)
         cen_route last;
         quick_route_to(&last);
         expect_equal(cen_quick_route(router, &picker, &none), CEN_FULL);
-        expect_equal(cen_router_look(router, &stats), CEN_OK);
+        expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
         expect_equal(stats.in_flight, CEN_USES_MOST);
         expect_equal(cen_quick_done(&last), CEN_OK);
         quick_route_to(&last);
         ceni_sub_seq_cst(word, CEN_USES_MOST - 2);
         expect_equal(cen_quick_done(&last), CEN_OK);
         expect_equal(cen_quick_done(&route), CEN_OK);
-        expect_equal(cen_router_look(router, &stats), CEN_OK);
+        expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
         expect(stats.in_flight == 0 && stats.uses == 3);
         end_router();
     }
@@ -219,12 +219,12 @@ TEST(an_inline_route_keeps_a_member_that_was_removed)
     unsigned number = quick_route_to(&held);
     expect_equal(cen_member_remove(members[number]), CEN_OK);
     cen_runtime_poll(runtime);
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     expect(stats.zombies == 1 && stats.in_flight == 1);
     expect_equal(number_of(held.value), number);
     expect_equal(cen_quick_done(&held), CEN_DOWN);
     cen_runtime_poll(runtime);
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     expect(stats.zombies == 0 && stats.in_flight == 0);
     end_router();
 }
@@ -296,7 +296,7 @@ static void change_beside_inline_uses(cen_strategy strategy)
     for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
     for (int i = 0; i < 3; i++) cen_runtime_poll(runtime);
-    expect_equal(cen_router_look(router, &stats), CEN_OK);
+    expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
     expect(stats.in_flight == 0 && stats.zombies == 0 && stats.members == MEMBERS);
     expect_equal(stats.uses, ceni_load_seq_cst(&used));
     end_router();

@@ -93,8 +93,8 @@ static void call_everything(void)
     cen_runtime *out = NULL;
     cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
     expect_equal(ceni_runtime_join(explicit_one, &out), CEN_FORKED);
-    expect_equal(cen_runtime_look(explicit_one, &stats), CEN_FORKED);
-    expect_equal(cen_runtime_look(own, &stats), CEN_FORKED);
+    expect_equal(cen_runtime_stats_get(explicit_one, &stats), CEN_FORKED);
+    expect_equal(cen_runtime_stats_get(own, &stats), CEN_FORKED);
     expect_equal(cen_runtime_advance(manual, 1), CEN_FORKED);
     expect_equal(cen_runtime_poll(manual), -1);
     expect_equal(cen_runtime_fd(manual), -1);

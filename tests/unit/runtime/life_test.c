@@ -34,7 +34,7 @@ TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
     expect_equal(cen_runtime_new(&(cen_runtime_options)CEN_RUNTIME_OPTIONS(.name = "x"), NULL, &error), CEN_INVALID);
     expect(strstr(error.text, "out") != NULL);
     expect_equal(cen_runtime_free(NULL), CEN_OK);
-    expect_equal(cen_runtime_look(NULL, NULL), CEN_INVALID);
+    expect_equal(cen_runtime_stats_get(NULL, NULL), CEN_INVALID);
 }
 
 TEST(all_memory_of_a_runtime_is_its_allocators_and_comes_back)

@@ -34,7 +34,7 @@ static inline cen_runtime *join_own(void)
 static inline cen_runtime_stats look_at(cen_runtime *runtime)
 {
     cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
-    expect_equal(cen_runtime_look(runtime, &stats), CEN_OK);
+    expect_equal(cen_runtime_stats_get(runtime, &stats), CEN_OK);
     expect(stats.busy <= stats.helpers);
     return stats;
 }

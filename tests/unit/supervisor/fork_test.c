@@ -30,7 +30,7 @@ static void see_it_refuse(void)
     cen_future future;
     cen_child_options more = kid_options(1);
     cen_future_init(&future);
-    expect_equal(cen_supervisor_look(supervisor, &stats), CEN_FORKED);
+    expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_FORKED);
     expect_equal(cen_supervisor_add(supervisor, &more, CEN_NEVER, NULL, NULL), CEN_FORKED);
     expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_FORKED);
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, NULL), CEN_FORKED);

@@ -172,7 +172,7 @@ static inline void die(int i, bool normal)
 static inline cen_supervisor_stats look(void)
 {
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
-    expect_equal(cen_supervisor_look(supervisor, &stats), CEN_OK);
+    expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_OK);
     expect_equal(stats.children, stats.down + stats.waiting + stats.starting + stats.running + stats.stopping);
     return stats;
 }

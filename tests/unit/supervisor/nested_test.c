@@ -61,7 +61,7 @@ TEST(a_death_above_restarts_all_that_is_below_what_depends_on_it)
     die(0, false);
     expect_history("CBabc");
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
-    expect_equal(cen_supervisor_look(inner, &stats), CEN_OK);
+    expect_equal(cen_supervisor_stats_get(inner, &stats), CEN_OK);
     expect_equal(stats.running, 2);
     end_tree();
 }

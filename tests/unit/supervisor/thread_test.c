@@ -216,7 +216,7 @@ TEST(a_thread_that_is_cancelled_in_its_walk_ends_when_the_walk_is_over)
     expect_equal(visits, 3);
     /* Nobody is left who walks: what is removed is forgotten, and its name free at once. */
     expect_equal(cen_supervisor_remove(supervisor, "c", CEN_NEVER), CEN_OK);
-    expect_equal(cen_supervisor_look(supervisor, &stats), CEN_OK);
+    expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_OK);
     expect_equal(stats.children, 2);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);

@@ -233,7 +233,7 @@ TEST(the_page_has_what_a_crew_tells)
     MUST(cen_crew_new(&options, &crew, &error));
     cen_task_init(&task, hold_on);
     MUST(cen_crew_submit(crew, &task));
-    AWAIT(cen_crew_look(crew, &stats) == CEN_OK && stats.slow == 1);
+    AWAIT(cen_crew_stats_get(crew, &stats) == CEN_OK && stats.slow == 1);
     compare("crew");
     MUST(cen_crew_resize(crew, 1));
     expect(!cen_task_cancel(&task));
@@ -321,7 +321,7 @@ static void echo(void *argument, cen_mux_call *call)
 static uint32_t connections_up(cen_mux_pool *pool)
 {
     cen_mux_pool_stats stats = CEN_SIZED(cen_mux_pool_stats);
-    MUST(cen_mux_pool_look(pool, &stats));
+    MUST(cen_mux_pool_stats_get(pool, &stats));
     return stats.up;
 }
 
