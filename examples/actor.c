@@ -43,7 +43,7 @@ static void accrue(account *self)
 {
     self->balance++;
     self->interest++;
-    cen_actor_tell_later(self->actor, &self->accrue, MS); /* CLOSED when it has been stopped: then that was the last */
+    cen_actor_tell_after(self->actor, &self->accrue, MS); /* CLOSED when it has been stopped: then that was the last */
 }
 
 static void handle(void *argument, cen_message *message)
@@ -74,7 +74,7 @@ static bool open_account(account *self, const char *name)
         return false;
     }
     cen_message_init(&self->accrue, "interest");
-    return cen_actor_tell_later(self->actor, &self->accrue, MS) == CEN_OK;
+    return cen_actor_tell_after(self->actor, &self->accrue, MS) == CEN_OK;
 }
 
 /* ---- Its customers -------------------------------------------------------------------------- */

@@ -55,7 +55,7 @@ static atomic_int on_their_way, most_on_their_way;
 
 typedef struct query {
     cen_task task; /* first */
-    cen_take take;
+    cen_take_op take;
     bool got_connection;
 } query;
 
@@ -73,7 +73,7 @@ static cen_next has_answer(cen_task *task)
 static cen_next has_connection(cen_task *task)
 {
     query *self = (query *)task;
-    cen_error error = {.status = cen_task_asked(task)};
+    cen_error error = {.status = cen_task_check_stop(task)};
     /* Asked to end, it may have come too late to give the connection up. Whether there is one says the future alone. */
     if (!cen_future_is_done(&self->take.future)) return cen_task_fail(task, &error);
     self->got_connection = self->take.future.status == CEN_OK;
@@ -96,8 +96,8 @@ static cen_next has_connection(cen_task *task)
 static cen_next begin(cen_task *task)
 {
     query *self = (query *)task;
-    cen_take_init(&self->take, NULL, NULL);
-    assert(cen_pool_ask(pool, cen_in_s(20), &self->take) == CEN_OK);
+    cen_take_op_init(&self->take, NULL, NULL);
+    assert(cen_pool_take_async(pool, cen_in_s(20), &self->take) == CEN_OK);
     return cen_task_wait(task, &self->take.future, has_connection);
 }
 

@@ -121,7 +121,7 @@ static void ask_at_once(void)
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/", .deadline = cen_in_s(30));
     for (int i = 0; i < ASKS; i++) {
         cen_future_init(&futures[i]);
-        expect_that(cen_http_ask(http, &request, &futures[i], &error) == CEN_OK, error.text);
+        expect_that(cen_http_fetch_async(http, &request, &futures[i], &error) == CEN_OK, error.text);
     }
     int answered = 0;
     for (int i = 0; i < ASKS; i++) {

@@ -173,7 +173,7 @@ static void cut_west(void)
     pthread_mutex_lock(&mutex);
     cen_child child = west;
     pthread_mutex_unlock(&mutex);
-    cen_child_ended(child, &why);
+    cen_child_report_ended(child, &why);
 }
 
 static cen_supervisor *make_supervisors(cen_supervisor **links)

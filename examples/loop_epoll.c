@@ -12,7 +12,7 @@
  * deadline was set which is earlier than what the loop sleeps for. The runtime
  * is manual, so there is no other thread, not even for time.
  *
- * The memory of an ask is the cen_take inside the request: nothing is allocated.
+ * The memory of an ask is the cen_take_op inside the request: nothing is allocated.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ enum { CONNECTIONS = 8, REQUESTS = 1000, TOO_MANY = 200, LATE = 100, LAST = 10 }
 #define PATIENCE CEN_SECONDS(20) /* in which all of it must have happened, by far */
 
 typedef struct request {
-    cen_take take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first: what the pool tells is the request itself */
     uint32_t number;
     int64_t due; /* its deadline, where that matters */
 } request;
@@ -68,7 +68,7 @@ static bool expect_that(bool holds, const char *what)
 static cen_error no_connection = {.status = CEN_DRIVER, .text = "no connection could be had"};
 
 /* Begins to connect. The loop hears when that is over, and on_connected says so to the pool. */
-static void open_start(void *argument, cen_ticket ticket)
+static void open_async(void *argument, cen_ticket ticket)
 {
     (void)argument;
     connection *c = loop.connections;
@@ -104,12 +104,12 @@ static void on_connected(connection *c)
     cen_driver_done(c->ticket, connected ? CEN_OK : CEN_DRIVER, c, connected ? NULL : &no_connection);
 }
 
-static const cen_driver_calls calls = {.size = sizeof calls, .open_start = open_start, .close = close_connection};
+static const cen_driver_calls calls = {.size = sizeof calls, .open_async = open_async, .close = close_connection};
 
 /* ---- What happens in the loop --------------------------------------------------------------------- */
 
 /* A request has its connection: sends, and goes on when the answer is there. */
-static void on_ready(cen_take *take)
+static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
     told++;
@@ -190,11 +190,11 @@ static bool turn_until(void (*one_turn)(void), const unsigned *counter, unsigned
 
 /* ---- A thousand in flight ----------------------------------------------------------------------------- */
 
-static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take *take))
+static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take_op *take))
 {
     r->number = number;
-    cen_take_init(&r->take, done, cen_inbox_executor(loop.inbox));
-    expect_that(cen_pool_ask(loop.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
+    cen_take_op_init(&r->take, done, cen_inbox_executor(loop.inbox));
+    expect_that(cen_pool_take_async(loop.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
 static void serve_a_thousand(const char *how, void (*one_turn)(void))
@@ -213,7 +213,7 @@ static void serve_a_thousand(const char *how, void (*one_turn)(void))
 
 /* ---- All connections are held: deadlines, cancel, a burst ------------------------------------------------ */
 
-static void on_kept(cen_take *take)
+static void on_kept(cen_take_op *take)
 {
     kept += expect_that(take->future.status == CEN_OK, "a connection is had");
 }
@@ -225,7 +225,7 @@ static void keep_all(void)
     expect_that(turn_until(turn, &kept, CONNECTIONS), "all connections are held");
 }
 
-static void on_late(cen_take *take)
+static void on_late(cen_take_op *take)
 {
     late++;
     expect_that(take->future.status == CEN_TIMEOUT, "who asked in vain is told TIMEOUT");
@@ -238,16 +238,17 @@ static void let_deadlines_pass(void)
     for (uint32_t i = 0; i < LATE; i++) {
         request *r = &requests[i];
         r->due = cen_clock() + (1 + i * 7 % 20) * MS;
-        cen_take_init(&r->take, on_late, cen_inbox_executor(loop.inbox));
+        cen_take_op_init(&r->take, on_late, cen_inbox_executor(loop.inbox));
         if (i == 0) r->take.future.error = &error; /* wanted once; it costs a walk over the pool */
-        expect_that(cen_pool_ask(loop.pool, cen_at(r->due), &r->take) == CEN_OK, "the pool hears everyone who asks");
+        expect_that(cen_pool_take_async(loop.pool, cen_at(r->due), &r->take) == CEN_OK,
+                    "the pool hears everyone who asks");
     }
     expect_that(turn_until(turn, &late, LATE), "all deadlines are told");
     printf("All connections are held: %u asks were told TIMEOUT, none before its time. One of them:\n  %s\n", late,
            error.text);
 }
 
-static void on_never(cen_take *take)
+static void on_never(cen_take_op *take)
 {
     (void)take;
     expect_that(false, "who was cancelled is never told");
@@ -257,16 +258,17 @@ static void cancel_two(void)
 {
     request first, second;
     ask(&first, 0, cen_in_s(60), on_never);
-    expect_that(cen_pool_cancel(&first.take), "one that waits can be cancelled");
+    expect_that(cen_future_cancel(&first.take.future), "one that waits can be cancelled");
     ask(&second, 0, cen_in_s(60), on_kept);
     cen_pool_give(&keepers[0].take.lease); /* it is the second's now, who has not been told yet */
-    expect_that(!cen_pool_cancel(&second.take), "one that was given a connection cannot be cancelled any more");
+    expect_that(!cen_future_cancel(&second.take.future),
+                "one that was given a connection cannot be cancelled any more");
     expect_that(turn_until(turn, &kept, CONNECTIONS + 1), "it is told");
     puts("Two were cancelled: one in time, so that it is never told; one too late, so that it has a connection.");
     keepers[0].take.lease = second.take.lease;
 }
 
-static void on_burst(cen_take *take)
+static void on_burst(cen_take_op *take)
 {
     if (((request *)take)->number < REQUESTS) on_ready(take);
     else
@@ -306,13 +308,13 @@ static bool begin(cen_error *error)
     return watch(cen_inbox_fd(loop.inbox), loop.inbox) && watch(cen_runtime_fd(loop.runtime), loop.runtime);
 }
 
-static void on_sent_away(cen_take *take)
+static void on_sent_away(cen_take_op *take)
 {
     sent_away +=
         expect_that(take->future.status == CEN_CLOSED, "who still waits when the pool is closed is told CLOSED");
 }
 
-static void on_closed(cen_closing *closing)
+static void on_closed(cen_close_op *closing)
 {
     closed++;
     expect_that(closing->future.status == CEN_OK, "everything came back before the deadline");
@@ -321,13 +323,13 @@ static void on_closed(cen_closing *closing)
 /* Closing waits for those who hold something, and the loop must go on for them to give it back. */
 static void close_without_waiting(void)
 {
-    cen_closing closing;
+    cen_close_op closing;
     cen_close_report report = CEN_SIZED(cen_close_report);
     keep_all();
     for (uint32_t i = 0; i < LAST; i++) ask(&requests[i], i, cen_in_s(60), on_sent_away);
-    cen_closing_init(&closing, on_closed, cen_inbox_executor(loop.inbox));
+    cen_close_op_init(&closing, on_closed, cen_inbox_executor(loop.inbox));
     closing.report = &report;
-    expect_that(cen_pool_close_then(loop.pool, cen_in_s(10), &closing) == CEN_OK, "the close begins");
+    expect_that(cen_pool_close_async(loop.pool, cen_in_s(10), &closing) == CEN_OK, "the close begins");
     expect_that(turn_until(turn, &sent_away, LAST) && closed == 0,
                 "those who wait are told at once, and the holders have time");
     for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&keepers[i].take.lease);
@@ -345,7 +347,7 @@ static void end(void)
     cen_pool_stats_get(loop.pool, &s);
     printf("The pool: %" PRIu64 " leases, %" PRIu64 " ended; %" PRIu64 " connections opened; %u helper threads.\n"
            "An ask is %zu bytes, the program's own.\n",
-           s.taken, s.ended, s.opened, threads.helpers, sizeof(cen_take));
+           s.taken, s.ended, s.opened, threads.helpers, sizeof(cen_take_op));
     expect_that(s.taken == s.ended && s.waiting == 0 && s.opened == CONNECTIONS, "everything was given back");
     expect_that(s.timed_out == LATE && s.refused == TOO_MANY, "the pool has counted the same");
     expect_that(threads.helpers == 0 && !threads.has_keeper, "there is no other thread");

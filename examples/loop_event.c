@@ -24,7 +24,7 @@
 enum { CONNECTIONS = 4, REQUESTS = 200, PATIENCE_S = 20 };
 
 typedef struct request {
-    cen_take take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first: what the pool tells is the request itself */
     uint32_t number;
 } request;
 
@@ -69,7 +69,7 @@ static void on_answer(evutil_socket_t fd, short what, void *argument)
     if (r) cen_pool_give(&r->take.lease); /* to the next in line, who is told by the inbox; never waits */
 }
 
-static void on_ready(cen_take *take)
+static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
     expect_that(r->number == here.next_number++, "who asks first is told first");
@@ -80,13 +80,13 @@ static void on_ready(cen_take *take)
     expect_that(echo_send(c->fd, r->number) && event_add(c->answer, NULL) == 0, "the request is sent");
 }
 
-static void on_kept(cen_take *take)
+static void on_kept(cen_take_op *take)
 {
     here.kept += expect_that(take->future.status == CEN_OK, "a connection is had");
     if (here.kept == CONNECTIONS) event_base_loopbreak(here.base);
 }
 
-static void on_late(cen_take *take)
+static void on_late(cen_take_op *take)
 {
     here.late = expect_that(take->future.status == CEN_TIMEOUT, "the ask is told TIMEOUT");
     expect_that(cen_clock() >= here.due, "it is not told before its deadline");
@@ -140,11 +140,11 @@ static void on_patience_lost(evutil_socket_t fd, short what, void *argument)
     event_base_loopbreak(here.base);
 }
 
-static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take *take))
+static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take_op *take))
 {
     r->number = number;
-    cen_take_init(&r->take, done, cen_inbox_executor(here.inbox));
-    expect_that(cen_pool_ask(here.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
+    cen_take_op_init(&r->take, done, cen_inbox_executor(here.inbox));
+    expect_that(cen_pool_take_async(here.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
 static void run_loop(void)

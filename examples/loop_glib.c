@@ -75,7 +75,7 @@ static pool_source *source_new(cen_inbox *inbox, cen_runtime *runtime)
 /* ---- Requests ---------------------------------------------------------------------------------------- */
 
 typedef struct request {
-    cen_take take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first: what the pool tells is the request itself */
     uint32_t number;
 } request;
 
@@ -116,7 +116,7 @@ static gboolean on_answer(gint fd, GIOCondition condition, gpointer argument)
     return G_SOURCE_REMOVE;
 }
 
-static void on_ready(cen_take *take)
+static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
     expect_that(r->number == here.next_number++, "who asks first is told first");
@@ -128,19 +128,19 @@ static void on_ready(cen_take *take)
     g_unix_fd_add(c->fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_answer, c);
 }
 
-static void on_kept(cen_take *take)
+static void on_kept(cen_take_op *take)
 {
     here.kept += expect_that(take->future.status == CEN_OK, "a connection is had");
     if (here.kept == CONNECTIONS) g_main_loop_quit(here.loop);
 }
 
-static void on_never(cen_take *take)
+static void on_never(cen_take_op *take)
 {
     (void)take;
     expect_that(false, "who was cancelled is never told");
 }
 
-static void on_late(cen_take *take)
+static void on_late(cen_take_op *take)
 {
     here.late += expect_that(take->future.status == CEN_TIMEOUT, "the ask is told TIMEOUT");
     expect_that(cen_clock() >= here.due, "it is not told before its deadline");
@@ -175,11 +175,11 @@ static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connec
 
 /* ---- The program --------------------------------------------------------------------------------------------- */
 
-static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take *take))
+static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take_op *take))
 {
     r->number = number;
-    cen_take_init(&r->take, done, cen_inbox_executor(here.source->inbox));
-    expect_that(cen_pool_ask(here.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
+    cen_take_op_init(&r->take, done, cen_inbox_executor(here.source->inbox));
+    expect_that(cen_pool_take_async(here.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
 static gboolean on_patience_lost(gpointer argument)
@@ -207,7 +207,7 @@ static void cancel_and_be_late(void)
     here.due = cen_clock() + CEN_MS(20);
     ask(&given_up, 0, cen_at(here.due), on_never);
     ask(&last, 0, cen_at(here.due), on_late);
-    expect_that(cen_pool_cancel(&given_up.take), "one that waits can be cancelled");
+    expect_that(cen_future_cancel(&given_up.take.future), "one that waits can be cancelled");
     g_main_loop_run(here.loop);
     puts("With all connections held, one ask was cancelled and another told TIMEOUT.");
     expect_that(here.kept == CONNECTIONS && here.late == 1, "the deadline is told");

@@ -38,7 +38,7 @@ typedef struct connection {
 } connection;
 
 typedef struct request {
-    cen_take take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first: what the pool tells is the request itself */
     cen_future given;
     uv_poll_t answer;
     uint32_t number;
@@ -129,14 +129,14 @@ static void end_loop(void)
     uv_close((uv_handle_t *)&here.patience, NULL);
 }
 
-static void on_ready(cen_take *take);
+static void on_ready(cen_take_op *take);
 
 static void ask(request *r)
 {
     r->number = here.asked++;
     /* done was entered, so it is ours to use again */
-    cen_take_init(&r->take, on_ready, cen_inbox_executor(here.inbox));
-    expect_that(cen_pool_ask(here.pool, cen_in_s(20), &r->take) == CEN_OK, "the pool hears everyone who asks");
+    cen_take_op_init(&r->take, on_ready, cen_inbox_executor(here.inbox));
+    expect_that(cen_pool_take_async(here.pool, cen_in_s(20), &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
 static void request_is_over(request *r)
@@ -167,8 +167,8 @@ static void on_watch_closed(uv_handle_t *handle)
     }
     cen_future_init(&r->given);
     r->given.user = r;
-    cen_future_then(&r->given, cen_inbox_executor(here.inbox), on_given);
-    expect_that(cen_pool_give_then(&r->take.lease, &r->given) == CEN_OK, "a dirty connection is given back");
+    cen_future_then(&r->given, on_given, cen_inbox_executor(here.inbox));
+    expect_that(cen_pool_give_async(&r->take.lease, &r->given) == CEN_OK, "a dirty connection is given back");
 }
 
 static void on_answer(uv_poll_t *watch, int status, int events)
@@ -180,7 +180,7 @@ static void on_answer(uv_poll_t *watch, int status, int events)
     uv_close((uv_handle_t *)watch, on_watch_closed);
 }
 
-static void on_ready(cen_take *take)
+static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
     here.told++;

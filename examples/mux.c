@@ -61,7 +61,7 @@ static bool ask_all(cen_mux *mux)
         cen_request_init(&requests[i], done, cen_inbox_executor(inbox));
         requests[i].payload = texts[i], requests[i].size = strlen(texts[i]);
         requests[i].reply = replies[i], requests[i].capacity = sizeof replies[i];
-        if (cen_mux_ask(mux, &requests[i], NULL) != CEN_OK) return false; /* returns at once */
+        if (cen_mux_request_async(mux, &requests[i], NULL) != CEN_OK) return false; /* returns at once */
     }
     while (heard < QUESTIONS) cen_inbox_wait(inbox, cen_in_s(1)); /* runs `done`, here */
     cen_inbox_free(inbox);
@@ -76,7 +76,7 @@ static bool ask_one_that_dies(cen_mux *mux, cen_mux_server *server)
     cen_request_init(&request, NULL, NULL);
     request.payload = "slow and never", request.size = 14;
     request.future.error = &error;
-    if (cen_mux_ask(mux, &request, &error) != CEN_OK) return false;
+    if (cen_mux_request_async(mux, &request, &error) != CEN_OK) return false;
     cen_mux_server_stop(server);
     if (cen_future_wait(&request.future, cen_in_s(10)) != CEN_OK) return false;
     printf("%s: %s\n", cen_status_name(request.future.status), error.text);

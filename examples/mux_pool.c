@@ -127,14 +127,14 @@ static void same_names(void)
 
 static void one_dies(cen_mux_pool *pool)
 {
-    cen_mux_asking asked[QUESTIONS];
+    cen_mux_pool_request_op asked[QUESTIONS];
     char text[160], replies[QUESTIONS][8];
     unsigned answered = 0, lost = 0, on_victim = 0;
     for (int i = 0; i < QUESTIONS; i++) {
-        cen_mux_asking_init(&asked[i]);
+        cen_mux_pool_request_op_init(&asked[i]);
         asked[i].request.payload = "keep", asked[i].request.size = 4;
         asked[i].request.reply = replies[i], asked[i].request.capacity = sizeof replies[i];
-        cen_mux_pool_ask(pool, &asked[i]); /* returns at once */
+        cen_mux_pool_request_async(pool, &asked[i]); /* returns at once */
     }
     while (atomic_load(&kept_count) < QUESTIONS) pause_ms(1);
     uint64_t victim = kept[0]->client;
@@ -165,7 +165,7 @@ static void registry_dies(cen_mux_pool *pool)
     const cen_error why = {.status = CEN_DRIVER, .text = "The registry is declared dead."};
     uint64_t before = look(pool).opened;
     cen_supervisor_each(cen_mux_pool_supervisor(pool), find_registry, &registry);
-    cen_child_ended(registry, &why);
+    cen_child_report_ended(registry, &why);
     bool back = await_up(pool, LINKS, before + LINKS);
     snprintf(text, sizeof text, "started %llu times, %llu connections opened anew; a request: %s",
              (unsigned long long)look(pool).registry_starts, (unsigned long long)(look(pool).opened - before),

@@ -29,7 +29,7 @@ enum { CONNECTIONS = 8, REQUESTS = 1000, EVENTS = 32 };
 #define PATIENCE CEN_SECONDS(20)
 
 typedef struct request {
-    cen_take take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first: what the pool tells is the request itself */
     int number;
 } request;
 
@@ -74,7 +74,7 @@ static void note_session(int session)
 }
 
 /* It has its connection: sends. */
-static void on_ready(cen_take *take)
+static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
     char number[20];
@@ -175,8 +175,9 @@ int main(void)
     int64_t begin = cen_clock();
     for (int i = 0; i < REQUESTS; i++) {
         requests[i].number = i;
-        cen_take_init(&requests[i].take, on_ready, cen_inbox_executor(inbox));
-        expect_that(cen_pool_ask(pool, cen_in_s(10), &requests[i].take) == CEN_OK, "the pool hears everyone who asks");
+        cen_take_op_init(&requests[i].take, on_ready, cen_inbox_executor(inbox));
+        expect_that(cen_pool_take_async(pool, cen_in_s(10), &requests[i].take) == CEN_OK,
+                    "the pool hears everyone who asks");
     }
     while (answered + failed < REQUESTS && cen_clock() - begin < PATIENCE) turn();
     double ms = (double)(cen_clock() - begin) / 1e6;

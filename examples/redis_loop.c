@@ -29,7 +29,7 @@ enum { CONNECTIONS = 4, REQUESTS = 1000 };
 #define PATIENCE CEN_SECONDS(20)
 
 typedef struct request {
-    cen_take take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first: what the pool tells is the request itself */
     int number, step;
 } request;
 
@@ -55,9 +55,9 @@ static void next_question(redisAsyncContext *redis, request *r)
 {
     int status;
     if (r->step == 0)
-        status = cen_redis_async_command(redis, on_reply, r, "SET example:%d %d EX 60", r->number, 2 * r->number);
-    else if (r->step == 1) status = cen_redis_async_command(redis, on_reply, r, "GET example:%d", r->number);
-    else status = cen_redis_async_command(redis, on_reply, r, "DEL example:%d", r->number);
+        status = cen_redis_command_async(redis, on_reply, r, "SET example:%d %d EX 60", r->number, 2 * r->number);
+    else if (r->step == 1) status = cen_redis_command_async(redis, on_reply, r, "GET example:%d", r->number);
+    else status = cen_redis_command_async(redis, on_reply, r, "DEL example:%d", r->number);
     if (status != REDIS_OK) on_reply(redis, NULL, r); /* it was lost before */
 }
 
@@ -83,7 +83,7 @@ static void on_reply(redisAsyncContext *redis, void *answer, void *argument)
 }
 
 /* It has its connection. */
-static void on_ready(cen_take *take)
+static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
     if (!expect_that(take->future.status == CEN_OK, cen_status_text(take->future.status))) return;
@@ -93,8 +93,8 @@ static void on_ready(cen_take *take)
 static void ask_for_one(request *r)
 {
     r->step = 0;
-    cen_take_init(&r->take, on_ready, cen_runtime_executor(runtime));
-    expect_that(cen_pool_ask(pool, cen_in_s(10), &r->take) == CEN_OK, "the pool hears everyone who asks");
+    cen_take_op_init(&r->take, on_ready, cen_runtime_executor(runtime));
+    expect_that(cen_pool_take_async(pool, cen_in_s(10), &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
 /* ---- The loop --------------------------------------------------------------------------------------- */
@@ -123,23 +123,23 @@ static bool make_all(const char *url, cen_error *error)
 /* This one was answered before it was cut, too. */
 static void on_cut(redisAsyncContext *redis, void *answer, void *argument)
 {
-    cen_take *take = argument;
+    cen_take_op *take = argument;
     (void)redis;
     (void)answer;
     cen_pool_discard(&take->lease);
 }
 
-static void cut(cen_take *take)
+static void cut(cen_take_op *take)
 {
     if (take->future.status != CEN_OK) return;
-    cen_redis_async_command(take->lease.object, on_cut, take, "CLIENT KILL TYPE normal SKIPME no");
+    cen_redis_command_async(take->lease.object, on_cut, take, "CLIENT KILL TYPE normal SKIPME no");
 }
 
 static void close_all(void)
 {
-    cen_closing closing;
-    cen_closing_init(&closing, NULL, NULL);
-    expect_that(cen_pool_close_then(pool, cen_in_s(5), &closing) == CEN_OK, "the pool can be closed");
+    cen_close_op closing;
+    cen_close_op_init(&closing, NULL, NULL);
+    expect_that(cen_pool_close_async(pool, cen_in_s(5), &closing) == CEN_OK, "the pool can be closed");
     for (int64_t begin = cen_clock(); !cen_future_is_done(&closing.future) && cen_clock() - begin < PATIENCE;) turn();
     expect_that(closing.future.status == CEN_OK, "all came back");
     cen_pool_free(pool);
@@ -153,13 +153,13 @@ int main(void)
     if (!url) return puts("Set CENOTE_SERVER_URL to a Redis: redis://user:password@host/database."), 0;
     if (!make_all(url, &error)) return puts(error.text), 1;
     int64_t begin = cen_clock();
-    static cen_take cutter;
+    static cen_take_op cutter;
     for (int i = 0; i < REQUESTS; i++) {
         requests[i].number = i;
         ask_for_one(&requests[i]);
         if (i != REQUESTS / 2) continue;
-        cen_take_init(&cutter, cut, cen_runtime_executor(runtime));
-        cen_pool_ask(pool, cen_in_s(10), &cutter);
+        cen_take_op_init(&cutter, cut, cen_runtime_executor(runtime));
+        cen_pool_take_async(pool, cen_in_s(10), &cutter);
     }
     while (answered < REQUESTS && cen_clock() - begin < PATIENCE) turn();
 

@@ -84,7 +84,7 @@ static void cut(part *self, unsigned then_refused)
     self->refused = then_refused;
     cen_child child = self->child;
     pthread_mutex_unlock(&self->mutex);
-    cen_child_ended(child, &why);
+    cen_child_report_ended(child, &why);
 }
 
 static void await_starts(part *self, unsigned starts)

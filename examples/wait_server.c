@@ -189,7 +189,7 @@ void exchange_begin(struct exchange *exchange)
     if (port) drop(port);
     if (exchange->status == 200 && !exchange->is_head && !exchange->is_options && !port) {
         cen_task_init(&exchange->task, work);
-        cen_future_then(&exchange->task.future, cen_inbox_executor(server.inbox), worked);
+        cen_future_then(&exchange->task.future, worked, cen_inbox_executor(server.inbox));
         exchange->working = true;
         exchange->connection->working++;
         if (cen_crew_submit(server.crew, &exchange->task) == CEN_OK) return;

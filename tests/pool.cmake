@@ -39,10 +39,10 @@ if(NOT CMAKE_C_FLAGS MATCHES "fsanitize=thread") # it loses sight of a thread th
 endif()
 set_source_files_properties(unit/pool/cancel_test.c PROPERTIES COMPILE_OPTIONS -fexceptions)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  cenote_test(unit/pool/ask_epoll_threads_test.c REAL)
-  cenote_test(unit/pool/ask_epoll_test.c REAL)
+  cenote_test(unit/pool/async_epoll_threads_test.c REAL)
+  cenote_test(unit/pool/async_epoll_test.c REAL)
   foreach(counted ceni_futex_wait ceni_sleep_until ceni_bell_ring malloc calloc realloc posix_memalign)
-    target_link_options(unit-pool-ask_epoll_test PRIVATE -Wl,--wrap=${counted})
+    target_link_options(unit-pool-async_epoll_test PRIVATE -Wl,--wrap=${counted})
   endforeach()
 endif()
 cenote_test(faults/pool_faults_test.c WORLD support/faults.c)
@@ -63,7 +63,7 @@ cenote_test(explore/pool_surplus_test.c WORLD)
 
 # The model, and load on real threads
 cenote_test(model/pool_model_test.c WORLD support/model.c model/pool_ops.c model/pool_lend_steps.c model/pool_life_steps.c
-            model/pool_ask_steps.c model/pool_rules.c model/pool_twin.c model/pool_crew.c model/pool_askers.c)
+            model/pool_async_steps.c model/pool_rules.c model/pool_twin.c model/pool_crew.c model/pool_askers.c)
 cenote_test(stress/pool_stress.c REAL stress/pool_load.c)
 cenote_test(stress/pool_stress.c PORTABLE stress/pool_load.c)
 cenote_test(stress/pool_rounds_stress.c REAL stress/pool_load.c)

@@ -27,18 +27,18 @@ cenote_test(unit/pool/driver_later_test.c WORLD)
 cenote_test(unit/pool/tested_first_test.c WORLD)
 cenote_test(unit/pool/hanging_test.c WORLD)
 target_link_options(unit-pool-hanging_test PRIVATE -Wl,--wrap=ceni_futex_wait)
-cenote_test(unit/pool/ask_later_test.c WORLD)
+cenote_test(unit/pool/async_driver_test.c WORLD)
 
 # Those who ask and do not wait
-cenote_test(unit/pool/ask_test.c WORLD)
-cenote_test(unit/pool/ask_end_test.c WORLD)
+cenote_test(unit/pool/async_test.c WORLD)
+cenote_test(unit/pool/async_end_test.c WORLD)
 cenote_test(unit/pool/neighbours_test.c WORLD)
-cenote_test(unit/pool/ask_life_test.c WORLD support/faults.c)
-cenote_test(unit/pool/ask_many_test.c WORLD)
-target_link_options(unit-pool-ask_many_test PRIVATE -Wl,--wrap=ceni_wheel_insert -Wl,--wrap=ceni_wheel_cancel
+cenote_test(unit/pool/async_life_test.c WORLD support/faults.c)
+cenote_test(unit/pool/async_many_test.c WORLD)
+target_link_options(unit-pool-async_many_test PRIVATE -Wl,--wrap=ceni_wheel_insert -Wl,--wrap=ceni_wheel_cancel
                     -Wl,--wrap=ceni_wheel_next)
-cenote_test(explore/pool_ask_test.c WORLD)
-cenote_test(explore/pool_ask_end_test.c WORLD)
+cenote_test(explore/pool_async_test.c WORLD)
+cenote_test(explore/pool_async_end_test.c WORLD)
 cenote_test(unit/pool/original_async_test.c WORLD)
 
 # Gives and closes that are told when they are over

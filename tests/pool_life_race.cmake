@@ -9,7 +9,7 @@ cenote_test(explore/pool_interrupt_test.c WORLD)
 
 # Load on real threads
 cenote_test(stress/pool_life_stress.c REAL stress/pool_load.c)
-cenote_test(stress/pool_ask_stress.c REAL stress/pool_load.c)
+cenote_test(stress/pool_async_stress.c REAL stress/pool_load.c)
 
 # The model
 cenote_test(model/pool_life_model_test.c WORLD support/model.c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cenote's own pool by cen_pool_ask, with an inbox for each loop and a deadline
+ * cenote's own pool by cen_pool_take_async, with an inbox for each loop and a deadline
  * with every ask. Default settings, but as many openings at a time as there are
  * objects, as all others have it. Openings and tests complete later.
  *
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "../pool/features.h"
 #include "inbox.h"
@@ -43,13 +43,13 @@ static void start(cen_ticket ticket, bool opens, int64_t ns)
     serve_later(&errand->errand, ns);
 }
 
-static void open_start(void *argument, cen_ticket ticket)
+static void open_async(void *argument, cen_ticket ticket)
 {
     (void)argument;
     start(ticket, true, plan->open_ns);
 }
 
-static void test_start(void *argument, void *object, cen_ticket ticket)
+static void test_async(void *argument, void *object, cen_ticket ticket)
 {
     (void)argument, (void)object;
     start(ticket, false, plan->test_ns);
@@ -83,9 +83,9 @@ static cen_pool *pool_new(uint32_t size)
     static cen_driver_calls calls;
     bool blocks = strcmp(plan->flavour, "blocking") == 0;
     calls = (cen_driver_calls){.size = sizeof calls, .open = open_here, .close = close_here, .blocks = blocks};
-    if (plan->open_ns > 0 && !blocks) calls.open_start = open_start;
+    if (plan->open_ns > 0 && !blocks) calls.open_async = open_async;
     if (plan->test_ns > 0 && blocks) calls.test = test_here;
-    if (plan->test_ns > 0 && !blocks) calls.test_start = test_start;
+    if (plan->test_ns > 0 && !blocks) calls.test_async = test_async;
     cen_pool_options options =
         CEN_POOL_OPTIONS(.name = "bench", .driver = {&calls, NULL}, .max = size, .eager = plan->open_ns == 0,
                          .test_interval_ns = plan->every_ns, .openers = size < OPENERS_MOST ? size : OPENERS_MOST);
@@ -108,7 +108,7 @@ static void pool_make(const struct serve_plan *made)
         pools[i] = i > 0 && !partitioned ? pools[0] : pool_new(partitioned ? plan->size / plan->loops : plan->size);
 }
 
-static void on_ready(cen_take *take)
+static void on_ready(cen_take_op *take)
 {
     if (take->future.status != CEN_OK) bench_fail("ask: %s", cen_status_text(take->future.status));
     serve_granted(take->future.user, take->lease.object);
@@ -116,16 +116,16 @@ static void on_ready(cen_take *take)
 
 static void pool_ask(struct serve_client *client)
 {
-    cen_take *take = client->request;
-    cen_take_init(take, on_ready, cen_inbox_executor(inbox_of(client->loop)));
+    cen_take_op *take = client->request;
+    cen_take_op_init(take, on_ready, cen_inbox_executor(inbox_of(client->loop)));
     take->future.user = client;
-    cen_status status = cen_pool_ask(pools[client->loop->number], cen_in_s(PATIENCE_S), take);
+    cen_status status = cen_pool_take_async(pools[client->loop->number], cen_in_s(PATIENCE_S), take);
     if (status != CEN_OK) bench_fail("ask: %s", cen_status_text(status));
 }
 
 static void pool_give(struct serve_client *client, struct serve_object *object, bool discard)
 {
-    cen_lease *lease = &((cen_take *)client->request)->lease;
+    cen_lease *lease = &((cen_take_op *)client->request)->lease;
     cen_status status = discard ? cen_pool_discard(lease) : cen_pool_give(lease);
     (void)object;
     if (status != CEN_OK) bench_fail("give: %s", cen_status_text(status));
@@ -133,7 +133,7 @@ static void pool_give(struct serve_client *client, struct serve_object *object, 
 
 int main(int argc, char **argv)
 {
-    const struct serve_contestant cenote = {sizeof(cen_take),
+    const struct serve_contestant cenote = {sizeof(cen_take_op),
                                             " blocking partitioned ",
                                             pool_make,
                                             inbox_enter,

@@ -21,8 +21,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cenote/ask.h>
 #include <cenote/inbox.h>
+#include <cenote/pool_async.h>
 
 #include "../pool/features.h"
 
@@ -51,15 +51,15 @@ static void must(cen_status status)
     if (status != CEN_OK) bench_fail("%s", cen_status_text(status));
 }
 
-static void ask(cen_take *take, void (*done)(cen_take *take))
+static void ask(cen_take_op *take, void (*done)(cen_take_op *take))
 {
-    cen_take_init(take, done, cen_inbox_executor(inbox));
-    must(cen_pool_ask(pool, cen_in_s(30), take));
+    cen_take_op_init(take, done, cen_inbox_executor(inbox));
+    must(cen_pool_take_async(pool, cen_in_s(30), take));
 }
 
 /* ---- On one thread ------------------------------------------------------- */
 
-static void give_at_once(cen_take *take)
+static void give_at_once(cen_take_op *take)
 {
     must(take->future.status);
     must(cen_pool_give(&take->lease));
@@ -67,7 +67,7 @@ static void give_at_once(cen_take *take)
 
 static void asked_pair(void)
 {
-    static cen_take take;
+    static cen_take_op take;
     ask(&take, give_at_once);
     if (cen_inbox_poll(inbox, 0) != 1) bench_fail("an ask was not completed");
 }
@@ -120,7 +120,7 @@ static struct {
     int64_t took[2][ROUNDS_MAX + WARM_UP]; /* by eventfd, by ask */
 } cross;
 
-static void note_and_give(cen_take *take)
+static void note_and_give(cen_take_op *take)
 {
     cross.done_ns = bench_now();
     give_at_once(take);
@@ -136,7 +136,7 @@ static void sleep_once(unsigned round)
 static void *loop_main(void *argument)
 {
     uint64_t count;
-    cen_take take;
+    cen_take_op take;
     bench_pin(1);
     for (unsigned i = 0; i < 2 * cross.rounds; i++) {
         while (atomic_load(&cross.held) <= i)

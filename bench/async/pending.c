@@ -6,7 +6,7 @@
  *     async-pending growth ROUNDS COUNT...
  *
  * "memory": COUNT asks wait; then half are cancelled and the others served. The
- * size of a cen_take, by how many bytes the pool's own memory grew, and every
+ * size of a cen_take_op, by how many bytes the pool's own memory grew, and every
  * allocation of every thread meanwhile, mallocs and mappings included. The last
  * word plants one allocation, which must be noticed.
  * "growth": nanoseconds of processor time of an ask, of serving one (a give that hands over, and
@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cenote/ask.h>
 #include <cenote/inbox.h>
+#include <cenote/pool_async.h>
 
 #include "../rules/allocations.h"
 #include "../rules/bench.h"
@@ -35,16 +35,16 @@ static void must(cen_status status)
     if (status != CEN_OK) bench_fail("%s", cen_status_text(status));
 }
 
-static void keep(cen_take *take)
+static void keep(cen_take_op *take)
 {
     must(take->future.status);
     kept = take->lease;
 }
 
-static void ask(cen_take *take)
+static void ask(cen_take_op *take)
 {
-    cen_take_init(take, keep, cen_inbox_executor(inbox));
-    must(cen_pool_ask(pool, cen_in_s(600), take));
+    cen_take_op_init(take, keep, cen_inbox_executor(inbox));
+    must(cen_pool_take_async(pool, cen_in_s(600), take));
 }
 
 /* The first who waits gets what is given, and keeps it. */
@@ -54,9 +54,9 @@ static void serve(void)
     if (cen_inbox_poll(inbox, 1) != 1) bench_fail("nobody was served");
 }
 
-static void cancel(cen_take *take)
+static void cancel(cen_take_op *take)
 {
-    if (!cen_pool_cancel(take)) bench_fail("a take could not be cancelled");
+    if (!cen_future_cancel(&take->future)) bench_fail("a take could not be cancelled");
 }
 
 static void start(const cen_allocator *allocator)
@@ -72,7 +72,7 @@ static void start(const cen_allocator *allocator)
 
 static int memory(unsigned count, bool planted)
 {
-    cen_take *takes = bench_zeroed(count, sizeof *takes);
+    cen_take_op *takes = bench_zeroed(count, sizeof *takes);
     start(&seam);
     ask(&takes[0]); /* what a thread, or the runtime's keeper, needs once is there afterwards */
     serve();
@@ -98,7 +98,7 @@ struct figures {
     int64_t ask[ROUNDS_MAX], serve[ROUNDS_MAX], cancel[ROUNDS_MAX]; /* picoseconds each */
 };
 
-static int64_t ask_all(cen_take *takes, unsigned count, unsigned apart)
+static int64_t ask_all(cen_take_op *takes, unsigned count, unsigned apart)
 {
     bench_empty_caches();
     int64_t used_ns = bench_cpu();
@@ -106,7 +106,7 @@ static int64_t ask_all(cen_take *takes, unsigned count, unsigned apart)
     return (bench_cpu() - used_ns) * 1000 / count;
 }
 
-static void round_of(cen_take *takes, unsigned count, unsigned apart, unsigned *order, struct figures *out,
+static void round_of(cen_take_op *takes, unsigned count, unsigned apart, unsigned *order, struct figures *out,
                      unsigned round)
 {
     static uint64_t noise = 1;
@@ -131,7 +131,7 @@ static int growth(int argc, char **argv)
         unsigned count = (unsigned)bench_number(argv[i], 1, COUNT_MAX);
         most = count > most ? count : most;
     }
-    cen_take *takes = bench_zeroed(most, sizeof *takes);
+    cen_take_op *takes = bench_zeroed(most, sizeof *takes);
     unsigned *order = bench_zeroed(most, sizeof *order);
     start(NULL);
     for (int i = 3; i < argc; i++) {

@@ -46,7 +46,7 @@ def memory(figures):
         Verdict("pending", "no allocation while %s ask, are served and cancelled" % count,
                 "%d" % found["allocations"] if found else "-", 0, found.get("allocations"), False),
         Verdict("pending", "the pool's memory does not grow for %s who wait" % count,
-                "%d bytes; a cen_take has %d" % (found["grown_bytes"], found["take_bytes"]) if found else "-", 0,
+                "%d bytes; a cen_take_op has %d" % (found["grown_bytes"], found["take_bytes"]) if found else "-", 0,
                 found.get("grown_bytes"), False),
     ]
 

@@ -3,7 +3,7 @@
  * One thread, one epoll, eight connections to PostgreSQL, and a thousand requests that each want one for a `select 1`, and
  * ask again when they were answered.
  *   hand     a list of idle connections and a list of requests, by hand
- *   cenote   cen_pool_ask, with a manual runtime and a manual poller
+ *   cenote   cen_pool_take_async, with a manual runtime and a manual poller
  *
  *     PROGRAM WAY URL REQUESTS CONNECTIONS SECONDS
  */
@@ -22,7 +22,7 @@
 enum { MOST = 10000, DESCRIPTORS = 1024, AT_A_TIME = 64 };
 
 typedef struct request {
-    cen_take take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first: what the pool tells is the request itself */
     struct request *next;
     PGconn *connection;
     int64_t asked_at;
@@ -138,7 +138,7 @@ static cen_poller *poller;
 static cen_inbox *inbox;
 static cen_pool *pool;
 
-static void on_ready(cen_take *take)
+static void on_ready(cen_take_op *take)
 {
     if (take->future.status != CEN_OK) bench_fail("an ask ended with %s", cen_status_text(take->future.status));
     send_on((request *)take, take->lease.object);
@@ -146,8 +146,8 @@ static void on_ready(cen_take *take)
 
 static void wants_by_cenote(request *r)
 {
-    cen_take_init(&r->take, on_ready, cen_inbox_executor(inbox));
-    if (cen_pool_ask(pool, cen_in_s(60), &r->take) != CEN_OK) bench_fail("the pool refuses");
+    cen_take_op_init(&r->take, on_ready, cen_inbox_executor(inbox));
+    if (cen_pool_take_async(pool, cen_in_s(60), &r->take) != CEN_OK) bench_fail("the pool refuses");
 }
 
 static void lets_go_by_cenote(request *r)

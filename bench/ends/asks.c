@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cenote without a thread for each client: one thread with one epoll, whose clients ask the pool by cen_pool_ask and the server
+ * cenote without a thread for each client: one thread with one epoll, whose clients ask the pool by cen_pool_take_async and the server
  * by libpq's and hiredis' functions that do not wait. The runtime, the poller and the inbox are driven by the same loop. The
  * statement is prepared once for each connection, as cen_pq_run has it for those who wait.
  */
@@ -18,7 +18,7 @@ enum { DESCRIPTORS = 1024, AT_A_TIME = 64 };
 
 typedef struct client {
     ends_client figures; /* first: the rules know this of it */
-    cen_take take;
+    cen_take_op take;
 } client;
 
 static cen_runtime *runtime;
@@ -93,22 +93,22 @@ static void redis_read(redisAsyncContext *connection, void *reply, void *argumen
 
 /* ---- The loop -------------------------------------------------------------------------------------------------------------- */
 
-static void on_lease(cen_take *take)
+static void on_lease(cen_take_op *take)
 {
     client *c = (client *)(void *)((char *)take - offsetof(client, take));
     if (take->future.status != CEN_OK) bench_fail("an ask ended with %s", cen_status_text(take->future.status));
     ends_had(&c->figures);
     void *connection = take->lease.object;
     if (!redis) pq_send(c, connection);
-    else if (cen_redis_async_command(connection, redis_read, c, "GET cenote-bench") != REDIS_OK)
+    else if (cen_redis_command_async(connection, redis_read, c, "GET cenote-bench") != REDIS_OK)
         bench_fail("Redis refuses");
 }
 
 static void ask(ends_client *figures)
 {
     client *c = (client *)figures;
-    cen_take_init(&c->take, on_lease, cen_inbox_executor(inbox));
-    if (cen_pool_ask(pool, (cen_deadline){0}, &c->take) != CEN_OK) bench_fail("the pool refuses");
+    cen_take_op_init(&c->take, on_lease, cen_inbox_executor(inbox));
+    if (cen_pool_take_async(pool, (cen_deadline){0}, &c->take) != CEN_OK) bench_fail("the pool refuses");
 }
 
 static void turn(void)

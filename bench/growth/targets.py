@@ -131,7 +131,7 @@ def memory(figures):
                 ", ".join("%s: %.0f" % (format(size, ","), each) for size, each in slots.items()) or "-", POOL.BYTES_A_SLOT, worst,
                 False),
         Verdict("memory/waiter", "the pool's own memory does not grow for %s who wait, nor does anybody allocate" % count,
-                "%d bytes, %d allocations; a cen_take has %d bytes" % tuple(found[key] for key in (
+                "%d bytes, %d allocations; a cen_take_op has %d bytes" % tuple(found[key] for key in (
                     "grown_bytes", "allocations", "take_bytes")) if found else "-",
                 0, found["grown_bytes"] + found["allocations"] if found else None, False),
     ]

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cenote/ask.h>
 #include <cenote/inbox.h>
+#include <cenote/pool_async.h>
 
 #include "../rules/bench.h"
 
@@ -28,7 +28,7 @@
 static cen_pool *pool;
 static cen_inbox *inbox;
 static cen_lease kept; /* the only object */
-static cen_take *takes;
+static cen_take_op *takes;
 static unsigned served, broken;
 
 static void must(cen_status status)
@@ -36,7 +36,7 @@ static void must(cen_status status)
     if (status != CEN_OK) bench_fail("%s", cen_status_text(status));
 }
 
-static void keep(cen_take *take)
+static void keep(cen_take_op *take)
 {
     must(take->future.status);
     if (take != &takes[served++]) bench_fail("somebody was served out of turn");
@@ -57,8 +57,8 @@ static void start(void)
 static void stand_in_line(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        cen_take_init(&takes[i], keep, cen_inbox_executor(inbox));
-        must(cen_pool_ask(pool, cen_in_s(600), &takes[i]));
+        cen_take_op_init(&takes[i], keep, cen_inbox_executor(inbox));
+        must(cen_pool_take_async(pool, cen_in_s(600), &takes[i]));
     }
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     must(cen_pool_stats_get(pool, &stats));
@@ -66,9 +66,9 @@ static void stand_in_line(unsigned count)
     served = 0;
 }
 
-static void cancel(cen_take *take)
+static void cancel(cen_take_op *take)
 {
-    if (!cen_pool_cancel(take)) bench_fail("a take could not be cancelled");
+    if (!cen_future_cancel(&take->future)) bench_fail("a take could not be cancelled");
 }
 
 static void send_home(unsigned first, unsigned end)

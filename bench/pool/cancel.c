@@ -8,7 +8,7 @@
  * the cancelling of those in the middle, in random order. The caches are emptied
  * before each round, because a line of ten would stay in them.
  */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 
 static unsigned delivered;
 
-static void count_delivered(cen_take *take)
+static void count_delivered(cen_take_op *take)
 {
     (void)take;
     delivered++;
@@ -36,20 +36,20 @@ static cen_pool *empty_pool(cen_lease *held)
     return pool;
 }
 
-static void ask(cen_pool *pool, cen_take *takes, unsigned count)
+static void ask(cen_pool *pool, cen_take_op *takes, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        cen_take_init(&takes[i], count_delivered, cen_inline());
-        if (cen_pool_ask(pool, CEN_NEVER, &takes[i]) != CEN_OK) bench_fail("a closed pool");
+        cen_take_op_init(&takes[i], count_delivered, cen_inline());
+        if (cen_pool_take_async(pool, CEN_NEVER, &takes[i]) != CEN_OK) bench_fail("a closed pool");
     }
 }
 
-static void cancel(cen_take *take)
+static void cancel(cen_take_op *take)
 {
-    if (!cen_pool_cancel(take)) bench_fail("a waiter was not in line");
+    if (!cen_future_cancel(&take->future)) bench_fail("a waiter was not in line");
 }
 
-static int64_t round_of(cen_pool *pool, cen_take *takes, unsigned count, uint64_t *noise)
+static int64_t round_of(cen_pool *pool, cen_take_op *takes, unsigned count, uint64_t *noise)
 {
     unsigned before = count / 2, order[CANCELLED];
     ask(pool, takes, count + CANCELLED);
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     uint64_t noise = 1;
     for (int i = 2; i < argc; i++) {
         unsigned count = (unsigned)bench_number(argv[i], 1, 1000000);
-        cen_take *takes = bench_zeroed(count + CANCELLED, sizeof *takes);
+        cen_take_op *takes = bench_zeroed(count + CANCELLED, sizeof *takes);
         for (unsigned round = 0; round < rounds; round++) samples[round] = round_of(pool, takes, count, &noise);
         printf("%sns_%u=%.1f", i > 2 ? " " : "", count, (double)bench_median(samples, rounds) / CANCELLED);
         free(takes);

@@ -56,7 +56,8 @@ static void ask(struct slot *slot)
     /* written only if it fails; to clear it for each request would be some ten nanoseconds of the program's */
     cen_error error;
     prepare(slot, answered);
-    if (cen_mux_ask(slot->mux, &slot->request, &error) != CEN_OK) bench_fail("cen_mux_ask: %s", error.text);
+    if (cen_mux_request_async(slot->mux, &slot->request, &error) != CEN_OK)
+        bench_fail("cen_mux_request_async: %s", error.text);
 }
 
 void echo_many(uint16_t port, unsigned connections, unsigned in_flight)

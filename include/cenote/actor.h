@@ -139,7 +139,7 @@ CEN_API cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_fut
  * mailbox is taken from now on, so that it is never refused later. A stop does
  * not wait for it: it is handled, or dropped, at once.
  * Errors: as tell, INVALID (the delay is negative), SYSTEM (no thread could be had that keeps time). */
-CEN_API cen_status cen_actor_tell_later(cen_actor *actor, cen_message *message, int64_t delay_ns);
+CEN_API cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns);
 
 /* Takes back what was told for later. True: it will not be handled, and is the
  * program's. False: it is on its way, or was never told for later. Exactly one of

@@ -5,7 +5,6 @@
 
 #include <cenote/actor.h>
 #include <cenote/allocator.h>
-#include <cenote/ask.h>
 #include <cenote/choice.h>
 #include <cenote/crew.h>
 #include <cenote/deadline.h>
@@ -16,8 +15,9 @@
 #include <cenote/inbox.h>
 #include <cenote/lanes.h>
 #include <cenote/news.h>
-#include <cenote/pool.h>
 #include <cenote/poller.h>
+#include <cenote/pool.h>
+#include <cenote/pool_async.h>
 #include <cenote/queue.h>
 #include <cenote/runtime.h>
 #include <cenote/sized.h>

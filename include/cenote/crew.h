@@ -6,7 +6,7 @@
  * step ends the task, or lets others go first, or waits for a future without
  * keeping a worker; then the next step runs, maybe on another worker:
  *
- *     struct order { cen_task task; cen_take ask; };
+ *     struct order { cen_task task; cen_take_op ask; };
  *
  *     static cen_next store(cen_task *task)
  *     {
@@ -18,8 +18,8 @@
  *     static cen_next begin(cen_task *task)
  *     {
  *         struct order *order = (struct order *)task;
- *         cen_take_init(&order->ask, NULL, NULL);
- *         cen_pool_ask(pool, cen_in_ms(500), &order->ask);
+ *         cen_take_op_init(&order->ask, NULL, NULL);
+ *         cen_pool_take_async(pool, cen_in_ms(500), &order->ask);
  *         return cen_task_wait(task, &order->ask.future, store);
  *     }
  *
@@ -151,7 +151,7 @@ CEN_API cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*call)
 
 /* Takes a task back that has not begun. True: it never will; its future is
  * done with INTERRUPTED, as usual. False: it has begun, or is over: it is
- * asked to end, see cen_task_asked. Exactly one of the two. The caller sees to it that
+ * asked to end, see cen_task_check_stop. Exactly one of the two. The caller sees to it that
  * the task is there. (cen_future_cancel of its future does the same, but that the
  * future of a task that was taken back is never done. If it has begun, cancel
  * answers false, and the future is done when the task is over.) */
@@ -169,7 +169,7 @@ CEN_API cen_next cen_task_yield(cen_task *task, cen_step next);
 
 /* `next` comes when the future is done, however that ended; at once if it is. The
  * task is its consumer until then: nobody else waits for it. If the task is asked
- * to end meanwhile, or was and has not heard of it by cen_task_asked, it goes on early, once, if
+ * to end meanwhile, or was and has not heard of it by cen_task_check_stop, it goes on early, once, if
  * the future can be cancelled: then that is given up, and never done. A stop that drops may end the task here, and `next`
  * never runs: see cen_crew_stop. A future
  * that has another consumer, or that nobody promised, ends the task with MISUSE. */
@@ -178,7 +178,7 @@ CEN_API cen_next cen_task_wait(cen_task *task, cen_future *future, cen_step next
 /* Whether the task should come to its end: OK: no. INTERRUPTED: it was cancelled;
  * TIMEOUT: its deadline has passed; CLOSED: the crew is being stopped. The step
  * decides what it leaves undone. After CLOSED the task may still wait, for a rollback say: the stop does not drop it. */
-CEN_API cen_status cen_task_asked(const cen_task *task);
+CEN_API cen_status cen_task_check_stop(const cen_task *task);
 
 /* ---- On a worker ---------------------------------------------------------------------- */
 
@@ -330,8 +330,8 @@ typedef struct cen_crew_report {
  *     release them in the `done` of the task's future.
  *   - A suspended task whose future cannot be cancelled goes on when that future is done. So does a task that waits for a
  *     task of the same crew. A task that waits for a group goes on at once; the members stay pending.
- *   - A task in a step is asked to end: cen_task_asked returns CLOSED. A task that then calls cen_task_wait and has not
- *     called cen_task_asked since the stop is dropped as a suspended one.
+ *   - A task in a step is asked to end: cen_task_check_stop returns CLOSED. A task that then calls cen_task_wait and has not
+ *     called cen_task_check_stop since the stop is dropped as a suspended one.
  *
  * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest.
  * CEN_DEFAULT: 30 seconds. From within a task of the crew it waits for all other tasks, as cen_await does, and the workers

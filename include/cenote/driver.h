@@ -24,7 +24,7 @@
  * run on helper threads of the pool's runtime, a few at a time for each pool,
  * so that a server that does not answer holds up nobody else. One that works in
  * an event loop begins its calls and says later that they are done: see
- * open_start. `check`, `abandon` and `interrupt` are always called inline and must be quick.
+ * open_async. `check`, `abandon` and `interrupt` are always called inline and must be quick.
  *
  * Threads: several calls may go on at a time, each for another object, and no
  * lock is held meanwhile. Cancellation of the thread is disabled during the call.
@@ -116,7 +116,7 @@ typedef struct cen_driver_calls {
      * follows.
      * In the process that opened it, for a lease that ended without its holder (an orphan, a reclaimed leak): cut the object off
      * (shut the socket down) and leave its memory alone, because its holder may still be using it. interrupt was called
-     * before. close or close_start follows: at the late give, or when the pool is freed.
+     * before. close or close_async follows: at the late give, or when the pool is freed.
      * A driver tells the two apart by the process that opened the object. Called inline, so it must be quick. NULL: an orphan
      * keeps its place until it is given. */
     void (*abandon)(void *argument, void *object);
@@ -126,10 +126,10 @@ typedef struct cen_driver_calls {
      * called later, or from within. One that is there is used instead of its
      * namesake above. They are called on the runtime: on a helper, or in poll of a
      * manual one. What the options of a pool say of blocking drivers is said of these, too. */
-    void (*open_start)(void *argument, cen_ticket ticket);
-    void (*reset_start)(void *argument, void *object, cen_ticket ticket);
-    void (*test_start)(void *argument, void *object, cen_ticket ticket);
-    void (*close_start)(void *argument, void *object, cen_ticket ticket);
+    void (*open_async)(void *argument, cen_ticket ticket);
+    void (*reset_async)(void *argument, void *object, cen_ticket ticket);
+    void (*test_async)(void *argument, void *object, cen_ticket ticket);
+    void (*close_async)(void *argument, void *object, cen_ticket ticket);
 
     /* Nobody wants what that call will bring: opening or testing took too long, or
      * the pool was closed while it was opened, tested or reset. It is to end soon, and must

@@ -15,7 +15,7 @@
  *
  * Or without waiting: `done` is called once, on the executor that is named.
  *
- *     cen_future_then(&future, cen_inbox_executor(inbox), done);
+ *     cen_future_then(&future, done, cen_inbox_executor(inbox));
  *
  * One consumer: a future is waited for, or has a `done`, or is asked now and then
  * whether it is done, or is a member of a group.
@@ -68,7 +68,7 @@ CEN_API void cen_future_init(cen_future *future);
 
 /* Lets `done` be called once with the future, on that executor: soon, if it is
  * done already. Errors: INVALID (NULL), MISUSE (it has a consumer already): nothing changes. */
-CEN_API cen_status cen_future_then(cen_future *future, cen_executor *executor, void (*done)(cen_future *future));
+CEN_API cen_status cen_future_then(cen_future *future, void (*done)(cen_future *future), cen_executor *executor);
 
 /* Whether it is done. Never waits. */
 CEN_API bool cen_future_is_done(const cen_future *future);

@@ -16,8 +16,8 @@
  *
  *     cen_future future;                                            // or without waiting
  *     cen_future_init(&future);
- *     cen_future_then(&future, executor, on_reply);
- *     cen_http_ask(http, &request, &future, &error);                // future.value is the reply
+ *     cen_future_then(&future, on_reply, executor);
+ *     cen_http_fetch_async(http, &request, &future, &error);                // future.value is the reply
  *
  *     cen_http_close(http, cen_in_s(5), NULL);
  *     cen_http_free(http);
@@ -143,7 +143,8 @@ typedef struct cen_http_reply {
  * (curl could not do it; code is its number). cen_future_cancel is exact: after true nothing is told, a stream that was begun is
  * reset within some 50 ms, and one that waits for room leaves the line within a second.
  * Errors: INVALID, MISUSE (the future is not ready), NO_MEMORY, FORKED: then nothing was asked, and nothing is told. */
-CEN_API cen_status cen_http_ask(cen_http *http, const cen_http_request *request, cen_future *future, cen_error *error);
+CEN_API cen_status cen_http_fetch_async(cen_http *http, const cen_http_request *request, cen_future *future,
+                                        cen_error *error);
 
 /* The same, and waits. Errors: all of the above, and MISUSE on a loop's thread. */
 CEN_API cen_status cen_http_fetch(cen_http *http, const cen_http_request *request, cen_http_reply **out,

@@ -16,7 +16,7 @@
  *     cen_mux_close(mux, cen_in_s(5), NULL);
  *     cen_mux_free(mux);
  *
- * Without waiting: cen_mux_ask, and request.future is done when the reply has come.
+ * Without waiting: cen_mux_request_async, and request.future is done when the reply has come.
  *
  * A connection that is lost fails at once whatever is in flight, with LOST and
  * the cause, and refuses all that follows. It does not connect again by itself:
@@ -96,7 +96,7 @@ CEN_API cen_status cen_mux_open(const cen_mux_options *options, cen_mux **out, c
  * connected, or fails with one of the errors above; it may be cancelled. Until then requests are MISUSE, and
  * after it failed, LOST. Whatever comes of it, the connection is to be freed. Errors: as
  * above, if nothing was begun, and MISUSE (the future was promised before). */
-CEN_API cen_status cen_mux_open_later(const cen_mux_options *options, cen_mux **out, cen_future *opened,
+CEN_API cen_status cen_mux_open_async(const cen_mux_options *options, cen_mux **out, cen_future *opened,
                                       cen_error *error);
 
 /* Refuses requests from now on (CLOSED), waits until those under way are over, or `deadline` has
@@ -126,12 +126,12 @@ CEN_API cen_status cen_mux_ended(cen_mux *mux, cen_future *ended);
 CEN_API cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error *error);
 
 /* Sends it and returns; request->future tells how it ended. With anything but OK nothing was sent, and nothing is told. */
-CEN_API cen_status cen_mux_ask(cen_mux *mux, cen_request *request, cen_error *error);
+CEN_API cen_status cen_mux_request_async(cen_mux *mux, cen_request *request, cen_error *error);
 
 /* The same for several, in this order, written together. *asked says how many were: the first that could not be,
  * whose status is returned, and those after it were not. */
-CEN_API cen_status cen_mux_ask_all(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked,
-                                   cen_error *error);
+CEN_API cen_status cen_mux_request_all_async(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked,
+                                             cen_error *error);
 
 /* ---- A look at it ------------------------------------------------------------------- */
 

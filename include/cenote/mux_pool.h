@@ -168,7 +168,7 @@ CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_pick *pick
                                         cen_error *error);
 
 /* The program's own; nothing is allocated. Must stay where it is until the future is done or given up, as future.h says. */
-typedef struct cen_mux_asking {
+typedef struct cen_mux_pool_request_op {
     /* Done with OK and the reply's address, or with one of the errors above. Cancel is exact and waits for nobody: after true it
      * never completes, and a reply that still comes is dropped. After false it is done, or will be in a moment: with its
      * reply, or, if some thread was just at work on it, with INTERRUPTED. */
@@ -178,19 +178,19 @@ typedef struct cen_mux_asking {
     cen_request request;
     cen_pick pick; /* the program's, too */
     /* cenote's */
-    cen_routing routing_;
+    cen_route_op routing_;
     cen_mux_pool *pool_;
     uint64_t seen_;
     int64_t tries_;
     CEN_ATOMIC_(uint32_t) stage_;
-} cen_mux_asking;
+} cen_mux_pool_request_op;
 
 /* Makes it ready, the first time and each further one. */
-CEN_API void cen_mux_asking_init(cen_mux_asking *asking);
+CEN_API void cen_mux_pool_request_op_init(cen_mux_pool_request_op *asking);
 
 /* Asks, and returns: asking->future tells how it ended, which may be at once.
  * Errors: INVALID (NULL), MISUSE (it is not ready): then nothing was asked. All others come by the future. */
-CEN_API cen_status cen_mux_pool_ask(cen_mux_pool *pool, cen_mux_asking *asking);
+CEN_API cen_status cen_mux_pool_request_async(cen_mux_pool *pool, cen_mux_pool_request_op *asking);
 
 /* ---- A look at it ------------------------------------------------------------------- */
 

@@ -348,7 +348,7 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
  * Not quite an error: REVOKED. The lease had ended before: by close, by hold_ns, as a leak, or with its owner. The object is
  * closed now. A second give is STALE.
  * The macro passes the caller's file and line. A binding calls the function, `(cen_pool_give)(lease)`, or takes its
- * address; the event then names no place. The same holds for cen_pool_discard, cen_pool_leave and cen_pool_give_then. */
+ * address; the event then names no place. The same holds for cen_pool_discard, cen_pool_leave and cen_pool_give_async. */
 CEN_API cen_status cen_pool_give(cen_lease *lease);
 #define cen_pool_give(lease) cen_pool_give_at((lease), CEN_HERE)
 
@@ -664,7 +664,7 @@ typedef struct cen_pool_stats {
     /* objects, orphaned or reclaimed, that were cut off and not given back yet */
     uint32_t orphans;
     uint64_t stale_gives; /* leases given, discarded or left again after they had ended */
-    /* takes that had to wait until the program ended them: cen_pool_cancel, a stop token, cen_pool_interrupt,
+    /* takes that had to wait until the program ended them: cen_future_cancel, a stop token, cen_pool_interrupt,
      * pthread_cancel. They are not in `failed` */
     uint64_t cancelled;
     /* takes that found no object and did not wait: cen_pool_try_take (EMPTY), CEN_NOW (TIMEOUT), a deadline that

@@ -26,7 +26,7 @@
  * Threads: a connection is used by its holder alone. Of the asynchronous form: callbacks are called on the poller's thread, or in
  * cen_poller_poll; but those of commands that are under way when their connection is discarded, or closed with its pool, are
  * called with a reply of NULL by whoever closes it, on a thread of the pool's runtime. Its holder may call
- * cen_redis_async_command from any thread, and hiredis' own functions on the poller's only, or in a callback. Callbacks of one
+ * cen_redis_command_async from any thread, and hiredis' own functions on the poller's only, or in a callback. Callbacks of one
  * connection are called one at a time while it is locked: they must not wait for another thread that sends on the same
  * connection.
  * Fork: a child closes the descriptors that it has inherited, and the server hears nothing.
@@ -162,9 +162,9 @@ CEN_API int cen_redis_append_argv(redisContext *context, int count, const char *
  * connection was lost; the context is still there then, and is given back as usual. The reply is freed when it returns.
  * REDIS_ERR, and nothing was sent: the connection is lost, there is no memory, or it is a command whose replies do not come one for
  * each command: SUBSCRIBE and its kin, MONITOR, CLIENT REPLY. Those need a connection of their own, and not of a pool. */
-CEN_API int cen_redis_async_command(redisAsyncContext *context, redisCallbackFn *done, void *argument,
+CEN_API int cen_redis_command_async(redisAsyncContext *context, redisCallbackFn *done, void *argument,
                                     const char *format, ...);
-CEN_API int cen_redis_async_command_argv(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,
+CEN_API int cen_redis_command_argv_async(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,
                                          const char **arguments, const size_t *lengths);
 
 /* ---- Budget -------------------------------------------------------------------------------------------- */

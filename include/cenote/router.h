@@ -212,7 +212,7 @@ CEN_API cen_status cen_route_check(const cen_route *route);
 /* ---- Without waiting -------------------------------------------------------------- */
 
 /* The program's own, no allocation; must stay where it is until the future is done or given up, as future.h says. */
-typedef struct cen_routing {
+typedef struct cen_route_op {
     cen_future future; /* done with OK, and then `route` is to be done; or with why there is none */
     cen_route route;
     /* cenote's */
@@ -222,15 +222,15 @@ typedef struct cen_routing {
         int64_t aligned_;
         char room_[80];
     } place_;
-} cen_routing;
+} cen_route_op;
 
-CEN_API void cen_routing_init(cen_routing *routing);
+CEN_API void cen_route_op_init(cen_route_op *routing);
 
 /* Asks for a route, as cen_router_route does (CEN_DEFAULT: options.deadline of the router); the future is done with its answer,
  * which may be at once.
  * Errors: INVALID, MISUSE (it is not ready): then nothing was asked. All others come by the future. */
-CEN_API cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_deadline deadline,
-                                  cen_routing *routing);
+CEN_API cen_status cen_router_route_async(cen_router *router, const cen_pick *pick, cen_deadline deadline,
+                                          cen_route_op *routing);
 
 /* ---- Members from a registry -------------------------------------------------------- */
 

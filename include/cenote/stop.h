@@ -19,7 +19,7 @@
  * cen_select_stop (cenote/queue.h).
  *
  * A stopped take leaves the wait queue. To keep the place in the queue, start an asynchronous take
- * (cenote/ask.h) and wait for its future with cen_future_wait_stop: the take stays pending, and the
+ * (cenote/pool_async.h) and wait for its future with cen_future_wait_stop: the take stays pending, and the
  * next wait continues it.
  *
  * Threads: every function may be called from any thread, at any time, except cen_stop_token_init. One token

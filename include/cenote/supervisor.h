@@ -15,7 +15,7 @@
  *                                                             .children = children, .child_count = 3);
  *     cen_supervisor *supervisor;
  *     if (cen_supervisor_new(&options, &supervisor, &error) != CEN_OK) die(error.text);
- *     // ...                                                  when the link is lost: cen_child_ended(child, &why);
+ *     // ...                                                  when the link is lost: cen_child_report_ended(child, &why);
  *     cen_supervisor_stop(supervisor, cen_in_s(10), &report);
  *     cen_supervisor_free(supervisor);
  *
@@ -83,7 +83,7 @@ typedef struct cen_child_options {
     const char *name;
     void *argument; /* of all of these */
 
-    /* Starts it. OK: it runs, or, with starts_later, will say so. Anything else: it does
+    /* Starts it. OK: it runs, or, with reports_start, will say so. Anything else: it does
      * not, and nothing of it is left; the text says why. Either this or `run`. */
     cen_status (*start)(void *argument, cen_child child, cen_error *error);
 
@@ -91,7 +91,7 @@ typedef struct cen_child_options {
      * normal if it says OK; so is pthread_exit and cancellation, which are not normal. */
     cen_status (*run)(void *argument, cen_child child, cen_error *error);
 
-    /* Asks it to end; it then says cen_child_ended, from in here or later. Called once for a
+    /* Asks it to end; it then says cen_child_report_ended, from in here or later. Called once for a
      * start that answered OK, and never before that returned. NULL: it looks at cen_child_is_stopping. */
     void (*stop)(void *argument, cen_child child);
 
@@ -101,7 +101,7 @@ typedef struct cen_child_options {
 
     cen_restart restart;
     bool significant;    /* that it ends for good may stop the supervisor: see auto_stop. Not for permanent ones */
-    bool starts_later;   /* it has started when cen_child_started is called, from in start or later */
+    bool reports_start;  /* it has started when cen_child_report_started is called, from in start or later */
     bool stops_at_once;  /* it has ended when `stop` returns */
     bool kill_at_once;   /* it is never asked to end, but killed; needs `kill` */
     int64_t start_ns;    /* a start that takes longer has failed, and it is stopped; default no limit */
@@ -120,11 +120,11 @@ typedef struct cen_child_options {
  * that start is over, or has said so before: ignored. */
 
 /* It has started. For those that start later. */
-CEN_API bool cen_child_started(cen_child child);
+CEN_API bool cen_child_report_started(cen_child child);
 
 /* It has ended: normally (NULL), or why not. Before it has started: the start failed. The
  * supervisor goes on when start, stop and kill, if they are in their call, have returned. */
-CEN_API bool cen_child_ended(cen_child child, const cen_error *why);
+CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
 
 /* The same by a future: that it is done is the end, normal if its status is OK. The supervisor becomes its
  * consumer. The struct is the program's again when the supervisor tells that the child ended, failed to start or was abandoned,
@@ -272,7 +272,7 @@ CEN_API cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline 
                                        cen_supervisor_report *report);
 
 /* Begins to stop it and does not wait; from the listener too. Errors: INVALID, FORKED, MISUSE (it is another's child). */
-CEN_API cen_status cen_supervisor_stop_soon(cen_supervisor *supervisor);
+CEN_API cen_status cen_supervisor_stop_async(cen_supervisor *supervisor);
 
 /* `future` is done when it is over: with NULL, or with the error if it gave up or could not start. Errors: INVALID
  * (NULL), MISUSE (the future was promised before, or there is such a future already), FORKED. */

@@ -9,7 +9,7 @@
  *     cen_timer timer;
  *     cen_timer_init(&timer);
  *     cen_timer_start(&timer, NULL, cen_in_ms(500));
- *     cen_future_then(&timer.future, cen_inbox_executor(inbox), on_time);
+ *     cen_future_then(&timer.future, on_time, cen_inbox_executor(inbox));
  *     // ...
  *     if (cen_future_cancel(&timer.future)) puts("in time");      // it never will be done
  *

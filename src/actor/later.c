@@ -66,7 +66,7 @@ static bool withdraw_locked(cen_actor *actor, cen_message *message)
     return true;
 }
 
-cen_status cen_actor_tell_later(cen_actor *actor, cen_message *message, int64_t delay_ns)
+cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns)
 {
     cen_status had = CEN_OK, status = ceni_actor_check(actor, message);
     if (status != CEN_OK) return status;

@@ -70,7 +70,7 @@ void ceni_task_ask(cen_task *task, cen_status why)
     if (ceni_cas_seq_cst(&task->state_, &state, (uint32_t)CENI_TASK_ASKING)) ceni_task_cut_short(task); /* [A5] */
 }
 
-cen_status cen_task_asked(const cen_task *task)
+cen_status cen_task_check_stop(const cen_task *task)
 {
     if (!task || !task->core_) return CEN_OK;
     ceni_core *core = task->core_;

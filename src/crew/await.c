@@ -184,7 +184,7 @@ static cen_status help(ceni_worker *worker, cen_future *future, cen_deadline dea
         task->awaits_ = future;
         task->worker_ = worker;
         task->executor_.post = ceni_task_resume;
-        status = cen_future_then(future, &task->executor_, never);
+        status = cen_future_then(future, never, &task->executor_);
         if (status == CEN_OK) {
             help_until_told(worker, task, moment);
             if (worker->is_away) return CEN_FORKED;

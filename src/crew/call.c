@@ -57,7 +57,7 @@ cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*function)(voi
     c->argument = argument;
     c->has_result = result != NULL;
     if (result) cen_promise_init(&c->result, result);
-    cen_future_then(&c->task.future, cen_inline(), ended);
+    cen_future_then(&c->task.future, ended, cen_inline());
     cen_status status = cen_crew_submit(crew, &c->task);
     if (status == CEN_OK) return CEN_OK;
     if (result) ceni_future_undo(result);

@@ -163,7 +163,7 @@ static bool begin_to_wait(ceni_worker *worker, cen_task *task)
     ceni_suspended_add(worker->core, task);                            /* before it looks for a stop: U3 in suspend.c */
     bool asked = ceni_task_is_asked(task) || (ceni_task_is_to_drop(task) && !ceni_planted(crew_waits_beside_a_stop));
     bool own = future == &task->future; /* it would be done when the task is over, and the task over when it is done */
-    if (own || !is_promised(future) || cen_future_then(future, &task->executor_, never) != CEN_OK) {
+    if (own || !is_promised(future) || cen_future_then(future, never, &task->executor_) != CEN_OK) {
         ceni_suspended_remove(worker->core, task);
         ceni_task_set_failure(task, CEN_MISUSE,
                               "would have waited for a future that nobody promised, or that somebody else waits for");

@@ -12,7 +12,7 @@
  *          ASKING ──not cancelled, done meanwhile─▶ READY; the stop queues it
  *
  * A drop needs a cancelled future. A future that is not cancelled has a result that only the next step can take, or it is
- * memory that its producer still writes. So that task goes on when the future is done, and cen_task_asked tells it CLOSED.
+ * memory that its producer still writes. So that task goes on when the future is done, and cen_task_check_stop tells it CLOSED.
  * A task of the same crew is not cancelled for the task that waits for it: the stop drops it too, and that wakes the waiter.
  * A cancelled group leaves its members pending, and only a step can cancel them: a task that waits for a group goes on at once.
  *
@@ -24,7 +24,7 @@
  *  U3 A stop sets `closing` first and then walks each list. A worker links a task and then reads `closing`. Either the stop
  *     finds the task linked, or the worker finds the stop. A task that the stop finds BINDING becomes BINDING_ASKED, and
  *     its worker drops it.
- *  U4 A step that has learned of the stop from cen_task_asked may still wait, for a rollback say: its task is not dropped.
+ *  U4 A step that has learned of the stop from cen_task_check_stop may still wait, for a rollback say: its task is not dropped.
  *  U5 A stop owns all of its tasks before it cancels the first future. A `done` that cancels another of them finds ASKING
  *     and leaves it alone.
  *

@@ -212,11 +212,11 @@ void ceni_http_flight_route(ceni_http_flight *flight)
 {
     cen_http *http = flight->http;
     cen_deadline deadline = flight->moment == INT64_MAX ? CEN_NEVER : cen_at(flight->moment);
-    cen_routing_init(&flight->routing);
+    cen_route_op_init(&flight->routing);
     flight->routing.future.error = &flight->error;
-    cen_future_then(&flight->routing.future, cen_inline(), on_routed);
+    cen_future_then(&flight->routing.future, on_routed, cen_inline());
     wait_in_line(flight);
-    if (cen_router_ask(http->router, &flight->pick, deadline, &flight->routing) == CEN_OK)
+    if (cen_router_route_async(http->router, &flight->pick, deadline, &flight->routing) == CEN_OK)
         return; /* it may be gone by now */
     pthread_mutex_lock(&http->mutex);
     leave_line_locked(flight);
@@ -264,14 +264,14 @@ static cen_status refuse(cen_http *http, const cen_http_request *request, const 
 static cen_status read_request(const cen_http *http, const cen_http_request *given, cen_http_request *request,
                                cen_error *error)
 {
-    cen_status status = cen_sized_read(request, sizeof *request, given, "cen_http_ask: request", error);
+    cen_status status = cen_sized_read(request, sizeof *request, given, "cen_http_fetch_async: request", error);
     if (status != CEN_OK) return status;
     if (!request->path || request->path[0] != '/')
         return ceni_curl_error(error, CEN_INVALID, 0, "%s: the path of a request begins with a slash", http->name);
     return CEN_OK;
 }
 
-cen_status cen_http_ask(cen_http *http, const cen_http_request *request, cen_future *future, cen_error *error)
+cen_status cen_http_fetch_async(cen_http *http, const cen_http_request *request, cen_future *future, cen_error *error)
 {
     cen_http_request known;
     cen_status status = refuse(http, request, future, error);
@@ -302,7 +302,7 @@ cen_status cen_http_fetch(cen_http *http, const cen_http_request *request, cen_h
     cen_future future;
     cen_future_init(&future);
     future.error = error;
-    status = cen_http_ask(http, request, &future, error);
+    status = cen_http_fetch_async(http, request, &future, error);
     if (status != CEN_OK) return status;
     cen_future_wait(&future, CEN_NEVER); /* its deadline is the request's */
     if (future.status == CEN_OK) *out = future.value;

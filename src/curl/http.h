@@ -23,7 +23,7 @@ typedef struct ceni_http_loop ceni_http_loop;
 enum { CENI_HTTP_GOODBYES = 8 };
 
 typedef struct ceni_http_flight {
-    cen_routing routing; /* first: the router tells of it by its address */
+    cen_route_op routing; /* first: the router tells of it by its address */
     cen_http *http;
     cen_promise promise;
     /* under the client's mutex */

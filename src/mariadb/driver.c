@@ -151,10 +151,10 @@ static const cen_driver_calls calls_by_url = {COMMON(prepare_by_url), BLOCKING},
 
 static const cen_driver_calls calls_over_poller = {
     COMMON(prepare),
-    .open_start = ceni_mariadb_open_start,
-    .close_start = ceni_mariadb_close_start,
-    .test_start = ceni_mariadb_test_start,
-    .reset_start = ceni_mariadb_reset_start,
+    .open_async = ceni_mariadb_open_async,
+    .close_async = ceni_mariadb_close_async,
+    .test_async = ceni_mariadb_test_async,
+    .reset_async = ceni_mariadb_reset_async,
     .cancel = ceni_mariadb_cancel,
 };
 

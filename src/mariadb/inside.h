@@ -230,10 +230,10 @@ bool ceni_mariadb_regain(ceni_mariadb_connection *connection, struct ceni_mariad
 
 /* ---- later.c: over a poller ------------------------------------------------------------------------------- */
 
-void ceni_mariadb_open_start(void *server, cen_ticket ticket);
-void ceni_mariadb_test_start(void *server, void *object, cen_ticket ticket);
-void ceni_mariadb_reset_start(void *server, void *object, cen_ticket ticket);
-void ceni_mariadb_close_start(void *server, void *object, cen_ticket ticket);
+void ceni_mariadb_open_async(void *server, cen_ticket ticket);
+void ceni_mariadb_test_async(void *server, void *object, cen_ticket ticket);
+void ceni_mariadb_reset_async(void *server, void *object, cen_ticket ticket);
+void ceni_mariadb_close_async(void *server, void *object, cen_ticket ticket);
 void ceni_mariadb_cancel(void *server, cen_ticket ticket);
 void ceni_mariadb_call_begin(struct ceni_mariadb_call *call);
 

@@ -193,7 +193,7 @@ static bool is_forked(const ceni_mariadb_server *server, cen_ticket ticket)
     return true;
 }
 
-void ceni_mariadb_open_start(void *server, cen_ticket ticket)
+void ceni_mariadb_open_async(void *server, cen_ticket ticket)
 {
     if (is_forked(server, ticket)) return;
     ceni_mariadb_call *call = call_new(server, OPEN, ticket);
@@ -218,7 +218,7 @@ void ceni_mariadb_open_start(void *server, cen_ticket ticket)
     executor->post(executor, &call->job);
 }
 
-void ceni_mariadb_test_start(void *server, void *object, cen_ticket ticket)
+void ceni_mariadb_test_async(void *server, void *object, cen_ticket ticket)
 {
     ceni_mariadb_call *call = call_new(server, TEST, ticket);
     if (!call) return refuse(server, ticket);
@@ -226,7 +226,7 @@ void ceni_mariadb_test_start(void *server, void *object, cen_ticket ticket)
     ceni_mariadb_call_begin(call);
 }
 
-void ceni_mariadb_reset_start(void *server, void *object, cen_ticket ticket)
+void ceni_mariadb_reset_async(void *server, void *object, cen_ticket ticket)
 {
     ceni_mariadb_call *call = call_new(server, RESET, ticket);
     if (!call) return refuse(server, ticket);
@@ -234,7 +234,7 @@ void ceni_mariadb_reset_start(void *server, void *object, cen_ticket ticket)
     ceni_mariadb_call_begin(call);
 }
 
-void ceni_mariadb_close_start(void *server, void *object, cen_ticket ticket)
+void ceni_mariadb_close_async(void *server, void *object, cen_ticket ticket)
 {
     ceni_mariadb_call *call = call_new(server, CLOSE, ticket);
     if (!call) { /* without memory it blocks, for some bytes to the server, and at worst until the job has ended */

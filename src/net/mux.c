@@ -278,12 +278,12 @@ static void begin(cen_mux *mux, cen_future *opened)
     ceni_loop_post(mux->loop, &mux->begin);
 }
 
-cen_status cen_mux_open_later(const cen_mux_options *o, cen_mux **out, cen_future *opened, cen_error *error)
+cen_status cen_mux_open_async(const cen_mux_options *o, cen_mux **out, cen_future *opened, cen_error *error)
 {
     if (!out) return refuse(error, "out is NULL");
     if (!opened) return refuse(error, "opened is NULL");
     if (!ceni_future_is_fresh(opened))
-        return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_open_later: the future has been promised, or is done");
+        return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_open_async: the future has been promised, or is done");
     cen_status status = make(o, out, error);
     if (status == CEN_OK) begin(*out, opened);
     return status;
@@ -312,7 +312,7 @@ cen_status cen_mux_open(const cen_mux_options *o, cen_mux **out, cen_error *erro
     bool inside = ceni_loop_is_inside(mux->loop);
     if (inside) {
         ceni_error_set(&cause, CEN_MISUSE, 0,
-                       "cen_mux_open: the thread of the loop cannot wait for it; use cen_mux_open_later");
+                       "cen_mux_open: the thread of the loop cannot wait for it; use cen_mux_open_async");
     } else {
         begin(mux, &opened);
         ceni_mux_wait(mux, &opened, CENI_FOREVER);
@@ -377,17 +377,18 @@ cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error *error)
     if (status != CEN_OK) return status;
     if (ceni_loop_is_inside(mux->loop))
         return ceni_error_set(error, CEN_MISUSE, 0,
-                              "the thread of the loop cannot wait for a reply: use cen_mux_ask there");
+                              "the thread of the loop cannot wait for a reply: use cen_mux_request_async there");
     return ceni_exchange_request(&mux->exchange, request, error);
 }
 
-cen_status cen_mux_ask(cen_mux *mux, cen_request *request, cen_error *error)
+cen_status cen_mux_request_async(cen_mux *mux, cen_request *request, cen_error *error)
 {
     if (!is_open(mux)) return refused(mux, error);
     return ceni_exchange_ask(&mux->exchange, request, error);
 }
 
-cen_status cen_mux_ask_all(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked, cen_error *error)
+cen_status cen_mux_request_all_async(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked,
+                                     cen_error *error)
 {
     cen_status status = refused(mux, error);
     if (status == CEN_OK) return ceni_exchange_ask_all(&mux->exchange, requests, count, asked, error);

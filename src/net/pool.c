@@ -201,7 +201,7 @@ static void hear_connections(void *argument, const cen_supervisor_event *event)
     cen_supervisor *root = pool->root;
     ceni_mux_pool_turn_locked(pool);
     ceni_mux_pool_unlock(pool);
-    if (root) cen_supervisor_stop_soon(root);
+    if (root) cen_supervisor_stop_async(root);
 }
 
 static void hear_root(void *argument, const cen_supervisor_event *event)
@@ -257,7 +257,7 @@ static cen_status make_root(cen_mux_pool *pool, const cen_mux_pool_options *o, c
     pool->root = root;
     bool gave_up = pool->gave_up; /* before it could be told to whom */
     ceni_mux_pool_unlock(pool);
-    if (gave_up) cen_supervisor_stop_soon(root);
+    if (gave_up) cen_supervisor_stop_async(root);
     return CEN_OK;
 }
 

@@ -4,7 +4,7 @@
  *
  *     pool.c        options, the tree, new, close, free
  *     pool_line.c   a connection's life: opened, registered, lost, stopped, let go of
- *     pool_ask.c    requests
+ *     pool_async.c    requests
  *     pool_look.c   numbers and words
  *
  * A line is the place of one connection, a child of the supervisor; a link is one start of it,

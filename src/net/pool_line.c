@@ -2,7 +2,7 @@
 /*
  * A connection of a routing pool, from its start to its last use. The states and invariants are in pool.h.
  *
- *     start ▶ open_later ─loop▶ opened ▶ register ▶ (the router follows) member ▶ requests
+ *     start ▶ open_async ─loop▶ opened ▶ register ▶ (the router follows) member ▶ requests
  *     lost ─loop▶ the owner ends ▶ the member leaves the set ▶ the child's death is told ▶ its supervisor starts it again
  *     last route done ▶ gone ▶ a job frees the connection
  *
@@ -12,7 +12,7 @@
  * Order table
  * tag  site  | operation        | order   | pairs with      | carries                   | breaks if weakened
  * [L1] left  | store of lost    | release | [L2]            | the set without the member | nothing but a count: `stale` would not be exact
- * [L2] left  | add to losses    | acq_rel | A1 in pool_ask.c | the same                  | the same
+ * [L2] left  | add to losses    | acq_rel | A1 in pool_async.c | the same                  | the same
  * [L3] registry starts | store of registry | release | K1 in pool_look.c | the registry | the program looks at one half made
  *
  * Tested by tests/unit/net/pool_test.c, pool_fault_test.c, tests/stress/mux_pool_stress.c.
@@ -214,7 +214,7 @@ static void finish(ceni_mux_link *link, const cen_error *why)
     ceni_mux_pool_unlock(pool);
     if (link->is_told) ceni_mux_pool_tell(pool, CEN_MUX_POOL_DOWN, line, why);
     else if (why) ceni_mux_pool_tell(pool, CEN_MUX_POOL_FAILED, line, why);
-    cen_child_ended(child, why);
+    cen_child_report_ended(child, why);
     drop(link);
 }
 
@@ -258,7 +258,7 @@ static void open_link(ceni_mux_link *link)
     cen_future_init(&link->ended);
     link->ended.user = link;
     link->ended.error = &link->cause;
-    cen_future_then(&link->ended, cen_inline(), ended);
+    cen_future_then(&link->ended, ended, cen_inline());
     /* Its end is told on this thread, and so not before it was asked for. */
     cen_error error;
     cen_status status = enter_set(link, &error);
@@ -306,7 +306,7 @@ static ceni_mux_link *make_link(ceni_mux_line *line, cen_child child, cen_error 
     cen_future_init(&link->opened);
     link->opened.user = link;
     link->opened.error = &link->cause;
-    cen_future_then(&link->opened, cen_inline(), opened);
+    cen_future_then(&link->opened, opened, cen_inline());
     return link;
 }
 
@@ -357,7 +357,7 @@ cen_status ceni_line_start(void *argument, cen_child child, cen_error *error)
     options.address = line->address;
     count_in(link);
     /* the link may be gone when it returns */
-    cen_status status = cen_mux_open_later(&options, &link->mux, &link->opened, error);
+    cen_status status = cen_mux_open_async(&options, &link->mux, &link->opened, error);
     if (status == CEN_OK) return CEN_OK;
     count_out(link);
     cen_owner_end(link->owner);

@@ -7,7 +7,7 @@ list(APPEND net_sources
   src/net/loop.c
   src/net/mux.c
   src/net/pool.c
-  src/net/pool_ask.c
+  src/net/pool_async.c
   src/net/pool_line.c
   src/net/pool_look.c
   src/net/server.c

@@ -90,7 +90,7 @@ static uint32_t budget_locked(const cen_pool *pool, ceni_chore kind)
     uint32_t most = kind == CENI_CHORE_TEST ? pool->options.testers : kind == CENI_CHORE_RESET ? RESETTERS : CLOSERS;
     uint32_t busy = pool->busy[kind];
     if (kind == CENI_CHORE_TEST && !ceni_planted(checkups_share_the_budget)) most += pool->awaited_tests;
-    if (kind == CENI_CHORE_TEST && pool->calls.test_start) {
+    if (kind == CENI_CHORE_TEST && pool->calls.test_async) {
         most += pool->testing_for_waiters;
         busy -= pool->tests_given_up;
     }
@@ -99,7 +99,7 @@ static uint32_t budget_locked(const cen_pool *pool, ceni_chore kind)
 
 bool ceni_chores_may_test_locked(const cen_pool *pool)
 {
-    return !pool->helped || pool->calls.test_start ||
+    return !pool->helped || pool->calls.test_async ||
            pool->waiting[CENI_CHORE_TEST] < budget_locked(pool, CENI_CHORE_TEST);
 }
 
@@ -267,7 +267,7 @@ void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, ce
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (condition == CEN_CLEAN || ceni_planted(dirty_is_lent)) pass(pool, index, generation);
     else if (condition != CEN_DIRTY) end_broken(pool, index, generation);
-    else if (pool->helped && (pool->calls.reset || pool->calls.reset_start)) queue(pool, CENI_CHORE_RESET, slot);
+    else if (pool->helped && (pool->calls.reset || pool->calls.reset_async)) queue(pool, CENI_CHORE_RESET, slot);
     else if (!pool->helped && pool->calls.reset) do_chore(pool, CENI_CHORE_RESET, index, false);
     else ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is dirty and cannot be reset");
 }

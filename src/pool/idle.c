@@ -269,12 +269,12 @@ static bool take(cen_pool *pool, uint32_t hint, bool fresh, uint32_t newcomers, 
 
 bool ceni_idle_take(cen_pool *pool, uint32_t hint, ceni_grant *out)
 {
-    return take(pool, hint, pool->calls.test_start, 0, out);
+    return take(pool, hint, pool->calls.test_async, 0, out);
 }
 
 bool ceni_idle_take_as_newcomer(cen_pool *pool, uint32_t hint, ceni_grant *out)
 {
-    return take(pool, hint, pool->calls.test_start, 1, out);
+    return take(pool, hint, pool->calls.test_async, 1, out);
 }
 
 bool ceni_idle_take_as_asker(cen_pool *pool, uint32_t hint, ceni_grant *out)

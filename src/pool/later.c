@@ -65,10 +65,10 @@ static cen_ticket ticket_of(cen_pool *pool, uint32_t index, uint64_t told)
 bool ceni_later_does(const cen_pool *pool, ceni_chore chore)
 {
     switch (chore) {
-    case CENI_CHORE_OPEN: return pool->calls.open_start;
-    case CENI_CHORE_RESET: return pool->calls.reset_start;
-    case CENI_CHORE_CLOSE: return pool->calls.close_start;
-    default: return pool->calls.test_start;
+    case CENI_CHORE_OPEN: return pool->calls.open_async;
+    case CENI_CHORE_RESET: return pool->calls.reset_async;
+    case CENI_CHORE_CLOSE: return pool->calls.close_async;
+    default: return pool->calls.test_async;
     }
 }
 
@@ -95,10 +95,10 @@ void ceni_later_start(cen_pool *pool, ceni_chore chore, uint32_t index, cen_tick
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
     switch (chore) {
-    case CENI_CHORE_OPEN: pool->calls.open_start(argument, ticket); break;
-    case CENI_CHORE_RESET: pool->calls.reset_start(argument, object, ticket); break;
-    case CENI_CHORE_CLOSE: pool->calls.close_start(argument, object, ticket); break;
-    default: pool->calls.test_start(argument, object, ticket); break;
+    case CENI_CHORE_OPEN: pool->calls.open_async(argument, ticket); break;
+    case CENI_CHORE_RESET: pool->calls.reset_async(argument, object, ticket); break;
+    case CENI_CHORE_CLOSE: pool->calls.close_async(argument, object, ticket); break;
+    default: pool->calls.test_async(argument, object, ticket); break;
     }
     ceni_callout_end(&callout);
     ceni_inline_end(&here);
@@ -116,7 +116,7 @@ void ceni_later_close_orphan(cen_pool *pool, void *object, cen_ticket ticket)
     ceni_inline_begin(&here);
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
-    pool->calls.close_start(pool->driver.argument, object, ticket);
+    pool->calls.close_async(pool->driver.argument, object, ticket);
     ceni_callout_end(&callout);
     ceni_inline_end(&here);
 }

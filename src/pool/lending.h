@@ -212,8 +212,8 @@ void ceni_giving_succeed(cen_future *giving);
 void ceni_giving_fail(cen_future *giving, const char *name, const char *why, const ceni_outcome *how);
 
 /* The close that is under way, if nobody has taken it before; it has a hand, which tell drops. */
-cen_closing *ceni_closing_claim_locked(cen_pool *pool);
-void ceni_closing_tell(cen_pool *pool, cen_closing *closing);
+cen_close_op *ceni_closing_claim_locked(cen_pool *pool);
+void ceni_closing_tell(cen_pool *pool, cen_close_op *closing);
 
 /* If its deadline has come, what is out is revoked, and it is told. */
 void ceni_closing_pass(cen_pool *pool, int64_t now);

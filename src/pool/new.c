@@ -88,7 +88,7 @@ static void close_opened(cen_pool *pool, uint32_t end)
         ceni_line_lock(pool->line);
         bool ours = ceni_idle_withdraw_locked(pool, index - 1, ceni_slot_generation(pool, index - 1));
         ceni_line_unlock(pool->line);
-        if (ours && pool->calls.close_start) ceni_place_end(pool, index - 1, "another could not be opened");
+        if (ours && pool->calls.close_async) ceni_place_end(pool, index - 1, "another could not be opened");
         else if (ours) ceni_place_end_here(pool, index - 1);
     }
 }

@@ -297,7 +297,7 @@ static void start_close(cen_pool *pool, ceni_orphan *orphan)
 static void close_now(ceni_orphan *orphan)
 {
     cen_pool *pool = orphan->pool;
-    if (pool->calls.close_start) {
+    if (pool->calls.close_async) {
         start_close(pool, orphan); /* the record is not ours any more */
         return;
     }

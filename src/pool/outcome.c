@@ -12,7 +12,7 @@
  * out of the pool under the lock, so one of them tells. It has the closer's hand:
  * the pool's memory is there until it has been told.
  */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "base/error.h"
 #include "base/plant.h"
@@ -47,12 +47,12 @@ void ceni_giving_fail(cen_future *giving, const char *name, const char *why, con
                    words);
 }
 
-cen_status(cen_pool_give_then)(cen_lease *lease, cen_future *future)
+cen_status(cen_pool_give_async)(cen_lease *lease, cen_future *future)
 {
-    return cen_pool_give_then_at(lease, future, NULL);
+    return cen_pool_give_async_at(lease, future, NULL);
 }
 
-cen_status cen_pool_give_then_at(cen_lease *lease, cen_future *future, const char *where)
+cen_status cen_pool_give_async_at(cen_lease *lease, cen_future *future, const char *where)
 {
     if (!lease || !future) return CEN_INVALID;
     if (!ceni_future_is_fresh(future)) return CEN_MISUSE;
@@ -71,27 +71,27 @@ cen_status cen_pool_give_then_at(cen_lease *lease, cen_future *future, const cha
 
 static void run_done(cen_future *future)
 {
-    cen_closing *closing = (cen_closing *)(void *)future;
+    cen_close_op *closing = (cen_close_op *)(void *)future;
     closing->done_(closing);
 }
 
-void cen_closing_init(cen_closing *closing, void (*done)(cen_closing *closing), cen_executor *executor)
+void cen_close_op_init(cen_close_op *closing, void (*done)(cen_close_op *closing), cen_executor *executor)
 {
     if (!closing) return;
-    *closing = (cen_closing){.done_ = done};
+    *closing = (cen_close_op){.done_ = done};
     cen_future_init(&closing->future);
-    if (done && executor) cen_future_then(&closing->future, executor, run_done);
+    if (done && executor) cen_future_then(&closing->future, run_done, executor);
 }
 
-cen_closing *ceni_closing_claim_locked(cen_pool *pool)
+cen_close_op *ceni_closing_claim_locked(cen_pool *pool)
 {
-    cen_closing *closing = pool->closing;
+    cen_close_op *closing = pool->closing;
     pool->closing = NULL;
     pool->closing_at = CENI_FOREVER;
     return closing;
 }
 
-void ceni_closing_tell(cen_pool *pool, cen_closing *closing)
+void ceni_closing_tell(cen_pool *pool, cen_close_op *closing)
 {
     cen_close_report report = {.size = sizeof(cen_close_report), .waiting = closing->waiting_, .idle = closing->idle_};
     ceni_line_lock(pool->line);
@@ -108,7 +108,7 @@ void ceni_closing_tell(cen_pool *pool, cen_closing *closing)
 void ceni_closing_pass(cen_pool *pool, int64_t now)
 {
     ceni_line_lock(pool->line);
-    cen_closing *closing = now >= pool->closing_at || now == CENI_FOREVER ? ceni_closing_claim_locked(pool) : NULL;
+    cen_close_op *closing = now >= pool->closing_at || now == CENI_FOREVER ? ceni_closing_claim_locked(pool) : NULL;
     ceni_line_unlock(pool->line);
     if (!closing) return;
     ceni_close_revoke_all(pool);
@@ -116,7 +116,7 @@ void ceni_closing_pass(cen_pool *pool, int64_t now)
 }
 
 /* From now on the last that goes, or the keeper, tells. */
-static void leave_it_to_others(cen_pool *pool, cen_closing *closing, int64_t moment)
+static void leave_it_to_others(cen_pool *pool, cen_close_op *closing, int64_t moment)
 {
     ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
@@ -132,14 +132,14 @@ static void leave_it_to_others(cen_pool *pool, cen_closing *closing, int64_t mom
     else ceni_line_make_call(pool->line, pool->id, pool, &call);
 }
 
-cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closing *closing)
+cen_status cen_pool_close_async(cen_pool *pool, cen_deadline deadline, cen_close_op *closing)
 {
     if (!closing || (closing->done_ && !closing->future.executor_)) return CEN_INVALID;
-    cen_status status = ceni_pool_check(pool, "cen_pool_close_then", closing->future.error);
+    cen_status status = ceni_pool_check(pool, "cen_pool_close_async", closing->future.error);
     if (status != CEN_OK) return status;
     if (!ceni_future_is_fresh(&closing->future)) return CEN_MISUSE;
     cen_close_report *out = closing->report;
-    if (out) status = cen_sized_check(out, sizeof *out, "cen_pool_close_then: closing->report", closing->future.error);
+    if (out) status = cen_sized_check(out, sizeof *out, "cen_pool_close_async: closing->report", closing->future.error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", closing->future.error);
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});

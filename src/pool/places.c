@@ -264,8 +264,8 @@ static void unlock_emptied(cen_pool *pool)
 {
     ceni_line *line = pool->line;
     bool drained = pool->live == 0 && closed_locked(pool), last = drained && pool->freed && pool->hands == 0;
-    cen_closing *told = drained ? ceni_closing_claim_locked(pool) : NULL; /* has a hand */
-    if (drained) ceni_add_acq_rel(&line->turns, 1);                       /* [O4] */
+    cen_close_op *told = drained ? ceni_closing_claim_locked(pool) : NULL; /* has a hand */
+    if (drained) ceni_add_acq_rel(&line->turns, 1);                        /* [O4] */
     if (last) ceni_line_return_locked(line);
     else ceni_line_unlock(line);
     if (drained) ceni_futex_wake(&line->turns, UINT32_MAX); /* the line is there for ever */

@@ -3,8 +3,8 @@
 #ifndef CENI_POOL_POOL_H
 #define CENI_POOL_POOL_H
 
-#include <cenote/ask.h>
 #include <cenote/pool.h>
+#include <cenote/pool_async.h>
 
 #include "pool/gate.h"
 #include "pool/line.h"
@@ -255,7 +255,7 @@ struct cen_pool {
     bool shaken;                   /* the next round marks all that is idle, however short a time it has been */
     int64_t shaken_at;             /* when that was asked for last; 0: never */
     bool tests_due;                /* more idle ones are to be tested than may be at a time */
-    cen_closing *closing;          /* under way, and to be told; NULL: none */
+    cen_close_op *closing;         /* under way, and to be told; NULL: none */
     int64_t closing_at;            /* its deadline */
     struct ceni_patience *patient; /* deadlines of those who ask; NULL: nobody had one yet */
     ceni_alarm alarm;
@@ -319,17 +319,17 @@ static inline bool ceni_pool_has(const _Atomic bool *setting)
 /* What a driver has, in either form. */
 static inline bool ceni_pool_opens(const cen_pool *pool)
 {
-    return pool->calls.open || pool->calls.open_start;
+    return pool->calls.open || pool->calls.open_async;
 }
 
 static inline bool ceni_pool_tests(const cen_pool *pool)
 {
-    return pool->calls.test || pool->calls.test_start;
+    return pool->calls.test || pool->calls.test_async;
 }
 
 static inline bool ceni_calls_are_helped(const cen_driver_calls *calls)
 {
-    return calls->blocks || calls->open_start || calls->reset_start || calls->test_start || calls->close_start;
+    return calls->blocks || calls->open_async || calls->reset_async || calls->test_async || calls->close_async;
 }
 
 #endif

@@ -203,9 +203,9 @@ static const char *lacks(const cen_driver_calls *given, const cen_driver_calls *
 {
     size_t whole = given->size - given->size % sizeof(void *); /* what a size cuts is left out */
     if (whole < offsetof(cen_driver_calls, closes_nothing) + sizeof calls->closes_nothing) return NULL;
-    if (!calls->open && !calls->open_start && !calls->opens_nothing)
+    if (!calls->open && !calls->open_async && !calls->opens_nothing)
         return "options.driver has no open and can make no objects; set .open, or .opens_nothing if all are adopted";
-    if (!calls->close && !calls->close_start && !calls->closes_nothing)
+    if (!calls->close && !calls->close_async && !calls->closes_nothing)
         return "options.driver has no close and would lose its objects; set .close, or .closes_nothing if there is "
                "nothing to do";
     return NULL;
@@ -218,11 +218,11 @@ cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *
     if (status != CEN_OK) return status;
     const char *lacking = filled->driver.calls ? lacks(filled->driver.calls, calls) : NULL;
     if (lacking) return refuse(call, error, lacking);
-    if (filled->eager && calls->open_start)
+    if (filled->eager && calls->open_async)
         return refuse(call, error,
                       "options.eager opens on the calling thread, and options.driver opens later; use min_idle");
     if (filled->eager && !calls->open) return refuse(call, error, "options.eager needs options.driver with an open");
-    if (filled->min_idle > 0 && !calls->open && !calls->open_start)
+    if (filled->min_idle > 0 && !calls->open && !calls->open_async)
         return refuse(call, error, "options.min_idle needs options.driver with an open");
     if (filled->allocator && (!filled->allocator->alloc || !filled->allocator->free))
         return refuse(call, error, "options.allocator lacks alloc or free");

@@ -1,5 +1,5 @@
 list(APPEND cenote_sources
-  src/pool/ask.c
+  src/pool/async.c
   src/pool/outcome.c
   src/pool/sketch.c
   src/pool/tell.c

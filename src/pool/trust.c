@@ -31,7 +31,7 @@
 
 bool ceni_trust_needs_test(const cen_pool *pool, bool pending)
 {
-    return pool->calls.test_start || (pending && pool->calls.test);
+    return pool->calls.test_async || (pending && pool->calls.test);
 }
 
 /* A server that ends one connection has most likely ended all. Whoever finds one broken has paid for it; the others are to

@@ -80,9 +80,9 @@ static const cen_driver_calls blocking_calls = {SAME, BLOCKING, .prepare = ceni_
 /* close is not among what is done later, because it never waits: link.c. */
 static const cen_driver_calls later_calls = {SAME,
                                              .prepare = ceni_pq_prepare_with,
-                                             .open_start = ceni_pq_open_start,
-                                             .reset_start = ceni_pq_reset_start,
-                                             .test_start = ceni_pq_test_start,
+                                             .open_async = ceni_pq_open_async,
+                                             .reset_async = ceni_pq_reset_async,
+                                             .test_async = ceni_pq_test_async,
                                              .cancel = ceni_pq_cancel_call};
 
 cen_driver cen_pq(const char *uri)

@@ -246,9 +246,9 @@ cen_status ceni_pq_test(void *state, void *conn, cen_error *error);
 cen_status ceni_pq_reset(void *state, void *conn, cen_error *error);
 void ceni_pq_cancel_all(void *state); /* the process exits: those that wait for a server fail */
 
-void ceni_pq_open_start(void *state, cen_ticket ticket);
-void ceni_pq_test_start(void *state, void *conn, cen_ticket ticket);
-void ceni_pq_reset_start(void *state, void *conn, cen_ticket ticket);
+void ceni_pq_open_async(void *state, cen_ticket ticket);
+void ceni_pq_test_async(void *state, void *conn, cen_ticket ticket);
+void ceni_pq_reset_async(void *state, void *conn, cen_ticket ticket);
 void ceni_pq_cancel_call(void *state, cen_ticket ticket);
 
 #endif

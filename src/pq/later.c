@@ -185,17 +185,17 @@ static void begin(ceni_pq_state *state, PGconn *conn, ceni_pq_kind kind, cen_tic
     drive(self, ceni_pq_go(&self->work));
 }
 
-void ceni_pq_open_start(void *state, cen_ticket ticket)
+void ceni_pq_open_async(void *state, cen_ticket ticket)
 {
     begin(state, NULL, CENI_PQ_OPENING, ticket);
 }
 
-void ceni_pq_test_start(void *state, void *conn, cen_ticket ticket)
+void ceni_pq_test_async(void *state, void *conn, cen_ticket ticket)
 {
     begin(state, conn, CENI_PQ_TESTING, ticket);
 }
 
-void ceni_pq_reset_start(void *state, void *conn, cen_ticket ticket)
+void ceni_pq_reset_async(void *state, void *conn, cen_ticket ticket)
 {
     begin(state, conn, CENI_PQ_RESETTING, ticket);
 }

@@ -188,7 +188,7 @@ void ceni_pq_interrupt(ceni_pq_stop *stop, int64_t grace_ns)
     if (is_first && grace_ns != INT64_MAX) has_timer = start_timer_locked(stop, grace_ns);
     if (is_first && grace_ns != INT64_MAX && !has_timer) cut_locked(stop); /* without a timer there is no grace */
     pthread_mutex_unlock(&stop->lock);
-    if (has_timer) cen_future_then(&stop->timer.future, cen_inline(), time_is_over);
+    if (has_timer) cen_future_then(&stop->timer.future, time_is_over, cen_inline());
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ void ceni_pq_stop_release(ceni_pq_stop *stop, bool is_working)
     stop->fd = -1;
     if (is_working && !had_timer) has_timer = start_timer_locked(stop, CANCEL_AGAIN_NS);
     pthread_mutex_unlock(&stop->lock);
-    if (has_timer) cen_future_then(&stop->timer.future, cen_inline(), time_is_over);
+    if (has_timer) cen_future_then(&stop->timer.future, time_is_over, cen_inline());
     bool is_given_up = had_timer && !is_working && cen_future_cancel(&stop->timer.future);
     drop(stop, is_given_up ? 2 : 1); /* the timer's, too */
 }

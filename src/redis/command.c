@@ -145,7 +145,7 @@ int cen_redis_append_argv(redisContext *context, int count, const char **argumen
 
 /* ---- The asynchronous form ----------------------------------------------------------------------------- */
 
-int cen_redis_async_command(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *format, ...)
+int cen_redis_command_async(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *format, ...)
 {
     char *bytes = NULL;
     va_list list;
@@ -158,7 +158,7 @@ int cen_redis_async_command(redisAsyncContext *context, redisCallbackFn *done, v
     return answer;
 }
 
-int cen_redis_async_command_argv(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,
+int cen_redis_command_argv_async(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,
                                  const char **arguments, const size_t *lengths)
 {
     char *bytes = NULL;

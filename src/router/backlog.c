@@ -2,7 +2,7 @@
 /*
  * The backlog: those who wait because no member is up, or all are full.
  *
- * There is one kind of waiter, a cen_routing with its future; a thread that waits has
+ * There is one kind of waiter, a cen_route_op with its future; a thread that waits has
  * one on its stack. They are served in the order in which they came, under the lock;
  * newcomers join behind them. A deadline is a timer in the router's wheel, so a grant
  * and a deadline are decided under the same lock and never meet.
@@ -24,21 +24,21 @@
 #include "router/set.h"
 #include "sync/future.h"
 
-static ceni_route_place *place_of(cen_routing *routing)
+static ceni_route_place *place_of(cen_route_op *routing)
 {
     return (ceni_route_place *)(void *)routing->place_.room_;
 }
 
-static cen_routing *routing_at(ceni_list *link, size_t offset)
+static cen_route_op *routing_at(ceni_list *link, size_t offset)
 {
-    return (cen_routing *)(void *)((char *)link - offsetof(cen_routing, place_) - offset);
+    return (cen_route_op *)(void *)((char *)link - offsetof(cen_route_op, place_) - offset);
 }
 #define ROUTING_OF(link, field) routing_at(link, offsetof(ceni_route_place, field))
 
 /* ---- Ending a wait -------------------------------------------------------------------- */
 
 /* Takes it out of the backlog; it is to be told. */
-static void finish_locked(cen_router *router, cen_routing *routing, cen_status status, ceni_list *ready)
+static void finish_locked(cen_router *router, cen_route_op *routing, cen_status status, ceni_list *ready)
 {
     ceni_route_place *place = place_of(routing);
     ceni_list_remove(&place->link);
@@ -53,7 +53,7 @@ static void finish_locked(cen_router *router, cen_routing *routing, cen_status s
 void ceni_backlog_serve_locked(cen_router *router, ceni_member *with, ceni_list *ready)
 {
     while (!ceni_list_empty(&router->backlog)) {
-        cen_routing *first = ROUTING_OF(ceni_list_first(&router->backlog), link);
+        cen_route_op *first = ROUTING_OF(ceni_list_first(&router->backlog), link);
         ceni_begun begun;
         if (with) {
             if (!with->in_set) return;
@@ -72,7 +72,7 @@ uint32_t ceni_backlog_send_away_locked(cen_router *router, ceni_list *ready)
 {
     uint32_t count = 0;
     for (ceni_list *link; (link = ceni_list_first(&router->backlog)); count++) {
-        cen_routing *routing = ROUTING_OF(link, link);
+        cen_route_op *routing = ROUTING_OF(link, link);
         ceni_error_set(routing->future.error, CEN_CLOSED, 0, "router %s has been closed", router->name);
         finish_locked(router, routing, CEN_CLOSED, ready);
     }
@@ -125,7 +125,7 @@ static void describe_locked(cen_router *router, cen_error *error, cen_status sta
 
 static bool withdraw(cen_future *future)
 {
-    cen_routing *routing = CENI_LIST_ENTRY(future, cen_routing, future);
+    cen_route_op *routing = CENI_LIST_ENTRY(future, cen_route_op, future);
     ceni_read_begin();
     /* The router may be freed beside this. If it is still noted it stays until the section ends; carries nothing. */
     cen_router *router = ceni_load_relaxed(&routing->router_);
@@ -170,7 +170,7 @@ static cen_status refuse_locked(cen_router *router, cen_deadline deadline, cen_e
     return CEN_FULL;
 }
 
-static void join_locked(cen_router *router, cen_routing *routing, cen_deadline deadline)
+static void join_locked(cen_router *router, cen_route_op *routing, cen_deadline deadline)
 {
     ceni_route_place *place = place_of(routing);
     int64_t now = ceni_runtime_now(router->runtime);
@@ -185,7 +185,7 @@ static void join_locked(cen_router *router, cen_routing *routing, cen_deadline d
 }
 
 /* Serves at once, or refuses, with that answer; or lets it join the backlog, whence it may stand in `ready` already. */
-static cen_status ask_locked(cen_router *router, cen_deadline deadline, cen_routing *routing, ceni_list *ready,
+static cen_status ask_locked(cen_router *router, cen_deadline deadline, cen_route_op *routing, ceni_list *ready,
                              bool *joined)
 {
     *joined = false;
@@ -205,14 +205,14 @@ static cen_status ask_locked(cen_router *router, cen_deadline deadline, cen_rout
     return CEN_OK;
 }
 
-void cen_routing_init(cen_routing *routing)
+void cen_route_op_init(cen_route_op *routing)
 {
     if (!routing) return;
-    *routing = (cen_routing){0};
+    *routing = (cen_route_op){0};
     cen_future_init(&routing->future);
 }
 
-static cen_status ask(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_routing *routing)
+static cen_status ask(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route_op *routing)
 {
     ceni_list ready;
     ceni_list_init(&ready);
@@ -246,7 +246,8 @@ static cen_status ask(cen_router *router, const cen_pick *pick, cen_deadline dea
     return CEN_OK;
 }
 
-cen_status cen_router_ask(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_routing *routing)
+cen_status cen_router_route_async(cen_router *router, const cen_pick *pick, cen_deadline deadline,
+                                  cen_route_op *routing)
 {
     if (!router || !routing) return CEN_INVALID;
     if (!ceni_future_is_fresh(&routing->future)) return CEN_MISUSE;
@@ -268,8 +269,8 @@ cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadlin
     bool must_not = ceni_read_is_open() && !ceni_deadline_is_now(ceni_deadline_or(deadline, router->deadline));
     if (must_not) deadline = CEN_NOW; /* another than the strategy's choice may have room */
     CENI_INLINE_AT_END;
-    cen_routing routing;
-    cen_routing_init(&routing);
+    cen_route_op routing;
+    cen_route_op_init(&routing);
     routing.future.error = error;
     cen_status status = ask(router, pick, deadline, &routing);
     if (status != CEN_OK) return status;
@@ -306,7 +307,7 @@ static void expire_locked(cen_router *router, ceni_clocked *clocked, int64_t now
     case CENI_CLOCK_WAITER: break;
     }
     ceni_route_place *place = CENI_LIST_ENTRY(clocked, ceni_route_place, clocked);
-    cen_routing *routing = ROUTING_OF(&place->link, link);
+    cen_route_op *routing = ROUTING_OF(&place->link, link);
     router->timeouts++;
     ceni_router_complain_locked(router, &router->timeout_told, "timed_out", now - place->begun,
                                 "had no member with room in time");
@@ -344,7 +345,7 @@ void ceni_router_alarm(ceni_alarm *alarm)
 void ceni_router_settle(cen_router *router, ceni_list *ready)
 {
     for (ceni_list *link; ready && (link = ceni_list_first(ready));) {
-        cen_routing *routing = ROUTING_OF(link, ready);
+        cen_route_op *routing = ROUTING_OF(link, ready);
         ceni_list_remove(link);
         ceni_future_complete(&routing->future);
     }

@@ -155,14 +155,14 @@ static inline cen_stripe_ *ceni_member_stripe(const ceni_member *member, uint32_
     return cen_stripe_of_(member->cell, member->first_offset + index * CEN_STRIPES_APART_);
 }
 
-/* One who waits: in cen_routing.place_. */
+/* One who waits: in cen_route_op.place_. */
 typedef struct ceni_route_place {
     ceni_list link; /* in backlog; to itself: it does not wait */
     ceni_clocked clocked;
     int64_t begun;
     ceni_list ready; /* served, and to be told when the lock is dropped */
 } ceni_route_place;
-_Static_assert(sizeof(ceni_route_place) <= sizeof(((cen_routing *)0)->place_),
+_Static_assert(sizeof(ceni_route_place) <= sizeof(((cen_route_op *)0)->place_),
                "it has its place in what the program owns");
 
 struct cen_router {

@@ -63,7 +63,7 @@ typedef struct ceni_tenure {
     uint32_t calls;
     bool is_listed;    /* in the table */
     bool has_started;  /* start said OK, or the thread is there */
-    bool said_started; /* by cen_child_started */
+    bool said_started; /* by cen_child_report_started */
     bool ran;          /* it was told to be running */
     bool failed;       /* start said no */
     bool ended;        /* it has said so */

@@ -352,7 +352,7 @@ static bool is_started(const ceni_child *child)
 {
     const ceni_tenure *tenure = child->tenure;
     if (child->state != CEN_CHILD_STARTING || !tenure->has_started || (tenure->calls & CENI_CALL_START)) return false;
-    return !child->options.starts_later || tenure->said_started;
+    return !child->options.reports_start || tenure->said_started;
 }
 
 static void step_starting(ceni_child *child, ceni_out *out)

@@ -221,7 +221,7 @@ static bool perform(cen_supervisor *supervisor, ceni_out *out)
     bool is_cancelled = out->closing && close_tenure(out);
     if (out->started) tell_future(out->started, &out->started_error);
     cen_child parent = supervisor->parent;
-    if (out->tell_parent) cen_child_started(parent);
+    if (out->tell_parent) cen_child_report_started(parent);
     post_all(supervisor, out->posts);
     ceni_supervisor_lock(supervisor);
     for (uint32_t i = 0; i < out->count; i++)
@@ -266,7 +266,7 @@ static void rest_and_unlock(cen_supervisor *supervisor)
     if (last) ceni_supervisor_release(supervisor);
     tell_done(started, started_before);
     tell_done(over, over_before);
-    if (is_over) cen_child_ended(parent, error.status != CEN_OK ? &error : NULL);
+    if (is_over) cen_child_report_ended(parent, error.status != CEN_OK ? &error : NULL);
 }
 
 void ceni_steward_run(cen_job *job)

@@ -106,7 +106,7 @@ cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline
     return status;
 }
 
-cen_status cen_supervisor_stop_soon(cen_supervisor *supervisor)
+cen_status cen_supervisor_stop_async(cen_supervisor *supervisor)
 {
     if (!supervisor) return CEN_INVALID;
     if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
@@ -196,7 +196,7 @@ void cen_supervisor_child_fill_(cen_supervisor *inner, cen_child_options *out)
         .start = inner && inner->nested ? start_inner : NULL,
         .stop = stop_inner,
         .kill = kill_inner,
-        .starts_later = true,
+        .reports_start = true,
         .shutdown_ns = CEN_OFF,
         .inner = inner,
     };

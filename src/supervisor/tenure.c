@@ -277,7 +277,7 @@ void ceni_tenure_kill_locked(ceni_tenure *tenure, ceni_out *out)
 
 /* ---- What is said of it ----------------------------------------------------------------------------- */
 
-bool cen_child_started(cen_child child)
+bool cen_child_report_started(cen_child child)
 {
     ceni_tenure *tenure = ceni_house_find_and_lock(child);
     if (!tenure) return false;
@@ -290,7 +290,7 @@ bool cen_child_started(cen_child child)
     return counts;
 }
 
-bool cen_child_ended(cen_child child, const cen_error *why)
+bool cen_child_report_ended(cen_child child, const cen_error *why)
 {
     ceni_tenure *tenure = ceni_house_find_and_lock(child);
     if (!tenure) return false;
@@ -350,7 +350,7 @@ cen_status cen_child_watch(cen_child child, cen_future *death)
     take_hand_locked(tenure); /* the future's */
     take_hand_locked(tenure); /* this call's */
     ceni_supervisor_unlock(supervisor);
-    cen_status status = cen_future_then(death, &tenure->watcher, never_done);
+    cen_status status = cen_future_then(death, never_done, &tenure->watcher);
     ceni_supervisor_lock(supervisor);
     tenure->arming = false;
     if (status != CEN_OK) {

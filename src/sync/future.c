@@ -100,7 +100,7 @@ void ceni_future_complete(cen_future *future)
 
 /* ---- The consumer ------------------------------------------------------------------ */
 
-cen_status cen_future_then(cen_future *future, cen_executor *executor, void (*done)(cen_future *future))
+cen_status cen_future_then(cen_future *future, void (*done)(cen_future *future), cen_executor *executor)
 {
     if (!future || !executor || !done) return CEN_INVALID;
     uint32_t state = state_of(future);

@@ -5,7 +5,7 @@
  *
  * A client's life, each step on the loop but for the operation itself:
  *     RESTING  a timer runs: the next operation is not due, or the client thinks
- *     ASKING   cen_pool_ask
+ *     ASKING   cen_pool_take_async
  *     WORKING  a task of the crew has the object
  *     HOLDING  a timer runs: the object is held for longer than its operation
  *     ENDED    the time is over
@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cenote/ask.h>
 #include <cenote/crew.h>
 #include <cenote/inbox.h>
+#include <cenote/pool_async.h>
 #include <cenote/timer.h>
 
 #include "tool/load_inside.h"
@@ -37,7 +37,7 @@ typedef struct client {
     cen_task task; /* first: a task is its client */
     struct loop *loop;
     state state;
-    cen_take take;
+    cen_take_op take;
     cen_timer timer;
     load_turn turn;
     cen_error error;
@@ -103,7 +103,7 @@ static cen_next operate(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
-static void on_taken(cen_take *take)
+static void on_taken(cen_take_op *take)
 {
     client *self = take->future.user;
     load_turn *turn = &self->turn;
@@ -119,7 +119,7 @@ static void on_taken(cen_take *take)
     cen_task_init(&self->task, operate);
     self->task.name = "operation";
     self->task.future.user = self;
-    cen_future_then(&self->task.future, cen_inbox_executor(self->loop->inbox), on_operated);
+    cen_future_then(&self->task.future, on_operated, cen_inbox_executor(self->loop->inbox));
     /* Once it is submitted, the task writes turn->status, maybe before this returns. */
     cen_status status = cen_crew_submit(self->loop->crew, &self->task);
     if (status == CEN_OK) return;
@@ -138,11 +138,11 @@ static void ask(client *self)
     self->state = ASKING;
     self->error.text[0] = 0;
     self->error.code = 0;
-    cen_take_init(&self->take, on_taken, cen_inbox_executor(self->loop->inbox));
+    cen_take_op_init(&self->take, on_taken, cen_inbox_executor(self->loop->inbox));
     self->take.future.user = self;
     self->take.future.error = &self->error;
     cen_pool *pool = load_pool_for(load, &turn->turn);
-    turn->status = cen_pool_ask(pool, cen_at(load_deadline(load, turn->began)), &self->take);
+    turn->status = cen_pool_take_async(pool, cen_at(load_deadline(load, turn->began)), &self->take);
     if (turn->status != CEN_OK) retire(self); /* no use in asking again: the pool is closed or this is a fork */
 }
 
@@ -165,7 +165,7 @@ static void rest_until(client *self, int64_t moment, void (*then)(cen_future *fu
 {
     cen_timer_init(&self->timer);
     self->timer.future.user = self;
-    cen_future_then(&self->timer.future, cen_inbox_executor(self->loop->inbox), then);
+    cen_future_then(&self->timer.future, then, cen_inbox_executor(self->loop->inbox));
     if (cen_timer_start(&self->timer, NULL, cen_at(moment)) == CEN_OK) return;
     /* Nobody keeps time: it ends here, and what it holds goes back. */
     if (self->state == HOLDING) cen_pool_give(&self->take.lease);
@@ -204,7 +204,7 @@ static void sweep(loop *self)
     self->swept = true;
     for (uint32_t i = 0; i < self->count; i++) {
         client *at = &self->clients[i];
-        if (at->state == ASKING && cen_pool_cancel(&at->take)) {
+        if (at->state == ASKING && cen_future_cancel(&at->take.future)) {
             at->turn.status = CEN_INTERRUPTED;
             at->turn.end = cen_clock();
             tally_add(self->counts, self->load, &at->turn, &at->error);

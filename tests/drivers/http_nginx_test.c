@@ -149,7 +149,7 @@ TEST(a_server_that_has_room_for_fewer_streams_is_not_taken_for_one_that_is_lost)
     for (int i = 0; i < COUNT; i++) {
         cen_future_init(&futures[i]);
         futures[i].error = &error;
-        expect_equal(cen_http_ask(http, &request, &futures[i], NULL), CEN_OK);
+        expect_equal(cen_http_fetch_async(http, &request, &futures[i], NULL), CEN_OK);
     }
     for (int i = 0; i < COUNT; i++) {
         expect_equal(cen_future_wait(&futures[i], cen_in_s(30)), CEN_OK);

@@ -132,7 +132,7 @@ TEST(many_requests_share_one_connection)
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/?wait=0.02");
     for (int i = 0; i < COUNT; i++) {
         cen_future_init(&futures[i]);
-        expect_equal(cen_http_ask(http, &request, &futures[i], NULL), CEN_OK);
+        expect_equal(cen_http_fetch_async(http, &request, &futures[i], NULL), CEN_OK);
     }
     long port = 0;
     for (int i = 0; i < COUNT; i++) {
@@ -163,9 +163,9 @@ TEST(a_reply_is_told_on_the_executor_that_is_named)
     cen_future future;
     cen_future_init(&future);
     future.user = &status;
-    cen_future_then(&future, cen_inbox_executor(inbox), on_reply);
+    cen_future_then(&future, on_reply, cen_inbox_executor(inbox));
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/");
-    expect_equal(cen_http_ask(http, &request, &future, NULL), CEN_OK);
+    expect_equal(cen_http_fetch_async(http, &request, &future, NULL), CEN_OK);
     expect_equal(cen_inbox_wait(inbox, cen_in_s(5)), 1);
     expect_equal(status, 200);
     end(http);
@@ -215,8 +215,8 @@ TEST(a_request_that_is_given_up_is_never_told_and_its_stream_is_reset)
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/?wait=60", .deadline = CEN_NEVER);
     cen_future future;
     cen_future_init(&future);
-    cen_future_then(&future, cen_inline(), must_not_be_told);
-    expect_equal(cen_http_ask(http, &request, &future, NULL), CEN_OK);
+    cen_future_then(&future, must_not_be_told, cen_inline());
+    expect_equal(cen_http_fetch_async(http, &request, &future, NULL), CEN_OK);
     pause_ms(50);
     expect(cen_future_cancel(&future));
     memset(&future, 0xa5, sizeof future); /* it is the program's again */
@@ -236,7 +236,7 @@ TEST(a_request_beyond_the_streams_waits_or_is_refused)
     for (int i = 0; i < 3; i++) {
         cen_future_init(&futures[i]);
         futures[i].error = &errors[i];
-        expect_equal(cen_http_ask(http, &request, &futures[i], NULL), CEN_OK);
+        expect_equal(cen_http_fetch_async(http, &request, &futures[i], NULL), CEN_OK);
     }
     expect(cen_future_is_done(&futures[2]));
     expect_equal(futures[2].status, CEN_FULL);
@@ -258,8 +258,8 @@ TEST(a_request_that_is_given_up_while_it_waits_leaves_the_line)
     cen_future busy, waiting;
     cen_future_init(&busy);
     cen_future_init(&waiting);
-    expect_equal(cen_http_ask(http, &request, &busy, NULL), CEN_OK);
-    expect_equal(cen_http_ask(http, &request, &waiting, NULL), CEN_OK);
+    expect_equal(cen_http_fetch_async(http, &request, &busy, NULL), CEN_OK);
+    expect_equal(cen_http_fetch_async(http, &request, &waiting, NULL), CEN_OK);
     expect(cen_future_cancel(&waiting));
     cen_router_stats line = CEN_SIZED(cen_router_stats);
     expect_soon(cen_router_stats_get(cen_http_router(http), &line) == CEN_OK && line.waiting == 0);
@@ -451,8 +451,8 @@ TEST(what_waits_is_refused_on_a_loops_own_thread)
     cen_future future;
     cen_future_init(&future);
     future.user = &caught;
-    cen_future_then(&future, cen_inline(), call_from_a_loop);
-    expect_equal(cen_http_ask(http, &request, &future, NULL), CEN_OK);
+    cen_future_then(&future, call_from_a_loop, cen_inline());
+    expect_equal(cen_http_fetch_async(http, &request, &future, NULL), CEN_OK);
     expect_soon(look(http).under_way == 0);
     end(http); /* it waits for the `done` to return */
     expect_equal(caught.fetched, CEN_MISUSE);
@@ -469,8 +469,8 @@ TEST(close_waits_for_replies_and_tells_the_rest_that_it_is_closed)
     cen_future_init(&soon);
     cen_future_init(&late);
     cen_http_request quick = CEN_HTTP_REQUEST(.path = "/?wait=0.1"), slow = CEN_HTTP_REQUEST(.path = "/?wait=30");
-    expect_equal(cen_http_ask(http, &quick, &soon, NULL), CEN_OK);
-    expect_equal(cen_http_ask(http, &slow, &late, NULL), CEN_OK);
+    expect_equal(cen_http_fetch_async(http, &quick, &soon, NULL), CEN_OK);
+    expect_equal(cen_http_fetch_async(http, &slow, &late, NULL), CEN_OK);
     cen_http_report report = CEN_SIZED(cen_http_report);
     expect_equal(cen_http_close(http, cen_in_ms(500), &report), CEN_TIMEOUT);
     expect_equal(report.left, 1);
@@ -496,7 +496,7 @@ TEST(a_child_of_a_fork_is_refused_and_the_parent_notices_nothing)
         cen_future_init(&future);
         cen_http_request request = CEN_HTTP_REQUEST(.path = "/");
         cen_http_stats stats = CEN_SIZED(cen_http_stats);
-        int wrong = cen_http_ask(http, &request, &future, NULL) != CEN_FORKED ||
+        int wrong = cen_http_fetch_async(http, &request, &future, NULL) != CEN_FORKED ||
                     cen_http_stats_get(http, &stats) != CEN_FORKED ||
                     cen_http_close(http, CEN_NOW, NULL) != CEN_FORKED || cen_http_free(http) != CEN_OK;
         _exit(wrong);
@@ -568,8 +568,8 @@ static void ask_one(struct asker *asker, int n)
     cen_http_request request = CEN_HTTP_REQUEST(.path = path, .deadline = draw == 0 ? cen_in_ms(2) : cen_in_s(60));
     ask->asker = asker;
     cen_future_init(&ask->future);
-    cen_future_then(&ask->future, cen_inline(), on_end);
-    cen_status status = cen_http_ask(asker->http, &request, &ask->future, NULL);
+    cen_future_then(&ask->future, on_end, cen_inline());
+    cen_status status = cen_http_fetch_async(asker->http, &request, &ask->future, NULL);
     if (status != CEN_OK) test_fail(__FILE__, __LINE__, "%s", cen_status_name(status));
     int other = n - (int)(test_random(&asker->random) % 64);
     if (draw != 2 || other < 0 || asker->asks[other].given_up) return;

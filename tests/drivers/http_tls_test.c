@@ -199,7 +199,7 @@ TEST(a_router_sends_many_requests_over_tls_and_loses_none)
     for (int i = 0; i < COUNT; i++) {
         cen_future_init(&futures[i]);
         futures[i].error = &errors[i];
-        expect_equal(cen_http_ask(http, &request, &futures[i], NULL), CEN_OK);
+        expect_equal(cen_http_fetch_async(http, &request, &futures[i], NULL), CEN_OK);
     }
     for (int i = 0; i < COUNT; i++) {
         expect_equal(cen_future_wait(&futures[i], cen_in_s(30)), CEN_OK);

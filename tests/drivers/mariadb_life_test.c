@@ -625,7 +625,7 @@ static atomic_bool was_cancelled;
 static void open_late(void *state, cen_ticket ticket)
 {
     for (int i = 0; !was_cancelled && i < 1000; i++) pause_ms(10);
-    as_they_are->open_start(state, ticket);
+    as_they_are->open_async(state, ticket);
 }
 
 static void cancel_early(void *state, cen_ticket ticket)
@@ -647,7 +647,7 @@ TEST(a_cancel_that_comes_before_its_opening_is_not_lost)
             CEN_MARIADB_OPTIONS(.url = url, .poller = poller, .connect_timeout_ns = INT64_C(60000) * MS);
         cen_driver driver = cen_mariadb_with(&options);
         cen_driver_calls calls = *(as_they_are = driver.calls);
-        calls.open_start = open_late;
+        calls.open_async = open_late;
         calls.cancel = cancel_early;
         was_cancelled = false;
         cen_pool *pool = pool_of(((cen_driver){&calls, driver.argument}), 1);

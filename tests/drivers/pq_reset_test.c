@@ -310,8 +310,8 @@ TEST(a_cancel_that_comes_before_its_call_ends_it)
     expect_equal(made.calls->prepare(made.argument, &state, &error), CEN_OK);
     server_pause(place_server());
     made.calls->cancel(state, ticket);
-    made.calls->open_start(state, ticket);
-    made.calls->open_start(state, other);
+    made.calls->open_async(state, ticket);
+    made.calls->open_async(state, other);
     expect_equal(cen_poller_free(poller), CEN_BUSY); /* the other one is under way */
     made.calls->cancel(state, other);
     expect_equal(cen_poller_free(poller), CEN_OK);

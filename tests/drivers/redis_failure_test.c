@@ -239,7 +239,7 @@ static atomic_bool was_cancelled;
 static void open_late(void *state, cen_ticket ticket)
 {
     for (int i = 0; !was_cancelled && i < 1000; i++) place_pause_ms(10);
-    as_they_are->open_start(state, ticket);
+    as_they_are->open_async(state, ticket);
 }
 
 static void cancel_early(void *state, cen_ticket ticket)
@@ -257,7 +257,7 @@ TEST(a_cancel_that_comes_before_its_opening_is_not_lost)
     expect(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
     cen_driver driver = place_later_driver(place_at(ntohs(address.sin_port)), INT64_C(60000000000));
     cen_driver_calls calls = *(as_they_are = driver.calls);
-    calls.open_start = open_late;
+    calls.open_async = open_late;
     calls.cancel = cancel_early;
     driver.calls = &calls;
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = driver, .max = 1));

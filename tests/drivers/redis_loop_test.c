@@ -57,9 +57,9 @@ static cen_pool_stats stats(void)
 
 static void end(void)
 {
-    cen_closing closing;
-    cen_closing_init(&closing, NULL, NULL);
-    expect_equal(cen_pool_close_then(loop.pool, cen_in_s(5), &closing), CEN_OK);
+    cen_close_op closing;
+    cen_close_op_init(&closing, NULL, NULL);
+    expect_equal(cen_pool_close_async(loop.pool, cen_in_s(5), &closing), CEN_OK);
     turn_until(cen_future_is_done(&closing.future));
     expect_equal(closing.future.status, CEN_OK);
     turn_until(stats().closing == 0);
@@ -73,9 +73,9 @@ static void end(void)
 /* One object, by asking. */
 static cen_lease take(void)
 {
-    cen_take ask;
-    cen_take_init(&ask, NULL, NULL);
-    expect_equal(cen_pool_ask(loop.pool, cen_in_s(5), &ask), CEN_OK);
+    cen_take_op ask;
+    cen_take_op_init(&ask, NULL, NULL);
+    expect_equal(cen_pool_take_async(loop.pool, cen_in_s(5), &ask), CEN_OK);
     turn_until(cen_future_is_done(&ask.future));
     expect_equal(ask.future.status, CEN_OK);
     return ask.lease;
@@ -107,7 +107,7 @@ TEST(one_thread_opens_uses_and_gives)
     cen_lease lease = take();
     redisAsyncContext *context = lease.object;
     context->data = &told; /* the program's own */
-    expect_equal(cen_redis_async_command(context, on_reply, &told, "ECHO %s", "hello"), REDIS_OK);
+    expect_equal(cen_redis_command_async(context, on_reply, &told, "ECHO %s", "hello"), REDIS_OK);
     turn_until(told.calls == 1);
     expect_text(told.text, "hello");
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -122,10 +122,10 @@ TEST(a_thousand_commands_are_answered_in_their_order)
     begin(1);
     cen_lease lease = take();
     for (int i = 0; i < 1000; i++)
-        expect_equal(i % 2 ? cen_redis_async_command(lease.object, on_reply, &told, "STRLEN %d", i)
+        expect_equal(i % 2 ? cen_redis_command_async(lease.object, on_reply, &told, "STRLEN %d", i)
                            : redisAsyncCommand(lease.object, on_reply, &told, "STRLEN %d", i),
                      REDIS_OK);
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "ECHO last"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &told, "ECHO last"), REDIS_OK);
     turn_until(told.calls == 1001);
     expect_text(told.text, "last");
     expect_equal(told.sum, 0);
@@ -143,10 +143,10 @@ TEST(what_does_not_fit_into_the_socket_is_sent_later)
     begin(1);
     cen_lease lease = take();
     server_pause(place_server()); /* it reads nothing meanwhile */
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "SET large %b", large, size), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &told, "SET large %b", large, size), REDIS_OK);
     expect(sdslen(((redisAsyncContext *)lease.object)->c.obuf) > 0);
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "STRLEN large"), REDIS_OK);
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "UNLINK large"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &told, "STRLEN large"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &told, "UNLINK large"), REDIS_OK);
     server_resume(place_server());
     turn_until(told.calls == 3);
     expect_equal(told.sum, (long long)size + 1);
@@ -162,15 +162,15 @@ TEST(a_callback_may_give_its_own_connection_back)
     begin(1);
     cen_lease lease = take();
     told.gives = &lease;
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "ECHO done"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &told, "ECHO done"), REDIS_OK);
     turn_until(told.calls == 1);
     expect_equal(stats().idle, 1);
     lease = take();
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "MULTI"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &told, "MULTI"), REDIS_OK);
     turn_until(stats().reset == 1); /* given, dirty, within its own callback */
     turn_until(stats().idle == 1);
     lease = take();
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "QUIT"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &told, "QUIT"), REDIS_OK);
     turn_until(stats().closed == 1);
     end();
 }
@@ -180,14 +180,14 @@ TEST(replies_that_are_still_to_come_reach_their_callbacks_and_nobody_else)
     struct told first = {0}, second = {0};
     begin(1);
     cen_lease lease = take();
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &first, "BLPOP nothing-there 0.2"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &first, "BLPOP nothing-there 0.2"), REDIS_OK);
     expect_equal(redisAsyncCommand(lease.object, on_reply, &first, "ECHO mine"), REDIS_OK);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     lease = take();
     expect_equal(first.calls, 2);
     expect_text(first.text, "mine");
     expect_equal(stats().reset, 1);
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &second, "ECHO yours"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &second, "ECHO yours"), REDIS_OK);
     turn_until(second.calls == 1);
     expect_text(second.text, "yours");
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -201,15 +201,15 @@ TEST(a_connection_that_is_lost_stays_until_it_is_given_back)
     cen_lease lease = take();
     redisAsyncContext *context = lease.object;
     uint64_t identity = place_later_identity(context);
-    expect_equal(cen_redis_async_command(context, on_reply, &told, "BLPOP nothing-there 30"), REDIS_OK);
-    expect_equal(cen_redis_async_command(context, on_reply, &told, "ECHO never"), REDIS_OK);
+    expect_equal(cen_redis_command_async(context, on_reply, &told, "BLPOP nothing-there 30"), REDIS_OK);
+    expect_equal(cen_redis_command_async(context, on_reply, &told, "ECHO never"), REDIS_OK);
     turn();
     expect(place_cut(identity));
     turn_until(told.calls == 2);
     expect_equal(told.lost, 2);
     for (int i = 0; i < 5; i++) turn();
     expect(context->err != 0); /* it is there to be read */
-    expect_equal(cen_redis_async_command(context, on_reply, &told, "ECHO never"), REDIS_ERR);
+    expect_equal(cen_redis_command_async(context, on_reply, &told, "ECHO never"), REDIS_ERR);
     expect_equal(redisAsyncCommand(context, on_reply, &told, "ECHO never"), REDIS_ERR);
     expect_equal(told.calls, 2);
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -247,7 +247,7 @@ TEST(commands_whose_replies_cannot_be_counted_are_refused)
     begin(1);
     cen_lease lease = take();
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        expect_equal(cen_redis_async_command(lease.object, on_reply, &told, refused[i]), REDIS_ERR);
+        expect_equal(cen_redis_command_async(lease.object, on_reply, &told, refused[i]), REDIS_ERR);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     expect_equal(stats().idle, 1);
     expect_equal(told.calls, 0);
@@ -279,7 +279,7 @@ TEST(one_that_a_callback_frees_is_still_there_and_closed_when_it_is_given)
     int freed = 0;
     begin(1);
     cen_lease lease = take();
-    expect_equal(cen_redis_async_command(lease.object, free_it, &freed, "ECHO x"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, free_it, &freed, "ECHO x"), REDIS_OK);
     turn_until(freed == 1);
     for (int i = 0; i < 3; i++) turn();
     expect(((redisAsyncContext *)lease.object)->err != 0);
@@ -311,7 +311,7 @@ TEST(a_direct_change_before_a_command_of_ours_is_not_hidden_by_it)
     begin(1);
     cen_lease lease = take();
     expect_equal(redisAsyncCommand(lease.object, on_reply, &told, "SELECT 3"), REDIS_OK);
-    expect_equal(cen_redis_async_command(lease.object, on_reply, &told, "ECHO x"), REDIS_OK);
+    expect_equal(cen_redis_command_async(lease.object, on_reply, &told, "ECHO x"), REDIS_OK);
     turn_until(told.calls == 2);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     lease = take();
@@ -366,12 +366,12 @@ static int64_t time_of_cancelled_opening(bool crowd, int64_t open_timeout_ns)
     for (int i = 0; crowd && i < 4; i++) others[i] = connected(port);
     begin_at(place_at(port),
              (cen_pool_options){.open_timeout_ns = open_timeout_ns, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF});
-    cen_take ask;
-    cen_take_init(&ask, NULL, NULL);
-    expect_equal(cen_pool_ask(loop.pool, cen_in_s(5), &ask), CEN_OK);
+    cen_take_op ask;
+    cen_take_op_init(&ask, NULL, NULL);
+    expect_equal(cen_pool_take_async(loop.pool, cen_in_s(5), &ask), CEN_OK);
     turn_until(stats().opening == 1);
     int64_t start = cen_clock();
-    if (!open_timeout_ns) expect(cen_pool_cancel(&ask));
+    if (!open_timeout_ns) expect(cen_future_cancel(&ask.future));
     else turn_until(cen_future_is_done(&ask.future));
     if (open_timeout_ns) turn_until(stats().opening == 0);
     end(); /* which cancels what is under way */

@@ -238,7 +238,7 @@ int place_later_ask(redisAsyncContext *context, char *text, size_t room, const c
     va_end(list);
     for (char *rest = command; count < 8 && (words[count] = strsep(&rest, " ")); count++)
         arguments[count] = words[count];
-    if (cen_redis_async_command_argv(context, on_reply, &asked, count, arguments, NULL) != REDIS_OK) return -1;
+    if (cen_redis_command_argv_async(context, on_reply, &asked, count, arguments, NULL) != REDIS_OK) return -1;
     pthread_mutex_lock(&asked.lock);
     while (!asked.is_told) pthread_cond_wait(&asked.told, &asked.lock);
     pthread_mutex_unlock(&asked.lock);

@@ -2,9 +2,9 @@
 /* Messages for later under every schedule: their alarm, a cancel and a stop meet. */
 #include "explore/actors.h"
 
-static void tell_later(int i, int64_t delay_ns)
+static void tell_after(int i, int64_t delay_ns)
 {
-    expect_equal(cen_actor_tell_later(actor, &letters[i].message, delay_ns), CEN_OK);
+    expect_equal(cen_actor_tell_after(actor, &letters[i].message, delay_ns), CEN_OK);
 }
 
 static uint64_t queued(void)
@@ -17,7 +17,7 @@ static uint64_t queued(void)
 EXPLORE(a_message_for_later_is_cancelled_or_handled_and_never_both, 4)
 {
     make_actor(.name = NULL);
-    tell_later(0, 0);
+    tell_after(0, 0);
     bool cancelled = cen_message_cancel(&letters[0].message);
     if (!cancelled) await_handled(1);
     expect_equal(queued(), 0);
@@ -41,7 +41,7 @@ static void cancel_there(void *unused)
 EXPLORE(of_two_who_cancel_a_message_for_later_at_most_one_is_told_so, 2)
 {
     make_actor(.name = NULL);
-    tell_later(0, 0);
+    tell_after(0, 0);
     ceni_thread other = start("other", cancel_there, NULL);
     bool cancelled = cen_message_cancel(&letters[0].message);
     join(other);
@@ -61,7 +61,7 @@ static void stop_against_alarm(cen_stop how)
     cen_future stopped;
     make_actor(.name = NULL);
     cen_future_init(&stopped);
-    tell_later(0, 0);
+    tell_after(0, 0);
     expect_equal(cen_actor_stop(actor, how, &stopped), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);
     expect_equal(handled(0) + dropped(0), 1);
@@ -86,8 +86,8 @@ EXPLORE(a_stop_does_not_wait_for_what_was_told_for_later, 3)
     cen_future stopped;
     make_actor(.name = NULL);
     cen_future_init(&stopped);
-    tell_later(0, INT64_MAX);
-    tell_later(1, INT64_MAX);
+    tell_after(0, INT64_MAX);
+    tell_after(1, INT64_MAX);
     ceni_thread other = start("other", cancel_there, NULL);
     expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);

@@ -7,7 +7,7 @@
 #ifndef TESTS_EXPLORE_ASKS_H
 #define TESTS_EXPLORE_ASKS_H
 
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 #include <cenote/runtime.h>
 
 #include "explore/pools.h"
@@ -28,7 +28,7 @@
 /* ---- One who asks ------------------------------------------------------------------------------ */
 
 typedef struct request {
-    cen_take take;
+    cen_take_op take;
     cen_error error;
     _Atomic uint32_t told;
     bool gives; /* when it is told */
@@ -38,7 +38,7 @@ typedef struct request {
 static cen_runtime *runtime;
 
 /* Called inline: by whichever thread tells it. */
-static inline void hear(cen_take *take)
+static inline void hear(cen_take_op *take)
 {
     request *self = (request *)(void *)take;
     if (take->future.status == CEN_OK) use(&take->lease);
@@ -49,12 +49,12 @@ static inline void hear(cen_take *take)
 static inline void make_ready(request *self, bool gives)
 {
     *self = (request){.gives = gives};
-    cen_take_init(&self->take, hear, cen_inline());
+    cen_take_op_init(&self->take, hear, cen_inline());
 }
 
 static inline void ask_for(request *self, cen_deadline deadline)
 {
-    expect_equal(cen_pool_ask(pool, deadline, &self->take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, deadline, &self->take), CEN_OK);
 }
 
 static inline void ask_now_and_then_give(void *into)
@@ -66,7 +66,7 @@ static inline void ask_now_and_then_give(void *into)
 static inline void cancel_it(void *into)
 {
     request *self = into;
-    self->cancelled = cen_pool_cancel(&self->take);
+    self->cancelled = cen_future_cancel(&self->take.future);
 }
 
 static inline void let_time_pass(void *unused)

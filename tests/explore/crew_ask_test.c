@@ -8,7 +8,7 @@ static cen_status heard;
 /* The step after a wait: what it waited for is done, or given up because it was asked. */
 static cen_next hear(cen_task *task)
 {
-    heard = cen_task_asked(task);
+    heard = cen_task_check_stop(task);
     return run_errand(task);
 }
 

@@ -18,7 +18,7 @@ static void submit_waiter(cen_deadline deadline)
     ceni_world_settle();
     ceni_store_relaxed(&told, 0); /* nobody else is there; carries nothing */
     ceni_store_relaxed(&kept, 0); /* likewise; carries nothing */
-    expect_equal(cen_future_then(&errands[0].task.future, cen_inline(), count_told), CEN_OK);
+    expect_equal(cen_future_then(&errands[0].task.future, count_told, cen_inline()), CEN_OK);
     errands[0].task.deadline = deadline;
     submit_as(0, wait_for_promise);
 }

@@ -130,7 +130,7 @@ EXPLORE(a_done_that_meets_a_keep_is_called_once_and_owns_the_future, 4)
     told = 0;
     cen_future *future = new_future(0);
     ceni_thread keeper = start("keep", keep, NULL);
-    expect_equal(cen_future_then(future, cen_inline(), count_and_free), CEN_OK);
+    expect_equal(cen_future_then(future, count_and_free, cen_inline()), CEN_OK);
     join(keeper);
     expect_equal(ceni_load_seq_cst(&told), 1);
     expect(kept[0]);
@@ -154,7 +154,7 @@ EXPLORE(a_cancel_that_meets_a_keep_and_comes_too_late_leaves_one_done_to_come, 4
 {
     told = 0;
     cen_future *future = new_future(0);
-    expect_equal(cen_future_then(future, cen_inline(), count_done), CEN_OK);
+    expect_equal(cen_future_then(future, count_done, cen_inline()), CEN_OK);
     ceni_thread keeper = start("keep", keep, NULL);
     bool cancelled = cen_future_cancel(future);
     if (!cancelled) await_done();
@@ -267,7 +267,7 @@ EXPLORE(a_cancel_that_the_promiser_refuses_leaves_a_future_that_will_be_done, 4)
 EXPLORE(a_cancel_that_the_promiser_refuses_leaves_its_done_to_come, 4)
 {
     cen_future *future = new_future_of_word();
-    expect_equal(cen_future_then(future, cen_inline(), count_done), CEN_OK);
+    expect_equal(cen_future_then(future, count_done, cen_inline()), CEN_OK);
     ceni_thread server = start("serve", serve_by_word, future);
     bool cancelled = cen_future_cancel(future);
     if (!cancelled) await_done();
@@ -373,7 +373,7 @@ EXPLORE(a_group_that_tells_inline_may_be_left_and_freed_there, 3)
 {
     told = 0;
     make_group(cen_any_of);
-    expect_equal(cen_future_then(&group->future, cen_inline(), leave_inside), CEN_OK);
+    expect_equal(cen_future_then(&group->future, leave_inside, cen_inline()), CEN_OK);
     ceni_thread first = start("first", keep, NULL), second = start("second", keep, (void *)(intptr_t)1);
     await_done();
     expect_members();

@@ -290,7 +290,7 @@ EXPLORE(a_future_that_tells_an_inbox_and_is_cancelled_meanwhile_tells_once_or_ne
     expect(future != NULL);
     cen_future_init(future);
     expect_equal(cen_promise_init(&promise, future), CEN_OK);
-    expect_equal(cen_future_then(future, cen_inbox_executor(inbox), note_done), CEN_OK);
+    expect_equal(cen_future_then(future, note_done, cen_inbox_executor(inbox)), CEN_OK);
     ceni_thread keeper = start("keep", keep, NULL);
     bool cancelled = cen_future_cancel(future);
     if (!cancelled) expect_equal(cen_inbox_wait(inbox, CEN_NEVER), 1);

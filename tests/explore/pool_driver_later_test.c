@@ -3,7 +3,7 @@
  * Calls that are done later, under every schedule: done against all that may
  * come in its way. The runtime has no threads, so that there are few.
  */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "explore/lives.h"
 
@@ -47,8 +47,8 @@ static void end_driver(void *unused)
 static const cen_driver_calls later_calls = {.size = sizeof later_calls,
                                              .close = close_thing,
                                              .interrupt = interrupt_thing,
-                                             .open_start = begin_open,
-                                             .test_start = begin_test,
+                                             .open_async = begin_open,
+                                             .test_async = begin_test,
                                              .cancel = cancel,
                                              .fini = end_driver};
 
@@ -294,10 +294,10 @@ static void mark_beside_an_ask(bool fails)
     give_one(take_one());
     grow_old();
     tests_fail = fails;
-    cen_take take;
-    cen_take_init(&take, NULL, NULL);
+    cen_take_op take;
+    cen_take_op_init(&take, NULL, NULL);
     ceni_thread keeper = start("keeper", keep_once, NULL);
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &take), CEN_OK);
     join(keeper);
     expect(cen_future_is_done(&take.future) && take.future.status == CEN_OK);
     expect_equal(pool->testing_for_waiters, 0);
@@ -329,10 +329,10 @@ EXPLORE(L3_one_who_asks_is_served_by_a_give_or_by_a_test, 3)
     give_one(one);
     grow_old();
     ceni_keeper_round(pool);
-    cen_take take;
-    cen_take_init(&take, NULL, NULL);
+    cen_take_op take;
+    cen_take_op_init(&take, NULL, NULL);
     ceni_thread giver = start("giver", give_second, &two);
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &take), CEN_OK);
     join(giver);
     expect(cen_future_is_done(&take.future) && take.future.status == CEN_OK);
     expect_equal(pool->testing_for_waiters, 0);
@@ -358,17 +358,17 @@ EXPLORE(a_test_that_begins_while_tests_are_asked_for_still_has_its_time_limit, 2
     grow_old();
     ceni_keeper_round(pool);
     ceni_store_relaxed(&pool->alarm_at, CENI_FOREVER);
-    cen_take take;
-    cen_take_init(&take, NULL, NULL);
+    cen_take_op take;
+    cen_take_op_init(&take, NULL, NULL);
     ceni_thread other = start("tests", test_all, NULL);
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &take), CEN_OK);
     cen_runtime_poll(runtime);
     join(other);
     cen_runtime_poll(runtime);
     expect_equal(begun, 2);
     advance(NULL);
     expect_equal(cancels, 1);
-    expect(cen_pool_cancel(&take));
+    expect(cen_future_cancel(&take.future));
     finish_test(&one);
     cen_runtime_poll(runtime);
     expect_calm(0);
@@ -385,8 +385,8 @@ static void close_at_once(void *unused, void *object, cen_ticket issued)
 
 static const cen_driver_calls closing_later_calls = {.size = sizeof closing_later_calls,
                                                      .interrupt = interrupt_thing,
-                                                     .open_start = begin_open,
-                                                     .close_start = close_at_once};
+                                                     .open_async = begin_open,
+                                                     .close_async = close_at_once};
 
 static void hear_nothing(void *unused, const cen_event *event)
 {

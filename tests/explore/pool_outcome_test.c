@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Closes and gives that are told when they are over, under every schedule: told once, and by whoever was last. */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "explore/lives.h"
 
-static cen_closing closing;
+static cen_close_op closing;
 static cen_close_report report;
 static cen_future future;
 static _Atomic uint32_t told;
 
-static void hear(cen_closing *one)
+static void hear(cen_close_op *one)
 {
     expect(one == &closing);
     expect_equal(ceni_add_seq_cst(&told, 1), 0); /* once */
@@ -18,10 +18,10 @@ static void hear(cen_closing *one)
 static void close_then(void *unused)
 {
     (void)unused;
-    cen_closing_init(&closing, hear, cen_inline());
+    cen_close_op_init(&closing, hear, cen_inline());
     report = CEN_SIZED(cen_close_report);
     closing.report = &report;
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, &closing), CEN_OK);
 }
 
 static void begin_with(uint32_t max)
@@ -66,10 +66,10 @@ EXPLORE(L15_a_close_whose_deadline_meets_the_last_give_is_told_once, 3)
     ceni_store_seq_cst(&told, 0);
     make_timed(&tested_calls, (cen_pool_options){.max = 1, NO_LIMITS});
     taker one = {.lease = take_one()};
-    cen_closing_init(&closing, hear, cen_inline());
+    cen_close_op_init(&closing, hear, cen_inline());
     report = CEN_SIZED(cen_close_report);
     closing.report = &report;
-    expect_equal(cen_pool_close_then(pool, cen_in_ns(SECOND), &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, cen_in_ns(SECOND), &closing), CEN_OK);
     ceni_thread time = start("time", let_time_pass, NULL);
     cen_status given = cen_pool_give(&one.lease);
     join(time);
@@ -88,7 +88,7 @@ EXPLORE(a_give_that_is_reset_meanwhile_is_told_once_and_then_left_alone, 1)
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, NULL), CEN_OK);
     condition = CEN_DIRTY;
     cen_future_init(&future);
-    expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+    expect_equal(cen_pool_give_async(&lease, &future), CEN_OK);
     expect_equal(cen_future_wait(&future, CEN_NEVER), CEN_OK);
     expect_equal(future.status, CEN_OK);
     future = (cen_future){.status = CEN_BUSY}; /* the program's again */

@@ -56,7 +56,7 @@ EXPLORE(L13_of_a_give_and_the_end_of_the_task_one_ends_the_lease_that_is_reused,
 }
 
 /* The task asks and waits. While it ends, another thread gives what it waits for: the lease is nobody's, or ends with the task. */
-static cen_take asked;
+static cen_take_op asked;
 
 EXPLORE(L13_an_ask_that_is_granted_while_its_task_ends_is_not_lost, 3)
 {
@@ -65,8 +65,8 @@ EXPLORE(L13_an_ask_that_is_granted_while_its_task_ends_is_not_lost, 3)
     ceni_owner_before before;
     owner = (ceni_owner){0};
     ceni_owner_enter(&owner, &before);
-    cen_take_init(&asked, NULL, NULL);
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &asked), CEN_OK);
+    cen_take_op_init(&asked, NULL, NULL);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &asked), CEN_OK);
     ceni_owner_leave(&owner, &before);
     ceni_thread thread = start("gives", give_lease, &giver);
     ceni_owner_end(&owner);

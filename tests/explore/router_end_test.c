@@ -164,12 +164,12 @@ EXPLORE(a_member_comes_up_beside_the_end_of_its_last_use, 4)
 /* Who ends a use of a member that has a limit looks at it again if somebody waits. */
 EXPLORE(of_two_last_uses_of_what_was_removed_neither_finds_it_freed_although_somebody_waits, 4)
 {
-    cen_routing waiting;
+    cen_route_op waiting;
     make_router(1, .max = 2);
     held[0] = route_now();
     held[1] = route_now();
-    cen_routing_init(&waiting);
-    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &waiting), CEN_OK);
+    cen_route_op_init(&waiting);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &waiting), CEN_OK);
     expect_equal(cen_member_remove(members[0]), CEN_OK);
     poll_now();
     ceni_thread other = start("other", end_held, (void *)0);

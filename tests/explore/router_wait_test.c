@@ -3,12 +3,12 @@
 #include "explore/routers.h"
 
 static cen_route held;
-static cen_routing waiting[2];
+static cen_route_op waiting[2];
 
 static void ask(int i, cen_deadline deadline)
 {
-    cen_routing_init(&waiting[i]);
-    expect_equal(cen_router_ask(router, NULL, deadline, &waiting[i]), CEN_OK);
+    cen_route_op_init(&waiting[i]);
+    expect_equal(cen_router_route_async(router, NULL, deadline, &waiting[i]), CEN_OK);
 }
 
 static void ask_there(void *argument)

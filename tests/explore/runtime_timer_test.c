@@ -19,7 +19,7 @@ static cen_timer *make_timer(cen_runtime *runtime, cen_deadline when)
     cen_timer *timer = ceni_alloc(NULL, sizeof *timer, _Alignof(cen_timer));
     expect(timer != NULL);
     cen_timer_init(timer);
-    expect_equal(cen_future_then(&timer->future, cen_inline(), note), CEN_OK);
+    expect_equal(cen_future_then(&timer->future, note, cen_inline()), CEN_OK);
     expect_equal(cen_timer_start(timer, runtime, when), CEN_OK);
     return timer;
 }

@@ -34,7 +34,7 @@ static cen_status start_kid(void *argument, cen_child child, cen_error *error)
 static void stop_kid(void *argument, cen_child child)
 {
     ceni_add_seq_cst(&((kid *)argument)->stops, 1);
-    cen_child_ended(child, NULL);
+    cen_child_report_ended(child, NULL);
 }
 
 static cen_child child_of(int i)
@@ -101,7 +101,7 @@ static void stop_and_free(void)
 
 static void say_ended(void *argument)
 {
-    if (cen_child_ended(*(cen_child *)argument, NULL)) ceni_add_seq_cst(&counted, 1);
+    if (cen_child_report_ended(*(cen_child *)argument, NULL)) ceni_add_seq_cst(&counted, 1);
 }
 
 EXPLORE(a_death_that_meets_a_stop_is_one_or_the_other, 4)
@@ -155,14 +155,14 @@ EXPLORE(of_two_deaths_at_once_the_second_is_taken_in_or_counted_and_all_run_agai
 
 static void say_started(void *argument)
 {
-    if (cen_child_started(*(cen_child *)argument)) ceni_add_seq_cst(&counted, 1);
+    if (cen_child_report_started(*(cen_child *)argument)) ceni_add_seq_cst(&counted, 1);
 }
 
 EXPLORE(a_start_that_meets_its_limit_counts_or_has_failed, 4)
 {
     cen_future started;
     cen_child_options children[] = {kid_options(0)};
-    children[0].starts_later = true;
+    children[0].reports_start = true;
     children[0].start_ns = second;
     cen_future_init(&started);
     make_supervisor(children, 1, .started = &started);
@@ -335,7 +335,7 @@ EXPLORE(a_future_of_the_end_may_be_given_up_after_the_supervisor_was_freed, 3)
     make_supervisor(NULL, 0, .name = NULL);
     cen_future_init(&over);
     expect_equal(cen_supervisor_watch(supervisor, &over), CEN_OK);
-    expect_equal(cen_supervisor_stop_soon(supervisor), CEN_OK);
+    expect_equal(cen_supervisor_stop_async(supervisor), CEN_OK);
     ceni_thread driver = start("driver", poll_once, NULL);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);

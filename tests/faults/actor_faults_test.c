@@ -42,11 +42,11 @@ TEST(a_message_for_later_for_which_nobody_keeps_time_is_refused_and_can_be_sent_
     runtime = NULL;
     make_actor(.name = NULL);
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
-    expect_equal(cen_actor_tell_later(actor, &one.message, second), CEN_SYSTEM);
+    expect_equal(cen_actor_tell_after(actor, &one.message, second), CEN_SYSTEM);
     expect(ceni_fault_disarm());
     expect_equal(look().queued, 0);
     expect(!cen_message_cancel(&one.message));
-    expect_equal(cen_actor_tell_later(actor, &one.message, second), CEN_OK);
+    expect_equal(cen_actor_tell_after(actor, &one.message, second), CEN_OK);
     ceni_sleep_until(ceni_clock_now() + 2 * second);
     ceni_world_settle();
     expect_equal(one.handled, 1);

@@ -231,15 +231,15 @@ TEST(who_would_wait_while_nobody_keeps_time_is_told_so)
 {
     cen_error error = {.text = ""};
     cen_route route;
-    cen_routing routing;
+    cen_route_op routing;
     make_router(.name = "search");
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
     expect_equal(cen_router_route(router, NULL, cen_in_s(1), &route, &error), CEN_SYSTEM);
     expect(ceni_fault_disarm());
     expect(error.status == CEN_SYSTEM && strstr(error.text, "router search"));
-    cen_routing_init(&routing);
+    cen_route_op_init(&routing);
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
-    expect_equal(cen_router_ask(router, NULL, cen_in_s(1), &routing), CEN_OK);
+    expect_equal(cen_router_route_async(router, NULL, cen_in_s(1), &routing), CEN_OK);
     expect(ceni_fault_disarm());
     expect(cen_future_is_done(&routing.future) && routing.future.status == CEN_SYSTEM);
     expect_equal(look().waiting, 0);

@@ -73,7 +73,7 @@ TEST(a_restart_for_which_there_is_no_memory_is_tried_again)
 {
     make_it();
     ceni_fault_arm(CENI_FAULT_ALLOC, 1);
-    expect(cen_child_ended(kids[0].child, NULL));
+    expect(cen_child_report_ended(kids[0].child, NULL));
     ceni_world_settle();
     expect(ceni_fault_disarm());
     ceni_sleep_until(ceni_clock_now() + second); /* the second restart waits a little */

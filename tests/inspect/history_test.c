@@ -158,10 +158,10 @@ TEST(of_more_than_64_those_with_trouble_are_kept_and_what_is_gone_is_forgotten)
     expect(past_of(all, numbers[POOLS - 1]) == NULL);
     json_decref(all);
     /* An asynchronous take waits in the last one. */
-    cen_take waits;
+    cen_take_op waits;
     for (int i = 0; i < 2; i++) expect_equal(cen_pool_take(pools[POOLS - 1], CEN_NOW, &leases[i], NULL), CEN_OK);
-    cen_take_init(&waits, NULL, NULL);
-    expect_equal(cen_pool_ask(pools[POOLS - 1], CEN_NEVER, &waits), CEN_OK);
+    cen_take_op_init(&waits, NULL, NULL);
+    expect_equal(cen_pool_take_async(pools[POOLS - 1], CEN_NEVER, &waits), CEN_OK);
     for (int i = 0; i < (POOLS + 63) / 64 + 1; i++) sample_once(); /* 64 strangers a round */
     all = shown();
     json_t *thing = past_of(all, numbers[POOLS - 1]);
@@ -169,7 +169,7 @@ TEST(of_more_than_64_those_with_trouble_are_kept_and_what_is_gone_is_forgotten)
     expect(thing != NULL);
     expect_equal(value_at(thing, 0, "waiting"), 1);
     json_decref(all);
-    expect(cen_pool_cancel(&waits));
+    expect(cen_future_cancel(&waits.future));
     for (int i = 0; i < 2; i++) cen_pool_give(&leases[i]);
     for (size_t i = 0; i < POOLS; i++) free_pool(pools[i]);
     sample_once();

@@ -212,7 +212,7 @@ static void *give_tasks(void *argument)
 static void write_down(void *argument, cen_message *message)
 {
     (void)argument;
-    cen_actor_tell_later(ledger, message, 20 * MS);
+    cen_actor_tell_after(ledger, message, 20 * MS);
 }
 
 static void make_tasks(void)
@@ -275,7 +275,7 @@ static void cut(void)
     pthread_mutex_lock(&west_mutex);
     cen_child child = west;
     pthread_mutex_unlock(&west_mutex);
-    cen_child_ended(child, &why);
+    cen_child_report_ended(child, &why);
 }
 
 static void make_supervisors(void)

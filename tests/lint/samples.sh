@@ -13,8 +13,8 @@ sampled_tree() {
 static void on_given(cen_future *future) { use(future->error); }
 
 cen_future given;
-cen_future_then(&given, cen_inbox_executor(inbox), on_given);
-if (cen_pool_give_then(&lease, &given) != CEN_OK) die("not given");
+cen_future_then(&given, on_given, cen_inbox_executor(inbox));
+if (cen_pool_give_async(&lease, &given) != CEN_OK) die("not given");
 ```
 ```
 pool:  cen_pool, as a picture {

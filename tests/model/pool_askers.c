@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/pool_askers.h"
 
-#include <cenote/ask.h>
 #include <cenote/inbox.h>
+#include <cenote/pool_async.h>
 
 #include "support/world.h"
 
 typedef struct record {
-    cen_take take;
+    cen_take_op take;
     outcome end;
     int64_t told_at;
     unsigned told; /* calls of done */
@@ -26,7 +26,7 @@ static record *record_of(int who)
     return &records[who - FIBERS - 1];
 }
 
-static void hear(cen_take *take)
+static void hear(cen_take_op *take)
 {
     record *m = (record *)(void *)take;
     m->told++;
@@ -56,14 +56,14 @@ cen_status asker_asks(int who, cen_pool *pool, cen_deadline deadline, bool by_in
 {
     record *m = record_of(who);
     *m = (record){.by_inbox = by_inbox, .asked = true};
-    cen_take_init(&m->take, hear, by_inbox ? cen_inbox_executor(inbox) : cen_inline());
-    return cen_pool_ask_at(pool, deadline, &m->take, where);
+    cen_take_op_init(&m->take, hear, by_inbox ? cen_inbox_executor(inbox) : cen_inline());
+    return cen_pool_take_async_at(pool, deadline, &m->take, where);
 }
 
 bool asker_cancels(int who)
 {
     record *m = record_of(who);
-    m->cancelled = cen_pool_cancel(&m->take) && m->asked;
+    m->cancelled = cen_future_cancel(&m->take.future) && m->asked;
     return m->cancelled;
 }
 

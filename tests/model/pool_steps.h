@@ -46,7 +46,7 @@ const char *step_give_all(void *state, int a, int b);
 const char *step_give_and_take(void *state, int a, int b);
 const char *step_give_wrong(void *state, int a, int b);
 
-/* pool_ask_steps.c */
+/* pool_async_steps.c */
 const char *step_ask(void *state, int a, int b);
 const char *step_cancel(void *state, int a, int b);
 const char *step_poll(void *state, int a, int b);

@@ -14,7 +14,7 @@ void handle(const struct epoll_event *event);
 void stop_the_loop(void);
 void on_given(cen_future *future);
 extern cen_future given;
-extern cen_closing closing;
+extern cen_close_op closing;
 extern cen_close_report report;
 #if SAMPLE == 4
 extern uv_loop_t *loop;

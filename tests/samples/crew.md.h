@@ -3,7 +3,7 @@
 
 struct order {
     cen_task task;
-    cen_take take;
+    cen_take_op take;
     cen_timer timer;
     cen_group group;
     cen_future *members[3];

@@ -74,7 +74,7 @@ static void note_slow(void *argument, const char *text, const char *message, int
 
 static void send_later(letter *self, uint64_t *dice)
 {
-    if (cen_actor_tell_later(actor, &self->message, (int64_t)(test_random(dice) % 30000)) == CEN_OK) {
+    if (cen_actor_tell_after(actor, &self->message, (int64_t)(test_random(dice) % 30000)) == CEN_OK) {
         ceni_add_seq_cst(&let_in, 1);
         for (uint64_t i = test_random(dice) % 4; i > 0; i--) ceni_thread_yield();
         if (cen_message_cancel(&self->message)) ceni_add_seq_cst(&taken_back, 1);
@@ -139,7 +139,7 @@ static void one_round(uint64_t *dice)
         CEN_ACTOR_OPTIONS(.handle = handle, .dropped = drop, .executor = cen_inbox_executor(inbox));
     options.capacity = test_random(dice) % 2 ? 4 : 0;
     options.batch = test_random(dice) % 2 ? 1 : 0;
-    options.slow_ns = test_random(dice) % 2 ? 1000 : 0;
+    options.slow_ns = test_random(dice) % 2 ? CEN_US(100) : 0;
     options.slow = options.slow_ns ? note_slow : NULL;
     handled = dropped = 0;
     memset(last_of, 0, sizeof last_of);

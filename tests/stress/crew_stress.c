@@ -27,7 +27,7 @@ typedef struct chore {
     uint64_t dice;
     unsigned steps_left, depth;
     cen_timer timer;
-    cen_take take;
+    cen_take_op take;
     cen_lease lease;
 } chore;
 
@@ -59,7 +59,7 @@ static chore *make_chore(uint64_t dice, unsigned depth)
 static bool send(chore *self)
 {
     ceni_add_seq_cst(&let_in, 1);
-    expect_equal(cen_future_then(&self->task.future, cen_inline(), ended), CEN_OK);
+    expect_equal(cen_future_then(&self->task.future, ended, cen_inline()), CEN_OK);
     if (cen_crew_submit(crew, &self->task) == CEN_OK) return true;
     ceni_sub_seq_cst(&let_in, 1);
     ceni_add_seq_cst(&refused, 1);
@@ -107,8 +107,8 @@ static cen_next got_object(cen_task *task)
 
 static cen_next wait_for_pool(chore *self)
 {
-    cen_take_init(&self->take, NULL, NULL);
-    if (cen_pool_ask(pool, cen_in_us((int64_t)(test_random(&self->dice) % 2000) + 1), &self->take) != CEN_OK)
+    cen_take_op_init(&self->take, NULL, NULL);
+    if (cen_pool_take_async(pool, cen_in_us((int64_t)(test_random(&self->dice) % 2000) + 1), &self->take) != CEN_OK)
         return cen_task_done(&self->task, NULL);
     return cen_task_wait(&self->task, &self->take.future, got_object);
 }
@@ -149,7 +149,7 @@ static cen_next step(cen_task *task)
     case 5:
         if (test_random(&self->dice) % 4 == 0) block();
         break;
-    case 6: cen_task_asked(task); break;
+    case 6: cen_task_check_stop(task); break;
     default: break;
     }
     return cen_task_yield(task, step);

@@ -131,7 +131,7 @@ static void use_inbox(consumer *self)
     self->told = 0;
     for (size_t i = 0; i < self->count; i++) {
         self->futures[i]->user = self;
-        expect_equal(cen_future_then(self->futures[i], cen_inbox_executor(self->inbox), told_to_inbox), CEN_OK);
+        expect_equal(cen_future_then(self->futures[i], told_to_inbox, cen_inbox_executor(self->inbox)), CEN_OK);
     }
     size_t expected = self->count;
     for (size_t i = 0; i < self->count; i++) {
@@ -163,7 +163,7 @@ static void use_group(consumer *self)
 static void use_inline(consumer *self)
 {
     for (size_t i = 0; i < self->count; i++)
-        expect_equal(cen_future_then(self->futures[i], cen_inline(), end_done), CEN_OK);
+        expect_equal(cen_future_then(self->futures[i], end_done, cen_inline()), CEN_OK);
 }
 
 /* Long enough, and every way to end has been gone: on a machine that is busy otherwise, time alone says little. */

@@ -19,7 +19,7 @@
 enum { ASKERS = 2, WAITERS = 2, WINDOW = 64, IDLE = 0, ASKED = 1 };
 
 typedef struct task {
-    cen_mux_asking asking; /* first */
+    cen_mux_pool_request_op asking; /* first */
     _Atomic uint32_t state;
     size_t size;
     unsigned char payload[MOST], reply[MOST];
@@ -82,12 +82,12 @@ static void told(cen_future *future)
 
 static void ask(asker *self, task *one)
 {
-    cen_mux_asking_init(&one->asking);
+    cen_mux_pool_request_op_init(&one->asking);
     prepare(self, one, &one->asking.request);
     bool regrets = test_random(&self->dice) % 50 == 0;
     ceni_store_seq_cst(&one->state, (uint32_t)ASKED);
     if (regrets) { /* without a `done`, so that nothing lets go of the struct under its cancel */
-        expect_equal(cen_mux_pool_ask(pool, &one->asking), CEN_OK);
+        expect_equal(cen_mux_pool_request_async(pool, &one->asking), CEN_OK);
         if (cen_future_cancel(&one->asking.future)) {
             ceni_add_seq_cst(&cancelled, 1u);
         } else {
@@ -98,8 +98,8 @@ static void ask(asker *self, task *one)
         expect_equal(ceni_exchange_seq_cst(&one->state, (uint32_t)IDLE), ASKED);
         return;
     }
-    expect_equal(cen_future_then(&one->asking.future, cen_inline(), told), CEN_OK);
-    expect_equal(cen_mux_pool_ask(pool, &one->asking), CEN_OK);
+    expect_equal(cen_future_then(&one->asking.future, told, cen_inline()), CEN_OK);
+    expect_equal(cen_mux_pool_request_async(pool, &one->asking), CEN_OK);
 }
 
 static unsigned idle_tasks(asker *self)
@@ -148,8 +148,8 @@ static void kill_the_registry(void *argument)
     for (unsigned rounds = 1; !ceni_load_seq_cst(&over); rounds++) {
         ceni_sleep_until(ceni_clock_now() + 20 * ms);
         if (rounds % 8) continue;
-        *deaths +=
-            cen_child_ended(child_named(cen_mux_pool_supervisor(pool), "registry"), &(cen_error){.status = CEN_DRIVER});
+        *deaths += cen_child_report_ended(child_named(cen_mux_pool_supervisor(pool), "registry"),
+                                          &(cen_error){.status = CEN_DRIVER});
     }
 }
 

@@ -46,7 +46,7 @@ static cen_mux *open_line(line *self)
     cen_future_init(&self->ended);
     self->ended.user = self;
     ceni_store_seq_cst(&self->is_lost, 0u);
-    expect_equal(cen_future_then(&self->ended, cen_inline(), note_end), CEN_OK);
+    expect_equal(cen_future_then(&self->ended, note_end, cen_inline()), CEN_OK);
     expect_equal(cen_mux_ended(mux, &self->ended), CEN_OK);
     return mux;
 }
@@ -152,7 +152,7 @@ static bool ask(asker *self, question *q)
     bool regrets = test_random(&self->dice) % 50 == 0;
     line *chosen = choose_line(self);
     ceni_store_seq_cst(&q->state, (uint32_t)ASKED);
-    cen_status status = cen_mux_ask(chosen->mux, &q->request, NULL);
+    cen_status status = cen_mux_request_async(chosen->mux, &q->request, NULL);
     if (status == CEN_OK && regrets && cen_future_cancel(&q->request.future)) {
         ceni_store_seq_cst(&q->state, (uint32_t)IDLE);
         ceni_add_seq_cst(&cancelled, 1u);
@@ -348,7 +348,7 @@ static void end_from_both_sides(uint64_t *dice, uint64_t number, unsigned ends[3
     for (unsigned i = 0; i < ASKS; i++) {
         cen_request_init(&requests[i], NULL, NULL);
         requests[i].payload = "a", requests[i].size = 1;
-        expect_equal(cen_mux_ask(one.mux, &requests[i], NULL), CEN_OK);
+        expect_equal(cen_mux_request_async(one.mux, &requests[i], NULL), CEN_OK);
     }
     start(&one.thread, wait_once, &one);
     /* so the server knows the client, and nobody begins a call any more */

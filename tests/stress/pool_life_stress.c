@@ -78,12 +78,12 @@ static cen_status test_slowly(void *argument, void *one, cen_error *error)
 static const cen_driver_calls blocking = CALLS(true), inline_ones = CALLS(false);
 
 static const cen_driver_calls later_ones = {.size = sizeof(cen_driver_calls),
-                                            .open_start = later_open,
-                                            .close_start = later_close,
+                                            .open_async = later_open,
+                                            .close_async = later_close,
                                             .interrupt = later_interrupt,
                                             .check = check_one,
-                                            .reset_start = later_reset,
-                                            .test_start = later_test,
+                                            .reset_async = later_reset,
+                                            .test_async = later_test,
                                             .cancel = later_cancel};
 
 /* ---- Those who take ------------------------------------------------------------------------- */

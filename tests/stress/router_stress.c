@@ -115,9 +115,10 @@ static void route_once(worker *self)
 
 static void ask_once(worker *self)
 {
-    cen_routing routing;
-    cen_routing_init(&routing);
-    expect_equal(cen_router_ask(router, NULL, cen_in_us((int64_t)(test_random(&self->dice) % 500)), &routing), CEN_OK);
+    cen_route_op routing;
+    cen_route_op_init(&routing);
+    expect_equal(cen_router_route_async(router, NULL, cen_in_us((int64_t)(test_random(&self->dice) % 500)), &routing),
+                 CEN_OK);
     if (test_random(&self->dice) % 2 && cen_future_cancel(&routing.future)) return;
     expect_equal(cen_future_wait(&routing.future, cen_in_s(60)), CEN_OK);
     if (routing.future.status == CEN_OK) keep_or_end(self, &routing.route);

@@ -55,14 +55,14 @@ static cen_status start(void *argument, cen_child child, cen_error *error)
     (void)error;
     if (roll(self) % 8 == 0) return CEN_LOST;
     come_alive(self, child);
-    cen_child_started(child);
+    cen_child_report_started(child);
     return CEN_OK;
 }
 
 static void stop(void *argument, cen_child child)
 {
     (void)argument;
-    cen_child_ended(child, NULL);
+    cen_child_report_ended(child, NULL);
 }
 
 /* A start that failed may have been alive: it was ended before it had said that it was. */
@@ -88,7 +88,7 @@ static cen_child_options options_of(int i)
     static const char *const names[PLACES] = {"a", "b", "c", "d", "e", "f"};
     return (cen_child_options)CEN_CHILD_OPTIONS(.name = names[i], .argument = &places[i],
                                                 .start = i % 3 == 2 ? NULL : start, .run = i % 3 == 2 ? run : NULL,
-                                                .stop = i % 3 == 2 ? NULL : stop, .starts_later = i % 3 == 1,
+                                                .stop = i % 3 == 2 ? NULL : stop, .reports_start = i % 3 == 1,
                                                 .shutdown_ns = CEN_OFF,
                                                 .restart = i == 4 ? CEN_RESTART_TRANSIENT : CEN_RESTART_PERMANENT);
 }
@@ -114,7 +114,7 @@ static void act(uint64_t *dice)
     case 3: cen_supervisor_restart(supervisor, options.name, cen_in_ms(5), NULL); break;
     case 4: cen_supervisor_each(supervisor, count_child, &count); break;
     case 5: cen_supervisor_dump(supervisor, text, sizeof text); break;
-    default: cen_child_ended(child, NULL); break;
+    default: cen_child_report_ended(child, NULL); break;
     }
 }
 

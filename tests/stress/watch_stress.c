@@ -192,7 +192,7 @@ static void kill_first(void *argument, const cen_child_stats *stats)
 {
     cen_error cut = {.status = CEN_LOST, .text = "cut"};
     (void)argument;
-    cen_child_ended(stats->child, &cut);
+    cen_child_report_ended(stats->child, &cut);
 }
 
 static void use_supervisor(void *unused)
@@ -273,10 +273,10 @@ static void use_pool(void *unused)
         MUST(cen_pool_new(&options, &pool, NULL));
         for (int i = 0; i < 100; i++) {
             cen_lease two[2];
-            cen_take waits;
+            cen_take_op waits;
             for (int k = 0; k < 2; k++) MUST(cen_pool_take(pool, CEN_NEVER, &two[k], NULL));
-            cen_take_init(&waits, NULL, NULL);
-            MUST(cen_pool_ask(pool, CEN_NEVER, &waits));
+            cen_take_op_init(&waits, NULL, NULL);
+            MUST(cen_pool_take_async(pool, CEN_NEVER, &waits));
             for (int k = 0; k < 2; k++) MUST(cen_pool_give(&two[k]));
             MUST(cen_future_wait(&waits.future, CEN_NEVER));
             MUST(cen_pool_give(&waits.lease));

@@ -43,7 +43,7 @@ TEST(calls_without_an_actor_or_a_message_are_invalid)
     expect_equal(cen_actor_tell(actor, NULL), CEN_INVALID);
     expect_equal(cen_actor_ask(actor, &one.message, NULL), CEN_INVALID);
     expect_equal(cen_actor_ask(NULL, &one.message, &future), CEN_INVALID);
-    expect_equal(cen_actor_tell_later(actor, NULL, 1), CEN_INVALID);
+    expect_equal(cen_actor_tell_after(actor, NULL, 1), CEN_INVALID);
     expect_equal(cen_actor_stop(NULL, CEN_STOP_DRAIN, NULL), CEN_INVALID);
     expect_equal(cen_actor_stop(actor, (cen_stop)0, NULL), CEN_INVALID);
     expect_equal(cen_actor_stats_get(NULL, &stats), CEN_INVALID);
@@ -126,7 +126,7 @@ TEST(a_message_that_is_on_its_way_cannot_be_sent_again)
     tell(&one);
     expect_equal(cen_actor_tell(actor, &one.message), CEN_MISUSE);
     expect_equal(cen_actor_ask(actor, &one.message, &future), CEN_MISUSE);
-    expect_equal(cen_actor_tell_later(actor, &one.message, 0), CEN_MISUSE);
+    expect_equal(cen_actor_tell_after(actor, &one.message, 0), CEN_MISUSE);
     poll();
     expect_equal(one.handled, 1);
     finish();
@@ -312,7 +312,7 @@ TEST(a_future_can_be_told_to_an_actor)
     make_actor(.runtime = make_manual());
     cen_future_init(&future);
     expect_equal(cen_promise_init(&promise, &future), CEN_OK);
-    expect_equal(cen_future_then(&future, cen_actor_executor(actor), run_done), CEN_OK);
+    expect_equal(cen_future_then(&future, run_done, cen_actor_executor(actor)), CEN_OK);
     tell(&one);
     expect(cen_promise_keep(&promise, "x"));
     expect_text(order, "");

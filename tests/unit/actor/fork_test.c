@@ -35,7 +35,7 @@ static void prepare(void)
     init_letter(&waiting, 'w');
     init_letter(&sent, 's');
     make_actor(.allocator = &allocator);
-    expect_equal(cen_actor_tell_later(actor, &waiting.message, 3600 * second), CEN_OK);
+    expect_equal(cen_actor_tell_after(actor, &waiting.message, 3600 * second), CEN_OK);
 }
 
 static void end_here(void)
@@ -65,7 +65,7 @@ static void use_the_parents(void)
     cen_future_init(&future);
     expect_equal(cen_actor_tell(actor, &other.message), CEN_FORKED);
     expect_equal(cen_actor_ask(actor, &other.message, &future), CEN_FORKED);
-    expect_equal(cen_actor_tell_later(actor, &other.message, 1), CEN_FORKED);
+    expect_equal(cen_actor_tell_after(actor, &other.message, 1), CEN_FORKED);
     expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL), CEN_FORKED);
     expect_equal(cen_actor_stats_get(actor, &stats), CEN_FORKED);
     expect(!cen_message_cancel(&waiting.message));

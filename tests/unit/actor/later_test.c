@@ -3,9 +3,9 @@
 #include "support/world.h"
 #include "unit/actor/actors.h"
 
-static void tell_later(letter *self, int64_t delay_ns)
+static void tell_after(letter *self, int64_t delay_ns)
 {
-    expect_equal(cen_actor_tell_later(actor, &self->message, delay_ns), CEN_OK);
+    expect_equal(cen_actor_tell_after(actor, &self->message, delay_ns), CEN_OK);
 }
 
 static void advance(int64_t ns)
@@ -19,7 +19,7 @@ TEST(a_message_for_later_is_handled_at_its_moment_and_not_a_nanosecond_earlier)
     init_letter(&one, 'a');
     make_actor(.runtime = make_manual());
     int64_t now = cen_runtime_now(runtime);
-    tell_later(&one, 5 * second);
+    tell_after(&one, 5 * second);
     expect_equal(look().queued, 1);
     advance(5 * second - 1);
     expect_equal(one.handled, 0);
@@ -35,9 +35,9 @@ TEST(messages_for_later_come_in_the_order_of_their_moments)
     letter three[3];
     init_letters(three, 3);
     make_actor(.runtime = make_manual());
-    tell_later(&three[0], 3 * second);
-    tell_later(&three[1], 1 * second);
-    tell_later(&three[2], 0);
+    tell_after(&three[0], 3 * second);
+    tell_after(&three[1], 1 * second);
+    tell_after(&three[2], 0);
     advance(4 * second);
     expect_text(order, "cba");
     finish();
@@ -45,7 +45,7 @@ TEST(messages_for_later_come_in_the_order_of_their_moments)
 
 static void again_in_a_second(letter *self)
 {
-    if (self->handled < 4) tell_later(self, second);
+    if (self->handled < 4) tell_after(self, second);
 }
 
 TEST(a_handler_can_send_itself_a_message_for_later)
@@ -67,7 +67,7 @@ TEST(a_message_for_later_that_is_cancelled_is_not_handled_and_can_be_sent_again)
     letter one;
     init_letter(&one, 'a');
     make_actor(.runtime = make_manual(), .capacity = 1);
-    tell_later(&one, second);
+    tell_after(&one, second);
     expect(cen_message_cancel(&one.message));
     expect(!cen_message_cancel(&one.message));
     expect_equal(look().queued, 0);
@@ -77,7 +77,7 @@ TEST(a_message_for_later_that_is_cancelled_is_not_handled_and_can_be_sent_again)
     expect(!cen_message_cancel(&one.message)); /* it was not told for later */
     poll();
     expect_equal(one.handled, 1);
-    tell_later(&one, second);
+    tell_after(&one, second);
     advance(second);
     expect(!cen_message_cancel(&one.message));
     expect_equal(one.handled, 2);
@@ -89,9 +89,9 @@ TEST(a_message_for_later_has_its_place_from_the_beginning)
     letter two[2];
     init_letters(two, 2);
     make_actor(.runtime = make_manual(), .capacity = 1);
-    tell_later(&two[0], second);
+    tell_after(&two[0], second);
     expect_equal(cen_actor_tell(actor, &two[1].message), CEN_FULL);
-    expect_equal(cen_actor_tell_later(actor, &two[1].message, second), CEN_FULL);
+    expect_equal(cen_actor_tell_after(actor, &two[1].message, second), CEN_FULL);
     advance(second);
     expect_equal(two[0].handled, 1);
     tell(&two[1]);
@@ -104,8 +104,8 @@ TEST(a_negative_delay_is_invalid_and_an_endless_one_never_comes)
     letter one;
     init_letter(&one, 'a');
     make_actor(.runtime = make_manual());
-    expect_equal(cen_actor_tell_later(actor, &one.message, -1), CEN_INVALID);
-    tell_later(&one, INT64_MAX);
+    expect_equal(cen_actor_tell_after(actor, &one.message, -1), CEN_INVALID);
+    tell_after(&one, INT64_MAX);
     advance(1000000 * second);
     expect_equal(one.handled, 0);
     expect(cen_message_cancel(&one.message));
@@ -117,8 +117,8 @@ TEST(a_drain_handles_at_once_what_was_told_for_later)
     letter three[3];
     init_letters(three, 3);
     make_actor(.runtime = make_manual());
-    tell_later(&three[0], 3600 * second);
-    tell_later(&three[1], 60 * second);
+    tell_after(&three[0], 3600 * second);
+    tell_after(&three[1], 60 * second);
     tell(&three[2]);
     int64_t now = cen_runtime_now(runtime);
     finish();
@@ -131,8 +131,8 @@ TEST(a_drop_drops_what_was_told_for_later)
     letter two[2];
     init_letters(two, 2);
     make_actor(.runtime = make_manual());
-    tell_later(&two[0], second);
-    tell_later(&two[1], second);
+    tell_after(&two[0], second);
+    tell_after(&two[1], second);
     expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL), CEN_OK);
     expect(!cen_message_cancel(&two[0].message)); /* it is mailed */
     poll();

@@ -31,7 +31,7 @@ TEST(a_drain_handles_what_is_there_and_refuses_the_rest)
     expect(!cen_future_is_done(&stopped));
     expect(look().is_stopped);
     expect_equal(cen_actor_tell(actor, &three[2].message), CEN_CLOSED);
-    expect_equal(cen_actor_tell_later(actor, &three[2].message, 1), CEN_CLOSED);
+    expect_equal(cen_actor_tell_after(actor, &three[2].message, 1), CEN_CLOSED);
     expect_equal(cen_actor_free(actor), CEN_BUSY);
     poll();
     expect_text(order, "ab");
@@ -206,7 +206,7 @@ TEST(the_actor_can_be_freed_where_its_end_is_told)
     make_actor(.runtime = make_manual(), .batch = 1);
     tell(&one);
     cen_future_init(&stopped);
-    expect_equal(cen_future_then(&stopped, cen_inline(), free_it), CEN_OK);
+    expect_equal(cen_future_then(&stopped, free_it, cen_inline()), CEN_OK);
     expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
     poll();
     expect_text(order, "af");
@@ -221,7 +221,7 @@ TEST(the_last_user_of_the_process_own_runtime_may_be_an_actor_that_one_of_its_th
     runtime = NULL;
     make_actor(.name = NULL);
     cen_future_init(&stopped);
-    expect_equal(cen_future_then(&stopped, cen_inline(), free_it), CEN_OK);
+    expect_equal(cen_future_then(&stopped, free_it, cen_inline()), CEN_OK);
     tell(&one);
     expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
     ceni_world_settle();

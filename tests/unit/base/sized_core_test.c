@@ -228,13 +228,13 @@ static cen_status call_pool_close(void *given)
     return status;
 }
 
-static cen_status call_pool_close_then(void *given)
+static cen_status call_pool_close_async(void *given)
 {
-    cen_closing closing;
+    cen_close_op closing;
     cen_pool *one = pool_of();
-    cen_closing_init(&closing, NULL, NULL);
+    cen_close_op_init(&closing, NULL, NULL);
     closing.report = given;
-    cen_status status = cen_pool_close_then(one, CEN_NEVER, &closing);
+    cen_status status = cen_pool_close_async(one, CEN_NEVER, &closing);
     expect_equal(cen_pool_is_closed(one), status == CEN_OK);
     if (status == CEN_OK) expect(cen_future_is_done(&closing.future));
     expect_equal(cen_pool_free(one), CEN_OK);
@@ -292,7 +292,7 @@ TEST(outputs_of_every_size_are_written_within_their_size)
 {
     static const sized_case cases[] = {
         SIZED_OUTPUT(cen_pool_options, call_pool_get),      SIZED_OUTPUT(cen_pool_stats, call_pool_look),
-        SIZED_OUTPUT(cen_close_report, call_pool_close),    SIZED_OUTPUT(cen_close_report, call_pool_close_then),
+        SIZED_OUTPUT(cen_close_report, call_pool_close),    SIZED_OUTPUT(cen_close_report, call_pool_close_async),
         SIZED_OUTPUT(cen_actor_stats, call_actor_look),     SIZED_OUTPUT(cen_crew_stats, call_crew_look),
         SIZED_OUTPUT(cen_crew_report, call_crew_stop),      SIZED_OUTPUT(cen_lanes_stats, call_lanes_look),
         SIZED_OUTPUT(cen_lane_times, call_lanes_times),     SIZED_OUTPUT(cen_lanes_report, call_lanes_stop),

@@ -21,7 +21,7 @@ TEST(a_queued_task_is_taken_back_and_is_never_run)
 static void look_asked(work *self)
 {
     nap(self->ns);
-    self->asked = cen_task_asked(&self->task);
+    self->asked = cen_task_check_stop(&self->task);
 }
 
 TEST(a_task_that_has_begun_is_asked_to_end)
@@ -66,7 +66,7 @@ TEST(a_cancel_of_its_future_takes_a_queued_task_back_and_the_future_is_never_don
     init_work(&one, 'a', run_once);
     make_crew(.workers = 1);
     keep_busy(SECOND);
-    expect_equal(cen_future_then(&one.task.future, cen_inline(), never_called), CEN_OK);
+    expect_equal(cen_future_then(&one.task.future, never_called, cen_inline()), CEN_OK);
     submit(&one);
     expect(cen_future_cancel(&one.task.future));
     expect(!cen_future_is_done(&one.task.future));
@@ -174,7 +174,7 @@ static cen_next woken(cen_task *task)
 {
     work *self = (work *)task;
     self->steps++;
-    self->asked = cen_task_asked(task);
+    self->asked = cen_task_check_stop(task);
     self->got = cen_future_is_done(&self->timer.future) ? CEN_OK : CEN_INTERRUPTED;
     return cen_task_done(task, self);
 }
@@ -259,7 +259,7 @@ static cen_next hear_and_wait_a_second(cen_task *task)
 {
     work *self = (work *)task;
     nap(SECOND);
-    expect_equal(cen_task_asked(task), CEN_INTERRUPTED);
+    expect_equal(cen_task_check_stop(task), CEN_INTERRUPTED);
     cen_timer_init(&self->timer);
     expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1)), CEN_OK);
     return cen_task_wait(task, &self->timer.future, woken);

@@ -29,7 +29,7 @@ typedef struct work {
     cen_future *future;                /* what it waits for */
     struct work *other;
     cen_timer timer;
-    cen_take take;
+    cen_take_op take;
     cen_lease lease;
     cen_error error;
     uint32_t worker;
@@ -55,7 +55,7 @@ static inline cen_next run_once(cen_task *task)
 {
     work *self = (work *)task;
     self->steps++;
-    self->asked = cen_task_asked(task);
+    self->asked = cen_task_check_stop(task);
     mark(self->mark);
     if (self->inside) self->inside(self);
     return cen_task_done(task, self);

@@ -5,7 +5,7 @@
 static void note_asked(work *self)
 {
     nap(self->ns);
-    self->asked = cen_task_asked(&self->task);
+    self->asked = cen_task_check_stop(&self->task);
 }
 
 TEST(a_task_that_has_not_begun_by_its_deadline_never_does_and_fails_with_timeout)
@@ -48,7 +48,7 @@ TEST(a_task_that_runs_when_its_deadline_passes_is_asked_to_end)
 static cen_next woken(cen_task *task)
 {
     work *self = (work *)task;
-    self->asked = cen_task_asked(task);
+    self->asked = cen_task_check_stop(task);
     self->got = cen_future_is_done(&self->timer.future) ? CEN_OK : CEN_TIMEOUT;
     return cen_task_done(task, self);
 }
@@ -185,7 +185,7 @@ TEST(many_deadlines_that_pass_at_one_moment_delay_no_timer)
         submit(&many[i]);
     }
     cen_timer_init(&timer);
-    cen_future_then(&timer.future, cen_inline(), note_over);
+    cen_future_then(&timer.future, note_over, cen_inline());
     expect_equal(cen_timer_start(&timer, NULL, deadline), CEN_OK);
     finish();
     expect(over_before <= 2);

@@ -97,7 +97,7 @@ TEST(futures_of_its_own_tasks_tell_on_the_crew)
     init_works(ten, 10);
     make_crew(.workers = 2);
     for (int i = 0; i < 10; i++) {
-        expect_equal(cen_future_then(&ten[i].task.future, cen_crew_executor(crew), done_on_the_crew), CEN_OK);
+        expect_equal(cen_future_then(&ten[i].task.future, done_on_the_crew, cen_crew_executor(crew)), CEN_OK);
         submit(&ten[i]);
     }
     finish();

@@ -60,7 +60,7 @@ TEST(to_drop_what_has_not_begun_fails_with_closed_and_what_has_is_asked_to_end)
 static void note_asked(work *self)
 {
     nap(self->ns);
-    self->asked = cen_task_asked(&self->task);
+    self->asked = cen_task_check_stop(&self->task);
 }
 
 TEST(what_runs_when_the_crew_drops_is_told_closed_and_when_it_drains_nothing)
@@ -142,7 +142,7 @@ TEST(what_tasks_submit_while_the_crew_drops_is_refused)
 static cen_next woken(cen_task *task)
 {
     work *self = (work *)task;
-    self->asked = cen_task_asked(task);
+    self->asked = cen_task_check_stop(task);
     mark(self->mark);
     return cen_task_done(task, self);
 }

@@ -20,7 +20,7 @@ static cen_next after_wait(cen_task *task)
 {
     work *self = (work *)task;
     self->steps++;
-    self->asked = cen_task_asked(task);
+    self->asked = cen_task_check_stop(task);
     mark(self->mark);
     return cen_task_done(task, self);
 }
@@ -68,7 +68,7 @@ TEST(a_stop_drops_a_suspended_task_with_closed_and_runs_no_further_step)
     make_crew(.workers = 1, .name = "shut");
     init_work(&one, 'a', wait_for_future);
     one.future = &promised;
-    expect_equal(cen_future_then(&one.task.future, cen_inline(), count_told), CEN_OK);
+    expect_equal(cen_future_then(&one.task.future, count_told, cen_inline()), CEN_OK);
     submit(&one);
     settle();
     int64_t now = ceni_clock_now();
@@ -99,7 +99,7 @@ TEST(a_stop_drops_every_one_of_many_suspended_tasks_once)
         expect_equal(cen_promise_init(&promises[i], &futures[i]), CEN_OK);
         init_work(&many[i], 0, wait_for_future);
         many[i].future = &futures[i];
-        expect_equal(cen_future_then(&many[i].task.future, cen_inline(), count_told), CEN_OK);
+        expect_equal(cen_future_then(&many[i].task.future, count_told, cen_inline()), CEN_OK);
         submit(&many[i]);
     }
     settle();
@@ -223,7 +223,7 @@ TEST(a_task_that_begins_to_wait_after_the_stop_is_dropped)
 static void hear_of_the_stop(work *self)
 {
     nap(self->ns);
-    self->got = cen_task_asked(&self->task);
+    self->got = cen_task_check_stop(&self->task);
 }
 
 static void keep_later(void *unused)
@@ -373,7 +373,7 @@ TEST(a_done_may_cancel_another_suspended_task_that_the_stop_drops)
         expect_equal(cen_promise_init(&promises[i], &futures[i]), CEN_OK);
         init_work(&pair[i], 0, wait_for_future);
         pair[i].future = &futures[i];
-        expect_equal(cen_future_then(&pair[i].task.future, cen_inline(), cancel_the_other), CEN_OK);
+        expect_equal(cen_future_then(&pair[i].task.future, cancel_the_other, cen_inline()), CEN_OK);
         submit(&pair[i]);
     }
     settle();

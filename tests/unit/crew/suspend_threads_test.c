@@ -51,7 +51,7 @@ static void make_waiters(void)
         cen_future_init(&one->future);
         expect_equal(cen_promise_init(&one->promise, &one->future), CEN_OK);
         cen_task_init(&one->task, wait_for_promise);
-        expect_equal(cen_future_then(&one->task.future, cen_inline(), count_told), CEN_OK);
+        expect_equal(cen_future_then(&one->task.future, count_told, cen_inline()), CEN_OK);
         expect_equal(cen_crew_submit(crew, &one->task), CEN_OK);
     }
     while (look().waiting < MANY) nap(MS);

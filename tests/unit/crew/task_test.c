@@ -240,7 +240,7 @@ TEST(a_done_may_free_the_task_inline_and_on_the_crew_itself)
         expect(one != NULL);
         init_work(one, 'a', i % 3 == 2 ? first_step : run_once);
         cen_executor *executor = i % 2 ? cen_inline() : cen_crew_executor(crew);
-        expect_equal(cen_future_then(&one->task.future, executor, free_work), CEN_OK);
+        expect_equal(cen_future_then(&one->task.future, free_work, executor), CEN_OK);
         submit(one);
     }
     finish();
@@ -327,6 +327,6 @@ TEST(a_step_knows_its_task_its_crew_and_its_worker_and_others_have_none)
     expect(one.worker < 3);
     expect(!cen_task_current() && !cen_crew_current() && cen_worker_current() == UINT32_MAX);
     expect(cen_context_data(cen_context_current()) == NULL);
-    expect_equal(cen_task_asked(NULL), CEN_OK);
+    expect_equal(cen_task_check_stop(NULL), CEN_OK);
     finish();
 }

@@ -9,7 +9,7 @@ static cen_next after(cen_task *task)
     work *self = (work *)task;
     self->steps++;
     self->got = self->future->status;
-    self->asked = cen_task_asked(task);
+    self->asked = cen_task_check_stop(task);
     mark(self->mark);
     return cen_task_done(task, self);
 }
@@ -78,7 +78,7 @@ TEST(a_future_that_somebody_else_waits_for_ends_the_task_with_misuse)
     work one;
     cen_future_init(&future);
     expect_equal(cen_promise_init(&promise, &future), CEN_OK);
-    expect_equal(cen_future_then(&future, cen_inline(), ignore), CEN_OK);
+    expect_equal(cen_future_then(&future, ignore, cen_inline()), CEN_OK);
     init_waiter(&one, 'a', &future);
     make_crew(.workers = 1, .name = "strict");
     submit(&one);
@@ -166,8 +166,8 @@ static cen_next give_it(cen_task *task)
 static cen_next ask_pool(cen_task *task)
 {
     work *self = (work *)task;
-    cen_take_init(&self->take, NULL, NULL);
-    expect_equal(cen_pool_ask(pool, cen_in_s(5), &self->take), CEN_OK);
+    cen_take_op_init(&self->take, NULL, NULL);
+    expect_equal(cen_pool_take_async(pool, cen_in_s(5), &self->take), CEN_OK);
     return cen_task_wait(task, &self->take.future, give_it);
 }
 

@@ -39,7 +39,7 @@ static void ask_many(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         ready_question(&questions[i], i);
-        expect_equal(cen_mux_ask(mux, &questions[i].request, &error), CEN_OK);
+        expect_equal(cen_mux_request_async(mux, &questions[i].request, &error), CEN_OK);
     }
     AWAIT(ceni_load_seq_cst(&kept_count) == count);
 }
@@ -171,7 +171,7 @@ TEST(who_hears_of_the_end_may_free_the_connection_right_there)
         ceni_store_seq_cst(&freed, 0u);
         begin();
         cen_future_init(&ended);
-        expect_equal(cen_future_then(&ended, cen_inline(), free_here), CEN_OK);
+        expect_equal(cen_future_then(&ended, free_here, cen_inline()), CEN_OK);
         expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
         if (round % 2) expect_equal(ceni_thread_start(&one.thread, NULL, wait_in_vain, &one, &code), CEN_OK);
         if (round % 2) AWAIT(ceni_load_seq_cst(&kept_count) == 1);
@@ -378,7 +378,7 @@ TEST(all_memory_comes_back_to_the_allocator_it_came_from)
         for (unsigned i = 0; i < 40; i++) { /* some in flight, some waiting */
             ready_question(&questions[i], i);
             questions[i].request.reply = NULL;
-            expect_equal(cen_mux_ask(mux, &questions[i].request, &error), CEN_OK);
+            expect_equal(cen_mux_request_async(mux, &questions[i].request, &error), CEN_OK);
         }
         AWAIT(ceni_load_seq_cst(&kept_count) == 16);
         for (unsigned i = 0; i < 8; i++) expect_equal(cen_mux_call_reply(kept[i], "abc", 3), CEN_OK);

@@ -45,7 +45,7 @@ static void use_the_parents(void)
     cen_future_init(&ended);
     ready_question(&q, 2);
     expect_equal(cen_mux_request(mux, &q.request, &error), CEN_FORKED);
-    expect_equal(cen_mux_ask(mux, &q.request, &error), CEN_FORKED);
+    expect_equal(cen_mux_request_async(mux, &q.request, &error), CEN_FORKED);
     expect_equal(cen_mux_close(mux, CEN_NEVER, &error), CEN_FORKED);
     expect_equal(cen_mux_ended(mux, &ended), CEN_FORKED);
     expect_equal(cen_mux_stats_get(mux, &stats), CEN_FORKED);
@@ -67,7 +67,7 @@ TEST(a_child_is_told_forked_and_the_parents_connection_goes_on)
     server = SERVE(.handle = keep_or_echo);
     mux = OPEN(.address = cen_mux_server_address(server));
     ready_question(&pending, 1);
-    expect_equal(cen_mux_ask(mux, &pending.request, &error), CEN_OK);
+    expect_equal(cen_mux_request_async(mux, &pending.request, &error), CEN_OK);
     AWAIT(ceni_load_seq_cst(&has_kept));
     in_a_child(use_the_parents);
     in_a_child(have_its_own);

@@ -52,7 +52,7 @@ static void ask_many(uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         ready_question(&questions[i], i);
-        expect_equal(cen_mux_ask(mux, &questions[i].request, &error), CEN_OK);
+        expect_equal(cen_mux_request_async(mux, &questions[i].request, &error), CEN_OK);
     }
 }
 
@@ -75,7 +75,7 @@ TEST(a_late_reply_is_dropped_and_given_to_nobody)
     questions[0].request.deadline = cen_in_ms(20);
     expect_equal(cen_mux_request(mux, &questions[0].request, &error), CEN_TIMEOUT);
     ready_question(&questions[1], 8);
-    expect_equal(cen_mux_ask(mux, &questions[1].request, &error), CEN_OK);
+    expect_equal(cen_mux_request_async(mux, &questions[1].request, &error), CEN_OK);
     AWAIT(ceni_load_seq_cst(&kept_count) == 2);
     reply_kept(0);
     AWAIT(stats_of(mux).late == 1);
@@ -279,7 +279,7 @@ static void ask_in_bulk(void *argument)
             own[i].request.size = sizeof own[i].number;
             own[i].request.reply = &own[i].answer;
             own[i].request.capacity = sizeof own[i].answer;
-            expect_equal(cen_mux_ask(mux, &own[i].request, NULL), CEN_OK);
+            expect_equal(cen_mux_request_async(mux, &own[i].request, NULL), CEN_OK);
         }
         for (uint32_t seen; (seen = ceni_load_seq_cst(&told)) < 200;) ceni_futex_wait(&told, seen, CENI_FOREVER);
     }
@@ -322,7 +322,7 @@ TEST(several_requests_are_written_together)
         all[i] = &questions[i].request;
     }
     uint64_t before = stats_of(mux).writes;
-    expect_equal(cen_mux_ask_all(mux, all, 64, &asked, &error), CEN_OK);
+    expect_equal(cen_mux_request_all_async(mux, all, 64, &asked, &error), CEN_OK);
     expect_equal(asked, 64);
     for (unsigned i = 0; i < 64; i++) await_answer(&questions[i]);
     expect_equal(stats_of(mux).writes, before + 1);
@@ -337,7 +337,7 @@ TEST(more_than_may_be_in_flight_wait_and_more_than_may_wait_are_refused)
     mux = OPEN(.address = cen_mux_server_address(server), .max_in_flight = 4, .max_waiting = 2);
     ask_many(6);
     ready_question(&questions[6], 6);
-    expect_equal(cen_mux_ask(mux, &questions[6].request, &error), CEN_FULL);
+    expect_equal(cen_mux_request_async(mux, &questions[6].request, &error), CEN_FULL);
     AWAIT(ceni_load_seq_cst(&kept_count) == 4);
     cen_mux_stats stats = stats_of(mux);
     expect(stats.in_flight == 4 && stats.waiting == 2);
@@ -372,7 +372,7 @@ TEST(a_server_that_does_not_read_makes_requests_wait_and_none_is_lost)
         requests[i].size = BIG;
         requests[i].reply = replies[i];
         requests[i].capacity = sizeof replies[i];
-        expect_equal(cen_mux_ask(mux, &requests[i], &error), CEN_OK);
+        expect_equal(cen_mux_request_async(mux, &requests[i], &error), CEN_OK);
     }
     AWAIT(stats_of(mux).waiting > 10);
     expect(stats_of(mux).output < 100000 + 2 * BIG);

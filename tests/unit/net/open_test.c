@@ -268,7 +268,7 @@ TEST(a_unix_server_whose_queue_is_full_is_asked_again)
     cen_mux_options options = CEN_MUX_OPTIONS(.address = socket_path(), .connect = cen_in_s(20));
     cen_future opened;
     cen_future_init(&opened);
-    expect_equal(cen_mux_open_later(&options, &mux, &opened, &error), CEN_OK);
+    expect_equal(cen_mux_open_async(&options, &mux, &opened, &error), CEN_OK);
     expect_equal(cen_future_wait(&opened, cen_in_ms(30)), CEN_TIMEOUT);
     for (unsigned i = 0; i < 4; i++) {
         int taken = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
@@ -313,7 +313,7 @@ static void begin_to_open(const char *address)
     cen_future_init(&ended);
     opened.error = &opened_error;
     ended.error = &ended_error;
-    expect_equal(cen_mux_open_later(&options, &mux, &opened, &error), CEN_OK);
+    expect_equal(cen_mux_open_async(&options, &mux, &opened, &error), CEN_OK);
     expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
 }
 
@@ -326,7 +326,7 @@ TEST(an_opening_tells_its_future_and_until_then_a_request_is_misuse)
     expect_equal(stats_of(mux).state, CEN_MUX_OPENING);
     ready_question(&q, 1);
     expect_equal(cen_mux_request(mux, &q.request, &error), CEN_MISUSE);
-    expect_equal(cen_mux_ask(mux, &q.request, &error), CEN_MISUSE);
+    expect_equal(cen_mux_request_async(mux, &q.request, &error), CEN_MISUSE);
     hold_lookups(false);
     expect_equal(cen_future_wait(&opened, cen_in_s(20)), CEN_OK);
     expect_equal(opened.status, CEN_OK);

@@ -81,7 +81,7 @@ TEST(one_connections_death_touches_no_other_and_what_they_have_in_flight)
     roll before = call_roll();
     for (unsigned i = 0; i < 80; i++) {
         ready_inquiry(&all[i], i);
-        expect_equal(cen_mux_pool_ask(pool, &all[i].asking), CEN_OK);
+        expect_equal(cen_mux_pool_request_async(pool, &all[i].asking), CEN_OK);
     }
     AWAIT(ceni_load_seq_cst(&kept_count) == 80);
     uint64_t victim = kept[0]->client;
@@ -163,7 +163,7 @@ TEST(the_registrys_death_restarts_all_connections)
     for (unsigned round = 1; round <= 3; round++) {
         cen_child registry = child_named(cen_mux_pool_supervisor(pool), "registry");
         const cen_error why = {.status = CEN_DRIVER, .text = "The registry is declared dead."};
-        expect(cen_child_ended(registry, &why));
+        expect(cen_child_report_ended(registry, &why));
         AWAIT(pool_stats(pool).registry_starts == round + 1);
         AWAIT(pool_stats(pool).opened == 8 * (round + 1) && pool_stats(pool).up == 8);
         AWAIT(call_roll().count == 8 && pool_stats(pool).up == 8);
@@ -185,10 +185,11 @@ TEST(what_is_in_flight_when_the_registry_dies_is_waited_for)
     AWAIT(pool_stats(pool).up == 4);
     for (unsigned i = 0; i < 40; i++) {
         ready_inquiry(&all[i], i);
-        expect_equal(cen_mux_pool_ask(pool, &all[i].asking), CEN_OK);
+        expect_equal(cen_mux_pool_request_async(pool, &all[i].asking), CEN_OK);
     }
     AWAIT(ceni_load_seq_cst(&kept_count) == 40);
-    expect(cen_child_ended(child_named(cen_mux_pool_supervisor(pool), "registry"), &(cen_error){.status = CEN_DRIVER}));
+    expect(cen_child_report_ended(child_named(cen_mux_pool_supervisor(pool), "registry"),
+                                  &(cen_error){.status = CEN_DRIVER}));
     cen_router_stats routes = CEN_SIZED(cen_router_stats);
     AWAIT(cen_router_stats_get(cen_mux_pool_router(pool), &routes) == CEN_OK && routes.up == 0);
     expect_equal(request_number(pool, 1, &error), CEN_EMPTY);
@@ -375,7 +376,7 @@ static cen_status inquire(cen_mux_pool *of, uint64_t number)
 {
     inquiry q;
     ready_inquiry(&q, number);
-    expect_equal(cen_mux_pool_ask(of, &q.asking), CEN_OK);
+    expect_equal(cen_mux_pool_request_async(of, &q.asking), CEN_OK);
     expect_equal(cen_future_wait(&q.asking.future, CEN_NEVER), CEN_OK);
     return q.asking.future.status;
 }
@@ -424,7 +425,7 @@ TEST(a_child_is_told_that_the_pool_is_its_parents)
         ready_inquiry(&one, 1);
         bool fine = request_number(pool, 1, &error) == CEN_FORKED &&
                     cen_mux_pool_stats_get(pool, &stats) == CEN_FORKED &&
-                    cen_mux_pool_ask(pool, &one.asking) == CEN_OK && one.asking.future.status == CEN_FORKED &&
+                    cen_mux_pool_request_async(pool, &one.asking) == CEN_OK && one.asking.future.status == CEN_FORKED &&
                     cen_mux_pool_close(pool, CEN_NOW, NULL) == CEN_FORKED && cen_mux_pool_free(pool) == CEN_FORKED &&
                     cen_mux_pool_dump(pool, NULL, 0) == 0 && !cen_mux_pool_router(pool) && !cen_mux_pool_registry(pool);
         _exit(fine ? 0 : 1);

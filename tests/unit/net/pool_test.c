@@ -57,7 +57,7 @@ TEST(askings_are_answered_many_at_a_time)
     for (unsigned round = 0; round < 5; round++) {
         for (unsigned i = 0; i < 500; i++) {
             ready_inquiry(&all[i], round * 1000 + i);
-            expect_equal(cen_mux_pool_ask(pool, &all[i].asking), CEN_OK);
+            expect_equal(cen_mux_pool_request_async(pool, &all[i].asking), CEN_OK);
         }
         for (unsigned i = 0; i < 500; i++) {
             expect_equal(cen_future_wait(&all[i].asking.future, cen_in_s(20)), CEN_OK);
@@ -95,7 +95,7 @@ TEST(close_waits_for_what_is_in_flight_and_fails_what_is_left)
     pool = POOL(.address = cen_mux_server_address(server), .connections = 2);
     for (unsigned i = 0; i < 20; i++) {
         ready_inquiry(&all[i], i);
-        expect_equal(cen_mux_pool_ask(pool, &all[i].asking), CEN_OK);
+        expect_equal(cen_mux_pool_request_async(pool, &all[i].asking), CEN_OK);
     }
     AWAIT(ceni_load_seq_cst(&kept_count) == 20);
     for (unsigned i = 0; i < 12; i++) expect_equal(cen_mux_call_reply(kept[i], kept[i]->payload, 8), CEN_OK);
@@ -126,7 +126,7 @@ TEST(free_alone_closes_it_and_tells_those_in_flight)
     pool = POOL(.address = cen_mux_server_address(server), .connections = 2);
     for (unsigned i = 0; i < 20; i++) {
         ready_inquiry(&all[i], i);
-        expect_equal(cen_mux_pool_ask(pool, &all[i].asking), CEN_OK);
+        expect_equal(cen_mux_pool_request_async(pool, &all[i].asking), CEN_OK);
     }
     expect_equal(cen_mux_pool_free(pool), CEN_OK);
     for (unsigned i = 0; i < 20; i++) {

@@ -37,14 +37,14 @@ __attribute__((unused)) static cen_status request_number(cen_mux_pool *pool, uin
 
 /* An asking with a number as its payload. */
 typedef struct inquiry {
-    cen_mux_asking asking;
+    cen_mux_pool_request_op asking;
     cen_error error;
     uint64_t number, answer;
 } inquiry;
 
 __attribute__((unused)) static void ready_inquiry(inquiry *q, uint64_t number)
 {
-    cen_mux_asking_init(&q->asking);
+    cen_mux_pool_request_op_init(&q->asking);
     q->number = number;
     q->answer = ~number;
     q->asking.request.payload = &q->number;

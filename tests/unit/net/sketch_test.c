@@ -19,7 +19,7 @@ TEST(a_connection_shows_where_it_goes_what_is_under_way_and_why_it_ended)
     cen_mux_server *server = SERVE(.name = "deaf", .handle = hold_back, .max_clients = 3);
     cen_mux *mux = OPEN(.name = "line", .address = cen_mux_server_address(server));
     ready_question(&q, 1);
-    expect_equal(cen_mux_ask(mux, &q.request, NULL), CEN_OK);
+    expect_equal(cen_mux_request_async(mux, &q.request, NULL), CEN_OK);
     sketch_take(&s, "mux", "line", 10);
     expect_text(sketch_words(&s, "address"), cen_mux_server_address(server));
     expect_text(sketch_words(&s, "state"), "open");

@@ -3,14 +3,14 @@
 #ifndef TESTS_UNIT_POOL_ASKERS_H
 #define TESTS_UNIT_POOL_ASKERS_H
 
-#include <cenote/ask.h>
 #include <cenote/inbox.h>
+#include <cenote/pool_async.h>
 
 #include "port/rank.h"
 #include "unit/pool/takers.h"
 
 typedef struct asker {
-    cen_take take;
+    cen_take_op take;
     cen_error error;
     int told;
     int turn;    /* of all that were told, which */
@@ -22,7 +22,7 @@ typedef struct asker {
 
 static int told_so_far;
 
-static inline void tell(cen_take *take)
+static inline void tell(cen_take_op *take)
 {
     asker *self = (asker *)(void *)take;
     ceni_rank_expect_none("a done");
@@ -40,7 +40,7 @@ static inline void tell(cen_take *take)
 static inline void ready(asker *self, cen_executor *executor)
 {
     *self = (asker){.told = 0};
-    cen_take_init(&self->take, executor ? tell : NULL, executor);
+    cen_take_op_init(&self->take, executor ? tell : NULL, executor);
     self->take.future.error = &self->error;
 }
 
@@ -48,7 +48,7 @@ static inline void ready(asker *self, cen_executor *executor)
 static inline void ask(asker *self, cen_pool *pool, cen_deadline deadline)
 {
     ready(self, cen_inline());
-    expect_equal(cen_pool_ask_at(pool, deadline, &self->take, "asked here"), CEN_OK);
+    expect_equal(cen_pool_take_async_at(pool, deadline, &self->take, "asked here"), CEN_OK);
 }
 
 static inline void expect_told(const asker *self, cen_status status)

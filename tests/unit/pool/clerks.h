@@ -171,14 +171,14 @@ static inline void clerk_fini(void *argument)
 static inline cen_driver clerk_driver(clerk *c, unsigned kind)
 {
     c->calls = (cen_driver_calls){.size = sizeof(cen_driver_calls),
-                                  .open_start = clerk_open,
+                                  .open_async = clerk_open,
                                   .close = clerk_close,
                                   .cancel = clerk_cancel,
                                   .fini = clerk_fini,
                                   .check = clerk_check};
-    if (kind & TESTS_TOO) c->calls.test_start = clerk_test;
-    if (kind & RESETS_TOO) c->calls.reset_start = clerk_reset;
-    if (kind & CLOSES_TOO) c->calls.close_start = clerk_close_later;
+    if (kind & TESTS_TOO) c->calls.test_async = clerk_test;
+    if (kind & RESETS_TOO) c->calls.reset_async = clerk_reset;
+    if (kind & CLOSES_TOO) c->calls.close_async = clerk_close_later;
     if (kind & NO_CANCEL) c->calls.cancel = NULL;
     return (cen_driver){&c->calls, c};
 }

@@ -92,7 +92,7 @@ TEST(a_take_that_waits_and_is_ended_by_the_program_is_cancelled_and_has_not_fail
     cen_lease held = take_now(pool);
     asker one;
     ask(&one, pool, CEN_NEVER);
-    expect(cen_pool_cancel(&one.take));
+    expect(cen_future_cancel(&one.take.future));
     static stopped set, interrupted;
     ceni_thread first = begin_stopped(&set), second = begin_stopped(&interrupted);
     cen_stop_token_set(&set.token);

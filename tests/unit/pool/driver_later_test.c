@@ -414,7 +414,7 @@ TEST(a_give_whose_reset_has_not_begun_when_the_pool_is_closed_is_over_all_the_sa
     cen_future_init(&future);
     for (int i = 0; i < 3; i++) leases[i] = take(pool);
     for (int i = 0; i < 2; i++) give_back(&leases[i]);
-    expect_equal(cen_pool_give_then(&leases[2], &future), CEN_OK);
+    expect_equal(cen_pool_give_async(&leases[2], &future), CEN_OK);
     ceni_world_settle();
     expect_equal(cen_pool_close(pool, cen_in_ms(10), NULL, NULL), CEN_TIMEOUT);
     finish_all(&c);
@@ -430,11 +430,11 @@ TEST(a_close_counts_apart_what_was_idle_and_what_was_given_though_some_are_still
     cen_lease one = take(pool), two = take(pool), held = take(pool);
     give_back(&one);
     give_back(&two);
-    cen_closing closing;
+    cen_close_op closing;
     cen_close_report report = CEN_SIZED(cen_close_report);
-    cen_closing_init(&closing, NULL, NULL);
+    cen_close_op_init(&closing, NULL, NULL);
     closing.report = &report;
-    expect_equal(cen_pool_close_then(pool, cen_in_ms(100), &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, cen_in_ms(100), &closing), CEN_OK);
     ceni_world_settle();
     finish(&c, last_of(&c, CALL_CLOSE), CEN_OK);
     give_back(&held);

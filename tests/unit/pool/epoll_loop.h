@@ -23,7 +23,7 @@ enum { CONNECTIONS = 8, ASKS = 1000, INBOX = 1000, RUNTIME = 1001 };
 /* ---- Connections and those who ask ------------------------------------------------------------ */
 
 typedef struct asker {
-    cen_take take;
+    cen_take_op take;
     uint32_t number;
 } asker;
 
@@ -83,14 +83,14 @@ static inline void close_connection(void *argument, void *object)
 
 static const cen_driver_calls quick = {.size = sizeof quick, .open = open_connection, .close = close_connection};
 
-static inline void ask(asker *a, uint32_t number, cen_deadline deadline, void (*done)(cen_take *take))
+static inline void ask(asker *a, uint32_t number, cen_deadline deadline, void (*done)(cen_take_op *take))
 {
     a->number = number;
-    cen_take_init(&a->take, done, cen_inbox_executor(loop.inbox));
-    expect_equal(cen_pool_ask(loop.pool, deadline, &a->take), CEN_OK);
+    cen_take_op_init(&a->take, done, cen_inbox_executor(loop.inbox));
+    expect_equal(cen_pool_take_async(loop.pool, deadline, &a->take), CEN_OK);
 }
 
-static inline void on_ready(cen_take *take)
+static inline void on_ready(cen_take_op *take)
 {
     asker *a = (asker *)take;
     loop.told++;
@@ -103,13 +103,13 @@ static inline void on_ready(cen_take *take)
     expect_equal(send(c->near, &a->number, sizeof a->number, MSG_NOSIGNAL), sizeof a->number);
 }
 
-static inline void on_kept(cen_take *take)
+static inline void on_kept(cen_take_op *take)
 {
     expect_equal(take->future.status, CEN_OK);
     loop.kept++;
 }
 
-static inline void on_never(cen_take *take)
+static inline void on_never(cen_take_op *take)
 {
     test_fail(__FILE__, __LINE__, "one that was cancelled is told %s", cen_status_name(take->future.status));
 }

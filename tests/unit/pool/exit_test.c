@@ -234,7 +234,7 @@ TEST(exit_in_a_drivers_open_does_not_hang)
     expect_exits(exit_in_open);
 }
 
-static void exit_when_done(cen_take *take)
+static void exit_when_done(cen_take_op *take)
 {
     (void)take;
     exit(AS_IT_SHOULD);
@@ -242,10 +242,10 @@ static void exit_when_done(cen_take *take)
 
 static void exit_in_done(void)
 {
-    static cen_take take;
+    static cen_take_op take;
     pool = make(&quick, 0);
-    cen_take_init(&take, exit_when_done, cen_inline());
-    cen_pool_ask(pool, CEN_NEVER, &take);
+    cen_take_op_init(&take, exit_when_done, cen_inline());
+    cen_pool_take_async(pool, CEN_NEVER, &take);
     for (;;) pause();
 }
 

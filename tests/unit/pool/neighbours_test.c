@@ -14,7 +14,7 @@ static asker theirs[THEIRS], ours[2];
 static void ask_by(asker *self, cen_inbox *inbox)
 {
     ready(self, cen_inbox_executor(inbox));
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &self->take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &self->take), CEN_OK);
 }
 
 /* The thread that polls an inbox is where its jobs run, until another does. */
@@ -164,7 +164,7 @@ TEST(neighbours_do_not_pass_while_some_have_another_priority)
     prepare(OVERTAKE, 1);
     ready(&low, cen_inline());
     low.take.priority = CEN_PRIORITY_LOW;
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &low.take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &low.take), CEN_OK);
     expect(!go_round(0));
     serve_theirs(0, 1);
     expect_equal(cen_inbox_poll(here, 0), 1);

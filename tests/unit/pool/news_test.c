@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the news of the process hear of a pool, in virtual time. */
-#include <cenote/ask.h>
 #include <cenote/news.h>
+#include <cenote/pool_async.h>
 
 #include "pool/inside.h"
 #include "record/news.h"
@@ -152,11 +152,11 @@ TEST(a_take_that_times_out_is_told_with_its_cause_though_it_wants_no_text)
     end_news();
 }
 
-static void ask_for(cen_pool *pool, cen_take *take, cen_error *error)
+static void ask_for(cen_pool *pool, cen_take_op *take, cen_error *error)
 {
-    cen_take_init(take, NULL, NULL);
+    cen_take_op_init(take, NULL, NULL);
     take->future.error = error;
-    expect_equal(cen_pool_ask_at(pool, cen_in_s(2), take, "ask.c:5"), CEN_OK);
+    expect_equal(cen_pool_take_async_at(pool, cen_in_s(2), take, "ask.c:5"), CEN_OK);
     pass(2 * SECOND);
     expect_equal(take->future.status, CEN_TIMEOUT);
 }
@@ -166,7 +166,7 @@ TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
     begin_news();
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
     cen_lease held = take_now(pool);
-    cen_take asked;
+    cen_take_op asked;
     cen_error error;
     ask_for(pool, &asked, NULL);
     cen_news news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);

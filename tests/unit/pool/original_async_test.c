@@ -99,7 +99,7 @@ TEST(use_takes_uses_and_gives_back_for_all_who_come)
     for (int i = 0; i < 8; i++) {
         ready(&all[i], cen_inline());
         all[i].then = use_and_give;
-        expect_equal(cen_pool_ask(pool, cen_in_s(1), &all[i].take), CEN_OK);
+        expect_equal(cen_pool_take_async(pool, cen_in_s(1), &all[i].take), CEN_OK);
     }
     ceni_world_settle();
     for (int i = 0; i < 8; i++) expect_told(&all[i], CEN_OK);
@@ -170,7 +170,7 @@ TEST(the_numbers_of_idle_used_and_waiting_are_told)
     ask(&three, pool, cen_in_s(1));
     n = look(pool);
     expect(n.idle == 0 && n.held == 2 && n.waiting == 1);
-    expect(cen_pool_cancel(&three.take));
+    expect(cen_future_cancel(&three.take.future));
     give_asked(&one);
     give_asked(&two);
     end_life(&s, pool);
@@ -302,7 +302,7 @@ TEST(defect_1_a_cancelled_take_never_receives_an_object_and_none_is_lost)
     asker one, two;
     ask(&one, pool, cen_in_s(1));
     pass(1 * MS);
-    expect(cen_pool_cancel(&one.take)); /* while it is made for it */
+    expect(cen_future_cancel(&one.take.future)); /* while it is made for it */
     pass(9 * MS);
     cen_pool_stats n = look(pool);
     expect(one.told == 0 && n.idle == 1 && n.held == 0);
@@ -393,7 +393,7 @@ static void take_and_give_often(void *argument)
     for (int i = 0; i < 2; i++) {
         ready(&one, cen_inline());
         one.then = use_and_give;
-        expect_equal(cen_pool_ask(pool, CEN_NEVER, &one.take), CEN_OK);
+        expect_equal(cen_pool_take_async(pool, CEN_NEVER, &one.take), CEN_OK);
     }
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Gives and closes that are told when they are over, and never wait. */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "unit/pool/scripted.h"
 
 static script s;
 static cen_pool *pool;
 static cen_future future;
-static cen_closing closing;
+static cen_close_op closing;
 static cen_close_report report;
 static cen_error error;
 static int told;
@@ -21,7 +21,7 @@ static void prepare(unsigned kind, uint32_t max)
     future.error = &error;
 }
 
-static void count(cen_closing *one)
+static void count(cen_close_op *one)
 {
     expect(one == &closing);
     told++;
@@ -29,7 +29,7 @@ static void count(cen_closing *one)
 
 static void make_closing(void)
 {
-    cen_closing_init(&closing, count, cen_inline());
+    cen_close_op_init(&closing, count, cen_inline());
     closing.future.error = &error;
     report = CEN_SIZED(cen_close_report);
     closing.report = &report;
@@ -42,7 +42,7 @@ TEST(a_give_after_which_nothing_is_to_be_done_is_over_at_once)
     for (unsigned kind = 0; kind <= BLOCKS; kind++) {
         prepare(kind, 1);
         cen_lease lease = take(pool);
-        expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+        expect_equal(cen_pool_give_async(&lease, &future), CEN_OK);
         expect(cen_future_is_done(&future) && future.status == CEN_OK && !lease.pool);
         end_life(&s, pool);
     }
@@ -54,7 +54,7 @@ TEST(a_give_is_over_when_the_object_has_been_reset)
     cen_lease lease = take(pool);
     s.things[1].condition = CEN_DIRTY;
     s.of[CALL_RESET].hang_from = 1, s.of[CALL_RESET].hang_to = 1;
-    expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+    expect_equal(cen_pool_give_async(&lease, &future), CEN_OK);
     ceni_world_settle();
     expect(!cen_future_is_done(&future) && look(pool).resetting == 1);
     expect(!cen_future_cancel(&future)); /* there is nothing to be cancelled */
@@ -70,7 +70,7 @@ TEST(a_give_whose_object_cannot_be_reset_says_why_it_was_closed)
         fail_all(&s, CALL_RESET);
         cen_lease lease = take(pool);
         s.things[1].condition = CEN_DIRTY;
-        expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+        expect_equal(cen_pool_give_async(&lease, &future), CEN_OK);
         ceni_world_settle();
         expect(cen_future_is_done(&future));
         expect_equal(future.status, CEN_DRIVER);
@@ -90,7 +90,7 @@ TEST(a_give_whose_reset_fails_has_the_drivers_status_code_and_words)
         s.of[CALL_RESET].text = "the server closed the connection";
         cen_lease lease = take(pool);
         s.things[1].condition = CEN_DIRTY;
-        expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+        expect_equal(cen_pool_give_async(&lease, &future), CEN_OK);
         ceni_world_settle();
         expect(cen_future_is_done(&future));
         expect(future.status == CEN_SYSTEM && future.code == 104);
@@ -105,7 +105,7 @@ TEST(a_give_of_a_broken_object_says_so)
     prepare(BLOCKS | HAS_CHECK | HAS_RESET, 1);
     cen_lease lease = take(pool);
     s.things[1].condition = CEN_BROKEN;
-    expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+    expect_equal(cen_pool_give_async(&lease, &future), CEN_OK);
     expect(cen_future_is_done(&future) && future.status == CEN_DRIVER && strstr(error.text, "broken"));
     end_life(&s, pool);
 }
@@ -114,15 +114,15 @@ TEST(a_give_that_is_refused_tells_nothing_and_leaves_the_future_as_it_was)
 {
     prepare(BLOCKS | HAS_CHECK, 1);
     cen_lease lease = take(pool), copy = lease;
-    expect_equal(cen_pool_give_then(NULL, &future), CEN_INVALID);
-    expect_equal(cen_pool_give_then(&lease, NULL), CEN_INVALID);
+    expect_equal(cen_pool_give_async(NULL, &future), CEN_INVALID);
+    expect_equal(cen_pool_give_async(&lease, NULL), CEN_INVALID);
     expect_equal(cen_pool_give(&lease), CEN_OK);
-    expect_equal(cen_pool_give_then(&copy, &future), CEN_STALE);
+    expect_equal(cen_pool_give_async(&copy, &future), CEN_STALE);
     expect(!cen_future_is_done(&future));
     cen_promise promise;
     expect_equal(cen_promise_init(&promise, &future), CEN_OK); /* it is still fresh */
     lease = take(pool);
-    expect_equal(cen_pool_give_then(&lease, &future), CEN_MISUSE);
+    expect_equal(cen_pool_give_async(&lease, &future), CEN_MISUSE);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     expect(cen_promise_keep(&promise, NULL));
     end_life(&s, pool);
@@ -133,7 +133,7 @@ TEST(the_next_lease_of_the_slot_tells_nobody_of_the_give_before)
     prepare(BLOCKS | HAS_CHECK | HAS_RESET, 1);
     cen_lease lease = take(pool);
     s.things[1].condition = CEN_DIRTY;
-    expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+    expect_equal(cen_pool_give_async(&lease, &future), CEN_OK);
     ceni_world_settle();
     expect(cen_future_is_done(&future));
     cen_future_init(&future);
@@ -153,7 +153,7 @@ TEST(a_close_of_a_pool_at_rest_is_over_at_once_or_when_its_helpers_have_closed_a
         prepare(kind, 2);
         warm_up(pool, 2);
         make_closing();
-        expect_equal(cen_pool_close_then(pool, cen_in_s(5), &closing), CEN_OK);
+        expect_equal(cen_pool_close_async(pool, cen_in_s(5), &closing), CEN_OK);
         if (!kind) expect_equal(told, 1);
         ceni_world_settle();
         expect(told == 1 && closing.future.status == CEN_OK && report.idle == 2 && report.revoked == 0);
@@ -166,7 +166,7 @@ TEST(a_close_is_told_when_the_last_object_is_back)
     prepare(0, 2);
     cen_lease a = take(pool), b = take(pool);
     make_closing();
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, &closing), CEN_OK);
     expect(cen_pool_is_closed(pool));
     give_back(&a);
     expect_equal(told, 0);
@@ -180,7 +180,7 @@ TEST(a_close_at_whose_deadline_something_is_out_revokes_it_and_says_so)
     prepare(BLOCKS, 2);
     cen_lease a = take(pool), b = take(pool);
     make_closing();
-    expect_equal(cen_pool_close_then(pool, cen_in_ms(100), &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, cen_in_ms(100), &closing), CEN_OK);
     give_back(&a);
     ceni_world_advance(99 * MS);
     ceni_world_settle();
@@ -199,7 +199,7 @@ TEST(a_close_that_does_not_wait_revokes_at_once)
     prepare(0, 1);
     cen_lease lease = take(pool);
     make_closing();
-    expect_equal(cen_pool_close_then(pool, CEN_NOW, &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, CEN_NOW, &closing), CEN_OK);
     expect(told == 1 && closing.future.status == CEN_TIMEOUT && report.revoked == 1);
     expect_equal(cen_pool_give(&lease), CEN_REVOKED);
     end_life(&s, pool);
@@ -213,7 +213,7 @@ TEST(what_was_idle_and_is_still_being_closed_at_the_deadline_is_busy_and_not_giv
         s.of[CALL_CLOSE].hang_from = 2, s.of[CALL_CLOSE].hang_to = 2;
         make_closing();
         if (told_later) {
-            expect_equal(cen_pool_close_then(pool, cen_in_ms(100), &closing), CEN_OK);
+            expect_equal(cen_pool_close_async(pool, cen_in_ms(100), &closing), CEN_OK);
             ceni_world_settle();
             ceni_world_advance(100 * MS);
             ceni_world_settle();
@@ -232,7 +232,7 @@ TEST(a_close_that_is_over_early_lets_go_of_its_deadline_and_of_the_runtime)
     prepare(0, 1);
     cen_lease lease = take(pool);
     make_closing();
-    expect_equal(cen_pool_close_then(pool, cen_in_s(3600), &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, cen_in_s(3600), &closing), CEN_OK);
     give_back(&lease);
     expect_equal(told, 1);
     end_life(&s, pool); /* frees the runtime, which answers BUSY while an alarm is set */
@@ -243,7 +243,7 @@ TEST(L15_a_pool_that_is_freed_while_it_closes_tells_so)
     prepare(0, 1);
     cen_lease lease = take(pool);
     make_closing();
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, &closing), CEN_OK);
     free_pool(pool);
     expect(told == 1 && closing.future.status == CEN_TIMEOUT && report.revoked == 1);
     expect_equal(cen_pool_give(&lease), CEN_REVOKED);
@@ -252,7 +252,7 @@ TEST(L15_a_pool_that_is_freed_while_it_closes_tells_so)
     expect_equal(s.finis, s.inits);
 }
 
-static void free_it(cen_closing *one)
+static void free_it(cen_close_op *one)
 {
     count(one);
     free_pool(pool);
@@ -264,8 +264,8 @@ TEST(L15_whoever_hears_that_a_close_is_over_may_free_the_pool)
         prepare(0, 1);
         cen_lease lease = take(pool);
         if (!held) give_back(&lease);
-        cen_closing_init(&closing, free_it, cen_inline());
-        expect_equal(cen_pool_close_then(pool, cen_in_s(5), &closing), CEN_OK);
+        cen_close_op_init(&closing, free_it, cen_inline());
+        expect_equal(cen_pool_close_async(pool, cen_in_s(5), &closing), CEN_OK);
         if (held) give_back(&lease);
         expect_equal(told, 1);
         ceni_world_settle();
@@ -278,17 +278,17 @@ TEST(a_close_that_is_refused_changes_nothing_and_tells_nothing)
 {
     prepare(0, 1);
     make_closing();
-    expect_equal(cen_pool_close_then(NULL, CEN_NEVER, &closing), CEN_INVALID);
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, NULL), CEN_INVALID);
-    cen_closing nowhere;
-    cen_closing_init(&nowhere, count, NULL);
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, &nowhere), CEN_INVALID);
+    expect_equal(cen_pool_close_async(NULL, CEN_NEVER, &closing), CEN_INVALID);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, NULL), CEN_INVALID);
+    cen_close_op nowhere;
+    cen_close_op_init(&nowhere, count, NULL);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, &nowhere), CEN_INVALID);
     expect(!cen_pool_is_closed(pool));
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, &closing), CEN_OK);
     expect_equal(told, 1);
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_MISUSE);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, &closing), CEN_MISUSE);
     make_closing();
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_CLOSED);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, &closing), CEN_CLOSED);
     expect_equal(told, 1);
     end_life(&s, pool);
 }
@@ -315,8 +315,8 @@ TEST(who_is_told_inline_that_a_give_has_failed_finds_its_place_free)
         cen_lease lease = take(pool);
         s.things[1].condition = i ? CEN_DIRTY : CEN_BROKEN;
         s.of[CALL_RESET].fail_from = s.of[CALL_RESET].fail_to = 1;
-        expect_equal(cen_future_then(&future, cen_inline(), take_at_once), CEN_OK);
-        expect_equal(cen_pool_give_then(&lease, &future), CEN_OK);
+        expect_equal(cen_future_then(&future, take_at_once, cen_inline()), CEN_OK);
+        expect_equal(cen_pool_give_async(&lease, &future), CEN_OK);
         ceni_world_settle();
         pass(2 * SECOND);
         expect(told == 1 && future.status == CEN_DRIVER);

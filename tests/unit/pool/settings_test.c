@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options: defaults, what is refused and under which name, and changes while the pool is in use (L16). */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "unit/pool/ledger.h"
 #include "unit/pool/scripted.h"
@@ -119,9 +119,9 @@ TEST(with_max_waiters_none_no_take_and_no_ask_waits)
         held = take(pool);
         expect_equal(cen_pool_take(pool, cen_in_s(60), &refused, &error), CEN_FULL);
         expect(error.rule == CEN_RULE_MAX_WAITERS && error.current == 0 && error.max == 0);
-        cen_take ask;
-        cen_take_init(&ask, NULL, NULL);
-        expect_equal(cen_pool_ask(pool, CEN_NEVER, &ask), CEN_OK);
+        cen_take_op ask;
+        cen_take_op_init(&ask, NULL, NULL);
+        expect_equal(cen_pool_take_async(pool, CEN_NEVER, &ask), CEN_OK);
         expect(cen_future_is_done(&ask.future) && ask.future.status == CEN_FULL && ask.rule == CEN_RULE_MAX_WAITERS);
         expect_equal(look(pool).waited, 0);
         expect_equal(get(pool).max_waiters, CEN_NONE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How long things took, in virtual time: leases, waits, openings. */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "pool/slot.h"
 #include "unit/pool/scripted.h"
@@ -72,9 +72,9 @@ TEST(a_lease_that_was_asked_for_or_is_looked_at_is_counted_as_any_other)
         checks_only_read = only_reads;
         cen_pool *pool = begin_life(&s, HAS_CHECK, .name = "used", .max = 1);
         for (int i = 0; i < 640; i++) {
-            cen_take asked;
-            cen_take_init(&asked, NULL, NULL);
-            expect_equal(cen_pool_ask(pool, CEN_NOW, &asked), CEN_OK);
+            cen_take_op asked;
+            cen_take_op_init(&asked, NULL, NULL);
+            expect_equal(cen_pool_take_async(pool, CEN_NOW, &asked), CEN_OK);
             expect_equal(asked.future.status, CEN_OK);
             ceni_world_advance(70);
             give_back(&asked.lease);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool as a thing that is watched: readings, the sketch, verbs, the system its objects belong to. */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "unit/pool/scripted.h"
 #include "unit/pool/watchers.h"
@@ -235,9 +235,9 @@ TEST(those_who_wait_are_sketched_in_the_order_of_service)
     ceni_thread first = start("low", wait_with_priority, &low);
     ceni_world_settle();
     ceni_world_advance(10);
-    cen_take asked;
-    cen_take_init(&asked, NULL, NULL);
-    expect_equal(cen_pool_ask_at(pool, cen_in_ns(500), &asked, "ask.c:2"), CEN_OK);
+    cen_take_op asked;
+    cen_take_op_init(&asked, NULL, NULL);
+    expect_equal(cen_pool_take_async_at(pool, cen_in_ns(500), &asked, "ask.c:2"), CEN_OK);
     ceni_world_advance(10);
     ceni_thread last = start("high", wait_with_priority, &high);
     ceni_world_settle();
@@ -255,7 +255,7 @@ TEST(those_who_wait_are_sketched_in_the_order_of_service)
     expect_drawn(&d, "deadline_in_ns=480 } ] waiters_more=1 ");
     draw_pool(pool, &d, 0);
     expect_drawn(&d, "[holders ] holders_more=1 [waiters ] waiters_more=3 ");
-    expect(cen_pool_cancel(&asked));
+    expect(cen_future_cancel(&asked.future));
     give_back(&held);
     join(first);
     join(last);

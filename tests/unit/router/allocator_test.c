@@ -58,9 +58,9 @@ TEST(a_member_that_leaves_with_its_last_use_leaves_the_others_their_shares)
     for (int i = 0; i < 4; i++) all[i] = add_up(i, .max_uses = i == 1 ? 2 : CEN_OFF, .max = 1);
     cen_route held[4];
     for (int i = 0; i < 4; i++) held[i] = route_now(); /* all are full */
-    cen_routing routing;
-    cen_routing_init(&routing);
-    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &routing), CEN_OK);
+    cen_route_op routing;
+    cen_route_op_init(&routing);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &routing), CEN_OK);
     for (int i = 0; i < 4; i++)
         if (held[i].member == all[1]) done(&held[i]); /* who waits has the last use of it */
     expect(cen_future_is_done(&routing.future));

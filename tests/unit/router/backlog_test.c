@@ -6,15 +6,15 @@
 
 enum { WAITERS = 5 };
 
-static cen_routing waiting[WAITERS];
+static cen_route_op waiting[WAITERS];
 static cen_error errors[WAITERS];
 
 static void ask(int i, cen_deadline deadline)
 {
-    cen_routing_init(&waiting[i]);
+    cen_route_op_init(&waiting[i]);
     errors[i] = (cen_error){.text = ""};
     waiting[i].future.error = &errors[i];
-    expect_equal(cen_router_ask(router, NULL, deadline, &waiting[i]), CEN_OK);
+    expect_equal(cen_router_route_async(router, NULL, deadline, &waiting[i]), CEN_OK);
 }
 
 static bool is_done(int i)
@@ -63,10 +63,10 @@ TEST(a_routing_that_is_under_way_or_done_is_not_asked_with_again)
 {
     make_router(.name = NULL);
     ask(0, CEN_NEVER);
-    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &waiting[0]), CEN_MISUSE);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &waiting[0]), CEN_MISUSE);
     expect_equal(look().waiting, 1);
     expect(cen_future_cancel(&waiting[0].future));
-    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &waiting[0]), CEN_MISUSE);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &waiting[0]), CEN_MISUSE);
     end_router();
 }
 
@@ -205,10 +205,10 @@ TEST(with_a_backlog_of_none_nobody_waits)
 TEST(a_backlog_that_is_off_has_no_limit)
 {
     make_router(.backlog = CEN_OFF);
-    static cen_routing many[1500];
+    static cen_route_op many[1500];
     for (int i = 0; i < 1500; i++) {
-        cen_routing_init(&many[i]);
-        expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &many[i]), CEN_OK);
+        cen_route_op_init(&many[i]);
+        expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &many[i]), CEN_OK);
         expect(!cen_future_is_done(&many[i].future));
     }
     end_router();
@@ -217,10 +217,10 @@ TEST(a_backlog_that_is_off_has_no_limit)
 TEST(a_default_backlog_has_1024_places)
 {
     make_router(.name = NULL);
-    static cen_routing many[1025];
+    static cen_route_op many[1025];
     for (int i = 0; i < 1025; i++) {
-        cen_routing_init(&many[i]);
-        expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &many[i]), CEN_OK);
+        cen_route_op_init(&many[i]);
+        expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &many[i]), CEN_OK);
     }
     expect(!cen_future_is_done(&many[1023].future) && cen_future_is_done(&many[1024].future));
     expect_equal(look().waiting, 1024);
@@ -386,9 +386,9 @@ TEST(a_chain_of_waiters_each_of_which_is_done_at_once_serves_all)
     cen_member *one = add(0);
     told = 0;
     for (int i = 0; i < WAITERS; i++) {
-        cen_routing_init(&waiting[i]);
-        expect_equal(cen_future_then(&waiting[i].future, cen_inline(), use_it), CEN_OK);
-        expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &waiting[i]), CEN_OK);
+        cen_route_op_init(&waiting[i]);
+        expect_equal(cen_future_then(&waiting[i].future, use_it, cen_inline()), CEN_OK);
+        expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &waiting[i]), CEN_OK);
     }
     cen_member_up(one);
     expect_equal(told, WAITERS);
@@ -400,13 +400,13 @@ TEST(a_chain_of_waiters_each_of_which_is_done_at_once_serves_all)
 TEST(to_join_costs_the_same_however_many_have_a_deadline_in_the_same_millisecond)
 {
     enum { MANY = 300 };
-    static cen_routing many[MANY];
+    static cen_route_op many[MANY];
     make_router(.max = 1);
     add_up(0);
     cen_route route = route_now();
     for (int i = 0; i < MANY; i++) {
-        cen_routing_init(&many[i]);
-        expect_equal(cen_router_ask(router, NULL, cen_in_s(1), &many[i]), CEN_OK);
+        cen_route_op_init(&many[i]);
+        expect_equal(cen_router_route_async(router, NULL, cen_in_s(1), &many[i]), CEN_OK);
         if (i < MANY / 2) continue;
         done(&route);
         route = many[i - MANY / 2].route;

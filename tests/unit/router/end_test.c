@@ -155,9 +155,9 @@ TEST(routes_that_are_out_keep_a_manual_runtime_busy_until_they_are_done)
 TEST(a_free_tells_those_who_wait_closed)
 {
     make_router(.name = NULL);
-    cen_routing routing;
-    cen_routing_init(&routing);
-    expect_equal(cen_router_ask(router, NULL, cen_in_s(3600), &routing), CEN_OK);
+    cen_route_op routing;
+    cen_route_op_init(&routing);
+    expect_equal(cen_router_route_async(router, NULL, cen_in_s(3600), &routing), CEN_OK);
     end_router();
     expect(cen_future_is_done(&routing.future) && routing.future.status == CEN_CLOSED);
     ceni_world_settle();

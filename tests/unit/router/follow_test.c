@@ -254,9 +254,9 @@ TEST(one_who_waits_for_a_member_is_served_when_an_entry_comes)
 {
     begin();
     follow();
-    cen_routing routing;
-    cen_routing_init(&routing);
-    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &routing), CEN_OK);
+    cen_route_op routing;
+    cen_route_op_init(&routing);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &routing), CEN_OK);
     expect(!cen_future_is_done(&routing.future));
     enter(3, NULL);
     expect(cen_future_is_done(&routing.future));

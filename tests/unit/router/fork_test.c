@@ -8,7 +8,7 @@
 
 static cen_member *one;
 static cen_route out;
-static cen_routing waiting;
+static cen_route_op waiting;
 
 static void in_a_child(void (*run)(void))
 {
@@ -34,18 +34,18 @@ static void visit(void *argument, const cen_member_stats *member)
 static void use_the_parents(void)
 {
     cen_route route = {0};
-    cen_routing asked;
+    cen_route_op asked;
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
     cen_member *member = NULL;
     cen_member_options options = CEN_MEMBER_OPTIONS(.name = NULL);
     cen_error error = {.text = ""};
-    cen_routing_init(&asked);
+    cen_route_op_init(&asked);
     expect_equal(cen_router_route(router, NULL, CEN_NEVER, &route, &error), CEN_FORKED);
     expect(strstr(error.text, "forked"));
     cen_read_begin();
     expect_equal(cen_router_peek(router, NULL, &member), CEN_FORKED);
     cen_read_end();
-    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &asked), CEN_OK);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &asked), CEN_OK);
     expect(cen_future_is_done(&asked.future) && asked.future.status == CEN_FORKED);
     expect_equal(cen_router_add(router, &options, &member, &error), CEN_FORKED);
     expect_equal(cen_member_up(one), CEN_FORKED);
@@ -69,8 +69,8 @@ static void prepare(void)
     make_router(.max = 1);
     one = add_up(0);
     out = route_now();
-    cen_routing_init(&waiting);
-    expect_equal(cen_router_ask(router, NULL, cen_in_s(3600), &waiting), CEN_OK);
+    cen_route_op_init(&waiting);
+    expect_equal(cen_router_route_async(router, NULL, cen_in_s(3600), &waiting), CEN_OK);
 }
 
 static void end_here(void)

@@ -110,11 +110,11 @@ TEST(an_ejected_member_keeps_its_count_of_uses)
 TEST(a_member_with_one_use_serves_one_who_waits_and_then_drains)
 {
     make_router(.runtime = make_manual(), .max_uses = 1);
-    cen_routing waiting[3];
+    cen_route_op waiting[3];
     cen_member *one = add(0);
     for (int i = 0; i < 3; i++) {
-        cen_routing_init(&waiting[i]);
-        expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &waiting[i]), CEN_OK);
+        cen_route_op_init(&waiting[i]);
+        expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &waiting[i]), CEN_OK);
     }
     for (int i = 0; i < 3; i++) {
         expect_equal(cen_member_up(one), CEN_OK);

@@ -400,10 +400,10 @@ TEST(members_of_two_routers_and_nobody_are_refused_and_none_is_up)
 TEST(one_who_waits_is_served_when_many_come_up_together)
 {
     make_router(.runtime = make_manual());
-    cen_routing routing;
+    cen_route_op routing;
     cen_member *those[2] = {add(0), add(1)};
-    cen_routing_init(&routing);
-    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &routing), CEN_OK);
+    cen_route_op_init(&routing);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &routing), CEN_OK);
     expect(!cen_future_is_done(&routing.future));
     expect_equal(cen_members_up(those, 2, NULL), CEN_OK);
     expect(cen_future_is_done(&routing.future));

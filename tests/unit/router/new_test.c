@@ -190,12 +190,12 @@ TEST(states_have_names)
 TEST(calls_without_a_router_or_a_member_or_a_place_are_invalid)
 {
     cen_route route = {0};
-    cen_routing routing;
+    cen_route_op routing;
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
     cen_member *member;
     cen_error error = {.text = ""};
-    cen_routing_init(NULL);
-    cen_routing_init(&routing);
+    cen_route_op_init(NULL);
+    cen_route_op_init(&routing);
     make_router(.name = NULL);
     expect_equal(cen_member_up(NULL), CEN_INVALID);
     expect_equal(cen_member_down(NULL, NULL), CEN_INVALID);
@@ -208,8 +208,8 @@ TEST(calls_without_a_router_or_a_member_or_a_place_are_invalid)
     expect_equal(cen_router_route(NULL, NULL, CEN_NOW, &route, &error), CEN_INVALID);
     expect(strstr(error.text, "needs a router"));
     expect_equal(cen_router_route(router, NULL, CEN_NOW, NULL, NULL), CEN_INVALID);
-    expect_equal(cen_router_ask(NULL, NULL, CEN_NOW, &routing), CEN_INVALID);
-    expect_equal(cen_router_ask(router, NULL, CEN_NOW, NULL), CEN_INVALID);
+    expect_equal(cen_router_route_async(NULL, NULL, CEN_NOW, &routing), CEN_INVALID);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NOW, NULL), CEN_INVALID);
     expect_equal(cen_router_stats_get(NULL, &stats), CEN_INVALID);
     expect_equal(cen_router_stats_get(router, NULL), CEN_INVALID);
     expect_equal(cen_router_each(NULL, note_row, NULL), CEN_INVALID);

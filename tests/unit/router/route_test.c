@@ -52,7 +52,7 @@ TEST(a_closed_router_answers_closed_to_all)
     cen_member *one = add_up(0), *picked;
     cen_member_options options = CEN_MEMBER_OPTIONS(.name = NULL);
     cen_route route;
-    cen_routing routing;
+    cen_route_op routing;
     cen_error error = {.text = ""};
     expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
     cen_read_begin();
@@ -61,8 +61,8 @@ TEST(a_closed_router_answers_closed_to_all)
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_CLOSED);
     expect(error.status == CEN_CLOSED && strstr(error.text, "router search has been closed"));
     expect_equal(cen_router_route(router, NULL, CEN_NEVER, &route, NULL), CEN_CLOSED);
-    cen_routing_init(&routing);
-    expect_equal(cen_router_ask(router, NULL, CEN_NEVER, &routing), CEN_OK);
+    cen_route_op_init(&routing);
+    expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &routing), CEN_OK);
     expect(cen_future_is_done(&routing.future) && routing.future.status == CEN_CLOSED && !routing.future.value);
     error.text[0] = '\0';
     expect_equal(cen_router_add(router, &options, &picked, &error), CEN_CLOSED);

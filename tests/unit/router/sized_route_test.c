@@ -36,7 +36,7 @@ static cen_status start_child(void *argument, cen_child child, cen_error *error)
 static void stop_child(void *argument, cen_child child)
 {
     (void)argument;
-    cen_child_ended(child, NULL);
+    cen_child_report_ended(child, NULL);
 }
 
 static cen_supervisor *supervisor_of(void)

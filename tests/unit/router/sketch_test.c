@@ -143,15 +143,15 @@ TEST(what_becomes_of_members_is_in_the_news_with_its_cause)
 
 TEST(routes_that_are_refused_or_too_late_are_in_the_news_once_a_second_at_most)
 {
-    cen_routing waits, more;
+    cen_route_op waits, more;
     news_begin();
     make_router(.name = "lines", .runtime = make_manual(), .backlog = 1);
     add(0);
-    cen_routing_init(&waits);
-    expect_equal(cen_router_ask(router, NULL, cen_in_ns(10 * ms), &waits), CEN_OK);
+    cen_route_op_init(&waits);
+    expect_equal(cen_router_route_async(router, NULL, cen_in_ns(10 * ms), &waits), CEN_OK);
     for (int i = 0; i < 20; i++) {
-        cen_routing_init(&more);
-        expect_equal(cen_router_ask(router, NULL, cen_in_ns(10 * ms), &more), CEN_OK);
+        cen_route_op_init(&more);
+        expect_equal(cen_router_route_async(router, NULL, cen_in_ns(10 * ms), &more), CEN_OK);
         expect_equal(more.future.status, CEN_FULL);
     }
     expect_news("router", "refused", CEN_LEVEL_WARNING, "router lines has as many waiting as may be");

@@ -193,15 +193,15 @@ TEST(it_is_told_of_the_end_of_every_use_that_it_began)
 TEST(it_is_told_of_a_use_that_it_did_not_pick)
 {
     cen_route route;
-    cen_routing routing;
+    cen_route_op routing;
     cen_member_options o = CEN_MEMBER_OPTIONS(.name = "narrow", .max = 1);
     make_runtime();
     router = make_router((cen_strategy){.type = &heaviest});
     expect_equal(cen_router_add(router, &o, &members[0], NULL), CEN_OK);
     expect_equal(cen_member_up(members[0]), CEN_OK);
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, NULL), CEN_OK);
-    cen_routing_init(&routing);
-    expect_equal(cen_router_ask(router, NULL, cen_in_ms(1000), &routing), CEN_OK);
+    cen_route_op_init(&routing);
+    expect_equal(cen_router_route_async(router, NULL, cen_in_ms(1000), &routing), CEN_OK);
     tally *own = cen_member_data(members[0]);
     expect_equal(own->in_flight, 1); /* what it picked in vain has ended */
     expect_equal(cen_route_done(&route, CEN_OUTCOME_OK, 0), CEN_OK);

@@ -115,10 +115,10 @@ TEST(a_timer_tells_its_executor_once_whether_it_was_named_before_or_after_the_st
     cen_timer before, after;
     told = 0;
     cen_timer_init(&before);
-    expect_equal(cen_future_then(&before.future, cen_inline(), note), CEN_OK);
+    expect_equal(cen_future_then(&before.future, note, cen_inline()), CEN_OK);
     expect_equal(cen_timer_start(&before, NULL, cen_in_s(1)), CEN_OK);
     start_timer(&after, NULL, cen_in_s(2));
-    expect_equal(cen_future_then(&after.future, cen_inline(), note), CEN_OK);
+    expect_equal(cen_future_then(&after.future, note, cen_inline()), CEN_OK);
     pass(second);
     expect_equal(told, 1);
     expect(told_on != ceni_thread_id());
@@ -164,7 +164,7 @@ TEST(a_timer_that_is_given_up_is_never_done_and_lets_go_of_its_runtime)
     cen_timer timer;
     told = 0;
     start_timer(&timer, NULL, cen_in_s(1));
-    expect_equal(cen_future_then(&timer.future, cen_inline(), note), CEN_OK);
+    expect_equal(cen_future_then(&timer.future, note, cen_inline()), CEN_OK);
     expect_equal(look_at(NULL).users, 1);
     expect_equal(look_at(NULL).timers, 1);
     expect(cen_future_cancel(&timer.future));
@@ -202,13 +202,13 @@ TEST(a_timer_can_give_up_another_that_is_due_at_the_same_moment_and_not_itself)
     cen_timer first, next;
     start_timer(&first, NULL, cen_in_s(1));
     start_timer(&next, NULL, cen_in_s(1));
-    expect_equal(cen_future_then(&first.future, cen_inline(), give_up_other), CEN_OK);
+    expect_equal(cen_future_then(&first.future, give_up_other, cen_inline()), CEN_OK);
     other = &next;
     pass(second);
     expect(other_given_up && is_done(&first) && !is_done(&next));
     expect_nothing_left();
     start_timer(&first, NULL, cen_in_s(1));
-    expect_equal(cen_future_then(&first.future, cen_inline(), give_up_other), CEN_OK);
+    expect_equal(cen_future_then(&first.future, give_up_other, cen_inline()), CEN_OK);
     other = &first;
     pass(second);
     expect(!other_given_up);
@@ -252,7 +252,7 @@ static void start_again(cen_future *future)
     expect_equal(told_on, first_on);
     if (told < repetitions) {
         cen_timer_init(&repeated);
-        expect_equal(cen_future_then(&repeated.future, cen_inline(), start_again), CEN_OK);
+        expect_equal(cen_future_then(&repeated.future, start_again, cen_inline()), CEN_OK);
         expect_equal(cen_timer_start(&repeated, NULL, cen_in_s(1)), CEN_OK);
     }
 }
@@ -262,7 +262,7 @@ TEST(a_timer_that_is_started_again_when_it_is_done_keeps_the_process_own_runtime
     told = 0;
     repetitions = 5;
     start_timer(&repeated, NULL, cen_in_s(1));
-    expect_equal(cen_future_then(&repeated.future, cen_inline(), start_again), CEN_OK);
+    expect_equal(cen_future_then(&repeated.future, start_again, cen_inline()), CEN_OK);
     pass(4 * second);
     expect_equal(told, 4);
     expect_equal(look_at(NULL).users, 1);
@@ -294,7 +294,7 @@ TEST(a_timer_whose_done_runs_on_its_own_runtime_is_told_before_that_is_gone)
     cen_runtime *runtime = make_runtime(.name = NULL);
     told = 0;
     cen_timer_init(&timer);
-    expect_equal(cen_future_then(&timer.future, cen_runtime_executor(runtime), note), CEN_OK);
+    expect_equal(cen_future_then(&timer.future, note, cen_runtime_executor(runtime)), CEN_OK);
     expect_equal(cen_timer_start(&timer, runtime, CEN_NOW), CEN_OK);
     while (cen_runtime_free(runtime) == CEN_BUSY) ceni_thread_yield();
     expect_equal(told, 1);
@@ -310,7 +310,7 @@ TEST(with_virtual_time_a_timer_is_done_when_the_clock_is_moved_there)
     start_timer(&relative, runtime, cen_in_s(10));
     start_timer(&absolute, runtime, cen_at(began + 10 * second));
     start_timer(&later, runtime, cen_in_ns(10 * second + 1));
-    expect_equal(cen_future_then(&relative.future, cen_inline(), note), CEN_OK);
+    expect_equal(cen_future_then(&relative.future, note, cen_inline()), CEN_OK);
     pass(100 * second); /* of another clock */
     expect_equal(cen_runtime_advance(runtime, 10 * second - 1), CEN_OK);
     expect(!is_done(&relative) && !is_done(&absolute));

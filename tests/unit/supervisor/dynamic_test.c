@@ -133,12 +133,12 @@ TEST(an_add_whose_deadline_passes_leaves_the_child_there)
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "family");
     init_kids();
     cen_child_options one = kid_options(0);
-    one.starts_later = true;
+    one.reports_start = true;
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK); /* with threads */
     expect_equal(cen_supervisor_add(supervisor, &one, cen_in_s(1), NULL, &error), CEN_TIMEOUT);
     expect_text(error.text, "child \"a\" of supervisor \"family\" has not started yet");
     expect_equal(look().starting, 1);
-    expect(cen_child_started(kids[0].child));
+    expect(cen_child_report_started(kids[0].child));
     ceni_world_settle();
     expect_equal(look().running, 1);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
@@ -227,7 +227,7 @@ TEST(a_terminate_whose_deadline_passes_goes_on)
     expect_equal(cen_supervisor_remove(supervisor, "a", CEN_NOW), CEN_TIMEOUT);
     poll();
     expect_equal(child_at(0).state, CEN_CHILD_STOPPING);
-    expect(cen_child_ended(kids[0].child, NULL));
+    expect(cen_child_report_ended(kids[0].child, NULL));
     poll();
     expect_equal(look().children, 0);
     end_and_count();
@@ -346,8 +346,8 @@ TEST(a_significant_child_that_is_terminated_stops_nothing)
 static void start_beside_a_death(kid *self, cen_child child)
 {
     cen_error error = badly();
-    if (self->starts == 1) expect(cen_child_ended(kids[0].child, &error));
-    else cen_child_started(child);
+    if (self->starts == 1) expect(cen_child_report_ended(kids[0].child, &error));
+    else cen_child_report_started(child);
 }
 
 TEST(who_waits_for_a_start_that_a_siblings_death_interrupts_waits_for_the_next)
@@ -356,7 +356,7 @@ TEST(who_waits_for_a_start_that_a_siblings_death_interrupts_waits_for_the_next)
     cen_child_options children[] = {kid_options(0)}, more = kid_options(1);
     cen_error error = {.text = ""};
     cen_child child = {0, 0};
-    more.starts_later = true;
+    more.reports_start = true;
     kids[1].in_start = start_beside_a_death;
     make_supervisor(children, 1, .supervision = CEN_ONE_FOR_ALL);
     cen_status status = cen_supervisor_add(supervisor, &more, CEN_NEVER, &child, &error);
@@ -414,12 +414,12 @@ TEST(a_child_that_is_removed_while_its_group_is_started_is_forgotten_and_the_oth
 {
     init_kids();
     cen_child_options children[] = {kid_options(0)}, later = kid_options(1), third = kid_options(2);
-    later.starts_later = true;
+    later.reports_start = true;
     make_supervisor(children, 1, .supervision = CEN_ONE_FOR_ALL);
     expect_equal(cen_supervisor_add(supervisor, &later, CEN_NOW, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_add(supervisor, &third, CEN_NOW, NULL, NULL), CEN_OK);
     poll();
-    expect(cen_child_started(kids[1].child));
+    expect(cen_child_report_started(kids[1].child));
     poll();
     expect_history("abc");
     die(0, false);
@@ -434,7 +434,7 @@ TEST(a_child_that_is_removed_while_its_group_is_started_is_forgotten_and_the_oth
 static void die_in_the_first_start(kid *self, cen_child child)
 {
     cen_error error = badly();
-    if (self->starts == 1) expect(cen_child_ended(child, &error));
+    if (self->starts == 1) expect(cen_child_report_ended(child, &error));
 }
 
 TEST(a_temporary_child_whose_turn_has_not_come_is_started_after_a_siblings_restart)

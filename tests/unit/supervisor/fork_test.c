@@ -37,10 +37,10 @@ static void see_it_refuse(void)
     expect_equal(cen_supervisor_watch(supervisor, &future), CEN_FORKED);
     expect_equal(cen_supervisor_each(supervisor, compare_child, NULL), CEN_FORKED);
     expect_equal(cen_supervisor_dump(supervisor, NULL, 0), 0);
-    expect_equal(cen_supervisor_stop_soon(supervisor), CEN_FORKED);
+    expect_equal(cen_supervisor_stop_async(supervisor), CEN_FORKED);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_FORKED);
-    expect(!cen_child_ended(kids[0].child, NULL));
-    expect(!cen_child_started(kids[0].child));
+    expect(!cen_child_report_ended(kids[0].child, NULL));
+    expect(!cen_child_report_started(kids[0].child));
     expect(cen_child_is_stopping(kids[0].child));
     expect_equal(cen_child_watch(kids[0].child, &future), CEN_ABSENT);
     expect_equal(kids[0].stops, 0);
@@ -55,7 +55,7 @@ static void make_its_own(void)
     cen_child_options one = kid_options(0);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     expect_equal(cen_supervisor_add(supervisor, &one, CEN_NEVER, NULL, NULL), CEN_OK);
-    expect(!cen_child_ended(of_the_parent, NULL));
+    expect(!cen_child_report_ended(of_the_parent, NULL));
     expect_equal(look().restarts, 0);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);

@@ -80,7 +80,7 @@ static inline void stop_kid(void *argument, cen_child child)
     self->stops++;
     expect(cen_child_is_stopping(child));
     if (self->in_stop) self->in_stop(self, child);
-    if (!self->lingers) cen_child_ended(child, NULL);
+    if (!self->lingers) cen_child_report_ended(child, NULL);
 }
 
 static inline void kill_kid(void *argument, cen_child child)
@@ -88,7 +88,7 @@ static inline void kill_kid(void *argument, cen_child child)
     kid *self = argument;
     note((char[]){'!', self->letter, '\0'});
     self->kills++;
-    if (self->dies_killed) cen_child_ended(child, NULL);
+    if (self->dies_killed) cen_child_report_ended(child, NULL);
 }
 
 static inline void hear(void *argument, const cen_supervisor_event *event)
@@ -165,7 +165,7 @@ static inline cen_error badly(void)
 static inline void die(int i, bool normal)
 {
     cen_error error = badly();
-    expect(cen_child_ended(kids[i].child, normal ? NULL : &error));
+    expect(cen_child_report_ended(kids[i].child, normal ? NULL : &error));
     poll();
 }
 

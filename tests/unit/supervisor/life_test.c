@@ -45,7 +45,7 @@ TEST(free_is_refused_until_it_is_over)
     cen_child_options children[] = {kid_options(0)};
     make_supervisor(children, 1, .name = "family");
     expect_equal(cen_supervisor_free(supervisor), CEN_BUSY);
-    expect_equal(cen_supervisor_stop_soon(supervisor), CEN_OK);
+    expect_equal(cen_supervisor_stop_async(supervisor), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_BUSY);
     poll();
     free_all();
@@ -114,14 +114,14 @@ TEST(an_asynchronous_new_tells_by_its_future_that_all_have_started)
     init_kids();
     cen_future_init(&started);
     cen_child_options children[] = {kid_options(0), kid_options(1)};
-    children[0].starts_later = true;
+    children[0].reports_start = true;
     make_supervisor(children, 2, .started = &started);
     poll();
     expect_history("a");
     expect_equal(look().starting, 1);
     expect(!look().is_running);
-    expect(cen_child_started(kids[0].child));
-    expect(!cen_child_started(kids[0].child)); /* once */
+    expect(cen_child_report_started(kids[0].child));
+    expect(!cen_child_report_started(kids[0].child)); /* once */
     poll();
     expect_history("b");
     expect(cen_future_is_done(&started));
@@ -150,7 +150,7 @@ TEST(an_asynchronous_new_that_fails_leaves_a_supervisor_that_is_over)
 static void say_started(kid *self, cen_child child)
 {
     (void)self;
-    expect(cen_child_started(child));
+    expect(cen_child_report_started(child));
 }
 
 TEST(a_child_that_starts_later_may_say_so_from_in_its_start)
@@ -158,7 +158,7 @@ TEST(a_child_that_starts_later_may_say_so_from_in_its_start)
     init_kids();
     kids[0].in_start = say_started;
     cen_child_options children[] = {kid_options(0), kid_options(1)};
-    children[0].starts_later = true;
+    children[0].reports_start = true;
     make_supervisor(children, 2, .name = NULL);
     expect_history("ab");
     end_and_count();
@@ -171,10 +171,10 @@ TEST(an_end_before_it_has_started_is_a_failed_start)
     init_kids();
     cen_future_init(&started);
     cen_child_options children[] = {kid_options(0), kid_options(1)};
-    children[1].starts_later = true;
+    children[1].reports_start = true;
     make_supervisor(children, 2, .started = &started);
     poll();
-    expect(cen_child_ended(kids[1].child, &why));
+    expect(cen_child_report_ended(kids[1].child, &why));
     poll();
     expect_history("abA");
     expect_equal(started.status, CEN_LOST);
@@ -185,7 +185,7 @@ TEST(an_end_before_it_has_started_is_a_failed_start)
 static void say_ended(kid *self, cen_child child)
 {
     self->in_start = NULL;
-    expect(cen_child_ended(child, NULL));
+    expect(cen_child_report_ended(child, NULL));
     expect_equal(kids[0].starts, 1);
 }
 
@@ -209,8 +209,8 @@ TEST(what_is_said_of_an_earlier_start_is_ignored)
     make_supervisor(children, 1, .name = NULL);
     die(0, false);
     expect_history("aa");
-    expect(!cen_child_ended(kids[0].before, NULL));
-    expect(!cen_child_started(kids[0].before));
+    expect(!cen_child_report_ended(kids[0].before, NULL));
+    expect(!cen_child_report_started(kids[0].before));
     expect(cen_child_is_stopping(kids[0].before));
     expect(!cen_child_is_stopping(kids[0].child));
     poll();
@@ -225,10 +225,10 @@ TEST(what_is_said_after_the_supervisor_has_gone_is_ignored)
     cen_child_options children[] = {kid_options(0)};
     make_supervisor(children, 1, .name = NULL);
     end_and_count();
-    expect(!cen_child_ended(kids[0].child, NULL));
-    expect(!cen_child_started(kids[0].child));
+    expect(!cen_child_report_ended(kids[0].child, NULL));
+    expect(!cen_child_report_started(kids[0].child));
     expect(cen_child_is_stopping(kids[0].child));
-    expect(!cen_child_ended((cen_child){0, 0}, NULL));
+    expect(!cen_child_report_ended((cen_child){0, 0}, NULL));
     cen_future death;
     cen_future_init(&death);
     expect_equal(cen_child_watch(kids[0].child, &death), CEN_ABSENT);
@@ -239,8 +239,8 @@ TEST(an_end_is_counted_once)
     init_kids();
     cen_child_options children[] = {kid_options(0)};
     make_supervisor(children, 1, .name = NULL);
-    expect(cen_child_ended(kids[0].child, NULL));
-    expect(!cen_child_ended(kids[0].child, NULL));
+    expect(cen_child_report_ended(kids[0].child, NULL));
+    expect(!cen_child_report_ended(kids[0].child, NULL));
     poll();
     expect_history("aa");
     expect_equal(look().restarts, 1);
@@ -361,7 +361,7 @@ static void listen_and_wait(void *argument, const cen_supervisor_event *event)
     unsigned *heard = argument;
     (*heard)++;
     expect_equal(cen_supervisor_stop(event->supervisor, CEN_NOW, NULL), CEN_MISUSE);
-    if (event->kind == CEN_SUPERVISOR_CHILD_STARTED) expect_equal(cen_supervisor_stop_soon(event->supervisor), CEN_OK);
+    if (event->kind == CEN_SUPERVISOR_CHILD_STARTED) expect_equal(cen_supervisor_stop_async(event->supervisor), CEN_OK);
 }
 
 TEST(a_listener_may_stop_its_supervisor_but_not_wait_for_it)

@@ -14,7 +14,7 @@ static cen_child_options stubborn(int i)
 static void stop_soon(void)
 {
     history[0] = events[0] = '\0';
-    expect_equal(cen_supervisor_stop_soon(supervisor), CEN_OK);
+    expect_equal(cen_supervisor_stop_async(supervisor), CEN_OK);
     poll();
 }
 
@@ -31,7 +31,7 @@ TEST(a_child_that_does_not_end_in_its_time_is_abandoned_and_the_next_is_stopped)
     expect_events("b abandoned;a ended;family over;");
     expect(look().is_over);
     expect_equal(look().abandoned, 1);
-    expect(!cen_child_ended(kids[1].child, NULL)); /* too late */
+    expect(!cen_child_report_ended(kids[1].child, NULL)); /* too late */
     free_all();
     expect_equal(ceni_world_bytes(), 0);
 }
@@ -59,7 +59,7 @@ TEST(a_shutdown_without_a_limit_is_waited_for)
     stop_soon();
     advance(1000000 * second);
     expect_equal(look().stopping, 1);
-    expect(cen_child_ended(kids[0].child, NULL));
+    expect(cen_child_report_ended(kids[0].child, NULL));
     poll();
     expect(look().is_over);
     free_all();
@@ -135,7 +135,7 @@ TEST(one_that_is_abandoned_in_a_restart_is_started_again)
     advance(second);
     expect_history("ab");
     expect_equal(look().abandoned, 1);
-    expect(!cen_child_ended(kids[1].before, NULL));
+    expect(!cen_child_report_ended(kids[1].before, NULL));
     poll();
     expect_equal(look().running, 2);
     kids[1].lingers = false;
@@ -153,7 +153,7 @@ TEST(a_start_that_takes_too_long_has_failed_and_is_stopped)
     cen_future_init(&started);
     started.error = &error;
     cen_child_options children[] = {kid_options(0), kid_options(1)};
-    children[1].starts_later = true;
+    children[1].reports_start = true;
     children[1].start_ns = second;
     make_supervisor(children, 2, .started = &started);
     poll();
@@ -163,7 +163,7 @@ TEST(a_start_that_takes_too_long_has_failed_and_is_stopped)
     expect_history("BA");
     expect_equal(started.status, CEN_TIMEOUT);
     expect_text(error.text, "child \"b\" had not started after 1000 ms");
-    expect(!cen_child_started(kids[1].child));
+    expect(!cen_child_report_started(kids[1].child));
     free_all();
     expect_equal(ceni_world_bytes(), 0);
 }
@@ -174,12 +174,12 @@ TEST(a_start_at_the_last_moment_counts)
     init_kids();
     cen_future_init(&started);
     cen_child_options children[] = {kid_options(0)};
-    children[0].starts_later = true;
+    children[0].reports_start = true;
     children[0].start_ns = second;
     make_supervisor(children, 1, .started = &started);
     poll();
     advance(second - 1);
-    expect(cen_child_started(kids[0].child));
+    expect(cen_child_report_started(kids[0].child));
     advance(second);
     expect_equal(look().running, 1);
     expect_equal(started.status, CEN_OK);
@@ -193,14 +193,14 @@ TEST(a_restart_that_takes_too_long_is_tried_again)
     cen_future started;
     cen_future_init(&started);
     cen_child_options children[] = {kid_options(0)};
-    children[0].starts_later = true;
+    children[0].reports_start = true;
     children[0].start_ns = second;
     make_supervisor(children, 1, .retry_start = true, .supervision = CEN_ONE_FOR_ALL, .started = &started);
     poll();
     advance(second);
     expect_history("aAa");
     expect_equal(child_at(0).error.status, CEN_TIMEOUT);
-    expect(cen_child_started(kids[0].child));
+    expect(cen_child_report_started(kids[0].child));
     poll();
     expect(cen_future_is_done(&started));
     end_supervisor();
@@ -227,10 +227,10 @@ static cen_status start_slowly(void *argument, cen_child child, cen_error *error
 static void stop_slowly(void *argument, cen_child child)
 {
     sluggard *self = argument;
-    if (self->ends_first) cen_child_ended(child, NULL);
+    if (self->ends_first) cen_child_report_ended(child, NULL);
     if (self->stop_ns > 0) ceni_sleep_until(ceni_clock_now() + self->stop_ns);
     ceni_add_seq_cst(&self->stops, 1);
-    if (!self->ends_first) cen_child_ended(child, NULL);
+    if (!self->ends_first) cen_child_report_ended(child, NULL);
 }
 
 static cen_child_options slow_child(const char *name, sluggard *self)
@@ -342,7 +342,7 @@ TEST(a_child_is_not_started_again_while_its_stop_is_in_its_call)
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.supervision = CEN_ONE_FOR_ALL, .children = children, .child_count = 2);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
-    expect(cen_child_ended(kids[0].child, NULL));
+    expect(cen_child_report_ended(kids[0].child, NULL));
     pass(second / 4);
     expect_equal(ceni_load_seq_cst(&slow.starts), 1);
     pass(second);
@@ -364,7 +364,7 @@ TEST(one_slow_start_does_not_hold_up_the_restart_of_another)
         CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = 2, .started = &started);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     pass(second);
-    expect(cen_child_ended(kids[0].child, NULL));
+    expect(cen_child_report_ended(kids[0].child, NULL));
     pass(second);
     expect_equal(kids[0].starts, 2);
     expect(!cen_future_is_done(&started));

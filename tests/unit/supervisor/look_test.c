@@ -9,7 +9,7 @@ TEST(a_look_counts_children_by_state_and_what_was_done)
     init_kids();
     cen_child_options children[] = {kid_options(0), kid_options(1)}, later = kid_options(2);
     make_supervisor(children, 2, .name = NULL);
-    later.starts_later = true;
+    later.reports_start = true;
     expect_equal(cen_supervisor_add(supervisor, &later, CEN_NOW, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NEVER), CEN_OK);
     die(0, false);

@@ -110,7 +110,7 @@ static unsigned held; /* those that do not say that they have started */
 
 static void say_unless_held(kid *self, cen_child child)
 {
-    if (!(held & bit(self->letter - 'a'))) expect(cen_child_started(child));
+    if (!(held & bit(self->letter - 'a'))) expect(cen_child_report_started(child));
 }
 
 typedef struct scene {
@@ -129,7 +129,7 @@ static void set_up(const scene *s, model *m)
     for (int i = 0; i < THREE; i++) {
         children[i] = kid_options(i);
         children[i].restart = m->policies[i] = s->policies[i];
-        children[i].starts_later = true;
+        children[i].reports_start = true;
         kids[i].in_start = say_unless_held;
     }
     make_supervisor(children, THREE, .supervision = s->supervision, .max_restarts = CEN_OFF);
@@ -183,8 +183,8 @@ static void both_at_once(const scene *s)
     if (s->supervision == CEN_ONE_FOR_ONE) model_settle(&m, -1); /* each by itself, as they have died */
     model_death(&m, s->second, s->second_normal);
     model_settle(&m, -1);
-    expect(cen_child_ended(kids[s->first].child, s->first_normal ? NULL : &error));
-    expect(cen_child_ended(kids[s->second].child, s->second_normal ? NULL : &error));
+    expect(cen_child_report_ended(kids[s->first].child, s->first_normal ? NULL : &error));
+    expect(cen_child_report_ended(kids[s->second].child, s->second_normal ? NULL : &error));
     poll();
     compare(s, &m, "at once");
 }
@@ -207,7 +207,7 @@ static void on_the_way_down(const scene *s)
     die(s->second, s->second_normal);
     kids[slow].lingers = false;
     if (s->second != slow) {
-        expect(cen_child_ended(kids[slow].child, NULL));
+        expect(cen_child_report_ended(kids[slow].child, NULL));
         poll();
     }
     model_settle(&m, slow);
@@ -228,7 +228,7 @@ static void on_the_way_up(const scene *s)
     die(s->first, s->first_normal);
     if (slow < 0 || s->second < 0 || !(m.there & bit(s->second))) {
         held = 0;
-        if (slow >= 0) expect(cen_child_started(kids[slow].child));
+        if (slow >= 0) expect(cen_child_report_started(kids[slow].child));
         poll();
         end_supervisor();
         return;
@@ -239,7 +239,7 @@ static void on_the_way_up(const scene *s)
     bool goes_on = s->second != slow && !(m.to_stop & bit(slow));
     model_settle(&m, -1);
     die(s->second, s->second_normal);
-    if (goes_on) expect(cen_child_started(kids[slow].child));
+    if (goes_on) expect(cen_child_report_started(kids[slow].child));
     poll();
     compare(s, &m, "on its way up");
 }

@@ -126,7 +126,7 @@ TEST(a_thread_says_nothing_but_by_its_end)
     make_worker(&self, CEN_RESTART_PERMANENT, STAYS);
     await_at_least(&self.runs, 1);
     expect(find_child("w", &stats));
-    expect(!cen_child_ended(stats.child, NULL));
+    expect(!cen_child_report_ended(stats.child, NULL));
     cen_future_init(&death);
     expect_equal(cen_child_watch(stats.child, &death), CEN_MISUSE);
     end_worker();
@@ -174,7 +174,7 @@ TEST(when_a_stop_has_returned_supervisor_and_runtime_can_be_freed_at_once)
         children[0].start_ns = children[1].start_ns = second;
         cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = 2, .runtime = own);
         expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
-        if (i % 2) cen_child_ended(kids[i % 2].child, NULL);
+        if (i % 2) cen_child_report_ended(kids[i % 2].child, NULL);
         expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
         expect_equal(cen_supervisor_free(supervisor), CEN_OK);
         expect_equal(cen_runtime_free(own), CEN_OK);

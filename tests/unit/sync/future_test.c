@@ -158,7 +158,7 @@ TEST(a_future_and_its_promise_can_be_used_again_after_init)
     cen_promise promise;
     for (int i = 0; i < 3; i++) {
         promise_one(&future, &promise);
-        if (i == 0) expect_equal(cen_future_then(&future, cen_inline(), note_done), CEN_OK);
+        if (i == 0) expect_equal(cen_future_then(&future, note_done, cen_inline()), CEN_OK);
         if (i == 1) expect(cen_future_cancel(&future));
         else expect(cen_promise_keep(&promise, &answer));
     }
@@ -173,9 +173,9 @@ TEST(nothing_can_be_done_without_a_future_or_a_promise)
     cen_promise promise;
     cen_future_init(NULL);
     cen_future_init(&future);
-    expect_equal(cen_future_then(NULL, cen_inline(), note_done), CEN_INVALID);
-    expect_equal(cen_future_then(&future, NULL, note_done), CEN_INVALID);
-    expect_equal(cen_future_then(&future, cen_inline(), NULL), CEN_INVALID);
+    expect_equal(cen_future_then(NULL, note_done, cen_inline()), CEN_INVALID);
+    expect_equal(cen_future_then(&future, note_done, NULL), CEN_INVALID);
+    expect_equal(cen_future_then(&future, NULL, cen_inline()), CEN_INVALID);
     expect_equal(cen_future_wait(NULL, CEN_NOW), CEN_INVALID);
     expect(!cen_future_is_done(NULL));
     expect(!cen_future_cancel(NULL));
@@ -227,8 +227,8 @@ TEST(a_future_has_one_consumer)
     cen_promise promise;
     shelf later = new_shelf();
     promise_one(&future, &promise);
-    expect_equal(cen_future_then(&future, &later.executor, note_done), CEN_OK);
-    expect_equal(cen_future_then(&future, cen_inline(), note_done), CEN_MISUSE);
+    expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
+    expect_equal(cen_future_then(&future, note_done, cen_inline()), CEN_MISUSE);
     expect_equal(cen_future_wait(&future, CEN_NEVER), CEN_MISUSE);
     expect(cen_promise_keep(&promise, &answer));
     expect_equal(cen_future_wait(&future, CEN_NEVER), CEN_MISUSE);
@@ -238,7 +238,7 @@ TEST(a_future_has_one_consumer)
     promise_one(&waited_for, &promise);
     ceni_thread sleeper = start("sleeper", wait_in_a_thread, NULL);
     ceni_world_settle();
-    expect_equal(cen_future_then(&waited_for, cen_inline(), note_done), CEN_MISUSE);
+    expect_equal(cen_future_then(&waited_for, note_done, cen_inline()), CEN_MISUSE);
     expect_equal(cen_future_wait(&waited_for, CEN_NEVER), CEN_MISUSE);
     expect(!cen_future_cancel(&waited_for));
     expect(cen_promise_keep(&promise, &answer));
@@ -253,7 +253,7 @@ TEST(a_future_that_was_given_up_gets_no_done)
     cen_promise promise;
     promise_one(&future, &promise);
     expect(cen_future_cancel(&future));
-    expect_equal(cen_future_then(&future, cen_inline(), note_done), CEN_MISUSE);
+    expect_equal(cen_future_then(&future, note_done, cen_inline()), CEN_MISUSE);
 }
 
 /* ---- Then ------------------------------------------------------------------------------------------ */
@@ -264,7 +264,7 @@ TEST(done_is_called_once_on_the_executor_that_was_named_and_not_before)
     cen_promise promise;
     shelf later = new_shelf();
     promise_one(&future, &promise);
-    expect_equal(cen_future_then(&future, &later.executor, note_done), CEN_OK);
+    expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     expect_equal(later.posts, 0);
     expect(cen_promise_keep(&promise, &answer));
     expect_equal(later.posts, 1);
@@ -280,13 +280,13 @@ TEST(done_can_be_named_before_it_is_promised_and_after_it_is_done)
     shelf later = new_shelf();
     cen_future_init(&future);
     dones = 0;
-    expect_equal(cen_future_then(&future, &later.executor, note_done), CEN_OK);
+    expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     expect_equal(cen_promise_init(&promise, &future), CEN_OK);
     expect(cen_promise_keep(&promise, &answer));
     expect_equal(run_shelf(&later), 1);
     promise_one(&future, &promise);
     expect(cen_promise_keep(&promise, &answer));
-    expect_equal(cen_future_then(&future, &later.executor, note_done), CEN_OK);
+    expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     expect_equal(later.posts, 2);
     expect_equal(run_shelf(&later), 1);
     expect(last_done == &future);
@@ -304,7 +304,7 @@ TEST(who_promises_for_itself_can_say_at_once_how_it_ended)
     expect_equal(cen_future_wait(&future, CEN_NOW), CEN_OK);
     expect_equal(future.status, CEN_CLOSED);
     cen_future_init(&future);
-    expect_equal(cen_future_then(&future, &later.executor, note_done), CEN_OK);
+    expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     ceni_future_complete_fresh(&future);
     expect_equal(run_shelf(&later), 1);
 }
@@ -344,7 +344,7 @@ TEST(after_a_wait_that_timed_out_a_future_can_be_given_up_or_have_a_done)
     cen_promise promise;
     promise_one(&future, &promise);
     expect_equal(cen_future_wait(&future, cen_in_ms(1)), CEN_TIMEOUT);
-    expect_equal(cen_future_then(&future, cen_inline(), note_done), CEN_OK);
+    expect_equal(cen_future_then(&future, note_done, cen_inline()), CEN_OK);
     expect(cen_promise_keep(&promise, &answer));
     expect_equal(dones, 1);
     promise_one(&future, &promise);
@@ -361,7 +361,7 @@ TEST(what_was_given_up_is_never_done_and_the_value_stays_the_promisers)
     shelf later = new_shelf();
     for (int told = 0; told < 2; told++) {
         promise_one(&future, &promise);
-        if (told) expect_equal(cen_future_then(&future, &later.executor, note_done), CEN_OK);
+        if (told) expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
         expect(cen_future_cancel(&future));
         memset(&future, 0x5A, sizeof future); /* it is ours again */
         expect(!cen_promise_is_wanted(&promise));
@@ -383,7 +383,7 @@ TEST(what_is_done_cannot_be_given_up)
     expect(!cen_future_cancel(&future));
     expect(cen_future_is_done(&future));
     promise_one(&future, &promise);
-    expect_equal(cen_future_then(&future, &later.executor, note_done), CEN_OK);
+    expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     expect(cen_promise_keep(&promise, &answer));
     expect(!cen_future_cancel(&future)); /* its done is on its way */
     expect_equal(run_shelf(&later), 1);
@@ -396,7 +396,7 @@ TEST(what_nobody_promised_can_be_given_up_and_what_was_given_up_stays_so)
     cen_promise promise;
     cen_future_init(&future);
     dones = 0;
-    expect_equal(cen_future_then(&future, cen_inline(), note_done), CEN_OK);
+    expect_equal(cen_future_then(&future, note_done, cen_inline()), CEN_OK);
     expect(cen_future_cancel(&future));
     expect(cen_future_cancel(&future));
     expect_equal(cen_promise_init(&promise, &future), CEN_MISUSE);
@@ -419,8 +419,8 @@ TEST(a_done_may_give_up_another_future)
     cen_promise promise, promised;
     promise_one(&other, &promised);
     promise_one(&future, &promise);
-    expect_equal(cen_future_then(&other, cen_inline(), note_done), CEN_OK);
-    expect_equal(cen_future_then(&future, cen_inline(), cancel_the_other), CEN_OK);
+    expect_equal(cen_future_then(&other, note_done, cen_inline()), CEN_OK);
+    expect_equal(cen_future_then(&future, cancel_the_other, cen_inline()), CEN_OK);
     expect(cen_promise_keep(&promise, &answer));
     expect(other_cancelled);
     expect(!cen_promise_keep(&promised, &answer));
@@ -434,7 +434,7 @@ static void keep_again(cen_future *future)
     expect(!cen_promise_keep(&own_promise, NULL));
     cen_future_init(future); /* used once more, from within */
     expect_equal(cen_promise_init(&own_promise, future), CEN_OK);
-    expect_equal(cen_future_then(future, cen_inline(), note_done), CEN_OK);
+    expect_equal(cen_future_then(future, note_done, cen_inline()), CEN_OK);
     expect(cen_promise_keep(&own_promise, &answer));
     expect_equal(dones, 0); /* not within this one */
 }
@@ -443,7 +443,7 @@ TEST(a_done_may_use_its_future_once_more)
 {
     cen_future future;
     promise_one(&future, &own_promise);
-    expect_equal(cen_future_then(&future, cen_inline(), keep_again), CEN_OK);
+    expect_equal(cen_future_then(&future, keep_again, cen_inline()), CEN_OK);
     expect(cen_promise_keep(&own_promise, &answer));
     expect(dones == 1 && last_done == &future);
 }

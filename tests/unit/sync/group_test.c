@@ -128,7 +128,7 @@ TEST(a_member_that_is_never_promised_can_be_let_go_of)
     expect_equal(cen_any_of(&group, one, 1), CEN_OK);
     cen_group_leave(&group);
     expect_equal(cen_promise_init(&promises[0], &members[0]), CEN_OK);
-    expect_equal(cen_future_then(&members[0], cen_inline(), count_done), CEN_OK);
+    expect_equal(cen_future_then(&members[0], count_done, cen_inline()), CEN_OK);
     dones = 0;
     expect(cen_promise_keep(&promises[0], &answer));
     expect_equal(dones, 1);
@@ -157,7 +157,7 @@ TEST(a_group_needs_members_each_of_them_once)
 TEST(a_member_that_has_a_consumer_or_was_given_up_is_refused_and_nothing_changes)
 {
     promise_members(3);
-    expect_equal(cen_future_then(&members[2], cen_inline(), count_done), CEN_OK);
+    expect_equal(cen_future_then(&members[2], count_done, cen_inline()), CEN_OK);
     expect_equal(cen_any_of(&group, all, 3), CEN_MISUSE);
     expect_no_consumer(0);
     expect_no_consumer(1);
@@ -173,7 +173,7 @@ TEST(a_member_that_has_a_consumer_or_was_given_up_is_refused_and_nothing_changes
     expect(cen_future_cancel(&members[1]));
     expect_equal(cen_all_of(&group, all, 2), CEN_MISUSE);
     expect_no_consumer(0);
-    expect_equal(cen_future_then(&members[0], cen_inline(), count_done), CEN_OK);
+    expect_equal(cen_future_then(&members[0], count_done, cen_inline()), CEN_OK);
 }
 
 static void wait_for_member(void *unused)
@@ -196,7 +196,7 @@ TEST(the_group_is_the_consumer_of_its_members)
 {
     promise_members(1);
     expect_equal(cen_any_of(&group, all, 1), CEN_OK);
-    expect_equal(cen_future_then(&members[0], cen_inline(), count_done), CEN_MISUSE);
+    expect_equal(cen_future_then(&members[0], count_done, cen_inline()), CEN_MISUSE);
     expect_equal(cen_future_wait(&members[0], CEN_NEVER), CEN_MISUSE);
     cen_group_leave(&group);
     expect_no_consumer(0);
@@ -208,7 +208,7 @@ TEST(a_group_that_was_left_is_never_done_and_its_members_are_free)
 {
     promise_members(2);
     expect_equal(cen_any_of(&group, all, 2), CEN_OK);
-    expect_equal(cen_future_then(&group.future, cen_inline(), count_done), CEN_OK);
+    expect_equal(cen_future_then(&group.future, count_done, cen_inline()), CEN_OK);
     cen_group_leave(&group);
     cen_group_leave(&group); /* once more changes nothing */
     cen_group_leave(NULL);
@@ -226,7 +226,7 @@ TEST(a_groups_future_can_be_given_up_and_that_lets_go_of_the_members)
 {
     promise_members(2);
     expect_equal(cen_all_of(&group, all, 2), CEN_OK);
-    expect_equal(cen_future_then(&group.future, cen_inline(), count_done), CEN_OK);
+    expect_equal(cen_future_then(&group.future, count_done, cen_inline()), CEN_OK);
     expect(cen_promise_keep(&promises[0], &answer));
     expect(cen_future_cancel(&group.future));
     expect_no_consumer(0);
@@ -277,7 +277,7 @@ TEST(a_group_that_tells_inline_may_be_left_there)
 {
     promise_members(2);
     expect_equal(cen_any_of(&group, all, 2), CEN_OK);
-    expect_equal(cen_future_then(&group.future, cen_inline(), leave_inside), CEN_OK);
+    expect_equal(cen_future_then(&group.future, leave_inside, cen_inline()), CEN_OK);
     expect(cen_promise_keep(&promises[1], &answer));
     expect_equal(dones, 1);
     expect_no_consumer(0);
@@ -289,7 +289,7 @@ TEST(a_group_may_tell_an_inbox_and_be_left_before_it_is_told)
     expect_equal(cen_inbox_new(NULL, &inbox, NULL), CEN_OK);
     promise_members(2);
     expect_equal(cen_any_of(&group, all, 2), CEN_OK);
-    expect_equal(cen_future_then(&group.future, cen_inbox_executor(inbox), count_done), CEN_OK);
+    expect_equal(cen_future_then(&group.future, count_done, cen_inbox_executor(inbox)), CEN_OK);
     expect(cen_promise_keep(&promises[1], &answer));
     cen_group_leave(&group);
     expect_equal(dones, 0);

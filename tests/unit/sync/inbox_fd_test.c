@@ -95,7 +95,7 @@ TEST(many_completions_are_one_wake_up_and_none_while_the_loop_is_awake)
         for (int i = 0; i < FUTURES; i++) {
             cen_future_init(&futures[i]);
             expect_equal(cen_promise_init(&promises[i], &futures[i]), CEN_OK);
-            expect_equal(cen_future_then(&futures[i], cen_inbox_executor(inbox), count_done), CEN_OK);
+            expect_equal(cen_future_then(&futures[i], count_done, cen_inbox_executor(inbox)), CEN_OK);
         }
         expect_equal(epoll_wait(loop, &edge, 1, 0), 0);
         int wakes = 0;

@@ -410,7 +410,7 @@ TEST(a_future_tells_its_inbox_and_a_promise_can_be_kept_from_there)
     for (int i = 0; i < 3; i++) {
         cen_future_init(&futures[i]);
         expect_equal(cen_promise_init(&promises[i], &futures[i]), CEN_OK);
-        expect_equal(cen_future_then(&futures[i], cen_inbox_executor(inbox), keep_the_next), CEN_OK);
+        expect_equal(cen_future_then(&futures[i], keep_the_next, cen_inbox_executor(inbox)), CEN_OK);
     }
     expect(cen_promise_keep(&promises[0], NULL));
     expect_equal(cen_inbox_poll(inbox, 0), 1); /* the next is told by the next poll */

@@ -34,7 +34,7 @@ TEST(a_thread_that_is_cancelled_in_an_inline_job_ends_after_it)
     for (int i = 0; i < 2; i++) {
         cen_future_init(&futures[i]);
         expect_equal(cen_promise_init(&promises[i], &futures[i]), CEN_OK);
-        expect_equal(cen_future_then(&futures[i], cen_inline(), come_to_a_cancellation_point), CEN_OK);
+        expect_equal(cen_future_then(&futures[i], come_to_a_cancellation_point, cen_inline()), CEN_OK);
     }
     pthread_t thread;
     void *end;

@@ -141,7 +141,7 @@ TEST(a_chain_of_a_hundred_thousand_inline_completions_needs_no_more_stack_than_o
 {
     make_chain();
     for (int i = 0; i < LINKS; i++)
-        expect_equal(cen_future_then(&links[i].future, cen_inline(), keep_the_next), CEN_OK);
+        expect_equal(cen_future_then(&links[i].future, keep_the_next, cen_inline()), CEN_OK);
     expect(cen_promise_keep(&links[0].promise, NULL));
     expect_equal(reached, LINKS);
     expect_equal(highest - lowest, 0);
@@ -154,14 +154,14 @@ static void then_the_next(cen_future *future)
     if (!lowest) lowest = now;
     expect(now == lowest);
     reached++;
-    if (next < links + LINKS) expect_equal(cen_future_then(&next->future, cen_inline(), then_the_next), CEN_OK);
+    if (next < links + LINKS) expect_equal(cen_future_then(&next->future, then_the_next, cen_inline()), CEN_OK);
 }
 
 TEST(so_does_a_chain_of_futures_that_are_done_already)
 {
     make_chain();
     for (int i = 0; i < LINKS; i++) expect(cen_promise_keep(&links[i].promise, NULL));
-    expect_equal(cen_future_then(&links[0].future, cen_inline(), then_the_next), CEN_OK);
+    expect_equal(cen_future_then(&links[0].future, then_the_next, cen_inline()), CEN_OK);
     expect_equal(reached, LINKS);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stop tokens: each sentence of the header, in virtual time. */
-#include <cenote/ask.h>
 #include <cenote/future.h>
+#include <cenote/pool_async.h>
 #include <cenote/queue.h>
 #include <cenote/stop.h>
 
@@ -264,7 +264,7 @@ TEST(a_take_with_options_that_make_no_sense_is_invalid)
 
 static void await_take(void *argument)
 {
-    cen_take *take = argument;
+    cen_take_op *take = argument;
     expect_equal(cen_future_wait_stop(&take->future, CEN_NEVER, &token), CEN_INTERRUPTED);
 }
 
@@ -274,9 +274,9 @@ TEST(an_asynchronous_take_whose_wait_is_stopped_keeps_its_place_in_the_queue)
     workshop shop = {0};
     cen_pool *pool = make_pool(.max = 1, .driver = driver_of(&shop));
     cen_lease held = take_now(pool);
-    cen_take take;
-    cen_take_init(&take, NULL, NULL);
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &take), CEN_OK);
+    cen_take_op take;
+    cen_take_op_init(&take, NULL, NULL);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &take), CEN_OK);
     ceni_thread thread = start("await", await_take, &take);
     taker later;
     begin_take(&later, pool, CEN_NEVER);

@@ -219,7 +219,7 @@ TEST(the_page_has_what_a_queue_tells)
 
 static cen_next hold_on(cen_task *task)
 {
-    while (cen_task_asked(task) == CEN_OK) ceni_sleep_until(ceni_clock_now() + 100000);
+    while (cen_task_check_stop(task) == CEN_OK) ceni_sleep_until(ceni_clock_now() + 100000);
     return cen_task_done(task, NULL);
 }
 
@@ -367,13 +367,13 @@ TEST(the_page_has_what_a_pool_tells)
     static const cen_driver_calls calls = {.size = sizeof calls, .open = make_object, .close = end_object};
     cen_pool *pool;
     cen_lease lease;
-    cen_take waits;
+    cen_take_op waits;
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = {&calls, NULL}, .max = 1, .max_idle = 1, .max_waiters = 7);
     read_page();
     MUST(cen_pool_new(&options, &pool, &error));
     MUST(cen_pool_take(pool, CEN_NOW, &lease, &error));
-    cen_take_init(&waits, NULL, NULL);
-    MUST(cen_pool_ask(pool, cen_in_s(1000), &waits));
+    cen_take_op_init(&waits, NULL, NULL);
+    MUST(cen_pool_take_async(pool, cen_in_s(1000), &waits));
     compare("pool");
     MUST(cen_pool_give(&lease));
     MUST(cen_future_wait(&waits.future, CEN_NEVER));

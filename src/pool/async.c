@@ -27,7 +27,7 @@
  * Order table
  * [Y1] ask | load of ctl | relaxed | - | nothing: whether the pool is closed, or takes must queue; asked again under the lock; carries nothing | -
  */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "base/error.h"
 #include "base/plant.h"
@@ -53,7 +53,7 @@ static uint64_t owner_of_asked(void)
     return ceni_owner_number() | mark;
 }
 
-/* What is inside a cen_take. */
+/* What is inside a cen_take_op. */
 typedef struct asking {
     ceni_pool_waiter waiter;
     ceni_line *line;
@@ -61,26 +61,26 @@ typedef struct asking {
     int64_t began; /* on the pool's clock */
 } asking;
 
-_Static_assert(sizeof(asking) <= sizeof((cen_take *)NULL)->waiter_, "the room in a take");
-_Static_assert(offsetof(cen_take, future) == 0, "a take is its future");
+_Static_assert(sizeof(asking) <= sizeof((cen_take_op *)NULL)->waiter_, "the room in a take");
+_Static_assert(offsetof(cen_take_op, future) == 0, "a take is its future");
 
-static asking *inside(cen_take *take)
+static asking *inside(cen_take_op *take)
 {
     return (asking *)(void *)take->waiter_;
 }
 
-static cen_take *take_of(ceni_pool_waiter *waiter)
+static cen_take_op *take_of(ceni_pool_waiter *waiter)
 {
-    return (cen_take *)(void *)((char *)waiter - offsetof(cen_take, waiter_));
+    return (cen_take_op *)(void *)((char *)waiter - offsetof(cen_take_op, waiter_));
 }
 
 static void run_done(cen_job *job)
 {
-    cen_take *take = (cen_take *)(void *)((char *)job - offsetof(cen_take, future.job_));
+    cen_take_op *take = (cen_take_op *)(void *)((char *)job - offsetof(cen_take_op, future.job_));
     take->done_(take);
 }
 
-void cen_take_init(cen_take *take, void (*done)(cen_take *take), cen_executor *executor)
+void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take), cen_executor *executor)
 {
     if (!take) return;
     ceni_future_ready(&take->future, run_done);
@@ -101,7 +101,7 @@ static bool is_refused(ceni_pool_waiter *waiter)
 }
 
 /* With a hand on the pool: for how long it waited, and why in vain. */
-static void explain(cen_take *take, cen_pool *pool, cen_status status)
+static void explain(cen_take_op *take, cen_pool *pool, cen_status status)
 {
     asking *mine = inside(take);
     cen_error *error = take->future.error;
@@ -120,7 +120,7 @@ static void explain(cen_take *take, cen_pool *pool, cen_status status)
 
 static void deliver(ceni_pool_waiter *waiter, cen_status status)
 {
-    cen_take *take = take_of(waiter);
+    cen_take_op *take = take_of(waiter);
     /* the opening's time has passed, not the ask's */
     if (status == CEN_TIMEOUT && is_refused(waiter)) status = CEN_DRIVER;
     take->future.status = status;
@@ -136,35 +136,29 @@ static void deliver(ceni_pool_waiter *waiter, cen_status status)
 
 static bool withdraw(cen_future *future)
 {
-    asking *mine = inside((cen_take *)(void *)future);
+    asking *mine = inside((cen_take_op *)(void *)future);
     if (!ceni_fork_is(mine->epoch)) return true; /* nobody here will ever touch it */
     return ceni_line_withdraw(mine->line, &mine->waiter);
-}
-
-/* Whoever is served because it goes is told after this call has done with the take. */
-bool cen_pool_cancel(cen_take *take)
-{
-    return take && cen_future_cancel(&take->future);
 }
 
 /* ---- Asking ---------------------------------------------------------------------------- */
 
 /* It has not been in line: nobody else knows of it. */
-static cen_status refuse(cen_take *take, cen_status status)
+static cen_status refuse(cen_take_op *take, cen_status status)
 {
     take->future.status = status;
     ceni_future_complete_fresh(&take->future);
     return CEN_OK;
 }
 
-static cen_status refuse_closed(cen_take *take, const cen_pool *pool)
+static cen_status refuse_closed(cen_take_op *take, const cen_pool *pool)
 {
     ceni_pool_is_closed(pool->name, take->future.error);
     return refuse(take, CEN_CLOSED);
 }
 
 /* The driver's own number is told also to one who wants no text. */
-static cen_status refuse_explained(cen_take *take, cen_pool *pool, ceni_verdict verdict)
+static cen_status refuse_explained(cen_take_op *take, cen_pool *pool, ceni_verdict verdict)
 {
     cen_error unseen = {.code = 0}, *error = take->future.error;
     if (!error && verdict.status == CEN_DRIVER) error = &unseen;
@@ -175,7 +169,7 @@ static cen_status refuse_explained(cen_take *take, cen_pool *pool, ceni_verdict 
     return refuse(take, status);
 }
 
-static cen_status refuse_impatient(cen_take *take, const cen_pool *pool, cen_status status)
+static cen_status refuse_impatient(cen_take_op *take, const cen_pool *pool, cen_status status)
 {
     ceni_error_set(take->future.error, status, 0, "pool \"%s\": a deadline cannot be kept: %s", pool->name,
                    cen_status_text(status));
@@ -183,7 +177,7 @@ static cen_status refuse_impatient(cen_take *take, const cen_pool *pool, cen_sta
 }
 
 /* The next quick path, of a take too, begins with it. */
-static void lend(cen_pool *pool, const ceni_grant *grant, cen_take *take, const char *where)
+static void lend(cen_pool *pool, const ceni_grant *grant, cen_take_op *take, const char *where)
 {
     ceni_pool_own *own = ceni_pool_own_get();
     if (!own->armed) ceni_owner_arm();
@@ -204,7 +198,7 @@ static bool find(cen_pool *pool, ceni_grant *grant, cen_status *status, cen_erro
 }
 
 /* What is to be had without waiting. True: the take is done. */
-static bool lend_now(cen_pool *pool, cen_take *take, const char *where, const void *from)
+static bool lend_now(cen_pool *pool, cen_take_op *take, const char *where, const void *from)
 {
     ceni_grant grant = {.slot = NULL};
     cen_status status;
@@ -233,7 +227,7 @@ static cen_status lock_with_patience(cen_pool *pool, int64_t moment)
     return status;
 }
 
-static cen_status join(cen_pool *pool, cen_take *take, cen_deadline deadline, const char *where)
+static cen_status join(cen_pool *pool, cen_take_op *take, cen_deadline deadline, const char *where)
 {
     int64_t now = ceni_clock_now(), pool_now = ceni_pool_moment(pool, now),
             moment = ceni_deadline_moment(deadline, pool_now);
@@ -270,9 +264,10 @@ static cen_status join(cen_pool *pool, cen_take *take, cen_deadline deadline, co
     return CEN_OK;
 }
 
-static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where, const void *from)
+static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take_op *take, const char *where,
+                             const void *from)
 {
-    cen_status status = ceni_pool_check(pool, "cen_pool_ask", take->future.error);
+    cen_status status = ceni_pool_check(pool, "cen_pool_take_async", take->future.error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an ask", take->future.error);
     if (ceni_take_sampled(pool, mark_of_asked(), &take->lease, where)) {
@@ -298,7 +293,7 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take *ta
 }
 
 /* Whoever is told by this thread, inline, is told when nothing of the pool is touched any more: it may free it. */
-__attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take *take,
+__attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take_op *take,
                                                        const char *where)
 {
     ceni_inline here;
@@ -316,7 +311,7 @@ static inline bool ask_quickly(cen_pool *pool, cen_lease *out, const char *where
     return !ceni_planted(asked_lease_attached) && ceni_take_quickly(pool, CENI_OWNER_DETACHED, out, where);
 }
 
-cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where)
+cen_status cen_pool_take_async_at(cen_pool *pool, cen_deadline deadline, cen_take_op *take, const char *where)
 {
     if (!pool || !take || (take->done_ && !take->future.executor_)) return CEN_INVALID;
     if ((unsigned)take->priority > CEN_PRIORITY_LOW) return CEN_INVALID;

@@ -211,7 +211,7 @@ TEST(L11_when_the_breaker_opens_those_who_asked_are_told_what_the_driver_said)
         cen_lease held = take(pool);
         ready(&one, cen_inline());
         if (!with_text) one.take.future.error = NULL;
-        expect_equal(cen_pool_ask(pool, cen_in_s(1), &one.take), CEN_OK); /* a second object is tried for it */
+        expect_equal(cen_pool_take_async(pool, cen_in_s(1), &one.take), CEN_OK); /* a second object is tried for it */
         ask(&two, pool, CEN_NEVER);
         ceni_world_settle();
         expect_pending(&one); /* what is out may come back */
@@ -222,7 +222,7 @@ TEST(L11_when_the_breaker_opens_those_who_asked_are_told_what_the_driver_said)
         expect_told(&two, CEN_SYSTEM);
         ready(&late, cen_inline());
         if (!with_text) late.take.future.error = NULL;
-        expect_equal(cen_pool_ask(pool, CEN_NEVER, &late.take), CEN_OK);
+        expect_equal(cen_pool_take_async(pool, CEN_NEVER, &late.take), CEN_OK);
         expect(late.told == 1 && late.take.future.status == CEN_SYSTEM && late.take.future.code == 61);
         end_life(&s, pool);
     }
@@ -299,7 +299,7 @@ TEST(L10_the_opening_of_one_who_cancelled_goes_on_and_serves_the_next)
     pool = begin_life(&s, BLOCKS, .max = 1);
     ask(&one, pool, CEN_NEVER);
     pass(5 * MS);
-    expect(cen_pool_cancel(&one.take));
+    expect(cen_future_cancel(&one.take.future));
     ask(&two, pool, CEN_NOW);
     expect_told(&two, CEN_TIMEOUT);
     ask(&two, pool, cen_in_ms(20));
@@ -361,7 +361,7 @@ TEST(a_pool_that_needed_no_runtime_has_one_from_the_first_deadline_until_it_is_f
     expect_equal(look_at(NULL).users, 0);
     ask(&two, pool, cen_in_s(1));
     expect_equal(look_at(NULL).users, 1);
-    expect(cen_pool_cancel(&two.take) && cen_pool_cancel(&one.take));
+    expect(cen_future_cancel(&two.take.future) && cen_future_cancel(&one.take.future));
     give_back(&held);
     finish();
     expect_equal(look_at(NULL).users, 0);
@@ -382,9 +382,9 @@ TEST(L14_in_a_child_an_ask_of_the_parents_can_be_left_and_the_pool_is_another)
         ask(&two, pool, CEN_NEVER);
         ceni_world_fork();
         ready(&three, cen_inline());
-        expect_equal(cen_pool_ask(pool, cen_in_s(1), &three.take), renews ? CEN_OK : CEN_FORKED);
+        expect_equal(cen_pool_take_async(pool, cen_in_s(1), &three.take), renews ? CEN_OK : CEN_FORKED);
         expect_equal(three.told, renews);
-        expect(cen_pool_cancel(&one.take) && cen_pool_cancel(&two.take));
+        expect(cen_future_cancel(&one.take.future) && cen_future_cancel(&two.take.future));
         expect(one.told == 0 && two.told == 0);
         expect_equal(cen_pool_give(&held), CEN_FORKED);
         if (renews) give_asked(&three);
@@ -435,7 +435,7 @@ static const char *sweep_check_threaded(cen_status status)
 
 static void sweep_end(void)
 {
-    if (!sweeper.told) expect(cen_pool_cancel(&sweeper.take));
+    if (!sweeper.told) expect(cen_future_cancel(&sweeper.take.future));
     give_back(&swept);
     finish();
     free_runtime(sweeps_in);
@@ -461,12 +461,12 @@ TEST(an_ask_whose_deadline_nobody_could_keep_for_want_of_a_thread_is_told_so)
     expect_equal(fault_sweep_check(&sweep), 1);
 }
 
-static cen_closing sweep_closing;
+static cen_close_op sweep_closing;
 
 static cen_status sweep_close(void)
 {
-    cen_closing_init(&sweep_closing, NULL, NULL);
-    return cen_pool_close_then(pool, cen_in_s(1), &sweep_closing);
+    cen_close_op_init(&sweep_closing, NULL, NULL);
+    return cen_pool_close_async(pool, cen_in_s(1), &sweep_closing);
 }
 
 static const char *sweep_check_open(cen_status status)
@@ -520,7 +520,7 @@ TEST(L19_every_ask_is_counted_once_however_it_ends)
     cen_pool_stats s = expect_sound(pool);
     expect(s.waiting == 4 && s.waited == 4);
     pass(MS);
-    expect(cen_pool_cancel(&cancelled.take));
+    expect(cen_future_cancel(&cancelled.take.future));
     give_back(&held);
     ask(&thread_like, pool, CEN_NOW);
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);

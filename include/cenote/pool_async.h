@@ -2,7 +2,7 @@
 /*
  * The checkout pool without waiting: ask now, be told later.
  *
- *     static void on_ready(cen_take *take)              // on the loop's thread
+ *     static void on_ready(cen_take_op *take)              // on the loop's thread
  *     {
  *         if (take->future.status != CEN_OK) {
  *             puts(cen_status_text(take->future.status));
@@ -12,9 +12,9 @@
  *         cen_pool_give(&take->lease);
  *     }
  *
- *     cen_take take;                                    // the program's own, no allocation
- *     cen_take_init(&take, on_ready, cen_inbox_executor(inbox));
- *     cen_pool_ask(pool, cen_in_ms(500), &take);
+ *     cen_take_op take;                                    // the program's own, no allocation
+ *     cen_take_op_init(&take, on_ready, cen_inbox_executor(inbox));
+ *     cen_pool_take_async(pool, cen_in_ms(500), &take);
  *
  * Those who ask and threads that take stand in one line, in one order, under
  * the same rules. (Objects are granted in that order; where several threads give
@@ -23,8 +23,8 @@
  * Threads: every function may be called from any thread at any time, and none
  * of them waits. See cenote/future.h for whose the memory of a take is, and when.
  */
-#ifndef CENOTE_ASK_H
-#define CENOTE_ASK_H
+#ifndef CENOTE_POOL_ASYNC_H
+#define CENOTE_POOL_ASYNC_H
 
 #include <cenote/future.h>
 #include <cenote/pool.h>
@@ -35,7 +35,7 @@ extern "C" {
 
 /* One who asks. The program sets `priority`, future.error and future.user, if it
  * wants to, after init. The lease is there when future.status is OK. */
-typedef struct cen_take {
+typedef struct cen_take_op {
     cen_future future;
     cen_lease lease;
     cen_priority priority;
@@ -43,13 +43,13 @@ typedef struct cen_take {
     cen_rule rule;
     int64_t retry_after_ns;
     /* cenote's */
-    void (*done_)(struct cen_take *take);
+    void (*done_)(struct cen_take_op *take);
     uint64_t waiter_[28];
-} cen_take;
+} cen_take_op;
 
 /* Makes it ready. `done` is called once on the executor; both NULL: it is waited
  * for, asked or grouped by its future. */
-CEN_API void cen_take_init(cen_take *take, void (*done)(cen_take *take), cen_executor *executor);
+CEN_API void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take), cen_executor *executor);
 
 /* Asks for an object, as cen_pool_take does, and returns at once. In a step of a task the
  * lease belongs to the task, as one that it takes: if the task ends without giving it, it goes the way of
@@ -61,12 +61,8 @@ CEN_API void cen_take_init(cen_take *take, void (*done)(cen_take *take), cen_exe
  * now, and `done` still goes to the executor.
  * Errors, after which nothing is told: INVALID (NULL, no such priority, `done` without an executor), MISUSE (it was asked for
  * already and not made ready again; inside a call that the pool itself made), FORKED. */
-#define cen_pool_ask(pool, deadline, take) cen_pool_ask_at((pool), (deadline), (take), CEN_HERE)
-CEN_API cen_status cen_pool_ask_at(cen_pool *pool, cen_deadline deadline, cen_take *take, const char *where);
-
-/* Gives up. True: cancelled, nothing was or will be lent to it, and `done` is
- * never called. False: too late, it is told how it ended, and what it got is yours. Constant time. */
-CEN_API bool cen_pool_cancel(cen_take *take);
+#define cen_pool_take_async(pool, deadline, take) cen_pool_take_async_at((pool), (deadline), (take), CEN_HERE)
+CEN_API cen_status cen_pool_take_async_at(cen_pool *pool, cen_deadline deadline, cen_take_op *take, const char *where);
 
 /* Gives the object back as cen_pool_give does, and `future` is done when that is
  * over: OK when the driver has found it clean, or reset it, and it can be lent again,
@@ -74,23 +70,23 @@ CEN_API bool cen_pool_cancel(cen_take *take);
  * driver's status, code and text. DRIVER: it was closed because its check said so, and the text says why. Such a future
  * cannot be cancelled. Errors as cen_pool_give, REVOKED
  * included, INVALID (NULL) and MISUSE (the future is promised already): nothing is told then. */
-CEN_API cen_status cen_pool_give_then(cen_lease *lease, cen_future *future);
-CEN_API cen_status cen_pool_give_then_at(cen_lease *lease, cen_future *future, const char *where);
-#define cen_pool_give_then(lease, future) cen_pool_give_then_at((lease), (future), CEN_HERE)
+CEN_API cen_status cen_pool_give_async(cen_lease *lease, cen_future *future);
+CEN_API cen_status cen_pool_give_async_at(cen_lease *lease, cen_future *future, const char *where);
+#define cen_pool_give_async(lease, future) cen_pool_give_async_at((lease), (future), CEN_HERE)
 
 /* A close under way. Caller-owned. After init the program may set `report` to a report of its own, with its size
  * set; it is filled when the future is done. */
-typedef struct cen_closing {
+typedef struct cen_close_op {
     cen_future future;
     cen_close_report *report;
     /* cenote's */
-    void (*done_)(struct cen_closing *closing);
+    void (*done_)(struct cen_close_op *closing);
     uint32_t waiting_, idle_;
     uint64_t reserved_[4];
-} cen_closing;
+} cen_close_op;
 
 /* Makes it ready. `done` is called once on the executor; both NULL: it is waited for by its future. */
-CEN_API void cen_closing_init(cen_closing *closing, void (*done)(cen_closing *closing), cen_executor *executor);
+CEN_API void cen_close_op_init(cen_close_op *closing, void (*done)(cen_close_op *closing), cen_executor *executor);
 
 /* Closes the pool as cen_pool_close does (CEN_DEFAULT: options.patience), and returns at once: the future is done
  * when everything is back (OK), or when the deadline came first and what was out
@@ -99,7 +95,7 @@ CEN_API void cen_closing_init(cen_closing *closing, void (*done)(cen_closing *cl
  * driver does not block, is closed by this call. Errors: CLOSED, FORKED, INVALID (NULL, or `done` without an
  * executor), MISUSE (inside a call that the pool itself made, or promised already), NO_MEMORY and SYSTEM (nobody
  * could keep the deadline): nothing changes, and nothing is told. The size of closing->report is checked, too. */
-CEN_API cen_status cen_pool_close_then(cen_pool *pool, cen_deadline deadline, cen_closing *closing);
+CEN_API cen_status cen_pool_close_async(cen_pool *pool, cen_deadline deadline, cen_close_op *closing);
 
 #ifdef __cplusplus
 }

@@ -10,8 +10,8 @@
  *   what was lent is given or discarded, and nothing is lent to what was cancelled
  *   nobody who asked is forgotten: whoever waits for the end of its asks is named
  */
-#include <cenote/ask.h>
 #include <cenote/inbox.h>
+#include <cenote/pool_async.h>
 
 #include "base/atomic.h"
 #include "pool/inside.h"
@@ -109,7 +109,7 @@ static void take_all_the_time(worker *self)
 /* ---- Those who ask ----------------------------------------------------------------------------------- */
 
 typedef struct request {
-    cen_take take;
+    cen_take_op take;
     _Atomic uint32_t busy; /* 1 from the ask until it was told or cancelled */
     worker as;             /* who uses what it gets, on whichever thread */
 } request;
@@ -117,7 +117,7 @@ typedef struct request {
 static request requests[ASKERS][EACH];
 static cen_inbox *inboxes[ASKERS];
 
-static void hear(cen_take *take)
+static void hear(cen_take_op *take)
 {
     request *one = (request *)(void *)take;
     expect_equal(ceni_load_acquire(&one->busy), 1);
@@ -136,7 +136,7 @@ static void hear(cen_take *take)
 static void ask_or_cancel(worker *self, unsigned asker_number, request *one)
 {
     if (ceni_load_acquire(&one->busy)) {
-        if (draw_below(self, 4) > 0 || !cen_pool_cancel(&one->take)) return;
+        if (draw_below(self, 4) > 0 || !cen_future_cancel(&one->take.future)) return;
         count(&cancelled);
         ceni_store_release(&one->busy, 0); /* its own */
         return;
@@ -144,10 +144,10 @@ static void ask_or_cancel(worker *self, unsigned asker_number, request *one)
     if (ceni_load_acquire(&enough)) return;
     cen_executor *executors[] = {cen_inline(), cen_inbox_executor(inboxes[asker_number]),
                                  cen_runtime_executor(runtime)};
-    cen_take_init(&one->take, hear, executors[draw_below(self, 3)]);
+    cen_take_op_init(&one->take, hear, executors[draw_below(self, 3)]);
     ceni_store_release(&one->busy, 1);
     count(&asked);
-    expect_equal(cen_pool_ask(pool, some_deadline(self), &one->take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, some_deadline(self), &one->take), CEN_OK);
 }
 
 static bool any_busy(unsigned asker_number)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * So many asks of a pool that has an idle object: asked, completed, told by the
+ * COUNT asynchronous takes from a pool that has an idle object: started, completed, told by the
  * inbox, given back, all on one thread, for tools/check-instructions.
  *
- *     asks ask COUNT
+ *     async take COUNT
  */
-#include <cenote/ask.h>
 #include <cenote/inbox.h>
+#include <cenote/pool_async.h>
 #include <stdlib.h>
 
 static cen_status open_one(void *argument, void **out, cen_error *error)
@@ -16,7 +16,7 @@ static cen_status open_one(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
-static void give_back(cen_take *take)
+static void give_back(cen_take_op *take)
 {
     if (take->future.status != CEN_OK || cen_pool_give(&take->lease) != CEN_OK) abort();
 }
@@ -29,11 +29,11 @@ int main(int argc, char **argv)
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = {&calls, &options}, .max = 10, .eager = true);
     cen_pool *pool;
     cen_inbox *inbox;
-    cen_take take;
+    cen_take_op take;
     if (cen_pool_new(&options, &pool, NULL) != CEN_OK || cen_inbox_new(NULL, &inbox, NULL) != CEN_OK) return 1;
     for (unsigned long i = 0; i < count; i++) {
-        cen_take_init(&take, give_back, cen_inbox_executor(inbox));
-        if (cen_pool_ask(pool, cen_in_s(5), &take) != CEN_OK || cen_inbox_poll(inbox, 0) != 1) return 1;
+        cen_take_op_init(&take, give_back, cen_inbox_executor(inbox));
+        if (cen_pool_take_async(pool, cen_in_s(5), &take) != CEN_OK || cen_inbox_poll(inbox, 0) != 1) return 1;
     }
     return cen_pool_free(pool) != CEN_OK || cen_inbox_free(inbox) != CEN_OK;
 }

@@ -33,14 +33,14 @@ TEST(L6_cancelled_means_that_nothing_was_or_will_be_lent_and_done_is_never_calle
     ask(&one, pool, cen_in_ms(10));
     ask(&two, pool, CEN_NEVER);
     ask(&three, pool, CEN_NEVER);
-    expect(cen_pool_cancel(&one.take));
-    expect(cen_pool_cancel(&one.take)); /* as before */
-    expect(cen_pool_cancel(&three.take));
+    expect(cen_future_cancel(&one.take.future));
+    expect(cen_future_cancel(&one.take.future)); /* as before */
+    expect(cen_future_cancel(&three.take.future));
     pass(100 * MS);
     give_back(&held);
     expect(one.told == 0 && three.told == 0);
     expect_lent(&two, 1);
-    expect(!cen_pool_cancel(&two.take)); /* too late: it is its own */
+    expect(!cen_future_cancel(&two.take.future)); /* too late: it is its own */
     expect_counts(pool, 0, 1);
     give_asked(&two);
     cen_pool_stats s = expect_sound(pool);
@@ -56,9 +56,9 @@ TEST(L6_too_late_means_that_it_is_told_and_what_it_got_is_its_own)
     expect_equal(cen_inbox_new(NULL, &inbox, NULL), CEN_OK);
     cen_lease held = take_now(pool);
     ready(&one, cen_inbox_executor(inbox));
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &one.take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &one.take), CEN_OK);
     give_back(&held);
-    expect(!cen_pool_cancel(&one.take)); /* it is in the inbox */
+    expect(!cen_future_cancel(&one.take.future)); /* it is in the inbox */
     expect_equal(cen_inbox_poll(inbox, 0), 1);
     expect_lent(&one, 1);
     give_asked(&one);
@@ -82,7 +82,7 @@ static void give_and_ask_again(asker *self)
     if (++links >= LINKS) return;
     ready(self, cen_inline());
     self->then = give_and_ask_again;
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &self->take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &self->take), CEN_OK);
 }
 
 TEST(a_done_that_gives_and_asks_again_needs_no_more_stack_each_time)
@@ -95,15 +95,15 @@ TEST(a_done_that_gives_and_asks_again_needs_no_more_stack_each_time)
     one.then = two.then = give_and_ask_again; /* each serves the other */
     give_back(&held);
     expect(links >= LINKS && highest - deepest < 4096);
-    if (!one.told) expect(cen_pool_cancel(&one.take));
-    if (!two.told) expect(cen_pool_cancel(&two.take));
+    if (!one.told) expect(cen_future_cancel(&one.take.future));
+    if (!two.told) expect(cen_future_cancel(&two.take.future));
     expect_counts(pool, 1, 0);
     finish();
 }
 
 static void cancel_the_other(asker *self)
 {
-    expect(cen_pool_cancel(&self->other->take));
+    expect(cen_future_cancel(&self->other->take.future));
     give_asked(self);
 }
 
@@ -166,7 +166,7 @@ TEST(L15_a_done_may_free_the_pool_when_it_is_called_by_a_give_an_ask_time_or_a_c
         if (how == BY_ASK) give_back(&held);
         ready(&one, cen_inline());
         one.then = free_pool_inside;
-        expect_equal(cen_pool_ask(pool, how == BY_TIME ? cen_in_ms(1) : CEN_NEVER, &one.take), CEN_OK);
+        expect_equal(cen_pool_take_async(pool, how == BY_TIME ? cen_in_ms(1) : CEN_NEVER, &one.take), CEN_OK);
         if (how == BY_GIVE) give_back(&held);
         if (how == BY_TIME) pass(MS);
         if (how == BY_CLOSE) expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
@@ -199,16 +199,16 @@ TEST(L15_a_done_that_hears_of_the_close_may_give_what_it_has_and_free_the_pool)
 TEST(L15_the_same_when_the_close_is_told_by_a_future)
 {
     asker one, two;
-    cen_closing closing;
+    cen_close_op closing;
     cen_close_report report = CEN_SIZED(cen_close_report);
     prepare(1);
     ask(&one, pool, CEN_NEVER);
     ask(&two, pool, CEN_NEVER);
     two.other = &one;
     two.then = give_held_and_free;
-    cen_closing_init(&closing, NULL, NULL);
+    cen_close_op_init(&closing, NULL, NULL);
     closing.report = &report;
-    expect_equal(cen_pool_close_then(pool, CEN_NEVER, &closing), CEN_OK);
+    expect_equal(cen_pool_close_async(pool, CEN_NEVER, &closing), CEN_OK);
     expect_told(&two, CEN_CLOSED);
     expect(cen_future_is_done(&closing.future) && closing.future.status == CEN_OK && report.waiting == 1);
     expect_log(&shop, "+1 -1 ");
@@ -230,7 +230,7 @@ TEST(L15_one_who_is_told_after_its_pool_was_freed_still_hears_why)
     ceni_line_unlock(line);
     give_back(&held);
     free_pool(pool);
-    expect(!cen_pool_cancel(&one.take)); /* too late */
+    expect(!cen_future_cancel(&one.take.future)); /* too late */
     expect_equal(one.told, 0);
     ceni_line_make_call(line, id, pool, &call);
     expect_told(&one, CEN_TIMEOUT);
@@ -290,7 +290,7 @@ static void serve_by(cen_status (*serve)(void), bool driver)
     if (serve == resume_it) expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     ready(&one, cen_inline());
     one.then = give_and_free;
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &one.take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &one.take), CEN_OK);
     expect_pending(&one);
     expect_equal(serve(), CEN_OK);
     expect_told(&one, CEN_OK);
@@ -329,7 +329,7 @@ TEST(one_who_is_told_because_a_visitor_gave_is_told_after_the_visit_and_may_ask_
     kept = take_now(pool);
     ready(&one, cen_inline());
     one.then = ask_again;
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &one.take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &one.take), CEN_OK);
     expect_equal(cen_pool_visit(pool, give_kept, NULL), CEN_OK);
     expect_told(&one, CEN_OK);
     expect_lent(&again, 1);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Asking without waiting, and drivers that test or whose calls are done later. */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "unit/pool/clerks.h"
 
 static clerk c;
 static script s;
 
-static cen_take take_of_mine;
+static cen_take_op take_of_mine;
 static unsigned told;
 static cen_pool *asked;
 
 static void begin_ask(cen_pool *pool, cen_deadline deadline)
 {
-    cen_take_init(&take_of_mine, NULL, NULL);
-    expect_equal(cen_pool_ask(pool, deadline, &take_of_mine), CEN_OK);
+    cen_take_op_init(&take_of_mine, NULL, NULL);
+    expect_equal(cen_pool_take_async(pool, deadline, &take_of_mine), CEN_OK);
 }
 
 static void expect_lent(int number)
@@ -89,9 +89,9 @@ TEST(one_who_asks_is_told_what_an_opening_that_fails_later_said)
     c = (clerk){.opened = 0};
     cen_pool *pool = begin_alone(&c, 0, .max = 1, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     cen_error error;
-    cen_take_init(&take_of_mine, NULL, NULL);
+    cen_take_op_init(&take_of_mine, NULL, NULL);
     take_of_mine.future.error = &error;
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &take_of_mine), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &take_of_mine), CEN_OK);
     cen_runtime_poll(c.runtime);
     cen_error said = {.code = 61, .text = "nobody listens there"};
     expect_equal(finish_with(&c, 0, CEN_SYSTEM, &said), CEN_OK);
@@ -101,13 +101,13 @@ TEST(one_who_asks_is_told_what_an_opening_that_fails_later_said)
 }
 
 /* Gives it back and asks again, which may not be done inside a call of the driver. */
-static void ask_again(cen_take *take)
+static void ask_again(cen_take_op *take)
 {
     expect_equal(take->future.status, CEN_OK);
     give_back(&take->lease);
     if (++told == 3) return;
-    cen_take_init(take, ask_again, cen_inline());
-    expect_equal(cen_pool_ask(asked, CEN_NEVER, take), CEN_OK);
+    cen_take_op_init(take, ask_again, cen_inline());
+    expect_equal(cen_pool_take_async(asked, CEN_NEVER, take), CEN_OK);
 }
 
 TEST(who_is_told_inline_by_an_opening_that_is_done_from_within_is_not_inside_the_driver)
@@ -115,8 +115,8 @@ TEST(who_is_told_inline_by_an_opening_that_is_done_from_within_is_not_inside_the
     c = (clerk){.at_once = AT_ONCE_OPEN};
     told = 0;
     asked = begin_alone(&c, 0, .max = 1);
-    cen_take_init(&take_of_mine, ask_again, cen_inline());
-    expect_equal(cen_pool_ask(asked, CEN_NEVER, &take_of_mine), CEN_OK);
+    cen_take_op_init(&take_of_mine, ask_again, cen_inline());
+    expect_equal(cen_pool_take_async(asked, CEN_NEVER, &take_of_mine), CEN_OK);
     cen_runtime_poll(c.runtime);
     expect_equal(told, 3);
     end_clerk(&c, asked);

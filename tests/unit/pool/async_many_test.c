@@ -4,7 +4,7 @@
  * costs the same few steps, however many others there are. What is counted is
  * what the wheel of deadlines is asked to do, and the world's allocations.
  */
-#include <cenote/ask.h>
+#include <cenote/pool_async.h>
 
 #include "sync/wheel.h"
 #include "unit/pool/pools.h"
@@ -13,7 +13,7 @@
 enum { MANY = 100000, AT_A_TIME = 64 }; /* as many expire without the lock being dropped */
 
 typedef struct one {
-    cen_take take;
+    cen_take_op take;
     uint32_t number;
 } one;
 
@@ -52,7 +52,7 @@ int64_t __wrap_ceni_wheel_next(const ceni_wheel *wheel)
 
 /* ---- Asking --------------------------------------------------------------------------------- */
 
-static void tell(cen_take *take)
+static void tell(cen_take_op *take)
 {
     one *self = (one *)(void *)take;
     told_otherwise += self->number != told || take->future.status != expected;
@@ -71,9 +71,9 @@ static void ask_all(cen_deadline deadline, cen_status end)
     held = take_now(pool);
     told = told_otherwise = 0;
     expected = end;
-    cen_take_init(&before_all.take, tell, cen_inline());
-    expect_equal(cen_pool_ask(pool, cen_in_s(1000), &before_all.take), CEN_OK);
-    expect(cen_pool_cancel(&before_all.take));
+    cen_take_op_init(&before_all.take, tell, cen_inline());
+    expect_equal(cen_pool_take_async(pool, cen_in_s(1000), &before_all.take), CEN_OK);
+    expect(cen_future_cancel(&before_all.take.future));
     ceni_world_settle();
     allocations = ceni_world_allocations();
     bytes = ceni_world_bytes();
@@ -81,8 +81,8 @@ static void ask_all(cen_deadline deadline, cen_status end)
     deadline = cen_deadline_fix(deadline);
     for (uint32_t i = 0; i < MANY; i++) {
         all[i].number = i;
-        cen_take_init(&all[i].take, tell, cen_inline());
-        expect_equal(cen_pool_ask(pool, deadline, &all[i].take), CEN_OK);
+        cen_take_op_init(&all[i].take, tell, cen_inline());
+        expect_equal(cen_pool_take_async(pool, deadline, &all[i].take), CEN_OK);
     }
     expect_equal(expect_sound(pool).waiting, MANY);
 }
@@ -123,8 +123,8 @@ TEST(a_hundred_thousand_who_ask_are_cancelled_from_whichever_end)
 {
     ask_all(cen_in_ms(1), CEN_OK);
     size_t before = cancelled;
-    for (uint32_t i = 0; i < MANY / 2; i++) expect(cen_pool_cancel(&all[i].take));
-    for (uint32_t i = MANY; i-- > MANY / 2;) expect(cen_pool_cancel(&all[i].take));
+    for (uint32_t i = 0; i < MANY / 2; i++) expect(cen_future_cancel(&all[i].take.future));
+    for (uint32_t i = MANY; i-- > MANY / 2;) expect(cen_future_cancel(&all[i].take.future));
     expect_equal(cancelled - before, MANY);
     expect(searched <= 8);
     pass(10 * 1000000);

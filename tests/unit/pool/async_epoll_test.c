@@ -117,7 +117,7 @@ TEST(a_thousand_asks_on_one_epoll_thread_are_all_served_in_the_order_they_came)
     end();
 }
 
-static void on_late(cen_take *take)
+static void on_late(cen_take_op *take)
 {
     expect_equal(take->future.status, CEN_TIMEOUT);
     loop.late++;
@@ -134,7 +134,7 @@ static void mix(void)
         else if (i % 3 == 1) ask(&askers[i], i, cen_in_ms(5), on_late);
         else ask(&askers[i], served++, cen_in_s(30), on_ready);
     }
-    for (uint32_t i = 0; i < ASKS; i += 3) expect(cen_pool_cancel(&askers[i].take));
+    for (uint32_t i = 0; i < ASKS; i += 3) expect(cen_future_cancel(&askers[i].take.future));
     expect_equal(cen_runtime_advance(loop.runtime, 5 * MS), CEN_OK);
     run_until(&loop.late, (ASKS + 1) / 3);
     expect_equal(loop.told, 0);
@@ -184,7 +184,7 @@ TEST(asks_cancels_deadlines_and_gives_allocate_nothing)
     end();
 }
 
-static void on_burst(cen_take *take)
+static void on_burst(cen_take_op *take)
 {
     if (((asker *)take)->number < ASKS) {
         on_ready(take);

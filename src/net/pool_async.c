@@ -9,7 +9,7 @@
  *     MOVING ─▶ SENDING ──the call returned──▶ SENT ──a reply──▶ the end
  *                  └──a reply──▶ TOLD ──the call returned──▶ the end
  *
- * The naive way, to let the answer go on at once, has the caller come back from cen_mux_ask to an asking that is
+ * The naive way, to let the answer go on at once, has the caller come back from cen_mux_request_async to an asking that is
  * done and may be gone. So the second of the two, call and answer, goes on, and the first leaves.
  *
  * Cancel. ROUTING and SENT are taken back from the router or the connection, whose cancel is exact; if that is too late the
@@ -29,7 +29,7 @@
  * [A3] stage   | load           | acquire | [A2]             | the same                 | the same
  * [A4] send    | load of lost   | acquire | L1 in pool_line.c | nothing                 | `stale` would not be exact
  *
- * Tested by tests/unit/net/pool_ask_test.c, tests/stress/mux_pool_stress.c.
+ * Tested by tests/unit/net/pool_async_test.c, tests/stress/mux_pool_stress.c.
  */
 #include "base/error.h"
 #include "base/plant.h"
@@ -39,7 +39,7 @@
 
 enum { MOVING, ARMING, ROUTED, ROUTING, SENDING, TOLD, SENT, STAGE = 0xff, UNWANTED = 0x100 };
 
-#define ASKING_OF(pointer, field) CENI_LIST_ENTRY(pointer, cen_mux_asking, field)
+#define ASKING_OF(pointer, field) CENI_LIST_ENTRY(pointer, cen_mux_pool_request_op, field)
 
 /* ---- Deadlines and outcomes ------------------------------------------------------------------------- */
 
@@ -178,30 +178,30 @@ cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_pick *pick, cen_re
 
 /* ---- Asking: stages ----------------------------------------------------------------------------------------- */
 
-static uint32_t stage_of(cen_mux_asking *asking)
+static uint32_t stage_of(cen_mux_pool_request_op *asking)
 {
     return ceni_load_acquire(&asking->stage_); /* [A3] */
 }
 
-static bool change(cen_mux_asking *asking, uint32_t *from, uint32_t to)
+static bool change(cen_mux_pool_request_op *asking, uint32_t *from, uint32_t to)
 {
     return ceni_cas_acq_rel(&asking->stage_, from, to); /* [A2] */
 }
 
 /* By the one who has it: only UNWANTED may come in between. */
-static void enter(cen_mux_asking *asking, uint32_t stage)
+static void enter(cen_mux_pool_request_op *asking, uint32_t stage)
 {
     uint32_t now = stage_of(asking);
     while (!change(asking, &now, stage | (now & UNWANTED))) continue;
 }
 
-static bool is_unwanted(cen_mux_asking *asking)
+static bool is_unwanted(cen_mux_pool_request_op *asking)
 {
     return stage_of(asking) & UNWANTED;
 }
 
 /* The call has returned, or its answer is there: true, the other one was first, and this one goes on with it. */
-static bool meet(cen_mux_asking *asking, uint32_t calling, uint32_t mine, uint32_t go_on)
+static bool meet(cen_mux_pool_request_op *asking, uint32_t calling, uint32_t mine, uint32_t go_on)
 {
     for (uint32_t now = stage_of(asking);;) {
         bool first = (now & STAGE) == calling;
@@ -212,7 +212,7 @@ static bool meet(cen_mux_asking *asking, uint32_t calling, uint32_t mine, uint32
 /* ---- Asking: the end ------------------------------------------------------------------------------------------ */
 
 /* A2 */
-static void complete(cen_mux_asking *asking, cen_status status, int code, void *value)
+static void complete(cen_mux_pool_request_op *asking, cen_status status, int code, void *value)
 {
     asking->future.status = status;
     asking->future.code = code;
@@ -220,13 +220,13 @@ static void complete(cen_mux_asking *asking, cen_status status, int code, void *
     ceni_future_complete(&asking->future);
 }
 
-static void end_unsent(cen_mux_asking *asking, cen_status status)
+static void end_unsent(cen_mux_pool_request_op *asking, cen_status status)
 {
     count_refusal(asking->pool_, status);
     complete(asking, status, 0, NULL);
 }
 
-static void end_interrupted(cen_mux_asking *asking)
+static void end_interrupted(cen_mux_pool_request_op *asking)
 {
     ceni_mux_pool_count(asking->pool_, CENI_COUNT_CANCELLED);
     cen_route_done(&asking->routing_.route, CEN_OUTCOME_CANCELLED, 0);
@@ -234,7 +234,7 @@ static void end_interrupted(cen_mux_asking *asking)
     complete(asking, CEN_INTERRUPTED, 0, NULL);
 }
 
-static void end_told(cen_mux_asking *asking)
+static void end_told(cen_mux_pool_request_op *asking)
 {
     const cen_future *inner = &asking->request.future;
     count_end(asking->pool_, inner->status);
@@ -246,26 +246,26 @@ static void end_told(cen_mux_asking *asking)
 
 static void told(cen_request *request)
 {
-    cen_mux_asking *asking = ASKING_OF(request, request);
+    cen_mux_pool_request_op *asking = ASKING_OF(request, request);
     if (meet(asking, SENDING, TOLD, MOVING)) end_told(asking);
 }
 
 /* It was sent, and is given up. */
-static void take_back(cen_mux_asking *asking)
+static void take_back(cen_mux_pool_request_op *asking)
 {
     if (cen_future_cancel(&asking->request.future)) end_interrupted(asking);
     else if (meet(asking, SENDING, SENT, MOVING)) end_told(asking);
 }
 
 /* Sends it. False: nobody has it any more, or it is over. True: it was not sent, and may be routed again. */
-static bool send_it(cen_mux_asking *asking)
+static bool send_it(cen_mux_pool_request_op *asking)
 {
     cen_mux_pool *pool = asking->pool_;
     cen_route *route = &asking->routing_.route;
     ceni_mux_link *link = route->value;
     cen_status status = look_at_route(pool, route, asking->seen_);
     enter(asking, SENDING);
-    if (status == CEN_OK) status = cen_mux_ask(link->mux, &asking->request, asking->future.error);
+    if (status == CEN_OK) status = cen_mux_request_async(link->mux, &asking->request, asking->future.error);
     if (status == CEN_OK) {
         if (is_unwanted(asking)) take_back(asking);
         else if (meet(asking, SENDING, SENT, MOVING)) end_told(asking);
@@ -293,19 +293,19 @@ static bool send_it(cen_mux_asking *asking)
 static void routed(cen_future *future);
 
 /* Waits for a route in the router's line. True: there is an answer already. */
-static bool arm(cen_mux_asking *asking)
+static bool arm(cen_mux_pool_request_op *asking)
 {
     cen_mux_pool *pool = asking->pool_;
-    cen_routing_init(&asking->routing_);
+    cen_route_op_init(&asking->routing_);
     asking->routing_.future.error = asking->future.error;
-    cen_future_then(&asking->routing_.future, cen_inline(), routed);
+    cen_future_then(&asking->routing_.future, routed, cen_inline());
     enter(asking, ARMING);
-    cen_router_ask(pool->router, &asking->pick, route_deadline(pool, &asking->request), &asking->routing_);
+    cen_router_route_async(pool->router, &asking->pick, route_deadline(pool, &asking->request), &asking->routing_);
     return meet(asking, ARMING, ROUTING, MOVING);
 }
 
 /* The way of one that is MOVING, until somebody else has it. `status`: of its route. */
-static void go_on(cen_mux_asking *asking, cen_status status)
+static void go_on(cen_mux_pool_request_op *asking, cen_status status)
 {
     while (status == CEN_OK) {
         if (is_unwanted(asking)) {
@@ -322,7 +322,7 @@ static void go_on(cen_mux_asking *asking, cen_status status)
 
 static void routed(cen_future *future)
 {
-    cen_mux_asking *asking = ASKING_OF(future, routing_.future);
+    cen_mux_pool_request_op *asking = ASKING_OF(future, routing_.future);
     if (meet(asking, ARMING, ROUTED, MOVING)) go_on(asking, future->status);
 }
 
@@ -330,7 +330,7 @@ static void routed(cen_future *future)
 
 static bool withdraw(cen_future *future)
 {
-    cen_mux_asking *asking = ASKING_OF(future, future);
+    cen_mux_pool_request_op *asking = ASKING_OF(future, future);
     if (!ceni_fork_is(asking->pool_->epoch)) return true; /* the parent's; it is never done here */
     for (uint32_t now = stage_of(asking);;) {
         if (now & UNWANTED) return false;
@@ -349,17 +349,17 @@ static bool withdraw(cen_future *future)
     }
 }
 
-void cen_mux_asking_init(cen_mux_asking *asking)
+void cen_mux_pool_request_op_init(cen_mux_pool_request_op *asking)
 {
     if (!asking) return;
-    *asking = (cen_mux_asking){.tries_ = 0};
+    *asking = (cen_mux_pool_request_op){.tries_ = 0};
     cen_future_init(&asking->future);
     cen_request_init(&asking->request, told, cen_inline());
-    cen_routing_init(&asking->routing_);
+    cen_route_op_init(&asking->routing_);
 }
 
 /* The first route, without the router's lock if there is one at once. */
-static void begin(cen_mux_pool *pool, cen_mux_asking *asking)
+static void begin(cen_mux_pool *pool, cen_mux_pool_request_op *asking)
 {
     pin_deadline(pool, &asking->request);
     bool waits = !ceni_deadline_is_now(route_deadline(pool, &asking->request));
@@ -373,7 +373,7 @@ static void begin(cen_mux_pool *pool, cen_mux_asking *asking)
     go_on(asking, status);
 }
 
-cen_status cen_mux_pool_ask(cen_mux_pool *pool, cen_mux_asking *asking)
+cen_status cen_mux_pool_request_async(cen_mux_pool *pool, cen_mux_pool_request_op *asking)
 {
     if (!pool || !asking) return CEN_INVALID;
     if (!ceni_future_is_fresh(&asking->future)) return CEN_MISUSE;

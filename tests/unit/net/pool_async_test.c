@@ -34,7 +34,7 @@ static void drop_kept(void)
 static void ask(unsigned i)
 {
     ready_inquiry(&all[i], i);
-    expect_equal(cen_mux_pool_ask(pool, &all[i].asking), CEN_OK);
+    expect_equal(cen_mux_pool_request_async(pool, &all[i].asking), CEN_OK);
 }
 
 static cen_status outcome(unsigned i)
@@ -98,7 +98,7 @@ TEST(the_deadline_of_a_request_is_for_its_wait_and_its_reply_together)
     expect(ceni_clock_now() - began >= 30 * ms);
     ready_inquiry(&all[0], 0);
     all[0].asking.request.deadline = cen_in_ms(30);
-    expect_equal(cen_mux_pool_ask(pool, &all[0].asking), CEN_OK);
+    expect_equal(cen_mux_pool_request_async(pool, &all[0].asking), CEN_OK);
     expect_equal(outcome(0), CEN_TIMEOUT);
     expect_equal(pool_stats(pool).timed_out, 2);
     server = SERVE(.address = socket_path(), .handle = keep);
@@ -179,8 +179,8 @@ static void cancel_some(unsigned round, unsigned *given_up)
     for (unsigned i = 0; i < MANY; i++) {
         ceni_store_seq_cst(&told[i], 0u);
         ready_inquiry(&all[i], i);
-        cen_future_then(&all[i].asking.future, cen_inline(), note_told);
-        expect_equal(cen_mux_pool_ask(pool, &all[i].asking), CEN_OK);
+        cen_future_then(&all[i].asking.future, note_told, cen_inline());
+        expect_equal(cen_mux_pool_request_async(pool, &all[i].asking), CEN_OK);
     }
     bool cancelled[MANY] = {false};
     for (unsigned i = 0; i < MANY; i++) {
@@ -251,7 +251,7 @@ static void expect_interrupted(void)
     expect_equal(outcome(0), CEN_OK);
     ready_inquiry(&all[1], 1);
     hasty = &all[1].asking.future;
-    expect_equal(cen_mux_pool_ask(pool, &all[1].asking), CEN_OK);
+    expect_equal(cen_mux_pool_request_async(pool, &all[1].asking), CEN_OK);
     expect_equal(outcome(1), CEN_INTERRUPTED);
     expect(strstr(all[1].error.text, "given up"));
     expect(said_true == 0 && said_false == 1);
@@ -292,8 +292,8 @@ static void ask_again(cen_future *future)
     expect_equal(future->status, CEN_OK);
     if (ceni_add_seq_cst(&chain, 1u) >= 5000) return;
     ready_inquiry(self, self->number + 1);
-    expect_equal(cen_future_then(&self->asking.future, cen_inline(), ask_again), CEN_OK);
-    expect_equal(cen_mux_pool_ask(pool, &self->asking), CEN_OK);
+    expect_equal(cen_future_then(&self->asking.future, ask_again, cen_inline()), CEN_OK);
+    expect_equal(cen_mux_pool_request_async(pool, &self->asking), CEN_OK);
 }
 
 TEST(who_is_told_of_a_reply_may_ask_again_with_the_same_struct)
@@ -302,8 +302,8 @@ TEST(who_is_told_of_a_reply_may_ask_again_with_the_same_struct)
     pool = POOL(.address = cen_mux_server_address(server), .connections = 2);
     for (unsigned i = 0; i < 8; i++) {
         ready_inquiry(&all[i], i);
-        expect_equal(cen_future_then(&all[i].asking.future, cen_inline(), ask_again), CEN_OK);
-        expect_equal(cen_mux_pool_ask(pool, &all[i].asking), CEN_OK);
+        expect_equal(cen_future_then(&all[i].asking.future, ask_again, cen_inline()), CEN_OK);
+        expect_equal(cen_mux_pool_request_async(pool, &all[i].asking), CEN_OK);
     }
     AWAIT(ceni_load_seq_cst(&chain) == 5008);
     expect_equal(pool_stats(pool).answered, 5008);
@@ -321,11 +321,11 @@ TEST(what_cannot_be_asked_is_refused)
     expect_equal(cen_mux_pool_request(pool, NULL, &q.request, &error), CEN_INVALID);
     ready_inquiry(&all[0], 0);
     all[0].asking.request.size = 101;
-    expect_equal(cen_mux_pool_ask(pool, &all[0].asking), CEN_OK);
+    expect_equal(cen_mux_pool_request_async(pool, &all[0].asking), CEN_OK);
     expect_equal(outcome(0), CEN_INVALID);
-    expect_equal(cen_mux_pool_ask(pool, &all[0].asking), CEN_MISUSE);
-    expect_equal(cen_mux_pool_ask(NULL, &all[0].asking), CEN_INVALID);
-    expect_equal(cen_mux_pool_ask(pool, NULL), CEN_INVALID);
+    expect_equal(cen_mux_pool_request_async(pool, &all[0].asking), CEN_MISUSE);
+    expect_equal(cen_mux_pool_request_async(NULL, &all[0].asking), CEN_INVALID);
+    expect_equal(cen_mux_pool_request_async(pool, NULL), CEN_INVALID);
     expect_equal(cen_mux_pool_request(NULL, NULL, &q.request, &error), CEN_INVALID);
     expect_equal(cen_mux_pool_request(pool, NULL, NULL, &error), CEN_INVALID);
     expect_equal(pool_stats(pool).failed, 2);

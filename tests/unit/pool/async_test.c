@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asking without waiting: each sentence of cenote/ask.h; its ends are in ask_end_test.c. */
+/* Asking without waiting: each sentence of cenote/pool_async.h; its ends are in ask_end_test.c. */
 #include "unit/pool/askers.h"
 #include "unit/pool/scripted.h"
 
@@ -31,7 +31,7 @@ TEST(what_is_idle_is_taken_here_and_now_and_done_still_goes_to_the_executor)
     expect_equal(cen_inbox_new(NULL, &inbox, NULL), CEN_OK);
     for (int i = 0; i < 3; i++) { /* the slow way, and twice the quick one */
         ready(&one, cen_inbox_executor(inbox));
-        expect_equal(cen_pool_ask(pool, CEN_NOW, &one.take), CEN_OK);
+        expect_equal(cen_pool_take_async(pool, CEN_NOW, &one.take), CEN_OK);
         expect_counts(pool, 0, 1);
         expect_equal(one.told, 0);
         expect_equal(cen_inbox_poll(inbox, 0), 1);
@@ -52,7 +52,7 @@ TEST(done_is_called_once_on_the_executor_that_was_named)
     expect_equal(cen_inbox_new(NULL, &inbox, NULL), CEN_OK);
     cen_lease held = take_now(pool);
     ready(&one, cen_inbox_executor(inbox));
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &one.take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &one.take), CEN_OK);
     ask(&two, pool, CEN_NEVER);
     give_back(&held);
     expect_equal(one.told, 0);
@@ -83,7 +83,7 @@ TEST(without_a_done_it_is_waited_for_asked_or_grouped_by_its_future)
     cen_group group;
     for (int i = 0; i < 3; i++) {
         ready(all[i], NULL);
-        expect_equal(cen_pool_ask(pool, CEN_NEVER, &all[i]->take), CEN_OK);
+        expect_equal(cen_pool_take_async(pool, CEN_NEVER, &all[i]->take), CEN_OK);
         expect(!cen_future_is_done(&all[i]->take.future));
     }
     ceni_thread waiter = start("waiter", wait_for_it, &one);
@@ -368,13 +368,13 @@ TEST(what_cannot_be_asked_is_refused_and_nothing_is_told)
     asker one;
     prepare(1, 0);
     ready(&one, cen_inline());
-    expect_equal(cen_pool_ask(NULL, CEN_NOW, &one.take), CEN_INVALID);
-    expect_equal(cen_pool_ask(pool, CEN_NOW, NULL), CEN_INVALID);
+    expect_equal(cen_pool_take_async(NULL, CEN_NOW, &one.take), CEN_INVALID);
+    expect_equal(cen_pool_take_async(pool, CEN_NOW, NULL), CEN_INVALID);
     expect_equal(one.told, 0);
-    cen_take_init(&one.take, tell, NULL); /* nobody would call it */
-    expect_equal(cen_pool_ask(pool, CEN_NOW, &one.take), CEN_INVALID);
-    cen_take_init(NULL, tell, cen_inline());
-    expect(!cen_pool_cancel(NULL));
+    cen_take_op_init(&one.take, tell, NULL); /* nobody would call it */
+    expect_equal(cen_pool_take_async(pool, CEN_NOW, &one.take), CEN_INVALID);
+    cen_take_op_init(NULL, tell, cen_inline());
+    expect(!cen_future_cancel(NULL));
     expect_counts(pool, 0, 0);
     finish();
 }
@@ -385,14 +385,14 @@ TEST(a_take_that_was_asked_for_is_not_asked_for_again_before_it_is_made_ready)
     prepare(1, 0);
     cen_lease held = take_now(pool);
     ask(&one, pool, CEN_NEVER);
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &one.take), CEN_MISUSE);
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &one.take), CEN_MISUSE);
     expect_equal(expect_sound(pool).waiting, 1);
     give_back(&held);
     expect_lent(&one, 1);
-    expect_equal(cen_pool_ask(pool, CEN_NEVER, &one.take), CEN_MISUSE); /* it is done */
+    expect_equal(cen_pool_take_async(pool, CEN_NEVER, &one.take), CEN_MISUSE); /* it is done */
     give_asked(&one);
     ready(&one, cen_inline());
-    expect_equal(cen_pool_ask(pool, CEN_NOW, &one.take), CEN_OK);
+    expect_equal(cen_pool_take_async(pool, CEN_NOW, &one.take), CEN_OK);
     give_asked(&one);
     finish();
 }
@@ -406,7 +406,7 @@ static void ask_from_the_driver(workshop *from, char what, void *object)
     (void)from, (void)object;
     if (what != '-') return;
     ready(&asks_inside, cen_inline());
-    answered_inside = cen_pool_ask(asked_inside, CEN_NEVER, &asks_inside.take);
+    answered_inside = cen_pool_take_async(asked_inside, CEN_NEVER, &asks_inside.take);
 }
 
 TEST(inside_a_call_that_the_pool_itself_made_it_is_a_misuse_even_if_something_is_idle)
