@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libcenote-inspect reads from a request without libmicrohttpd's help: the body that tells a thing something, the
+ * What libcenote-inspect reads from a request without libmicrohttpd's help: the body that tells a component something, the
  * arguments, and the Host. The first byte says which.
  *
- * What is read must be as it was written: a verb that was read is in the body, and whoever writes it again in the
+ * What is read must be as it was written: a action that was read is in the body, and whoever writes it again in the
  * plainest way is understood in the same way.
  */
 #include <assert.h>
@@ -24,10 +24,11 @@ static void fuzz_body(const char *text, size_t length)
         assert(error.status == CEN_INVALID && error.text[0]);
         return;
     }
-    assert(first.verb[0] && strstr(text, first.verb));
-    int written = snprintf(plain, sizeof plain, "{\"value\":%lld,\"verb\":\"%s\"}", (long long)first.value, first.verb);
+    assert(first.action[0] && strstr(text, first.action));
+    int written =
+        snprintf(plain, sizeof plain, "{\"value\":%lld,\"action\":\"%s\"}", (long long)first.value, first.action);
     assert(ceni_telling_read(plain, (size_t)written, &again, &error));
-    assert(strcmp(first.verb, again.verb) == 0 && first.value == again.value);
+    assert(strcmp(first.action, again.action) == 0 && first.value == again.value);
 }
 
 /* name=value&name=value, as far as there is any. */

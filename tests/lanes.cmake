@@ -10,7 +10,7 @@ cenote_test(model/lanes_model_test.c WORLD support/model.c unit/lanes/hand_crew.
 
 # On real crews
 cenote_test(unit/lanes/lanes_test.c WORLD)
-cenote_test(unit/lanes/sketch_test.c WORLD)
+cenote_test(unit/lanes/describe_test.c WORLD)
 cenote_test(unit/lanes/thread_test.c REAL)
 
 # Load on real threads

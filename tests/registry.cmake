@@ -2,7 +2,7 @@
 # Tests of src/registry
 cenote_test(unit/registry/key_test.c WORLD)
 cenote_test(unit/registry/new_test.c WORLD)
-cenote_test(unit/registry/sketch_test.c WORLD)
+cenote_test(unit/registry/describe_test.c WORLD)
 cenote_test(unit/registry/change_test.c WORLD)
 cenote_test(unit/registry/read_test.c WORLD)
 cenote_test(unit/registry/keys_test.c WORLD)

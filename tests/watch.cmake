@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# Tests of the things of a process and its news.
+# Tests of the components of a process and its news.
 cenote_test(unit/watch/news_test.c REAL)
 cenote_test(explore/news_test.c WORLD)
 cenote_test(unit/watch/listen_test.c REAL)
 cenote_test(unit/watch/listen_test.c PORTABLE)
-cenote_test(unit/watch/watch_test.c REAL)
+cenote_test(unit/watch/component_test.c REAL)
 if(CENOTE_HAS_NET)
   cenote_test(unit/watch/kinds_test.c REAL)
   target_compile_definitions(unit-watch-kinds_test PRIVATE CENOTE_DOCS="${CMAKE_SOURCE_DIR}/docs")

@@ -9,7 +9,7 @@
 #include <cenote/crew.h>
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
-#include <cenote/durations.h>
+#include <cenote/histogram.h>
 #include <cenote/executor.h>
 #include <cenote/future.h>
 #include <cenote/inbox.h>
@@ -25,6 +25,6 @@
 #include <cenote/stop.h>
 #include <cenote/timer.h>
 #include <cenote/version.h>
-#include <cenote/watch.h>
+#include <cenote/component.h>
 
 #endif

@@ -285,7 +285,7 @@ typedef struct cen_crew_options {
     cen_runtime *runtime;           /* keeps its time, with threads; default the process' own */
     const cen_allocator *allocator; /* default malloc */
 
-    bool without_verbs; /* whoever watches the process (watch.h) cannot resize it */
+    bool without_actions; /* whoever watches the process (component.h) cannot resize it */
 } cen_crew_options;
 
 #define CEN_CREW_OPTIONS(...) \

@@ -20,10 +20,10 @@
  *     GET  /                        the page
  *     GET  /metrics                 OpenMetrics
  *     GET  /api/process             which process, since when, what may be done
- *     GET  /api/things              every thing: readings, durations, verbs; ?parts=1: with its sketch
- *     GET  /api/things/NUMBER       one, with its sketch
+ *     GET  /api/components              every component: metrics, histograms, actions; ?parts=1: with its description
+ *     GET  /api/components/NUMBER       one, with its description
  *     GET  /api/news?after=N        what happened; &limit=, &level=
- *     POST /api/things/NUMBER/tell  {"verb": "resize", "value": 20}; only with options.control
+ *     POST /api/components/NUMBER/invoke  {"action": "resize", "value": 20}; only with options.control
  *
  * While it runs it keeps the last five minutes of up to 64 components, those with trouble first, in at most
  * 8 KiB each. Its thread looks at them every 2.5 s.

@@ -186,7 +186,7 @@ typedef struct cen_lanes_stats {
  * Errors: INVALID, FORKED. */
 CEN_API cen_status cen_lanes_stats_get(cen_lanes *lanes, cen_lanes_stats *out);
 
-/* Durations. A percentile is wrong by at most 1/64 of itself; all else is exact. 0 if there are none. A part of
+/* Histograms. A percentile is wrong by at most 1/64 of itself; all else is exact. 0 if there are none. A part of
  * cen_lane_times: its size never changes. */
 typedef struct cen_times {
     uint64_t count;

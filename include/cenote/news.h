@@ -46,12 +46,12 @@ typedef struct cen_news {
     uint64_t number; /* from 0, one more for each of the process; those of TRACE are numbered by themselves */
     int64_t time_ns; /* when, since 1970 */
     cen_level level;
-    uint64_t thing; /* cen_thing_number, or 0 */
-    int64_t value;  /* a time in nanoseconds, an index or a count, as `what` says; or 0 */
-    char what[24];  /* "opened", "timed_out": one word, the names of cen_event_name among them */
-    char kind[16];  /* of the thing: "pool" */
-    char name[32];  /* of the thing */
-    char text[328]; /* a whole sentence */
+    uint64_t component; /* cen_component_number, or 0 */
+    int64_t value;      /* a time in nanoseconds, an index or a count, as `what` says; or 0 */
+    char what[24];      /* "opened", "timed_out": one word, the names of cen_event_name among them */
+    char kind[16];      /* of the component: "pool" */
+    char name[32];      /* of the component */
+    char text[328];     /* a whole sentence */
 } cen_news;
 
 /* Where a reader is. Zeroed: at the oldest news that is still there. */
@@ -68,7 +68,7 @@ CEN_API cen_status cen_news_read(cen_cursor *cursor, cen_news *out);
 /* How many there have been, those of TRACE not counted. */
 CEN_API uint64_t cen_news_count(void);
 
-/* Writes one of the program's own: of no thing. A level that is none is the nearest that is one; NULL is no text. Never
+/* Writes one of the program's own: of no component. A level that is none is the nearest that is one; NULL is no text. Never
  * fails: what finds no place, because another thread is stuck in the middle of writing there, is counted as missed. */
 CEN_API void cen_news_tell(cen_level level, const char *what, const char *text);
 

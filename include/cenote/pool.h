@@ -619,8 +619,8 @@ CEN_API const char *cen_event_name(cen_event_kind kind);
 
 /* ---- Look ---------------------------------------------------------------------- */
 
-/* A pool is also a thing of cenote/watch.h. Its readings are the numbers below, with min_idle, and max_idle and
- * max_waiters if they are on. Its durations: "wait", of all takes that had to wait, failures too, `instant` being the
+/* A pool is also a thing of cenote/component.h. Its readings are the numbers below, with min_idle, and max_idle and
+ * max_waiters if they are on. Its histograms: "wait", of all takes that had to wait, failures too, `instant` being the
  * leases that did not; "use", from the beginning of a lease to its end, however it ended, of one in 64 or of all (exact_times), a
  * revoked one when it comes back or is given up; "create", of all openings that succeeded. Waits are on the system's clock, the
  * other two on the runtime's. Its verbs: pause, resume, resize, reload, evict (cen_pool_reap of all that is idle), test. */

@@ -337,7 +337,7 @@ typedef struct cen_child_stats {
     int64_t since;         /* since when it is in this state, on the runtime's clock */
     int64_t until;         /* waiting: when it will be started; else 0 */
     cen_error error;       /* of its last end that was not normal, or start that failed; else status OK */
-    uint64_t inner_number; /* cen_thing_number of inner; 0: it is none */
+    uint64_t inner_number; /* cen_component_number of inner; 0: it is none */
 } cen_child_stats;
 
 /* Calls `visit` for every child, in order, with no lock held. One that is there from the beginning to the end of the call is

@@ -39,10 +39,10 @@ static uint64_t read_count(const _Atomic uint64_t *counter)
     return ceni_load_relaxed((_Atomic uint64_t *)(uintptr_t)counter); /* a number; carries nothing */
 }
 
-static size_t snapshot(const void *object, cen_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     const cen_actor *actor = object;
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"queued", (int64_t)count_in(read_count(&actor->gate)), CEN_GAUGE},
         {"handled", (int64_t)read_count(&actor->handled), CEN_COUNTER},
         {"dropped", (int64_t)read_count(&actor->dropped_count), CEN_COUNTER},
@@ -51,30 +51,30 @@ static size_t snapshot(const void *object, cen_reading *readings, size_t room)
         {"running", ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running), CEN_GAUGE},
     };
     size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    for (size_t i = 0; i < count && i < room; i++) metrics[i] = all[i];
     return count;
 }
 
-static void sketch_actor(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_actor(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_actor *actor = (cen_actor *)(uintptr_t)object;
-    void *to = sketch->argument;
+    void *to = description->argument;
     cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
     const char *doing = NULL;
     int64_t ns = 0;
     (void)most; /* it has no lists */
     if (cen_actor_stats_get(actor, &stats) != CEN_OK) return;
-    if (actor->capacity < CENI_GATE_COUNT) sketch->number(to, "capacity", (int64_t)actor->capacity);
-    sketch->number(to, "batch", actor->batch);
-    if (actor->slow_ns > 0) sketch->number(to, "slow_ns", actor->slow_ns);
-    sketch->text(to, "state", stats.is_running ? "running" : stats.is_stopped ? "stopped" : "idle");
-    sketch->truth(to, "stopped", stats.is_stopped);
+    if (actor->capacity < CENI_GATE_COUNT) description->number(to, "capacity", (int64_t)actor->capacity);
+    description->number(to, "batch", actor->batch);
+    if (actor->slow_ns > 0) description->number(to, "slow_ns", actor->slow_ns);
+    description->text(to, "state", stats.is_running ? "running" : stats.is_stopped ? "stopped" : "idle");
+    description->truth(to, "stopped", stats.is_stopped);
     if (!ceni_watch_look(actor, &doing, &ns)) return;
-    sketch->text(to, "message", doing);
-    sketch->number(to, "handled_for_ns", ns);
+    description->text(to, "message", doing);
+    description->number(to, "handled_for_ns", ns);
 }
 
-static const ceni_thing_calls calls = {.sketch = sketch_actor};
+static const ceni_component_calls calls = {.description = describe_actor};
 
 static void fill(cen_actor *actor, const cen_actor_options *o)
 {

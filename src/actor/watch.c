@@ -22,7 +22,7 @@
  *
  * The naive watchdog sets an alarm before each message and unsets it after: two
  * times the runtime's lock for each. Here a busy actor has its alarm moved once in slow_ns,
- * and a message costs two readings of the clock.
+ * and a message costs two metrics of the clock.
  *
  * Order table
  * [W1] begin      | store of watch    | seq_cst | W3 W4 W6 | began and doing; that it is there, before the look at armed | nobody watches it

@@ -121,7 +121,7 @@
     X(use_counted_by_nobody, "a lease that is discarded is not among the times of use") \
     X(sampled_every_64th, "every 64th lease of a slot is timed, and what a program does 64 times in turn is met once") \
     X(sampled_give_forgets_the_line, "a give whose time is taken does not look for those who wait") \
-    X(waiters_in_order_of_class, "who waits is sketched class by class, whoever is served first") \
+    X(waiters_in_order_of_class, "who waits is described class by class, whoever is served first") \
     X(news_only_if_heard, "an event is told the news only if somebody listens to the pool") \
     X(older_lease_blamed, "a text says of a holder how long the one before it held the object") \
     X(held_counted_later, "the counts of a text were read one after the other") \
@@ -373,7 +373,7 @@
     X(news_of_the_parent, "a forked child finds the news of its parent") \
     X(news_of_file_believes_all, "a place of a dump is shown although it is not its event's") \
     X(news_of_file_looks_once, "an event that changes while the file is read is shown") \
-    X(thing_tell_any_verb, "a thing is told a verb that it does not have") \
+    X(component_tell_any_action, "a component is told a action that it does not have") \
     X(reloaded_open_pumps, "an object that was reloaded while it was opened for an ask is ended with a nested pump") \
     X(retired_open_pumps, "an object that is surplus once it is opened for an ask is ended with a nested pump") \
     X(options_kept_in_place, "the options for a forked child are written over the copy that a child reads") \

@@ -389,9 +389,9 @@ void ceni_core_discard(ceni_core *core); /* the memory */
 void ceni_crew_release(cen_crew *crew);  /* all of it, when nobody is left */
 
 /* look.c */
-size_t ceni_crew_snapshot(const void *object, cen_reading *readings, size_t room);
+size_t ceni_crew_snapshot(const void *object, cen_metric *metrics, size_t room);
 
-/* sketch.c */
-extern const ceni_thing_calls ceni_crew_calls, ceni_crew_calls_without_verbs;
+/* describe.c */
+extern const ceni_component_calls ceni_crew_calls, ceni_crew_calls_without_actions;
 
 #endif

@@ -58,11 +58,11 @@ cen_status cen_crew_stats_get(cen_crew *crew, cen_crew_stats *out)
     return CEN_OK;
 }
 
-size_t ceni_crew_snapshot(const void *object, cen_reading *readings, size_t room)
+size_t ceni_crew_snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     cen_crew_stats s = CEN_SIZED(cen_crew_stats);
     if (cen_crew_stats_get((cen_crew *)(uintptr_t)object, &s) != CEN_OK) return 0;
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"submitted", (int64_t)s.submitted, CEN_COUNTER},
         {"finished", (int64_t)s.finished, CEN_COUNTER},
         {"queued", (int64_t)s.queued, CEN_GAUGE},
@@ -78,6 +78,6 @@ size_t ceni_crew_snapshot(const void *object, cen_reading *readings, size_t room
         {"blocked", s.blocked, CEN_GAUGE},
     };
     size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    for (size_t i = 0; i < count && i < room; i++) metrics[i] = all[i];
     return count;
 }

@@ -238,7 +238,7 @@ static cen_status make_crew(const cen_crew_options *o, cen_crew **out)
                                .name = crew->name,
                                .snapshot = ceni_crew_snapshot,
                                .object = crew,
-                               .calls = o->without_verbs ? &ceni_crew_calls_without_verbs : &ceni_crew_calls};
+                               .calls = o->without_actions ? &ceni_crew_calls_without_actions : &ceni_crew_calls};
     *out = crew;
     return CEN_OK;
 }

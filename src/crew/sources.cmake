@@ -8,7 +8,7 @@ list(APPEND cenote_sources
   src/crew/injector.c
   src/crew/look.c
   src/crew/new.c
-  src/crew/sketch.c
+  src/crew/describe.c
   src/crew/step.c
   src/crew/stop.c
   src/crew/suspend.c

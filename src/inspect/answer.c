@@ -15,7 +15,7 @@
 #include "inspect/inside.h"
 #include "inspect/page.h"
 
-enum { PATH_MOST = 2048, PARTS_MOST = 200, SKETCH_MOST = 1000, NEWS_USUAL = 200 };
+enum { PATH_MOST = 2048, PARTS_MOST = 200, DESCRIPTION_MOST = 1000, NEWS_USUAL = 200 };
 
 void ceni_answer_error(ceni_answer *answer, unsigned code, cen_status status, const char *format, ...)
 {
@@ -37,15 +37,15 @@ void ceni_answer_error(ceni_answer *answer, unsigned code, cen_status status, co
 
 /* ---- Routes ------------------------------------------------------------------------- */
 
-typedef struct reading_query {
+typedef struct metric_query {
     ceni_query *query;
     cen_error *error;
     bool ok;
-} reading_query;
+} metric_query;
 
 static enum MHD_Result take_argument(void *argument, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    reading_query *r = argument;
+    metric_query *r = argument;
     (void)kind;
     r->ok = ceni_query_take(r->query, name, value, r->error);
     return r->ok ? MHD_YES : MHD_NO;
@@ -54,7 +54,7 @@ static enum MHD_Result take_argument(void *argument, enum MHD_ValueKind kind, co
 static bool read_query(const ceni_visit *visit, ceni_query *query, ceni_answer *answer)
 {
     cen_error error;
-    reading_query r = {query, &error, true};
+    metric_query r = {query, &error, true};
     MHD_get_connection_values(visit->connection, MHD_GET_ARGUMENT_KIND, take_argument, &r);
     if (!r.ok) ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "%s", error.text);
     return r.ok;
@@ -78,7 +78,7 @@ static void tell(const ceni_visit *visit, uint64_t number, ceni_answer *answer)
     if (!is_method(visit, "POST", answer)) return;
     if (!visit->inspect->control)
         ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE,
-                          "things may only be looked at here (options.control is off)");
+                          "components may only be looked at here (options.control is off)");
     else if (visit->length > CENI_INSPECT_BODY_MOST)
         ceni_answer_error(answer, MHD_HTTP_CONTENT_TOO_LARGE, CEN_INVALID, "the body has more than %d bytes",
                           CENI_INSPECT_BODY_MOST);
@@ -87,7 +87,7 @@ static void tell(const ceni_visit *visit, uint64_t number, ceni_answer *answer)
     else ceni_answer_tell(number, &telling, answer);
 }
 
-/* /api/things/NUMBER and /api/things/NUMBER/tell; false: it is neither. */
+/* /api/components/NUMBER and /api/components/NUMBER/invoke; false: it is neither. */
 static bool answer_one(const ceni_visit *visit, const char *rest, ceni_answer *answer)
 {
     char digits[24];
@@ -97,14 +97,14 @@ static bool answer_one(const ceni_visit *visit, const char *rest, ceni_answer *a
     memcpy(digits, rest, length);
     digits[length] = 0;
     if (!ceni_query_number(digits, UINT64_MAX, &number)) return false;
-    if (strcmp(rest + length, "/tell") == 0) {
+    if (strcmp(rest + length, "/invoke") == 0) {
         tell(visit, number, answer);
         return true;
     }
-    ceni_query query = {.allowed = CENI_ASKS_MOST, .most = SKETCH_MOST};
+    ceni_query query = {.allowed = CENI_ASKS_MOST, .most = DESCRIPTION_MOST};
     if (rest[length]) return false;
     if (is_method(visit, "GET, HEAD", answer) && read_query(visit, &query, answer))
-        ceni_answer_thing(number, &query, answer);
+        ceni_answer_component(number, &query, answer);
     return true;
 }
 
@@ -112,17 +112,20 @@ static bool answer_api(const ceni_visit *visit, ceni_answer *answer)
 {
     ceni_query query = {.most = PARTS_MOST, .limit = NEWS_USUAL, .level = CEN_LEVEL_DETAIL};
     const char *path = visit->path;
-    int which = strcmp(path, "/api/process") == 0   ? 1
-                : strcmp(path, "/api/things") == 0  ? 2
-                : strcmp(path, "/api/news") == 0    ? 3
-                : strcmp(path, "/api/history") == 0 ? 4
-                                                    : 0;
-    if (!which) return strncmp(path, "/api/things/", 12) == 0 && answer_one(visit, path + 12, answer);
+    int which = strcmp(path, "/api/process") == 0      ? 1
+                : strcmp(path, "/api/components") == 0 ? 2
+                : strcmp(path, "/api/news") == 0       ? 3
+                : strcmp(path, "/api/history") == 0    ? 4
+                                                       : 0;
+    if (!which) {
+        static const char one[] = "/api/components/";
+        return strncmp(path, one, sizeof one - 1) == 0 && answer_one(visit, path + sizeof one - 1, answer);
+    }
     if (which == 2) query.allowed = CENI_ASKS_PARTS | CENI_ASKS_MOST;
     if (which == 3) query.allowed = CENI_ASKS_AFTER | CENI_ASKS_LIMIT | CENI_ASKS_LEVEL | CENI_ASKS_AFTER_TRACE;
     if (!is_method(visit, "GET, HEAD", answer) || !read_query(visit, &query, answer)) return true;
     if (which == 1) ceni_answer_process(visit->inspect, answer);
-    else if (which == 2) ceni_answer_things(visit->inspect, &query, answer);
+    else if (which == 2) ceni_answer_components(visit->inspect, &query, answer);
     else if (which == 3) ceni_answer_news(&query, answer);
     else ceni_answer_history(visit->inspect, answer);
     return true;

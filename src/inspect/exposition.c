@@ -5,10 +5,10 @@
  * units and in the last line.
  *
  *     db_client_connection_...   pools of databases, by OpenTelemetry's names and labels
- *     cenote_KIND_READING        every thing's readings, with its name and number as labels
- *     cenote_KIND_TIMES_seconds  its durations, as histograms
+ *     cenote_KIND_READING        every component's metrics, with its name and number as labels
+ *     cenote_KIND_TIMES_seconds  its histograms, as histograms
  *
- * A family is written in one piece: for each kind, and each reading that a thing of that kind has, all things of the
+ * A family is written in one piece: for each kind, and each reading that a component of that kind has, all components of the
  * kind are gone through.
  */
 #include <inttypes.h>
@@ -21,7 +21,7 @@ typedef enum family_type { GAUGE, COUNTER, HISTOGRAM, INFO, UNKNOWN } family_typ
 
 typedef struct exposing {
     ceni_text *text;
-    const ceni_metric_things *all;
+    const ceni_metric_components *all;
     bool openmetrics;
     ceni_metric_without without;
     uint64_t left_out; /* histograms */
@@ -78,7 +78,7 @@ static void put_number(exposing *e, const char *name, const char *suffix, const 
     ceni_text_print(e->text, "%" PRIu64 "\n", value);
 }
 
-static void put_histogram(exposing *e, const char *name, const char *labels, const ceni_metric_timing *t)
+static void put_histogram(exposing *e, const char *name, const char *labels, const ceni_metric_histogram *t)
 {
     char bound[40];
     for (unsigned i = 0; i < CENI_BOUNDS; i++) {
@@ -96,76 +96,77 @@ static void put_histogram(exposing *e, const char *name, const char *labels, con
     put_seconds(e, t->sum_ns);
 }
 
-/* ---- Every thing's --------------------------------------------------------------------------------- */
+/* ---- Every component's --------------------------------------------------------------------------------- */
 
-static void labels_of(const ceni_metric_thing *thing, ceni_text *labels)
+static void labels_of(const ceni_metric_component *component, ceni_text *labels)
 {
     labels->length = 0;
     ceni_text_add(labels, "name=\"");
-    ceni_text_add(labels, thing->name);
-    ceni_text_print(labels, "\",number=\"%" PRIu64 "\"", thing->number);
-    if (thing->system[0]) ceni_text_print(labels, ",system=\"%s\"", thing->system);
+    ceni_text_add(labels, component->name);
+    ceni_text_print(labels, "\",number=\"%" PRIu64 "\"", component->number);
+    if (component->system[0]) ceni_text_print(labels, ",system=\"%s\"", component->system);
 }
 
-/* Whether an earlier thing of the kind has had it, or this one twice. */
-static bool is_first(const exposing *e, size_t thing, size_t reading)
+/* Whether an earlier component of the kind has had it, or this one twice. */
+static bool is_first(const exposing *e, size_t component, size_t metric)
 {
-    const ceni_metric_thing *own = &e->all->things[thing];
-    const char *name = own->readings[reading].name;
-    for (size_t i = 0; i < thing; i++)
-        if (strcmp(e->all->things[i].kind, own->kind) == 0 && ceni_metric_reading(&e->all->things[i], name))
+    const ceni_metric_component *own = &e->all->components[component];
+    const char *name = own->metrics[metric].name;
+    for (size_t i = 0; i < component; i++)
+        if (strcmp(e->all->components[i].kind, own->kind) == 0 && ceni_metric_sample(&e->all->components[i], name))
             return false;
-    return ceni_metric_reading(own, name) == &own->readings[reading];
+    return ceni_metric_sample(own, name) == &own->metrics[metric];
 }
 
 /* cenote_pool_wait_ns is cenote_pool_wait_seconds; a gauge must not end as parts of other types do. */
-static void name_family(char out[96], const char *kind, const cen_reading *reading)
+static void name_family(char out[96], const char *kind, const cen_metric *metric)
 {
-    bool time = ends_in(reading->name, "_ns");
+    bool time = ends_in(metric->name, "_ns");
     const char *after = time ? "_seconds" : "";
-    if (reading->kind == CEN_GAUGE &&
-        (ends_in(reading->name, "_total") || ends_in(reading->name, "_count") || ends_in(reading->name, "_sum") ||
-         ends_in(reading->name, "_bucket") || strcmp(reading->name, "total") == 0 ||
-         strcmp(reading->name, "count") == 0 || strcmp(reading->name, "sum") == 0))
+    if (metric->kind == CEN_GAUGE &&
+        (ends_in(metric->name, "_total") || ends_in(metric->name, "_count") || ends_in(metric->name, "_sum") ||
+         ends_in(metric->name, "_bucket") || strcmp(metric->name, "total") == 0 || strcmp(metric->name, "count") == 0 ||
+         strcmp(metric->name, "sum") == 0))
         after = "_now";
-    if (reading->kind == CEN_COUNTER && ends_in(reading->name, "_total"))
-        snprintf(out, 96, "cenote_%s_%.*s", kind, (int)strlen(reading->name) - 6, reading->name);
-    else snprintf(out, 96, "cenote_%s_%.*s%s", kind, (int)strlen(reading->name) - (time ? 3 : 0), reading->name, after);
+    if (metric->kind == CEN_COUNTER && ends_in(metric->name, "_total"))
+        snprintf(out, 96, "cenote_%s_%.*s", kind, (int)strlen(metric->name) - 6, metric->name);
+    else snprintf(out, 96, "cenote_%s_%.*s%s", kind, (int)strlen(metric->name) - (time ? 3 : 0), metric->name, after);
 }
 
-static void expose_reading(exposing *e, size_t first, const cen_reading *reading, ceni_text *labels)
+static void expose_metric(exposing *e, size_t first, const cen_metric *metric, ceni_text *labels)
 {
     char name[96], help[160];
-    const char *kind = e->all->things[first].kind;
-    bool time = ends_in(reading->name, "_ns");
-    name_family(name, kind, reading);
-    snprintf(help, sizeof help, "What each %s says of %s.", kind, reading->name);
-    begin_family(e, name, reading->kind == CEN_COUNTER ? COUNTER : GAUGE, help);
+    const char *kind = e->all->components[first].kind;
+    bool time = ends_in(metric->name, "_ns");
+    name_family(name, kind, metric);
+    snprintf(help, sizeof help, "What each %s says of %s.", kind, metric->name);
+    begin_family(e, name, metric->kind == CEN_COUNTER ? COUNTER : GAUGE, help);
     for (size_t i = first; i < e->all->count; i++) {
-        const ceni_metric_thing *thing = &e->all->things[i];
-        const cen_reading *its = strcmp(thing->kind, kind) == 0 ? ceni_metric_reading(thing, reading->name) : NULL;
+        const ceni_metric_component *component = &e->all->components[i];
+        const cen_metric *its = strcmp(component->kind, kind) == 0 ? ceni_metric_sample(component, metric->name) : NULL;
         if (!its) continue;
-        labels_of(thing, labels);
-        put_sample(e, name, reading->kind == CEN_COUNTER ? "_total" : "", labels->bytes, "");
+        labels_of(component, labels);
+        put_sample(e, name, metric->kind == CEN_COUNTER ? "_total" : "", labels->bytes, "");
         if (time) put_seconds(e, its->value);
         else ceni_text_print(e->text, "%" PRId64 "\n", its->value);
     }
 }
 
-static bool is_first_timing(const exposing *e, size_t thing, size_t timing)
+static bool is_first_timing(const exposing *e, size_t component, size_t timing)
 {
-    const ceni_metric_thing *own = &e->all->things[thing];
+    const ceni_metric_component *own = &e->all->components[component];
     const char *name = own->timings[timing].timing.name;
-    for (size_t i = 0; i < thing; i++)
-        if (strcmp(e->all->things[i].kind, own->kind) == 0 && ceni_metric_timing_of(&e->all->things[i], name))
+    for (size_t i = 0; i < component; i++)
+        if (strcmp(e->all->components[i].kind, own->kind) == 0 &&
+            ceni_metric_histogram_of(&e->all->components[i], name))
             return false;
-    return ceni_metric_timing_of(own, name) == &own->timings[timing];
+    return ceni_metric_histogram_of(own, name) == &own->timings[timing];
 }
 
 /* Those of a database's pool are there under OpenTelemetry's names, too. */
-static bool leaves_out(exposing *e, const ceni_metric_thing *thing)
+static bool leaves_out(exposing *e, const ceni_metric_component *component)
 {
-    bool leaves = e->without == CENI_WITHOUT_HISTOGRAMS || (e->without == CENI_WITHOUT_TWICE && thing->alone);
+    bool leaves = e->without == CENI_WITHOUT_HISTOGRAMS || (e->without == CENI_WITHOUT_TWICE && component->alone);
     e->left_out += leaves;
     return leaves;
 }
@@ -173,7 +174,7 @@ static bool leaves_out(exposing *e, const ceni_metric_thing *thing)
 static void expose_timing(exposing *e, size_t first, const char *times, ceni_text *labels)
 {
     char name[96], help[200];
-    const char *kind = e->all->things[first].kind;
+    const char *kind = e->all->components[first].kind;
     for (int part = 0; part < 2; part++) {
         size_t before = e->text->length;
         bool any = false;
@@ -184,11 +185,12 @@ static void expose_timing(exposing *e, size_t first, const char *times, ceni_tex
                  kind, kind, times);
         begin_family(e, name, part ? GAUGE : HISTOGRAM, help);
         for (size_t i = first; i < e->all->count; i++) {
-            const ceni_metric_thing *thing = &e->all->things[i];
-            const ceni_metric_timing *its = strcmp(thing->kind, kind) == 0 ? ceni_metric_timing_of(thing, times) : NULL;
-            if (!its || (!part && leaves_out(e, thing))) continue;
+            const ceni_metric_component *component = &e->all->components[i];
+            const ceni_metric_histogram *its =
+                strcmp(component->kind, kind) == 0 ? ceni_metric_histogram_of(component, times) : NULL;
+            if (!its || (!part && leaves_out(e, component))) continue;
             any = true;
-            labels_of(thing, labels);
+            labels_of(component, labels);
             if (part) put_number(e, name, "", labels->bytes, "", its->timing.one_in);
             else put_histogram(e, name, labels->bytes, its);
         }
@@ -196,16 +198,16 @@ static void expose_timing(exposing *e, size_t first, const char *times, ceni_tex
     }
 }
 
-static void expose_things(exposing *e)
+static void expose_components(exposing *e)
 {
     ceni_text labels = {0};
     ceni_text_add(&labels, "");
     for (size_t i = 0; i < e->all->count && !labels.spoiled; i++) {
-        const ceni_metric_thing *thing = &e->all->things[i];
-        for (size_t r = 0; r < thing->reading_count; r++)
-            if (is_first(e, i, r)) expose_reading(e, i, &thing->readings[r], &labels);
-        for (size_t t = 0; t < thing->timing_count; t++)
-            if (is_first_timing(e, i, t)) expose_timing(e, i, thing->timings[t].timing.name, &labels);
+        const ceni_metric_component *component = &e->all->components[i];
+        for (size_t r = 0; r < component->metric_count; r++)
+            if (is_first(e, i, r)) expose_metric(e, i, &component->metrics[r], &labels);
+        for (size_t t = 0; t < component->timing_count; t++)
+            if (is_first_timing(e, i, t)) expose_timing(e, i, component->timings[t].timing.name, &labels);
     }
     if (labels.spoiled) e->text->spoiled = true;
     ceni_text_fini(&labels);
@@ -213,19 +215,19 @@ static void expose_things(exposing *e)
 
 /* ---- OpenTelemetry's, for pools of databases -------------------------------------------------------------- */
 
-static int64_t sum_of(const ceni_metric_thing *pool, const char *const *names)
+static int64_t sum_of(const ceni_metric_component *pool, const char *const *names)
 {
     int64_t sum = 0;
     for (; *names; names++) {
-        const cen_reading *reading = ceni_metric_reading(pool, *names);
-        if (reading) sum += reading->value;
+        const cen_metric *metric = ceni_metric_sample(pool, *names);
+        if (metric) sum += metric->value;
     }
     return sum;
 }
 
 /* Lets `put` write the samples of each pool of a database. A family that none has anything for is not begun. */
 static void each_pool(exposing *e, const char *name, family_type type, const char *help,
-                      bool (*put)(exposing *e, const char *name, const char *labels, const ceni_metric_thing *pool,
+                      bool (*put)(exposing *e, const char *name, const char *labels, const ceni_metric_component *pool,
                                   const void *what),
                       const void *what)
 {
@@ -234,7 +236,7 @@ static void each_pool(exposing *e, const char *name, family_type type, const cha
     bool any = false;
     begin_family(e, name, type, help);
     for (size_t i = 0; i < e->all->count; i++) {
-        const ceni_metric_thing *pool = &e->all->things[i];
+        const ceni_metric_component *pool = &e->all->components[i];
         if (!pool->alone) continue;
         labels.length = 0;
         ceni_text_add(&labels, "db_client_connection_pool_name=\"");
@@ -247,7 +249,7 @@ static void each_pool(exposing *e, const char *name, family_type type, const cha
     ceni_text_fini(&labels);
 }
 
-static bool put_states(exposing *e, const char *name, const char *labels, const ceni_metric_thing *pool,
+static bool put_states(exposing *e, const char *name, const char *labels, const ceni_metric_component *pool,
                        const void *what)
 {
     static const char *const idle[] = {"idle", NULL}, *const used[] = {"held",      "moving",  "revoked",
@@ -258,26 +260,26 @@ static bool put_states(exposing *e, const char *name, const char *labels, const 
     return true;
 }
 
-static bool put_gauge(exposing *e, const char *name, const char *labels, const ceni_metric_thing *pool,
+static bool put_gauge(exposing *e, const char *name, const char *labels, const ceni_metric_component *pool,
                       const void *what)
 {
-    const cen_reading *reading = ceni_metric_reading(pool, what);
-    if (reading) put_number(e, name, "", labels, "", (uint64_t)reading->value);
-    return reading;
+    const cen_metric *metric = ceni_metric_sample(pool, what);
+    if (metric) put_number(e, name, "", labels, "", (uint64_t)metric->value);
+    return metric;
 }
 
-static bool put_counter(exposing *e, const char *name, const char *labels, const ceni_metric_thing *pool,
+static bool put_counter(exposing *e, const char *name, const char *labels, const ceni_metric_component *pool,
                         const void *what)
 {
-    const cen_reading *reading = ceni_metric_reading(pool, what);
-    if (reading) put_number(e, name, "_total", labels, "", (uint64_t)reading->value);
-    return reading;
+    const cen_metric *metric = ceni_metric_sample(pool, what);
+    if (metric) put_number(e, name, "_total", labels, "", (uint64_t)metric->value);
+    return metric;
 }
 
-static bool put_times(exposing *e, const char *name, const char *labels, const ceni_metric_thing *pool,
+static bool put_times(exposing *e, const char *name, const char *labels, const ceni_metric_component *pool,
                       const void *what)
 {
-    const ceni_metric_timing *timing = ceni_metric_timing_of(pool, what);
+    const ceni_metric_histogram *timing = ceni_metric_histogram_of(pool, what);
     if (!timing) return false;
     if (e->without == CENI_WITHOUT_HISTOGRAMS) {
         e->left_out++;
@@ -290,7 +292,7 @@ static bool put_times(exposing *e, const char *name, const char *labels, const c
 static void expose_pools(exposing *e)
 {
     bool any = false;
-    for (size_t i = 0; i < e->all->count; i++) any |= e->all->things[i].alone != NULL;
+    for (size_t i = 0; i < e->all->count; i++) any |= e->all->components[i].alone != NULL;
     if (!any) return;
     /* A gauge must not end in _count, says the check of Prometheus, and the name is not ours to choose. */
     each_pool(e, "db_client_connection_count", UNKNOWN, "Connections of the pool that are idle, and that are used.",
@@ -312,17 +314,17 @@ static void expose_pools(exposing *e)
               "Time between take and give, of a sample: one in cenote_pool_use_one_in of them.", put_times, "use");
 }
 
-void ceni_metric_expose(ceni_text *text, const ceni_metric_things *things, bool openmetrics,
+void ceni_metric_expose(ceni_text *text, const ceni_metric_components *components, bool openmetrics,
                         ceni_metric_without without)
 {
-    exposing e = {text, things, openmetrics, without, 0};
+    exposing e = {text, components, openmetrics, without, 0};
     unsigned v = cen_version();
     begin_family(&e, "cenote", INFO, "The version of libcenote.");
     ceni_text_print(text, "cenote_info{version=\"%u.%u.%u\"} 1\n", v / 1000000, v / 1000 % 1000, v % 1000);
-    begin_family(&e, "cenote_things", GAUGE, "Pools, crews, queues and whatever else is there.");
-    ceni_text_print(text, "cenote_things %zu\n", things->count);
+    begin_family(&e, "cenote_components", GAUGE, "Pools, crews, queues and whatever else is there.");
+    ceni_text_print(text, "cenote_components %zu\n", components->count);
     expose_pools(&e);
-    expose_things(&e);
+    expose_components(&e);
     begin_family(&e, "cenote_histograms_left_out", GAUGE,
                  "Histograms that are not here because this text would be too long.");
     ceni_text_print(text, "cenote_histograms_left_out %" PRIu64 "\n", e.left_out);

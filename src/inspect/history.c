@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each thing that is kept has a ring of samples. A gauge is stored as it was. Of a counter each sample has what it rose by, and the
- * record the whole: so that a float is exact for whatever happens within one period, and what the counter was then is counted back.
+ * Each component that is kept has a ring of samples. A gauge is stored as it was. Of a counter each sample has what it rose by,
+ * and the record the whole: so that a float is exact for whatever happens within one period, and what the counter was then is
+ * counted back.
  *
  * Percentiles of a period are those of the difference of two histograms. The one before is kept with four buckets to an octave, of
  * which one is named by a byte.
@@ -13,32 +14,32 @@
 
 enum {
     MERGED = 8, /* buckets of a histogram that make one here */
-    BUCKETS = CEN_DURATIONS_BUCKETS / MERGED,
+    BUCKETS = CEN_HISTOGRAM_BUCKETS / MERGED,
     MARKS = 4,
     STRANGERS = 64,   /* that are looked at in one round */
     MARK_UNKNOWN = 0, /* nothing of the kind took place */
     MARK_NONE = 1,    /* it took no time */
     MARK_FIRST = 2,   /* the first bucket */
 };
-_Static_assert(CEN_DURATIONS_BUCKETS % MERGED == 0 && BUCKETS + MARK_FIRST <= 256, "a byte names a bucket");
+_Static_assert(CEN_HISTOGRAM_BUCKETS % MERGED == 0 && BUCKETS + MARK_FIRST <= 256, "a byte names a bucket");
 
 typedef struct sample {
     int64_t at_ms;
-    float values[CENI_HISTORY_READINGS];
-    uint8_t marks[CENI_HISTORY_TIMINGS][MARKS];
+    float values[CENI_HISTORY_METRICS];
+    uint8_t marks[CENI_HISTORY_HISTOGRAMS][MARKS];
 } sample;
 
 typedef struct past {
-    uint64_t number; /* of the thing */
+    uint64_t number; /* of the component */
     uint64_t round;  /* in which it was there last */
     bool has_trouble;
-    unsigned reading_count, timing_count;
-    const char *readings[CENI_HISTORY_READINGS], *timings[CENI_HISTORY_TIMINGS];
-    bool counts[CENI_HISTORY_READINGS]; /* it is a counter */
-    int64_t last[CENI_HISTORY_READINGS];
-    uint64_t instant[CENI_HISTORY_TIMINGS];
+    unsigned metric_count, timing_count;
+    const char *metrics[CENI_HISTORY_METRICS], *timings[CENI_HISTORY_HISTOGRAMS];
+    bool counts[CENI_HISTORY_METRICS]; /* it is a counter */
+    int64_t last[CENI_HISTORY_METRICS];
+    uint64_t instant[CENI_HISTORY_HISTOGRAMS];
     /* totals; of their differences a turn of 2^32 takes nothing away */
-    uint32_t buckets[CENI_HISTORY_TIMINGS][BUCKETS];
+    uint32_t buckets[CENI_HISTORY_HISTOGRAMS][BUCKETS];
     unsigned count, next;
     sample samples[CENI_HISTORY_SAMPLES];
 } past;
@@ -50,9 +51,9 @@ struct ceni_history {
     uint64_t met; /* the number of the stranger that was looked at last: the next round goes on behind it */
     unsigned strangers;
     int64_t now_ms;
-    cen_reading readings[CEN_READINGS_MOST]; /* of the thing that is looked at */
+    cen_metric metrics[CEN_METRICS_MAX]; /* of the component that is looked at */
     size_t count;
-    cen_durations durations;
+    cen_histogram histogram;
 };
 
 ceni_history *ceni_history_new(void)
@@ -81,39 +82,39 @@ static const char *const troubles[] = {"waiting",  "breaker", "leaked",  "revoke
 
 static bool is_kept(const past *p, const char *name)
 {
-    for (unsigned i = 0; i < p->reading_count; i++)
-        if (strcmp(p->readings[i], name) == 0) return true;
+    for (unsigned i = 0; i < p->metric_count; i++)
+        if (strcmp(p->metrics[i], name) == 0) return true;
     return false;
 }
 
-static void keep(past *p, const cen_reading *reading)
+static void keep(past *p, const cen_metric *metric)
 {
-    if (p->reading_count == CENI_HISTORY_READINGS || is_kept(p, reading->name)) return;
-    p->counts[p->reading_count] = reading->kind == CEN_COUNTER;
-    p->readings[p->reading_count++] = reading->name;
+    if (p->metric_count == CENI_HISTORY_METRICS || is_kept(p, metric->name)) return;
+    p->counts[p->metric_count] = metric->kind == CEN_COUNTER;
+    p->metrics[p->metric_count++] = metric->name;
 }
 
-static const cen_reading *reading_of(const ceni_history *h, const char *name)
+static const cen_metric *metric_of(const ceni_history *h, const char *name)
 {
     for (size_t i = 0; i < h->count; i++)
-        if (strcmp(h->readings[i].name, name) == 0) return &h->readings[i];
+        if (strcmp(h->metrics[i].name, name) == 0) return &h->metrics[i];
     return NULL;
 }
 
-static void choose_readings(const ceni_history *h, past *p)
+static void choose_metrics(const ceni_history *h, past *p)
 {
     for (size_t i = 0; i < sizeof charted / sizeof *charted; i++) {
-        const cen_reading *reading = reading_of(h, charted[i]);
-        if (reading) keep(p, reading);
+        const cen_metric *metric = metric_of(h, charted[i]);
+        if (metric) keep(p, metric);
     }
-    for (size_t i = 0; i < h->count; i++) keep(p, &h->readings[i]);
+    for (size_t i = 0; i < h->count; i++) keep(p, &h->metrics[i]);
 }
 
 static bool has_trouble(const ceni_history *h)
 {
     for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
-        const cen_reading *reading = reading_of(h, troubles[i]);
-        if (reading && reading->value > 0) return true;
+        const cen_metric *metric = metric_of(h, troubles[i]);
+        if (metric && metric->value > 0) return true;
     }
     return false;
 }
@@ -134,18 +135,19 @@ static uint8_t mark_of(const uint32_t added[BUCKETS], double instant, double one
     return (uint8_t)last;
 }
 
-static void sample_durations(ceni_history *h, const cen_thing *thing, past *p, sample *s, bool is_first)
+static void sample_histogram(ceni_history *h, const cen_component *component, past *p, sample *s, bool is_first)
 {
     static const double shares[MARKS] = {0.5, 0.9, 0.99, 1};
-    cen_timing timing;
+    cen_histogram_header timing;
     uint32_t added[BUCKETS];
     p->timing_count = 0;
-    for (size_t t = 0; t < CENI_HISTORY_TIMINGS && cen_thing_durations(thing, t, &timing, &h->durations); t++) {
+    for (size_t t = 0; t < CENI_HISTORY_HISTOGRAMS && cen_component_histogram(component, t, &timing, &h->histogram);
+         t++) {
         double one_in = timing.one_in ? timing.one_in : 1, instant = (double)(timing.instant - p->instant[t]),
                all = instant;
         for (unsigned i = 0; i < BUCKETS; i++) {
             uint32_t total = 0;
-            for (unsigned k = 0; k < MERGED; k++) total += (uint32_t)h->durations.buckets[i * MERGED + k];
+            for (unsigned k = 0; k < MERGED; k++) total += (uint32_t)h->histogram.buckets[i * MERGED + k];
             added[i] = total - p->buckets[t][i];
             p->buckets[t][i] = total;
             all += added[i] * one_in;
@@ -157,17 +159,17 @@ static void sample_durations(ceni_history *h, const cen_thing *thing, past *p, s
     }
 }
 
-static void take_sample(ceni_history *h, const cen_thing *thing, past *p)
+static void take_sample(ceni_history *h, const cen_component *component, past *p)
 {
     sample s = {.at_ms = h->now_ms};
     bool is_first = p->count == 0;
-    for (unsigned i = 0; i < p->reading_count; i++) {
-        const cen_reading *reading = reading_of(h, p->readings[i]);
-        int64_t value = reading ? reading->value : p->last[i];
+    for (unsigned i = 0; i < p->metric_count; i++) {
+        const cen_metric *metric = metric_of(h, p->metrics[i]);
+        int64_t value = metric ? metric->value : p->last[i];
         s.values[i] = (float)(!p->counts[i] ? value : is_first ? 0 : value - p->last[i]);
         p->last[i] = value;
     }
-    sample_durations(h, thing, p, &s, is_first);
+    sample_histogram(h, component, p, &s, is_first);
     p->samples[p->next] = s;
     p->next = (p->next + 1) % CENI_HISTORY_SAMPLES;
     if (p->count < CENI_HISTORY_SAMPLES) p->count++;
@@ -200,39 +202,39 @@ static bool is_full(const ceni_history *h)
     return true;
 }
 
-static void read_readings(ceni_history *h, const cen_thing *thing)
+static void read_metrics(ceni_history *h, const cen_component *component)
 {
-    h->count = cen_thing_readings(thing, h->readings, CEN_READINGS_MOST);
-    if (h->count > CEN_READINGS_MOST) h->count = CEN_READINGS_MOST;
+    h->count = cen_component_metrics(component, h->metrics, CEN_METRICS_MAX);
+    if (h->count > CEN_METRICS_MAX) h->count = CEN_METRICS_MAX;
 }
 
 /* One that is not kept: whether it is to be. */
-static past *meet_stranger(ceni_history *h, const cen_thing *thing, uint64_t number)
+static past *meet_stranger(ceni_history *h, const cen_component *component, uint64_t number)
 {
     if (is_full(h) && (number <= h->met || h->strangers == STRANGERS)) return NULL;
     if (is_full(h)) h->met = number, h->strangers++;
-    read_readings(h, thing);
+    read_metrics(h, component);
     past **place = place_for(h, has_trouble(h));
     if (!place) return NULL;
     if (!*place) *place = malloc(sizeof(past));
     past *p = *place;
     if (!p) return NULL;
     *p = (past){.number = number};
-    choose_readings(h, p);
+    choose_metrics(h, p);
     return p;
 }
 
-static void sample_thing(void *argument, cen_thing *thing)
+static void sample_component(void *argument, cen_component *component)
 {
     ceni_history *h = argument;
-    uint64_t number = cen_thing_number(thing);
+    uint64_t number = cen_component_number(component);
     past *p = past_of(h, number);
-    if (p) read_readings(h, thing);
-    else p = meet_stranger(h, thing, number);
+    if (p) read_metrics(h, component);
+    else p = meet_stranger(h, component, number);
     if (!p) return;
     p->round = h->rounds;
     p->has_trouble = has_trouble(h);
-    take_sample(h, thing, p);
+    take_sample(h, component, p);
 }
 
 void ceni_history_sample(ceni_history *history, int64_t now_ms)
@@ -240,7 +242,7 @@ void ceni_history_sample(ceni_history *history, int64_t now_ms)
     history->rounds++;
     history->now_ms = now_ms;
     history->strangers = 0;
-    cen_things_each(sample_thing, history);
+    cen_components_each(sample_component, history);
     if (history->strangers < STRANGERS) history->met = 0; /* the round came to the end of all */
     for (size_t i = 0; i < CENI_HISTORY_THINGS; i++) {
         if (!history->pasts[i] || history->pasts[i]->round == history->rounds) continue;
@@ -261,15 +263,15 @@ static int64_t nanoseconds_of(uint8_t mark)
 {
     if (mark == MARK_NONE) return 0;
     unsigned first = (unsigned)(mark - MARK_FIRST) * MERGED;
-    int64_t low = first ? cen_durations_highest(first - 1) + 1 : 0;
-    return low + (cen_durations_highest(first + MERGED - 1) - low) / 2;
+    int64_t low = first ? cen_histogram_bucket_highest(first - 1) + 1 : 0;
+    return low + (cen_histogram_bucket_highest(first + MERGED - 1) - low) / 2;
 }
 
 static void show_sample(const past *p, const sample *s, const int64_t totals[], int64_t at_ns, ceni_json *json)
 {
     ceni_json_open(json, NULL, '[');
     ceni_json_number(json, NULL, at_ns);
-    for (unsigned i = 0; i < p->reading_count; i++)
+    for (unsigned i = 0; i < p->metric_count; i++)
         ceni_json_number(json, NULL, p->counts[i] ? totals[i] : (int64_t)s->values[i]);
     for (unsigned t = 0; t < p->timing_count; t++)
         for (unsigned m = 0; m < MARKS; m++) {
@@ -288,20 +290,19 @@ static void show_names(ceni_json *json, const char *name, const char *const *nam
 
 static void show_past(const past *p, int64_t now_ms, int64_t now_ns, ceni_json *json)
 {
-    int64_t totals[CENI_HISTORY_READINGS];
+    int64_t totals[CENI_HISTORY_METRICS];
     memcpy(totals, p->last, sizeof totals);
     for (unsigned s = 1; s < p->count; s++) /* to what they were at the oldest */
-        for (unsigned i = 0; i < p->reading_count; i++)
+        for (unsigned i = 0; i < p->metric_count; i++)
             totals[i] -= p->counts[i] ? (int64_t)sample_at(p, s)->values[i] : 0;
     ceni_json_open(json, NULL, '{');
     ceni_json_count(json, "number", p->number);
-    show_names(json, "readings", p->readings, p->reading_count);
+    show_names(json, "metrics", p->metrics, p->metric_count);
     show_names(json, "timings", p->timings, p->timing_count);
     ceni_json_open(json, "samples", '[');
     for (unsigned s = 0; s < p->count && !json->text.spoiled; s++) {
         const sample *one = sample_at(p, s);
-        for (unsigned i = 0; s > 0 && i < p->reading_count; i++)
-            totals[i] += p->counts[i] ? (int64_t)one->values[i] : 0;
+        for (unsigned i = 0; s > 0 && i < p->metric_count; i++) totals[i] += p->counts[i] ? (int64_t)one->values[i] : 0;
         show_sample(p, one, totals, now_ns - (now_ms - one->at_ms) * 1000000, json);
     }
     ceni_json_close(json, ']');
@@ -311,7 +312,7 @@ static void show_past(const past *p, int64_t now_ms, int64_t now_ns, ceni_json *
 void ceni_history_show(const ceni_history *history, int64_t now_ms, int64_t now_ns, ceni_json *json)
 {
     ceni_json_number(json, "period_ns", (int64_t)CENI_HISTORY_PERIOD_MS * 1000000);
-    ceni_json_open(json, "things", '[');
+    ceni_json_open(json, "components", '[');
     for (size_t i = 0; i < CENI_HISTORY_THINGS; i++)
         if (history->pasts[i]) show_past(history->pasts[i], now_ms, now_ns, json);
     ceni_json_close(json, ']');

@@ -7,8 +7,8 @@
  *     ceni_history_show(history, now_ms, now_ns, json);
  *     ceni_history_free(history);
  *
- * A sample has up to eight readings and, of up to two durations, the percentiles 50, 90, 99 and 100 of the time since the sample
- * before. Which readings: those of a list of names that any component may use, then whatever else it has; no kind is known here.
+ * A sample has up to eight metrics and, of up to two histograms, the percentiles 50, 90, 99 and 100 of the time since the sample
+ * before. Which metrics: those of a list of names that any component may use, then whatever else it has; no kind is known here.
  *
  * Where there are more components than 64, those with trouble come first: one without makes room for one with. Each sample looks at
  * no more than 64 of those that are not kept, one after the other, however many there are.
@@ -26,8 +26,8 @@ enum {
     CENI_HISTORY_PERIOD_MS = 2500,
     CENI_HISTORY_SAMPLES = 120,
     CENI_HISTORY_THINGS = 64,
-    CENI_HISTORY_READINGS = 8,
-    CENI_HISTORY_TIMINGS = 2,
+    CENI_HISTORY_METRICS = 8,
+    CENI_HISTORY_HISTOGRAMS = 2,
 };
 
 typedef struct ceni_history ceni_history;

@@ -4,7 +4,7 @@
  *
  *     start     options and an address become a socket, a server and its thread
  *     serve     the thread: who comes, who is too slow, who is one too many
- *     answer    a request becomes an answer: door (who may), query, then things, news, tell, metrics, page
+ *     answer    a request becomes an answer: door (who may), query, then components, news, tell, metrics, page
  */
 #ifndef CENI_INSPECT_INSIDE_H
 #define CENI_INSPECT_INSIDE_H
@@ -182,18 +182,18 @@ bool ceni_query_take(ceni_query *query, const char *name, const char *value, cen
 bool ceni_query_number(const char *text, uint64_t most, uint64_t *out);
 
 typedef struct ceni_telling {
-    char verb[32];
+    char action[32];
     int64_t value;
 } ceni_telling;
 
-/* {"verb": "resize", "value": 20}: an object with these members and no others; value may be left out. `body` ends with a zero. */
+/* {"action": "resize", "value": 20}: an object with these members and no others; value may be left out. `body` ends with a zero. */
 bool ceni_telling_read(const char *body, size_t length, ceni_telling *out, cen_error *error);
 
-/* ---- things.c, news.c, process.c, metrics.c ------------------------------------------------------------ */
+/* ---- components.c, news.c, process.c, metrics.c ------------------------------------------------------------ */
 
 void ceni_answer_process(const cen_inspect *inspect, ceni_answer *answer);
-void ceni_answer_things(const cen_inspect *inspect, const ceni_query *query, ceni_answer *answer);
-void ceni_answer_thing(uint64_t number, const ceni_query *query, ceni_answer *answer);
+void ceni_answer_components(const cen_inspect *inspect, const ceni_query *query, ceni_answer *answer);
+void ceni_answer_component(uint64_t number, const ceni_query *query, ceni_answer *answer);
 void ceni_answer_news(const ceni_query *query, ceni_answer *answer);
 void ceni_answer_history(const cen_inspect *inspect, ceni_answer *answer);
 void ceni_answer_tell(uint64_t number, const ceni_telling *telling, ceni_answer *answer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON, and a sketch as JSON. A thing whose sketch does not end what it begins, or
+ * JSON, and a description as JSON. A component whose description does not end what it begins, or
  * ends more, must not make the whole answer unreadable: brackets are counted here.
  */
 #include <inttypes.h>
@@ -84,14 +84,14 @@ void ceni_json_words(ceni_json *json, const char *name, const char *value)
     else ceni_text_add(&json->text, "null");
 }
 
-/* ---- A sketch ----------------------------------------------------------------- */
+/* ---- A description ----------------------------------------------------------------- */
 
-/* Within the thing's object: lists and items take turns, so that the depth says which is open. */
+/* Within the component's object: lists and items take turns, so that the depth says which is open. */
 enum { DEPTH_MOST = 64 };
 
 typedef struct drawing {
     ceni_json *json;
-    unsigned depth; /* odd: in a list; even: in an item, or in the thing */
+    unsigned depth; /* odd: in a list; even: in an item, or in the component */
     unsigned lost;  /* beginnings that had no place, whose ends are to come */
 } drawing;
 
@@ -151,17 +151,17 @@ static void draw_end(void *argument)
     }
 }
 
-void ceni_json_sketch(ceni_json *json, const cen_thing *thing, size_t most)
+void ceni_json_description(ceni_json *json, const cen_component *component, size_t most)
 {
     drawing d = {.json = json};
-    cen_sketch sketch = {.argument = &d,
-                         .number = draw_number,
-                         .truth = draw_truth,
-                         .text = draw_text,
-                         .list = draw_list,
-                         .item = draw_item,
-                         .end = draw_end};
-    cen_thing_sketch(thing, &sketch, most);
+    cen_description_writer description = {.argument = &d,
+                                          .number = draw_number,
+                                          .truth = draw_truth,
+                                          .text = draw_text,
+                                          .list = draw_list,
+                                          .item = draw_item,
+                                          .end = draw_end};
+    cen_component_describe(component, &description, most);
     d.lost = 0;
     while (d.depth) draw_end(&d);
 }

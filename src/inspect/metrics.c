@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The copies of all things that metrics are made of, and who wants them. */
+/* The copies of all components that metrics are made of, and who wants them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,39 +33,40 @@ static char *label_of(const char *name)
 }
 
 /* A bucket that reaches beyond a bound counts for the next: it may tell too slow a story, by a 32nd, and none too fast. */
-static void copy_durations(ceni_metric_timing *out, const cen_timing *timing, const cen_durations *d)
+static void copy_histogram(ceni_metric_histogram *out, const cen_histogram_header *timing, const cen_histogram *d)
 {
-    *out = (ceni_metric_timing){.timing = *timing, .count = d->count + timing->instant, .sum_ns = d->sum};
+    *out = (ceni_metric_histogram){.timing = *timing, .count = d->count + timing->instant, .sum_ns = d->sum};
     uint64_t within = timing->instant;
     unsigned bucket = 0;
     for (unsigned bound = 0; bound < CENI_BOUNDS; bound++) {
-        for (; bucket < CEN_DURATIONS_BUCKETS && cen_durations_highest(bucket) <= ceni_metric_bounds[bound]; bucket++)
+        for (; bucket < CEN_HISTOGRAM_BUCKETS && cen_histogram_bucket_highest(bucket) <= ceni_metric_bounds[bound];
+             bucket++)
             within += d->buckets[bucket];
         out->within[bound] = within;
     }
 }
 
-static bool copy_thing(ceni_metric_thing *out, const cen_thing *thing, cen_durations *scratch)
+static bool copy_component(ceni_metric_component *out, const cen_component *component, cen_histogram *scratch)
 {
-    cen_reading readings[CEN_READINGS_MOST];
-    ceni_metric_timing timings[CENI_METRIC_TIMINGS_MOST];
-    cen_timing timing;
-    const char *system = cen_thing_system(thing);
-    out->number = cen_thing_number(thing);
-    snprintf(out->kind, sizeof out->kind, "%s", cen_thing_kind(thing));
+    cen_metric metrics[CEN_METRICS_MAX];
+    ceni_metric_histogram timings[CENI_METRIC_HISTOGRAMS_MAX];
+    cen_histogram_header timing;
+    const char *system = cen_component_system(component);
+    out->number = cen_component_number(component);
+    snprintf(out->kind, sizeof out->kind, "%s", cen_component_kind(component));
     snprintf(out->system, sizeof out->system, "%s", system ? system : "");
     for (char *at = out->system; *at; at++)
         if (!((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') || *at == '.' || *at == '_')) *at = '_';
-    out->reading_count = cen_thing_readings(thing, readings, CEN_READINGS_MOST);
-    if (out->reading_count > CEN_READINGS_MOST) out->reading_count = CEN_READINGS_MOST;
-    while (out->timing_count < CENI_METRIC_TIMINGS_MOST &&
-           cen_thing_durations(thing, out->timing_count, &timing, scratch))
-        copy_durations(&timings[out->timing_count++], &timing, scratch);
-    out->name = label_of(cen_thing_name(thing));
-    out->readings = malloc(out->reading_count * sizeof readings[0] + 1);
+    out->metric_count = cen_component_metrics(component, metrics, CEN_METRICS_MAX);
+    if (out->metric_count > CEN_METRICS_MAX) out->metric_count = CEN_METRICS_MAX;
+    while (out->timing_count < CENI_METRIC_HISTOGRAMS_MAX &&
+           cen_component_histogram(component, out->timing_count, &timing, scratch))
+        copy_histogram(&timings[out->timing_count++], &timing, scratch);
+    out->name = label_of(cen_component_name(component));
+    out->metrics = malloc(out->metric_count * sizeof metrics[0] + 1);
     out->timings = malloc(out->timing_count * sizeof timings[0] + 1);
-    if (!out->name || !out->readings || !out->timings) return false;
-    memcpy(out->readings, readings, out->reading_count * sizeof readings[0]);
+    if (!out->name || !out->metrics || !out->timings) return false;
+    memcpy(out->metrics, metrics, out->metric_count * sizeof metrics[0]);
     memcpy(out->timings, timings, out->timing_count * sizeof timings[0]);
     return true;
 }
@@ -73,42 +74,43 @@ static bool copy_thing(ceni_metric_thing *out, const cen_thing *thing, cen_durat
 /* ---- Copying all ------------------------------------------------------------------------- */
 
 typedef struct copying {
-    ceni_metric_things *all;
-    cen_durations *scratch;
+    ceni_metric_components *all;
+    cen_histogram *scratch;
 } copying;
 
-/* More than so many things would not fit into the text, whose lines have a name and a number each. */
+/* More than so many components would not fit into the text, whose lines have a name and a number each. */
 enum { THINGS_MOST = CENI_TEXT_MOST / 512 };
 
-static void copy_next(void *argument, cen_thing *thing)
+static void copy_next(void *argument, cen_component *component)
 {
     copying *c = argument;
-    ceni_metric_things *all = c->all;
+    ceni_metric_components *all = c->all;
     if (all->spoiled) return;
     if (all->count == all->room) {
         size_t room = all->room ? all->room * 2 : 64;
-        ceni_metric_thing *things = room <= THINGS_MOST ? realloc(all->things, room * sizeof *things) : NULL;
-        if (!things) {
+        ceni_metric_component *components =
+            room <= THINGS_MOST ? realloc(all->components, room * sizeof *components) : NULL;
+        if (!components) {
             all->spoiled = true;
             return;
         }
-        all->things = things;
+        all->components = components;
         all->room = room;
     }
-    ceni_metric_thing *out = &all->things[all->count++];
-    *out = (ceni_metric_thing){0};
-    if (!copy_thing(out, thing, c->scratch)) all->spoiled = true;
+    ceni_metric_component *out = &all->components[all->count++];
+    *out = (ceni_metric_component){0};
+    if (!copy_component(out, component, c->scratch)) all->spoiled = true;
 }
 
-static bool is_database(const ceni_metric_thing *thing)
+static bool is_database(const ceni_metric_component *component)
 {
-    return strcmp(thing->kind, "pool") == 0 && thing->system[0] && strcmp(thing->system, "http") != 0;
+    return strcmp(component->kind, "pool") == 0 && component->system[0] && strcmp(component->system, "http") != 0;
 }
 
-static bool is_taken(const ceni_metric_things *all, const char *name, const ceni_metric_thing *but)
+static bool is_taken(const ceni_metric_components *all, const char *name, const ceni_metric_component *but)
 {
     for (size_t i = 0; i < all->count; i++) {
-        const ceni_metric_thing *other = &all->things[i];
+        const ceni_metric_component *other = &all->components[i];
         if (other != but && ((other->alone && strcmp(other->alone, name) == 0) ||
                              (other > but && is_database(other) && strcmp(other->name, name) == 0)))
             return true;
@@ -118,56 +120,56 @@ static bool is_taken(const ceni_metric_things *all, const char *name, const ceni
 
 /* OpenTelemetry tells pools apart by their name alone. The oldest of a name keeps it, the others have their number, too: a
  * name with a number is taken only if no pool has it as its own. */
-static bool name_pools(ceni_metric_things *all)
+static bool name_pools(ceni_metric_components *all)
 {
     for (size_t i = 0; i < all->count; i++) {
-        ceni_metric_thing *thing = &all->things[i];
-        if (!is_database(thing)) continue;
+        ceni_metric_component *component = &all->components[i];
+        if (!is_database(component)) continue;
         bool first = true;
         for (size_t before = 0; before < i && first; before++)
-            first = !all->things[before].alone || strcmp(all->things[before].alone, thing->name) != 0;
-        size_t room = strlen(thing->name) + 64;
-        if (!(thing->alone = malloc(room))) return false;
-        snprintf(thing->alone, room, "%s", thing->name);
-        for (unsigned twice = 0; !first && (twice == 0 || is_taken(all, thing->alone, thing)); twice++)
-            snprintf(thing->alone, room, twice ? "%s#%llu.%u" : "%s#%llu", thing->name,
-                     (unsigned long long)thing->number, twice);
+            first = !all->components[before].alone || strcmp(all->components[before].alone, component->name) != 0;
+        size_t room = strlen(component->name) + 64;
+        if (!(component->alone = malloc(room))) return false;
+        snprintf(component->alone, room, "%s", component->name);
+        for (unsigned twice = 0; !first && (twice == 0 || is_taken(all, component->alone, component)); twice++)
+            snprintf(component->alone, room, twice ? "%s#%llu.%u" : "%s#%llu", component->name,
+                     (unsigned long long)component->number, twice);
     }
     return true;
 }
 
-void ceni_metric_things_copy(ceni_metric_things *out)
+void ceni_metric_components_copy(ceni_metric_components *out)
 {
-    *out = (ceni_metric_things){0};
+    *out = (ceni_metric_components){0};
     copying c = {out, malloc(sizeof *c.scratch)};
-    if (c.scratch) cen_things_each(copy_next, &c);
+    if (c.scratch) cen_components_each(copy_next, &c);
     else out->spoiled = true;
     free(c.scratch);
     if (!out->spoiled && !name_pools(out)) out->spoiled = true;
 }
 
-void ceni_metric_things_fini(ceni_metric_things *all)
+void ceni_metric_components_fini(ceni_metric_components *all)
 {
     for (size_t i = 0; i < all->count; i++) {
-        free(all->things[i].name);
-        free(all->things[i].alone);
-        free(all->things[i].readings);
-        free(all->things[i].timings);
+        free(all->components[i].name);
+        free(all->components[i].alone);
+        free(all->components[i].metrics);
+        free(all->components[i].timings);
     }
-    free(all->things);
+    free(all->components);
 }
 
-const cen_reading *ceni_metric_reading(const ceni_metric_thing *thing, const char *name)
+const cen_metric *ceni_metric_sample(const ceni_metric_component *component, const char *name)
 {
-    for (size_t i = 0; i < thing->reading_count; i++)
-        if (strcmp(thing->readings[i].name, name) == 0) return &thing->readings[i];
+    for (size_t i = 0; i < component->metric_count; i++)
+        if (strcmp(component->metrics[i].name, name) == 0) return &component->metrics[i];
     return NULL;
 }
 
-const ceni_metric_timing *ceni_metric_timing_of(const ceni_metric_thing *thing, const char *name)
+const ceni_metric_histogram *ceni_metric_histogram_of(const ceni_metric_component *component, const char *name)
 {
-    for (size_t i = 0; i < thing->timing_count; i++)
-        if (strcmp(thing->timings[i].timing.name, name) == 0) return &thing->timings[i];
+    for (size_t i = 0; i < component->timing_count; i++)
+        if (strcmp(component->timings[i].timing.name, name) == 0) return &component->timings[i];
     return NULL;
 }
 
@@ -176,15 +178,15 @@ const ceni_metric_timing *ceni_metric_timing_of(const ceni_metric_thing *thing, 
 /* One who has thousands of pools loses histograms before he loses all of it. */
 static void write_metrics(ceni_text *text, bool openmetrics)
 {
-    ceni_metric_things things;
-    ceni_metric_things_copy(&things);
-    if (things.spoiled) text->spoiled = true;
-    else ceni_metric_expose(text, &things, openmetrics, CENI_WITHOUT_NOTHING);
+    ceni_metric_components components;
+    ceni_metric_components_copy(&components);
+    if (components.spoiled) text->spoiled = true;
+    else ceni_metric_expose(text, &components, openmetrics, CENI_WITHOUT_NOTHING);
     for (int without = CENI_WITHOUT_TWICE; text->too_long && without <= CENI_WITHOUT_HISTOGRAMS; without++) {
         ceni_text_fini(text);
-        ceni_metric_expose(text, &things, openmetrics, (ceni_metric_without)without);
+        ceni_metric_expose(text, &components, openmetrics, (ceni_metric_without)without);
     }
-    ceni_metric_things_fini(&things);
+    ceni_metric_components_fini(&components);
 }
 
 void ceni_answer_metrics(bool openmetrics, ceni_answer *answer)

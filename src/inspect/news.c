@@ -12,7 +12,7 @@ static void show(ceni_json *json, const cen_news *news)
     ceni_json_count(json, "number", news->number);
     ceni_json_number(json, "time_ns", news->time_ns);
     ceni_json_words(json, "level", cen_level_name(news->level));
-    ceni_json_count(json, "thing", news->thing);
+    ceni_json_count(json, "component", news->component);
     ceni_json_words(json, "kind", news->kind);
     ceni_json_words(json, "name", news->name);
     ceni_json_words(json, "what", news->what);

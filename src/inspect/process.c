@@ -35,7 +35,7 @@ const char *ceni_inspect_program(void)
     return program_invocation_short_name && program_invocation_short_name[0] ? program_invocation_short_name : "?";
 }
 
-/* From the 22nd word of the system's line on this process: when it began, in ticks since the machine did. Two readings of
+/* From the 22nd word of the system's line on this process: when it began, in ticks since the machine did. Two metrics of
  * clocks differ by a little each time, so that it is asked once. */
 int64_t ceni_inspect_began_ns(void)
 {
@@ -53,20 +53,20 @@ int64_t ceni_inspect_began_ns(void)
     return read_clock(CLOCK_REALTIME) - age;
 }
 
-static void count_it(void *count, cen_thing *thing)
+static void count_it(void *count, cen_component *component)
 {
-    (void)thing;
+    (void)component;
     ++*(uint64_t *)count;
 }
 
 void ceni_answer_process(const cen_inspect *inspect, ceni_answer *answer)
 {
     ceni_json *json = &answer->json;
-    uint64_t things = 0;
+    uint64_t components = 0;
     char version[32];
     unsigned v = cen_version();
     snprintf(version, sizeof version, "%u.%u.%u", v / 1000000, v / 1000 % 1000, v % 1000);
-    cen_things_each(count_it, &things);
+    cen_components_each(count_it, &components);
     ceni_json_open(json, NULL, '{');
     ceni_json_words(json, "title", inspect->title);
     ceni_json_words(json, "program", ceni_inspect_program());
@@ -75,7 +75,7 @@ void ceni_answer_process(const cen_inspect *inspect, ceni_answer *answer)
     ceni_json_number(json, "started_ns", inspect->began_ns);
     ceni_json_number(json, "now_ns", ceni_inspect_now_ns());
     ceni_json_truth(json, "control", inspect->control);
-    ceni_json_count(json, "things", things);
+    ceni_json_count(json, "components", components);
     ceni_json_count(json, "news", cen_news_count());
     ceni_json_close(json, '}');
 }

@@ -16,5 +16,5 @@ set(inspect_sources
   src/inspect/start.c
   src/inspect/tell.c
   src/inspect/text.c
-  src/inspect/things.c
+  src/inspect/components.c
 )

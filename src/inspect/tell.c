@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thing is told: the body of the request, a small JSON object, read strictly; and telling it.
+ * What a component is told: the body of the request, a small JSON object, read strictly; and telling it.
  *
- * What the body may be is less than JSON: a verb has plain letters, and a value is a whole number. Anything
+ * What the body may be is less than JSON: a action has plain letters, and a value is a whole number. Anything
  * else is refused with the byte at which it went wrong, and nothing was told.
  */
 #include <errno.h>
@@ -35,7 +35,7 @@ static bool read_sign(reader *r, char sign, const char *what)
     return true;
 }
 
-/* "letters_and_digits", without escapes: no verb needs one. */
+/* "letters_and_digits", without escapes: no action needs one. */
 static bool read_word(reader *r, char *out, size_t room)
 {
     size_t length = 0;
@@ -69,23 +69,23 @@ static bool read_value(reader *r, int64_t *out)
 
 static bool read_members(reader *r, ceni_telling *out)
 {
-    bool has_verb = false, has_value = false;
+    bool has_action = false, has_value = false;
     char name[16];
-    if (!read_sign(r, '{', "an object, such as {\"verb\": \"pause\"}")) return false;
+    if (!read_sign(r, '{', "an object, such as {\"action\": \"pause\"}")) return false;
     do {
         if (!read_word(r, name, sizeof name)) return false;
-        bool is_verb = strcmp(name, "verb") == 0;
-        if (!is_verb && strcmp(name, "value") != 0) return want(r, "\"verb\" or \"value\"");
-        if (is_verb ? has_verb : has_value) return want(r, "each member once");
+        bool is_action = strcmp(name, "action") == 0;
+        if (!is_action && strcmp(name, "value") != 0) return want(r, "\"action\" or \"value\"");
+        if (is_action ? has_action : has_value) return want(r, "each member once");
         if (!read_sign(r, ':', "a colon")) return false;
-        if (is_verb ? !read_word(r, out->verb, sizeof out->verb) : !read_value(r, &out->value)) return false;
-        if (is_verb) has_verb = true;
+        if (is_action ? !read_word(r, out->action, sizeof out->action) : !read_value(r, &out->value)) return false;
+        if (is_action) has_action = true;
         else has_value = true;
         skip_blanks(r);
     } while (*r->at == ',' && r->at++);
     if (!read_sign(r, '}', "a comma, or the end of the object")) return false;
     skip_blanks(r);
-    return has_verb || want(r, "a member \"verb\"");
+    return has_action || want(r, "a member \"action\"");
 }
 
 bool ceni_telling_read(const char *body, size_t length, ceni_telling *out, cen_error *error)
@@ -107,11 +107,11 @@ typedef struct told {
     cen_error error;
 } told;
 
-static void tell(void *argument, cen_thing *thing)
+static void tell(void *argument, cen_component *component)
 {
     told *t = argument;
     t->error = (cen_error){.text = ""};
-    t->status = cen_thing_tell(thing, t->telling->verb, t->telling->value, &t->error);
+    t->status = cen_component_invoke(component, t->telling->action, t->telling->value, &t->error);
 }
 
 static unsigned code_of(cen_status status)
@@ -127,8 +127,8 @@ static unsigned code_of(cen_status status)
 void ceni_answer_tell(uint64_t number, const ceni_telling *telling, ceni_answer *answer)
 {
     told t = {.telling = telling};
-    if (cen_thing_visit(number, tell, &t) != CEN_OK) {
-        ceni_answer_error(answer, MHD_HTTP_NOT_FOUND, CEN_ABSENT, "there is no thing number %llu, or no more",
+    if (cen_component_visit(number, tell, &t) != CEN_OK) {
+        ceni_answer_error(answer, MHD_HTTP_NOT_FOUND, CEN_ABSENT, "there is no component number %llu, or no more",
                           (unsigned long long)number);
     } else if (t.status != CEN_OK) {
         ceni_answer_error(answer, code_of(t.status), t.status, "%s",

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cenote/watch.h>
+#include <cenote/component.h>
 
 enum { CENI_TEXT_MOST = 16 << 20 };
 
@@ -52,7 +52,7 @@ void ceni_json_truth(ceni_json *json, const char *name, bool value);
 void ceni_json_words(ceni_json *json, const char *name,
                      const char *value); /* NULL is null; what is no UTF-8 becomes U+FFFD */
 
-/* Writes the thing's sketch as members of the object that is open. */
-void ceni_json_sketch(ceni_json *json, const cen_thing *thing, size_t most);
+/* Writes the component's description as members of the object that is open. */
+void ceni_json_description(ceni_json *json, const cen_component *component, size_t most);
 
 #endif

@@ -124,9 +124,9 @@ int64_t ceni_pace_wait(const ceni_lane *lane, int64_t now);     /* until a task 
 int64_t ceni_pace_next_end(const ceni_lane *lane, int64_t now); /* until a place is free */
 int64_t ceni_pace_next_end_of_all(const cen_lanes *lanes, int64_t now);
 
-/* sketch.c */
-size_t ceni_lanes_snapshot(const void *object, cen_reading *readings, size_t room);
-extern const ceni_thing_calls ceni_lanes_calls;
+/* describe.c */
+size_t ceni_lanes_snapshot(const void *object, cen_metric *metrics, size_t room);
+extern const ceni_component_calls ceni_lanes_calls;
 
 /* settings.c: what a limit means in numbers. */
 uint32_t ceni_lane_limit_of(int64_t max_tasks, uint32_t workers);

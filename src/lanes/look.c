@@ -49,17 +49,17 @@ cen_status cen_lanes_stats_get(cen_lanes *lanes, cen_lanes_stats *out)
     return CEN_OK;
 }
 
-static void summarise(const ceni_histogram *histogram, cen_durations *room, cen_times *out)
+static void summarise(const ceni_histogram *histogram, cen_histogram *room, cen_times *out)
 {
     ceni_histogram_snapshot(histogram, room);
     *out = (cen_times){
         .count = room->count,
         .sum_ns = room->sum,
         .shortest_ns = room->smallest,
-        .p50_ns = cen_durations_percentile(room, 500000),
-        .p90_ns = cen_durations_percentile(room, 900000),
-        .p99_ns = cen_durations_percentile(room, 990000),
-        .p999_ns = cen_durations_percentile(room, 999000),
+        .p50_ns = cen_histogram_percentile(room, 500000),
+        .p90_ns = cen_histogram_percentile(room, 900000),
+        .p99_ns = cen_histogram_percentile(room, 990000),
+        .p999_ns = cen_histogram_percentile(room, 999000),
         .longest_ns = room->largest,
     };
 }
@@ -74,12 +74,12 @@ cen_status cen_lanes_times(cen_lanes *lanes, cen_priority priority, cen_lane_tim
     const ceni_lane *lane = ceni_lanes_route(lanes, priority);
     if (!lane) return CEN_INVALID;
     if (!lane->clocks) return CEN_EMPTY;
-    cen_durations *room = ceni_alloc(lanes->allocator, sizeof *room, _Alignof(cen_durations));
+    cen_histogram *room = ceni_alloc(lanes->allocator, sizeof *room, _Alignof(cen_histogram));
     if (!room) return CEN_NO_MEMORY;
     summarise(&lane->clocks->wait, room, &times.wait);
     summarise(&lane->clocks->run, room, &times.run);
     summarise(&lane->clocks->total, room, &times.total);
     cen_sized_write(out, &times, sizeof times);
-    ceni_free(lanes->allocator, room, sizeof *room, _Alignof(cen_durations));
+    ceni_free(lanes->allocator, room, sizeof *room, _Alignof(cen_histogram));
     return CEN_OK;
 }

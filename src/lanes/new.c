@@ -108,7 +108,7 @@ static cen_status make_crew(ceni_lane *lane, const cen_lane_options *o, cen_erro
     lane->observer = crew.observer;
     crew.observer = ceni_lane_observer(lane);
     crew.runtime = lanes->runtime;
-    crew.without_verbs = true; /* the lanes have them, and know of it */
+    crew.without_actions = true; /* the lanes have them, and know of it */
     crew.allocator = lanes->allocator;
     crew.on_fork = lanes->on_fork;
     cen_error why = {.text = ""};

@@ -130,11 +130,11 @@ cen_status cen_mux_stats_get(cen_mux *mux, cen_mux_stats *out)
     return CEN_OK;
 }
 
-static size_t snapshot(const void *object, cen_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     cen_mux_stats now = CEN_SIZED(cen_mux_stats);
     if (cen_mux_stats_get((cen_mux *)(uintptr_t)object, &now) != CEN_OK) return 0;
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"state", now.state, CEN_GAUGE},
         {"in_flight", now.in_flight, CEN_GAUGE},
         {"waiting", now.waiting, CEN_GAUGE},
@@ -148,7 +148,7 @@ static size_t snapshot(const void *object, cen_reading *readings, size_t room)
         {"bytes_in", (int64_t)now.bytes_in, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    for (size_t i = 0; i < count && i < room; i++) metrics[i] = all[i];
     return count;
 }
 
@@ -160,30 +160,30 @@ static const char *state_name(cen_mux_state state)
                                       : "ended";
 }
 
-static void sketch_mux(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_mux(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_mux *mux = (cen_mux *)(uintptr_t)object;
-    void *to = sketch->argument;
+    void *to = description->argument;
     cen_mux_stats now = CEN_SIZED(cen_mux_stats);
     cen_error cause = {.text = ""};
     (void)most; /* it has no lists: there may be a million requests */
     if (cen_mux_stats_get(mux, &now) != CEN_OK) return;
     bool ended = cen_mux_cause(mux, &cause);
-    sketch->text(to, "address", mux->address.text);
-    sketch->text(to, "state", state_name(now.state));
-    sketch->text(to, "codec",
-                 mux->settings.codec.calls ? mux->settings.codec.calls->name : cen_codec_binary().calls->name);
-    sketch->number(to, "in_flight", now.in_flight);
-    sketch->number(to, "waiting", now.waiting);
-    sketch->number(to, "output", (int64_t)now.output);
-    sketch->number(to, "writes", (int64_t)now.writes);
-    sketch->number(to, "reads", (int64_t)now.reads);
-    sketch->number(to, "own_reads", (int64_t)now.own_reads);
-    sketch->number(to, "wakes", (int64_t)now.wakes);
-    if (ended && cause.status != CEN_CLOSED) sketch->text(to, "last_error", cause.text);
+    description->text(to, "address", mux->address.text);
+    description->text(to, "state", state_name(now.state));
+    description->text(to, "codec",
+                      mux->settings.codec.calls ? mux->settings.codec.calls->name : cen_codec_binary().calls->name);
+    description->number(to, "in_flight", now.in_flight);
+    description->number(to, "waiting", now.waiting);
+    description->number(to, "output", (int64_t)now.output);
+    description->number(to, "writes", (int64_t)now.writes);
+    description->number(to, "reads", (int64_t)now.reads);
+    description->number(to, "own_reads", (int64_t)now.own_reads);
+    description->number(to, "wakes", (int64_t)now.wakes);
+    if (ended && cause.status != CEN_CLOSED) description->text(to, "last_error", cause.text);
 }
 
-static const ceni_thing_calls calls = {.sketch = sketch_mux};
+static const ceni_component_calls calls = {.description = describe_mux};
 
 bool cen_mux_cause(cen_mux *mux, cen_error *out)
 {

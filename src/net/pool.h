@@ -176,7 +176,7 @@ void ceni_line_stop(void *line, cen_child child);
 /* ---- pool_look.c ----------------------------------------------------------------------- */
 
 void ceni_mux_pool_count(cen_mux_pool *pool, ceni_request_count what);
-size_t ceni_mux_pool_snapshot(const void *object, cen_reading *readings, size_t room);
-extern const ceni_thing_calls ceni_mux_pool_calls;
+size_t ceni_mux_pool_snapshot(const void *object, cen_metric *metrics, size_t room);
+extern const ceni_component_calls ceni_mux_pool_calls;
 
 #endif

@@ -75,11 +75,11 @@ cen_status cen_mux_pool_stats_get(cen_mux_pool *pool, cen_mux_pool_stats *out)
     return CEN_OK;
 }
 
-size_t ceni_mux_pool_snapshot(const void *object, cen_reading *readings, size_t room)
+size_t ceni_mux_pool_snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     cen_mux_pool_stats s = CEN_SIZED(cen_mux_pool_stats);
     if (cen_mux_pool_stats_get((cen_mux_pool *)(uintptr_t)object, &s) != CEN_OK) return 0;
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"connections", s.connections, CEN_GAUGE},
         {"up", s.up, CEN_GAUGE},
         {"connecting", s.connecting, CEN_GAUGE},
@@ -102,7 +102,7 @@ size_t ceni_mux_pool_snapshot(const void *object, cen_reading *readings, size_t 
         {"stale", (int64_t)s.stale, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    for (size_t i = 0; i < count && i < room; i++) metrics[i] = all[i];
     return count;
 }
 
@@ -184,46 +184,46 @@ size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room)
 
 /* ---- For whoever watches ------------------------------------------------------------------------------------ */
 
-static void draw_line(const cen_sketch *sketch, ceni_mux_line *line)
+static void draw_line(const cen_description_writer *description, ceni_mux_line *line)
 {
-    void *to = sketch->argument;
+    void *to = description->argument;
     row now;
     copy_line(line, &now);
-    sketch->item(to);
-    sketch->text(to, "name", line->name);
-    sketch->text(to, "address", line->address);
-    sketch->text(to, "state", now.state);
+    description->item(to);
+    description->text(to, "name", line->name);
+    description->text(to, "address", line->address);
+    description->text(to, "state", now.state);
     if (now.is_open) {
-        sketch->number(to, "in_flight", now.stats.in_flight);
-        sketch->number(to, "waiting", now.stats.waiting);
-        sketch->number(to, "sent", (int64_t)now.stats.sent);
-        sketch->number(to, "replied", (int64_t)now.stats.replied);
+        description->number(to, "in_flight", now.stats.in_flight);
+        description->number(to, "waiting", now.stats.waiting);
+        description->number(to, "sent", (int64_t)now.stats.sent);
+        description->number(to, "replied", (int64_t)now.stats.replied);
     }
-    if (now.error.status != CEN_OK) sketch->text(to, "last_error", now.error.text);
-    sketch->end(to);
+    if (now.error.status != CEN_OK) description->text(to, "last_error", now.error.text);
+    description->end(to);
 }
 
-static void sketch_pool(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_pool(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_mux_pool *pool = (cen_mux_pool *)(uintptr_t)object;
-    void *to = sketch->argument;
+    void *to = description->argument;
     size_t count = pool->count < most ? pool->count : most;
     ceni_mux_pool_lock(pool);
     bool gave_up = pool->gave_up;
     cen_error last = pool->last;
     ceni_mux_pool_unlock(pool);
-    sketch->truth(to, "closed", ceni_setting(&pool->is_closed) != 0);
-    sketch->truth(to, "gave_up", gave_up);
-    sketch->number(to, "reroutes", pool->reroutes);
-    if (pool->drain_ns != INT64_MAX) sketch->number(to, "drain_ns", pool->drain_ns);
-    if (last.status != CEN_OK) sketch->text(to, "last_error", last.text);
-    sketch->list(to, "connections");
-    for (size_t i = 0; i < count; i++) draw_line(sketch, &pool->lines[i]);
-    sketch->end(to);
-    if (pool->count > count) sketch->number(to, "connections_more", (int64_t)(pool->count - count));
+    description->truth(to, "closed", ceni_setting(&pool->is_closed) != 0);
+    description->truth(to, "gave_up", gave_up);
+    description->number(to, "reroutes", pool->reroutes);
+    if (pool->drain_ns != INT64_MAX) description->number(to, "drain_ns", pool->drain_ns);
+    if (last.status != CEN_OK) description->text(to, "last_error", last.text);
+    description->list(to, "connections");
+    for (size_t i = 0; i < count; i++) draw_line(description, &pool->lines[i]);
+    description->end(to);
+    if (pool->count > count) description->number(to, "connections_more", (int64_t)(pool->count - count));
 }
 
-const ceni_thing_calls ceni_mux_pool_calls = {.sketch = sketch_pool};
+const ceni_component_calls ceni_mux_pool_calls = {.description = describe_pool};
 
 /* ---- Its parts -------------------------------------------------------------------------------------------- */
 

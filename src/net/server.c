@@ -182,11 +182,11 @@ cen_status cen_mux_server_stats_get(const cen_mux_server *server, cen_mux_server
     return CEN_OK;
 }
 
-static size_t snapshot(const void *object, cen_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     cen_mux_server_stats now = CEN_SIZED(cen_mux_server_stats);
     if (cen_mux_server_stats_get(object, &now) != CEN_OK) return 0;
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"clients", (int64_t)now.clients, CEN_GAUGE},
         {"accepted", (int64_t)now.accepted, CEN_COUNTER},
         {"refused", (int64_t)now.refused, CEN_COUNTER},
@@ -197,25 +197,25 @@ static size_t snapshot(const void *object, cen_reading *readings, size_t room)
         {"sent_bytes", (int64_t)now.sent_bytes, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    for (size_t i = 0; i < count && i < room; i++) metrics[i] = all[i];
     return count;
 }
 
-static void sketch_server(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_server(const void *object, const cen_description_writer *description, size_t most)
 {
     const cen_mux_server *server = object;
-    void *to = sketch->argument;
+    void *to = description->argument;
     (void)most; /* it has no lists: clients are the loop's thread's */
-    sketch->text(to, "address", server->address);
-    sketch->text(to, "codec", server->codec.calls->name);
-    sketch->number(to, "max_clients", (int64_t)server->max_clients);
-    sketch->number(to, "max_payload", (int64_t)server->max_payload);
-    sketch->number(to, "max_output", (int64_t)server->max_output);
-    sketch->number(to, "max_calls", (int64_t)server->max_calls);
-    if (server->keepalive_ns > 0) sketch->number(to, "keepalive_ns", server->keepalive_ns);
+    description->text(to, "address", server->address);
+    description->text(to, "codec", server->codec.calls->name);
+    description->number(to, "max_clients", (int64_t)server->max_clients);
+    description->number(to, "max_payload", (int64_t)server->max_payload);
+    description->number(to, "max_output", (int64_t)server->max_output);
+    description->number(to, "max_calls", (int64_t)server->max_calls);
+    if (server->keepalive_ns > 0) description->number(to, "keepalive_ns", server->keepalive_ns);
 }
 
-static const ceni_thing_calls calls = {.sketch = sketch_server};
+static const ceni_component_calls calls = {.description = describe_server};
 
 /* ---- Start and stop ------------------------------------------------------------------------------------ */
 

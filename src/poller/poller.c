@@ -361,18 +361,18 @@ cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *
 
 /* ---- Its life ----------------------------------------------------------------------------------------- */
 
-static size_t snapshot(const void *object, cen_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     cen_poller *poller = (cen_poller *)(uintptr_t)object;
     lock(poller);
-    cen_reading all[] = {
+    cen_metric all[] = {
         {"watched", poller->watched, CEN_GAUGE},
         {"deadlines", (int64_t)poller->due.count, CEN_GAUGE},
         {"told", (int64_t)poller->told, CEN_COUNTER},
     };
     unlock(poller);
     size_t count = sizeof all / sizeof all[0];
-    for (size_t i = 0; i < room && i < count; i++) readings[i] = all[i];
+    for (size_t i = 0; i < room && i < count; i++) metrics[i] = all[i];
     return count;
 }
 
@@ -393,21 +393,21 @@ static size_t copy_locked(const cen_poller *poller, row *rows, size_t room)
     return count;
 }
 
-static void write_row(const cen_sketch *sketch, const row *self, int64_t now)
+static void write_row(const cen_description_writer *description, const row *self, int64_t now)
 {
     static const char *const events[] = {"nothing", "readable", "writable", "readable or writable"};
-    void *to = sketch->argument;
-    sketch->item(to);
-    sketch->number(to, "fd", self->fd);
-    sketch->text(to, "for", events[(self->events & CEN_READABLE ? 1 : 0) + (self->events & CEN_WRITABLE ? 2 : 0)]);
-    if (self->due != INT64_MAX) sketch->number(to, "deadline_in_ns", self->due - now);
-    sketch->end(to);
+    void *to = description->argument;
+    description->item(to);
+    description->number(to, "fd", self->fd);
+    description->text(to, "for", events[(self->events & CEN_READABLE ? 1 : 0) + (self->events & CEN_WRITABLE ? 2 : 0)]);
+    if (self->due != INT64_MAX) description->number(to, "deadline_in_ns", self->due - now);
+    description->end(to);
 }
 
-static void sketch_poller(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_poller(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_poller *poller = (cen_poller *)(uintptr_t)object;
-    void *to = sketch->argument;
+    void *to = description->argument;
     lock(poller);
     size_t watched = poller->watched;
     unlock(poller);
@@ -420,16 +420,16 @@ static void sketch_poller(const void *object, const cen_sketch *sketch, size_t m
     for (size_t fd = 0; fd < poller->places; fd++) timers -= poller->table[fd].watch != NULL;
     unlock(poller);
     int64_t now = ceni_clock_now();
-    sketch->truth(to, "manual", poller->manual);
-    sketch->number(to, "timers", (int64_t)timers);
-    sketch->list(to, "watches");
-    for (size_t i = 0; i < count; i++) write_row(sketch, &rows[i], now);
-    sketch->end(to);
-    if (watched - timers > count) sketch->number(to, "watches_more", (int64_t)(watched - timers - count));
+    description->truth(to, "manual", poller->manual);
+    description->number(to, "timers", (int64_t)timers);
+    description->list(to, "watches");
+    for (size_t i = 0; i < count; i++) write_row(description, &rows[i], now);
+    description->end(to);
+    if (watched - timers > count) description->number(to, "watches_more", (int64_t)(watched - timers - count));
     if (rows) ceni_free(poller->allocator, rows, bytes, _Alignof(row));
 }
 
-static const ceni_thing_calls calls = {.sketch = sketch_poller};
+static const ceni_component_calls calls = {.description = describe_poller};
 
 static void release(cen_poller *poller)
 {

@@ -8,7 +8,7 @@
  * all slots are read twice. One whose word is the same both times was in that
  * state all the while in between: generations see to it that it was not lent
  * and given back, and a count of shifts that it was not emptied and filled. So
- * at the moment between the two readings all of these counts were true
+ * at the moment between the two metrics all of these counts were true
  * together. What changed is counted as moving and not as anything else. A busy
  * pool is read a few times, and the calmest counts. If objects are opened and
  * closed all the while, a small pool is read under the lock, where they are
@@ -28,11 +28,11 @@
  *     since when an object has been idle that was never lent, it need not tell.
  *
  * Order table
- * [V1] both readings | load of a word | seq_cst | every change of it | the state; the order of the two readings | the second reading is not after the first, and an object is counted twice
+ * [V1] both metrics | load of a word | seq_cst | every change of it | the state; the order of the two metrics | the second reading is not after the first, and an object is counted twice
  * [V2] holding | loads of note, where, since, object | acquire | T5 in take.c, O3 in places.c | who holds the slot, if the generations agree | the last holder is blamed for the next one's lease
  * [V3] meet    | cas of met, met_at    | acq_rel | V4 | met_at, before the mark that it belongs to | an age is counted from another lease's time
  * [V4] age, meet | loads of met, met_at | acquire | V3, K4 in opening.c | the same; that a new object is not marked | the same
- * [V5] shifts  | load of shifts | seq_cst | O6 in places.c | whether a slot was emptied or filled between the readings | a slot is taken for unchanged that was not
+ * [V5] shifts  | load of shifts | seq_cst | O6 in places.c | whether a slot was emptied or filled between the metrics | a slot is taken for unchanged that was not
  */
 #include "base/error.h"
 #include "pool/inside.h"
@@ -40,15 +40,15 @@
 #include "sync/future.h"
 
 enum {
-    READINGS = 4,
+    METRICS = 4,
     MOST_LOCKED = 4096, /* slots that may be read under the lock */
 };
 
-typedef enum reading {
+typedef enum metric {
     READ_FREELY,
     READ_LOCKED,  /* nothing is emptied or filled meanwhile */
     READ_CERTAIN, /* only what is held is certain: generations tell */
-} reading;
+} metric;
 
 /* ---- Numbers ------------------------------------------------------------------------------ */
 
@@ -95,7 +95,7 @@ static void count_state(cen_pool_stats *s, ceni_slot_state state)
 }
 
 /* `first`: the reach of the first reading; `reach`: that, or what it was under the lock, if that is more. */
-static void read_second(cen_pool *pool, uint32_t chunks, uint32_t first, uint32_t reach, reading how, cen_pool_stats *s)
+static void read_second(cen_pool *pool, uint32_t chunks, uint32_t first, uint32_t reach, metric how, cen_pool_stats *s)
 {
     for (uint32_t i = 0; i < chunks; i++) {
         ceni_chunk *chunk = pool->chunks[i];
@@ -169,8 +169,8 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
     s->next_open_ns = next != CENI_FOREVER && next > pool_now ? next - pool_now : 0;
 }
 
-/* False if a slot may have been emptied or filled between the two readings. */
-static bool read_once(cen_pool *pool, reading how, cen_pool_stats *s)
+/* False if a slot may have been emptied or filled between the two metrics. */
+static bool read_once(cen_pool *pool, metric how, cen_pool_stats *s)
 {
     bool locked = how == READ_LOCKED;
     int64_t now = ceni_clock_now();
@@ -200,11 +200,11 @@ static void read_restless(cen_pool *pool, cen_pool_stats *s)
 
 static const cen_pool_stats unread = {.size = sizeof(cen_pool_stats), .moving = UINT32_MAX};
 
-/* The calmest of a few readings; none if a slot was emptied or filled in each of them. Under the looking lock. */
+/* The calmest of a few metrics; none if a slot was emptied or filled in each of them. Under the looking lock. */
 static cen_pool_stats read_freely(cen_pool *pool)
 {
     cen_pool_stats best = unread, s = CEN_SIZED(cen_pool_stats);
-    for (int i = 0; i < READINGS && best.moving > 0; i++)
+    for (int i = 0; i < METRICS && best.moving > 0; i++)
         if (read_once(pool, READ_FREELY, &s) && s.moving < best.moving) best = s;
     return best;
 }
@@ -328,7 +328,7 @@ bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_holding *out)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     bool exists = false;
-    for (int i = 0; i < READINGS; i++) {
+    for (int i = 0; i < METRICS; i++) {
         uint64_t word = ceni_word_bare(ceni_slot_word(slot));
         ceni_slot_state state = ceni_word_state(word);
         if (state == CENI_EMPTY) return false;

@@ -1,9 +1,9 @@
 list(APPEND cenote_sources
   src/pool/async.c
   src/pool/outcome.c
-  src/pool/sketch.c
+  src/pool/describe.c
   src/pool/tell.c
-  src/pool/thing.c
+  src/pool/component.c
   src/pool/times.c
   src/pool/patience.c
   src/pool/admission.c

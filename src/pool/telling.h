@@ -61,7 +61,7 @@ const char *ceni_owner_say(uint64_t owner, char text[CENI_OWNER_ROOM]);
 /* "for at least 61 s"; of a lease that nobody has met before, "since when is not known". */
 const char *ceni_held_say(int64_t ns, char text[CENI_OWNER_ROOM]);
 
-/* ---- times.c: how long things took ----------------------------------------------------- */
+/* ---- times.c: how long components took ----------------------------------------------------- */
 
 /* The pool's record, made with it; NULL without memory. The second: made anew in the child of a fork. */
 ceni_times *ceni_times_make(const cen_allocator *allocator);
@@ -88,8 +88,8 @@ void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation);
 /* Others are counted from now on: what was counted so far is forgotten. */
 void ceni_use_begins_anew(cen_pool *pool);
 
-/* As cen_thing_durations; the pool is an object of the directory. */
-bool ceni_times_durations(const void *object, size_t index, cen_timing *timing, cen_durations *out);
+/* As cen_component_histogram; the pool is an object of the directory. */
+bool ceni_times_histogram(const void *object, size_t index, cen_histogram_header *timing, cen_histogram *out);
 
 /* ---- tell.c: what the news of the process hear ------------------------------------------ */
 
@@ -116,12 +116,12 @@ void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, c
 void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where);
 void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where);
 
-/* ---- thing.c, sketch.c: the pool as those see it who watch ------------------------------ */
+/* ---- component.c, describe.c: the pool as those see it who watch ------------------------------ */
 
 /* Fills in its entry in the directory, which it has not joined. */
 void ceni_pool_describe(cen_pool *pool);
 
-/* As cen_thing_sketch. */
-void ceni_pool_sketch(const void *object, const cen_sketch *sketch, size_t most);
+/* As cen_component_describe. */
+void ceni_pool_write_description(const void *object, const cen_description_writer *description, size_t most);
 
 #endif

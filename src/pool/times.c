@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long things took: leases, waits, openings.
+ * How long components took: leases, waits, openings.
  *
  * Waits and openings are counted all, under the lock that their end takes anyway.
  * A take and a give that meet nobody have no lock, and reading two clocks would
@@ -15,13 +15,13 @@
  * and no memory. The naive version counts down in the thread, or draws a number,
  * and has to tell the give, which may come from another thread, by a word of
  * shared memory that every take would write. One that takes every 64th generation meets
- * always the same part of a program that does 64 things in turn (slot.h).
+ * always the same part of a program that does 64 components in turn (slot.h).
  *
  * With exact_times all go the slow way, and all are timed.
  *
  * The times of use are several histograms, which a thread chooses by the number of
  * its owner, and whoever asks gets their sum. With one, two threads that count
- * the same durations write to the same two lines: that was 1 ns of every pair
+ * the same histograms write to the same two lines: that was 1 ns of every pair
  * of each of them, though only one in 64 is timed.
  *
  * Buckets come in lines from two stocks (record/compact.h), one of them for what is
@@ -135,7 +135,7 @@ void ceni_use_begins_anew(cen_pool *pool)
 
 /* ---- For whoever asks ------------------------------------------------------------------- */
 
-static void copy(cen_pool *pool, const ceni_compact *from, cen_durations *out)
+static void copy(cen_pool *pool, const ceni_compact *from, cen_histogram *out)
 {
     ceni_line_lock(pool->line);
     ceni_compact_snapshot(from, NULL, 0, &pool->times->stock, out);
@@ -144,7 +144,7 @@ static void copy(cen_pool *pool, const ceni_compact *from, cen_durations *out)
 
 /* Takes that got an object without waiting: all that got one, but those who were served in line. One who was served with a
  * place to open in has no object yet, so that the difference is too small until he has it. It is told as a part of a
- * histogram, and whoever reads one takes a number that falls for a thing that began anew: so it never falls. */
+ * histogram, and whoever reads one takes a number that falls for a component that began anew: so it never falls. */
 static uint64_t instant_takes(cen_pool *pool)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
@@ -156,11 +156,11 @@ static uint64_t instant_takes(cen_pool *pool)
     return instant;
 }
 
-bool ceni_times_durations(const void *object, size_t index, cen_timing *timing, cen_durations *out)
+bool ceni_times_histogram(const void *object, size_t index, cen_histogram_header *timing, cen_histogram *out)
 {
     cen_pool *pool = (cen_pool *)(uintptr_t)object;
-    if (index > 2 || ceni_pool_check(pool, "cen_thing_durations", NULL) != CEN_OK) return false;
-    *timing = (cen_timing){.one_in = 1};
+    if (index > 2 || ceni_pool_check(pool, "cen_component_histogram", NULL) != CEN_OK) return false;
+    *timing = (cen_histogram_header){.one_in = 1};
     ceni_times_tend(pool);
     if (index == 0) {
         timing->name = "wait";

@@ -166,7 +166,7 @@ __attribute__((always_inline)) static inline void record(ceni_compact *histogram
 {
     if (value < 0) value = 0;
     if (!stripe) stripe = &histogram->own;
-    unsigned bucket = cen_durations_bucket(value);
+    unsigned bucket = cen_histogram_bucket_of(value);
     ceni_bucket_line *line = line_of(stripe, stock, bucket);
     if (!line) line = get_line(stripe, stock, bucket, alone, stripe == &histogram->own);
     if (!line && stripe != &histogram->own) line = get_line(&histogram->own, stock, bucket, alone, true);
@@ -185,7 +185,7 @@ void ceni_compact_record(ceni_compact *histogram, ceni_stripe *stripe, ceni_stoc
 
 static void reset_stripe(ceni_stripe *stripe, ceni_stock *stock)
 {
-    for (unsigned bucket = 0; bucket < CEN_DURATIONS_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket < CEN_HISTOGRAM_BUCKETS; bucket++) {
         ceni_bucket_line *line = line_of(stripe, stock, bucket);
         if (line) ceni_setting_put(&line->buckets[bucket % CENI_LINE_BUCKETS], 0);
     }
@@ -215,9 +215,9 @@ static uint64_t read_bucket(const ceni_compact *histogram, const ceni_stripe *st
 }
 
 static void add_stripe(const ceni_compact *histogram, const ceni_stripe *stripe, const ceni_stock *stock,
-                       cen_durations *out)
+                       cen_histogram *out)
 {
-    for (unsigned bucket = 0; bucket < CEN_DURATIONS_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket < CEN_HISTOGRAM_BUCKETS; bucket++) {
         uint64_t count = read_bucket(histogram, stripe, stock, bucket);
         out->buckets[bucket] += count;
         out->count += count;
@@ -232,23 +232,23 @@ static void add_stripe(const ceni_compact *histogram, const ceni_stripe *stripe,
 
 /* Sets the limits of a snapshot that was copied in the middle of a record to what its buckets allow. A bucket in the middle
  * of a row may have all that is known of the row. */
-static void mend_limits(cen_durations *out)
+static void mend_limits(cen_histogram *out)
 {
-    unsigned first = 0, last = CEN_DURATIONS_BUCKETS - 1;
+    unsigned first = 0, last = CEN_HISTOGRAM_BUCKETS - 1;
     while (!out->buckets[first]) first++;
     while (!out->buckets[last]) last--;
-    if (out->smallest > cen_durations_highest(first / ROW * ROW + ROW - 1))
-        out->smallest = cen_durations_highest(first);
-    if (out->largest < cen_durations_lowest(last / ROW * ROW)) out->largest = cen_durations_lowest(last);
+    if (out->smallest > cen_histogram_bucket_highest(first / ROW * ROW + ROW - 1))
+        out->smallest = cen_histogram_bucket_highest(first);
+    if (out->largest < cen_histogram_bucket_lowest(last / ROW * ROW)) out->largest = cen_histogram_bucket_lowest(last);
 }
 
 void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_stripe *stripes, unsigned count,
-                           const ceni_stock *stock, cen_durations *out)
+                           const ceni_stock *stock, cen_histogram *out)
 {
-    *out = (cen_durations){.smallest = INT64_MAX, .largest = -1};
+    *out = (cen_histogram){.smallest = INT64_MAX, .largest = -1};
     add_stripe(histogram, &histogram->own, stock, out);
     for (unsigned i = 0; i < count; i++) add_stripe(NULL, &stripes[i], stock, out);
-    if (out->count == 0) *out = (cen_durations){0};
+    if (out->count == 0) *out = (cen_histogram){0};
     else mend_limits(out);
 }
 
@@ -288,7 +288,8 @@ int64_t ceni_compact_percentile(const ceni_compact *histogram, const ceni_stock 
     }
     unsigned bucket = line * CENI_LINE_BUCKETS, end = bucket + CENI_LINE_BUCKETS - 1;
     while (bucket < end && (passed += read_bucket(histogram, &histogram->own, stock, bucket)) < rank) bucket++;
-    int64_t low = cen_durations_lowest(bucket), high = cen_durations_highest(bucket), middle = low + (high - low) / 2;
+    int64_t low = cen_histogram_bucket_lowest(bucket), high = cen_histogram_bucket_highest(bucket),
+            middle = low + (high - low) / 2;
     int64_t smallest = ceni_setting(&histogram->own.smallest), largest = ceni_setting(&histogram->own.largest);
     if (middle < smallest) return smallest;
     return middle > largest ? largest : middle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram of durations that has room for what was recorded, and not for all
- * that could be: the buckets of include/cenote/durations.h in lines of 16, which
+ * A histogram of histograms that has room for what was recorded, and not for all
+ * that could be: the buckets of include/cenote/histogram.h in lines of 16, which
  * come from a stock when the first of a line is counted.
  *
  *     row of 32 buckets     [ line | line ]      a power of two
@@ -33,14 +33,14 @@
 #include <stdint.h>
 
 #include <cenote/allocator.h>
-#include <cenote/durations.h>
+#include <cenote/histogram.h>
 
 #include "base/atomic.h"
 
 enum {
     CENI_LINE_BUCKETS = CENI_LINE / sizeof(uint64_t),
-    CENI_COMPACT_LINES = CEN_DURATIONS_BUCKETS / CENI_LINE_BUCKETS,
-    CENI_COMPACT_ROWS = CEN_DURATIONS_BUCKETS / 32,
+    CENI_COMPACT_LINES = CEN_HISTOGRAM_BUCKETS / CENI_LINE_BUCKETS,
+    CENI_COMPACT_ROWS = CEN_HISTOGRAM_BUCKETS / 32,
     CENI_STOCK_BLOCKS = 32,
 };
 
@@ -91,9 +91,9 @@ void ceni_compact_reset(ceni_compact *histogram, ceni_stripe *stripes, unsigned 
 
 /* Copies the numbers out, those of `count` stripes among them; as exact as ceni_histogram_snapshot. */
 void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_stripe *stripes, unsigned count,
-                           const ceni_stock *stock, cen_durations *out);
+                           const ceni_stock *stock, cen_histogram *out);
 
-/* What cen_durations_percentile says of a snapshot without stripes, and its largest and sum. */
+/* What cen_histogram_percentile says of a snapshot without stripes, and its largest and sum. */
 int64_t ceni_compact_percentile(const ceni_compact *histogram, const ceni_stock *stock, uint32_t per_million);
 int64_t ceni_compact_largest(const ceni_compact *histogram);
 int64_t ceni_compact_sum(const ceni_compact *histogram);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory of live things.
+ * The directory of live components.
  *
  * A walk keeps a `visit` on its stack, linked into the directory: which entry
  * it is at, whose thread it is, and which entry comes next. All is under one

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory: every live thing of the process, and how to ask it for its
+ * The directory: every live component of the process, and how to ask it for its
  * numbers.
  *
- * An owner joins an entry when its thing is ready and leaves before the thing
+ * An owner joins an entry when its component is ready and leaves before the component
  * ends. Whoever wants to show them all walks through the directory, and needs
  * to know none of the kinds.
  *
@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cenote/watch.h>
+#include <cenote/component.h>
 
 #include "base/list.h"
 #include "base/spi.h"
@@ -37,24 +37,25 @@
 
 CENI_SPI_BEGIN
 
-/* What a thing may tell of itself beyond its numbers, as include/cenote/watch.h says; each may be NULL. A table of
+/* What a component may tell of itself beyond its numbers, as include/cenote/component.h says; each may be NULL. A table of
  * the room's, constant. Called while the entry is visited, with no lock held, by several threads at a time. */
-typedef struct ceni_thing_calls {
-    bool (*durations)(const void *object, size_t index, cen_timing *timing, cen_durations *out);
-    void (*sketch)(const void *object, const cen_sketch *sketch, size_t most);
-    const char *const *verbs;                                                            /* up to a NULL */
-    cen_status (*tell)(void *object, const char *verb, int64_t value, cen_error *error); /* only verbs of the list */
+typedef struct ceni_component_calls {
+    bool (*histogram)(const void *object, size_t index, cen_histogram_header *timing, cen_histogram *out);
+    void (*description)(const void *object, const cen_description_writer *description, size_t most);
+    const char *const *actions; /* up to a NULL */
+    cen_status (*tell)(void *object, const char *action, int64_t value,
+                       cen_error *error); /* only actions of the list */
     const char *(*system)(const void *object);
-} ceni_thing_calls;
+} ceni_component_calls;
 
 typedef struct ceni_entry {
     /* set by the owner before it joins, and unchanged until it has left */
     const char *kind; /* "queue", "pool" */
     const char *name;
-    /* Writes up to `room` readings and returns how many the object has. */
-    size_t (*snapshot)(const void *object, cen_reading *readings, size_t room);
+    /* Writes up to `room` metrics and returns how many the object has. */
+    size_t (*snapshot)(const void *object, cen_metric *metrics, size_t room);
     const void *object;
-    const ceni_thing_calls *calls; /* NULL: it has nothing but readings */
+    const ceni_component_calls *calls; /* NULL: it has nothing but metrics */
     /* set by join */
     _Atomic uint64_t number; /* no two entries of a process have or had the same; 0 in news that is told before */
     uint64_t epoch;          /* of the process that joined it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram that any thread may write: the buckets of durations.c, each an atomic word.
+ * A histogram that any thread may write: the buckets of histogram_buckets.c, each an atomic word.
  *
  * Invariants
  * I1  A record adds one to exactly one bucket. The count is the sum of the
@@ -36,7 +36,7 @@
 
 #include "base/atomic.h"
 
-enum { BUCKETS = CEN_DURATIONS_BUCKETS };
+enum { BUCKETS = CEN_HISTOGRAM_BUCKETS };
 
 #define TOP_BIT (UINT64_C(1) << 63)
 
@@ -64,7 +64,7 @@ static void widen(_Atomic int64_t *limit, int64_t value, bool upwards)
 void ceni_histogram_record(ceni_histogram *histogram, int64_t value)
 {
     if (value < 0) value = 0;
-    ceni_add_relaxed(&histogram->buckets[cen_durations_bucket(value)], 1); /* carries nothing */
+    ceni_add_relaxed(&histogram->buckets[cen_histogram_bucket_of(value)], 1); /* carries nothing */
     add_to_sum(histogram, (uint64_t)value);
     widen(&histogram->smallest, value, false);
     widen(&histogram->largest, value, true);
@@ -85,19 +85,20 @@ void ceni_histogram_reset(ceni_histogram *histogram)
 /* Sets the limits of a snapshot that was copied in the middle of a record to
  * what its buckets allow: a first record may be in a bucket and not yet in the
  * limits. */
-static void mend_limits(cen_durations *snapshot)
+static void mend_limits(cen_histogram *snapshot)
 {
     unsigned first = 0, last = BUCKETS - 1;
     while (!snapshot->buckets[first]) first++;
     while (!snapshot->buckets[last]) last--;
-    if (snapshot->smallest > cen_durations_highest(first)) snapshot->smallest = cen_durations_highest(first);
-    if (snapshot->largest < cen_durations_lowest(last)) snapshot->largest = cen_durations_lowest(last);
+    if (snapshot->smallest > cen_histogram_bucket_highest(first))
+        snapshot->smallest = cen_histogram_bucket_highest(first);
+    if (snapshot->largest < cen_histogram_bucket_lowest(last)) snapshot->largest = cen_histogram_bucket_lowest(last);
 }
 
 /* All loads are relaxed: each number stands for itself. */
-void ceni_histogram_snapshot(const ceni_histogram *histogram, cen_durations *out)
+void ceni_histogram_snapshot(const ceni_histogram *histogram, cen_histogram *out)
 {
-    *out = (cen_durations){0};
+    *out = (cen_histogram){0};
     for (unsigned i = 0; i < BUCKETS; i++) {
         out->buckets[i] = ceni_load_relaxed(&histogram->buckets[i]);
         out->count += out->buckets[i];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram that any thread may write, of durations or of any other numbers that
- * are not negative; include/cenote/durations.h says how exact it is.
+ * A histogram that any thread may write, of histograms or of any other numbers that
+ * are not negative; include/cenote/histogram.h says how exact it is.
  *
  *     ceni_histogram *h = ceni_alloc(NULL, sizeof *h, CENI_LINE);
  *     ceni_histogram_init(h);
  *     ceni_histogram_record(h, waited_ns);
  *
- *     ceni_histogram_snapshot(h, s);                  s is a cen_durations
- *     int64_t p99 = cen_durations_percentile(s, 990000);
+ *     ceni_histogram_snapshot(h, s);                  s is a cen_histogram
+ *     int64_t p99 = cen_histogram_percentile(s, 990000);
  *
  * Threads: record, snapshot and reset from any thread at any time; init first.
  * A snapshot is a plain value of whoever made it.
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <cenote/durations.h>
+#include <cenote/histogram.h>
 
 #include "base/spi.h"
 
@@ -32,7 +32,7 @@ typedef struct ceni_histogram {
     _Atomic bool overflowed;  /* sticky until reset */
     _Atomic int64_t smallest; /* INT64_MAX when nothing was recorded */
     _Atomic int64_t largest;  /* -1 when nothing was recorded */
-    _Atomic uint64_t buckets[CEN_DURATIONS_BUCKETS];
+    _Atomic uint64_t buckets[CEN_HISTOGRAM_BUCKETS];
 } ceni_histogram;
 
 void ceni_histogram_init(ceni_histogram *histogram);
@@ -48,7 +48,7 @@ void ceni_histogram_reset(ceni_histogram *histogram);
 /* Copies the numbers out. Exact while nobody records; otherwise each number
  * was true at some moment during the call, and records in progress may be in
  * some numbers and not yet in others. */
-void ceni_histogram_snapshot(const ceni_histogram *histogram, cen_durations *out);
+void ceni_histogram_snapshot(const ceni_histogram *histogram, cen_histogram *out);
 
 CENI_SPI_END
 

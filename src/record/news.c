@@ -144,7 +144,7 @@ void ceni_news(cen_level level, const char *what, const ceni_entry *of, int64_t 
     ceni_event event;
     event.time_ns = ceni_clock_wall();
     event.level = level;
-    event.thing = of ? ceni_setting(&of->number) : 0; /* it may just be joining the directory */
+    event.component = of ? ceni_setting(&of->number) : 0; /* it may just be joining the directory */
     event.value = value;
     copy_text(event.what, sizeof event.what, what);
     copy_text(event.kind, sizeof event.kind, of ? of->kind : NULL);

@@ -20,8 +20,8 @@
 
 CENI_SPI_BEGIN
 
-/* Tells that it happened to the thing, now. `text` is a whole sentence, or NULL: none. `of` may be NULL. TRACE goes to the ring of
- * its own. */
+/* Tells that it happened to the component, now. `text` is a whole sentence, or NULL: none. `of` may be NULL. TRACE goes to
+ * the ring of its own. */
 void ceni_news(cen_level level, const char *what, const ceni_entry *of, int64_t value, const char *text);
 
 CENI_SPI_END

@@ -107,7 +107,7 @@ enum { PATIENCE = 200 };
 typedef struct place {
     _Atomic uint64_t sequence;
     _Atomic uint64_t lost; /* one more than the highest number of an event dropped here */
-    _Atomic uint64_t time, thing, value;
+    _Atomic uint64_t time, component, value;
     /* from the lowest byte: the level; the lengths of what, kind and name; and in two of text */
     _Atomic uint64_t shape;
     _Atomic uint64_t what[WHAT_WORDS], kind[KIND_WORDS], name[NAME_WORDS], text[TEXT_WORDS];
@@ -212,7 +212,7 @@ static void fill(place *p, const ceni_event *event)
     size_t what = strnlen(event->what, sizeof event->what - 1), kind = strnlen(event->kind, sizeof event->kind - 1);
     size_t name = strnlen(event->name, sizeof event->name - 1), text = strnlen(event->text, sizeof event->text - 1);
     store(&p->time, (uint64_t)event->time_ns);
-    store(&p->thing, event->thing);
+    store(&p->component, event->component);
     store(&p->value, (uint64_t)event->value);
     store(&p->shape, (uint8_t)event->level | what << 8 | kind << 16 | name << 24 | text << 32);
     store_text(p->what, event->what, what);
@@ -299,7 +299,7 @@ static found copy(const place *p, uint64_t number, ceni_event *out)
     if (before != 2 * number + 2) return before < 2 * number + 2 ? UNFINISHED : GONE;
     ceni_event event = {.number = number,
                         .time_ns = (int64_t)load(&p->time),
-                        .thing = load(&p->thing),
+                        .component = load(&p->component),
                         .value = (int64_t)load(&p->value)};
     uint64_t shape = load(&p->shape);
     event.level = (cen_level)(shape & 0xFF);

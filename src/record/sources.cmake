@@ -2,7 +2,7 @@ list(APPEND cenote_sources
   src/record/compact.c
   src/record/counter.c
   src/record/directory.c
-  src/record/durations.c
+  src/record/histogram_buckets.c
   src/record/histogram.c
   src/record/news.c
   src/record/ring.c)

@@ -293,8 +293,8 @@ void ceni_tell_end(cen_registry *registry);
 /* The end of a registry that could not be made. */
 void ceni_listen_undo(cen_registry *registry);
 
-/* sketch.c: what whoever watches is told. */
-size_t ceni_registry_snapshot(const void *object, cen_reading *readings, size_t room);
-extern const ceni_thing_calls ceni_registry_calls;
+/* describe.c: what whoever watches is told. */
+size_t ceni_registry_snapshot(const void *object, cen_metric *metrics, size_t room);
+extern const ceni_component_calls ceni_registry_calls;
 
 #endif

@@ -7,5 +7,5 @@ list(APPEND route_sources
   src/registry/owner.c
   src/registry/read.c
   src/registry/shelf.c
-  src/registry/sketch.c
+  src/registry/describe.c
   src/registry/tell.c)

@@ -252,7 +252,7 @@ void ceni_follow_end_all(cen_router *router);
 
 /* ---- look.c -------------------------------------------------------------------------------- */
 
-size_t ceni_router_snapshot(const void *object, cen_reading *readings, size_t room);
-extern const ceni_thing_calls ceni_router_calls;
+size_t ceni_router_snapshot(const void *object, cen_metric *metrics, size_t room);
+extern const ceni_component_calls ceni_router_calls;
 
 #endif

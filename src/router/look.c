@@ -62,11 +62,11 @@ cen_status cen_router_stats_get(cen_router *router, cen_router_stats *out)
     return CEN_OK;
 }
 
-size_t ceni_router_snapshot(const void *object, cen_reading *readings, size_t room)
+size_t ceni_router_snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     cen_router_stats s = CEN_SIZED(cen_router_stats);
     if (cen_router_stats_get((cen_router *)(uintptr_t)object, &s) != CEN_OK) return 0;
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"members", s.members, CEN_GAUGE},
         {"up", s.up, CEN_GAUGE},
         {"full", s.full, CEN_GAUGE},
@@ -86,7 +86,7 @@ size_t ceni_router_snapshot(const void *object, cen_reading *readings, size_t ro
         {"changes", (int64_t)s.changes, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    for (size_t i = 0; i < count && i < room; i++) metrics[i] = all[i];
     return count;
 }
 
@@ -161,55 +161,55 @@ cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, con
 
 /* ---- For whoever watches ------------------------------------------------------------------ */
 
-static void write_row(const cen_sketch *sketch, const row *self)
+static void write_row(const cen_description_writer *description, const row *self)
 {
     const cen_member_stats *s = &self->stats;
-    void *to = sketch->argument;
-    sketch->item(to);
-    sketch->text(to, "name", self->name);
-    sketch->text(to, "state", cen_member_state_name(s->state));
-    sketch->number(to, "since_ns", s->since_ns);
-    sketch->number(to, "in_flight", (int64_t)s->in_flight);
-    sketch->number(to, "uses", (int64_t)s->uses);
-    sketch->number(to, "failed", (int64_t)s->failed);
-    if (s->latency_ns > 0) sketch->number(to, "latency_ns", s->latency_ns);
-    sketch->number(to, "weight", s->weight);
-    if (s->target > 0) sketch->number(to, "target", s->target);
-    if (s->max > 0) sketch->number(to, "max", s->max);
-    if (self->cause[0]) sketch->text(to, "last_error", self->cause);
-    sketch->end(to);
+    void *to = description->argument;
+    description->item(to);
+    description->text(to, "name", self->name);
+    description->text(to, "state", cen_member_state_name(s->state));
+    description->number(to, "since_ns", s->since_ns);
+    description->number(to, "in_flight", (int64_t)s->in_flight);
+    description->number(to, "uses", (int64_t)s->uses);
+    description->number(to, "failed", (int64_t)s->failed);
+    if (s->latency_ns > 0) description->number(to, "latency_ns", s->latency_ns);
+    description->number(to, "weight", s->weight);
+    if (s->target > 0) description->number(to, "target", s->target);
+    if (s->max > 0) description->number(to, "max", s->max);
+    if (self->cause[0]) description->text(to, "last_error", self->cause);
+    description->end(to);
 }
 
-static void sketch_router(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_router(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_router *router = (cen_router *)(uintptr_t)object;
-    void *to = sketch->argument;
+    void *to = description->argument;
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
     size_t count, bytes;
     if (cen_router_stats_get(router, &stats) != CEN_OK) return;
     row *rows = copy_rows(router, most, &count, &bytes);
-    sketch->text(to, "strategy", router->type->name);
-    sketch->truth(to, "measured", router->clocked);
-    sketch->truth(to, "closed", ceni_setting(&router->closed) != 0);
-    sketch->number(to, "backlog_max", router->backlog_max);
-    if (router->target > 0) sketch->number(to, "target", router->target);
-    if (router->max > 0) sketch->number(to, "max", router->max);
-    if (router->max_uses > 0) sketch->number(to, "max_uses", router->max_uses);
-    if (router->max_age_ns > 0) sketch->number(to, "max_age_ns", router->max_age_ns);
-    sketch->list(to, "members");
-    for (size_t i = 0; i < count; i++) write_row(sketch, &rows[i]);
-    sketch->end(to);
-    if (stats.members > count) sketch->number(to, "members_more", (int64_t)(stats.members - count));
+    description->text(to, "strategy", router->type->name);
+    description->truth(to, "measured", router->clocked);
+    description->truth(to, "closed", ceni_setting(&router->closed) != 0);
+    description->number(to, "backlog_max", router->backlog_max);
+    if (router->target > 0) description->number(to, "target", router->target);
+    if (router->max > 0) description->number(to, "max", router->max);
+    if (router->max_uses > 0) description->number(to, "max_uses", router->max_uses);
+    if (router->max_age_ns > 0) description->number(to, "max_age_ns", router->max_age_ns);
+    description->list(to, "members");
+    for (size_t i = 0; i < count; i++) write_row(description, &rows[i]);
+    description->end(to);
+    if (stats.members > count) description->number(to, "members_more", (int64_t)(stats.members - count));
     if (rows) free_rows(router, rows, bytes);
 }
 
-static bool copy_durations(const void *object, size_t index, cen_timing *timing, cen_durations *out)
+static bool copy_histogram(const void *object, size_t index, cen_histogram_header *timing, cen_histogram *out)
 {
     const cen_router *router = object;
     if (index > 0 || !router->latency || !ceni_fork_is(router->epoch)) return false;
-    *timing = (cen_timing){.name = "latency", .one_in = CENI_LATENCY_ONE_IN};
+    *timing = (cen_histogram_header){.name = "latency", .one_in = CENI_LATENCY_ONE_IN};
     ceni_histogram_snapshot(router->latency, out);
     return true;
 }
 
-const ceni_thing_calls ceni_router_calls = {.durations = copy_durations, .sketch = sketch_router};
+const ceni_component_calls ceni_router_calls = {.histogram = copy_histogram, .description = describe_router};

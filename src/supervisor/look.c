@@ -45,11 +45,11 @@ cen_status cen_supervisor_stats_get(cen_supervisor *supervisor, cen_supervisor_s
     return CEN_OK;
 }
 
-size_t ceni_supervisor_snapshot(const void *object, cen_reading *readings, size_t room)
+size_t ceni_supervisor_snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     cen_supervisor_stats_get((cen_supervisor *)(uintptr_t)object, &stats);
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"children", stats.children, CEN_GAUGE},
         {"down", stats.down, CEN_GAUGE},
         {"waiting", stats.waiting, CEN_GAUGE},
@@ -61,7 +61,7 @@ size_t ceni_supervisor_snapshot(const void *object, cen_reading *readings, size_
         {"abandoned", (int64_t)stats.abandoned, CEN_COUNTER},
     };
     size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    for (size_t i = 0; i < count && i < room; i++) metrics[i] = all[i];
     return count;
 }
 
@@ -235,7 +235,7 @@ size_t cen_supervisor_dump(cen_supervisor *supervisor, char *buffer, size_t room
 /* ---- For whoever watches ---------------------------------------------------------------------- */
 
 typedef struct drawing {
-    const cen_sketch *sketch;
+    const cen_description_writer *description;
     size_t most, written, beyond;
     int64_t now;
 } drawing;
@@ -248,48 +248,50 @@ static int64_t at_least_none(int64_t ns)
 static void draw_child(void *argument, const cen_child_stats *child)
 {
     drawing *d = argument;
-    const cen_sketch *sketch = d->sketch;
-    void *to = sketch->argument;
+    const cen_description_writer *description = d->description;
+    void *to = description->argument;
     if (d->written == d->most) {
         d->beyond++;
         return;
     }
     d->written++;
-    sketch->item(to);
-    sketch->text(to, "name", child->name);
-    sketch->text(to, "state", cen_child_state_name(child->state));
-    sketch->text(to, "policy", policy_name(child->restart));
-    sketch->truth(to, "significant", child->significant);
-    sketch->number(to, "starts", (int64_t)child->starts);
-    sketch->number(to, "restarts", (int64_t)child->restarts);
-    sketch->number(to, "since_ns", at_least_none(d->now - child->since)); /* it may have changed since `now` */
-    if (child->state == CEN_CHILD_WAITING) sketch->number(to, "starts_in_ns", at_least_none(child->until - d->now));
-    if (child->inner) sketch->number(to, "supervisor", (int64_t)child->inner_number);
+    description->item(to);
+    description->text(to, "name", child->name);
+    description->text(to, "state", cen_child_state_name(child->state));
+    description->text(to, "policy", policy_name(child->restart));
+    description->truth(to, "significant", child->significant);
+    description->number(to, "starts", (int64_t)child->starts);
+    description->number(to, "restarts", (int64_t)child->restarts);
+    description->number(to, "since_ns", at_least_none(d->now - child->since)); /* it may have changed since `now` */
+    if (child->state == CEN_CHILD_WAITING)
+        description->number(to, "starts_in_ns", at_least_none(child->until - d->now));
+    if (child->inner) description->number(to, "supervisor", (int64_t)child->inner_number);
     if (child->error.status != CEN_OK)
-        sketch->text(to, "last_error", child->error.text[0] ? child->error.text : cen_status_text(child->error.status));
-    sketch->end(to);
+        description->text(to, "last_error",
+                          child->error.text[0] ? child->error.text : cen_status_text(child->error.status));
+    description->end(to);
 }
 
-static void sketch_supervisor(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_supervisor(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_supervisor *supervisor = (cen_supervisor *)(uintptr_t)object;
-    void *to = sketch->argument;
-    drawing d = {.sketch = sketch, .most = most, .now = ceni_runtime_now(supervisor->runtime)};
+    void *to = description->argument;
+    drawing d = {.description = description, .most = most, .now = ceni_runtime_now(supervisor->runtime)};
     ceni_supervisor_lock(supervisor);
     ceni_phase phase = supervisor->phase;
     cen_error error = supervisor->error;
     bool nested = supervisor->parent.supervisor_ != 0;
     ceni_supervisor_unlock(supervisor);
-    sketch->text(to, "strategy", supervision_name(supervisor->supervision));
-    sketch->text(to, "state", phase_name(phase));
-    sketch->truth(to, "nested", nested || supervisor->nested);
-    if (supervisor->intensity.max != UINT32_MAX) sketch->number(to, "max_restarts", supervisor->intensity.max);
-    sketch->number(to, "window_ns", supervisor->intensity.window_ns);
-    if (error.status != CEN_OK) sketch->text(to, "last_error", error.text);
-    sketch->list(to, "children");
+    description->text(to, "strategy", supervision_name(supervisor->supervision));
+    description->text(to, "state", phase_name(phase));
+    description->truth(to, "nested", nested || supervisor->nested);
+    if (supervisor->intensity.max != UINT32_MAX) description->number(to, "max_restarts", supervisor->intensity.max);
+    description->number(to, "window_ns", supervisor->intensity.window_ns);
+    if (error.status != CEN_OK) description->text(to, "last_error", error.text);
+    description->list(to, "children");
     cen_supervisor_each(supervisor, draw_child, &d);
-    sketch->end(to);
-    if (d.beyond > 0) sketch->number(to, "children_more", (int64_t)d.beyond);
+    description->end(to);
+    if (d.beyond > 0) description->number(to, "children_more", (int64_t)d.beyond);
 }
 
-const ceni_thing_calls ceni_supervisor_calls = {.sketch = sketch_supervisor};
+const ceni_component_calls ceni_supervisor_calls = {.description = describe_supervisor};

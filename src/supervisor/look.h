@@ -7,7 +7,7 @@
 
 #include "record/directory.h"
 
-size_t ceni_supervisor_snapshot(const void *object, cen_reading *readings, size_t room);
-extern const ceni_thing_calls ceni_supervisor_calls;
+size_t ceni_supervisor_snapshot(const void *object, cen_metric *metrics, size_t room);
+extern const ceni_component_calls ceni_supervisor_calls;
 
 #endif

@@ -69,10 +69,10 @@ static cen_queue *make(const cen_allocator *allocator, ceni_queue_form form, siz
     return queue;
 }
 
-static size_t snapshot(const void *object, cen_reading *readings, size_t room)
+static size_t snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     const cen_queue *queue = object;
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"length", (int64_t)cen_queue_length(queue), CEN_GAUGE},
         {"pushes_waiting", ceni_waitlist_count(&queue->pushes), CEN_GAUGE},
         {"pops_waiting", ceni_waitlist_count(&queue->pops), CEN_GAUGE},
@@ -80,26 +80,26 @@ static size_t snapshot(const void *object, cen_reading *readings, size_t room)
         {"capacity", (int64_t)cen_queue_capacity(queue), CEN_GAUGE}, /* last: only if it has one */
     };
     size_t count = sizeof all / sizeof all[0] - (queue->form != CENI_FORM_RING);
-    for (size_t i = 0; i < room && i < count; i++) readings[i] = all[i];
+    for (size_t i = 0; i < room && i < count; i++) metrics[i] = all[i];
     return count;
 }
 
-static void sketch_queue(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_queue(const void *object, const cen_description_writer *description, size_t most)
 {
     static const char *const forms[] = {"bounded", "unbounded", "rendezvous", "source"};
     const cen_queue *queue = object;
-    void *to = sketch->argument;
+    void *to = description->argument;
     (void)most; /* it has no lists: who waits is on its own stack */
-    sketch->text(to, "form", forms[queue->form]);
-    sketch->number(to, "element_size", (int64_t)queue->element_size);
-    if (queue->form == CENI_FORM_RING) sketch->number(to, "capacity", (int64_t)queue->ring.capacity);
-    sketch->number(to, "length", (int64_t)cen_queue_length(queue));
-    sketch->number(to, "pushes_waiting", ceni_waitlist_count(&queue->pushes));
-    sketch->number(to, "pops_waiting", ceni_waitlist_count(&queue->pops));
-    sketch->truth(to, "closed", cen_queue_is_closed(queue));
+    description->text(to, "form", forms[queue->form]);
+    description->number(to, "element_size", (int64_t)queue->element_size);
+    if (queue->form == CENI_FORM_RING) description->number(to, "capacity", (int64_t)queue->ring.capacity);
+    description->number(to, "length", (int64_t)cen_queue_length(queue));
+    description->number(to, "pushes_waiting", ceni_waitlist_count(&queue->pushes));
+    description->number(to, "pops_waiting", ceni_waitlist_count(&queue->pops));
+    description->truth(to, "closed", cen_queue_is_closed(queue));
 }
 
-static const ceni_thing_calls calls = {.sketch = sketch_queue};
+static const ceni_component_calls calls = {.description = describe_queue};
 
 static void enter_directory(cen_queue *queue)
 {

@@ -335,14 +335,14 @@ cen_status client_greet(client *self, json_t **out, cen_error *error)
     return status;
 }
 
-cen_status client_tell(client *self, uint64_t number, const char *verb, int64_t value, cen_error *error)
+cen_status client_tell(client *self, uint64_t number, const char *action, int64_t value, cen_error *error)
 {
     char path[64];
-    json_t *told = json_pack("{s:s, s:I}", "verb", verb, "value", (json_int_t)value);
+    json_t *told = json_pack("{s:s, s:I}", "action", action, "value", (json_int_t)value);
     char *body = told ? json_dumps(told, JSON_COMPACT) : NULL;
     json_decref(told);
     if (!body) return address_fail(error, CEN_NO_MEMORY, "There is no memory for a question.");
-    snprintf(path, sizeof path, "/api/things/%llu/tell", (unsigned long long)number);
+    snprintf(path, sizeof path, "/api/components/%llu/invoke", (unsigned long long)number);
     cen_status status = ask(self, path, body, error);
     free(body);
     return status;

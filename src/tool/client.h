@@ -38,7 +38,7 @@ const char *client_token(const client *self); /* that the process is sent; "": n
 void client_set_stop(client *self, const atomic_bool *stop);
 
 /* GET, and the answer as JSON, which the caller drops by json_decref. Errors: DOWN (nobody is there, or nobody answered in time),
- * INVALID (the token is missing or wrong; who answers is not cenote), ABSENT (there is no such thing), INTERRUPTED (*stop). */
+ * INVALID (the token is missing or wrong; who answers is not cenote), ABSENT (there is no such component), INTERRUPTED (*stop). */
 cen_status client_get(client *self, const char *path, json_t **out, cen_error *error);
 
 /* The same with the answer as it came, of that length, in memory for free(). */
@@ -51,7 +51,7 @@ const char *client_content_type(const client *self);
 /* Who is there: GET /api/process, and whether it is cenote at all, and the process that was named. */
 cen_status client_greet(client *self, json_t **out, cen_error *error);
 
-/* Tells a thing: POST /api/things/NUMBER/tell. Errors: as client_get, and what the thing says. */
-cen_status client_tell(client *self, uint64_t number, const char *verb, int64_t value, cen_error *error);
+/* Tells a component: POST /api/components/NUMBER/invoke. Errors: as client_get, and what the component says. */
+cen_status client_tell(client *self, uint64_t number, const char *action, int64_t value, cen_error *error);
 
 #endif

@@ -87,7 +87,7 @@ static void print_holder(const model_holder *h, bool traced)
 /* The oldest; of a pool that is well only those who have had theirs for longer than leak_ns. */
 static void print_holders(const model *m, const model_pool *pool, const settings *s, bool well)
 {
-    int64_t shown = 0, more = 0, leak = model_number(pool->sketch, "leak_ns");
+    int64_t shown = 0, more = 0, leak = model_number(pool->description, "leak_ns");
     for (size_t i = 0; i < m->holder_count; i++) {
         const model_holder *h = &m->holders[i];
         bool suspected = leak > 0 && h->held_ns >= leak;
@@ -111,7 +111,7 @@ static void print_failure(const model_pool *pool)
     printf("  breaker: %s\n", words[pool->breaker]);
     if (!*pool->last_error) return;
     snprintf(line, sizeof line, "last error, %s ago: %s",
-             words_duration(age, model_number(pool->sketch, "last_error_ago_ns")), pool->last_error);
+             words_duration(age, model_number(pool->description, "last_error_ago_ns")), pool->last_error);
     print_lines(line, 2);
 }
 
@@ -159,19 +159,19 @@ static int print_pools(const command *self, const model *m, const settings *s, c
 static int explain(const command *self, const settings *s, client *peer, const char *name)
 {
     cen_error error;
-    json_t *process, *things = NULL;
+    json_t *process, *components = NULL;
     cen_status status = client_greet(peer, &process, &error);
     if (status == CEN_OK) {
         json_decref(process);
-        status = client_get(peer, "/api/things?parts=1", &things, &error);
+        status = client_get(peer, "/api/components?parts=1", &components, &error);
     }
     if (status != CEN_OK) return watching_fail(self, &error);
     const char *shown = client_address(peer)->shown;
-    model *m = model_new(NULL, things);
+    model *m = model_new(NULL, components);
     int result = m ? print_pools(self, m, s, name, shown)
                    : command_fail(self, EXIT_UNREACHABLE, "%s answers, but it is not cenote's inspect.", shown);
     model_free(m);
-    json_decref(things);
+    json_decref(components);
     return result;
 }
 

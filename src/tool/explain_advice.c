@@ -7,7 +7,7 @@
 explain_verdict explain_judge(const model_pool *pool)
 {
     int64_t places = pool->held + pool->revoked + pool->idle + pool->opening + pool->others;
-    int64_t line = model_number(pool->sketch, "max_waiters");
+    int64_t line = model_number(pool->description, "max_waiters");
     if (pool->closed) return VERDICT_FAILS;
     if (line > 0 && pool->waiting >= line) return VERDICT_FAILS;
     if (pool->paused) return VERDICT_WAITS;
@@ -33,7 +33,7 @@ static const model_holder *oldest_of(const model *m, const model_pool *pool)
 
 static bool leaks(const model_pool *pool, const model_holder *oldest)
 {
-    int64_t leak = model_number(pool->sketch, "leak_ns");
+    int64_t leak = model_number(pool->description, "leak_ns");
     return names(pool, "Leak") || (oldest && leak > 0 && oldest->held_ns >= leak);
 }
 

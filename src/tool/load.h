@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <cenote/durations.h>
+#include <cenote/histogram.h>
 #include <cenote/pool.h>
 
 #include "tool/target.h"
@@ -79,7 +79,7 @@ typedef struct load_result {
     load_cause causes[LOAD_CAUSES];      /* most frequent first; count 0: no more */
     uint64_t other_causes;               /* failures that found no place there */
     /* For an object; with it; from when it was due or begun to its end. Failures count in wait and whole. */
-    cen_durations wait, use, whole;
+    cen_histogram wait, use, whole;
     double utilisation;        /* of the pool: time held / (max x seconds), 0 to 1 */
     double writer_utilisation; /* of the writer's, if there is one */
     double waiting;            /* of the clients' time, the share in which they waited for an object, 0 to 1 */

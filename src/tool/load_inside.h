@@ -21,7 +21,7 @@ typedef struct load_turn {
 } load_turn;
 
 typedef struct tally {
-    cen_durations wait, use, whole;
+    cen_histogram wait, use, whole;
     uint64_t operations, timed_out, refused, failed, unfinished, never_begun, writes;
     int64_t held_ns, writer_held_ns, waiting_ns; /* within the measured time */
     load_cause causes[LOAD_CAUSES];

@@ -68,7 +68,7 @@ static void count_failure(tally *self, const load_turn *turn, const cen_error *e
 
 void tally_add_never_begun(tally *self, int64_t due, int64_t until)
 {
-    cen_durations_record(&self->whole, until - due);
+    cen_histogram_record(&self->whole, until - due);
     self->unfinished++;
     self->never_begun++;
 }
@@ -94,12 +94,12 @@ static void add_row(tally *self, load_course *load, uint64_t number, uint64_t en
 {
     int64_t until = load_until(load);
     int64_t longest = until - load_due(load, number), shortest = until - load_due(load, end - 1);
-    cen_durations *whole = &self->whole;
+    cen_histogram *whole = &self->whole;
     double sum = (double)whole->sum + ((double)longest + (double)shortest) / 2 * (double)(end - number);
     if (whole->count == 0 || shortest < whole->smallest) whole->smallest = shortest;
     if (whole->count == 0 || longest > whole->largest) whole->largest = longest;
     whole->count += end - number;
-    whole->buckets[cen_durations_bucket(longest)] += end - number;
+    whole->buckets[cen_histogram_bucket_of(longest)] += end - number;
     whole->sum = sum < 0x1p63 ? (int64_t)sum : INT64_MAX;
 }
 
@@ -107,7 +107,7 @@ void tally_add_rest(tally *self, load_course *load, uint64_t number)
 {
     int64_t until = load_until(load);
     while (load_due(load, number) < until) {
-        int64_t least = cen_durations_lowest(cen_durations_bucket(until - load_due(load, number)));
+        int64_t least = cen_histogram_bucket_lowest(cen_histogram_bucket_of(until - load_due(load, number)));
         uint64_t end = first_due(load, number, least > 0 ? until - least + 1 : until);
         add_row(self, load, number, end);
         self->unfinished += end - number;
@@ -123,8 +123,8 @@ static void count_unfinished(tally *self, const load_turn *turn, int64_t until)
         return;
     }
     bool waited_on = turn->got == 0 || turn->got > until;
-    cen_durations_record(&self->wait, (waited_on ? until : turn->got) - turn->began);
-    cen_durations_record(&self->whole, until - turn->due);
+    cen_histogram_record(&self->wait, (waited_on ? until : turn->got) - turn->began);
+    cen_histogram_record(&self->whole, until - turn->due);
     self->unfinished++;
 }
 
@@ -142,9 +142,9 @@ bool tally_add(tally *self, load_course *load, const load_turn *turn, const cen_
         count_unfinished(self, turn, until);
         return false;
     }
-    cen_durations_record(&self->wait, (turn->got ? turn->got : turn->end) - turn->began);
-    cen_durations_record(&self->whole, turn->end - turn->due);
-    if (turn->got) cen_durations_record(&self->use, turn->end - turn->got);
+    cen_histogram_record(&self->wait, (turn->got ? turn->got : turn->end) - turn->began);
+    cen_histogram_record(&self->whole, turn->end - turn->due);
+    if (turn->got) cen_histogram_record(&self->use, turn->end - turn->got);
     if (!good) {
         count_failure(self, turn, error);
         return false;
@@ -158,9 +158,9 @@ bool tally_add(tally *self, load_course *load, const load_turn *turn, const cen_
 
 void tally_merge(tally *self, const tally *other, uint32_t windows)
 {
-    cen_durations_merge(&self->wait, &other->wait);
-    cen_durations_merge(&self->use, &other->use);
-    cen_durations_merge(&self->whole, &other->whole);
+    cen_histogram_merge(&self->wait, &other->wait);
+    cen_histogram_merge(&self->use, &other->use);
+    cen_histogram_merge(&self->whole, &other->whole);
     self->operations += other->operations;
     self->timed_out += other->timed_out;
     self->refused += other->refused;

@@ -36,7 +36,7 @@ typedef struct family {
     const char *heads[HEADS];
     unsigned count;
     bool matches; /* all of its samples do */
-    bool reading; /* its heads */
+    bool metric;  /* its heads */
 } family;
 
 static bool has(const char *line, size_t length, const char *text)
@@ -54,18 +54,18 @@ static void print_heads(family *f)
 static void read_head(family *f, const char *line)
 {
     const char *name = strchr(line + 2, ' ');
-    if (!f->reading) {
+    if (!f->metric) {
         f->count = 0;
         f->matches = false;
     }
-    f->reading = true;
+    f->metric = true;
     if (f->count < HEADS) f->heads[f->count++] = line;
     if (name) f->matches = f->matches || has(name + 1, strcspn(name + 1, " \n"), f->filter);
 }
 
 static void read_sample(family *f, const char *line, size_t length)
 {
-    f->reading = false;
+    f->metric = false;
     if (!f->matches && !has(line, length, f->filter)) return;
     print_heads(f);
     printf("%.*s\n", (int)length, line);

@@ -30,16 +30,16 @@ bool model_truth(json_t *object, const char *name)
     return json_is_true(value) || json_integer_value(value) != 0;
 }
 
-/* Things come oldest first, and so by their numbers. */
-json_t *model_thing(json_t *things, uint64_t number)
+/* Components come oldest first, and so by their numbers. */
+json_t *model_component(json_t *components, uint64_t number)
 {
-    json_t *array = json_object_get(things, "things");
+    json_t *array = json_object_get(components, "components");
     size_t low = 0, high = json_array_size(array);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        json_t *thing = json_array_get(array, middle);
-        uint64_t here = (uint64_t)model_number(thing, "number");
-        if (here == number) return thing;
+        json_t *component = json_array_get(array, middle);
+        uint64_t here = (uint64_t)model_number(component, "number");
+        if (here == number) return component;
         if (here < number) low = middle + 1;
         else high = middle;
     }
@@ -54,7 +54,7 @@ bool model_room(void **array, size_t count, size_t size)
     return more != NULL;
 }
 
-/* ---- Durations of an interval -------------------------------------------------------------- */
+/* ---- Histograms of an interval -------------------------------------------------------------- */
 
 /* How many a bucket had; both lists rise, so *at only moves on. */
 static int64_t count_before(json_t *buckets, size_t *at, int64_t highest)
@@ -95,8 +95,8 @@ static int64_t smaller(int64_t a, int64_t b)
 
 static model_spread spread_between(json_t *before, json_t *after, const char *name)
 {
-    json_t *old = json_object_get(json_object_get(before, "durations"), name);
-    json_t *new = json_object_get(json_object_get(after, "durations"), name);
+    json_t *old = json_object_get(json_object_get(before, "histograms"), name);
+    json_t *new = json_object_get(json_object_get(after, "histograms"), name);
     json_t *was = json_object_get(old, "buckets"), *is = json_object_get(new, "buckets");
     double one_in = model_number(new, "one_in") > 1 ? (double)model_number(new, "one_in") : 1;
     double instant = (double)(model_number(new, "instant") - model_number(old, "instant"));
@@ -133,47 +133,48 @@ static double rate(json_t *before, json_t *after, const char *name, int64_t inte
     return more < 0 ? -1 : (double)more * 1e9 / (double)interval_ns;
 }
 
-static model_breaker breaker_of(json_t *readings, json_t *sketch)
+static model_breaker breaker_of(json_t *metrics, json_t *description)
 {
-    const char *word = model_text(sketch, "breaker");
+    const char *word = model_text(description, "breaker");
     if (strcmp(word, "open") == 0) return BREAKER_OPEN;
     if (strcmp(word, "probing") == 0) return BREAKER_PROBING;
     if (*word) return BREAKER_CLOSED;
-    int64_t code = model_number(readings, "breaker");
+    int64_t code = model_number(metrics, "breaker");
     return code == 1 ? BREAKER_OPEN : code == 2 ? BREAKER_PROBING : BREAKER_CLOSED;
 }
 
 /* "closed" may also be the count of objects that were. */
-static bool is_closed(json_t *thing, json_t *readings)
+static bool is_closed(json_t *component, json_t *metrics)
 {
     size_t i;
     json_t *counter;
-    json_array_foreach(json_object_get(thing, "counters"), i,
+    json_array_foreach(json_object_get(component, "counters"), i,
                        counter) if (json_is_string(counter) && strcmp(json_string_value(counter), "closed") ==
-                                                                   0) return model_truth(readings, "is_closed");
-    return model_truth(readings, "is_closed") || model_truth(readings, "closed");
+                                                                   0) return model_truth(metrics, "is_closed");
+    return model_truth(metrics, "is_closed") || model_truth(metrics, "closed");
 }
 
-static int64_t leaks_of(json_t *sketch)
+static int64_t leaks_of(json_t *description)
 {
     size_t i;
     json_t *holder;
-    int64_t limit = model_number(sketch, "leak_ns"), count = 0;
+    int64_t limit = model_number(description, "leak_ns"), count = 0;
     if (limit <= 0) return 0;
-    json_array_foreach(json_object_get(sketch, "holders"), i, holder) count += model_number(holder, "held_ns") >= limit;
+    json_array_foreach(json_object_get(description, "holders"), i, holder) count +=
+        model_number(holder, "held_ns") >= limit;
     return count;
 }
 
-static void read_pool(model_pool *p, json_t *old, json_t *thing, int64_t interval_ns)
+static void read_pool(model_pool *p, json_t *old, json_t *component, int64_t interval_ns)
 {
-    json_t *r = json_object_get(thing, "readings"), *was = json_object_get(old, "readings"),
-           *sketch = json_object_get(thing, "sketch");
+    json_t *r = json_object_get(component, "metrics"), *was = json_object_get(old, "metrics"),
+           *description = json_object_get(component, "description");
     *p = (model_pool){
-        .number = (uint64_t)model_number(thing, "number"),
-        .name = model_text(thing, "name"),
-        .system = model_text(thing, "system"),
-        .explanation = model_text(sketch, "explanation"),
-        .last_error = model_text(sketch, "last_error"),
+        .number = (uint64_t)model_number(component, "number"),
+        .name = model_text(component, "name"),
+        .system = model_text(component, "system"),
+        .explanation = model_text(description, "explanation"),
+        .last_error = model_text(description, "last_error"),
         .max = model_number(r, "max"),
         .held = model_number(r, "held") + model_number(r, "moving"),
         .idle = model_number(r, "idle"),
@@ -181,19 +182,19 @@ static void read_pool(model_pool *p, json_t *old, json_t *thing, int64_t interva
         .waiting = model_number(r, "waiting"),
         .revoked = model_number(r, "revoked"),
         .others = model_number(r, "testing") + model_number(r, "resetting") + model_number(r, "closing"),
-        .paused = model_truth(r, "paused") || model_truth(sketch, "paused"),
-        .closed = is_closed(thing, r),
-        .breaker = breaker_of(r, sketch),
-        .wait = model_spread_of(old, thing, "wait"),
-        .use = model_spread_of(old, thing, "use"),
-        .create = model_spread_of(old, thing, "create"),
+        .paused = model_truth(r, "paused") || model_truth(description, "paused"),
+        .closed = is_closed(component, r),
+        .breaker = breaker_of(r, description),
+        .wait = model_spread_of(old, component, "wait"),
+        .use = model_spread_of(old, component, "use"),
+        .create = model_spread_of(old, component, "create"),
         .takes = rate(was, r, "taken", interval_ns),
         .timeouts = rate(was, r, "timed_out", interval_ns),
-        .leaks = leaks_of(sketch),
-        .thing = thing,
-        .sketch = sketch,
+        .leaks = leaks_of(description),
+        .component = component,
+        .description = description,
     };
-    /* A process that does not count them has them in the durations. */
+    /* A process that does not count them has them in the histograms. */
     if (p->takes < 0 && interval_ns > 0 && p->wait.known && !p->wait.is_old)
         p->takes = p->wait.count * 1e9 / (double)interval_ns;
 }
@@ -201,13 +202,13 @@ static void read_pool(model_pool *p, json_t *old, json_t *thing, int64_t interva
 static bool read_pools(model *m, json_t *before)
 {
     size_t i;
-    json_t *thing;
-    json_array_foreach(json_object_get(m->after, "things"), i, thing)
+    json_t *component;
+    json_array_foreach(json_object_get(m->after, "components"), i, component)
     {
-        if (strcmp(model_text(thing, "kind"), "pool") != 0) continue;
+        if (strcmp(model_text(component, "kind"), "pool") != 0) continue;
         if (!model_room((void **)&m->pools, m->pool_count, sizeof *m->pools)) return false;
-        json_t *old = before ? model_thing(before, (uint64_t)model_number(thing, "number")) : NULL;
-        read_pool(&m->pools[m->pool_count++], old, thing, m->interval_ns);
+        json_t *old = before ? model_component(before, (uint64_t)model_number(component, "number")) : NULL;
+        read_pool(&m->pools[m->pool_count++], old, component, m->interval_ns);
     }
     return true;
 }
@@ -218,7 +219,7 @@ static bool read_holders(model *m, const model_pool *pool)
 {
     size_t i;
     json_t *item;
-    json_array_foreach(json_object_get(pool->sketch, "holders"), i, item)
+    json_array_foreach(json_object_get(pool->description, "holders"), i, item)
     {
         if (!model_room((void **)&m->holders, m->holder_count, sizeof *m->holders)) return false;
         m->holders[m->holder_count++] = (model_holder){
@@ -241,7 +242,7 @@ static bool read_waiters(model *m, const model_pool *pool)
 {
     size_t i;
     json_t *item;
-    json_array_foreach(json_object_get(pool->sketch, "waiters"), i, item)
+    json_array_foreach(json_object_get(pool->description, "waiters"), i, item)
     {
         bool ends = json_object_get(item, "deadline_in_ns") != NULL;
         int64_t left = model_number(item, "deadline_in_ns");
@@ -285,7 +286,7 @@ static bool fill(model *m, json_t *before)
 
 model *model_new(json_t *before, json_t *after)
 {
-    if (!json_is_array(json_object_get(after, "things"))) return NULL;
+    if (!json_is_array(json_object_get(after, "components"))) return NULL;
     model *m = calloc(1, sizeof *m);
     if (!m) return NULL;
     m->after = json_incref(after);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process is like, from two answers of GET /api/things?parts=1: numbers of the later one, rates and percentiles
+ * What a process is like, from two answers of GET /api/components?parts=1: numbers of the later one, rates and percentiles
  * of the time between them. Pure: no clock, no file, no screen.
  *
  *     model *m = model_new(before, after);     before NULL: no rates, and percentiles of all that was ever counted
@@ -40,7 +40,7 @@ typedef struct model_pool {
     double takes; /* a second; below 0: not known */
     double timeouts;
     model_spread wait, use, create;
-    json_t *thing, *sketch;
+    json_t *component, *description;
 } model_pool;
 
 typedef struct model_holder {
@@ -62,8 +62,8 @@ typedef struct model_waiter {
 /* Anything that is no pool, and its parts below it: workers, members, children. */
 typedef struct model_node {
     unsigned depth;
-    uint64_t number; /* of the thing that it is, or is a part of */
-    bool is_thing;
+    uint64_t number; /* of the component that it is, or is a part of */
+    bool is_component;
     const char *kind, *name, *state;
     char title[96];    /* its name, or what takes its place */
     char numbers[240]; /* "queued 12, running 4, finished 530/s" */
@@ -89,12 +89,12 @@ typedef struct model {
 model *model_new(json_t *before, json_t *after);
 void model_free(model *self);
 
-/* ---- Parts, for those who look at one thing ------------------------------------------- */
+/* ---- Parts, for those who look at one component ------------------------------------------- */
 
-/* The thing of that number, or NULL. */
-json_t *model_thing(json_t *things, uint64_t number);
+/* The component of that number, or NULL. */
+json_t *model_component(json_t *components, uint64_t number);
 
-/* How the durations of that name differ: after less before, which may be NULL. Of what is sampled there may be nothing in an
+/* How the histograms of that name differ: after less before, which may be NULL. Of what is sampled there may be nothing in an
  * interval: then they are those of `after`. */
 model_spread model_spread_of(json_t *before, json_t *after, const char *name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that is no pool, as rows of a tree: the thing, and below it the lists of its sketch (workers, members,
+ * Everything that is no pool, as rows of a tree: the component, and below it the lists of its description (workers, members,
  * children, lanes). No kind is known here but supervisors, whose children may be supervisors
  * in turn: they are drawn below the child that they are, and once.
  */
@@ -55,27 +55,28 @@ static void append_number(char *text, size_t room, const char *name, int64_t val
     append(text, room, word, shown, "");
 }
 
-static bool is_counter(json_t *thing, const char *name)
+static bool is_counter(json_t *component, const char *name)
 {
     size_t i;
     json_t *counter;
-    json_array_foreach(json_object_get(thing, "counters"), i,
+    json_array_foreach(json_object_get(component, "counters"), i,
                        counter) if (strcmp(json_string_value(counter) ? json_string_value(counter) : "", name) ==
                                     0) return true;
     return false;
 }
 
 /* Gauges that are not 0, and counters that move, as rates; without an earlier answer their values. */
-static void show_readings(const grove *g, json_t *thing, char *text, size_t room)
+static void show_metrics(const grove *g, json_t *component, char *text, size_t room)
 {
     const char *name;
-    json_t *value, *readings = json_object_get(thing, "readings");
+    json_t *value, *metrics = json_object_get(component, "metrics");
     json_t *old =
-        g->before ? json_object_get(model_thing(g->before, (uint64_t)model_number(thing, "number")), "readings") : NULL;
-    json_object_foreach(readings, name, value)
+        g->before ? json_object_get(model_component(g->before, (uint64_t)model_number(component, "number")), "metrics")
+                  : NULL;
+    json_object_foreach(metrics, name, value)
     {
         int64_t now = json_integer_value(value);
-        if (!is_counter(thing, name)) {
+        if (!is_counter(component, name)) {
             if (now) append_number(text, room, name, now);
             continue;
         }
@@ -117,18 +118,18 @@ static model_node *add(grove *g, unsigned depth)
     return node;
 }
 
-static const char *state_of_thing(json_t *thing)
+static const char *state_of_component(json_t *component)
 {
-    json_t *readings = json_object_get(thing, "readings"), *sketch = json_object_get(thing, "sketch");
-    if (*model_text(sketch, "state")) return model_text(sketch, "state");
-    if (model_truth(readings, "closed") && !is_counter(thing, "closed")) return "closed";
-    if (model_number(readings, "down") > 0) return "down";
-    if (model_number(readings, "waiting") > 0) return "waiting";
-    if (model_number(readings, "queued") > 0) return "queued";
+    json_t *metrics = json_object_get(component, "metrics"), *description = json_object_get(component, "description");
+    if (*model_text(description, "state")) return model_text(description, "state");
+    if (model_truth(metrics, "closed") && !is_counter(component, "closed")) return "closed";
+    if (model_number(metrics, "down") > 0) return "down";
+    if (model_number(metrics, "waiting") > 0) return "waiting";
+    if (model_number(metrics, "queued") > 0) return "queued";
     return "ok";
 }
 
-static bool add_thing(grove *g, json_t *thing, unsigned depth);
+static bool add_component(grove *g, json_t *component, unsigned depth);
 
 /* "workers" -> "worker 3" for what has a number and no name. */
 static void give_title(model_node *node, const char *list, json_t *item)
@@ -141,11 +142,11 @@ static void give_title(model_node *node, const char *list, json_t *item)
     else snprintf(node->title, sizeof node->title, "%.*s", singular, list);
 }
 
-static bool add_item(grove *g, json_t *thing, const char *list, json_t *item, unsigned depth)
+static bool add_item(grove *g, json_t *component, const char *list, json_t *item, unsigned depth)
 {
     model_node *node = add(g, depth);
     if (!node) return false;
-    node->number = (uint64_t)model_number(thing, "number");
+    node->number = (uint64_t)model_number(component, "number");
     node->kind = list;
     node->name = model_text(item, "name");
     node->state = model_text(item, "state");
@@ -153,55 +154,55 @@ static bool add_item(grove *g, json_t *thing, const char *list, json_t *item, un
     give_title(node, list, item);
     show_item(item, node->numbers, sizeof node->numbers);
     uint64_t nested = (uint64_t)model_number(item, "supervisor");
-    json_t *below = nested ? model_thing(g->m->after, nested) : NULL;
-    return !below || add_thing(g, below, depth + 1);
+    json_t *below = nested ? model_component(g->m->after, nested) : NULL;
+    return !below || add_component(g, below, depth + 1);
 }
 
-/* Each thing of the tree once, whatever the answer says of who is below whom. */
-static bool is_drawn(grove *g, json_t *thing)
+/* Each component of the tree once, whatever the answer says of who is below whom. */
+static bool is_drawn(grove *g, json_t *component)
 {
     char key[32];
-    snprintf(key, sizeof key, "%lld", (long long)model_number(thing, "number"));
+    snprintf(key, sizeof key, "%lld", (long long)model_number(component, "number"));
     if (json_object_get(g->drawn, key)) return true;
     json_object_set_new(g->drawn, key, json_true());
     return false;
 }
 
-static bool add_thing(grove *g, json_t *thing, unsigned depth)
+static bool add_component(grove *g, json_t *component, unsigned depth)
 {
     const char *list;
     json_t *value, *item;
     size_t i;
-    if (depth > DEPTH_MOST || is_drawn(g, thing)) return true;
+    if (depth > DEPTH_MOST || is_drawn(g, component)) return true;
     model_node *node = add(g, depth);
     if (!node) return false;
-    node->number = (uint64_t)model_number(thing, "number");
-    node->is_thing = true;
-    node->kind = model_text(thing, "kind");
-    node->name = model_text(thing, "name");
-    node->state = state_of_thing(thing);
-    node->item = thing;
+    node->number = (uint64_t)model_number(component, "number");
+    node->is_component = true;
+    node->kind = model_text(component, "kind");
+    node->name = model_text(component, "name");
+    node->state = state_of_component(component);
+    node->item = component;
     snprintf(node->title, sizeof node->title, "%s %s", node->kind, node->name);
-    show_readings(g, thing, node->numbers, sizeof node->numbers);
-    json_object_foreach(json_object_get(thing, "sketch"), list, value)
+    show_metrics(g, component, node->numbers, sizeof node->numbers);
+    json_object_foreach(json_object_get(component, "description"), list, value)
     {
-        json_array_foreach(value, i,
-                           item) if (json_is_object(item) && !add_item(g, thing, list, item, depth + 1)) return false;
+        json_array_foreach(value, i, item) if (json_is_object(item) &&
+                                               !add_item(g, component, list, item, depth + 1)) return false;
     }
     return true;
 }
 
-/* ---- Which thing goes where ----------------------------------------------------------------------- */
+/* ---- Which component goes where ----------------------------------------------------------------------- */
 
 /* Whether a child of another supervisor is this one. */
-static bool is_below(json_t *things, uint64_t number)
+static bool is_below(json_t *components, uint64_t number)
 {
     size_t i, j;
-    json_t *thing, *child;
-    json_array_foreach(things, i, thing)
+    json_t *component, *child;
+    json_array_foreach(components, i, component)
     {
-        if ((uint64_t)model_number(thing, "number") == number) continue;
-        json_array_foreach(json_object_get(json_object_get(thing, "sketch"), "children"), j,
+        if ((uint64_t)model_number(component, "number") == number) continue;
+        json_array_foreach(json_object_get(json_object_get(component, "description"), "children"), j,
                            child) if ((uint64_t)model_number(child, "supervisor") == number) return true;
     }
     return false;
@@ -209,9 +210,9 @@ static bool is_below(json_t *things, uint64_t number)
 
 typedef enum place { PLACE_NONE, PLACE_WORKERS, PLACE_SUPERVISORS, PLACE_ROUTERS } place;
 
-static place place_of(json_t *thing)
+static place place_of(json_t *component)
 {
-    const char *kind = model_text(thing, "kind");
+    const char *kind = model_text(component, "kind");
     if (strcmp(kind, "pool") == 0) return PLACE_NONE;
     if (strcmp(kind, "supervisor") == 0) return PLACE_SUPERVISORS;
     return strcmp(kind, "router") == 0 ? PLACE_ROUTERS : PLACE_WORKERS;
@@ -221,11 +222,13 @@ static place place_of(json_t *thing)
 static bool add_all(grove *g, place wanted, bool roots)
 {
     size_t i;
-    json_t *thing, *things = json_object_get(g->m->after, "things");
-    json_array_foreach(things, i, thing)
+    json_t *component, *components = json_object_get(g->m->after, "components");
+    json_array_foreach(components, i, component)
     {
-        if (place_of(thing) != wanted || (roots && is_below(things, (uint64_t)model_number(thing, "number")))) continue;
-        if (!add_thing(g, thing, 0)) return false;
+        if (place_of(component) != wanted ||
+            (roots && is_below(components, (uint64_t)model_number(component, "number"))))
+            continue;
+        if (!add_component(g, component, 0)) return false;
     }
     return true;
 }

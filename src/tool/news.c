@@ -195,8 +195,8 @@ static void keep(void *argument, const cen_news *news)
 {
     json_array_append_new(argument,
                           json_pack("{s:I, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:o}", "number", (json_int_t)news->number,
-                                    "time_ns", (json_int_t)news->time_ns, "level", cen_level_name(news->level), "thing",
-                                    (json_int_t)news->thing, "kind", text_as_json(news->kind), "name",
+                                    "time_ns", (json_int_t)news->time_ns, "level", cen_level_name(news->level),
+                                    "component", (json_int_t)news->component, "kind", text_as_json(news->kind), "name",
                                     text_as_json(news->name), "what", text_as_json(news->what), "value",
                                     (json_int_t)news->value, "text", text_as_json(news->text)));
 }

@@ -6,14 +6,14 @@
 #include "tool/command.h"
 #include "tool/nearest.h"
 
-typedef struct reading {
+typedef struct metric {
     const command *command;
     char *settings;
     char *why;
     size_t room;
-} reading;
+} metric;
 
-__attribute__((format(printf, 2, 3))) static bool wrong(const reading *self, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool wrong(const metric *self, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -103,7 +103,7 @@ static void bound(char *out, size_t room, const option_row *row, double value)
     else snprintf(out, room, "%.15gns", value);
 }
 
-static bool set_number(const reading *self, const option_row *row, const char *value)
+static bool set_number(const metric *self, const option_row *row, const char *value)
 {
     const struct sort *sort = &sorts[row->kind];
     double number;
@@ -120,7 +120,7 @@ static bool set_number(const reading *self, const option_row *row, const char *v
     return true;
 }
 
-static bool set_choice(const reading *self, const option_row *row, const char *value)
+static bool set_choice(const metric *self, const option_row *row, const char *value)
 {
     size_t size = strlen(value);
     int64_t index = 0;
@@ -135,7 +135,7 @@ static bool set_choice(const reading *self, const option_row *row, const char *v
     return wrong(self, "--%s: \"%.60s\" is none of: %s.", row->name, value, row->choices);
 }
 
-static bool set(const reading *self, const option_row *row, const char *value)
+static bool set(const metric *self, const option_row *row, const char *value)
 {
     switch (row->kind) {
     case OPTION_FLAG: *(bool *)(void *)(self->settings + row->at) = true; return true;
@@ -162,7 +162,7 @@ static const option_row *by_letter(const command *self, char letter)
     return NULL;
 }
 
-static int unknown(const reading *self, const char *name, size_t length)
+static int unknown(const metric *self, const char *name, size_t length)
 {
     char question[NEAREST_ROOM], all[60];
     nearest near = nearest_to(name, length);
@@ -174,7 +174,7 @@ static int unknown(const reading *self, const char *name, size_t length)
 }
 
 /* --name, --name=VALUE, --name VALUE: reads one or two of the words. How many; 0: wrong. */
-static int read_long(const reading *self, int left, char **words)
+static int read_long(const metric *self, int left, char **words)
 {
     const char *name = words[0] + 2, *sign = strchr(name, '=');
     size_t length = sign ? (size_t)(sign - name) : strlen(name);
@@ -188,7 +188,7 @@ static int read_long(const reading *self, int left, char **words)
 }
 
 /* -n VALUE, -nVALUE, and flags together. */
-static int read_short(const reading *self, int left, char **words)
+static int read_short(const metric *self, int left, char **words)
 {
     for (const char *at = words[0] + 1; *at; at++) {
         const option_row *row = by_letter(self->command, *at);
@@ -205,14 +205,14 @@ static int read_short(const reading *self, int left, char **words)
     return 1;
 }
 
-static bool wants_help(const reading *self, const char *word)
+static bool wants_help(const metric *self, const char *word)
 {
     return strcmp(word, "--help") == 0 || (strcmp(word, "-h") == 0 && !by_letter(self->command, 'h'));
 }
 
 options_answer options_read(const command *self, void *settings, int *count, char **words, char *why, size_t room)
 {
-    reading now = {self, settings, why, room};
+    metric now = {self, settings, why, room};
     int kept = 0, all = *count;
     bool only_arguments = false;
     for (int i = 0; i < all;) {

@@ -13,14 +13,14 @@ typedef struct part {
     size_t length;
 } part;
 
-typedef struct reading {
+typedef struct metric {
     const relay_tokens *tokens;
     relay_request *out;
     bool has_host, has_token, has_length;
     size_t body;
-} reading;
+} metric;
 
-static bool refuse(reading *self, unsigned code, const char *status, const char *text)
+static bool refuse(metric *self, unsigned code, const char *status, const char *text)
 {
     self->out->code = code;
     self->out->status = status;
@@ -28,7 +28,7 @@ static bool refuse(reading *self, unsigned code, const char *status, const char 
     return false;
 }
 
-__attribute__((format(printf, 2, 3))) static bool put(reading *self, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool put(metric *self, const char *format, ...)
 {
     relay_request *out = self->out;
     va_list arguments;
@@ -63,7 +63,7 @@ static bool is_free(part path)
     return ends_in(path, ".js") || ends_in(path, ".css") || ends_in(path, ".svg") || ends_in(path, ".html");
 }
 
-static bool read_line(reading *self, part line, bool *free_of_token)
+static bool read_line(metric *self, part line, bool *free_of_token)
 {
     static const char *const methods[] = {"GET ", "HEAD ", "POST "};
     size_t method = 0;
@@ -113,7 +113,7 @@ static bool is_token(part given, const char *token)
 }
 
 /* H3 */
-static bool read_length(reading *self, part value)
+static bool read_length(metric *self, part value)
 {
     size_t number = 0;
     if (self->has_length || value.length == 0 || value.length > 9)
@@ -139,7 +139,7 @@ static bool is_kept_here(part name)
     return name.length > 6 && strncasecmp(name.at, "proxy-", 6) == 0;
 }
 
-static bool take_header(reading *self, part name, part value)
+static bool take_header(metric *self, part name, part value)
 {
     if (is_word(name, "host")) {
         if (self->has_host) return refuse(self, 400, "INVALID", "a request has one Host, and this one has more");
@@ -153,7 +153,7 @@ static bool take_header(reading *self, part name, part value)
     return put(self, "%.*s: %.*s\r\n", (int)name.length, name.at, (int)value.length, value.at);
 }
 
-static bool read_header(reading *self, part line)
+static bool read_header(metric *self, part line)
 {
     const char *colon = memchr(line.at, ':', line.length);
     if (!colon) return refuse(self, 400, "INVALID", "a header has no colon");
@@ -172,7 +172,7 @@ static bool read_header(reading *self, part line)
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 /* `head` ends with the end of its last line. */
-static bool read_head(reading *self, part head)
+static bool read_head(metric *self, part head)
 {
     bool first = true, free_of_token = false;
     while (head.length > 0) {
@@ -191,7 +191,7 @@ static bool read_head(reading *self, part head)
 
 relay_verdict relay_read(const char *bytes, size_t length, const relay_tokens *tokens, relay_request *out)
 {
-    reading self = {.tokens = tokens, .out = out};
+    metric self = {.tokens = tokens, .out = out};
     const char *end = memmem(bytes, length, "\r\n\r\n", 4);
     out->length = 0;
     if (!end || (size_t)(end - bytes) > RELAY_HEAD_MOST) {

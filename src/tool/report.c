@@ -79,7 +79,7 @@ static void write_tiles(const tuning *self, FILE *out)
     snprintf(name, sizeof name, first == best ? "of the best, at %u" : "of the most, at %u, on fewer visits",
              first->size);
     tile(out, "", text, name);
-    tile(out, "", words_duration(text, cen_durations_percentile(&chosen->use, 990000)), "p99 of one operation");
+    tile(out, "", words_duration(text, cen_histogram_percentile(&chosen->use, 990000)), "p99 of one operation");
     tile(out, "", words_share(text, tune_utilisation(chosen)), "of the pool in use");
     fputs("</ul>\n", out);
 }
@@ -223,9 +223,9 @@ static void write_row(const tuning *self, uint32_t at, FILE *out)
             best->throughput.mean > 0 ? size->throughput.mean / best->throughput.mean * 100 : 0.0);
     const uint32_t parts[] = {500000, 950000, 990000};
     for (size_t i = 0; i < 3; i++)
-        fprintf(out, "<td>%s</td>", words_duration(text, cen_durations_percentile(&size->use, parts[i])));
-    fprintf(out, "<td>%s</td>", words_duration(text, cen_durations_percentile(&size->wait, 500000)));
-    fprintf(out, "<td>%s</td>", words_duration(text, cen_durations_percentile(&size->wait, 990000)));
+        fprintf(out, "<td>%s</td>", words_duration(text, cen_histogram_percentile(&size->use, parts[i])));
+    fprintf(out, "<td>%s</td>", words_duration(text, cen_histogram_percentile(&size->wait, 500000)));
+    fprintf(out, "<td>%s</td>", words_duration(text, cen_histogram_percentile(&size->wait, 990000)));
     fprintf(out, "<td>%s</td>", words_share(text, tune_utilisation(size)));
     fprintf(out, "<td>%s</td>", words_count(text, size->failures));
     fprintf(out, "<td>%u</td></tr>\n", size->visits);

@@ -31,17 +31,17 @@ static json_t *interval_json(knee_interval interval)
     return object;
 }
 
-static json_t *durations_json(const cen_durations *durations)
+static json_t *histogram_json(const cen_histogram *histogram)
 {
     static const struct {
         const char *name;
         uint32_t per_million;
     } parts[] = {{"p50_ns", 500000}, {"p95_ns", 950000}, {"p99_ns", 990000}, {"p999_ns", 999000}};
     json_t *object = json_object();
-    set_integer(object, "count", durations->count);
+    set_integer(object, "count", histogram->count);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        set_integer(object, parts[i].name, (uint64_t)cen_durations_percentile(durations, parts[i].per_million));
-    set_integer(object, "max_ns", (uint64_t)durations->largest);
+        set_integer(object, parts[i].name, (uint64_t)cen_histogram_percentile(histogram, parts[i].per_million));
+    set_integer(object, "max_ns", (uint64_t)histogram->largest);
     return object;
 }
 
@@ -59,9 +59,9 @@ static json_t *size_json(const tuning *self, const tune_size *size)
     json_object_set_new(object, "throughput", interval_json(size->throughput));
     const tune_size *best = self->answer.best >= 0 ? self->sizes[self->answer.best] : size;
     set_real(object, "share_of_best", best->throughput.mean > 0 ? size->throughput.mean / best->throughput.mean : 0);
-    json_object_set_new(object, "use", durations_json(&size->use));
-    json_object_set_new(object, "wait", durations_json(&size->wait));
-    json_object_set_new(object, "whole", durations_json(&size->whole));
+    json_object_set_new(object, "use", histogram_json(&size->use));
+    json_object_set_new(object, "wait", histogram_json(&size->wait));
+    json_object_set_new(object, "whole", histogram_json(&size->whole));
     set_real(object, "utilisation", tune_utilisation(size));
     set_real(object, "cpu_seconds", size->cpu_seconds);
     return object;

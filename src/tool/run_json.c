@@ -8,14 +8,14 @@
 #include "tool/run.h"
 #include "tool/text_json.h"
 
-static json_t *times(const cen_durations *from)
+static json_t *times(const cen_histogram *from)
 {
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)from->count, "mean_ns",
                      (json_int_t)(from->count ? from->sum / (int64_t)from->count : 0), "min_ns",
-                     (json_int_t)from->smallest, "p50_ns", (json_int_t)cen_durations_percentile(from, 500000), "p90_ns",
-                     (json_int_t)cen_durations_percentile(from, 900000), "p99_ns",
-                     (json_int_t)cen_durations_percentile(from, 990000), "p999_ns",
-                     (json_int_t)cen_durations_percentile(from, 999000), "max_ns", (json_int_t)from->largest);
+                     (json_int_t)from->smallest, "p50_ns", (json_int_t)cen_histogram_percentile(from, 500000), "p90_ns",
+                     (json_int_t)cen_histogram_percentile(from, 900000), "p99_ns",
+                     (json_int_t)cen_histogram_percentile(from, 990000), "p999_ns",
+                     (json_int_t)cen_histogram_percentile(from, 999000), "max_ns", (json_int_t)from->largest);
 }
 
 static json_t *plan(const run_report *self)

@@ -164,7 +164,7 @@ static void print_counts(const run_report *self, FILE *out)
     fputs("\n\n", out);
 }
 
-static void add_times(table *to, const char *name, const cen_durations *durations)
+static void add_times(table *to, const char *name, const cen_histogram *histogram)
 {
     static const uint32_t places[] = {500000, 900000, 990000, 999000, 1000000};
     char text[WORDS_ROOM];
@@ -172,8 +172,8 @@ static void add_times(table *to, const char *name, const cen_durations *duration
     table_set(to, 0, "%s", name);
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++)
         table_set(to, i + 1, "%s",
-                  durations->count ? words_duration(text, cen_durations_percentile(durations, places[i])) : "-");
-    table_set(to, 6, "%s", durations->count ? words_duration(text, durations->sum / (int64_t)durations->count) : "-");
+                  histogram->count ? words_duration(text, cen_histogram_percentile(histogram, places[i])) : "-");
+    table_set(to, 6, "%s", histogram->count ? words_duration(text, histogram->sum / (int64_t)histogram->count) : "-");
 }
 
 static void print_times(const run_report *self, FILE *out)

@@ -44,7 +44,7 @@ static int print_json(const command *self, client *peer)
     json_t *process;
     if (client_greet(peer, &process, &error) != CEN_OK) return watching_fail(self, &error);
     json_decref(process);
-    if (client_get_text(peer, "/api/things?parts=1", &text, &length, &error) != CEN_OK)
+    if (client_get_text(peer, "/api/components?parts=1", &text, &length, &error) != CEN_OK)
         return watching_fail(self, &error);
     fwrite(text, 1, length, stdout);
     if (length == 0 || text[length - 1] != '\n') fputc('\n', stdout);
@@ -84,7 +84,7 @@ static void print_panes(const model *m, json_t *news)
 static int print_looks(const command *self, client *peer, const feed_look *before, const feed_look *after)
 {
     const char *shown = client_address(peer)->shown;
-    model *m = model_new(before->things, after->things);
+    model *m = model_new(before->components, after->components);
     if (!m) return command_fail(self, EXIT_UNREACHABLE, "%s answers, but it is not cenote's inspect.", shown);
     print_process(after->process, shown);
     print_panes(m, after->news);
@@ -191,7 +191,7 @@ const command top_command = {
                 "  cenote top 4711                   that process\n"
                 "  cenote top localhost:9911         wherever it is\n"
                 "  cenote top --once unix:/run/s     once, as text\n"
-                "  cenote top --json | jq .things[]  once, as JSON\n",
+                "  cenote top --json | jq .components[]  once, as JSON\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Telling the selected thing to do something: asked for a value, then for a yes, then told, and its answer shown. */
+/* Telling the selected component to do something: asked for a value, then for a yes, then told, and its answer shown. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 static const struct control {
     char key;
-    const char *verb, *words; /* "Pause pool orders?" */
-    const char *asks;         /* for a value; NULL: for none */
+    const char *action, *words; /* "Pause pool orders?" */
+    const char *asks;           /* for a value; NULL: for none */
 } controls[] = {
     {'p', "pause", "Pause", NULL},
     {'u', "resume", "Resume", NULL},
@@ -20,57 +20,57 @@ static const struct control {
     {'e', "evict", "Close what is idle of", NULL},
 };
 
-static const struct control *control_of(const char *verb, int key)
+static const struct control *control_of(const char *action, int key)
 {
     for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
-        if (verb ? strcmp(controls[i].verb, verb) == 0 : controls[i].key == key) return &controls[i];
+        if (action ? strcmp(controls[i].action, action) == 0 : controls[i].key == key) return &controls[i];
     return NULL;
 }
 
-static bool obeys(json_t *thing, const char *verb)
+static bool obeys(json_t *component, const char *action)
 {
     size_t i;
     json_t *own;
-    json_array_foreach(json_object_get(thing, "verbs"), i,
-                       own) if (json_is_string(own) && strcmp(json_string_value(own), verb) == 0) return true;
+    json_array_foreach(json_object_get(component, "actions"), i,
+                       own) if (json_is_string(own) && strcmp(json_string_value(own), action) == 0) return true;
     return false;
 }
 
 static void ask_for_yes(live *self)
 {
-    const struct control *c = control_of(self->verb, 0);
+    const struct control *c = control_of(self->action, 0);
     char value[64] = "", text[WORDS_ROOM];
-    if (strcmp(self->verb, "resize") == 0) snprintf(value, sizeof value, " to %lld", (long long)self->value);
-    if (strcmp(self->verb, "reload") == 0 && self->value > 0)
+    if (strcmp(self->action, "resize") == 0) snprintf(value, sizeof value, " to %lld", (long long)self->value);
+    if (strcmp(self->action, "reload") == 0 && self->value > 0)
         snprintf(value, sizeof value, " over %s", words_duration(text, self->value));
     snprintf(self->question, sizeof self->question, "%s %s%s? (y/n)", c->words, self->whom, value);
     self->mode = MODE_CONFIRM;
 }
 
-static void ask_for_value(live *self, const struct control *c, json_t *thing)
+static void ask_for_value(live *self, const struct control *c, json_t *component)
 {
     self->input[0] = 0;
     snprintf(self->question, sizeof self->question, "%s", c->asks);
-    if (strcmp(c->verb, "resize") == 0)
+    if (strcmp(c->action, "resize") == 0)
         snprintf(self->question, sizeof self->question, "%s of %s, now %lld", c->asks, self->whom,
-                 (long long)model_number(json_object_get(thing, "readings"), "max"));
+                 (long long)model_number(json_object_get(component, "metrics"), "max"));
     self->mode = MODE_VALUE;
 }
 
-/* Why not, if it may not be told; the row's thing otherwise. */
-static json_t *thing_to_tell(live *self, const struct control *c)
+/* Why not, if it may not be told; the row's component otherwise. */
+static json_t *component_to_tell(live *self, const struct control *c)
 {
     const view_row *row = live_row(self);
-    json_t *thing = row && row->number ? model_thing(self->after, row->number) : NULL;
+    json_t *component = row && row->number ? model_component(self->after, row->number) : NULL;
     if (self->gone) live_message(self, TONE_BAD, "The process is not there.");
     else if (!model_truth(self->process, "control"))
         live_message(self, TONE_BAD,
                      "This process only lets itself be looked at: it has started inspect without control.");
-    else if (!thing) live_message(self, TONE_BAD, "There is nothing here to be told.");
-    else if (!obeys(thing, c->verb))
-        live_message(self, TONE_BAD, "%s %s does not know how to %s.", model_text(thing, "kind"),
-                     model_text(thing, "name"), c->verb);
-    else return thing;
+    else if (!component) live_message(self, TONE_BAD, "There is nothing here to be told.");
+    else if (!obeys(component, c->action))
+        live_message(self, TONE_BAD, "%s %s does not know how to %s.", model_text(component, "kind"),
+                     model_text(component, "name"), c->action);
+    else return component;
     return NULL;
 }
 
@@ -79,21 +79,21 @@ bool live_command(live *self, int key)
     char whom[sizeof self->whom];
     const struct control *c = control_of(NULL, key);
     if (!c) return false;
-    json_t *thing = thing_to_tell(self, c);
-    if (!thing) return true;
-    self->verb = c->verb;
-    self->number = (uint64_t)model_number(thing, "number");
+    json_t *component = component_to_tell(self, c);
+    if (!component) return true;
+    self->action = c->action;
+    self->number = (uint64_t)model_number(component, "number");
     self->value = 0;
-    snprintf(whom, sizeof whom, "%.20s %.50s", model_text(thing, "kind"), model_text(thing, "name"));
+    snprintf(whom, sizeof whom, "%.20s %.50s", model_text(component, "kind"), model_text(component, "name"));
     view_clean(self->whom, sizeof self->whom, whom, false);
-    if (c->asks) ask_for_value(self, c, thing);
+    if (c->asks) ask_for_value(self, c, component);
     else ask_for_yes(self);
     return true;
 }
 
 void live_typed_value(live *self)
 {
-    bool is_time = strcmp(self->verb, "reload") == 0, good;
+    bool is_time = strcmp(self->action, "reload") == 0, good;
     double number;
     if (is_time) good = options_duration(self->input, &self->value);
     else good = options_number(self->input, &number) && number >= 1 && number <= 1e9;
@@ -110,7 +110,7 @@ void live_confirmed(live *self, bool yes)
 {
     self->mode = MODE_TABLE;
     if (!yes) live_message(self, TONE_QUIET, "Nothing was changed.");
-    else if (!feed_tell(self->feed, self->number, self->verb, self->value))
+    else if (!feed_tell(self->feed, self->number, self->action, self->value))
         live_message(self, TONE_BAD, "The answer to the last command has not come yet.");
-    else live_message(self, TONE_QUIET, "%s: told to %s ...", self->whom, self->verb);
+    else live_message(self, TONE_QUIET, "%s: told to %s ...", self->whom, self->action);
 }

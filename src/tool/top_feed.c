@@ -28,7 +28,7 @@ struct feed {
     feed_look box;
     bool wishes;
     uint64_t number;
-    char verb[32];
+    char action[32];
     int64_t value;
     /* the thread's own */
     uint64_t next_news;
@@ -47,7 +47,7 @@ static int64_t now_ns(void)
 void feed_look_free(feed_look *look)
 {
     json_decref(look->process);
-    json_decref(look->things);
+    json_decref(look->components);
     json_decref(look->news);
     memset(look, 0, sizeof *look);
 }
@@ -72,7 +72,7 @@ static cen_status read_news(client *peer, uint64_t *next, feed_look *out)
 static cen_status ask_all(client *peer, uint64_t *next, feed_look *out)
 {
     cen_status status = client_greet(peer, &out->process, &out->error);
-    if (status == CEN_OK) status = client_get(peer, "/api/things?parts=1", &out->things, &out->error);
+    if (status == CEN_OK) status = client_get(peer, "/api/components?parts=1", &out->components, &out->error);
     if (status == CEN_OK) status = read_news(peer, next, out);
     return status;
 }
@@ -86,8 +86,8 @@ cen_status feed_look_once(client *peer, uint64_t *next, feed_look *out)
                                   : address_fail(&out->error, CEN_NO_MEMORY, "There is no memory for an answer.");
     if (status == CEN_OK) return status;
     json_decref(out->process);
-    json_decref(out->things);
-    out->process = out->things = NULL;
+    json_decref(out->components);
+    out->process = out->components = NULL;
     return status;
 }
 
@@ -182,13 +182,13 @@ bool feed_take(feed *self, feed_look *out)
 /* Under the lock, which it lets go of while it asks. */
 static void carry_out(feed *self, feed_look *out)
 {
-    char verb[sizeof self->verb];
+    char action[sizeof self->action];
     uint64_t number = self->number;
     int64_t value = self->value;
-    snprintf(verb, sizeof verb, "%s", self->verb);
+    snprintf(action, sizeof action, "%s", self->action);
     pthread_mutex_unlock(&self->lock);
     cen_error answer = {.status = CEN_OK};
-    cen_status status = client_tell(self->client, number, verb, value, &answer);
+    cen_status status = client_tell(self->client, number, action, value, &answer);
     answer.status = status;
     pthread_mutex_lock(&self->lock);
     out->told = true;
@@ -292,7 +292,7 @@ void feed_set_interval(feed *self, int64_t interval_ns)
     pthread_mutex_unlock(&self->lock);
 }
 
-bool feed_tell(feed *self, uint64_t number, const char *verb, int64_t value)
+bool feed_tell(feed *self, uint64_t number, const char *action, int64_t value)
 {
     pthread_mutex_lock(&self->lock);
     bool free_now = !self->wishes;
@@ -300,7 +300,7 @@ bool feed_tell(feed *self, uint64_t number, const char *verb, int64_t value)
         self->wishes = true;
         self->number = number;
         self->value = value;
-        snprintf(self->verb, sizeof self->verb, "%s", verb);
+        snprintf(self->action, sizeof self->action, "%s", action);
         pthread_cond_signal(&self->changed);
     }
     pthread_mutex_unlock(&self->lock);

@@ -73,7 +73,7 @@ static void keep_look(live *self, feed_look *look)
     if (self->frozen) return; /* what is on the screen stays; the news are kept for later */
     json_decref(self->before);
     self->before = self->after;
-    self->after = json_incref(look->things);
+    self->after = json_incref(look->components);
     view_table_free(&self->table); /* it has rows of the model */
     model_free(self->model);
     self->model = model_new(self->before, self->after);
@@ -88,7 +88,7 @@ static void tell_answer(live *self, const feed_look *look)
 void live_receive(live *self, feed_look *look)
 {
     bool was_gone = self->gone;
-    self->gone = look->things == NULL;
+    self->gone = look->components == NULL;
     if (self->gone) snprintf(self->gone_text, sizeof self->gone_text, "%s", look->error.text);
     else keep_look(self, look);
     if (was_gone && !self->gone) live_message(self, TONE_GOOD, "It is back.");

@@ -18,7 +18,7 @@ typedef enum live_mode {
     MODE_TABLE = 0,
     MODE_PAGE,    /* lines about a row, or help */
     MODE_FILTER,  /* a filter is being typed */
-    MODE_VALUE,   /* a value for a verb is being typed */
+    MODE_VALUE,   /* a value for a action is being typed */
     MODE_CONFIRM, /* y or n */
 } live_mode;
 
@@ -53,7 +53,7 @@ typedef struct live {
     unsigned rows, columns; /* of the table or page, as the screen last said */
     /* what is typed, and what is to be told */
     char input[LIVE_INPUT];
-    const char *verb;
+    const char *action;
     uint64_t number;
     int64_t value;
     char whom[80], question[160];
@@ -94,7 +94,7 @@ enum {
 
 /* Does what the key says (top_keys.c). */
 void live_press(live *self, int key);
-/* A key that tells the selected thing to do something (top_control.c); false: it is none. */
+/* A key that tells the selected component to do something (top_control.c); false: it is none. */
 bool live_command(live *self, int key);
 void live_typed_value(live *self);
 void live_confirmed(live *self, bool yes);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <cenote/durations.h>
+#include <cenote/histogram.h>
 
 #include "tool/knee.h"
 #include "tool/load.h"
@@ -37,7 +37,7 @@ typedef struct tune_size {
     knee_interval throughput;
     uint64_t operations, failures;
     double seconds, held_seconds, cpu_seconds;
-    cen_durations wait, use, whole;
+    cen_histogram wait, use, whole;
 } tune_size;
 
 typedef struct tune_budget {

@@ -93,9 +93,9 @@ static void add_result(const load_result *result, tune_size *size)
     size->seconds += result->seconds;
     size->held_seconds += result->utilisation * size->size * result->seconds;
     size->cpu_seconds += result->cpu_seconds;
-    cen_durations_merge(&size->wait, &result->wait);
-    cen_durations_merge(&size->use, &result->use);
-    cen_durations_merge(&size->whole, &result->whole);
+    cen_histogram_merge(&size->wait, &result->wait);
+    cen_histogram_merge(&size->use, &result->use);
+    cen_histogram_merge(&size->whole, &result->whole);
 }
 
 /* Whole windows only: the last may have been cut short. */

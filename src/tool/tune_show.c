@@ -118,9 +118,9 @@ static void print_row(table *rows, const tuning *self, const tune_size *size)
               size->throughput.mean > 0 ? (size->throughput.high - size->throughput.mean) / size->throughput.mean * 100
                                         : 0.0);
     table_set(rows, 3, "%.1f %%", best > 0 ? size->throughput.mean / best * 100 : 0.0);
-    table_set(rows, 4, "%s", words_duration(text, cen_durations_percentile(&size->use, 500000)));
-    table_set(rows, 5, "%s", words_duration(text, cen_durations_percentile(&size->use, 990000)));
-    table_set(rows, 6, "%s", words_duration(text, cen_durations_percentile(&size->wait, 990000)));
+    table_set(rows, 4, "%s", words_duration(text, cen_histogram_percentile(&size->use, 500000)));
+    table_set(rows, 5, "%s", words_duration(text, cen_histogram_percentile(&size->use, 990000)));
+    table_set(rows, 6, "%s", words_duration(text, cen_histogram_percentile(&size->wait, 990000)));
     table_set(rows, 7, "%s", words_share(text, tune_utilisation(size)));
     table_set(rows, 8, "%u", size->visits);
 }

@@ -59,8 +59,8 @@ bool tune_goal_read(const char *text, tune_time usual, tune_goal *out, char *why
 
 int64_t tune_goal_value(const tune_goal *goal, const tune_size *size)
 {
-    const cen_durations *times[] = {[TUNE_WAIT] = &size->wait, [TUNE_USE] = &size->use, [TUNE_WHOLE] = &size->whole};
-    return cen_durations_percentile(times[goal->time], goal->per_million);
+    const cen_histogram *times[] = {[TUNE_WAIT] = &size->wait, [TUNE_USE] = &size->use, [TUNE_WHOLE] = &size->whole};
+    return cen_histogram_percentile(times[goal->time], goal->per_million);
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------------------- */

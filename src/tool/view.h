@@ -78,7 +78,7 @@ typedef struct view_row {
     char key[80]; /* by which it is found again in a later table */
     view_cell cells[VIEW_COLUMNS];
     unsigned depth;
-    uint64_t number;   /* of the thing, for commands to it */
+    uint64_t number;   /* of the component, for commands to it */
     const void *about; /* the row of the model */
     size_t natural;    /* where it is if nothing is sorted */
 } view_row;

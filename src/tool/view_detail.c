@@ -134,14 +134,14 @@ static void say_spread(view_page *page, const char *what, const model_spread *s)
              words_duration(p99, s->p99_ns), words_duration(largest, s->largest_ns), view_count(count, s->count));
 }
 
-static void say_settings(view_page *page, json_t *sketch, unsigned columns)
+static void say_settings(view_page *page, json_t *description, unsigned columns)
 {
     const char *name;
     json_t *value;
     view_say(page, STYLE_DIM, "%s", "");
     view_say(page, STYLE_DIM, "Settings");
-    json_object_foreach(sketch, name, value) if (!json_is_array(value) && strcmp(name, "explanation") != 0 &&
-                                                 strncmp(name, "last_error", 10) != 0)
+    json_object_foreach(description, name, value) if (!json_is_array(value) && strcmp(name, "explanation") != 0 &&
+                                                      strncmp(name, "last_error", 10) != 0)
         say_value(page, name, value, 1, columns);
 }
 
@@ -152,14 +152,14 @@ static void say_pool(view_page *page, const model_pool *p, unsigned columns)
     view_say_text(page, STYLE_PLAIN, p->explanation, columns);
     if (*p->last_error) {
         view_say(page, STYLE_BAD,
-                 "Last error, %s ago:", words_duration(text, model_number(p->sketch, "last_error_ago_ns")));
+                 "Last error, %s ago:", words_duration(text, model_number(p->description, "last_error_ago_ns")));
         view_say_text(page, STYLE_BAD, p->last_error, columns);
     }
     view_say(page, STYLE_DIM, "%s", "");
     say_spread(page, "wait", &p->wait);
     say_spread(page, "use", &p->use);
     say_spread(page, "create", &p->create);
-    say_settings(page, p->sketch, columns);
+    say_settings(page, p->description, columns);
 }
 
 static void say_holder(view_page *page, const model_holder *h)
@@ -209,8 +209,8 @@ view_page view_detail(view_pane pane, const view_row *row, unsigned columns)
     case PANE_WORKERS:
     case PANE_TREE:
         snprintf(page.title, sizeof page.title, "%.150s", node->title);
-        say_object(&page, node->is_thing ? json_object_get(node->item, "readings") : node->item, 0, columns);
-        if (node->is_thing) say_object(&page, json_object_get(node->item, "sketch"), 0, columns);
+        say_object(&page, node->is_component ? json_object_get(node->item, "metrics") : node->item, 0, columns);
+        if (node->is_component) say_object(&page, json_object_get(node->item, "description"), 0, columns);
         break;
     case PANE_NEWS: say_news(&page, (json_t *)(uintptr_t)row->about, columns); break;
     case PANES: break;

@@ -119,7 +119,7 @@ static bool add_holder(view_table *table, const model_holder *h)
     snprintf(key, sizeof key, "holder %llu %lld", (unsigned long long)h->pool->number, (long long)h->index);
     view_row *row = view_add(table, key, h->pool->number, h);
     if (!row) return false;
-    int64_t leak = model_number(h->pool->sketch, "leak_ns");
+    int64_t leak = model_number(h->pool->description, "leak_ns");
     view_style style = h->revoked || (leak > 0 && h->held_ns >= leak) ? STYLE_BAD : STYLE_PLAIN;
     snprintf(text, sizeof text, "%s%s",
              h->exact       ? ""
@@ -185,7 +185,7 @@ static bool add_node(view_table *table, const model_node *node)
     view_row *row = view_add(table, key, node->number, node);
     if (!row) return false;
     row->depth = node->depth;
-    view_text_cell(row, 0, node->is_thing ? STYLE_BOLD : STYLE_PLAIN, node->title);
+    view_text_cell(row, 0, node->is_component ? STYLE_BOLD : STYLE_PLAIN, node->title);
     view_text_cell(row, 1, style_of_state(node->state), node->state);
     view_text_cell(row, 2, STYLE_PLAIN, node->numbers);
     return true;
@@ -218,7 +218,7 @@ static bool add_news(view_table *table, json_t *news)
     view_style style = styles[rank_of_level(level)];
     snprintf(key, sizeof key, "news %lld %s", (long long)model_number(news, "number"),
              rank_of_level(level) == 0 ? "trace" : "");
-    view_row *row = view_add(table, key, (uint64_t)model_number(news, "thing"), news);
+    view_row *row = view_add(table, key, (uint64_t)model_number(news, "component"), news);
     if (!row) return false;
     if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%H:%M:%S", &tm) == 0)
         snprintf(clock, sizeof clock, "?");

@@ -4,4 +4,4 @@ list(APPEND cenote_sources
   src/watch/keep.c
   src/watch/listen.c
   src/watch/news.c
-  src/watch/watch.c)
+  src/watch/component.c)

@@ -6,7 +6,7 @@
  */
 #include "unit/lanes/hand_lanes.h"
 
-#include <cenote/watch.h>
+#include <cenote/component.h>
 
 #include "lanes/ledger.h"
 
@@ -235,17 +235,17 @@ EXPLORE(D_a_task_that_its_crew_refuses_leaves_no_place_behind, 4)
 
 /* ---- Somebody watches ------------------------------------------------------------------------------------ */
 
-static void resize_what_is_there(void *argument, cen_thing *thing)
+static void resize_what_is_there(void *argument, cen_component *thing)
 {
     (void)argument;
-    if (strcmp(cen_thing_kind(thing), "lanes") == 0)
-        expect_equal(cen_thing_tell(thing, "resize_high", 3, NULL), CEN_OK);
+    if (strcmp(cen_component_kind(thing), "lanes") == 0)
+        expect_equal(cen_component_invoke(thing, "resize_high", 3, NULL), CEN_OK);
 }
 
 static void watch_all(void *unused)
 {
     (void)unused;
-    cen_things_each(resize_what_is_there, NULL);
+    cen_components_each(resize_what_is_there, NULL);
 }
 
 EXPLORE(who_resizes_lanes_that_are_being_freed_has_done_so_before_or_does_not_find_them, 3)

@@ -9,7 +9,7 @@
 /* Leases that were counted. Time stands still while anybody can run, so all of them took none. */
 static uint64_t uses(void)
 {
-    static cen_durations all;
+    static cen_histogram all;
     ceni_compact_snapshot(&pool->times->use, pool->times->use_stripes, CENI_USE_STRIPES - 1, &pool->times->use_stock,
                           &all);
     expect_equal(all.buckets[0] + all.buckets[16], all.count); /* the second: what has no line */

@@ -48,7 +48,7 @@ TEST(who_sends_a_byte_now_and_then_is_cut_off_all_the_same)
     cen_inspect *inspect = inspect_impatient((cen_inspect_options){.clients = 4}, 250);
     static const char *const begun[] = {
         "", "GET /api", "GET /api/process HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
-        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n"};
+        "POST /api/components/1/invoke HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n"};
     for (size_t i = 0; i < sizeof begun / sizeof begun[0]; i++) {
         int client = client_connect(cen_inspect_address(inspect));
         client_send(client, begun[i], strlen(begun[i]));
@@ -76,7 +76,7 @@ TEST(who_begins_to_ask_and_is_too_slow_is_told_so)
     const char *const places[] = {"127.0.0.1:0", where};
     static const char *const begun[] = {
         "GET /api", "GET /api/process HTTP/1.1\r\nHost: localhost\r\n",
-        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\n{",
+        "POST /api/components/1/invoke HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\n{",
         "GET /api/process HTTP/1.1\r\nHost: localhost\r\n\r\n"};
     enum { SLOW = 3, ALL = 4 };
     for (size_t p = 0; p < 2; p++) {
@@ -187,14 +187,14 @@ TEST(who_was_answered_and_asks_no_more_makes_room_sooner)
 
 /* ---- Large answers ---------------------------------------------------------------------------- */
 
-static size_t no_readings(const void *object, cen_reading *readings, size_t room)
+static size_t no_metrics(const void *object, cen_metric *metrics, size_t room)
 {
-    (void)object, (void)readings, (void)room;
+    (void)object, (void)metrics, (void)room;
     return 0;
 }
 
-/* A thing that writes as much of itself as its object says. */
-static void draw_much(const void *object, const cen_sketch *s, size_t most)
+/* A component that writes as much of itself as its object says. */
+static void draw_much(const void *object, const cen_description_writer *s, size_t most)
 {
     char *words = malloc(1 << 20);
     (void)most;
@@ -210,11 +210,11 @@ static void draw_much(const void *object, const cen_sketch *s, size_t most)
     free(words);
 }
 
-static const ceni_thing_calls large = {.sketch = draw_much};
+static const ceni_component_calls large = {.description = draw_much};
 
 static void join_large(ceni_entry *entry, const int *size)
 {
-    *entry = (ceni_entry){.kind = "large", .name = "large", .snapshot = no_readings, .object = size, .calls = &large};
+    *entry = (ceni_entry){.kind = "large", .name = "large", .snapshot = no_metrics, .object = size, .calls = &large};
     ceni_directory_join(ceni_directory_process(), entry);
 }
 
@@ -226,13 +226,13 @@ TEST(an_answer_beyond_its_bound_is_an_error_and_not_half_of_it)
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
     const char *at = cen_inspect_address(inspect);
     join_large(&entry, &size);
-    snprintf(path, sizeof path, "/api/things/%llu", (unsigned long long)entry.number);
+    snprintf(path, sizeof path, "/api/components/%llu", (unsigned long long)entry.number);
     expect_error(ask(at, "GET", path, NULL), 503, "NO_MEMORY", "16 MiB");
-    expect_error(ask(at, "GET", "/api/things?parts=1", NULL), 503, "NO_MEMORY", "16 MiB");
-    json_decref(ask_json(at, "/api/things"));
+    expect_error(ask(at, "GET", "/api/components?parts=1", NULL), 503, "NO_MEMORY", "16 MiB");
+    json_decref(ask_json(at, "/api/components"));
     ceni_directory_leave(ceni_directory_process(), &entry);
     join_large(&entry, &fits);
-    snprintf(path, sizeof path, "/api/things/%llu", (unsigned long long)entry.number);
+    snprintf(path, sizeof path, "/api/components/%llu", (unsigned long long)entry.number);
     json_decref(ask_json(at, path));
     ceni_directory_leave(ceni_directory_process(), &entry);
     cen_inspect_stop(inspect);
@@ -247,7 +247,7 @@ TEST(who_reads_slowly_holds_up_nobody_and_is_cut_off)
     snprintf(where, sizeof where, "unix:/tmp/cenote-crowd-%d.socket", (int)getpid());
     cen_inspect *inspect = inspect_impatient((cen_inspect_options){.at = where, .clients = 4}, 3000);
     join_large(&entry, &size);
-    int length = snprintf(request, sizeof request, "GET /api/things/%llu HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    int length = snprintf(request, sizeof request, "GET /api/components/%llu HTTP/1.1\r\nHost: localhost\r\n\r\n",
                           (unsigned long long)entry.number);
     for (int i = 0; i < 3; i++) {
         slow[i] = client_connect(where);
@@ -258,7 +258,7 @@ TEST(who_reads_slowly_holds_up_nobody_and_is_cut_off)
         /* Two answers of 12 MiB may be under way; a third is refused, and in a few bytes. */
         expect(strncmp(first, i < 2 ? "HTTP/1.1 200 OK" : "HTTP/1.1 503 Se", 15) == 0);
     }
-    /* The thing may end: nobody is at it, as all answers are complete. */
+    /* The component may end: nobody is at it, as all answers are complete. */
     double from = now();
     ceni_directory_leave(ceni_directory_process(), &entry);
     expect(now() - from < 0.5);
@@ -283,7 +283,7 @@ static atomic_int served, refused, cut;
 static void *ask_often(void *argument)
 {
     for (int i = 0; i < 5; i++) {
-        reply r = ask(argument, "GET", i % 2 ? "/metrics" : "/api/things?parts=1", NULL);
+        reply r = ask(argument, "GET", i % 2 ? "/metrics" : "/api/components?parts=1", NULL);
         if (r.curl) cut++;
         else if (r.code == 200) served++; /* or in the end, after waiting in the line of those not accepted */
         else if (r.code == 503) refused++;
@@ -370,22 +370,23 @@ TEST(ten_thousand_holders_are_shown_up_to_a_thousand_and_the_rest_is_counted)
     for (int i = 0; i < HELD; i++) expect_equal(cen_pool_take(pool, cen_in_s(10), &leases[i], NULL), CEN_OK);
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
     const char *at = cen_inspect_address(inspect);
-    json_t *things = ask_json(at, "/api/things");
+    json_t *components = ask_json(at, "/api/components");
     json_int_t number =
-        json_integer_value(json_object_get(json_array_get(json_object_get(things, "things"), 0), "number"));
-    json_decref(things);
+        json_integer_value(json_object_get(json_array_get(json_object_get(components, "components"), 0), "number"));
+    json_decref(components);
     static const struct {
         const char *query;
         size_t shown;
     } asks[] = {{"", 1000}, {"?most=5", 5}, {"?most=0", 0}, {"?most=1000000", 0}};
     for (size_t i = 0; i < 4; i++) {
         char path[64];
-        snprintf(path, sizeof path, "/api/things/%lld%s", (long long)number, asks[i].query);
-        json_t *one = ask_json(at, path), *sketch = json_object_get(json_object_get(one, "thing"), "sketch");
-        size_t shown = json_array_size(json_object_get(sketch, "holders"));
+        snprintf(path, sizeof path, "/api/components/%lld%s", (long long)number, asks[i].query);
+        json_t *one = ask_json(at, path),
+               *description = json_object_get(json_object_get(one, "component"), "description");
+        size_t shown = json_array_size(json_object_get(description, "holders"));
         if (i < 3) expect_equal(shown, asks[i].shown);
         else expect(shown > 1000); /* a pool may have a bound of its own */
-        expect_equal(json_integer_value(json_object_get(sketch, "holders_more")), HELD - (int)shown);
+        expect_equal(json_integer_value(json_object_get(description, "holders_more")), HELD - (int)shown);
         json_decref(one);
     }
     for (int i = 0; i < HELD; i++) cen_pool_give(&leases[i]);
@@ -404,11 +405,11 @@ TEST(a_thousand_pools_are_all_shown)
         pools[i] = make_pool(name, 2);
     }
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
-    static const char *const paths[] = {"/api/things", "/api/things?parts=1"};
+    static const char *const paths[] = {"/api/components", "/api/components?parts=1"};
     for (size_t i = 0; i < 2; i++) {
-        json_t *things = ask_json(cen_inspect_address(inspect), paths[i]);
-        expect_equal(json_array_size(json_object_get(things, "things")), POOLS);
-        json_decref(things);
+        json_t *components = ask_json(cen_inspect_address(inspect), paths[i]);
+        expect_equal(json_array_size(json_object_get(components, "components")), POOLS);
+        json_decref(components);
     }
     reply r = ask(cen_inspect_address(inspect), "GET", "/metrics", NULL);
     expect_equal(r.code, 200);

@@ -28,8 +28,8 @@ TEST(with_a_token_nothing_of_the_process_is_told_without_it)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
     const char *at = cen_inspect_address(inspect);
-    static const char *const paths[] = {"/api/process", "/api/things",  "/api/things/1", "/api/news",
-                                        "/metrics",     "/api/nothing", "/api"};
+    static const char *const paths[] = {
+        "/api/process", "/api/components", "/api/components/1", "/api/news", "/metrics", "/api/nothing", "/api"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         char with[128];
         reply r = ask(at, "GET", paths[i], NULL);
@@ -40,7 +40,7 @@ TEST(with_a_token_nothing_of_the_process_is_told_without_it)
         expect(code_of(ask_with(at, "GET", paths[i], NULL, "Authorization: Bearer " TOKEN, NULL)) != 401);
         expect(code_of(ask_with(at, "GET", paths[i], NULL, "Authorization: bearer " TOKEN, NULL)) != 401);
     }
-    expect_error(ask(at, "POST", "/api/things/1/tell", "{\"verb\":\"pause\"}"), 401, "MISUSE", "token");
+    expect_error(ask(at, "POST", "/api/components/1/invoke", "{\"action\":\"pause\"}"), 401, "MISUSE", "token");
     expect_equal(code_of(ask(at, "GET", "/", NULL)), 200); /* the page tells nothing by itself */
     cen_inspect_stop(inspect);
 }
@@ -81,15 +81,16 @@ TEST(a_name_that_was_made_to_point_here_is_refused)
                                           "Host: 127.1",
                                           "Host: 2130706433"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
-        expect_error(ask_with(at, "GET", "/api/things", NULL, BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
+        expect_error(ask_with(at, "GET", "/api/components", NULL, BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
         expect_error(ask_with(at, "GET", "/", NULL, BEARER, foreign[i], NULL), 403, "MISUSE", "Host");
-        expect_error(ask_with(at, "POST", "/api/things/1/tell", "{\"verb\":\"pause\"}", BEARER, foreign[i], NULL), 403,
-                     "MISUSE", "Host");
+        expect_error(
+            ask_with(at, "POST", "/api/components/1/invoke", "{\"action\":\"pause\"}", BEARER, foreign[i], NULL), 403,
+            "MISUSE", "Host");
     }
     static const char *const own[] = {"Host: localhost", "Host: LocalHost:1", "Host: 127.0.0.1:80",
                                       "Host: [::1]",     "Host: [::1]:99",    "Host: 192.0.2.7"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        expect_equal(code_of(ask_with(at, "GET", "/api/things", NULL, BEARER, own[i], NULL)), 200);
+        expect_equal(code_of(ask_with(at, "GET", "/api/components", NULL, BEARER, own[i], NULL)), 200);
     cen_inspect_stop(inspect);
 }
 
@@ -99,12 +100,13 @@ TEST(a_name_that_was_made_to_point_at_a_forwarded_socket_is_refused)
     char where[128];
     snprintf(where, sizeof where, "unix:/tmp/cenote-door-%d.socket", (int)getpid());
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = where, .control = true});
-    expect_error(ask_with(where, "GET", "/api/things", NULL, "Host: evil.example:9911", NULL), 403, "MISUSE", "Host");
-    expect_error(ask_with(where, "POST", "/api/things/1/tell", "{\"verb\":\"pause\"}", "Host: evil.example:9911",
-                          "Origin: http://evil.example:9911", NULL),
+    expect_error(ask_with(where, "GET", "/api/components", NULL, "Host: evil.example:9911", NULL), 403, "MISUSE",
+                 "Host");
+    expect_error(ask_with(where, "POST", "/api/components/1/invoke", "{\"action\":\"pause\"}",
+                          "Host: evil.example:9911", "Origin: http://evil.example:9911", NULL),
                  403, "MISUSE", "Host");
-    expect_equal(code_of(ask_with(where, "GET", "/api/things", NULL, "Host: localhost:9911", NULL)), 200);
-    expect_equal(code_of(ask_with(where, "GET", "/api/things", NULL, "Host: 127.0.0.1:9911", NULL)), 200);
+    expect_equal(code_of(ask_with(where, "GET", "/api/components", NULL, "Host: localhost:9911", NULL)), 200);
+    expect_equal(code_of(ask_with(where, "GET", "/api/components", NULL, "Host: 127.0.0.1:9911", NULL)), 200);
     cen_inspect_stop(inspect);
 }
 
@@ -114,13 +116,13 @@ TEST(a_page_of_another_site_may_tell_nothing)
     cen_crew_options options = CEN_CREW_OPTIONS(.workers = 1);
     expect_equal(cen_crew_new(&options, &crew, NULL), CEN_OK);
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
-    const char *at = cen_inspect_address(inspect), *body = "{\"verb\":\"resize\",\"value\":1}";
-    json_t *things = ask_json(at, "/api/things?token=" TOKEN);
+    const char *at = cen_inspect_address(inspect), *body = "{\"action\":\"resize\",\"value\":1}";
+    json_t *components = ask_json(at, "/api/components?token=" TOKEN);
     char path[64], own[128];
-    snprintf(
-        path, sizeof path, "/api/things/%lld/tell",
-        (long long)json_integer_value(json_object_get(json_array_get(json_object_get(things, "things"), 0), "number")));
-    json_decref(things);
+    snprintf(path, sizeof path, "/api/components/%lld/invoke",
+             (long long)json_integer_value(
+                 json_object_get(json_array_get(json_object_get(components, "components"), 0), "number")));
+    json_decref(components);
     static const char *const foreign[] = {"Origin: http://evil.example", "Origin: null",
                                           "Origin: https://localhost",   "Origin: http://localhost:1",
                                           "Sec-Fetch-Site: cross-site",  "Sec-Fetch-Site: same-site"};
@@ -139,7 +141,7 @@ TEST(a_page_of_another_site_may_tell_nothing)
     expect_error(ask_with(at, "POST", path, body, BEARER, "Host: localhost:8443", "Origin: ftp://localhost:8443", NULL),
                  403, "MISUSE", "another site");
     /* With looking there is nothing to gain: no answer may be read by another site. */
-    reply r = ask_with(at, "GET", "/api/things", NULL, BEARER, "Origin: http://evil.example", NULL);
+    reply r = ask_with(at, "GET", "/api/components", NULL, BEARER, "Origin: http://evil.example", NULL);
     expect_text(reply_header(&r, "Access-Control-Allow-Origin"), "");
     reply_fini(&r);
     cen_inspect_stop(inspect);

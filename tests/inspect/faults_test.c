@@ -85,11 +85,11 @@ TEST(a_start_without_memory_says_so_and_leaves_nothing)
         cen_inspect_stop(inspect);
         expect_equal(open_files(), before);
     }
-    expect(which > 3); /* the thing, its title, its token */
+    expect(which > 3); /* the component, its title, its token */
 }
 
-/* All that is asked for in one answer fails in turn. Answers how many that were. A thing that has no memory for a part of its
- * sketch leaves it out. */
+/* All that is asked for in one answer fails in turn. Answers how many that were. A component that has no memory for a part of its
+ * description leaves it out. */
 static int starve(const char *at, const char *path, bool may_lack)
 {
     for (int which = 1;; which++) {
@@ -139,8 +139,8 @@ TEST(an_answer_without_memory_is_an_error_and_the_next_is_whole)
     reply_fini(&first);
     expect(starve(at, "/api/history", false) >= 2);
     expect(starve(at, "/api/process", false) >= 2);
-    expect(starve(at, "/api/things", false) >= 4);
-    expect(starve(at, "/api/things?parts=1", true) >= 4);
+    expect(starve(at, "/api/components", false) >= 4);
+    expect(starve(at, "/api/components?parts=1", true) >= 4);
     expect(starve(at, "/api/news", false) >= 2);
     expect(starve(at, "/metrics", false) >= 12);
     cen_inspect_stop(inspect);

@@ -38,33 +38,34 @@ static json_t *shown(void)
 static json_t *past_of(json_t *all, uint64_t number)
 {
     size_t i;
-    json_t *thing;
-    json_array_foreach(json_object_get(all, "things"), i, thing) if ((uint64_t)json_integer_value(json_object_get(
-                                                                         thing, "number")) == number) return thing;
+    json_t *component;
+    json_array_foreach(json_object_get(all, "components"), i,
+                       component) if ((uint64_t)json_integer_value(json_object_get(component, "number")) ==
+                                      number) return component;
     return NULL;
 }
 
 /* The place of a reading, or of a mark, in a sample. */
-static size_t place_of(json_t *thing, const char *reading)
+static size_t place_of(json_t *component, const char *metric)
 {
     size_t i;
     json_t *name;
-    json_array_foreach(json_object_get(thing, "readings"), i,
-                       name) if (strcmp(json_string_value(name), reading) == 0) return i +
+    json_array_foreach(json_object_get(component, "metrics"), i,
+                       name) if (strcmp(json_string_value(name), metric) == 0) return i +
         1;
-    test_fail(__FILE__, __LINE__, "no reading %s is kept", reading);
+    test_fail(__FILE__, __LINE__, "no reading %s is kept", metric);
 }
 
-static json_int_t value_at(json_t *thing, size_t sample, const char *reading)
+static json_int_t value_at(json_t *component, size_t sample, const char *metric)
 {
     return json_integer_value(
-        json_array_get(json_array_get(json_object_get(thing, "samples"), sample), place_of(thing, reading)));
+        json_array_get(json_array_get(json_object_get(component, "samples"), sample), place_of(component, metric)));
 }
 
-static void find_number(void *argument, cen_thing *thing)
+static void find_number(void *argument, cen_component *component)
 {
     uint64_t *last = argument;
-    if (strcmp(cen_thing_kind(thing), "pool") == 0) *last = cen_thing_number(thing);
+    if (strcmp(cen_component_kind(component), "pool") == 0) *last = cen_component_number(component);
 }
 
 static cen_status open_nothing(void *argument, void **out, cen_error *error)
@@ -81,7 +82,7 @@ static cen_pool *make_pool(const char *name, uint64_t *number)
     cen_pool *pool;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = 2);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
-    cen_things_each(find_number, number);
+    cen_components_each(find_number, number);
     return pool;
 }
 
@@ -91,7 +92,7 @@ static void free_pool(cen_pool *pool)
     cen_pool_free(pool);
 }
 
-TEST(readings_are_kept_for_five_minutes_and_counters_are_told_whole)
+TEST(metrics_are_kept_for_five_minutes_and_counters_are_told_whole)
 {
     uint64_t number = 0;
     cen_lease lease;
@@ -103,14 +104,14 @@ TEST(readings_are_kept_for_five_minutes_and_counters_are_told_whole)
         cen_pool_give(&lease);
         if (i != 150) sample_once();
     }
-    json_t *all = shown(), *thing = past_of(all, number), *samples = json_object_get(thing, "samples");
+    json_t *all = shown(), *component = past_of(all, number), *samples = json_object_get(component, "samples");
     expect_equal(json_integer_value(json_object_get(all, "period_ns")), PERIOD * 1000000);
     expect_equal(json_array_size(samples), 120);
     for (size_t s = 0; s < 120; s++) {
         expect_equal(json_integer_value(json_array_get(json_array_get(samples, s), 0)),
                      (now_ms - (119 - (int64_t)s) * PERIOD) * 1000000);
-        expect_equal(value_at(thing, s, "taken"), 81 + (json_int_t)s);
-        expect_equal(value_at(thing, s, "held"), s == 70);
+        expect_equal(value_at(component, s, "taken"), 81 + (json_int_t)s);
+        expect_equal(value_at(component, s, "held"), s == 70);
     }
     json_decref(all);
     ceni_history_free(history);
@@ -130,9 +131,9 @@ TEST(percentiles_are_of_the_time_between_two_samples)
         }
         sample_once();
     }
-    json_t *all = shown(), *thing = past_of(all, number), *samples = json_object_get(thing, "samples");
-    size_t wait = 1 + json_array_size(json_object_get(thing, "readings"));
-    expect_text(json_string_value(json_array_get(json_object_get(thing, "timings"), 0)), "wait");
+    json_t *all = shown(), *component = past_of(all, number), *samples = json_object_get(component, "samples");
+    size_t wait = 1 + json_array_size(json_object_get(component, "metrics"));
+    expect_text(json_string_value(json_array_get(json_object_get(component, "timings"), 0)), "wait");
     for (size_t mark = wait; mark < wait + 4; mark++) {
         expect(json_is_null(json_array_get(json_array_get(samples, 0), mark)));
         json_t *value = json_array_get(json_array_get(samples, 1), mark);
@@ -154,7 +155,7 @@ TEST(of_more_than_64_those_with_trouble_are_kept_and_what_is_gone_is_forgotten)
     history = ceni_history_new();
     sample_once();
     json_t *all = shown();
-    expect_equal(json_array_size(json_object_get(all, "things")), 64);
+    expect_equal(json_array_size(json_object_get(all, "components")), 64);
     expect(past_of(all, numbers[POOLS - 1]) == NULL);
     json_decref(all);
     /* An asynchronous take waits in the last one. */
@@ -164,10 +165,10 @@ TEST(of_more_than_64_those_with_trouble_are_kept_and_what_is_gone_is_forgotten)
     expect_equal(cen_pool_take_async(pools[POOLS - 1], CEN_NEVER, &waits), CEN_OK);
     for (int i = 0; i < (POOLS + 63) / 64 + 1; i++) sample_once(); /* 64 strangers a round */
     all = shown();
-    json_t *thing = past_of(all, numbers[POOLS - 1]);
-    expect_equal(json_array_size(json_object_get(all, "things")), 64);
-    expect(thing != NULL);
-    expect_equal(value_at(thing, 0, "waiting"), 1);
+    json_t *component = past_of(all, numbers[POOLS - 1]);
+    expect_equal(json_array_size(json_object_get(all, "components")), 64);
+    expect(component != NULL);
+    expect_equal(value_at(component, 0, "waiting"), 1);
     json_decref(all);
     expect(cen_future_cancel(&waits.future));
     for (int i = 0; i < 2; i++) cen_pool_give(&leases[i]);

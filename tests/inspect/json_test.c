@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written as JSON, whatever a thing says of itself. */
+/* What is written as JSON, whatever a component says of itself. */
 #include <stdlib.h>
 
 #include <jansson.h>
@@ -79,43 +79,43 @@ TEST(a_text_that_would_pass_its_bound_is_spoiled_and_stays_so)
     free(words);
 }
 
-/* ---- Sketches ------------------------------------------------------------------------------- */
+/* ---- Descriptions ------------------------------------------------------------------------------- */
 
-static void (*drawn)(const cen_sketch *s);
+static void (*drawn)(const cen_description_writer *s);
 
-static size_t no_readings(const void *object, cen_reading *readings, size_t room)
+static size_t no_metrics(const void *object, cen_metric *metrics, size_t room)
 {
-    (void)object, (void)readings, (void)room;
+    (void)object, (void)metrics, (void)room;
     return 0;
 }
 
-static void draw(const void *object, const cen_sketch *sketch, size_t most)
+static void draw(const void *object, const cen_description_writer *description, size_t most)
 {
     (void)object, (void)most;
-    drawn(sketch);
+    drawn(description);
 }
 
-static void sketch_of(void *argument, cen_thing *thing)
+static void description_of(void *argument, cen_component *component)
 {
     ceni_json *json = argument;
     ceni_json_open(json, NULL, '{');
-    ceni_json_sketch(json, thing, 10);
+    ceni_json_description(json, component, 10);
     ceni_json_close(json, '}');
 }
 
-static json_t *sketched(void (*how)(const cen_sketch *s))
+static json_t *described(void (*how)(const cen_description_writer *s))
 {
-    static const ceni_thing_calls calls = {.sketch = draw};
-    ceni_entry entry = {.kind = "odd", .name = "odd", .snapshot = no_readings, .calls = &calls};
+    static const ceni_component_calls calls = {.description = draw};
+    ceni_entry entry = {.kind = "odd", .name = "odd", .snapshot = no_metrics, .calls = &calls};
     ceni_json json = {0};
     drawn = how;
     ceni_directory_join(ceni_directory_process(), &entry);
-    expect_equal(cen_thing_visit(entry.number, sketch_of, &json), CEN_OK);
+    expect_equal(cen_component_visit(entry.number, description_of, &json), CEN_OK);
     ceni_directory_leave(ceni_directory_process(), &entry);
     return parsed(&json);
 }
 
-static void draw_well(const cen_sketch *s)
+static void draw_well(const cen_description_writer *s)
 {
     s->number(s->argument, "number", INT64_MIN);
     s->truth(s->argument, "truth", true);
@@ -132,9 +132,9 @@ static void draw_well(const cen_sketch *s)
     s->text(s->argument, "last", "here");
 }
 
-TEST(a_sketch_is_an_object_with_lists_of_objects)
+TEST(a_description_is_an_object_with_lists_of_objects)
 {
-    json_t *json = sketched(draw_well), *list = json_object_get(json, "list");
+    json_t *json = described(draw_well), *list = json_object_get(json, "list");
     expect_equal(json_integer_value(json_object_get(json, "number")), INT64_MIN);
     expect(json_is_true(json_object_get(json, "truth")) && json_is_null(json_object_get(json, "unknown")));
     expect_equal(json_array_size(list), 2);
@@ -144,21 +144,21 @@ TEST(a_sketch_is_an_object_with_lists_of_objects)
     json_decref(json);
 }
 
-static void draw_open(const cen_sketch *s)
+static void draw_open(const cen_description_writer *s)
 {
     s->list(s->argument, "list");
     s->item(s->argument);
     s->list(s->argument, "inner");
 }
 
-static void draw_too_many_ends(const cen_sketch *s)
+static void draw_too_many_ends(const cen_description_writer *s)
 {
     for (int i = 0; i < 3; i++) s->end(s->argument);
     s->number(s->argument, "after", 1);
     s->end(s->argument);
 }
 
-static void draw_in_the_wrong_place(const cen_sketch *s)
+static void draw_in_the_wrong_place(const cen_description_writer *s)
 {
     s->item(s->argument); /* of no list */
     s->number(s->argument, "lost", 1);
@@ -175,7 +175,7 @@ static void draw_in_the_wrong_place(const cen_sketch *s)
     s->number(s->argument, "after", 1);
 }
 
-static void draw_deep(const cen_sketch *s)
+static void draw_deep(const cen_description_writer *s)
 {
     for (int i = 0; i < 200; i++) {
         s->list(s->argument, "list");
@@ -185,12 +185,12 @@ static void draw_deep(const cen_sketch *s)
     s->number(s->argument, "after", 1);
 }
 
-TEST(a_sketch_that_is_drawn_badly_is_json_all_the_same)
+TEST(a_description_that_is_drawn_badly_is_json_all_the_same)
 {
-    json_decref(sketched(draw_open));
-    void (*badly[])(const cen_sketch *s) = {draw_too_many_ends, draw_in_the_wrong_place, draw_deep};
+    json_decref(described(draw_open));
+    void (*badly[])(const cen_description_writer *s) = {draw_too_many_ends, draw_in_the_wrong_place, draw_deep};
     for (size_t i = 0; i < 3; i++) {
-        json_t *json = sketched(badly[i]);
+        json_t *json = described(badly[i]);
         expect_equal(json_integer_value(json_object_get(json, "after")), 1);
         expect(json_object_get(json, "lost") == NULL);
         json_decref(json);

@@ -325,7 +325,7 @@ static _Atomic uint64_t asked;
 static void *ask_on(void *argument)
 {
     const char *at = argument;
-    static const char *const paths[] = {"/api/things?parts=1", "/metrics", "/api/news", "/api/process"};
+    static const char *const paths[] = {"/api/components?parts=1", "/metrics", "/api/news", "/api/process"};
     for (unsigned i = 0; !ending; i++) {
         reply r = ask(at, "GET", paths[i % 4], NULL);
         if (r.curl == 0 && r.code == 200) asked++; /* what is cut off by a stop is no error */

@@ -137,7 +137,7 @@ TEST(pools_of_anything_else_have_no_such_names_and_all_have_their_own)
     expect_equal(sample(text, series), 3);
     expect_equal(sample(text, "cenote_pool_max{name=\"buffers\",number=\"2\"}"), 3);
     expect_equal(sample(text, "cenote_pool_use_one_in{name=\"buffers\",number=\"2\"}"), 1);
-    expect_equal(sample(text, "cenote_things"), 2);
+    expect_equal(sample(text, "cenote_components"), 2);
     expect(has_line(text, "# TYPE cenote_pool_taken counter"));
     expect_equal(sample(text, "cenote_pool_taken_total{name=\"buffers\",number=\"2\"}"), 0);
     free(text);
@@ -147,7 +147,7 @@ TEST(pools_of_anything_else_have_no_such_names_and_all_have_their_own)
 TEST(nothing_at_all_is_a_whole_text_too)
 {
     char *text = cen_inspect_metrics(NULL);
-    expect_equal(sample(text, "cenote_things"), 0);
+    expect_equal(sample(text, "cenote_components"), 0);
     expect(strstr(text, "# TYPE cenote info\n") != NULL);
     free(text);
 }
@@ -219,20 +219,20 @@ TEST(the_buckets_of_a_histogram_never_fall_and_end_with_its_count)
 /* ---- More than fits ------------------------------------------------------------------------------- */
 
 /* Something that looks like a pool of a database, whose name makes each of its lines long. */
-static size_t two_readings(const void *object, cen_reading *readings, size_t room)
+static size_t two_metrics(const void *object, cen_metric *metrics, size_t room)
 {
     (void)object;
-    if (room > 0) readings[0] = (cen_reading){.name = "max", .value = 7, .kind = CEN_GAUGE};
-    if (room > 1) readings[1] = (cen_reading){.name = "timed_out", .value = 3, .kind = CEN_COUNTER};
+    if (room > 0) metrics[0] = (cen_metric){.name = "max", .value = 7, .kind = CEN_GAUGE};
+    if (room > 1) metrics[1] = (cen_metric){.name = "timed_out", .value = 3, .kind = CEN_COUNTER};
     return 2;
 }
 
-static bool three_timings(const void *object, size_t index, cen_timing *timing, cen_durations *out)
+static bool three_timings(const void *object, size_t index, cen_histogram_header *timing, cen_histogram *out)
 {
     static const char *const names[] = {"wait", "use", "create"};
     (void)object;
     if (index >= 3) return false;
-    *timing = (cen_timing){.name = names[index], .one_in = 1, .instant = 5};
+    *timing = (cen_histogram_header){.name = names[index], .one_in = 1, .instant = 5};
     memset(out, 0, sizeof *out);
     return true;
 }
@@ -243,7 +243,7 @@ static const char *of_postgresql(const void *object)
     return "postgresql";
 }
 
-static const ceni_thing_calls wide_calls = {.durations = three_timings, .system = of_postgresql};
+static const ceni_component_calls wide_calls = {.histogram = three_timings, .system = of_postgresql};
 enum { WIDE_MOST = 600, WIDE_NAME = 4000 };
 static ceni_entry wide[WIDE_MOST];
 static char wide_names[WIDE_MOST][WIDE_NAME + 1];
@@ -254,7 +254,7 @@ static void make_wide(int count)
         memset(wide_names[i], 'w', WIDE_NAME);
         snprintf(wide_names[i], 8, "%d", i);
         wide_names[i][strlen(wide_names[i])] = 'w';
-        wide[i] = (ceni_entry){.kind = "pool", .name = wide_names[i], .snapshot = two_readings, .calls = &wide_calls};
+        wide[i] = (ceni_entry){.kind = "pool", .name = wide_names[i], .snapshot = two_metrics, .calls = &wide_calls};
         ceni_directory_join(ceni_directory_process(), &wide[i]);
     }
 }
@@ -427,7 +427,7 @@ static void write_file(const char *path, const char *text, size_t length)
     expect(file && fwrite(text, 1, length, file) == length && fclose(file) == 0);
 }
 
-TEST(promtool_has_no_complaint_whatever_things_are_called)
+TEST(promtool_has_no_complaint_whatever_components_are_called)
 {
     char folder[] = "/tmp/cenote-metrics-XXXXXX", path[64], command[256];
     expect(mkdtemp(folder) != NULL);
@@ -437,7 +437,8 @@ TEST(promtool_has_no_complaint_whatever_things_are_called)
     expect_equal(r.code, 200);
     expect_no_series_twice(r.body);
     expect(strstr(r.body, "\ncenote_evil") == NULL);
-    json_decref(ask_json(cen_inspect_address(inspect), "/api/things?parts=1")); /* and no name is twice in an object */
+    json_decref(
+        ask_json(cen_inspect_address(inspect), "/api/components?parts=1")); /* and no name is twice in an object */
     static const char *const kinds[] = {"pool",       "queue", "crew",     "lanes",  "actor",    "poller",
                                         "mux_server", "mux",   "mux_pool", "router", "registry", "supervisor"};
     for (size_t i = 0; i < (HAS_NET ? 12 : 6); i++) {
@@ -539,7 +540,7 @@ static void await_number(const char *prometheus, const char *query, char number[
     }
 }
 
-TEST(prometheus_reads_openmetrics_with_a_token_whatever_things_are_called)
+TEST(prometheus_reads_openmetrics_with_a_token_whatever_components_are_called)
 {
     char folder[] = "/tmp/cenote-metrics-XXXXXX", target[64], prometheus[64], state[16], trouble[400], command[64],
          number[32] = "";

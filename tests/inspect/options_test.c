@@ -140,42 +140,42 @@ TEST(anywhere_with_a_token_listens_everywhere_and_asks_for_it)
 
 /* ---- What is read from requests ------------------------------------------------------------------ */
 
-static bool tells(const char *body, const char *verb, int64_t value)
+static bool tells(const char *body, const char *action, int64_t value)
 {
     ceni_telling telling;
-    return ceni_telling_read(body, strlen(body), &telling, NULL) && strcmp(telling.verb, verb) == 0 &&
+    return ceni_telling_read(body, strlen(body), &telling, NULL) && strcmp(telling.action, action) == 0 &&
            telling.value == value;
 }
 
 TEST(a_body_is_read_strictly)
 {
-    expect(tells("{\"verb\":\"pause\"}", "pause", 0));
-    expect(tells("\t{ \"value\" : -9223372036854775808 , \"verb\" : \"a_1\" }\n", "a_1", INT64_MIN));
-    expect(tells("{\"verb\":\"resize\",\"value\":9223372036854775807}", "resize", INT64_MAX));
-    expect(tells("{\"verb\":\"resize\",\"value\":0}", "resize", 0));
+    expect(tells("{\"action\":\"pause\"}", "pause", 0));
+    expect(tells("\t{ \"value\" : -9223372036854775808 , \"action\" : \"a_1\" }\n", "a_1", INT64_MIN));
+    expect(tells("{\"action\":\"resize\",\"value\":9223372036854775807}", "resize", INT64_MAX));
+    expect(tells("{\"action\":\"resize\",\"value\":0}", "resize", 0));
     static const char *const wrong[] = {"",
                                         " ",
                                         "{",
                                         "{}",
-                                        "{\"verb\"}",
-                                        "{\"verb\":}",
-                                        "{\"verb\":\"\"}",
-                                        "{\"verb\":\"a\"",
-                                        "{\"verb\":\"a\",}",
-                                        "{\"verb\":\"A\"}",
-                                        "{\"verb\":\"\\u0061\"}",
-                                        "{\"verb\":\"a\",\"value\":+1}",
-                                        "{\"verb\":\"a\",\"value\":01}",
-                                        "{\"verb\":\"a\",\"value\":1e2}",
-                                        "{\"verb\":\"a\",\"value\":null}",
-                                        "{\"verb\":\"a\",\"value\":-}",
-                                        "{\"verb\":\"a\",\"value\":9223372036854775808}",
-                                        "{\"verb\":\"a\",\"value\":0x10}",
-                                        "{\"verb\":\"a\",\"more\":1}",
-                                        "{\"verb\":\"a\"}{}",
-                                        "{'verb':'a'}",
-                                        "[\"verb\",\"a\"]",
-                                        "{\"verb\":\"a234567890123456789012345678901234567890\"}",
+                                        "{\"action\"}",
+                                        "{\"action\":}",
+                                        "{\"action\":\"\"}",
+                                        "{\"action\":\"a\"",
+                                        "{\"action\":\"a\",}",
+                                        "{\"action\":\"A\"}",
+                                        "{\"action\":\"\\u0061\"}",
+                                        "{\"action\":\"a\",\"value\":+1}",
+                                        "{\"action\":\"a\",\"value\":01}",
+                                        "{\"action\":\"a\",\"value\":1e2}",
+                                        "{\"action\":\"a\",\"value\":null}",
+                                        "{\"action\":\"a\",\"value\":-}",
+                                        "{\"action\":\"a\",\"value\":9223372036854775808}",
+                                        "{\"action\":\"a\",\"value\":0x10}",
+                                        "{\"action\":\"a\",\"more\":1}",
+                                        "{\"action\":\"a\"}{}",
+                                        "{'action':'a'}",
+                                        "[\"action\",\"a\"]",
+                                        "{\"action\":\"a234567890123456789012345678901234567890\"}",
                                         "{\"a2345678901234567\":1}"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ceni_telling telling;
@@ -185,7 +185,7 @@ TEST(a_body_is_read_strictly)
         expect(strstr(error.text, "expected") != NULL);
     }
     ceni_telling telling;
-    expect(!ceni_telling_read("{\"verb\":\"a\"}\0{}", 15, &telling, NULL)); /* a zero does not end it */
+    expect(!ceni_telling_read("{\"action\":\"a\"}\0{}", 15, &telling, NULL)); /* a zero does not end it */
 }
 
 TEST(numbers_are_read_to_their_last_digit)

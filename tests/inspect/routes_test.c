@@ -37,24 +37,25 @@ static void end(void)
     cen_queue_free(queue);
 }
 
-static json_t *thing_named(json_t *things, const char *kind)
+static json_t *component_named(json_t *components, const char *kind)
 {
     size_t i;
-    json_t *thing;
-    json_array_foreach(json_object_get(things, "things"), i,
-                       thing) if (strcmp(json_string_value(json_object_get(thing, "kind")), kind) == 0) return thing;
+    json_t *component;
+    json_array_foreach(json_object_get(components, "components"), i,
+                       component) if (strcmp(json_string_value(json_object_get(component, "kind")), kind) ==
+                                      0) return component;
     test_fail(__FILE__, __LINE__, "no %s", kind);
 }
 
 /* The first sample is taken before the first answer. */
 static void look_at_history(void)
 {
-    json_t *history = ask_json(at, "/api/history"), *things = json_object_get(history, "things");
+    json_t *history = ask_json(at, "/api/history"), *components = json_object_get(history, "components");
     expect_equal(json_integer_value(json_object_get(history, "pid")), getpid());
-    expect_equal(json_array_size(things), 2);
-    json_t *one = json_array_get(things, 0), *first = json_array_get(json_object_get(one, "samples"), 0);
+    expect_equal(json_array_size(components), 2);
+    json_t *one = json_array_get(components, 0), *first = json_array_get(json_object_get(one, "samples"), 0);
     size_t marks = 4 * json_array_size(json_object_get(one, "timings"));
-    expect_equal(json_array_size(first), 1 + json_array_size(json_object_get(one, "readings")) + marks);
+    expect_equal(json_array_size(first), 1 + json_array_size(json_object_get(one, "metrics")) + marks);
     json_decref(history);
 }
 
@@ -64,37 +65,37 @@ static void look_at_all(void)
     json_t *process = ask_json(at, "/api/process");
     expect_text(json_string_value(json_object_get(process, "title")), "the <title>");
     expect_equal(json_integer_value(json_object_get(process, "pid")), getpid());
-    expect_equal(json_integer_value(json_object_get(process, "things")), 2);
+    expect_equal(json_integer_value(json_object_get(process, "components")), 2);
     expect(json_is_false(json_object_get(process, "control")));
     json_int_t began = json_integer_value(json_object_get(process, "started_ns")),
                age = json_integer_value(json_object_get(process, "now_ns")) - began;
     expect(age > -20000000 && age < INT64_C(120000000000)); /* the start is known to a hundredth of a second */
     json_decref(process);
 
-    json_t *things = ask_json(at, "/api/things"), *its = thing_named(things, "queue");
-    expect_equal(json_integer_value(json_object_get(things, "pid")), getpid());
-    expect_equal(json_integer_value(json_object_get(things, "started_ns")), began);
+    json_t *components = ask_json(at, "/api/components"), *its = component_named(components, "queue");
+    expect_equal(json_integer_value(json_object_get(components, "pid")), getpid());
+    expect_equal(json_integer_value(json_object_get(components, "started_ns")), began);
     expect_text(json_string_value(json_object_get(its, "name")), "a \"queue\"\n\xC3\xA9\xEF\xBF\xBD");
     expect(json_is_null(json_object_get(its, "system")));
-    expect_equal(json_integer_value(json_object_get(json_object_get(its, "readings"), "length")), 0);
-    expect(json_object_get(its, "sketch") == NULL);
-    expect(json_is_object(json_object_get(its, "durations")) && json_is_array(json_object_get(its, "counters")));
+    expect_equal(json_integer_value(json_object_get(json_object_get(its, "metrics"), "length")), 0);
+    expect(json_object_get(its, "description") == NULL);
+    expect(json_is_object(json_object_get(its, "histograms")) && json_is_array(json_object_get(its, "counters")));
     char path[64];
-    snprintf(path, sizeof path, "/api/things/%lld",
-             (long long)json_integer_value(json_object_get(thing_named(things, "crew"), "number")));
-    json_decref(things);
+    snprintf(path, sizeof path, "/api/components/%lld",
+             (long long)json_integer_value(json_object_get(component_named(components, "crew"), "number")));
+    json_decref(components);
 
-    json_t *with_parts = ask_json(at, "/api/things?parts=1");
-    expect(json_is_object(json_object_get(thing_named(with_parts, "queue"), "sketch")));
+    json_t *with_parts = ask_json(at, "/api/components?parts=1");
+    expect(json_is_object(json_object_get(component_named(with_parts, "queue"), "description")));
     json_decref(with_parts);
 
-    json_t *one = ask_json(at, path), *thing = json_object_get(one, "thing");
-    expect_text(json_string_value(json_object_get(thing, "name")), "a crew");
-    expect_equal(json_array_size(json_object_get(json_object_get(thing, "sketch"), "workers")), 1);
+    json_t *one = ask_json(at, path), *component = json_object_get(one, "component");
+    expect_text(json_string_value(json_object_get(component, "name")), "a crew");
+    expect_equal(json_array_size(json_object_get(json_object_get(component, "description"), "workers")), 1);
     json_decref(one);
 }
 
-TEST(every_thing_is_shown_over_tcp)
+TEST(every_component_is_shown_over_tcp)
 {
     begin(NULL, false);
     expect(strncmp(at, "http://127.0.0.1:", 17) == 0);
@@ -102,7 +103,7 @@ TEST(every_thing_is_shown_over_tcp)
     end();
 }
 
-TEST(every_thing_is_shown_over_a_unix_socket)
+TEST(every_component_is_shown_over_a_unix_socket)
 {
     char where[128];
     snprintf(where, sizeof where, "unix:/tmp/cenote-routes-%d.socket", (int)getpid());
@@ -112,7 +113,7 @@ TEST(every_thing_is_shown_over_a_unix_socket)
     end();
 }
 
-TEST(every_thing_is_shown_over_ipv6)
+TEST(every_component_is_shown_over_ipv6)
 {
     begin("[::1]:0", false);
     expect(strncmp(at, "http://[::1]:", 13) == 0);
@@ -154,13 +155,13 @@ TEST(what_is_not_there_is_a_json_error)
     expect_error(ask(at, "GET", "/nothing", NULL), 404, "ABSENT", "nothing at /nothing");
     expect_error(ask(at, "GET", "/api", NULL), 404, "ABSENT", "/api");
     expect_error(ask(at, "GET", "/api/", NULL), 404, "ABSENT", "/api/");
-    expect_error(ask(at, "GET", "/api/things/", NULL), 404, "ABSENT", "");
-    expect_error(ask(at, "GET", "/api/things/4711", NULL), 404, "ABSENT", "4711");
-    expect_error(ask(at, "GET", "/api/things/-1", NULL), 404, "ABSENT", "");
-    expect_error(ask(at, "GET", "/api/things/1x", NULL), 404, "ABSENT", "");
-    expect_error(ask(at, "GET", "/api/things/99999999999999999999999", NULL), 404, "ABSENT", "");
-    expect_error(ask(at, "GET", "/api/things/18446744073709551615", NULL), 404, "ABSENT", "18446744073709551615");
-    expect_error(ask(at, "GET", "/api/things/1/tell/me", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/components/", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/components/4711", NULL), 404, "ABSENT", "4711");
+    expect_error(ask(at, "GET", "/api/components/-1", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/components/1x", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/components/99999999999999999999999", NULL), 404, "ABSENT", "");
+    expect_error(ask(at, "GET", "/api/components/18446744073709551615", NULL), 404, "ABSENT", "18446744073709551615");
+    expect_error(ask(at, "GET", "/api/components/1/invoke/me", NULL), 404, "ABSENT", "");
     expect_error(ask(at, "GET", "/../etc/passwd", NULL), 404, "ABSENT", "");
     expect_error(ask(at, "GET", "/%2e%2e/etc/passwd", NULL), 404, "ABSENT", "");
     expect_error(ask(at, "GET", "/a\xC3\xA9%ff", NULL), 404, "ABSENT", "");
@@ -170,10 +171,10 @@ TEST(what_is_not_there_is_a_json_error)
 TEST(arguments_that_are_wrong_are_named)
 {
     begin(NULL, false);
-    expect_error(ask(at, "GET", "/api/things?parts=2", NULL), 400, "INVALID", "parts is \"2\"");
-    expect_error(ask(at, "GET", "/api/things?part=1", NULL), 400, "INVALID", "no argument part");
-    expect_error(ask(at, "GET", "/api/things?parts=1&parts=0", NULL), 400, "INVALID", "parts is there twice");
-    expect_error(ask(at, "GET", "/api/things?parts", NULL), 400, "INVALID", "parts is \"\"");
+    expect_error(ask(at, "GET", "/api/components?parts=2", NULL), 400, "INVALID", "parts is \"2\"");
+    expect_error(ask(at, "GET", "/api/components?part=1", NULL), 400, "INVALID", "no argument part");
+    expect_error(ask(at, "GET", "/api/components?parts=1&parts=0", NULL), 400, "INVALID", "parts is there twice");
+    expect_error(ask(at, "GET", "/api/components?parts", NULL), 400, "INVALID", "parts is \"\"");
     expect_error(ask(at, "GET", "/api/process?most=1", NULL), 400, "INVALID", "no argument most");
     expect_error(ask(at, "GET", "/api/news?after=-1", NULL), 400, "INVALID", "after");
     expect_error(ask(at, "GET", "/api/news?after=18446744073709551616", NULL), 400, "INVALID", "after");
@@ -186,7 +187,8 @@ TEST(arguments_that_are_wrong_are_named)
 TEST(methods_that_are_not_for_it_are_told_which_are)
 {
     begin(NULL, true);
-    static const char *const looked[] = {"/api/process", "/api/things", "/api/things/1", "/api/news", "/metrics"};
+    static const char *const looked[] = {"/api/process", "/api/components", "/api/components/1", "/api/news",
+                                         "/metrics"};
     static const char *const methods[] = {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"};
     for (size_t i = 0; i < sizeof looked / sizeof looked[0]; i++)
         for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
@@ -194,7 +196,7 @@ TEST(methods_that_are_not_for_it_are_told_which_are)
             expect_text(reply_header(&r, "Allow"), "GET, HEAD");
             expect_error(r, 405, "INVALID", methods[m]);
         }
-    reply r = ask(at, "GET", "/api/things/1/tell", NULL);
+    reply r = ask(at, "GET", "/api/components/1/invoke", NULL);
     expect_text(reply_header(&r, "Allow"), "POST");
     expect_error(r, 405, "INVALID", "GET");
     end();
@@ -203,7 +205,7 @@ TEST(methods_that_are_not_for_it_are_told_which_are)
 TEST(head_has_the_head_of_get_and_nothing_else)
 {
     begin(NULL, false);
-    static const char *const looked[] = {"/api/things", "/metrics", "/nothing", "/api/things/1"};
+    static const char *const looked[] = {"/api/components", "/metrics", "/nothing", "/api/components/1"};
     for (size_t i = 0; i < sizeof looked / sizeof looked[0]; i++) {
         reply whole = ask(at, "GET", looked[i], NULL), head = ask(at, "HEAD", looked[i], NULL);
         char length[32];
@@ -260,10 +262,10 @@ TEST(the_page_is_asked_for_again_but_sent_once)
 
 static void crew_path(char *out, size_t room)
 {
-    json_t *things = ask_json(at, "/api/things");
-    snprintf(out, room, "/api/things/%lld/tell",
-             (long long)json_integer_value(json_object_get(thing_named(things, "crew"), "number")));
-    json_decref(things);
+    json_t *components = ask_json(at, "/api/components");
+    snprintf(out, room, "/api/components/%lld/invoke",
+             (long long)json_integer_value(json_object_get(component_named(components, "crew"), "number")));
+    json_decref(components);
 }
 
 static uint32_t workers(void)
@@ -273,12 +275,12 @@ static uint32_t workers(void)
     return stats.workers;
 }
 
-TEST(a_thing_obeys_if_control_is_on)
+TEST(a_component_obeys_if_control_is_on)
 {
     char path[64];
     begin(NULL, true);
     crew_path(path, sizeof path);
-    reply r = ask(at, "POST", path, " {\"verb\" : \"resize\",\n\"value\": 3 }\r\n");
+    reply r = ask(at, "POST", path, " {\"action\" : \"resize\",\n\"value\": 3 }\r\n");
     expect_equal(r.code, 200);
     json_t *json = reply_json(&r);
     expect_text(json_string_value(json_object_get(json, "status")), "OK");
@@ -293,7 +295,7 @@ TEST(nothing_is_told_if_control_is_off)
     char path[64];
     begin(NULL, false);
     crew_path(path, sizeof path);
-    expect_error(ask(at, "POST", path, "{\"verb\":\"resize\",\"value\":3}"), 403, "MISUSE", "options.control");
+    expect_error(ask(at, "POST", path, "{\"action\":\"resize\",\"value\":3}"), 403, "MISUSE", "options.control");
     expect_equal(workers(), 1);
     end();
 }
@@ -307,19 +309,20 @@ TEST(what_cannot_be_told_is_refused_and_changes_nothing)
         const char *body, *words;
     } wrong[] = {{"", "byte 1: an object"},
                  {"[]", "byte 1"},
-                 {"{\"verb\":\"resize\",\"value\":3} x", "nothing after"},
-                 {"{\"verb\":\"resize\",\"value\":3.5}", "a whole number"},
-                 {"{\"verb\":\"resize\",\"value\":\"3\"}", "a whole number"},
-                 {"{\"verb\":\"resize\",\"value\":99999999999999999999}", "63 bits"},
-                 {"{\"verb\":\"resize\",\"verb\":\"resize\"}", "once"},
-                 {"{\"value\":3}", "\"verb\""},
-                 {"{\"word\":\"resize\"}", "\"verb\" or \"value\""},
-                 {"verb=resize&value=3", "byte 1"}};
+                 {"{\"action\":\"resize\",\"value\":3} x", "nothing after"},
+                 {"{\"action\":\"resize\",\"value\":3.5}", "a whole number"},
+                 {"{\"action\":\"resize\",\"value\":\"3\"}", "a whole number"},
+                 {"{\"action\":\"resize\",\"value\":99999999999999999999}", "63 bits"},
+                 {"{\"action\":\"resize\",\"action\":\"resize\"}", "once"},
+                 {"{\"value\":3}", "\"action\""},
+                 {"{\"word\":\"resize\"}", "\"action\" or \"value\""},
+                 {"action=resize&value=3", "byte 1"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         expect_error(ask(at, "POST", path, wrong[i].body), 400, "INVALID", wrong[i].words);
-    expect_error(ask(at, "POST", path, "{\"verb\":\"fly\"}"), 404, "ABSENT", "fly");
-    expect_error(ask(at, "POST", path, "{\"verb\":\"resize\",\"value\":-5}"), 400, "INVALID", "");
-    expect_error(ask(at, "POST", "/api/things/4711/tell", "{\"verb\":\"resize\",\"value\":3}"), 404, "ABSENT", "4711");
+    expect_error(ask(at, "POST", path, "{\"action\":\"fly\"}"), 404, "ABSENT", "fly");
+    expect_error(ask(at, "POST", path, "{\"action\":\"resize\",\"value\":-5}"), 400, "INVALID", "");
+    expect_error(ask(at, "POST", "/api/components/4711/invoke", "{\"action\":\"resize\",\"value\":3}"), 404, "ABSENT",
+                 "4711");
     expect_equal(workers(), 1);
     end();
 }
@@ -334,11 +337,11 @@ TEST(what_is_too_long_is_refused_before_it_has_come)
     body[5000] = path[5000] = header[20000] = 0;
     path[0] = '/';
     memcpy(header, "X-A: ", 5);
-    expect_error(ask(at, "POST", "/api/things/1/tell", body), 413, "INVALID", "4096");
-    expect_error(ask_with(at, "POST", "/api/things/1/tell", body, "Transfer-Encoding: chunked", NULL), 413, "INVALID",
-                 "4096");
+    expect_error(ask(at, "POST", "/api/components/1/invoke", body), 413, "INVALID", "4096");
+    expect_error(ask_with(at, "POST", "/api/components/1/invoke", body, "Transfer-Encoding: chunked", NULL), 413,
+                 "INVALID", "4096");
     expect_error(ask(at, "GET", path, NULL), 414, "INVALID", "2048");
-    expect_error(ask_with(at, "GET", "/api/things", NULL, header, NULL), 431, "INVALID", "16384");
+    expect_error(ask_with(at, "GET", "/api/components", NULL, header, NULL), 431, "INVALID", "16384");
     free(body);
     free(path);
     free(header);
@@ -356,9 +359,9 @@ TEST(what_is_no_http_is_refused_and_nothing_breaks)
         "GET / HTTP/9.9\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n",
         "\x16\x03\x01\x02",
-        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
-        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
-        "POST /api/things/1/tell HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
+        "POST /api/components/1/invoke HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        "POST /api/components/1/invoke HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        "POST /api/components/1/invoke HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         char answer[4096];
         int client = client_connect(at);
@@ -369,18 +372,18 @@ TEST(what_is_no_http_is_refused_and_nothing_breaks)
         expect(strncmp(answer, "HTTP/1.1 200", 12) != 0);
         close(client);
     }
-    json_decref(ask_json(at, "/api/things"));
+    json_decref(ask_json(at, "/api/components"));
     cen_inspect_stop(inspect);
 }
 
 TEST(a_zero_in_an_address_is_refused_and_not_taken_for_its_end)
 {
     begin(NULL, true);
-    static const char *const with[] = {"/api/process%00", "/api/things%00/nothing",  "/%00",
-                                       "/metrics%00.txt", "/api/things?parts=1%00x", "/api/news?level%00x=error"};
+    static const char *const with[] = {"/api/process%00", "/api/components%00/nothing",  "/%00",
+                                       "/metrics%00.txt", "/api/components?parts=1%00x", "/api/news?level%00x=error"};
     for (size_t i = 0; i < sizeof with / sizeof with[0]; i++)
         expect_error(ask(at, "GET", with[i], NULL), 400, "INVALID", "%00");
-    expect_error(ask(at, "POST", "/api/things/1/tell%00x", "{\"verb\":\"pause\"}"), 400, "INVALID", "%00");
+    expect_error(ask(at, "POST", "/api/components/1/invoke%00x", "{\"action\":\"pause\"}"), 400, "INVALID", "%00");
     json_decref(ask_json(at, "/api/process")); /* and what is asked next is nothing to do with it */
     end();
 }

@@ -21,11 +21,11 @@ sized_tree 'typedef struct cen_thing_report {
     int idle;
 } cen_thing_report;' 'SIZED_OUTPUT(cen_thing_report, call_close),'
 rejects "check-sized rejects a report that does not begin with its size" "does not begin with size_t size" "$tools/check-sized" "$tree"
-sized_tree 'typedef struct cen_thing {
+sized_tree 'typedef struct cen_component {
     size_t size;
     int kind;
-} cen_thing;' ''
-rejects "check-sized rejects a struct of any name that begins with its size and has no row" "cen_thing is in no table" "$tools/check-sized" "$tree"
+} cen_component;' ''
+rejects "check-sized rejects a struct of any name that begins with its size and has no row" "cen_component is in no table" "$tools/check-sized" "$tree"
 sized_tree "$stats"'
 typedef struct cen_both {
     cen_thing_stats first, second;

@@ -5,13 +5,13 @@
  *
  *     watched alone|watched|meddled COUNT
  *
- * alone: the other thread only sleeps. watched: it walks through all things without
- * a pause, reads all their numbers and durations, and has all of them sketched.
+ * alone: the other thread only sleeps. watched: it walks through all components without
+ * a pause, reads all their numbers and histograms, and has all of them described.
  * meddled: it reloads the pool besides, so that the check can be seen to notice
  * what costs something. Prints how often it has walked.
  */
 #include <cenote/pool.h>
-#include <cenote/watch.h>
+#include <cenote/component.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -57,27 +57,28 @@ static void see_item(void *unused)
     (void)unused;
 }
 
-static void see(void *argument, cen_thing *thing)
+static void see(void *argument, cen_component *component)
 {
-    static const cen_sketch sketch = {NULL, see_number, see_truth, see_text, see_list, see_item, see_item};
-    cen_reading readings[CEN_READINGS_MOST];
-    cen_timing timing;
-    cen_thing_readings(thing, readings, CEN_READINGS_MOST);
-    for (size_t i = 0; cen_thing_durations(thing, i, &timing, argument); i++) continue;
-    cen_thing_sketch(thing, &sketch, 100);
+    static const cen_description_writer description = {NULL,     see_number, see_truth, see_text,
+                                                       see_list, see_item,   see_item};
+    cen_metric metrics[CEN_METRICS_MAX];
+    cen_histogram_header timing;
+    cen_component_metrics(component, metrics, CEN_METRICS_MAX);
+    for (size_t i = 0; cen_component_histogram(component, i, &timing, argument); i++) continue;
+    cen_component_describe(component, &description, 100);
 }
 
 static void *watch(void *unused)
 {
-    cen_durations *durations = calloc(1, sizeof *durations);
-    while (durations && !atomic_load(&over)) {
+    cen_histogram *histogram = calloc(1, sizeof *histogram);
+    while (histogram && !atomic_load(&over)) {
         if (how == ALONE) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        else cen_things_each(see, durations);
+        else cen_components_each(see, histogram);
         if (how == MEDDLED && cen_pool_reload(pool, 0, NULL) != CEN_OK) abort();
         walks++;
         if (write(turns[1], "", 1) != 1) abort();
     }
-    free(durations);
+    free(histogram);
     return unused;
 }
 

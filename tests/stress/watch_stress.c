@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Somebody watches all the time: two threads walk through all things, read them, have them draw themselves and read the news,
+ * Somebody watches all the time: two threads walk through all components, read them, have them draw themselves and read the news,
  * while others use one of each kind as hard as they can, and make and free more of them.
  *
- * What must hold: every sketch is well formed (support/sketch.h fails otherwise), every reading of a counter is at least what it
+ * What must hold: every description is well formed (support/description.h fails otherwise), every reading of a counter is at least what it
  * was before, and nothing is touched that is gone, which the sanitizers tell.
  */
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #include "base/atomic.h"
 #include "port/port.h"
-#include "support/sketch.h"
+#include "support/description.h"
 
 #define MS INT64_C(1000000)
 
@@ -288,45 +288,46 @@ static void use_pool(void *unused)
 /* ---- Who watches ---------------------------------------------------------------------------------- */
 
 typedef struct watcher {
-    uint64_t things, drawn;
-    cen_durations *durations;
+    uint64_t components, drawn;
+    cen_histogram *histogram;
 } watcher;
 
-static void watch_one(void *argument, cen_thing *thing)
+static void watch_one(void *argument, cen_component *component)
 {
     watcher *self = argument;
-    cen_reading before[CEN_READINGS_MOST], after[CEN_READINGS_MOST];
-    sketch s = {.most = 1 + self->things % 5};
-    cen_timing timing;
-    self->things++;
-    size_t count = cen_thing_readings(thing, before, CEN_READINGS_MOST);
-    sketch_draw(&s, thing);
+    cen_metric before[CEN_METRICS_MAX], after[CEN_METRICS_MAX];
+    description s = {.most = 1 + self->components % 5};
+    cen_histogram_header timing;
+    self->components++;
+    size_t count = cen_component_metrics(component, before, CEN_METRICS_MAX);
+    description_draw(&s, component);
     self->drawn += s.count;
-    sketch_drop(&s);
-    for (size_t i = 0; cen_thing_durations(thing, i, &timing, self->durations); i++) expect(timing.name != NULL);
-    size_t again = cen_thing_readings(thing, after, CEN_READINGS_MOST);
+    description_drop(&s);
+    for (size_t i = 0; cen_component_histogram(component, i, &timing, self->histogram); i++)
+        expect(timing.name != NULL);
+    size_t again = cen_component_metrics(component, after, CEN_METRICS_MAX);
     for (size_t i = 0; i < count && i < again; i++)
         if (before[i].kind == CEN_COUNTER && strcmp(before[i].name, after[i].name) == 0 &&
             after[i].value < before[i].value)
             test_fail(__FILE__, __LINE__, "%s of a %s has fallen from %lld to %lld", before[i].name,
-                      cen_thing_kind(thing), (long long)before[i].value, (long long)after[i].value);
+                      cen_component_kind(component), (long long)before[i].value, (long long)after[i].value);
 }
 
 static _Atomic uint64_t seen, drawn, heard;
 
 static void watch(void *unused)
 {
-    watcher self = {.durations = calloc(1, sizeof *self.durations)};
+    watcher self = {.histogram = calloc(1, sizeof *self.histogram)};
     cen_cursor at = {0};
     cen_news news;
     (void)unused;
     while (!ceni_load_seq_cst(&over)) {
-        cen_things_each(watch_one, &self);
+        cen_components_each(watch_one, &self);
         while (cen_news_read(&at, &news) == CEN_OK) ceni_add_seq_cst(&heard, 1);
     }
-    ceni_add_seq_cst(&seen, self.things);
+    ceni_add_seq_cst(&seen, self.components);
     ceni_add_seq_cst(&drawn, self.drawn);
-    free(self.durations);
+    free(self.histogram);
 }
 
 TEST(two_who_watch_everything_see_it_whole_while_it_is_used_made_and_freed)
@@ -344,6 +345,7 @@ TEST(two_who_watch_everything_see_it_whole_while_it_is_used_made_and_freed)
     for (int i = 0; i < USERS + WATCHERS; i++) ceni_thread_join(&threads[i]);
     for (int i = 0; i < USERS; i++) expect(ceni_load_seq_cst(&rounds[i]) > 0);
     expect(ceni_load_seq_cst(&seen) > 10 && ceni_load_seq_cst(&drawn) > 10 && ceni_load_seq_cst(&heard) > 10);
-    printf("     %llu things seen, %llu fields drawn, %llu news heard\n", (unsigned long long)ceni_load_seq_cst(&seen),
-           (unsigned long long)ceni_load_seq_cst(&drawn), (unsigned long long)ceni_load_seq_cst(&heard));
+    printf("     %llu components seen, %llu fields drawn, %llu news heard\n",
+           (unsigned long long)ceni_load_seq_cst(&seen), (unsigned long long)ceni_load_seq_cst(&drawn),
+           (unsigned long long)ceni_load_seq_cst(&heard));
 }

@@ -51,7 +51,7 @@ def what_is_printed_is_accepted_by_promtool(w):
 
 
 @test
-def a_filter_keeps_whole_families_or_the_samples_of_one_thing(w):
+def a_filter_keeps_whole_families_or_the_samples_of_one_component(w):
     everything = w.tool("metrics", w.pid).out
     family = next(line.split()[2] for line in everything.split("\n") if line.startswith("# TYPE"))
     answer = w.tool("metrics", "--filter", family, w.pid)
@@ -65,7 +65,7 @@ def a_filter_keeps_whole_families_or_the_samples_of_one_thing(w):
     heads = re.findall(r"^# TYPE (\S+)", answer.out, re.M)
     expect(all(any(line.startswith(head) for line in samples) for head in heads), f"a family has a head and no sample: {answer}")
     promtool_accepts(answer.out)
-    answer = w.tool("metrics", "-f", "no such thing", w.pid)
+    answer = w.tool("metrics", "-f", "no such component", w.pid)
     expect(answer.status == 0 and answer.out == f"{COMMENT}# EOF\n", str(answer))
 
 

@@ -54,8 +54,8 @@ def the_page_of_the_default_socket_is_served_whole(w):
     expect(status == 200 and b"main.js" in body and "default-src 'self'" in headers["Content-Security-Policy"], (status, headers))
     for name in re.findall(rb'(?:src|href)="([a-z.]+)"', body):
         expect(page.ask("/" + name.decode(), token=False)[0] == 200, name)
-    status, body, _ = page.ask("/api/things?parts=1")
-    expect(status == 200 and {"orders", "reports", "service"} <= {thing["name"] for thing in json.loads(body)["things"]}, status)
+    status, body, _ = page.ask("/api/components?parts=1")
+    expect(status == 200 and {"orders", "reports", "service"} <= {component["name"] for component in json.loads(body)["components"]}, status)
     expect(json.loads(page.ask("/api/process")[1])["pid"] == w.subject.pid, "another process")
     expect(b"cenote_pool" in page.ask("/metrics")[1], "metrics")
     expect(page.end() == 130, f"status {page.process.returncode}")
@@ -69,9 +69,9 @@ def without_the_token_or_by_another_name_nothing_is_told(w):
             status, body, _ = page.ask(path, token=token)
             expect(status == 401 and json.loads(body)["error"]["text"].startswith("the token is missing"), (path, status, body))
     expect(page.ask("/api/process", Host="shop.example")[0] == 403, "a name of another site")
-    pause = json.dumps({"verb": "pause"})
-    number = w.subject.things()["reports"]["number"]
-    tell = lambda **headers: page.ask(f"/api/things/{number}/tell", "POST", pause, **headers)[0]  # noqa: E731
+    pause = json.dumps({"action": "pause"})
+    number = w.subject.components()["reports"]["number"]
+    tell = lambda **headers: page.ask(f"/api/components/{number}/invoke", "POST", pause, **headers)[0]  # noqa: E731
     expect(tell(Origin="http://evil.example") == 403, "a page of another site")
     expect(tell(Origin=f"http://127.0.0.1:{page.port}") == 200 and w.subject.reading("reports", "paused") == 1, "its own page")
     w.subject.tell("reports", "resume")

@@ -35,10 +35,10 @@ static unsigned refusal(const char *text)
 TEST(a_request_with_the_token_goes_on_without_it)
 {
     expect(goes_as(
-        "GET /api/things?parts=1 HTTP/1.1\r\n" HOST "accept:  */*  \r\n" TOKEN
+        "GET /api/components?parts=1 HTTP/1.1\r\n" HOST "accept:  */*  \r\n" TOKEN
         "Connection: keep-alive\r\nCookie: a=b\r\n\r\n",
         &open_,
-        "GET /api/things?parts=1 HTTP/1.1\r\nHost: 127.0.0.1:4000\r\naccept: */*\r\nConnection: close\r\n\r\n"));
+        "GET /api/components?parts=1 HTTP/1.1\r\nHost: 127.0.0.1:4000\r\naccept: */*\r\nConnection: close\r\n\r\n"));
     expect(goes_as("GET /metrics HTTP/1.1\r\n" HOST TOKEN "\r\n", &closed,
                    "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:4000\r\nAuthorization: Bearer their-own\r\nConnection: "
                    "close\r\n\r\n"));
@@ -85,7 +85,7 @@ TEST(a_name_of_another_site_is_refused)
 
 TEST(a_body_comes_whole_and_plainly)
 {
-    const char *post = "POST /api/things/1/tell HTTP/1.1\r\n" HOST TOKEN "Content-Length: 4\r\n\r\n";
+    const char *post = "POST /api/components/1/invoke HTTP/1.1\r\n" HOST TOKEN "Content-Length: 4\r\n\r\n";
     char text[300];
     expect_equal(read_text(post, &open_), RELAY_MORE);
     snprintf(text, sizeof text, "%sabcdGET / HTTP/1.1", post); /* what follows goes nowhere */

@@ -51,7 +51,7 @@ static made *begin(void)
             .size = 1u << i, .visits = 4, .operations = 1000, .seconds = 2, .held_seconds = 1.5 * (1u << i)};
         size->throughput = (knee_interval){per_second[i], per_second[i] * 0.98, per_second[i] * 1.02};
         for (int k = 0; k < 100; k++)
-            cen_durations_record(&size->use, 3100000), cen_durations_record(&size->wait, 1000);
+            cen_histogram_record(&size->use, 3100000), cen_histogram_record(&size->wait, 1000);
         found->sizes[i] = size;
     }
     return self;
@@ -97,7 +97,7 @@ TEST(what_the_table_shows_beaten_is_never_called_the_best)
     expect(says(&self->found, tune_advice, "A pool of 4 gives the best throughput (12,000/s"));
     self->sizes[3].failed = false;
     self->found.goal = (tune_goal){.per_million = 990000, .time = TUNE_USE, .ns = 4000000};
-    for (int k = 0; k < 100; k++) cen_durations_record(&self->sizes[3].use, 9000000);
+    for (int k = 0; k < 100; k++) cen_histogram_record(&self->sizes[3].use, 9000000);
     expect(says(&self->found, tune_advice, "A pool of 4 gives the best throughput")); /* 8 does not keep the goal */
     free(self);
 }

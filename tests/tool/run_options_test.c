@@ -76,7 +76,7 @@ TEST(an_option_with_a_value_that_may_be_missing_never_takes_the_next_word)
     expect(strcmp(got.page, "here") == 0);
 }
 
-TEST(durations_and_sizes_and_shares_have_their_units)
+TEST(histogram_and_sizes_and_shares_have_their_units)
 {
     static const struct {
         const char *text;

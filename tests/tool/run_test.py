@@ -817,19 +817,19 @@ def the_dashboard_is_served_meanwhile(place):
         return
     address = re.search(r"(http://127\.0\.0\.1:\d+/)\?token=([0-9a-f]{32})\b", line)
     expect(address, line)
-    things = {}
+    components = {}
 
     def ask(*options):
-        command = ["curl", "-s", "-m", "5", *options, address.group(1) + "api/things"]
+        command = ["curl", "-s", "-m", "5", *options, address.group(1) + "api/components"]
         return subprocess.run(command, stdout=subprocess.PIPE, check=False)
 
     def pool_is_there():
         done = ask("-H", "Authorization: Bearer " + address.group(2))
         try:
-            names = {thing["name"]: thing for thing in json.loads(done.stdout)["things"]}
+            names = {component["name"]: component for component in json.loads(done.stdout)["components"]}
         except ValueError:
             names = {}
-        things.update(names)
+        components.update(names)
         return "sqlite" in names
 
     try:
@@ -838,7 +838,7 @@ def the_dashboard_is_served_meanwhile(place):
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
-    expect(things["sqlite"]["kind"] == "pool" and process.returncode == 130, things, process.returncode)
+    expect(components["sqlite"]["kind"] == "pool" and process.returncode == 130, components, process.returncode)
     code, _, said = place.run("run", "--dashboard=nowhere", *place.short())
     expect(code == 2 and said.startswith('cenote run: --dashboard: "nowhere": it is written as 127.0.0.1:9911'), code, said)
 

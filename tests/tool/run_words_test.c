@@ -16,7 +16,7 @@ static void says(const char *got, const char *wanted)
     if (strcmp(got, wanted) != 0) test_fail(__FILE__, __LINE__, "\"%s\" instead of \"%s\"", got, wanted);
 }
 
-TEST(durations_have_three_figures_and_the_unit_that_fits)
+TEST(histogram_have_three_figures_and_the_unit_that_fits)
 {
     says(words_duration(text, 0), "0 ns");
     says(words_duration(text, 999), "999 ns");

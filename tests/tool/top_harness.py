@@ -79,7 +79,7 @@ class Subject:
         self.pid = self.process.pid
         self.token = arguments[arguments.index("--token") + 1] if "--token" in arguments else None
         # It can be asked before it has made all that there is to see.
-        await_that(lambda: {"orders", "reports", "service"} <= self.things().keys(), "not all of what is looked at came into being")
+        await_that(lambda: {"orders", "reports", "service"} <= self.components().keys(), "not all of what is looked at came into being")
 
     def ask(self, method, path, body=None):
         if self.address.startswith("unix:"):
@@ -99,15 +99,15 @@ class Subject:
         finally:
             connection.close()
 
-    def things(self):
-        return {thing["name"]: thing for thing in self.ask("GET", "/api/things?parts=1")[1]["things"]}
+    def components(self):
+        return {component["name"]: component for component in self.ask("GET", "/api/components?parts=1")[1]["components"]}
 
     def reading(self, pool, name):
-        return self.things()[pool]["readings"][name]
+        return self.components()[pool]["metrics"][name]
 
-    def tell(self, pool, verb, value=0):
-        status, answer = self.ask("POST", f"/api/things/{self.things()[pool]['number']}/tell", json.dumps({"verb": verb, "value": value}))
-        expect(status == 200, f"{pool} cannot {verb}: {answer}")
+    def tell(self, pool, action, value=0):
+        status, answer = self.ask("POST", f"/api/components/{self.components()[pool]['number']}/invoke", json.dumps({"action": action, "value": value}))
+        expect(status == 200, f"{pool} cannot {action}: {answer}")
 
     def kill(self):
         self.process.kill()

@@ -25,24 +25,25 @@ static json_t *parse(const char *text)
 
 /* Between the two are two seconds: 600 takes, of which 100 waited, and 64 uses for each of the samples. */
 static const char *const earlier =
-    "{'now_ns': 1000000000, 'things': ["
-    " {'number': 1, 'kind': 'pool', 'name': 'orders', 'readings': {'max': 4, 'taken': 1000, 'timed_out': 1},"
+    "{'now_ns': 1000000000, 'components': ["
+    " {'number': 1, 'kind': 'pool', 'name': 'orders', 'metrics': {'max': 4, 'taken': 1000, 'timed_out': 1},"
     "  'counters': ['taken', 'timed_out'],"
-    "  'durations': {'wait': {'one_in': 1, 'instant': 900, 'count': 100, 'largest_ns': 5000, 'buckets': [[1023, 60], "
+    "  'histograms': {'wait': {'one_in': 1, 'instant': 900, 'count': 100, 'largest_ns': 5000, 'buckets': [[1023, 60], "
     "[4095, 40]]},"
     "                'use': {'one_in': 64, 'instant': 0, 'count': 10, 'largest_ns': 900, 'buckets': [[1023, 10]]}}}]}";
 static const char *const later =
-    "{'now_ns': 3000000000, 'things': ["
+    "{'now_ns': 3000000000, 'components': ["
     " {'number': 1, 'kind': 'pool', 'name': 'orders', 'system': 'postgresql',"
-    "  'readings': {'max': 4, 'held': 3, 'moving': 1, 'idle': 0, 'opening': 0, 'waiting': 2, 'taken': 1600, "
+    "  'metrics': {'max': 4, 'held': 3, 'moving': 1, 'idle': 0, 'opening': 0, 'waiting': 2, 'taken': 1600, "
     "'timed_out': 5,"
     "               \"closed\": 7, \"is_closed\": 0, \"paused\": 0, \"breaker\": 0},"
     "  'counters': ['taken', 'timed_out', 'closed'],"
-    "  'durations': {'wait': {'one_in': 1, 'instant': 1400, 'count': 200, 'largest_ns': 70000,"
+    "  'histograms': {'wait': {'one_in': 1, 'instant': 1400, 'count': 200, 'largest_ns': 70000,"
     "                          'buckets': [[1023, 60], [4095, 134], [65535, 5], [131071, 1]]},"
     "                'use': {'one_in': 64, 'instant': 0, 'count': 10, 'largest_ns': 900, 'buckets': [[1023, 10]]}},"
-    "  'verbs': ['pause'],"
-    "  'sketch': {'leak_ns': 1000000000, 'breaker': 'closed', 'explanation': 'pool \\'orders\\': Backlog: all are in "
+    "  'actions': ['pause'],"
+    "  'description': {'leak_ns': 1000000000, 'breaker': 'closed', 'explanation': 'pool \\'orders\\': Backlog: all are "
+    "in "
     "use.\\n',"
     "    'holders': [{'index': 0, 'owner': 'thread 3', 'where': 'a.c:1', 'held_ns': 500, 'exact': true},"
     "                {'index': 2, 'owner': 'task 9', 'where': 'b.c:2', 'held_ns': 4000000000, 'exact': false, "
@@ -51,16 +52,17 @@ static const char *const later =
     "    'waiters': [{'kind': 'thread', 'owner': 'thread 5', 'waited_ns': 80, 'priority': 'high', 'deadline_in_ns': "
     "10},"
     "                {'kind': 'future', 'waited_ns': 70, 'priority': 'normal'}]}},"
-    " {'number': 2, 'kind': 'pool', 'name': 'young', 'readings': {'max': 8, 'idle': 2, 'taken': 10}, 'counters': "
+    " {'number': 2, 'kind': 'pool', 'name': 'young', 'metrics': {'max': 8, 'idle': 2, 'taken': 10}, 'counters': "
     "['taken']},"
-    " {'number': 3, 'kind': 'supervisor', 'name': 'inner', 'sketch': {'children': [{'name': 'leaf', 'state': "
+    " {'number': 3, 'kind': 'supervisor', 'name': 'inner', 'description': {'children': [{'name': 'leaf', 'state': "
     "'down'}]}},"
-    " {'number': 4, 'kind': 'supervisor', 'name': 'outer', 'sketch': {'children': [{'name': 'inner', 'supervisor': "
+    " {'number': 4, 'kind': 'supervisor', 'name': 'outer', 'description': {'children': [{'name': 'inner', "
+    "'supervisor': "
     "3}]}},"
-    " {'number': 5, 'kind': 'crew', 'name': 'staff', 'readings': {'queued': 12, 'finished': 500, 'lost': 0},"
-    "  'counters': ['finished', 'lost'], 'sketch': {'workers': [{'number': 0, 'state': 'running', 'queued': 3}]}},"
-    " {'number': 6, 'kind': 'router', 'name': 'replicas', 'readings': {'down': 1},"
-    "  'sketch': {'members': [{'name': 'b:1', 'state': 'down'}]}}"
+    " {'number': 5, 'kind': 'crew', 'name': 'staff', 'metrics': {'queued': 12, 'finished': 500, 'lost': 0},"
+    "  'counters': ['finished', 'lost'], 'description': {'workers': [{'number': 0, 'state': 'running', 'queued': 3}]}},"
+    " {'number': 6, 'kind': 'router', 'name': 'replicas', 'metrics': {'down': 1},"
+    "  'description': {'members': [{'name': 'b:1', 'state': 'down'}]}}"
     "]}";
 
 static model *model_of_both(void)
@@ -98,7 +100,7 @@ TEST(a_percentile_is_of_the_interval_and_counts_takes_that_did_not_wait)
     model_free(m);
 }
 
-TEST(durations_without_news_are_those_of_all_time_and_say_so)
+TEST(histogram_without_news_are_those_of_all_time_and_say_so)
 {
     model *m = model_of_both();
     expect(m->pools[0].use.known && m->pools[0].use.is_old);
@@ -109,8 +111,8 @@ TEST(durations_without_news_are_those_of_all_time_and_say_so)
 
 TEST(a_bucket_that_only_one_answer_has_is_counted_right)
 {
-    json_t *a = parse("{'durations': {'x': {'count': 3, 'buckets': [[10, 1], [20, 2]]}}}");
-    json_t *b = parse("{'durations': {'x': {'count': 7, 'largest_ns': 28,"
+    json_t *a = parse("{'histograms': {'x': {'count': 3, 'buckets': [[10, 1], [20, 2]]}}}");
+    json_t *b = parse("{'histograms': {'x': {'count': 7, 'largest_ns': 28,"
                       " 'buckets': [[5, 1], [10, 1], [15, 2], [20, 2], [30, 1]]}}}");
     model_spread s = model_spread_of(a, b, "x");
     expect_equal((long long)s.count, 4);
@@ -212,30 +214,31 @@ TEST(a_supervisor_is_drawn_once_below_the_child_that_it_is)
 
 TEST(supervisors_in_a_ring_are_drawn_and_do_not_hang)
 {
-    json_t *things = parse("{'now_ns': 1, 'things': ["
-                           "{'number': 1, 'kind': 'supervisor', 'name': 'a',"
-                           " 'sketch': {'children': [{'name': 'b', 'supervisor': 2}]}},"
-                           "{'number': 2, 'kind': 'supervisor', 'name': 'b',"
-                           " 'sketch': {'children': [{'name': 'a', 'supervisor': 1}]}}]}");
-    model *m = model_new(NULL, things);
+    json_t *components = parse("{'now_ns': 1, 'components': ["
+                               "{'number': 1, 'kind': 'supervisor', 'name': 'a',"
+                               " 'description': {'children': [{'name': 'b', 'supervisor': 2}]}},"
+                               "{'number': 2, 'kind': 'supervisor', 'name': 'b',"
+                               " 'description': {'children': [{'name': 'a', 'supervisor': 1}]}}]}");
+    model *m = model_new(NULL, components);
     expect_equal(m->tree_count, 4);
     model_free(m);
-    json_decref(things);
+    json_decref(components);
 }
 
 TEST(an_answer_with_wrong_types_or_nothing_in_it_is_survived)
 {
     static const char *const texts[] = {
-        "{'things': []}",
-        "{'things': [1, null, 'x', {}, []]}",
-        "{'things': [{'kind': 'pool', 'readings': [], 'durations': 7, 'sketch': 'x'}]}",
-        ("{'things': [{'kind': 'pool', 'sketch': {'holders': [1, {}], 'waiters': {}},"
-         " 'durations': {'wait': {'count': 5, 'buckets': [1, [2]]}}}]}"),
-        "{'things': [{'kind': 'crew', 'counters': [1], 'readings': {'x': 'y'}, 'sketch': {'workers': [null, {}]}}]}",
+        "{'components': []}",
+        "{'components': [1, null, 'x', {}, []]}",
+        "{'components': [{'kind': 'pool', 'metrics': [], 'histograms': 7, 'description': 'x'}]}",
+        ("{'components': [{'kind': 'pool', 'description': {'holders': [1, {}], 'waiters': {}},"
+         " 'histograms': {'wait': {'count': 5, 'buckets': [1, [2]]}}}]}"),
+        "{'components': [{'kind': 'crew', 'counters': [1], 'metrics': {'x': 'y'}, 'description': {'workers': [null, "
+        "{}]}}]}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        json_t *things = parse(texts[i]), *news = parse("[{}, {'time_ns': -5, 'level': 3}]");
-        model *m = model_new(things, things);
+        json_t *components = parse(texts[i]), *news = parse("[{}, {'time_ns': -5, 'level': 3}]");
+        model *m = model_new(components, components);
         expect(m != NULL);
         for (int pane = 0; pane < PANES; pane++) {
             view_table table = view_of((view_pane)pane, m, news);
@@ -244,7 +247,7 @@ TEST(an_answer_with_wrong_types_or_nothing_in_it_is_survived)
             view_table_free(&table);
         }
         model_free(m);
-        json_decref(things);
+        json_decref(components);
         json_decref(news);
     }
     json_t *no = parse("{'error': {}}");

@@ -386,7 +386,7 @@ def without_a_terminal_it_prints_one_plain_text(w):
 def json_is_passed_through(w):
     answer = w.tool("top", "--json", str(w.subject.pid))
     expect(answer.status == 0, str(answer))
-    names = {thing["name"] for thing in json.loads(answer.out)["things"]}
+    names = {component["name"] for component in json.loads(answer.out)["components"]}
     expect({"orders", "reports", "invoices", "replicas", "service", "links"} <= names, f"only {names}")
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What of a thing deserves a look, in a few words. Pure, as numbers.js is.
+// What of a component deserves a look, in a few words. Pure, as numbers.js is.
 
 import { timeText } from './numbers.js';
 
@@ -8,32 +8,32 @@ function plural(count, one, many) {
 }
 
 // Held for longer than the pool's options allow without a report; the oldest first.
-export function leaksOf(thing) {
-    const limit = thing.sketch?.leak_ns ?? 0;
-    const leaks = limit > 0 ? (thing.sketch.holders ?? []).filter((holder) => holder.held_ns >= limit) : [];
+export function leaksOf(component) {
+    const limit = component.description?.leak_ns ?? 0;
+    const leaks = limit > 0 ? (component.description.holders ?? []).filter((holder) => holder.held_ns >= limit) : [];
     return leaks.sort((a, b) => b.held_ns - a.held_ns);
 }
 
-export function breakerOf(thing) {
-    return thing.sketch?.breaker ?? ['closed', 'open', 'probing'][thing.readings.breaker ?? 0] ?? 'closed';
+export function breakerOf(component) {
+    return component.description?.breaker ?? ['closed', 'open', 'probing'][component.metrics.breaker ?? 0] ?? 'closed';
 }
 
 // More wait than there is for them. What has just been given back is idle until the first of those who wait has run, several
 // times in a second: a pool that is used up does not cease to be by that. One that is paused has idle ones for nobody.
-function isUsedUp({ readings: r }) {
+function isUsedUp({ metrics: r }) {
     const idle = r.idle ?? 0;
     return r.waiting > idle && r.held > 0 && r.held + idle >= r.max && !(idle > 0 && r.paused);
 }
 
-function ofPool(thing) {
-    const r = thing.readings;
+function ofPool(component) {
+    const r = component.metrics;
     const all = [];
-    const breaker = breakerOf(thing);
+    const breaker = breakerOf(component);
     if (breaker === 'open') all.push({ level: 'error', text: 'breaker open' });
     if (breaker === 'probing') all.push({ level: 'warning', text: 'breaker probing' });
-    const leaks = leaksOf(thing).length;
+    const leaks = leaksOf(component).length;
     if (leaks > 0) all.push({ level: 'warning', text: plural(leaks, 'leak', 'leaks') });
-    if (isUsedUp(thing)) all.push({ level: 'warning', text: 'used up' });
+    if (isUsedUp(component)) all.push({ level: 'warning', text: 'used up' });
     if (r.shedding) all.push({ level: 'warning', text: 'sheds load' });
     if (r.is_closed) all.push({ level: 'notice', text: 'closed' });
     if (r.paused) all.push({ level: 'notice', text: 'paused' });
@@ -41,14 +41,14 @@ function ofPool(thing) {
     return all;
 }
 
-function ofCrew({ readings: r }) {
+function ofCrew({ metrics: r }) {
     const all = [];
     if (r.blocked > 0) all.push({ level: 'notice', text: `${r.blocked} blocked` });
     if (r.queued > 0 && r.idle === 0 && r.queued > 10 * (r.workers || 1)) all.push({ level: 'warning', text: 'falls behind' });
     return all;
 }
 
-function ofRouter({ readings: r }) {
+function ofRouter({ metrics: r }) {
     const all = [];
     if (r.down > 0) all.push({ level: r.up > 0 ? 'warning' : 'error', text: `${r.down} down` });
     if (r.ejected > 0) all.push({ level: 'warning', text: `${r.ejected} ejected` });
@@ -56,7 +56,7 @@ function ofRouter({ readings: r }) {
     return all;
 }
 
-function ofSupervisor({ readings: r }) {
+function ofSupervisor({ metrics: r }) {
     const all = [];
     if (r.down > 0) all.push({ level: 'warning', text: `${r.down} down` });
     if (r.waiting > 0) all.push({ level: 'notice', text: `${r.waiting} to be restarted` });
@@ -66,29 +66,29 @@ function ofSupervisor({ readings: r }) {
 
 const OF = { pool: ofPool, crew: ofCrew, router: ofRouter, mux_pool: ofRouter, supervisor: ofSupervisor };
 
-export function concernsOf(thing) {
-    return OF[thing.kind]?.(thing) ?? [];
+export function concernsOf(component) {
+    return OF[component.kind]?.(component) ?? [];
 }
 
-function ofPoolInWords(thing) {
-    const r = thing.readings;
-    const oldest = leaksOf(thing)[0];
-    const breaker = breakerOf(thing);
+function ofPoolInWords(component) {
+    const r = component.metrics;
+    const oldest = leaksOf(component)[0];
+    const breaker = breakerOf(component);
     if (breaker !== 'closed') {
-        const cause = thing.sketch?.last_error ? `: ${thing.sketch.last_error.replace(`pool "${thing.name}": `, '')}` : '';
+        const cause = component.description?.last_error ? `: ${component.description.last_error.replace(`pool "${component.name}": `, '')}` : '';
         const what = breaker === 'open' ? 'nothing can be opened at the moment' : 'it is tried whether it can be opened again';
         return what + cause;
     }
     if (oldest)
         return `an object has been out for ${timeText(oldest.held_ns)}${oldest.where ? `, taken at ${oldest.where}` : ''}`;
-    if (isUsedUp(thing)) {
+    if (isUsedUp(component)) {
         const all = r.held >= r.max ? `all ${r.max} are out` : `all ${r.max} are out, or about to be`;
         return `${all}, and ${plural(r.waiting, 'take waits', 'takes wait')}`;
     }
     return '';
 }
 
-function ofRouterInWords({ readings: r }) {
+function ofRouterInWords({ metrics: r }) {
     const members = r.members ?? r.connections;
     if (!(r.down > 0) || members === undefined) return '';
     return `${r.down} of ${plural(members, 'member', 'members')} ${r.down === 1 ? 'is' : 'are'} down`;
@@ -97,7 +97,7 @@ function ofRouterInWords({ readings: r }) {
 const IN_WORDS = { pool: ofPoolInWords, router: ofRouterInWords, mux_pool: ofRouterInWords };
 
 // For those who want a sentence: the worst of it.
-export function sentenceOf(thing) {
-    const concerns = concernsOf(thing).map(({ text }) => text);
-    return IN_WORDS[thing.kind]?.(thing) || concerns.join(', ');
+export function sentenceOf(component) {
+    const concerns = concernsOf(component).map(({ text }) => text);
+    return IN_WORDS[component.kind]?.(component) || concerns.join(', ');
 }

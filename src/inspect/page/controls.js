@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Controls: a button for each verb that a thing obeys, if the process allows it, and a question before it is told.
+// Controls: a button for each action that a component obeys, if the process allows it, and a question before it is told.
 
 import { el, setHidden, keyed, nameOf, say } from './dom.js';
 import { tell } from './link.js';
 import { wordsOf } from './numbers.js';
 
-const VERBS = {
+const ACTIONS = {
     pause: { label: 'Pause', question: 'Pause it? Takes wait until it is resumed; what is out may be given back.' },
     resume: { label: 'Resume', question: 'Resume it? Takes are served again.' },
     resize: {
@@ -13,7 +13,7 @@ const VERBS = {
         question: 'How many at most?',
         value: 'New limit',
         least: 1,
-        from: (thing) => thing.readings.max ?? thing.readings.workers ?? 1,
+        from: (component) => component.metrics.max ?? component.metrics.workers ?? 1,
     },
     reload: {
         label: 'Reload',
@@ -27,26 +27,26 @@ const VERBS = {
     test: { label: 'Test', question: 'Test what is idle now?' },
 };
 
-// How a verb is asked for. One that is not in the list: resize_high and limit_total have a number, others have none.
-function howTo(verb) {
-    if (VERBS[verb]) return VERBS[verb];
-    const [, what, which] = /^(resize|limit)_(.+)$/.exec(verb) ?? [];
-    if (!what) return { label: wordsOf(verb), question: 'Shall it?' };
+// How a action is asked for. One that is not in the list: resize_high and limit_total have a number, others have none.
+function howTo(action) {
+    if (ACTIONS[action]) return ACTIONS[action];
+    const [, what, which] = /^(resize|limit)_(.+)$/.exec(action) ?? [];
+    if (!what) return { label: wordsOf(action), question: 'Shall it?' };
     const now = {
-        resize: (thing) => laneOf(thing, which)?.workers,
-        limit: (thing) => thing.readings[`${which}_max`] ?? thing.readings[`max_${which}`],
+        resize: (component) => laneOf(component, which)?.workers,
+        limit: (component) => component.metrics[`${which}_max`] ?? component.metrics[`max_${which}`],
     };
     const question = what === 'resize' ? 'How many workers?' : 'How many tasks at most?';
     return {
         label: `${what === 'resize' ? 'Workers' : 'Limit'}: ${wordsOf(which)}`,
         question,
         value: 'New number',
-        from: (thing) => now[what](thing) ?? 1,
+        from: (component) => now[what](component) ?? 1,
     };
 }
 
-function laneOf(thing, name) {
-    return (thing.sketch?.lanes ?? []).find((lane) => lane.name === name);
+function laneOf(component, name) {
+    return (component.description?.lanes ?? []).find((lane) => lane.name === name);
 }
 
 export class Controls {
@@ -54,43 +54,43 @@ export class Controls {
         this.element = el('div', { class: 'controls', role: 'group', 'aria-label': 'Controls' });
     }
 
-    update(thing, allowed) {
+    update(component, allowed) {
         const focused = [...this.element.children].indexOf(document.activeElement);
-        const verbs = allowed ? (thing.verbs ?? []).filter((verb) => this.applies(thing, verb)) : [];
+        const actions = allowed ? (component.actions ?? []).filter((action) => this.applies(component, action)) : [];
         keyed(
             this.element,
-            verbs,
-            (verb) => verb,
-            (verb) => {
+            actions,
+            (action) => action,
+            (action) => {
                 const button = el('button', {
                     type: 'button',
-                    text: howTo(verb).label,
-                    on: { click: () => confirmVerb(this.thing, verb, button, this.element) },
+                    text: howTo(action).label,
+                    on: { click: () => confirmAction(this.component, action, button, this.element) },
                 });
                 return { element: button };
             },
             () => {},
         );
-        this.thing = thing;
-        setHidden(this.element, verbs.length === 0);
+        this.component = component;
+        setHidden(this.element, actions.length === 0);
         // Pause becomes Resume where it stood: who came by keys goes on from there.
         if (focused >= 0 && !this.element.contains(document.activeElement))
             this.element.children[focused]?.focus({ preventScroll: true });
     }
 
     // Of two opposite ones the one that would change something.
-    applies(thing, verb) {
-        const both = thing.verbs.includes('pause') && thing.verbs.includes('resume');
-        if (!both || thing.readings.paused === undefined) return true;
-        if (verb === 'pause') return !thing.readings.paused;
-        return verb !== 'resume' || Boolean(thing.readings.paused);
+    applies(component, action) {
+        const both = component.actions.includes('pause') && component.actions.includes('resume');
+        if (!both || component.metrics.paused === undefined) return true;
+        if (action === 'pause') return !component.metrics.paused;
+        return action !== 'resume' || Boolean(component.metrics.paused);
     }
 }
 
-function confirmVerb(thing, verb, button, controls) {
-    const how = howTo(verb);
+function confirmAction(component, action, button, controls) {
+    const how = howTo(action);
     const number = how.value
-        ? el('input', { type: 'number', id: 'verb-value', required: true, min: how.least, step: 1, value: how.from(thing) })
+        ? el('input', { type: 'number', id: 'action-value', required: true, min: how.least, step: 1, value: how.from(component) })
         : null;
     const error = el('p', { class: 'error', role: 'alert' });
     const yes = el('button', { type: 'submit', class: 'primary', text: how.label });
@@ -98,14 +98,14 @@ function confirmVerb(thing, verb, button, controls) {
     const form = el(
         'form',
         { method: 'dialog' },
-        el('h2', { id: 'verb-title' }, `${how.label}: `, nameOf(thing.name, thing.number)),
+        el('h2', { id: 'action-title' }, `${how.label}: `, nameOf(component.name, component.number)),
         el('p', { text: how.question }),
-        number ? el('label', { for: 'verb-value', text: how.value }) : null,
+        number ? el('label', { for: 'action-value', text: how.value }) : null,
         number,
         error,
         el('div', { class: 'buttons' }, no, yes),
     );
-    const dialog = el('dialog', { 'aria-labelledby': 'verb-title' }, form);
+    const dialog = el('dialog', { 'aria-labelledby': 'action-title' }, form);
     dialog.addEventListener('close', () => {
         dialog.remove();
         (button.isConnected ? button : controls.querySelector('button'))?.focus();
@@ -115,9 +115,9 @@ function confirmVerb(thing, verb, button, controls) {
         yes.disabled = true;
         error.textContent = '';
         try {
-            await tell(thing.number, verb, number ? number.valueAsNumber * (how.factor ?? 1) : undefined);
+            await tell(component.number, action, number ? number.valueAsNumber * (how.factor ?? 1) : undefined);
             dialog.close();
-            say(`${thing.name}: ${how.label.toLowerCase()} is done`);
+            say(`${component.name}: ${how.label.toLowerCase()} is done`);
         } catch (cause) {
             error.textContent = cause.status ? cause.message : 'The process did not answer; nothing is known of what it did.';
             yes.disabled = false;

@@ -28,13 +28,13 @@ export function setHidden(element, hidden) {
     if (element.hidden !== hidden) element.hidden = hidden;
 }
 
-// Numbers of the things of whose kind another one has the same name: wherever their names stand, their numbers follow.
+// Numbers of the components of whose kind another one has the same name: wherever their names stand, their numbers follow.
 const twins = new Set();
 
-export function tellTwinsApart(things) {
+export function tellTwinsApart(components) {
     const seen = new Map();
     twins.clear();
-    for (const { kind, name, number } of things) {
+    for (const { kind, name, number } of components) {
         const key = `${kind} ${name}`;
         if (seen.has(key)) twins.add(number).add(seen.get(key));
         else seen.set(key, number);
@@ -43,7 +43,7 @@ export function tellTwinsApart(things) {
         name.classList.toggle('twin', twins.has(Number(name.dataset.number)));
 }
 
-// A name of the program's, kept to itself whatever directions its letters have; `number`: of the thing that has it.
+// A name of the program's, kept to itself whatever directions its letters have; `number`: of the component that has it.
 export function nameOf(text, number) {
     return el('bdi', {
         'data-number': number,

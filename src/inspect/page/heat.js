@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A map of durations: time against how long it took, on a logarithmic scale; the stronger a cell's colour, the more there were.
+// A map of histograms: time against how long it took, on a logarithmic scale; the stronger a cell's colour, the more there were.
 
 import { el, setText } from './dom.js';
 import { colour } from './theme.js';

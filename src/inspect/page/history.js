@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The last five minutes of every thing: one sample for each look, and before that what the process kept. Pure, as numbers.js is.
+// The last five minutes of every component: one sample for each look, and before that what the process kept. Pure, as numbers.js is.
 //
-// A sample is {at_ns, readings, spreads: {wait: spread, ...}, marks: {wait: {p50, p90, p99, longest}, ...}}. Marks are of
-// the five seconds before the sample, so that a thing of which few are measured still has a line.
+// A sample is {at_ns, metrics, spreads: {wait: spread, ...}, marks: {wait: {p50, p90, p99, longest}, ...}}. Marks are of
+// the five seconds before the sample, so that a component of which few are measured still has a line.
 
 import { totalsOf, spreadBetween, merged, percentile, longestOf, weightOf } from './numbers.js';
 
@@ -11,10 +11,10 @@ const MARKED_NS = 5e9;
 const REMEMBERED_NS = 2.5e9; // the process' own samples are so far apart
 const MARKS = ['p50', 'p90', 'p99', 'longest'];
 
-// A sample of the process, [at_ns, readings..., marks of each timing...], as one of ours. It has no spreads: maps begin with the page.
-function rememberedOf([at_ns, ...values], { readings, timings }) {
-    const sample = { at_ns, readings: {}, spreads: {}, marks: {} };
-    for (const name of readings) sample.readings[name] = values.shift();
+// A sample of the process, [at_ns, metrics..., marks of each timing...], as one of ours. It has no spreads: maps begin with the page.
+function rememberedOf([at_ns, ...values], { metrics, timings }) {
+    const sample = { at_ns, metrics: {}, spreads: {}, marks: {} };
+    for (const name of metrics) sample.metrics[name] = values.shift();
     for (const name of timings) sample.marks[name] = Object.fromEntries(MARKS.map((mark) => [mark, values.shift() ?? null]));
     return sample;
 }
@@ -34,10 +34,10 @@ class Record {
         this.totals = {};
     }
 
-    add(at_ns, thing) {
-        const sample = { at_ns, readings: thing.readings, spreads: {}, marks: {} };
-        for (const [name, durations] of Object.entries(thing.durations ?? {})) {
-            const totals = totalsOf(durations);
+    add(at_ns, component) {
+        const sample = { at_ns, metrics: component.metrics, spreads: {}, marks: {} };
+        for (const [name, histograms] of Object.entries(component.histograms ?? {})) {
+            const totals = totalsOf(histograms);
             sample.spreads[name] = spreadBetween(this.totals[name], totals);
             this.totals[name] = totals;
         }
@@ -69,13 +69,13 @@ class Record {
 
     // How fast a counter has risen in the last so many nanoseconds; null if there are not two samples of it.
     rate(name, ns) {
-        const all = this.recent(ns + 1e9).filter((sample) => sample.readings[name] !== undefined);
+        const all = this.recent(ns + 1e9).filter((sample) => sample.metrics[name] !== undefined);
         const [first, last] = [all[0], all[all.length - 1]];
         if (!first || last.at_ns <= first.at_ns) return null;
-        return Math.max(0, ((last.readings[name] - first.readings[name]) * 1e9) / (last.at_ns - first.at_ns));
+        return Math.max(0, ((last.metrics[name] - first.metrics[name]) * 1e9) / (last.at_ns - first.at_ns));
     }
 
-    // How many durations there were in a second: for things that count in no other way.
+    // How many histograms there were in a second: for components that count in no other way.
     rateOf(name, ns) {
         const all = this.recent(ns);
         if (all.length < 2) return null;
@@ -96,12 +96,12 @@ export class History {
     }
 
     // Looks that come out of order, of which the clock was set back, begin anew.
-    add(at_ns, things) {
+    add(at_ns, components) {
         if (at_ns <= this.at_ns) this.records.clear();
         this.at_ns = at_ns;
-        for (const thing of things) {
-            if (!this.records.has(thing.number)) this.records.set(thing.number, new Record());
-            this.records.get(thing.number).add(at_ns, thing);
+        for (const component of components) {
+            if (!this.records.has(component.number)) this.records.set(component.number, new Record());
+            this.records.get(component.number).add(at_ns, component);
         }
         for (const [number, record] of this.records) {
             if (record.samples[record.samples.length - 1].at_ns < at_ns - KEPT_NS) this.records.delete(number);
@@ -109,11 +109,11 @@ export class History {
     }
 
     // The answer of /api/history, before the look of `at_ns` that it belongs to is added.
-    remember({ things }, at_ns) {
-        for (const thing of things) {
-            if (!this.records.has(thing.number)) this.records.set(thing.number, new Record());
-            this.records.get(thing.number).remember(
-                thing.samples.map((sample) => rememberedOf(sample, thing)).filter((sample) => sample.at_ns < at_ns),
+    remember({ components }, at_ns) {
+        for (const component of components) {
+            if (!this.records.has(component.number)) this.records.set(component.number, new Record());
+            this.records.get(component.number).remember(
+                component.samples.map((sample) => rememberedOf(sample, component)).filter((sample) => sample.at_ns < at_ns),
             );
         }
     }

@@ -51,9 +51,9 @@ async function ask(path, options = {}) {
     return body;
 }
 
-export function tell(number, verb, value) {
-    const body = JSON.stringify(value === undefined ? { verb } : { verb, value });
-    return ask(`api/things/${number}/tell`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
+export function tell(number, action, value) {
+    const body = JSON.stringify(value === undefined ? { action } : { action, value });
+    return ask(`api/components/${number}/invoke`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
 }
 
 // A number of a process is used again; when it began is known within the ticks of two clocks.
@@ -61,7 +61,7 @@ export function isSame(one, other) {
     return one.pid === other.pid && Math.abs(one.started_ns - other.started_ns) < 2e9;
 }
 
-// Calls seen({process, at_ns, things, news, missed, fresh}) after each look, and changed({state, in_ms, text, defect}) when the link is
+// Calls seen({process, at_ns, components, news, missed, fresh}) after each look, and changed({state, in_ms, text, defect}) when the link is
 // 'live', 'gone' or 'locked' (the token is missing or wrong); `defect`: it is live, and what it told could not be drawn. `fresh`: another process answers than before.
 export class Link {
     constructor(seen, changed, levelWanted) {
@@ -118,10 +118,10 @@ export class Link {
     async lookOnce(began) {
         if (began - this.process_at > PROCESS_EVERY_MS || this.failures > 0) await this.askWho(began);
         // One after the other: the process has few connections to give away, and one is enough for a page.
-        let look = await ask('api/things?parts=1');
+        let look = await ask('api/components?parts=1');
         if (!isSame(this.process, look)) {
             await this.askWho(began); // another one has come in its place since
-            look = await ask('api/things?parts=1');
+            look = await ask('api/components?parts=1');
         }
         const level = this.levelWanted();
         if (level !== this.level) this.next = 0; // what was passed over before is wanted now
@@ -134,7 +134,7 @@ export class Link {
         const past = fresh || began - this.looked_at > UNSEEN_MS ? await ask('api/history').catch(() => null) : null;
         this.fresh = false;
         this.looked_at = performance.now();
-        return { process: this.process, at_ns: look.now_ns, things: look.things, news: news.news, missed: news.missed, fresh, reread, past };
+        return { process: this.process, at_ns: look.now_ns, components: look.components, news: news.news, missed: news.missed, fresh, reread, past };
     }
 
     async askWho(began) {

@@ -37,8 +37,8 @@ export class News {
 }
 
 // Whether an event passes: every word of the text is somewhere in it, its level is high enough, its kind is the one.
-export function passes(one, { words, level, kind, thing }) {
-    if (thing !== null && one.thing !== thing) return false;
+export function passes(one, { words, level, kind, component }) {
+    if (component !== null && one.component !== component) return false;
     if (LEVELS.indexOf(one.level) < level) return false;
     if (kind && (one.kind || 'program') !== kind) return false;
     const whole = `${one.what} ${one.what.replaceAll('_', ' ')} ${one.kind} ${one.name} ${one.text}`.toLowerCase();
@@ -46,9 +46,9 @@ export function passes(one, { words, level, kind, thing }) {
 }
 
 export class Log {
-    // thing: a number, for a log of that thing's own events; null for all
-    constructor({ thing = null, title = 'Events' } = {}) {
-        this.thing = thing;
+    // component: a number, for a log of that component's own events; null for all
+    constructor({ component = null, title = 'Events' } = {}) {
+        this.component = component;
         this.still = null; // what is shown while it is held still
         this.text = el('input', {
             type: 'search',
@@ -84,7 +84,7 @@ export class Log {
                 { class: 'filter', role: 'search' },
                 this.text,
                 this.level,
-                thing === null ? this.kind : null,
+                component === null ? this.kind : null,
                 this.hold,
                 this.count,
             ),
@@ -122,7 +122,7 @@ export class Log {
             words: this.text.value.toLowerCase().split(/\s+/).filter(Boolean),
             level: LEVELS.indexOf(this.level.value),
             kind: this.kind.value,
-            thing: this.thing,
+            component: this.component,
         };
         const passed = (this.still ?? this.news.all).filter((one) => passes(one, filter));
         const shown = passed.slice(-SHOWN).reverse();
@@ -147,8 +147,8 @@ export class Log {
 }
 
 function makeEvent(one) {
-    const of = one.thing
-        ? el('a', { href: hrefOf({ kind: one.kind, number: one.thing }) }, nameOf(one.name, one.thing))
+    const of = one.component
+        ? el('a', { href: hrefOf({ kind: one.kind, number: one.component }) }, nameOf(one.name, one.component))
         : el('span', { text: 'program' });
     return {
         element: el(

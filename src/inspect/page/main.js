@@ -9,10 +9,10 @@ import { timeText } from './numbers.js';
 import { News, Log } from './log.js';
 import { OverviewView } from './overview.js';
 import { PoolView } from './pool.js';
-import { ThingView } from './things.js';
+import { ComponentView } from './components.js';
 
 const place = (id) => document.getElementById(id);
-const seen = { process: null, things: [], history: new History(), news: new News() };
+const seen = { process: null, components: [], history: new History(), news: new News() };
 let view = null;
 let shown = ''; // the address whose view is shown
 
@@ -29,7 +29,7 @@ class EventsView {
     }
 }
 
-// A thing that is gone keeps its last view, with a word about it; one that never was has none.
+// A component that is gone keeps its last view, with a word about it; one that never was has none.
 class GoneView {
     constructor(number) {
         this.element = el(
@@ -45,24 +45,24 @@ class GoneView {
 }
 
 class OneThing {
-    constructor(thing) {
-        this.number = thing.number;
-        this.thing = thing;
-        this.view = thing.kind === 'pool' ? new PoolView(thing) : new ThingView(thing);
+    constructor(component) {
+        this.number = component.number;
+        this.component = component;
+        this.view = component.kind === 'pool' ? new PoolView(component) : new ComponentView(component);
         this.gone = el('p', { class: 'banner notice', hidden: true, text: 'It is gone. These are its last numbers.' });
         this.element = el('div', {}, this.gone, this.view.element);
     }
 
     update(state) {
-        const thing = state.things.find(({ number }) => number === this.number);
-        setHidden(this.gone, Boolean(thing));
-        this.thing = thing ?? this.thing;
+        const component = state.components.find(({ number }) => number === this.number);
+        setHidden(this.gone, Boolean(component));
+        this.component = component ?? this.component;
         this.view.update({
             ...state,
-            thing: this.thing,
+            component: this.component,
             record: state.history.of(this.number),
             now_ns: state.history.at_ns,
-            process: thing ? state.process : { control: false },
+            process: component ? state.process : { control: false },
         });
     }
 }
@@ -70,8 +70,8 @@ class OneThing {
 function viewOf(address) {
     const [, kind, number] = /^#\/([^/]*)(?:\/(\d+))?/.exec(address) ?? ['', '', undefined];
     if (number !== undefined) {
-        const thing = seen.things.find((one) => one.number === Number(number));
-        return thing ? new OneThing(thing) : new GoneView(number);
+        const component = seen.components.find((one) => one.number === Number(number));
+        return component ? new OneThing(component) : new GoneView(number);
     }
     return kind === 'events' ? new EventsView() : new OverviewView();
 }
@@ -107,7 +107,7 @@ function showProcess(process, at_ns) {
     );
 }
 
-function onSeen({ process, at_ns, things, news, missed, fresh, reread, past }) {
+function onSeen({ process, at_ns, components, news, missed, fresh, reread, past }) {
     if (fresh && seen.process) {
         seen.history = new History();
         seen.news.clear();
@@ -116,10 +116,10 @@ function onSeen({ process, at_ns, things, news, missed, fresh, reread, past }) {
     }
     if (reread) seen.news.clear();
     seen.process = process;
-    seen.things = things;
-    tellTwinsApart(things);
+    seen.components = components;
+    tellTwinsApart(components);
     if (past) seen.history.remember(past, at_ns);
-    seen.history.add(at_ns, things);
+    seen.history.add(at_ns, components);
     seen.news.add(news, missed);
     showProcess(process, at_ns);
     const worrying = seen.news.all.filter(

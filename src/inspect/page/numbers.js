@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic of durations, and numbers as texts. No document and no clock in here: node tests it.
+// Arithmetic of histograms, and numbers as texts. No document and no clock in here: node tests it.
 //
-// Durations arrive as totals since the thing began: {one_in, instant, count, largest_ns, buckets: [[highest_ns, count], ...]},
+// Histograms arrive as totals since the component began: {one_in, instant, count, largest_ns, buckets: [[highest_ns, count], ...]},
 // with 8 buckets to an octave and the empty ones left out. What happened between two looks is the difference of two totals: a
 // spread, {none, buckets: [[highest_ns, weight], ...], largest_ns}. `none` are those that took no time at all. A bucket's
 // weight is what it stands for: of a sample of 1 in 64 each counts as 64.
@@ -19,16 +19,16 @@ export function middleOf(highest) {
     return Math.round((lowestOf(highest) + highest) / 2);
 }
 
-export function totalsOf(durations) {
-    const weight = durations.one_in || 1;
+export function totalsOf(histograms) {
+    const weight = histograms.one_in || 1;
     return {
-        none: durations.instant || 0,
-        buckets: durations.buckets.map(([highest, count]) => [highest, count * weight]),
-        largest_ns: durations.largest_ns,
+        none: histograms.instant || 0,
+        buckets: histograms.buckets.map(([highest, count]) => [highest, count * weight]),
+        largest_ns: histograms.largest_ns,
     };
 }
 
-// What came between two totals. If anything fell, the thing is another one of the same number, and all of it is new.
+// What came between two totals. If anything fell, the component is another one of the same number, and all of it is new.
 export function spreadBetween(before, now) {
     if (!before) return { none: 0, buckets: [], largest_ns: 0 };
     const counts = new Map(before.buckets);
@@ -142,7 +142,7 @@ export function rateText(perSecond) {
         : `${countText(perSecond < 1e4 ? Math.round(perSecond) : perSecond)}/s`;
 }
 
-// A reading or a part of a sketch, by its name: what ends in _ns is a time.
+// A reading or a part of a description, by its name: what ends in _ns is a time.
 export function valueText(name, value) {
     if (value === null || value === undefined) return '–';
     if (typeof value === 'boolean') return value ? 'yes' : 'no';

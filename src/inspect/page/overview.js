@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Everything at a glance: what needs attention, a card for each pool, crew, lanes and router, the supervision tree, and a
-// table for all other things.
+// table for all other components.
 
 import { el, setText, setHidden, keyed, nameOf } from './dom.js';
 import { countText, rateText, wordsOf } from './numbers.js';
 import { concernsOf, sentenceOf } from './concerns.js';
 import { PoolCard } from './pool.js';
-import { ThingCard } from './things.js';
+import { ComponentCard } from './components.js';
 import { Table } from './table.js';
 import { hrefOf } from './parts.js';
 import { Tree, rootsOf } from './tree.js';
@@ -25,22 +25,22 @@ class Attention {
         this.element = el('section', { class: 'attention', 'aria-label': 'What needs attention' }, this.list);
     }
 
-    update(things) {
-        const troubled = things.map((thing) => ({ thing, level: worst(concernsOf(thing)) })).filter(({ level }) => WEIGHT[level]);
+    update(components) {
+        const troubled = components.map((component) => ({ component, level: worst(concernsOf(component)) })).filter(({ level }) => WEIGHT[level]);
         troubled.sort((a, b) => WEIGHT[b.level] - WEIGHT[a.level]);
         setHidden(this.element, troubled.length === 0);
         keyed(
             this.list,
             troubled,
-            ({ thing, level }) => `${thing.number} ${level}`,
-            ({ thing, level }) => {
+            ({ component, level }) => `${component.number} ${level}`,
+            ({ component, level }) => {
                 const sentence = el('span', {});
                 return {
-                    element: el('li', { class: level }, el('a', { href: hrefOf(thing) }, nameOf(thing.name, thing.number)), sentence),
+                    element: el('li', { class: level }, el('a', { href: hrefOf(component) }, nameOf(component.name, component.number)), sentence),
                     sentence,
                 };
             },
-            ({ sentence }, { thing }) => setText(sentence, `: ${sentenceOf(thing)}`),
+            ({ sentence }, { component }) => setText(sentence, `: ${sentenceOf(component)}`),
         );
     }
 }
@@ -60,58 +60,58 @@ class Cards {
         this.element = el('section', { 'aria-label': title }, el('h2', {}, title, this.count), this.grid);
     }
 
-    update(things, history) {
-        const mine = things.filter((thing) => this.kinds.includes(thing.kind) && !isPartOfLanes(thing, things));
+    update(components, history) {
+        const mine = components.filter((component) => this.kinds.includes(component.kind) && !isPartOfLanes(component, components));
         setHidden(this.element, mine.length === 0);
         setText(this.count, String(mine.length));
         keyed(
             this.grid,
             mine,
-            (thing) => thing.number,
-            (thing) => new this.Card(thing),
-            (card, thing) => card.update(thing, history.of(thing.number), history.at_ns, mine.length <= FEW),
+            (component) => component.number,
+            (component) => new this.Card(component),
+            (card, component) => card.update(component, history.of(component.number), history.at_ns, mine.length <= FEW),
         );
     }
 }
 
 // Lanes run on crews of their own, whose numbers are the lanes' already.
-function isPartOfLanes({ kind, name }, things) {
+function isPartOfLanes({ kind, name }, components) {
     const [, whole] = /^(.*)-(?:high|normal|low)$/.exec(name) ?? [];
-    return kind === 'crew' && whole !== undefined && things.some((thing) => thing.kind === 'lanes' && thing.name === whole);
+    return kind === 'crew' && whole !== undefined && components.some((component) => component.kind === 'lanes' && component.name === whole);
 }
 
 // ---- The others -----------------------------------------------------------------------------------
 
 function othersTable(history) {
-    const busiest = (thing) => {
-        const rates = (thing.counters ?? []).map((name) => [name, history().of(thing.number).rate(name, 10e9) ?? 0]);
+    const busiest = (component) => {
+        const rates = (component.counters ?? []).map((name) => [name, history().of(component.number).rate(name, 10e9) ?? 0]);
         return rates.sort((a, b) => b[1] - a[1])[0];
     };
     return new Table({
-        title: 'Other things',
+        title: 'Other components',
         empty: '',
-        key: (thing) => thing.number,
+        key: (component) => component.number,
         sort: { column: 1, down: false },
         columns: [
-            { label: 'name', value: (thing) => thing.name, fill: fillLink },
-            { label: 'kind', text: (thing) => wordsOf(thing.kind) },
-            { label: 'now', text: (thing) => gaugesText(thing) },
+            { label: 'name', value: (component) => component.name, fill: fillLink },
+            { label: 'kind', text: (component) => wordsOf(component.kind) },
+            { label: 'now', text: (component) => gaugesText(component) },
             {
                 label: 'busiest',
                 number: true,
-                value: (thing) => busiest(thing)?.[1] ?? 0,
-                text: (thing) => (busiest(thing) ? `${wordsOf(busiest(thing)[0])} ${rateText(busiest(thing)[1])}` : '–'),
+                value: (component) => busiest(component)?.[1] ?? 0,
+                text: (component) => (busiest(component) ? `${wordsOf(busiest(component)[0])} ${rateText(busiest(component)[1])}` : '–'),
             },
         ],
     });
 }
 
-function fillLink(cell, thing) {
-    if (!cell.firstChild) cell.append(el('a', { href: hrefOf(thing) }, nameOf(thing.name, thing.number)));
+function fillLink(cell, component) {
+    if (!cell.firstChild) cell.append(el('a', { href: hrefOf(component) }, nameOf(component.name, component.number)));
 }
 
-function gaugesText(thing) {
-    const gauges = Object.entries(thing.readings).filter(([name]) => !(thing.counters ?? []).includes(name));
+function gaugesText(component) {
+    const gauges = Object.entries(component.metrics).filter(([name]) => !(component.counters ?? []).includes(name));
     return (
         gauges
             .slice(0, 4)
@@ -125,7 +125,7 @@ function gaugesText(thing) {
 export class OverviewView {
     constructor() {
         this.attention = new Attention();
-        this.cards = [new Cards(['pool'], 'Pools', PoolCard), new Cards(TASKS_AND_ROUTES, 'Tasks and routes', ThingCard)];
+        this.cards = [new Cards(['pool'], 'Pools', PoolCard), new Cards(TASKS_AND_ROUTES, 'Tasks and routes', ComponentCard)];
         this.tree = new Tree();
         this.trees = el('section', { 'aria-label': 'Supervision' }, el('h2', { text: 'Supervision' }), this.tree.element);
         this.table = othersTable(() => this.history);
@@ -146,16 +146,16 @@ export class OverviewView {
         );
     }
 
-    update({ things, history }) {
+    update({ components, history }) {
         this.history = history;
-        this.attention.update(things);
-        for (const cards of this.cards) cards.update(things, history);
-        const roots = rootsOf(things);
+        this.attention.update(components);
+        for (const cards of this.cards) cards.update(components, history);
+        const roots = rootsOf(components);
         setHidden(this.trees, roots.length === 0);
-        this.tree.update(roots, things);
-        const others = things.filter((thing) => !DRAWN.has(thing.kind) || isPartOfLanes(thing, things));
+        this.tree.update(roots, components);
+        const others = components.filter((component) => !DRAWN.has(component.kind) || isPartOfLanes(component, components));
         setHidden(this.others, others.length === 0);
         this.table.update(others);
-        setHidden(this.nothing, things.length > 0);
+        setHidden(this.nothing, components.length > 0);
     }
 }

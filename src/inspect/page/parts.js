@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Parts that several views are made of: badges, bars, numbers with a name, tabs, and what a thing wrote of itself.
+// Parts that several views are made of: badges, bars, numbers with a name, tabs, and what a component wrote of itself.
 
 import { el, setText, setAttribute, setHidden, keyed } from './dom.js';
 import { valueText, wordsOf } from './numbers.js';
 import { Table } from './table.js';
 
-export function hrefOf(thing) {
-    return `#/${encodeURIComponent(thing.kind)}/${thing.number}`;
+export function hrefOf(component) {
+    return `#/${encodeURIComponent(component.kind)}/${component.number}`;
 }
 
 // ---- Badges --------------------------------------------------------------------------
@@ -147,34 +147,34 @@ export class Tabs {
     }
 }
 
-// ---- What a thing wrote of itself, whatever it is ------------------------------------------------
+// ---- What a component wrote of itself, whatever it is ------------------------------------------------
 
 // Lists become tables, everything else names with values.
-export class Sketch {
+export class Description {
     constructor(without = []) {
         this.without = new Set(without);
         this.facts = el('dl', { class: 'facts' });
         this.lists = el('div', { class: 'lists' });
-        this.element = el('div', { class: 'sketch' }, this.facts, this.lists);
+        this.element = el('div', { class: 'description' }, this.facts, this.lists);
     }
 
-    update(sketch) {
-        const all = Object.entries(sketch ?? {}).filter(([name]) => !this.without.has(name));
+    update(description) {
+        const all = Object.entries(description ?? {}).filter(([name]) => !this.without.has(name));
         const lists = all.filter(([, value]) => Array.isArray(value));
-        const facts = all.filter(([name, value]) => !Array.isArray(value) && !this.isBeyond(sketch, name));
+        const facts = all.filter(([name, value]) => !Array.isArray(value) && !this.isBeyond(description, name));
         updateFacts(this.facts, facts);
         keyed(
             this.lists,
             lists,
             ([name]) => name,
             ([name]) => makeList(name),
-            (list, [name, items]) => list.update(items, sketch[`${name}_more`]),
+            (list, [name, items]) => list.update(items, description[`${name}_more`]),
         );
         setHidden(this.facts, facts.length === 0);
     }
 
-    isBeyond(sketch, name) {
-        return name.endsWith('_more') && Array.isArray(sketch[name.slice(0, -5)]);
+    isBeyond(description, name) {
+        return name.endsWith('_more') && Array.isArray(description[name.slice(0, -5)]);
     }
 }
 

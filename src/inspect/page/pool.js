@@ -15,7 +15,7 @@ const RECENT_NS = 10e9;
 
 // ---- What a pool's numbers mean ----------------------------------------------------------
 
-export function placesOf({ readings: r }) {
+export function placesOf({ metrics: r }) {
     const other = (r.testing ?? 0) + (r.resetting ?? 0) + (r.closing ?? 0) + (r.revoked ?? 0);
     return [
         ['in use', r.held ?? 0, 'held'],
@@ -35,14 +35,14 @@ export function twoMarks(record, timing) {
     return [percentile(spread, 0.5), percentile(spread, 0.99)];
 }
 
-function summary(thing) {
-    return placesOf(thing)
+function summary(component) {
+    return placesOf(component)
         .filter(([, count], index) => count > 0 || index === 0)
         .map(([name, count]) => `${count} ${name}`)
         .join(' · ');
 }
 
-// What a holder has: its slot. The object's address, which /api/things has, tells nobody anything.
+// What a holder has: its slot. The object's address, which /api/components has, tells nobody anything.
 function objectText({ index }) {
     return `#${index}`;
 }
@@ -57,9 +57,9 @@ class Oldest {
         this.list = el('ol', { class: 'oldest', 'aria-label': 'Oldest holders' });
     }
 
-    update(thing, shown) {
-        const holders = shown ? [...(thing.sketch?.holders ?? [])].sort((a, b) => b.held_ns - a.held_ns).slice(0, NAMED) : [];
-        const leaks = leaksOf(thing);
+    update(component, shown) {
+        const holders = shown ? [...(component.description?.holders ?? [])].sort((a, b) => b.held_ns - a.held_ns).slice(0, NAMED) : [];
+        const leaks = leaksOf(component);
         setHidden(this.list, holders.length === 0);
         keyed(
             this.list,
@@ -80,7 +80,7 @@ class Oldest {
 }
 
 export class PoolCard {
-    constructor(thing) {
+    constructor(component) {
         this.badges = el('span', { class: 'badges' });
         this.bar = new Bar('Objects');
         this.places = el('span', {});
@@ -90,15 +90,15 @@ export class PoolCard {
         this.spark = new Spark({
             label: 'In use and waiting, last five minutes',
             series: [
-                { mark: 'held', filled: true, value: (sample) => sample.readings.held ?? null },
-                { mark: 'waiting', value: (sample) => sample.readings.waiting ?? null },
+                { mark: 'held', filled: true, value: (sample) => sample.metrics.held ?? null },
+                { mark: 'waiting', value: (sample) => sample.metrics.waiting ?? null },
             ],
         });
-        const system = thing.system ? el('span', { class: 'system', text: thing.system }) : null;
+        const system = component.system ? el('span', { class: 'system', text: component.system }) : null;
         this.element = el(
             'article',
             { class: 'card' },
-            el('h3', {}, el('a', { href: hrefOf(thing) }, nameOf(thing.name, thing.number)), system, this.badges),
+            el('h3', {}, el('a', { href: hrefOf(component) }, nameOf(component.name, component.number)), system, this.badges),
             this.bar.element,
             el('p', { class: 'places' }, this.places, this.limit),
             this.figures.element,
@@ -107,25 +107,25 @@ export class PoolCard {
         );
     }
 
-    update(thing, record, now_ns, few) {
-        const concerns = concernsOf(thing);
+    update(component, record, now_ns, few) {
+        const concerns = concernsOf(component);
         const [waitHalf, waitMost] = twoMarks(record, 'wait');
         const [useHalf, useMost] = twoMarks(record, 'use');
         updateBadges(this.badges, concerns);
         this.element.dataset.level = concerns[0]?.level ?? 'fine';
-        this.bar.update(placesOf(thing), thing.readings.max ?? 0);
-        setText(this.places, summary(thing));
-        setText(this.limit, `limit ${countText(thing.readings.max)}`);
+        this.bar.update(placesOf(component), component.metrics.max ?? 0);
+        setText(this.places, summary(component));
+        setText(this.limit, `limit ${countText(component.metrics.max)}`);
         this.figures.update([
-            ['waiting', countText(thing.readings.waiting ?? 0), thing.readings.waiting > 0 ? 'warning' : null],
+            ['waiting', countText(component.metrics.waiting ?? 0), component.metrics.waiting > 0 ? 'warning' : null],
             ['wait p50', timeText(waitHalf)],
             ['wait p99', timeText(waitMost)],
             ['takes', rateText(takesOf(record))],
             ['hold p50', timeText(useHalf)],
             ['hold p99', timeText(useMost)],
         ]);
-        this.oldest.update(thing, few);
-        this.spark.show(record.samples, now_ns, thing.readings.max);
+        this.oldest.update(component, few);
+        this.spark.show(record.samples, now_ns, component.metrics.max);
     }
 }
 
@@ -225,7 +225,7 @@ export function timesChart(title, timing, cursor) {
 }
 
 function useChart(cursor) {
-    const reading = (name) => (sample) => sample.readings[name] ?? null;
+    const reading = (name) => (sample) => sample.metrics[name] ?? null;
     return new LineChart({
         title: 'Objects and takes that wait',
         cursor,
@@ -241,7 +241,7 @@ function useChart(cursor) {
 // ---- View ---------------------------------------------------------------------------------------------
 
 export class PoolView {
-    constructor(thing) {
+    constructor(component) {
         const cursor = new Cursor();
         this.charts = [
             useChart(cursor),
@@ -250,9 +250,9 @@ export class PoolView {
             new HeatMap({ title: 'Waits, how many of which length', timing: 'wait', none: 'no wait', nothing: 'no take had to wait', cursor }),
             new HeatMap({ title: 'Holds, how many of which length', timing: 'use', none: 'no time', nothing: 'no hold took any time', cursor }),
         ];
-        this.holders = holdersTable((holder) => leaksOf(this.thing).includes(holder));
+        this.holders = holdersTable((holder) => leaksOf(this.component).includes(holder));
         this.waiters = waitersTable();
-        this.log = new Log({ thing: thing.number, title: `Events of ${thing.name}` });
+        this.log = new Log({ component: component.number, title: `Events of ${component.name}` });
         this.settings = el('dl', { class: 'facts' });
         this.counts = el('dl', { class: 'facts' });
         this.badges = el('span', { class: 'badges' });
@@ -281,7 +281,7 @@ export class PoolView {
         this.element = el(
             'div',
             { class: 'view pool' },
-            this.head(thing),
+            this.head(component),
             el(
                 'section',
                 { class: 'card wide' },
@@ -295,8 +295,8 @@ export class PoolView {
         );
     }
 
-    head(thing) {
-        const system = thing.system ? el('span', { class: 'system', text: thing.system }) : null;
+    head(component) {
+        const system = component.system ? el('span', { class: 'system', text: component.system }) : null;
         return el(
             'header',
             { class: 'view-head' },
@@ -304,43 +304,43 @@ export class PoolView {
                 'div',
                 {},
                 el('a', { href: '#/', class: 'back', text: 'Overview' }),
-                el('h1', { tabindex: '-1' }, nameOf(thing.name, thing.number), system, this.badges),
+                el('h1', { tabindex: '-1' }, nameOf(component.name, component.number), system, this.badges),
             ),
             this.controls.element,
         );
     }
 
-    update({ thing, record, now_ns, process, news }) {
-        this.thing = thing;
+    update({ component, record, now_ns, process, news }) {
+        this.component = component;
         this.record = record;
         this.now_ns = now_ns;
-        const sketch = thing.sketch ?? {};
-        updateBadges(this.badges, concernsOf(thing));
-        this.controls.update(thing, process.control);
-        this.bar.update(placesOf(thing), thing.readings.max ?? 0);
-        setText(this.places, `${summary(thing)} · limit ${countText(thing.readings.max)}`);
-        this.updateFigures(thing, record);
-        this.updateTexts(sketch);
-        const waiters = (sketch.waiters ?? []).map((waiter, index) => ({ ...waiter, place: index + 1 }));
-        this.holders.update(sketch.holders ?? [], sketch.holders_more);
-        this.waiters.update(waiters, sketch.waiters_more);
-        this.tabs.name(1, `Holders ${countText((sketch.holders ?? []).length + (sketch.holders_more ?? 0))}`);
-        this.tabs.name(2, `Waiters ${countText(waiters.length + (sketch.waiters_more ?? 0))}`);
+        const description = component.description ?? {};
+        updateBadges(this.badges, concernsOf(component));
+        this.controls.update(component, process.control);
+        this.bar.update(placesOf(component), component.metrics.max ?? 0);
+        setText(this.places, `${summary(component)} · limit ${countText(component.metrics.max)}`);
+        this.updateFigures(component, record);
+        this.updateTexts(description);
+        const waiters = (description.waiters ?? []).map((waiter, index) => ({ ...waiter, place: index + 1 }));
+        this.holders.update(description.holders ?? [], description.holders_more);
+        this.waiters.update(waiters, description.waiters_more);
+        this.tabs.name(1, `Holders ${countText((description.holders ?? []).length + (description.holders_more ?? 0))}`);
+        this.tabs.name(2, `Waiters ${countText(waiters.length + (description.waiters_more ?? 0))}`);
         this.log.update(news);
         updateFacts(
             this.settings,
-            Object.entries(sketch).filter(([name, value]) => isSetting(name, value)),
+            Object.entries(description).filter(([name, value]) => isSetting(name, value)),
         );
-        updateFacts(this.counts, Object.entries(thing.readings));
+        updateFacts(this.counts, Object.entries(component.metrics));
         if (this.tabs.chosen === 0) this.drawCharts();
     }
 
-    updateFigures(thing, record) {
+    updateFigures(component, record) {
         const [waitHalf, waitMost] = twoMarks(record, 'wait');
         const [useHalf, useMost] = twoMarks(record, 'use');
-        const breaker = breakerOf(thing);
+        const breaker = breakerOf(component);
         const pairs = [
-            ['waiting', countText(thing.readings.waiting ?? 0), thing.readings.waiting > 0 ? 'warning' : null],
+            ['waiting', countText(component.metrics.waiting ?? 0), component.metrics.waiting > 0 ? 'warning' : null],
             ['takes', rateText(takesOf(record))],
             ['wait p50', timeText(waitHalf)],
             ['wait p99', timeText(waitMost)],
@@ -348,19 +348,19 @@ export class PoolView {
             ['hold p99', timeText(useMost)],
             ['breaker', breaker, breaker === 'closed' ? null : 'error'],
         ];
-        if (thing.durations?.create) pairs.push(['open p50', timeText(percentile(totalsOf(thing.durations.create), 0.5))]);
+        if (component.histograms?.create) pairs.push(['open p50', timeText(percentile(totalsOf(component.histograms.create), 0.5))]);
         this.figures.update(pairs);
     }
 
-    updateTexts(sketch) {
-        const [why, ...more] = (sketch.explanation ?? '').trim().replace(`pool "${this.thing.name}": `, '').split('\n');
+    updateTexts(description) {
+        const [why, ...more] = (description.explanation ?? '').trim().replace(`pool "${this.component.name}": `, '').split('\n');
         setText(this.why, why);
         setText(this.more, more.join('\n'));
         setHidden(this.explanation, why === '');
-        const code = sketch.last_error_code ? ` (${sketch.last_error_code})` : '';
-        const ago = sketch.last_error_ago_ns === undefined ? '' : `, ${timeText(sketch.last_error_ago_ns)} ago`;
-        setText(this.error, sketch.last_error ? `Last error${ago}: ${sketch.last_error}${code}` : '');
-        setHidden(this.error, !sketch.last_error);
+        const code = description.last_error_code ? ` (${description.last_error_code})` : '';
+        const ago = description.last_error_ago_ns === undefined ? '' : `, ${timeText(description.last_error_ago_ns)} ago`;
+        setText(this.error, description.last_error ? `Last error${ago}: ${description.last_error}${code}` : '');
+        setHidden(this.error, !description.last_error);
     }
 
     drawCharts() {

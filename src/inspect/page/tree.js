@@ -6,13 +6,13 @@ import { countText } from './numbers.js';
 import { hrefOf } from './parts.js';
 
 // Those that are a child of no other one.
-export function rootsOf(things) {
-    const supervisors = things.filter((thing) => thing.kind === 'supervisor');
+export function rootsOf(components) {
+    const supervisors = components.filter((component) => component.kind === 'supervisor');
     const nested = new Set();
-    for (const thing of supervisors) {
-        for (const child of thing.sketch?.children ?? []) if (child.supervisor) nested.add(child.supervisor);
+    for (const component of supervisors) {
+        for (const child of component.description?.children ?? []) if (child.supervisor) nested.add(child.supervisor);
     }
-    return supervisors.filter((thing) => !nested.has(thing.number));
+    return supervisors.filter((component) => !nested.has(component.number));
 }
 
 export class Tree {
@@ -20,9 +20,9 @@ export class Tree {
         this.element = el('ul', { class: 'tree', 'aria-label': 'Supervision tree' });
     }
 
-    update(roots, things) {
-        const numbered = new Map(things.map((thing) => [thing.number, thing]));
-        const nodes = roots.map((thing) => ({ name: thing.name, supervisor: thing.number }));
+    update(roots, components) {
+        const numbered = new Map(components.map((component) => [component.number, component]));
+        const nodes = roots.map((component) => ({ name: component.name, supervisor: component.number }));
         updateNodes(this.element, nodes, numbered, new Set());
     }
 }
@@ -37,15 +37,15 @@ function updateNodes(list, nodes, numbered, above) {
         (node) => `${node.place} ${node.supervisor ?? ''} ${node.name}`,
         makeNode,
         (parts, node) => {
-            const thing = above.has(node.supervisor) ? undefined : numbered.get(node.supervisor);
+            const component = above.has(node.supervisor) ? undefined : numbered.get(node.supervisor);
             updateState(parts, node);
-            setText(parts.strategy, thing?.sketch?.strategy?.replaceAll('_', ' ') ?? '');
+            setText(parts.strategy, component?.description?.strategy?.replaceAll('_', ' ') ?? '');
             setText(
                 parts.count,
-                thing ? `${countText(thing.readings.running ?? 0)} of ${countText(thing.readings.children ?? 0)} run` : '',
+                component ? `${countText(component.metrics.running ?? 0)} of ${countText(component.metrics.children ?? 0)} run` : '',
             );
-            setHidden(parts.below, !thing);
-            updateNodes(parts.below, thing?.sketch?.children ?? [], numbered, new Set([...above, node.supervisor]));
+            setHidden(parts.below, !component);
+            updateNodes(parts.below, component?.description?.children ?? [], numbered, new Set([...above, node.supervisor]));
         },
     );
 }

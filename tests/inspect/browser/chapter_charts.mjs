@@ -27,20 +27,20 @@ await test('the numbers beside the charts are those that the process tells', asy
         'times of takes and holds',
         async () => /s$/.test(await figure('hold p50')) && /s$/.test(await figure('wait p99')),
     );
-    const thing = await shop.thing('orders');
+    const component = await shop.component('orders');
     assert.equal(
         await page
             .locator('.card.wide .bar')
             .getAttribute('aria-label')
             .then((text) => /limit (\d+)$/.exec(text)[1]),
-        String(thing.readings.max),
+        String(component.metrics.max),
     );
     // Each is in a bucket that the process has, and in order; an order takes 5 ms at least.
     for (const [name, timing] of [
         ['wait', 'wait'],
         ['hold', 'use'],
     ]) {
-        const { buckets, largest_ns } = (await shop.thing('orders')).durations[timing];
+        const { buckets, largest_ns } = (await shop.component('orders')).histograms[timing];
         const [half, most] = [nanoseconds(await figure(`${name} p50`)), nanoseconds(await figure(`${name} p99`))];
         for (const shown of [half, most].filter((ns) => ns > 0)) {
             assert.ok(
@@ -57,7 +57,7 @@ await test('the numbers beside the charts are those that the process tells', asy
 });
 
 await test('takes in a second are as many as the process counts', async () => {
-    const taken = async () => (await shop.thing('orders')).readings.taken;
+    const taken = async () => (await shop.component('orders')).metrics.taken;
     const [first, began] = [await taken(), performance.now()];
     let [rate, shown] = [0, 0];
     const near = async () => {

@@ -88,7 +88,7 @@ function leastContrast(where) {
 }
 
 await test('texts have a contrast of 4.5 and more, in light and dark', async () => {
-    const number = (await shop.thing('orders')).number;
+    const number = (await shop.component('orders')).number;
     for (const colorScheme of ['light', 'dark']) {
         const other = await open({ colorScheme });
         await until('the cards', async () => (await other.locator('article.card').count()) > 5);
@@ -120,7 +120,7 @@ await test('colours can be chosen, and charts follow', async () => {
 await test('on a phone no view is wider than the screen', async () => {
     const phone = await open({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
     await until('the cards', async () => (await phone.locator('article.card').count()) > 5);
-    const hashes = ['#/', '#/events', ...(await shop.things()).map(({ kind, number }) => `#/${kind}/${number}`)];
+    const hashes = ['#/', '#/events', ...(await shop.components()).map(({ kind, number }) => `#/${kind}/${number}`)];
     for (const hash of hashes) {
         await show(hash, phone);
         const widths = await phone.evaluate(() =>
@@ -136,7 +136,7 @@ await test('on a phone no view is wider than the screen', async () => {
 
 await test('on a phone what is in a cell stands together', async () => {
     const phone = await open({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
-    const { kind, number } = await shop.thing('search');
+    const { kind, number } = await shop.component('search');
     await until('the cards', async () => (await phone.locator('article.card').count()) > 5);
     await show(`#/${kind}/${number}`, phone);
     const state = phone.locator('td[data-label="state"]').first();

@@ -76,7 +76,7 @@ await test('another process in the place of the last one is seen at the first lo
             const real = window.fetch;
             window.titlesAtLooks = [];
             window.fetch = (path, ...more) => {
-                if (/api\/things/.test(path)) window.titlesAtLooks.push(document.getElementById('title').innerText);
+                if (/api\/components/.test(path)) window.titlesAtLooks.push(document.getElementById('title').innerText);
                 return real(path, ...more);
             };
         });
@@ -96,17 +96,17 @@ await test('what the page cannot draw is told as its own defect, and not as sile
     await until('the cards', async () => (await visitor.locator('article.card').count()) > 5);
     assert.ok(!(await banner.isVisible()));
     await watch.during(/exception|not a function/, async () => {
-        await visitor.route(/api\/things/, async (route) => {
+        await visitor.route(/api\/components/, async (route) => {
             const answer = await route.fetch();
             const look = await answer.json();
-            look.things.find(({ name }) => name === 'orders').sketch.holders = 'nonsense';
+            look.components.find(({ name }) => name === 'orders').description.holders = 'nonsense';
             await route.fulfill({ response: answer, json: look });
         });
         await until('the banner', () => banner.isVisible());
         assert.equal(await visitor.locator('#link').innerText(), 'live');
         assert.ok(!(await visitor.locator('#gone').isVisible()));
         assert.match(await banner.innerText(), /defect of the page/);
-        await visitor.unroute(/api\/things/);
+        await visitor.unroute(/api\/components/);
         await until('its end', async () => !(await banner.isVisible()));
     });
     await visitor.context().close();
@@ -122,7 +122,7 @@ await test('a process that ends is shown as gone, and one that comes back is see
         assert.ok((await page.locator('article.card').count()) > 5, 'the last numbers stay');
         // Its first looks are cut off half-way: that it is another process must not be forgotten by that.
         let cut = false;
-        await page.route(/api\/things/, (route) => {
+        await page.route(/api\/components/, (route) => {
             cut = true;
             return route.abort('connectionreset');
         });
@@ -130,7 +130,7 @@ await test('a process that ends is shown as gone, and one that comes back is see
         await page.getByRole('button', { name: 'Try now' }).click();
         await until('the cut', () => cut);
         await until('the banner again', () => page.locator('#gone').isVisible());
-        await page.unroute(/api\/things/);
+        await page.unroute(/api\/components/);
         await until('the new one', async () => (await textOf('#title')) === 'again');
         await until('the end of the banner', async () => !(await page.locator('#gone').isVisible()));
         assert.match(await textOf('#said'), /Another process/);

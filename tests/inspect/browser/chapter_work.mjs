@@ -43,20 +43,20 @@ await test('a pause is asked for, works, and takes then wait', async () => {
     await showOrders();
     await press('Pause');
     await page.locator('dialog').getByRole('button', { name: 'Cancel' }).click();
-    assert.equal((await shop.thing('orders')).readings.paused, 0, 'a question that was cancelled does nothing');
+    assert.equal((await shop.component('orders')).metrics.paused, 0, 'a question that was cancelled does nothing');
     await press('Pause');
     await page.locator('dialog').getByRole('button', { name: 'Pause' }).click();
     await until('the badge', async () => (await page.locator('h1 .badge', { hasText: 'paused' }).count()) === 1);
     const focus = await page.evaluate(() => document.activeElement.textContent.slice(0, 40));
     assert.equal(focus, 'Resume', 'the focus goes to what stands there now');
-    await until('takes that wait', async () => (await shop.thing('orders')).readings.waiting >= 4);
+    await until('takes that wait', async () => (await shop.component('orders')).metrics.waiting >= 4);
     await until('waiters on the page', async () => Number(await figure('waiting')) >= 4);
     await tab(/Waiters/);
     await until('their rows', async () => (await cells('Waiters', 3)).some((where) => /shop\.c/.test(where)));
     await press('Resume');
     await page.locator('dialog').getByRole('button', { name: 'Resume' }).click();
     await until('the end of it', async () => (await page.locator('h1 .badge', { hasText: 'paused' }).count()) === 0);
-    assert.equal((await shop.thing('orders')).readings.paused, 0);
+    assert.equal((await shop.component('orders')).metrics.paused, 0);
 });
 
 await test('a new size works, and a wrong one is answered in the dialog and changes nothing', async () => {
@@ -68,11 +68,11 @@ await test('a new size works, and a wrong one is answered in the dialog and chan
         await number.press('Enter');
         await until('the error', async () => (await textOf('dialog .error')).length > 10);
     });
-    assert.equal((await shop.thing('orders')).readings.max, 4);
+    assert.equal((await shop.component('orders')).metrics.max, 4);
     await number.fill('7');
     await number.press('Enter');
     await until('the limit', async () => /limit 7/.test(await textOf('.places')));
-    assert.equal((await shop.thing('orders')).readings.max, 7);
+    assert.equal((await shop.component('orders')).metrics.max, 7);
     await until('the end of the dialog', async () => (await page.locator('dialog').count()) === 0);
 });
 
@@ -84,7 +84,7 @@ await test('events pass a filter by text, level and kind, and can be held still'
     await until('the filter', async () => (await page.locator('.event').count()) < all);
     const texts = await page.locator('.event').allInnerTexts();
     assert.ok(texts.length >= 1 && texts.every((text) => /paused/i.test(text) && /orders/.test(text)), texts.join('\n'));
-    await page.getByRole('searchbox').fill('no such thing ever');
+    await page.getByRole('searchbox').fill('no such component ever');
     await until('nothing', async () => (await page.locator('.event').count()) === 0);
     assert.match(await textOf('.log .empty'), /no event passes/);
     await page.getByRole('searchbox').fill('');
@@ -110,7 +110,7 @@ await test('events pass a filter by text, level and kind, and can be held still'
 await test('what came while the log was held still is counted, although no more than so many are kept', async () => {
     const note = await page.evaluate(async () => {
         const { News, Log } = await import('./log.js');
-        const one = { thing: 1, time_ns: 1e18, level: 'notice', what: 'reloaded', kind: 'pool', name: 'p', text: '' };
+        const one = { component: 1, time_ns: 1e18, level: 'notice', what: 'reloaded', kind: 'pool', name: 'p', text: '' };
         const some = (from, count) =>
             Array.from({ length: count }, (_, i) => ({ ...one, number: from + i }));
         const news = new News(10);

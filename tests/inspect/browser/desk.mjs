@@ -28,7 +28,7 @@ export async function show(hash, where = page) {
 }
 
 export async function showOrders() {
-    const { number } = await shop.thing('orders');
+    const { number } = await shop.component('orders');
     await show('#/');
     await show(`#/pool/${number}`);
     return number;

@@ -18,7 +18,7 @@ function highestOf(value) {
     return (Math.floor(value / width) + 1) * width - 1;
 }
 
-function durationsOf(values, { one_in = 1, instant = 0 } = {}) {
+function histogramOf(values, { one_in = 1, instant = 0 } = {}) {
     const counts = new Map();
     for (const value of values) counts.set(highestOf(value), (counts.get(highestOf(value)) ?? 0) + 1);
     return {
@@ -32,7 +32,7 @@ function durationsOf(values, { one_in = 1, instant = 0 } = {}) {
     };
 }
 
-const spreadOf = (values, options) => numbers.totalsOf(durationsOf(values, options));
+const spreadOf = (values, options) => numbers.totalsOf(histogramOf(values, options));
 
 // The same numbers every time: a small generator with a seed.
 function randoms(seed) {
@@ -96,7 +96,7 @@ test('what came between two totals is their difference', () => {
     assert.equal(numbers.weightOf(numbers.spreadBetween(undefined, now)), 0);
 });
 
-test('totals that fell are of another thing, and all of them are new', () => {
+test('totals that fell are of another component, and all of them are new', () => {
     const before = spreadOf([100, 100, 100], { instant: 5 });
     assert.equal(numbers.weightOf(numbers.spreadBetween(before, spreadOf([100], { instant: 9 }))), 10);
     assert.equal(numbers.weightOf(numbers.spreadBetween(before, spreadOf([100, 100, 100], { instant: 1 }))), 4);
@@ -226,26 +226,26 @@ test('where nobody ever waited the map has one row, and a pause leaves its colum
     assert.equal(rows[0].counts[59], 8);
 });
 
-const thingAt = (taken, values, more = {}) => ({
+const componentAt = (taken, values, more = {}) => ({
     number: 3,
     kind: 'pool',
-    readings: { taken, ...more },
-    durations: { wait: durationsOf(values) },
+    metrics: { taken, ...more },
+    histograms: { wait: histogramOf(values) },
 });
 
 test('what the process kept comes before the first look, and only where the page has seen nothing', () => {
     const history = new History();
     const samples = [1, 2, 3, 4].map((at) => [at * 2.5e9, at, at * 10, 5, 6, 7, at === 2 ? null : 8]);
-    const past = { things: [{ number: 3, readings: ['held', 'taken'], timings: ['wait'], samples }] };
+    const past = { components: [{ number: 3, metrics: ['held', 'taken'], timings: ['wait'], samples }] };
     history.remember(past, 9e9);
-    history.add(9e9, [thingAt(36, [])]);
+    history.add(9e9, [componentAt(36, [])]);
     const { samples: kept } = history.of(3);
     assert.deepEqual(
         kept.map(({ at_ns }) => at_ns),
         [2.5e9, 5e9, 7.5e9, 9e9],
         'what came after the look is not remembered',
     );
-    assert.deepEqual([kept[1].readings.held, kept[1].readings.taken], [2, 20]);
+    assert.deepEqual([kept[1].metrics.held, kept[1].metrics.taken], [2, 20]);
     assert.deepEqual(kept[1].marks.wait, { p50: 5, p90: 6, p99: 7, longest: null });
     assert.equal(history.of(3).rate('taken', 10e9), ((36 - 10) * 1e9) / 6.5e9);
     history.remember(past, 9e9);
@@ -256,7 +256,7 @@ test('history keeps five minutes, rates of counters, and marks of the last five 
     const history = new History();
     for (let second = 0; second <= 400; second++) {
         const values = Array.from({ length: second + 1 }, (_, index) => (index < 390 ? 1e6 : 64e6));
-        history.add(second * 1e9 + 1, [thingAt(second * 50, values)]);
+        history.add(second * 1e9 + 1, [componentAt(second * 50, values)]);
     }
     const record = history.of(3);
     assert.equal(record.samples.length, 301);
@@ -269,27 +269,27 @@ test('history keeps five minutes, rates of counters, and marks of the last five 
     assert.ok(middle.marks.wait.p50 < 1.1e6 && middle.marks.wait.longest < 1.1e6);
 });
 
-test('a thing that is gone is forgotten after five minutes, and a clock that is set back begins anew', () => {
+test('a component that is gone is forgotten after five minutes, and a clock that is set back begins anew', () => {
     const history = new History();
-    history.add(1e9, [thingAt(1, [5])]);
+    history.add(1e9, [componentAt(1, [5])]);
     history.add(2e9, []);
     assert.equal(history.of(3).samples.length, 1);
     history.add(302e9, []);
     assert.equal(history.of(3).samples.length, 0);
-    history.add(303e9, [thingAt(1, [5])]);
-    history.add(200e9, [thingAt(2, [5])]);
+    history.add(303e9, [componentAt(1, [5])]);
+    history.add(200e9, [componentAt(2, [5])]);
     assert.equal(history.of(3).samples.length, 1);
 });
 
 test('a pool is said to be used up only if somebody waits and all are out', () => {
-    const pool = (readings, sketch) => ({
+    const pool = (metrics, description) => ({
         number: 1,
         kind: 'pool',
         name: 'p',
-        readings: { max: 4, held: 0, waiting: 0, ...readings },
-        sketch,
+        metrics: { max: 4, held: 0, waiting: 0, ...metrics },
+        description,
     });
-    const texts = (thing) => concernsOf(thing).map(({ text }) => text);
+    const texts = (component) => concernsOf(component).map(({ text }) => text);
     assert.deepEqual(texts(pool({ held: 4 })), []);
     assert.deepEqual(texts(pool({ held: 4, waiting: 2 })), ['used up']);
     assert.deepEqual(texts(pool({ held: 3, idle: 1, waiting: 2 })), ['used up'], 'the one that is idle is on its way');

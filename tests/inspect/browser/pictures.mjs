@@ -15,7 +15,7 @@ async function open(options, hash) {
     return page;
 }
 
-const { number } = await shop.thing('orders');
+const { number } = await shop.component('orders');
 const light = await open({ viewport: { width: 1280, height: 1010 }, colorScheme: 'light' }, '/');
 const dark = await open({ viewport: { width: 1200, height: 1190 }, colorScheme: 'dark' }, `/pool/${number}`);
 const phone = await open(

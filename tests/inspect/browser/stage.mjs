@@ -85,12 +85,12 @@ export class Shop {
         return (await fetch(new URL(path, this.address), { headers, ...options })).json();
     }
 
-    async things() {
-        return (await this.ask('api/things?parts=1')).things;
+    async components() {
+        return (await this.ask('api/components?parts=1')).components;
     }
 
-    async thing(name) {
-        return (await this.things()).find((thing) => thing.name === name);
+    async component(name) {
+        return (await this.components()).find((component) => component.name === name);
     }
 }
 
@@ -149,7 +149,7 @@ export class Watch {
         page.on('request', (request) => {
             this.requests++;
             this.began.set(request, performance.now());
-            if (/\/api\/things\?/.test(request.url())) this.looks++;
+            if (/\/api\/components\?/.test(request.url())) this.looks++;
             this.hosts.add(new URL(request.url()).host);
         });
         return page;

@@ -394,32 +394,32 @@ TEST(a_visitor_is_told_the_size_of_what_it_sees)
     SIZED_EXPECT(shown);
 }
 
-static size_t reading_count;
+static size_t metric_count;
 
-static void read_at_strides(void *argument, cen_thing *thing)
+static void read_at_strides(void *argument, cen_component *thing)
 {
-    static unsigned char room[(sizeof(cen_reading) + 24) * CEN_READINGS_MOST] __attribute__((aligned(16)));
-    cen_reading usual[CEN_READINGS_MOST];
+    static unsigned char room[(sizeof(cen_metric) + 24) * CEN_METRICS_MAX] __attribute__((aligned(16)));
+    cen_metric usual[CEN_METRICS_MAX];
     (void)argument;
-    reading_count = cen_thing_readings(thing, usual, CEN_READINGS_MOST);
-    for (size_t size = sizeof(char *); size <= sizeof(cen_reading) + 24; size += sizeof(void *)) {
+    metric_count = cen_component_metrics(thing, usual, CEN_METRICS_MAX);
+    for (size_t size = sizeof(char *); size <= sizeof(cen_metric) + 24; size += sizeof(void *)) {
         memset(room, 0xa5, sizeof room);
-        expect_equal(cen_thing_readings_sized(thing, (cen_reading *)(void *)room, size, CEN_READINGS_MOST),
-                     reading_count);
-        for (size_t i = 0; i < reading_count; i++) {
-            cen_reading seen = {.name = NULL};
+        expect_equal(cen_component_metrics_sized(thing, (cen_metric *)(void *)room, size, CEN_METRICS_MAX),
+                     metric_count);
+        for (size_t i = 0; i < metric_count; i++) {
+            cen_metric seen = {.name = NULL};
             memcpy(&seen, room + i * size, size < sizeof seen ? size : sizeof seen);
             expect_text(seen.name, usual[i].name);
         }
-        for (size_t at = reading_count * size; at < sizeof room; at++) expect_equal(room[at], 0xa5);
+        for (size_t at = metric_count * size; at < sizeof room; at++) expect_equal(room[at], 0xa5);
     }
 }
 
-TEST(readings_are_written_at_the_callers_stride)
+TEST(metrics_are_written_at_the_callers_stride)
 {
     cen_pool *one = pool_of();
-    cen_things_each(read_at_strides, NULL);
-    expect(reading_count > 1);
+    cen_components_each(read_at_strides, NULL);
+    expect(metric_count > 1);
     expect_equal(cen_pool_free(one), CEN_OK);
 }
 

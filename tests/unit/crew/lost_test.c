@@ -2,7 +2,7 @@
 /* Steps that end their thread: the task fails, the worker is replaced, nothing is lost with it. */
 #include <pthread.h>
 
-#include "support/sketch.h"
+#include "support/description.h"
 #include "unit/crew/crews.h"
 #include "unit/pool/pools.h"
 

@@ -391,15 +391,15 @@ TEST(a_server_that_does_not_read_makes_requests_wait_and_none_is_lost)
 
 static int64_t seen_sent = -1, seen_calls = -1;
 
-static void note_readings(void *argument, ceni_entry *entry)
+static void note_metrics(void *argument, ceni_entry *entry)
 {
-    cen_reading readings[32];
+    cen_metric metrics[32];
     (void)argument;
-    size_t count = entry->snapshot(entry->object, readings, 32);
+    size_t count = entry->snapshot(entry->object, metrics, 32);
     for (size_t i = 0; i < count && i < 32; i++) {
-        if (strcmp(entry->kind, "mux") == 0 && strcmp(readings[i].name, "sent") == 0) seen_sent = readings[i].value;
-        if (strcmp(entry->kind, "mux_server") == 0 && strcmp(readings[i].name, "calls") == 0)
-            seen_calls = readings[i].value;
+        if (strcmp(entry->kind, "mux") == 0 && strcmp(metrics[i].name, "sent") == 0) seen_sent = metrics[i].value;
+        if (strcmp(entry->kind, "mux_server") == 0 && strcmp(metrics[i].name, "calls") == 0)
+            seen_calls = metrics[i].value;
     }
 }
 
@@ -408,7 +408,7 @@ TEST(connections_and_servers_are_in_the_directory_while_they_are_there)
     begin(echo);
     ask_number(mux, 1);
     ask_number(mux, 2);
-    ceni_directory_each(ceni_directory_process(), note_readings, NULL);
+    ceni_directory_each(ceni_directory_process(), note_metrics, NULL);
     expect_equal(seen_sent, 2);
     expect_equal(seen_calls, 2);
     end();

@@ -14,7 +14,7 @@
 
 #include "base/atomic.h"
 #include "port/rank.h"
-#include "support/sketch.h"
+#include "support/description.h"
 #include "support/test.h"
 
 #define MS INT64_C(1000000)
@@ -389,7 +389,7 @@ TEST(a_poller_is_busy_while_a_ready_runs_that_watches_again)
 TEST(a_poller_shows_what_it_watches_for_what_and_until_when)
 {
     int pair[2], sockets[2];
-    sketch s;
+    description s;
     expect_equal(pipe(pair), 0);
     expect_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
     cen_poller *poller;
@@ -400,22 +400,22 @@ TEST(a_poller_shows_what_it_watches_for_what_and_until_when)
     expect_equal(cen_poller_watch(poller, &both.watch, sockets[0], CEN_READABLE | CEN_WRITABLE, cen_in_s(1000)),
                  CEN_OK);
     expect_equal(cen_poller_watch(poller, &timer.watch, -1, 0, cen_in_s(1000)), CEN_OK);
-    sketch_take(&s, "poller", "ears", 10);
-    expect(sketch_truth(&s, "manual"));
-    expect_equal(sketch_number(&s, "timers"), 1);
-    expect_equal(sketch_count(&s, "watches"), 2);
-    expect_equal(sketch_number(&s, "watches[0].fd"), pair[0]);
-    expect_text(sketch_words(&s, "watches[0].for"), "readable");
-    expect(!sketch_has(&s, "watches[0].deadline_in_ns"));
-    expect_text(sketch_words(&s, "watches[1].for"), "readable or writable");
-    int64_t left = sketch_number(&s, "watches[1].deadline_in_ns");
+    description_take(&s, "poller", "ears", 10);
+    expect(description_truth(&s, "manual"));
+    expect_equal(description_number(&s, "timers"), 1);
+    expect_equal(description_count(&s, "watches"), 2);
+    expect_equal(description_number(&s, "watches[0].fd"), pair[0]);
+    expect_text(description_words(&s, "watches[0].for"), "readable");
+    expect(!description_has(&s, "watches[0].deadline_in_ns"));
+    expect_text(description_words(&s, "watches[1].for"), "readable or writable");
+    int64_t left = description_number(&s, "watches[1].deadline_in_ns");
     expect(left > 900 * 1000 * MS && left <= 1000 * 1000 * MS);
-    sketch_drop(&s);
-    sketch_take(&s, "poller", "ears", 1);
-    expect_equal(sketch_count(&s, "watches"), 1);
-    expect_equal(sketch_number(&s, "watches_more"), 1);
-    sketch_drop(&s);
-    expect_equal(reading_of("poller", "ears", "watched"), 3);
+    description_drop(&s);
+    description_take(&s, "poller", "ears", 1);
+    expect_equal(description_count(&s, "watches"), 1);
+    expect_equal(description_number(&s, "watches_more"), 1);
+    description_drop(&s);
+    expect_equal(metric_of("poller", "ears", "watched"), 3);
     expect(cen_poller_unwatch(poller, &readable.watch) && cen_poller_unwatch(poller, &both.watch));
     expect(cen_poller_unwatch(poller, &timer.watch));
     expect_equal(cen_poller_free(poller), CEN_OK);

@@ -331,28 +331,28 @@ typedef struct sighting {
     int64_t max, idle, held;
 } sighting;
 
-static int64_t reading(const cen_reading *readings, size_t count, const char *name)
+static int64_t metric(const cen_metric *metrics, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(readings[i].name, name) == 0) return readings[i].value;
+        if (strcmp(metrics[i].name, name) == 0) return metrics[i].value;
     test_fail(__FILE__, __LINE__, "no reading is named %s", name);
 }
 
 static void look_at(void *argument, ceni_entry *entry)
 {
     sighting *seen = argument;
-    cen_reading readings[CEN_READINGS_MOST];
+    cen_metric metrics[CEN_METRICS_MAX];
     if (strcmp(entry->kind, "pool") != 0 || strcmp(entry->name, "seen") != 0) return;
-    size_t count = entry->snapshot(entry->object, readings, CEN_READINGS_MOST);
-    expect(count > 0 && count <= CEN_READINGS_MOST);
-    seen->max = reading(readings, count, "max");
-    seen->idle = reading(readings, count, "idle");
-    seen->held = reading(readings, count, "held");
+    size_t count = entry->snapshot(entry->object, metrics, CEN_METRICS_MAX);
+    expect(count > 0 && count <= CEN_METRICS_MAX);
+    seen->max = metric(metrics, count, "max");
+    seen->idle = metric(metrics, count, "idle");
+    seen->held = metric(metrics, count, "held");
     seen->pools++;
-    memset(readings, 0, sizeof readings);
+    memset(metrics, 0, sizeof metrics);
     /* with less room it writes less and says the same */
-    expect_equal(entry->snapshot(entry->object, readings, 2), count);
-    expect(readings[1].name && !readings[2].name);
+    expect_equal(entry->snapshot(entry->object, metrics, 2), count);
+    expect(metrics[1].name && !metrics[2].name);
 }
 
 TEST(a_live_pool_is_in_the_directory_with_its_numbers)

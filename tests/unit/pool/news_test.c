@@ -25,9 +25,9 @@ static void end_news(void)
     ceni_pool_tells = false;
 }
 
-static void note_number(void *argument, cen_thing *it)
+static void note_number(void *argument, cen_component *it)
 {
-    *(uint64_t *)argument = cen_thing_number(it);
+    *(uint64_t *)argument = cen_component_number(it);
 }
 
 /* The next news of that pool. */
@@ -42,7 +42,7 @@ static cen_news expect_news(cen_pool *pool, const char *what, cen_level level, i
     expect_text(news.kind, "pool");
     expect_text(news.name, cen_pool_name(pool));
     visit_pool(pool, note_number, &number);
-    expect_equal(news.thing, number);
+    expect_equal(news.component, number);
     return news;
 }
 
@@ -96,7 +96,7 @@ TEST(what_is_opened_before_the_pool_is_there_bears_its_name_and_no_number)
     expect_equal(cen_news_read(&at, &news), CEN_OK);
     expect_text(news.what, "opened");
     expect_text(news.name, "eager");
-    expect_equal(news.thing, 0);
+    expect_equal(news.component, 0);
     free_pool(pool);
     end_news();
 }

@@ -256,7 +256,7 @@ TEST(L17_an_uncontended_take_and_give_allocates_nothing_and_reads_a_clock_only_i
             expect_equal(cen_pool_leave(&outer), CEN_OK);
         }
         expect_equal(ceni_world_allocations(), allocations);
-        uint64_t read = clock_readings, timed = times_of(pool, "use")->durations.count;
+        uint64_t read = clock_readings, timed = times_of(pool, "use")->histogram.count;
         expect_equal(read, 2 * timed);
         expect(timed > 0 && timed <= 300 / 64 + 3); /* there are three slots */
         free_pool(pool);

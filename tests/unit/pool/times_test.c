@@ -55,9 +55,9 @@ TEST(one_lease_in_64_is_counted_with_its_exact_time_in_every_order)
         for (int i = 0; i < 640; i++) hold(pool, 5000);
         const times *t = times_of(pool, "use");
         expect_equal(t->timing.one_in, 64);
-        expect(t->durations.count >= 9 && t->durations.count <= 11);
-        expect(t->durations.smallest == 5000 && t->durations.largest == 5000);
-        expect_equal(t->durations.sum, 5000 * (int64_t)t->durations.count);
+        expect(t->histogram.count >= 9 && t->histogram.count <= 11);
+        expect(t->histogram.smallest == 5000 && t->histogram.largest == 5000);
+        expect_equal(t->histogram.sum, 5000 * (int64_t)t->histogram.count);
         expect_equal(expect_sound(pool).idle, 1);
         free_pool(pool);
     }
@@ -80,8 +80,8 @@ TEST(a_lease_that_was_asked_for_or_is_looked_at_is_counted_as_any_other)
             give_back(&asked.lease);
         }
         const times *t = times_of(pool, "use");
-        expect(t->durations.count >= 9 && t->durations.count <= 11);
-        expect(t->durations.smallest == 70 && t->durations.largest == 70);
+        expect(t->histogram.count >= 9 && t->histogram.count <= 11);
+        expect(t->histogram.smallest == 70 && t->histogram.largest == 70);
         expect_equal(s.of[CALL_CHECK].calls, 640);
         end_life(&s, pool);
     }
@@ -102,8 +102,8 @@ TEST(with_exact_times_every_lease_is_counted_in_every_order)
         }
         const times *t = times_of(pool, "use");
         expect_equal(t->timing.one_in, 1);
-        expect_equal(t->durations.count, expect_sound(pool).ended);
-        expect(t->durations.sum == sum && t->durations.smallest == 10 && t->durations.largest == 1000);
+        expect_equal(t->histogram.count, expect_sound(pool).ended);
+        expect(t->histogram.sum == sum && t->histogram.smallest == 10 && t->histogram.largest == 1000);
         free_pool(pool);
     }
 }
@@ -123,15 +123,15 @@ TEST(a_lease_is_counted_once_however_it_ends)
     ceni_world_advance(20 * SECOND); /* rounds see that it leaks */
     ceni_world_settle();
     expect_equal(look(pool).reclaimed, 1);
-    expect_equal(times_of(pool, "use")->durations.count, 3);
-    int64_t until = times_of(pool, "use")->durations.sum - 2 * SECOND;
+    expect_equal(times_of(pool, "use")->histogram.count, 3);
+    int64_t until = times_of(pool, "use")->histogram.sum - 2 * SECOND;
     expect(until >= 10 * SECOND && until <= 21 * SECOND);
     expect_equal(cen_pool_give(&reclaimed), CEN_REVOKED);
-    expect_equal(times_of(pool, "use")->durations.count, 3);
+    expect_equal(times_of(pool, "use")->histogram.count, 3);
     cen_lease revoked = take_now(pool);
     ceni_world_advance(SECOND);
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
-    expect_equal(times_of(pool, "use")->durations.count, 3); /* it is still out */
+    expect_equal(times_of(pool, "use")->histogram.count, 3); /* it is still out */
     ceni_world_advance(SECOND);
     expect_equal(cen_pool_give(&revoked), CEN_REVOKED);
     expect_times(pool, "use", 4, 2 * SECOND + until + 2 * SECOND);
@@ -182,14 +182,14 @@ TEST(a_change_of_exact_times_begins_the_times_of_use_anew)
 {
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "changes", .max = 1), 1);
     for (int i = 0; i < 640; i++) hold(pool, 10);
-    expect(times_of(pool, "use")->durations.count > 0);
+    expect(times_of(pool, "use")->histogram.count > 0);
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     cen_lease before = take_now(pool);
     o.exact_times = true;
     expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);
     const times *t = times_of(pool, "use");
-    expect(t->durations.count == 0 && t->durations.sum == 0 && t->timing.one_in == 1);
+    expect(t->histogram.count == 0 && t->histogram.sum == 0 && t->timing.one_in == 1);
     give_back(&before); /* nobody knows when it began */
     hold(pool, 20);
     hold(pool, 30);
@@ -197,7 +197,7 @@ TEST(a_change_of_exact_times_begins_the_times_of_use_anew)
     o.exact_times = false;
     expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);
     t = times_of(pool, "use");
-    expect(t->durations.count == 0 && t->timing.one_in == 64);
+    expect(t->histogram.count == 0 && t->timing.one_in == 64);
     free_pool(pool);
 }
 
@@ -250,12 +250,12 @@ TEST(every_take_that_waited_is_counted_and_the_others_are_instant)
     expect_equal(t->timing.one_in, 1);
     expect_equal(t->timing.instant, 6);
     expect_equal(t->timing.instant, s.taken - s.served);
-    expect_equal(t->durations.count, s.waited - s.waiting);
-    expect_equal(t->durations.sum, s.wait_total_ns);
-    expect_equal(t->durations.largest, s.wait_longest_ns);
-    expect(t->durations.sum == 8 * SECOND && t->durations.smallest == SECOND && t->durations.largest == 5 * SECOND);
-    expect_equal(cen_durations_percentile(&t->durations, 500000), s.wait_p50_ns);
-    expect_equal(cen_durations_percentile(&t->durations, 990000), s.wait_p99_ns);
+    expect_equal(t->histogram.count, s.waited - s.waiting);
+    expect_equal(t->histogram.sum, s.wait_total_ns);
+    expect_equal(t->histogram.largest, s.wait_longest_ns);
+    expect(t->histogram.sum == 8 * SECOND && t->histogram.smallest == SECOND && t->histogram.largest == 5 * SECOND);
+    expect_equal(cen_histogram_percentile(&t->histogram, 500000), s.wait_p50_ns);
+    expect_equal(cen_histogram_percentile(&t->histogram, 990000), s.wait_p99_ns);
     expect_equal(cen_pool_give(&served.lease), CEN_REVOKED);
     free_pool(pool);
 }
@@ -274,8 +274,8 @@ TEST(each_opening_that_succeeded_is_counted_and_none_that_failed)
         second = take(pool);
         third = take(pool);
         const times *t = times_of(pool, "create");
-        expect_equal(t->durations.count, look(pool).opened);
-        expect_equal(t->durations.sum, 3 * 40 * MS);
+        expect_equal(t->histogram.count, look(pool).opened);
+        expect_equal(t->histogram.sum, 3 * 40 * MS);
         expect(t->timing.one_in == 1 && t->timing.instant == 0);
         expect_equal(look(pool).open_failed, 1);
         give_back(&first);

@@ -99,12 +99,12 @@ static void *use_much(void *argument)
 static void watch_all(cen_pool *pool, bool exact)
 {
     do {
-        readings r = readings_of(pool);
-        int64_t there = reading(&r, "idle") + reading(&r, "held") + reading(&r, "moving") + reading(&r, "resetting");
+        metrics r = metrics_of(pool);
+        int64_t there = metric(&r, "idle") + metric(&r, "held") + metric(&r, "moving") + metric(&r, "resetting");
         expect_equal(there, 3);
         const times *used = times_of(pool, "use");
         expect_equal(used->timing.one_in, exact ? 1 : 64);
-        expect(used->durations.count <= (uint64_t)USERS * PAIRS);
+        expect(used->histogram.count <= (uint64_t)USERS * PAIRS);
         times_of(pool, "wait");
         draw_pool(pool, &d, 2);
         expect_drawn(&d, "[waiters ");
@@ -122,11 +122,11 @@ TEST(many_threads_use_a_pool_that_is_watched_all_the_while)
         watch_all(pool, exact);
         for (int i = 0; i < USERS; i++) pthread_join(threads[i], NULL);
         cen_pool_stats s = expect_sound(pool);
-        uint64_t used = times_of(pool, "use")->durations.count, leases = (uint64_t)USERS * PAIRS;
+        uint64_t used = times_of(pool, "use")->histogram.count, leases = (uint64_t)USERS * PAIRS;
         if (exact) expect_equal(used, leases); /* one that was granted twice is counted as taken, but used once */
         else expect(used >= leases / 64 * 9 / 10 && used <= s.taken / 64 + 3 * 4);
         const times *waited = times_of(pool, "wait");
-        expect_equal(waited->durations.count, s.waited);
+        expect_equal(waited->histogram.count, s.waited);
         expect_equal(waited->timing.instant, s.taken - s.served);
         free_pool(pool);
     }

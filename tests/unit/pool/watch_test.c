@@ -1,46 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool as a thing that is watched: readings, the sketch, verbs, the system its objects belong to. */
+/* A pool as a component that is watched: metrics, the description, actions, the system its objects belong to. */
 #include <cenote/pool_async.h>
 
 #include "unit/pool/scripted.h"
 #include "unit/pool/watchers.h"
 
-/* ---- Readings ----------------------------------------------------------------------------- */
+/* ---- Metrics ----------------------------------------------------------------------------- */
 
-static void expect_equations(const readings *r)
+static void expect_equations(const metrics *r)
 {
     static const char *const states[] = {"idle",      "held",    "moving",  "revoked", "opening",
                                          "resetting", "testing", "closing", "vacant"};
     int64_t there = 0;
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) there += reading(r, states[i]);
-    int64_t places = reading(r, "places"), out = reading(r, "held") + reading(r, "revoked");
-    int64_t difference = reading(r, "taken") - reading(r, "ended");
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) there += metric(r, states[i]);
+    int64_t places = metric(r, "places"), out = metric(r, "held") + metric(r, "revoked");
+    int64_t difference = metric(r, "taken") - metric(r, "ended");
     expect_equal(there, places);
-    expect(places >= reading(r, "max"));
-    expect(out <= difference && difference <= out + reading(r, "moving"));
-    if (reading(r, "moving") + reading(r, "opening") + reading(r, "closing") == 0)
-        expect_equal(reading(r, "opened") + reading(r, "adopted") - reading(r, "closed"),
-                     places - reading(r, "vacant"));
-    expect_equal(reading(r, "waited"), reading(r, "served") + reading(r, "timed_out") + reading(r, "sent_away") +
-                                           reading(r, "failed") + reading(r, "shed") + reading(r, "waiting"));
+    expect(places >= metric(r, "max"));
+    expect(out <= difference && difference <= out + metric(r, "moving"));
+    if (metric(r, "moving") + metric(r, "opening") + metric(r, "closing") == 0)
+        expect_equal(metric(r, "opened") + metric(r, "adopted") - metric(r, "closed"), places - metric(r, "vacant"));
+    expect_equal(metric(r, "waited"), metric(r, "served") + metric(r, "timed_out") + metric(r, "sent_away") +
+                                          metric(r, "failed") + metric(r, "shed") + metric(r, "waiting"));
 }
 
 /* No counter has fallen since. */
-static void expect_risen(const readings *before, const readings *now)
+static void expect_risen(const metrics *before, const metrics *now)
 {
     for (size_t i = 0; i < now->count; i++) {
-        const cen_reading *was = find_reading(before, now->all[i].name);
+        const cen_metric *was = find_metric(before, now->all[i].name);
         if (was && was->kind == CEN_COUNTER && now->all[i].value < was->value)
             test_fail(__FILE__, __LINE__, "%s has fallen", was->name);
     }
 }
 
-TEST(L19_the_readings_satisfy_the_equations_through_a_life_and_counters_never_fall)
+TEST(L19_the_metrics_satisfy_the_equations_through_a_life_and_counters_never_fall)
 {
     static script s;
     s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 3, .fail_to = 4}};
     cen_pool *pool = begin_life(&s, HAS_TEST, .name = "life", .max = 3, .backoff_least_ns = CEN_OFF);
-    readings before = readings_of(pool);
+    metrics before = metrics_of(pool);
     cen_lease out[3] = {{0}};
     taker late;
     for (unsigned step = 0; step < 300; step++) {
@@ -60,7 +59,7 @@ TEST(L19_the_readings_satisfy_the_equations_through_a_life_and_counters_never_fa
             join(late.thread);
             if (late.status == CEN_OK) give_back(&late.lease);
         }
-        readings now = readings_of(pool);
+        metrics now = metrics_of(pool);
         expect_equations(&now);
         expect_risen(&before, &now);
         before = now;
@@ -70,59 +69,59 @@ TEST(L19_the_readings_satisfy_the_equations_through_a_life_and_counters_never_fa
     end_life(&s, pool);
 }
 
-TEST(the_readings_are_what_a_look_shows_with_one_name_each)
+TEST(the_metrics_are_what_a_look_shows_with_one_name_each)
 {
     cen_pool *pool =
         make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "read", .max = 5, .max_idle = 4, .min_idle = 0), 3);
     cen_lease lease = take_now(pool);
     cen_pool_stats s = expect_sound(pool);
-    readings r = readings_of(pool);
+    metrics r = metrics_of(pool);
     for (size_t i = 0; i < r.count; i++)
         for (size_t j = 0; j < i; j++) expect(strcmp(r.all[i].name, r.all[j].name) != 0);
-    expect(reading(&r, "max") == 5 && reading(&r, "idle") == s.idle && reading(&r, "held") == 1 &&
-           reading(&r, "adopted") == 3);
-    expect(reading(&r, "taken") == 1 && reading(&r, "paused") == 0 && reading(&r, "breaker") == 0 &&
-           reading(&r, "is_closed") == 0);
-    expect(reading(&r, "max_idle") == 4 && reading(&r, "min_idle") == 0);
-    expect(find_reading(&r, "max_waiters") == NULL);
-    expect_equal(find_reading(&r, "taken")->kind, CEN_COUNTER);
-    expect_equal(find_reading(&r, "timed_out")->kind, CEN_COUNTER);
-    expect_equal(find_reading(&r, "idle")->kind, CEN_GAUGE);
+    expect(metric(&r, "max") == 5 && metric(&r, "idle") == s.idle && metric(&r, "held") == 1 &&
+           metric(&r, "adopted") == 3);
+    expect(metric(&r, "taken") == 1 && metric(&r, "paused") == 0 && metric(&r, "breaker") == 0 &&
+           metric(&r, "is_closed") == 0);
+    expect(metric(&r, "max_idle") == 4 && metric(&r, "min_idle") == 0);
+    expect(find_metric(&r, "max_waiters") == NULL);
+    expect_equal(find_metric(&r, "taken")->kind, CEN_COUNTER);
+    expect_equal(find_metric(&r, "timed_out")->kind, CEN_COUNTER);
+    expect_equal(find_metric(&r, "idle")->kind, CEN_GAUGE);
     give_back(&lease);
     free_pool(pool);
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "read", .max = 5), 3);
-    r = readings_of(pool);
-    expect(find_reading(&r, "max_idle") == NULL);
+    r = metrics_of(pool);
+    expect(find_metric(&r, "max_idle") == NULL);
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
-    r = readings_of(pool);
-    expect_equal(reading(&r, "paused"), 1);
+    r = metrics_of(pool);
+    expect_equal(metric(&r, "paused"), 1);
     free_pool(pool);
 }
 
 /* Whoever has little room gets the first of them, and the number of all. */
-static void read_two(void *argument, cen_thing *it)
+static void read_two(void *argument, cen_component *it)
 {
-    cen_reading *two = argument;
-    size_t count = cen_thing_readings(it, two, 2);
-    expect(count > 40 && count <= CEN_READINGS_MOST);
-    expect(cen_thing_readings(it, NULL, 0) == count);
+    cen_metric *two = argument;
+    size_t count = cen_component_metrics(it, two, 2);
+    expect(count > 40 && count <= CEN_METRICS_MAX);
+    expect(cen_component_metrics(it, NULL, 0) == count);
 }
 
-TEST(readings_beyond_the_room_are_counted_and_not_written)
+TEST(metrics_beyond_the_room_are_counted_and_not_written)
 {
     cen_pool *pool = make_pool(.name = "little", .max = 1);
-    cen_reading two[3] = {{"", 0, CEN_GAUGE}, {"", 0, CEN_GAUGE}, {"kept", 7, CEN_GAUGE}};
+    cen_metric two[3] = {{"", 0, CEN_GAUGE}, {"", 0, CEN_GAUGE}, {"kept", 7, CEN_GAUGE}};
     visit_pool(pool, read_two, two);
     expect_text(two[0].name, "max");
     expect_text(two[2].name, "kept");
     free_pool(pool);
 }
 
-/* ---- The sketch ------------------------------------------------------------------------------ */
+/* ---- The description ------------------------------------------------------------------------------ */
 
 static drawing d;
 
-TEST(the_sketch_has_the_settings_the_state_and_why_a_take_would_wait)
+TEST(the_description_has_the_settings_the_state_and_why_a_take_would_wait)
 {
     d = (drawing){.most = 0};
     cen_pool *pool =
@@ -141,7 +140,7 @@ TEST(the_sketch_has_the_settings_the_state_and_why_a_take_would_wait)
     free_pool(pool);
 }
 
-TEST(the_sketch_has_the_last_error_and_how_long_ago_it_was)
+TEST(the_description_has_the_last_error_and_how_long_ago_it_was)
 {
     static script s;
     s = (script){.opened = 0,
@@ -156,7 +155,7 @@ TEST(the_sketch_has_the_last_error_and_how_long_ago_it_was)
     end_life(&s, pool);
 }
 
-TEST(holders_are_sketched_oldest_first_and_those_beyond_most_are_counted)
+TEST(holders_are_described_oldest_first_and_those_beyond_most_are_counted)
 {
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "held", .max = 4, .exact_times = true), 4);
     cen_lease first = take_now(pool), second, third;
@@ -181,7 +180,7 @@ TEST(holders_are_sketched_oldest_first_and_those_beyond_most_are_counted)
     free_pool(pool);
 }
 
-TEST(without_exact_times_a_holders_age_begins_with_the_first_sketch)
+TEST(without_exact_times_a_holders_age_begins_with_the_first_description)
 {
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "held", .max = 1), 1);
     cen_lease lease = take_now(pool);
@@ -198,7 +197,7 @@ TEST(without_exact_times_a_holders_age_begins_with_the_first_sketch)
     free_pool(pool);
 }
 
-TEST(with_backtraces_a_holder_is_sketched_with_the_calls_that_led_there)
+TEST(with_backtraces_a_holder_is_described_with_the_calls_that_led_there)
 {
     cen_pool *pool =
         make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "traced", .max = 1, .backtraces = true), 1);
@@ -225,7 +224,7 @@ static void wait_with_priority(void *argument)
     if (a->status == CEN_OK) give_back(&a->lease);
 }
 
-TEST(those_who_wait_are_sketched_in_the_order_of_service)
+TEST(those_who_wait_are_described_in_the_order_of_service)
 {
     cen_pool *pool =
         make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waited", .max = 1, .aging_ns = SECOND), 1);
@@ -267,14 +266,14 @@ TEST(those_who_wait_are_sketched_in_the_order_of_service)
 static void use_the_pool(drawing *drawn)
 {
     cen_pool *pool = drawn->argument;
-    ceni_rank_expect_none("a function of a sketch");
+    ceni_rank_expect_none("a function of a description");
     cen_lease lease = take_now(pool);
     give_back(&lease);
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
 }
 
-TEST(L9_no_lock_is_held_while_a_sketch_is_drawn)
+TEST(L9_no_lock_is_held_while_a_description_is_drawn)
 {
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "busy", .max = 2), 2);
     cen_lease held = take_now(pool);
@@ -286,46 +285,47 @@ TEST(L9_no_lock_is_held_while_a_sketch_is_drawn)
     free_pool(pool);
 }
 
-/* ---- Verbs -------------------------------------------------------------------------------------- */
+/* ---- Actions -------------------------------------------------------------------------------------- */
 
 typedef struct order {
-    const char *verb;
+    const char *action;
     int64_t value;
     cen_status status;
     cen_error error;
 } order;
 
-static void tell_thing(void *argument, cen_thing *it)
+static void tell_component(void *argument, cen_component *it)
 {
     order *o = argument;
-    o->status = cen_thing_tell(it, o->verb, o->value, &o->error);
+    o->status = cen_component_invoke(it, o->action, o->value, &o->error);
 }
 
 static cen_error told; /* what the last one was answered */
 
-static cen_status tell_pool(cen_pool *pool, const char *verb, int64_t value)
+static cen_status tell_pool(cen_pool *pool, const char *action, int64_t value)
 {
-    order o = {.verb = verb, .value = value};
-    visit_pool(pool, tell_thing, &o);
+    order o = {.action = action, .value = value};
+    visit_pool(pool, tell_component, &o);
     told = o.error;
     return o.status;
 }
 
-static void list_verbs(void *argument, cen_thing *it)
+static void list_actions(void *argument, cen_component *it)
 {
     char *text = argument;
-    for (size_t i = 0; cen_thing_verb(it, i); i++) snprintf(text + strlen(text), 16, "%s ", cen_thing_verb(it, i));
+    for (size_t i = 0; cen_component_action_name(it, i); i++)
+        snprintf(text + strlen(text), 16, "%s ", cen_component_action_name(it, i));
 }
 
-TEST(a_pool_obeys_its_verbs)
+TEST(a_pool_obeys_its_actions)
 {
     static script s;
     s = (script){.opened = 0};
     cen_pool *pool =
         begin_life(&s, HAS_TEST, .name = "told", .max = 3, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
-    char verbs[200] = "";
-    visit_pool(pool, list_verbs, verbs);
-    expect_text(verbs, "pause resume resize reload evict test ");
+    char actions[200] = "";
+    visit_pool(pool, list_actions, actions);
+    expect_text(actions, "pause resume resize reload evict test ");
     warm_up(pool, 2);
     expect_equal(tell_pool(pool, "pause", 0), CEN_OK);
     expect(look(pool).is_paused);
@@ -371,9 +371,9 @@ TEST(a_pool_refuses_what_it_cannot_do_and_changes_nothing)
 
 /* ---- The system ------------------------------------------------------------------------------------ */
 
-static void read_system(void *argument, cen_thing *it)
+static void read_system(void *argument, cen_component *it)
 {
-    *(const char **)argument = cen_thing_system(it);
+    *(const char **)argument = cen_component_system(it);
 }
 
 static const char *system_of(cen_pool *pool)

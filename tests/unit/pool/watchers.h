@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool as those see it who watch: its readings, durations and sketch, by what include/cenote/watch.h has. */
+/* A pool as those see it who watch: its metrics, histograms and description, by what include/cenote/component.h has. */
 #ifndef TESTS_UNIT_POOL_WATCHERS_H
 #define TESTS_UNIT_POOL_WATCHERS_H
 
-#include <cenote/watch.h>
+#include <cenote/component.h>
 #include <inttypes.h>
 #include <stdarg.h>
 
 #include "unit/pool/pools.h"
 
-/* ---- The thing of a pool ------------------------------------------------------------ */
+/* ---- The component of a pool ------------------------------------------------------------ */
 
 typedef struct sought {
     const char *name;
-    void (*visit)(void *argument, cen_thing *it);
+    void (*visit)(void *argument, cen_component *it);
     void *argument;
     int found;
 } sought;
 
-static inline void seek(void *argument, cen_thing *it)
+static inline void seek(void *argument, cen_component *it)
 {
     sought *s = argument;
-    if (strcmp(cen_thing_kind(it), "pool") != 0 || strcmp(cen_thing_name(it), s->name) != 0) return;
+    if (strcmp(cen_component_kind(it), "pool") != 0 || strcmp(cen_component_name(it), s->name) != 0) return;
     s->found++;
     s->visit(s->argument, it);
 }
 
 /* Visits the pool, whose name no other has. */
-static inline void visit_pool(cen_pool *pool, void (*visit)(void *argument, cen_thing *it), void *argument)
+static inline void visit_pool(cen_pool *pool, void (*visit)(void *argument, cen_component *it), void *argument)
 {
     sought s = {cen_pool_name(pool), visit, argument, 0};
-    cen_things_each(seek, &s);
+    cen_components_each(seek, &s);
     expect_equal(s.found, 1);
 }
 
-/* ---- Durations ----------------------------------------------------------------------- */
+/* ---- Histograms ----------------------------------------------------------------------- */
 
 typedef struct times {
     const char *wanted;
-    cen_timing timing;
-    cen_durations durations;
+    cen_histogram_header timing;
+    cen_histogram histogram;
 } times;
 
-static inline void read_times(void *argument, cen_thing *it)
+static inline void read_times(void *argument, cen_component *it)
 {
     times *t = argument;
-    for (size_t i = 0; cen_thing_durations(it, i, &t->timing, &t->durations); i++)
+    for (size_t i = 0; cen_component_histogram(it, i, &t->timing, &t->histogram); i++)
         if (strcmp(t->timing.name, t->wanted) == 0) return;
     test_fail(__FILE__, __LINE__, "there are no times of %s", t->wanted);
 }
@@ -63,51 +63,51 @@ static inline const times *times_of(cen_pool *pool, const char *name)
 static inline void expect_times(cen_pool *pool, const char *name, uint64_t count, int64_t sum)
 {
     const times *t = times_of(pool, name);
-    expect_equal(t->durations.count, count);
-    expect_equal(t->durations.sum, sum);
+    expect_equal(t->histogram.count, count);
+    expect_equal(t->histogram.sum, sum);
 }
 
-/* ---- Readings ------------------------------------------------------------------------- */
+/* ---- Metrics ------------------------------------------------------------------------- */
 
-typedef struct readings {
+typedef struct metrics {
     size_t count;
-    cen_reading all[CEN_READINGS_MOST];
-} readings;
+    cen_metric all[CEN_METRICS_MAX];
+} metrics;
 
-static inline void read_readings(void *argument, cen_thing *it)
+static inline void read_metrics(void *argument, cen_component *it)
 {
-    readings *r = argument;
-    r->count = cen_thing_readings(it, r->all, CEN_READINGS_MOST);
-    expect(r->count <= CEN_READINGS_MOST);
+    metrics *r = argument;
+    r->count = cen_component_metrics(it, r->all, CEN_METRICS_MAX);
+    expect(r->count <= CEN_METRICS_MAX);
 }
 
-static inline readings readings_of(cen_pool *pool)
+static inline metrics metrics_of(cen_pool *pool)
 {
-    readings r;
-    visit_pool(pool, read_readings, &r);
+    metrics r;
+    visit_pool(pool, read_metrics, &r);
     return r;
 }
 
-static inline const cen_reading *find_reading(const readings *r, const char *name)
+static inline const cen_metric *find_metric(const metrics *r, const char *name)
 {
     for (size_t i = 0; i < r->count; i++)
         if (strcmp(r->all[i].name, name) == 0) return &r->all[i];
     return NULL;
 }
 
-static inline int64_t reading(const readings *r, const char *name)
+static inline int64_t metric(const metrics *r, const char *name)
 {
-    const cen_reading *found = find_reading(r, name);
+    const cen_metric *found = find_metric(r, name);
     if (!found) test_fail(__FILE__, __LINE__, "there is no reading %s", name);
     return found ? found->value : -1;
 }
 
-/* ---- The sketch ------------------------------------------------------------------------ */
+/* ---- The description ------------------------------------------------------------------------ */
 
 /* As a text: name=5 name="words" name=true [holders {index=0 ...} {...}], each followed by a blank. */
 typedef struct drawing {
     size_t most;
-    void (*inside)(struct drawing *d); /* called by every function of the sketch; may be NULL */
+    void (*inside)(struct drawing *d); /* called by every function of the description; may be NULL */
     void *argument;
     size_t used;
     int depth;
@@ -163,11 +163,11 @@ static inline void draw_end(void *argument)
     draw(d, "%s", d->is_list[--d->depth] ? "] " : "} ");
 }
 
-static inline void sketch_thing(void *argument, cen_thing *it)
+static inline void description_component(void *argument, cen_component *it)
 {
     drawing *d = argument;
-    const cen_sketch sketch = {d, draw_number, draw_truth, draw_text, draw_list, draw_item, draw_end};
-    cen_thing_sketch(it, &sketch, d->most);
+    const cen_description_writer description = {d, draw_number, draw_truth, draw_text, draw_list, draw_item, draw_end};
+    cen_component_describe(it, &description, d->most);
     expect_equal(d->depth, 0);
 }
 
@@ -176,7 +176,7 @@ static inline void draw_pool(cen_pool *pool, drawing *d, size_t most)
     d->most = most;
     d->used = 0;
     d->text[0] = '\0';
-    visit_pool(pool, sketch_thing, d);
+    visit_pool(pool, description_component, d);
 }
 
 static inline void expect_drawn(const drawing *d, const char *words)

@@ -6,7 +6,7 @@
 static ceni_compact histogram;
 static ceni_stripe stripe;
 static ceni_stock stock;
-static cen_durations seen;
+static cen_histogram seen;
 
 static void begin(uint32_t lines)
 {

@@ -13,14 +13,14 @@ enum { STRIPES = 3, THREADS = 4, EACH = 20000 };
 static ceni_compact histogram;
 static ceni_stripe stripes[STRIPES];
 static ceni_stock stock;
-static cen_durations seen, whole;
+static cen_histogram seen, whole;
 
 static void begin(uint32_t lines)
 {
     expect(ceni_stock_init(&stock, lines, NULL));
     ceni_compact_init(&histogram);
     for (int i = 0; i < STRIPES; i++) ceni_stripe_init(&stripes[i]);
-    whole = (cen_durations){0};
+    whole = (cen_histogram){0};
 }
 
 static void look(void)
@@ -42,7 +42,7 @@ static ceni_stripe *stripe_of(uint64_t number)
 static void record(int64_t value, uint64_t number, bool alone)
 {
     ceni_compact_record(&histogram, stripe_of(number), &stock, alone, value);
-    cen_durations_record(&whole, value);
+    cen_histogram_record(&whole, value);
 }
 
 static void expect_numbers(void)
@@ -54,7 +54,7 @@ static void expect_numbers(void)
     expect_equal(seen.largest, whole.largest);
 }
 
-TEST(with_a_stock_that_is_tended_every_bucket_is_the_one_of_plain_durations)
+TEST(with_a_stock_that_is_tended_every_bucket_is_the_one_of_plain_histogram)
 {
     uint64_t state = test_seed();
     for (int alone = 0; alone < 2; alone++) {
@@ -70,7 +70,7 @@ TEST(with_a_stock_that_is_tended_every_bucket_is_the_one_of_plain_durations)
     }
 }
 
-TEST(percentiles_largest_and_sum_are_those_of_plain_durations)
+TEST(percentiles_largest_and_sum_are_those_of_plain_histogram)
 {
     uint64_t state = test_seed();
     begin(16);
@@ -81,7 +81,7 @@ TEST(percentiles_largest_and_sum_are_those_of_plain_durations)
         ceni_stock_tend(&stock, NULL);
         if (i % 97 != 0) continue;
         for (uint32_t part = 1; part < 1000000; part = part * 3 + 1)
-            expect_equal(ceni_compact_percentile(&histogram, &stock, part), cen_durations_percentile(&whole, part));
+            expect_equal(ceni_compact_percentile(&histogram, &stock, part), cen_histogram_percentile(&whole, part));
         expect_equal(ceni_compact_largest(&histogram), whole.largest);
         expect_equal(ceni_compact_sum(&histogram), whole.sum);
     }
@@ -117,7 +117,7 @@ TEST(a_reset_forgets_all_and_keeps_its_lines)
     for (int i = 0; i < 100; i++) record(i * 1000, (uint64_t)i, false);
     uint32_t used = stock.used;
     ceni_compact_reset(&histogram, stripes, STRIPES, &stock);
-    whole = (cen_durations){0};
+    whole = (cen_histogram){0};
     expect_numbers();
     for (int i = 0; i < 100; i++) record(i * 1000, (uint64_t)i, false);
     expect_numbers();

@@ -74,6 +74,6 @@ EXPLORE(two_records_of_one_bucket_are_two, 4)
     ceni_thread a = start("a", record_the_same, NULL), b = start("b", record_the_same, NULL);
     join(a);
     join(b);
-    expect_equal(ceni_load_relaxed(&histogram.buckets[cen_durations_bucket(40)]), 2);
+    expect_equal(ceni_load_relaxed(&histogram.buckets[cen_histogram_bucket_of(40)]), 2);
     expect_equal(ceni_load_relaxed(&histogram.sum), 80);
 }

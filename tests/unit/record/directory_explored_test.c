@@ -7,31 +7,31 @@
 
 static ceni_directory directory;
 
-static size_t no_readings(const void *object, cen_reading *readings, size_t room)
+static size_t no_metrics(const void *object, cen_metric *metrics, size_t room)
 {
-    (void)readings;
+    (void)metrics;
     (void)room;
     return ceni_load_relaxed((_Atomic size_t *)(uintptr_t)object);
 }
 
-/* A thing that is gone when its owner has left; the world notices a touch. */
-typedef struct thing {
+/* A component that is gone when its owner has left; the world notices a touch. */
+typedef struct component {
     ceni_entry entry;
-    _Atomic size_t readings;
-} thing;
+    _Atomic size_t metrics;
+} component;
 
-static thing *join_new(void)
+static component *join_new(void)
 {
-    thing *t = ceni_alloc(NULL, sizeof *t, 16);
+    component *t = ceni_alloc(NULL, sizeof *t, 16);
     expect(t != NULL);
-    t->entry = (ceni_entry){.kind = "thing", .name = "t", .snapshot = no_readings, .object = &t->readings};
+    t->entry = (ceni_entry){.kind = "component", .name = "t", .snapshot = no_metrics, .object = &t->metrics};
     ceni_directory_join(&directory, &t->entry);
     return t;
 }
 
 static void leave_and_free(void *argument)
 {
-    thing *t = argument;
+    component *t = argument;
     ceni_directory_leave(&directory, &t->entry);
     ceni_free(NULL, t, sizeof *t, 16);
 }
@@ -46,7 +46,7 @@ static void ask(void *argument, ceni_entry *entry)
 EXPLORE(an_owner_that_leaves_waits_for_the_visitor, 4)
 {
     ceni_directory_init(&directory);
-    thing *first = join_new(), *second = join_new();
+    component *first = join_new(), *second = join_new();
     ceni_thread owner = start("owner", leave_and_free, first);
     uint32_t visits = 0;
     ceni_directory_each(&directory, ask, &visits);
@@ -59,7 +59,7 @@ EXPLORE(an_owner_that_leaves_waits_for_the_visitor, 4)
 EXPLORE(two_owners_leave_while_one_walk_goes_on, 3)
 {
     ceni_directory_init(&directory);
-    thing *first = join_new(), *second = join_new();
+    component *first = join_new(), *second = join_new();
     ceni_thread a = start("a", leave_and_free, first), b = start("b", leave_and_free, second);
     uint32_t visits = 0;
     ceni_directory_each(&directory, ask, &visits);
@@ -71,7 +71,7 @@ EXPLORE(two_owners_leave_while_one_walk_goes_on, 3)
 static void leave_when_visited(void *argument, ceni_entry *entry)
 {
     (void)argument;
-    leave_and_free(CENI_LIST_ENTRY(entry, thing, entry));
+    leave_and_free(CENI_LIST_ENTRY(entry, component, entry));
 }
 
 static void walk(void *argument)
@@ -94,7 +94,7 @@ EXPLORE(a_visitor_that_leaves_its_own_entry_waits_for_other_visitors_only, 4)
 EXPLORE(two_owners_that_wait_for_two_visitors_both_go_on, 2)
 {
     ceni_directory_init(&directory);
-    thing *first = join_new(), *second = join_new();
+    component *first = join_new(), *second = join_new();
     uint32_t visits = 0, others = 0;
     ceni_thread walker = start("walker", walk, &others);
     ceni_thread a = start("a", leave_and_free, second), b = start("b", leave_and_free, first);

@@ -6,10 +6,10 @@
 #include "record/directory.h"
 #include "support/test.h"
 
-static size_t no_readings(const void *object, cen_reading *readings, size_t room)
+static size_t no_metrics(const void *object, cen_metric *metrics, size_t room)
 {
     (void)object;
-    (void)readings;
+    (void)metrics;
     (void)room;
     return 0;
 }
@@ -19,7 +19,7 @@ static void child(ceni_entry *inherited)
     ceni_directory *directory = ceni_directory_process();
     expect_equal(ceni_directory_count(directory), 0);
     ceni_directory_leave(directory, inherited);
-    ceni_entry own = {.kind = "queue", .name = "own", .snapshot = no_readings};
+    ceni_entry own = {.kind = "queue", .name = "own", .snapshot = no_metrics};
     ceni_directory_join(directory, &own);
     expect_equal(ceni_directory_count(directory), 1);
     ceni_directory_leave(directory, &own);
@@ -45,7 +45,7 @@ static void fork_and_expect_success(ceni_entry *inherited, bool locked)
 
 TEST(a_forked_child_has_an_empty_directory_and_the_parent_notices_nothing)
 {
-    ceni_entry entry = {.kind = "queue", .name = "parent's", .snapshot = no_readings};
+    ceni_entry entry = {.kind = "queue", .name = "parent's", .snapshot = no_metrics};
     ceni_directory_join(ceni_directory_process(), &entry);
     fork_and_expect_success(&entry, false);
     expect_equal(ceni_directory_count(ceni_directory_process()), 1);
@@ -55,7 +55,7 @@ TEST(a_forked_child_has_an_empty_directory_and_the_parent_notices_nothing)
 
 TEST(a_child_forked_while_the_directory_was_locked_does_not_hang)
 {
-    ceni_entry entry = {.kind = "queue", .name = "parent's", .snapshot = no_readings};
+    ceni_entry entry = {.kind = "queue", .name = "parent's", .snapshot = no_metrics};
     ceni_directory_join(ceni_directory_process(), &entry);
     fork_and_expect_success(&entry, true);
     ceni_directory_leave(ceni_directory_process(), &entry);
@@ -85,8 +85,8 @@ static void count_visit(void *argument, ceni_entry *entry)
 
 TEST(a_child_that_a_visitor_forks_ends_its_walk_and_has_a_directory_of_its_own)
 {
-    ceni_entry one = {.kind = "queue", .name = "one", .snapshot = no_readings};
-    ceni_entry two = {.kind = "queue", .name = "two", .snapshot = no_readings};
+    ceni_entry one = {.kind = "queue", .name = "one", .snapshot = no_metrics};
+    ceni_entry two = {.kind = "queue", .name = "two", .snapshot = no_metrics};
     ceni_directory *directory = ceni_directory_process();
     ceni_directory_join(directory, &one);
     ceni_directory_join(directory, &two);

@@ -10,9 +10,9 @@ static ceni_directory directory;
 enum { ENTRIES = 5 };
 static ceni_entry entries[ENTRIES];
 
-static size_t read_object(const void *object, cen_reading *readings, size_t room)
+static size_t read_object(const void *object, cen_metric *metrics, size_t room)
 {
-    if (room > 0) readings[0] = (cen_reading){"length", *(const int *)object, CEN_GAUGE};
+    if (room > 0) metrics[0] = (cen_metric){"length", *(const int *)object, CEN_GAUGE};
     return 1;
 }
 
@@ -61,14 +61,14 @@ TEST(a_walk_visits_every_entry_once_oldest_first)
 static void read_entry(void *argument, ceni_entry *entry)
 {
     int64_t *sum = argument;
-    cen_reading reading;
-    expect_equal(entry->snapshot(entry->object, &reading, 1), 1);
-    expect_text(reading.name, "length");
+    cen_metric metric;
+    expect_equal(entry->snapshot(entry->object, &metric, 1), 1);
+    expect_text(metric.name, "length");
     expect_text(entry->kind, "queue");
-    *sum += reading.value;
+    *sum += metric.value;
 }
 
-TEST(a_visitor_can_ask_each_thing_for_its_numbers)
+TEST(a_visitor_can_ask_each_component_for_its_numbers)
 {
     begin();
     int64_t sum = 0;

@@ -7,7 +7,7 @@
 #include "support/test.h"
 
 static ceni_histogram histogram;
-static cen_durations snapshot;
+static cen_histogram snapshot;
 
 static void look(void)
 {
@@ -32,26 +32,26 @@ static void expect_within_three_percent(int64_t answer, int64_t value)
 
 TEST(buckets_follow_one_another_without_gap_or_overlap)
 {
-    expect_equal(cen_durations_lowest(0), 0);
-    for (unsigned i = 0; i < CEN_DURATIONS_BUCKETS; i++) {
-        int64_t low = cen_durations_lowest(i), high = cen_durations_highest(i);
+    expect_equal(cen_histogram_bucket_lowest(0), 0);
+    for (unsigned i = 0; i < CEN_HISTOGRAM_BUCKETS; i++) {
+        int64_t low = cen_histogram_bucket_lowest(i), high = cen_histogram_bucket_highest(i);
         expect(low <= high);
-        expect_equal(cen_durations_bucket(low), i);
-        expect_equal(cen_durations_bucket(high), i);
-        if (i > 0) expect_equal(low, cen_durations_highest(i - 1) + 1);
+        expect_equal(cen_histogram_bucket_of(low), i);
+        expect_equal(cen_histogram_bucket_of(high), i);
+        if (i > 0) expect_equal(low, cen_histogram_bucket_highest(i - 1) + 1);
     }
-    expect_equal(cen_durations_highest(CEN_DURATIONS_BUCKETS - 1), INT64_MAX);
+    expect_equal(cen_histogram_bucket_highest(CEN_HISTOGRAM_BUCKETS - 1), INT64_MAX);
 }
 
 TEST(every_bucket_stands_for_its_edges_within_three_percent)
 {
-    for (unsigned i = 0; i < CEN_DURATIONS_BUCKETS; i++) {
-        int64_t edges[2] = {cen_durations_lowest(i), cen_durations_highest(i)};
-        snapshot = (cen_durations){0};
+    for (unsigned i = 0; i < CEN_HISTOGRAM_BUCKETS; i++) {
+        int64_t edges[2] = {cen_histogram_bucket_lowest(i), cen_histogram_bucket_highest(i)};
+        snapshot = (cen_histogram){0};
         snapshot.buckets[i] = 3;
         snapshot.count = 3;
         snapshot.largest = INT64_MAX; /* so that nothing but the bucket helps */
-        int64_t answer = cen_durations_percentile(&snapshot, 500000);
+        int64_t answer = cen_histogram_percentile(&snapshot, 500000);
         expect_within_three_percent(answer, edges[0]);
         expect_within_three_percent(answer, edges[1]);
         if (edges[1] < 64) expect_equal(answer, edges[0]);
@@ -61,13 +61,13 @@ TEST(every_bucket_stands_for_its_edges_within_three_percent)
 TEST(a_value_of_any_size_is_answered_within_three_percent)
 {
     uint64_t state = test_seed();
-    snapshot = (cen_durations){0};
+    snapshot = (cen_histogram){0};
     for (int i = 0; i < 5000; i++) {
         int64_t value = any_size(&state);
-        unsigned bucket = cen_durations_bucket(value);
+        unsigned bucket = cen_histogram_bucket_of(value);
         snapshot.buckets[bucket] = snapshot.count = 1;
         snapshot.largest = INT64_MAX;
-        expect_within_three_percent(cen_durations_percentile(&snapshot, 500000), value);
+        expect_within_three_percent(cen_histogram_percentile(&snapshot, 500000), value);
         snapshot.buckets[bucket] = 0;
     }
 }
@@ -82,7 +82,7 @@ TEST(an_empty_histogram_answers_zero)
     expect_equal(snapshot.sum, 0);
     expect_equal(snapshot.smallest, 0);
     expect_equal(snapshot.largest, 0);
-    for (uint32_t p = 0; p <= 1000000; p += 250000) expect_equal(cen_durations_percentile(&snapshot, p), 0);
+    for (uint32_t p = 0; p <= 1000000; p += 250000) expect_equal(cen_histogram_percentile(&snapshot, p), 0);
 }
 
 TEST(count_sum_smallest_and_largest_are_exact)
@@ -149,13 +149,13 @@ TEST(a_sum_past_its_largest_value_is_seen_before_the_flag_is_set)
 TEST(a_record_that_is_in_its_bucket_only_gives_limits_within_that_bucket)
 {
     ceni_histogram_init(&histogram);
-    unsigned bucket = cen_durations_bucket(123456);
+    unsigned bucket = cen_histogram_bucket_of(123456);
     histogram.buckets[bucket]++;
     look();
     expect_equal(snapshot.count, 1);
-    expect_equal(cen_durations_bucket(snapshot.smallest), bucket);
-    expect_equal(cen_durations_bucket(snapshot.largest), bucket);
-    expect_equal(cen_durations_bucket(cen_durations_percentile(&snapshot, 500000)), bucket);
+    expect_equal(cen_histogram_bucket_of(snapshot.smallest), bucket);
+    expect_equal(cen_histogram_bucket_of(snapshot.largest), bucket);
+    expect_equal(cen_histogram_bucket_of(cen_histogram_percentile(&snapshot, 500000)), bucket);
 }
 
 TEST(reset_forgets_everything)
@@ -171,7 +171,7 @@ TEST(reset_forgets_everything)
     expect_equal(snapshot.sum, 1000);
     expect_equal(snapshot.smallest, 1000);
     expect_equal(snapshot.largest, 1000);
-    expect_equal(cen_durations_percentile(&snapshot, 500000), 1000);
+    expect_equal(cen_histogram_percentile(&snapshot, 500000), 1000);
 }
 
 /* ---- Percentiles --------------------------------------------------------- */
@@ -203,10 +203,10 @@ TEST(percentiles_agree_with_a_sorted_array)
     qsort(values, VALUES, sizeof values[0], by_value);
     look();
     for (uint32_t p = 0; p <= 1000000; p += 500)
-        expect_within_three_percent(cen_durations_percentile(&snapshot, p), sorted_percentile(p));
-    expect_equal(cen_durations_percentile(&snapshot, 0), values[0]);
-    expect_equal(cen_durations_percentile(&snapshot, 1000000), values[VALUES - 1]);
-    expect_equal(cen_durations_percentile(&snapshot, UINT32_MAX), values[VALUES - 1]);
+        expect_within_three_percent(cen_histogram_percentile(&snapshot, p), sorted_percentile(p));
+    expect_equal(cen_histogram_percentile(&snapshot, 0), values[0]);
+    expect_equal(cen_histogram_percentile(&snapshot, 1000000), values[VALUES - 1]);
+    expect_equal(cen_histogram_percentile(&snapshot, UINT32_MAX), values[VALUES - 1]);
 }
 
 TEST(percentiles_of_small_numbers_are_exact)
@@ -214,23 +214,23 @@ TEST(percentiles_of_small_numbers_are_exact)
     ceni_histogram_init(&histogram);
     for (int i = 1; i <= 60; i++) ceni_histogram_record(&histogram, i);
     look();
-    expect_equal(cen_durations_percentile(&snapshot, 500000), 30);
-    expect_equal(cen_durations_percentile(&snapshot, 500001), 31);
-    expect_equal(cen_durations_percentile(&snapshot, 1), 1);
-    expect_equal(cen_durations_percentile(&snapshot, 999999), 60);
+    expect_equal(cen_histogram_percentile(&snapshot, 500000), 30);
+    expect_equal(cen_histogram_percentile(&snapshot, 500001), 31);
+    expect_equal(cen_histogram_percentile(&snapshot, 1), 1);
+    expect_equal(cen_histogram_percentile(&snapshot, 999999), 60);
 }
 
 TEST(percentiles_of_a_huge_count_do_not_overflow)
 {
-    snapshot = (cen_durations){0};
+    snapshot = (cen_histogram){0};
     snapshot.buckets[10] = UINT64_MAX / 2;
     snapshot.buckets[20] = UINT64_MAX / 2;
     snapshot.count = UINT64_MAX - 1;
     snapshot.smallest = 10;
     snapshot.largest = 20;
-    expect_equal(cen_durations_percentile(&snapshot, 499999), 10);
-    expect_equal(cen_durations_percentile(&snapshot, 500001), 20);
-    expect_equal(cen_durations_percentile(&snapshot, 999999), 20);
+    expect_equal(cen_histogram_percentile(&snapshot, 499999), 10);
+    expect_equal(cen_histogram_percentile(&snapshot, 500001), 20);
+    expect_equal(cen_histogram_percentile(&snapshot, 999999), 20);
 }
 
 TEST(a_percentile_stays_between_the_smallest_and_the_largest)
@@ -238,8 +238,8 @@ TEST(a_percentile_stays_between_the_smallest_and_the_largest)
     ceni_histogram_init(&histogram);
     ceni_histogram_record(&histogram, 1000001);
     look();
-    expect_equal(cen_durations_percentile(&snapshot, 1), 1000001);
-    expect_equal(cen_durations_percentile(&snapshot, 999999), 1000001);
+    expect_equal(cen_histogram_percentile(&snapshot, 1), 1000001);
+    expect_equal(cen_histogram_percentile(&snapshot, 999999), 1000001);
 }
 
 /* ---- Merging and threads ------------------------------------------------- */
@@ -248,11 +248,11 @@ TEST(merged_snapshots_are_as_one_histogram)
 {
     uint64_t state = test_seed();
     static ceni_histogram whole, part[2];
-    static cen_durations expected, merged;
+    static cen_histogram expected, merged;
     ceni_histogram_init(&whole);
     for (int i = 0; i < 2; i++) ceni_histogram_init(&part[i]);
-    merged = (cen_durations){0};
-    cen_durations_merge(&merged, &merged);
+    merged = (cen_histogram){0};
+    cen_histogram_merge(&merged, &merged);
     expect_equal(merged.count, 0);
     for (int i = 0; i < 300; i++) {
         int64_t value = 1000 + (any_size(&state) >> 9);
@@ -261,14 +261,14 @@ TEST(merged_snapshots_are_as_one_histogram)
     }
     for (int i = 0; i < 2; i++) {
         ceni_histogram_snapshot(&part[i], &snapshot);
-        cen_durations_merge(&merged, &snapshot);
+        cen_histogram_merge(&merged, &snapshot);
     }
     ceni_histogram_snapshot(&whole, &expected);
-    snapshot = (cen_durations){0};
-    cen_durations_merge(&merged, &snapshot); /* nothing is added by an empty one */
+    snapshot = (cen_histogram){0};
+    cen_histogram_merge(&merged, &snapshot); /* nothing is added by an empty one */
     expect(memcmp(&merged, &expected, sizeof merged) == 0);
     merged.sum = INT64_MAX - 1;
-    cen_durations_merge(&merged, &expected);
+    cen_histogram_merge(&merged, &expected);
     expect(merged.sum == INT64_MAX);
 }
 
@@ -302,16 +302,16 @@ TEST(threads_lose_no_record_and_no_extreme)
     expect_equal(snapshot.largest, 4 * ROUNDS);
 }
 
-/* ---- Durations from elsewhere ------------------------------------------------ */
+/* ---- Histograms from elsewhere ------------------------------------------------ */
 
-TEST(a_percentile_of_durations_whose_count_is_too_large_looks_at_no_more_than_their_buckets)
+TEST(a_percentile_of_histogram_whose_count_is_too_large_looks_at_no_more_than_their_buckets)
 {
     static struct {
-        cen_durations durations;
+        cen_histogram histogram;
         uint64_t beyond[8];
     } read;
-    read.durations = (cen_durations){.count = 5, .sum = 10, .smallest = 1, .largest = 9};
-    read.durations.buckets[1] = 1;
+    read.histogram = (cen_histogram){.count = 5, .sum = 10, .smallest = 1, .largest = 9};
+    read.histogram.buckets[1] = 1;
     read.beyond[0] = 10; /* whoever comes here has found what is no bucket */
-    expect_equal(cen_durations_percentile(&read.durations, 990000), 9);
+    expect_equal(cen_histogram_percentile(&read.histogram, 990000), 9);
 }

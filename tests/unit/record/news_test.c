@@ -10,10 +10,10 @@
 #include "port/port.h"
 #include "support/test.h"
 
-static size_t no_readings(const void *object, cen_reading *readings, size_t room)
+static size_t no_metrics(const void *object, cen_metric *metrics, size_t room)
 {
     (void)object;
-    (void)readings;
+    (void)metrics;
     (void)room;
     return 0;
 }
@@ -33,7 +33,7 @@ static void expect_no_more(ceni_stream stream, ceni_cursor *cursor)
 
 TEST(news_has_all_that_was_told_and_when)
 {
-    ceni_entry entry = {.kind = "pool", .name = "orders", .snapshot = no_readings};
+    ceni_entry entry = {.kind = "pool", .name = "orders", .snapshot = no_metrics};
     ceni_directory_join(ceni_directory_process(), &entry);
     int64_t before = ceni_clock_wall();
     ceni_news(CEN_LEVEL_WARNING, "timed_out", &entry, 500, "Nobody gave anything back.");
@@ -44,7 +44,7 @@ TEST(news_has_all_that_was_told_and_when)
     expect(news.time_ns >= before && news.time_ns <= ceni_clock_wall());
     expect(news.time_ns > INT64_C(1600000000) * 1000000000);
     expect_equal(news.level, CEN_LEVEL_WARNING);
-    expect_equal(news.thing, entry.number);
+    expect_equal(news.component, entry.number);
     expect_equal(news.value, 500);
     expect_text(news.what, "timed_out");
     expect_text(news.kind, "pool");
@@ -52,7 +52,7 @@ TEST(news_has_all_that_was_told_and_when)
     expect_text(news.text, "Nobody gave anything back.");
     news = read_one(CENI_LIFE, &at);
     expect_equal(news.number, 1);
-    expect_equal(news.thing, 0);
+    expect_equal(news.component, 0);
     expect_equal(news.value, -1);
     expect_text(news.kind, "");
     expect_text(news.name, "");

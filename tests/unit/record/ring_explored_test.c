@@ -9,7 +9,7 @@ static ceni_event event_of(uint64_t n)
 {
     return (ceni_event){.time_ns = (int64_t)n,
                         .level = CEN_LEVEL_NOTICE,
-                        .thing = n,
+                        .component = n,
                         .value = (int64_t)n,
                         .text = {(char)('a' + n), 0}};
 }
@@ -22,7 +22,7 @@ static void write_number(uint64_t n)
 
 static void expect_whole(const ceni_event *event)
 {
-    expect_equal(event->thing, event->time_ns);
+    expect_equal(event->component, event->time_ns);
     expect_equal(event->value, event->time_ns);
     expect_equal(event->text[0], 'a' + event->time_ns);
     expect_equal(event->text[1], 0);

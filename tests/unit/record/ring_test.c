@@ -21,7 +21,8 @@ static void begin(uint32_t places)
 /* An event all of whose parts follow from one number. */
 static ceni_event event_of(uint64_t n)
 {
-    ceni_event event = {.time_ns = (int64_t)n, .level = (cen_level)(n % 5 + 1), .thing = n * 3, .value = (int64_t)~n};
+    ceni_event event = {
+        .time_ns = (int64_t)n, .level = (cen_level)(n % 5 + 1), .component = n * 3, .value = (int64_t)~n};
     snprintf(event.what, sizeof event.what, "%0*" PRIu64, (int)(n % 22) + 1, n);
     snprintf(event.kind, sizeof event.kind, "%0*" PRIu64, (int)(n % 13) + 1, n);
     snprintf(event.name, sizeof event.name, "%0*" PRIu64, (int)(n % 30) + 1, n);
@@ -33,7 +34,7 @@ static void expect_whole(const ceni_event *event)
 {
     ceni_event right = event_of((uint64_t)event->time_ns);
     expect_equal(event->level, right.level);
-    expect_equal(event->thing, right.thing);
+    expect_equal(event->component, right.component);
     expect_equal(event->value, right.value);
     expect_text(event->what, right.what);
     expect_text(event->kind, right.kind);
@@ -85,8 +86,8 @@ TEST(the_newest_overwrite_the_oldest_and_the_reader_learns_how_many_it_missed)
 TEST(a_longer_text_is_cut_and_a_shorter_one_shows_nothing_of_its_forerunner)
 {
     begin(2);
-    ceni_event longest = {.thing = 1}, none = {.thing = 3}, read;
-    ceni_event shortest = {.thing = 2, .what = "w", .kind = "k", .name = "n", .text = "ab"};
+    ceni_event longest = {.component = 1}, none = {.component = 3}, read;
+    ceni_event shortest = {.component = 2, .what = "w", .kind = "k", .name = "n", .text = "ab"};
     memset(longest.what, 'x', sizeof longest.what);
     memset(longest.kind, 'x', sizeof longest.kind);
     memset(longest.name, 'x', sizeof longest.name);

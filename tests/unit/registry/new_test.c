@@ -96,31 +96,31 @@ TEST(free_in_a_read_section_is_misuse_and_changes_nothing)
     end_registry();
 }
 
-static int readings_seen;
+static int metrics_seen;
 
-static void see_readings(void *argument, ceni_entry *entry)
+static void see_metrics(void *argument, ceni_entry *entry)
 {
-    cen_reading readings[16];
+    cen_metric metrics[16];
     if (strcmp(entry->kind, "registry") != 0) return;
     expect_text(entry->name, argument);
-    size_t count = entry->snapshot(entry->object, readings, 16);
+    size_t count = entry->snapshot(entry->object, metrics, 16);
     expect_equal(count, 10);
-    expect_text(readings[1].name, "entries");
-    expect_equal(readings[1].value, 2);
-    readings_seen++;
+    expect_text(metrics[1].name, "entries");
+    expect_equal(metrics[1].value, 2);
+    metrics_seen++;
 }
 
 TEST(a_registry_is_in_the_directory_with_its_numbers)
 {
-    readings_seen = 0;
+    metrics_seen = 0;
     make_registry(.name = "names", .kind = CEN_DUPLICATE);
     put("a", 1, NULL);
     put("a", 2, NULL);
-    ceni_directory_each(ceni_directory_process(), see_readings, (void *)(uintptr_t) "names");
-    expect_equal(readings_seen, 1);
+    ceni_directory_each(ceni_directory_process(), see_metrics, (void *)(uintptr_t) "names");
+    expect_equal(metrics_seen, 1);
     end_registry();
-    ceni_directory_each(ceni_directory_process(), see_readings, (void *)(uintptr_t) "names");
-    expect_equal(readings_seen, 1);
+    ceni_directory_each(ceni_directory_process(), see_metrics, (void *)(uintptr_t) "names");
+    expect_equal(metrics_seen, 1);
 }
 
 static void *alloc_outside_of_locks(void *argument, size_t size, size_t align)

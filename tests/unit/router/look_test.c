@@ -117,24 +117,24 @@ TEST(a_visitor_may_use_the_router_and_add_members)
 
 typedef struct sight {
     unsigned entries;
-    size_t readings;
+    size_t metrics;
     int64_t members, up;
 } sight;
 
 static void look_at(void *argument, ceni_entry *entry)
 {
     sight *seen = argument;
-    cen_reading readings[32];
+    cen_metric metrics[32];
     if (strcmp(entry->kind, "router") != 0) return;
     seen->entries++;
     expect_text(entry->name, "listed");
-    seen->readings = entry->snapshot(entry->object, readings, 32);
-    expect(seen->readings <= 32);
-    for (size_t i = 0; i < seen->readings; i++) {
-        if (strcmp(readings[i].name, "members") == 0) seen->members = readings[i].value;
-        if (strcmp(readings[i].name, "up") == 0) seen->up = readings[i].value;
+    seen->metrics = entry->snapshot(entry->object, metrics, 32);
+    expect(seen->metrics <= 32);
+    for (size_t i = 0; i < seen->metrics; i++) {
+        if (strcmp(metrics[i].name, "members") == 0) seen->members = metrics[i].value;
+        if (strcmp(metrics[i].name, "up") == 0) seen->up = metrics[i].value;
     }
-    expect_equal(entry->snapshot(entry->object, readings, 0), seen->readings);
+    expect_equal(entry->snapshot(entry->object, metrics, 0), seen->metrics);
 }
 
 TEST(a_router_is_in_the_directory_from_new_to_free)
@@ -144,7 +144,7 @@ TEST(a_router_is_in_the_directory_from_new_to_free)
     add(0);
     add_up(1);
     ceni_directory_each(ceni_directory_process(), look_at, &seen);
-    expect(seen.entries == 1 && seen.members == 2 && seen.up == 1 && seen.readings > 10);
+    expect(seen.entries == 1 && seen.members == 2 && seen.up == 1 && seen.metrics > 10);
     end_router();
     seen = (sight){0};
     ceni_directory_each(ceni_directory_process(), look_at, &seen);

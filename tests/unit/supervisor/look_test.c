@@ -127,12 +127,12 @@ TEST(the_tree_is_dumped_as_text_into_a_buffer_or_piece_by_piece)
 
 static void find_running(void *argument, ceni_entry *entry)
 {
-    cen_reading readings[16];
+    cen_metric metrics[16];
     if (strcmp(entry->kind, "supervisor") != 0) return;
-    size_t count = entry->snapshot(entry->object, readings, 16);
+    size_t count = entry->snapshot(entry->object, metrics, 16);
     expect_text(entry->name, "store");
     for (size_t i = 0; i < count; i++)
-        if (strcmp(readings[i].name, "running") == 0) *(int64_t *)argument = readings[i].value;
+        if (strcmp(metrics[i].name, "running") == 0) *(int64_t *)argument = metrics[i].value;
 }
 
 TEST(the_directory_has_it_with_its_numbers)

@@ -129,11 +129,11 @@ typedef struct sighting {
 static void look_at(void *argument, ceni_entry *entry)
 {
     sighting *seen = argument;
-    cen_reading readings[8];
+    cen_metric metrics[8];
     if (strcmp(entry->kind, "queue") != 0 || strcmp(entry->name, "seen") != 0) return;
-    expect_equal(entry->snapshot(entry->object, readings, 8), 5);
-    expect_text(readings[0].name, "length");
-    seen->length = readings[0].value;
+    expect_equal(entry->snapshot(entry->object, metrics, 8), 5);
+    expect_text(metrics[0].name, "length");
+    seen->length = metrics[0].value;
     seen->queues++;
 }
 

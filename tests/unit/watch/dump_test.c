@@ -61,7 +61,7 @@ static cen_status show_bytes(const void *bytes, size_t size)
 
 static void write_number(ceni_ring *ring, uint64_t n, int64_t time)
 {
-    ceni_event event = {.time_ns = time, .level = CEN_LEVEL_NOTICE, .thing = n, .value = (int64_t)n * 3};
+    ceni_event event = {.time_ns = time, .level = CEN_LEVEL_NOTICE, .component = n, .value = (int64_t)n * 3};
     snprintf(event.what, sizeof event.what, "w%" PRIu64, n);
     snprintf(event.text, sizeof event.text, "This is event %" PRIu64 ".", n);
     ceni_ring_write(ring, &event);
@@ -94,10 +94,10 @@ TEST(rings_are_found_wherever_they_stand_and_shown_in_the_order_of_time)
         char text[40];
         expect(seen->news[i].time_ns >= time);
         time = seen->news[i].time_ns;
-        snprintf(text, sizeof text, "This is event %" PRIu64 ".", seen->news[i].thing);
+        snprintf(text, sizeof text, "This is event %" PRIu64 ".", seen->news[i].component);
         expect_text(seen->news[i].text, text);
-        expect_equal(seen->news[i].value, seen->news[i].thing * 3);
-        expect_equal(seen->news[i].number, seen->news[i].thing);
+        expect_equal(seen->news[i].value, seen->news[i].component * 3);
+        expect_equal(seen->news[i].number, seen->news[i].component);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * docs/watch.md says what every kind tells. Here is one of each, in use, and what it tells is compared with the page: readings
- * and verbs must be the same on both sides, and whatever a sketch writes, a duration is called or the news tell must be there.
+ * docs/components.md says what every kind tells. Here is one of each, in use, and what it tells is compared with the page: metrics
+ * and actions must be the same on both sides, and whatever a description writes, a duration is called or the news tell must be there.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include <cenote/supervisor.h>
 
 #include "port/port.h"
-#include "support/sketch.h"
+#include "support/description.h"
 
 /* ---- The page -------------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static char *page;
 
 static void read_page(void)
 {
-    FILE *file = fopen(CENOTE_DOCS "/watch.md", "r");
+    FILE *file = fopen(CENOTE_DOCS "/components.md", "r");
     expect(file != NULL);
     expect_equal(fseek(file, 0, SEEK_END), 0);
     long size = ftell(file);
@@ -39,7 +39,7 @@ static char *section_of(const char *kind)
     char title[64];
     snprintf(title, sizeof title, "\n## %s\n", kind);
     const char *begin = strstr(page, title);
-    if (!begin) test_fail(__FILE__, __LINE__, "docs/watch.md has no section \"%s\"", kind);
+    if (!begin) test_fail(__FILE__, __LINE__, "docs/components.md has no section \"%s\"", kind);
     const char *end = strstr(begin + strlen(title), "\n## ");
     return strndup(begin, end ? (size_t)(end - begin) : strlen(begin));
 }
@@ -48,7 +48,7 @@ static char *section_of(const char *kind)
 static void each_name(const char *section, void (*call)(void *argument, const char *name, const char *line),
                       void *argument)
 {
-    char line[2048], name[SKETCH_PATH];
+    char line[2048], name[DESCRIPTION_PATH];
     for (const char *at = section; *at; at += strcspn(at, "\n"), at += *at == '\n') {
         snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
         expect(strlen(line) == strcspn(at, "\n"));
@@ -81,40 +81,40 @@ static bool is_said(const char *section, const char *name, const char *mark)
     return wanted.found;
 }
 
-/* ---- What things tell -------------------------------------------------------------------------- */
+/* ---- What components tell -------------------------------------------------------------------------- */
 
 typedef struct told {
     const char *kind, *section;
-    cen_reading readings[CEN_READINGS_MOST];
+    cen_metric metrics[CEN_METRICS_MAX];
     size_t count;
 } told;
 
-static const char *mark_of(const cen_reading *reading)
+static const char *mark_of(const cen_metric *metric)
 {
-    return reading->kind == CEN_COUNTER ? "| counter |" : "| gauge |";
+    return metric->kind == CEN_COUNTER ? "| counter |" : "| gauge |";
 }
 
 /* A row of the page must be a reading. */
-static void find_reading(void *argument, const char *name, const char *line)
+static void find_metric(void *argument, const char *name, const char *line)
 {
     const told *t = argument;
     const char *mark = strstr(line, "| counter |") ? "| counter |" : strstr(line, "| gauge |") ? "| gauge |" : NULL;
     if (!mark || strstr(line, name) > strstr(line, mark)) return;
     for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->readings[i].name, name) == 0 && strcmp(mark_of(&t->readings[i]), mark) == 0) return;
-    test_fail(__FILE__, __LINE__, "docs/watch.md has the reading `%s` (%s) of a %s, which has none", name, mark,
+        if (strcmp(t->metrics[i].name, name) == 0 && strcmp(mark_of(&t->metrics[i]), mark) == 0) return;
+    test_fail(__FILE__, __LINE__, "docs/components.md has the reading `%s` (%s) of a %s, which has none", name, mark,
               t->kind);
 }
 
-static void compare_readings(told *t, cen_thing *thing)
+static void compare_metrics(told *t, cen_component *component)
 {
-    t->count = cen_thing_readings(thing, t->readings, CEN_READINGS_MOST);
-    expect(t->count > 0 && t->count <= CEN_READINGS_MOST);
+    t->count = cen_component_metrics(component, t->metrics, CEN_METRICS_MAX);
+    expect(t->count > 0 && t->count <= CEN_METRICS_MAX);
     for (size_t i = 0; i < t->count; i++)
-        if (!is_said(t->section, t->readings[i].name, mark_of(&t->readings[i])))
-            test_fail(__FILE__, __LINE__, "docs/watch.md lacks `%s` (%s) of a %s", t->readings[i].name,
-                      mark_of(&t->readings[i]), t->kind);
-    each_name(t->section, find_reading, t);
+        if (!is_said(t->section, t->metrics[i].name, mark_of(&t->metrics[i])))
+            test_fail(__FILE__, __LINE__, "docs/components.md lacks `%s` (%s) of a %s", t->metrics[i].name,
+                      mark_of(&t->metrics[i]), t->kind);
+    each_name(t->section, find_metric, t);
 }
 
 /* "workers[12].state" as the page has it: "workers[].state". */
@@ -127,60 +127,61 @@ static void without_numbers(const char *path, char *out)
     *out = '\0';
 }
 
-static void compare_sketch(const told *t, cen_thing *thing)
+static void compare_description(const told *t, cen_component *component)
 {
-    sketch s = {.most = 100};
-    sketch_draw(&s, thing);
+    description s = {.most = 100};
+    description_draw(&s, component);
     expect(s.count > 0);
     for (size_t i = 0; i < s.count; i++) {
-        char general[SKETCH_PATH + 1] = " ";
+        char general[DESCRIPTION_PATH + 1] = " ";
         without_numbers(s.leaves[i].path, general + 1);
         if (!is_said(t->section, general + 1, "| `"))
-            test_fail(__FILE__, __LINE__, "docs/watch.md lacks `%s` of the sketch of a %s", general + 1, t->kind);
+            test_fail(__FILE__, __LINE__, "docs/components.md lacks `%s` of the description of a %s", general + 1,
+                      t->kind);
     }
-    sketch_drop(&s);
+    description_drop(&s);
 }
 
-static void compare_thing(void *argument, cen_thing *thing)
+static void compare_component(void *argument, cen_component *component)
 {
     told t = {.kind = argument};
     char *section = section_of(t.kind);
-    cen_durations *durations = calloc(1, sizeof *durations);
-    cen_timing timing;
+    cen_histogram *histogram = calloc(1, sizeof *histogram);
+    cen_histogram_header timing;
     t.section = section;
-    compare_readings(&t, thing);
-    compare_sketch(&t, thing);
-    for (size_t i = 0; cen_thing_verb(thing, i); i++)
-        if (!is_said(section, cen_thing_verb(thing, i), ""))
-            test_fail(__FILE__, __LINE__, "docs/watch.md lacks the verb `%s` of a %s", cen_thing_verb(thing, i),
-                      t.kind);
-    for (size_t i = 0; cen_thing_durations(thing, i, &timing, durations); i++) {
+    compare_metrics(&t, component);
+    compare_description(&t, component);
+    for (size_t i = 0; cen_component_action_name(component, i); i++)
+        if (!is_said(section, cen_component_action_name(component, i), ""))
+            test_fail(__FILE__, __LINE__, "docs/components.md lacks the action `%s` of a %s",
+                      cen_component_action_name(component, i), t.kind);
+    for (size_t i = 0; cen_component_histogram(component, i, &timing, histogram); i++) {
         const char *name =
             strncmp(timing.name, "normal_", 7) == 0 || strncmp(timing.name, "low_", 4) == 0 ? "high_wait" : timing.name;
         if (!is_said(section, name, ""))
-            test_fail(__FILE__, __LINE__, "docs/watch.md lacks the times `%s` of a %s", name, t.kind);
+            test_fail(__FILE__, __LINE__, "docs/components.md lacks the times `%s` of a %s", name, t.kind);
     }
-    free(durations);
+    free(histogram);
     free(section);
 }
 
 static void compare(const char *kind)
 {
-    if (thing_visit(kind, NULL, compare_thing, (void *)(uintptr_t)kind) == 0)
+    if (component_visit(kind, NULL, compare_component, (void *)(uintptr_t)kind) == 0)
         test_fail(__FILE__, __LINE__, "there is no %s", kind);
 }
 
 /* Each line that begins with "News:", and the ones after it, has what is told of a kind. */
 static void compare_news(void)
 {
-    const sketch_heard *heard = news_hear();
+    const description_heard *heard = news_hear();
     expect(heard->count > 0);
     for (unsigned i = 0; i < heard->count; i++) {
         char *section = section_of(heard->all[i].kind);
         const char *list = strstr(section, "\nNews:");
         bool is_pool = strcmp(heard->all[i].kind, "pool") == 0; /* its events are those of pool.h */
         if (!is_pool && (!list || !is_said(list, heard->all[i].what, "")))
-            test_fail(__FILE__, __LINE__, "docs/watch.md lacks the news `%s` of a %s", heard->all[i].what,
+            test_fail(__FILE__, __LINE__, "docs/components.md lacks the news `%s` of a %s", heard->all[i].what,
                       heard->all[i].kind);
         free(section);
     }

@@ -18,7 +18,7 @@ TEST(what_a_program_tells_can_be_read)
     expect_text(news.what, "started");
     expect_text(news.text, "The service has started.");
     expect_equal(news.level, CEN_LEVEL_NOTICE);
-    expect_equal(news.thing, 0);
+    expect_equal(news.component, 0);
     expect_equal(news.value, 0);
     expect_equal(cen_news_read(&at, &news), CEN_EMPTY);
     cen_news_tell(CEN_LEVEL_NOTICE, NULL, NULL);

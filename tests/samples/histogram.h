@@ -2,4 +2,4 @@
 #include "given.h"
 
 extern int64_t ended, began;
-extern cen_durations *all;
+extern cen_histogram *all;

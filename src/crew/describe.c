@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A crew as a thing that is watched: its workers one by one, and the verb "resize".
+ * A crew as a component that is watched: its workers one by one, and the action "resize".
  *
  * What a worker does is read where it stands anyway: whether it sleeps or blocks under the
  * mutex, which step it runs in the words of its watchdog. All of one crew's workers are copied
@@ -11,7 +11,7 @@
  * looked: who looks notes which step it has seen, and who looks again finds the same. So
  * step_ns says "at least".
  *
- * Tested by tests/unit/crew/sketch_test.c.
+ * Tested by tests/unit/crew/describe_test.c.
  */
 #include <string.h>
 
@@ -67,39 +67,40 @@ static uint32_t copy_all(ceni_core *core, row *rows, uint32_t room)
     return count;
 }
 
-static void write_row(const cen_sketch *sketch, const row *self)
+static void write_row(const cen_description_writer *description, const row *self)
 {
-    void *to = sketch->argument;
-    sketch->item(to);
-    sketch->number(to, "number", self->worker->number);
-    sketch->text(to, "thread", self->worker->name);
-    sketch->text(to, "state", self->state);
-    sketch->number(to, "queued", ceni_deque_count(&self->worker->deque));
+    void *to = description->argument;
+    description->item(to);
+    description->number(to, "number", self->worker->number);
+    description->text(to, "thread", self->worker->name);
+    description->text(to, "state", self->state);
+    description->number(to, "queued", ceni_deque_count(&self->worker->deque));
     if (self->task) {
-        sketch->text(to, "task", self->task);
-        sketch->number(to, "step_ns", self->step_ns);
+        description->text(to, "task", self->task);
+        description->number(to, "step_ns", self->step_ns);
     }
-    sketch->end(to);
+    description->end(to);
 }
 
-static void write_workers(ceni_core *core, const cen_sketch *sketch, uint32_t threads, size_t most)
+static void write_workers(ceni_core *core, const cen_description_writer *description, uint32_t threads, size_t most)
 {
     const cen_allocator *allocator = core->crew->options.allocator;
     uint32_t room = threads < most ? threads : (uint32_t)most, count = 0;
     size_t bytes = room * sizeof(row);
     row *rows = room > 0 ? ceni_alloc(allocator, bytes, _Alignof(row)) : NULL;
     if (rows) count = copy_all(core, rows, room);
-    sketch->list(sketch->argument, "workers");
-    for (uint32_t i = 0; i < count; i++) write_row(sketch, &rows[i]);
-    sketch->end(sketch->argument);
-    if (threads > room || (room > 0 && !rows)) sketch->number(sketch->argument, "workers_more", threads - count);
+    description->list(description->argument, "workers");
+    for (uint32_t i = 0; i < count; i++) write_row(description, &rows[i]);
+    description->end(description->argument);
+    if (threads > room || (room > 0 && !rows))
+        description->number(description->argument, "workers_more", threads - count);
     if (rows) ceni_free(allocator, rows, bytes, _Alignof(row));
 }
 
-static void sketch_crew(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_crew(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_crew *crew = (cen_crew *)(uintptr_t)object;
-    void *to = sketch->argument;
+    void *to = description->argument;
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     cen_status status;
     ceni_core *core = ceni_crew_core(crew, &status);
@@ -107,20 +108,20 @@ static void sketch_crew(const void *object, const cen_sketch *sketch, size_t mos
     ceni_core_lock(core);
     uint32_t min = core->min < core->target ? core->min : core->target;
     ceni_core_unlock(core);
-    sketch->number(to, "min", min);
-    sketch->number(to, "max", core->max);
-    if (crew->options.linger_ns > 0) sketch->number(to, "linger_ns", crew->options.linger_ns);
-    if (crew->options.slow_ns > 0) sketch->number(to, "slow_ns", crew->options.slow_ns);
-    sketch->truth(to, "stopped", stats.is_stopped);
-    write_workers(core, sketch, stats.threads, most);
+    description->number(to, "min", min);
+    description->number(to, "max", core->max);
+    if (crew->options.linger_ns > 0) description->number(to, "linger_ns", crew->options.linger_ns);
+    if (crew->options.slow_ns > 0) description->number(to, "slow_ns", crew->options.slow_ns);
+    description->truth(to, "stopped", stats.is_stopped);
+    write_workers(core, description, stats.threads, most);
 }
 
 /* ---- What it obeys --------------------------------------------------------------------------- */
 
-static cen_status tell(void *object, const char *verb, int64_t value, cen_error *error)
+static cen_status tell(void *object, const char *action, int64_t value, cen_error *error)
 {
     cen_crew *crew = object;
-    (void)verb; /* there is one */
+    (void)action; /* there is one */
     if (value < 1 || value > crew->options.max)
         return ceni_error_set(error, CEN_INVALID, 0, "crew \"%s\" can have 1 to %u workers, not %lld", crew->name,
                               crew->options.max, (long long)value);
@@ -130,7 +131,7 @@ static cen_status tell(void *object, const char *verb, int64_t value, cen_error 
                           cen_status_text(status));
 }
 
-static const char *const verbs[] = {"resize", NULL};
+static const char *const actions[] = {"resize", NULL};
 
-const ceni_thing_calls ceni_crew_calls = {.sketch = sketch_crew, .verbs = verbs, .tell = tell};
-const ceni_thing_calls ceni_crew_calls_without_verbs = {.sketch = sketch_crew};
+const ceni_component_calls ceni_crew_calls = {.description = describe_crew, .actions = actions, .tell = tell};
+const ceni_component_calls ceni_crew_calls_without_actions = {.description = describe_crew};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What whoever watches is told of a queue. */
 #include "port/port.h"
-#include "support/sketch.h"
+#include "support/description.h"
 #include "support/world.h"
 #include "unit/sync/queues.h"
 
@@ -16,21 +16,21 @@ static cen_queue *make(cen_queue_kind kind, size_t capacity)
 
 TEST(a_bounded_queue_shows_its_length_its_capacity_and_that_it_is_closed)
 {
-    sketch s;
+    description s;
     cen_queue *queue = make(CEN_QUEUE_BOUNDED, 5);
     push_all(queue, 1, 3);
-    sketch_take(&s, "queue", "line", 10);
-    expect_text(sketch_words(&s, "form"), "bounded");
-    expect_equal(sketch_number(&s, "capacity"), 5);
-    expect_equal(sketch_number(&s, "length"), 3);
-    expect_equal(sketch_number(&s, "element_size"), sizeof(int));
-    expect(!sketch_truth(&s, "closed"));
-    expect_equal(reading_of("queue", "line", "capacity"), 5);
-    sketch_drop(&s);
+    description_take(&s, "queue", "line", 10);
+    expect_text(description_words(&s, "form"), "bounded");
+    expect_equal(description_number(&s, "capacity"), 5);
+    expect_equal(description_number(&s, "length"), 3);
+    expect_equal(description_number(&s, "element_size"), sizeof(int));
+    expect(!description_truth(&s, "closed"));
+    expect_equal(metric_of("queue", "line", "capacity"), 5);
+    description_drop(&s);
     expect_equal(cen_queue_close(queue), CEN_OK);
-    sketch_take(&s, "queue", "line", 10);
-    expect(sketch_truth(&s, "closed"));
-    sketch_drop(&s);
+    description_take(&s, "queue", "line", 10);
+    expect(description_truth(&s, "closed"));
+    description_drop(&s);
     cen_queue_free(queue);
 }
 
@@ -42,18 +42,18 @@ static void pop_one(void *queue)
 
 TEST(one_that_waits_is_seen_and_a_queue_without_bounds_has_no_capacity)
 {
-    sketch s;
+    description s;
     ceni_thread thread;
     int element = 7;
     cen_queue *queue = make(CEN_QUEUE_UNBOUNDED, 0);
     expect_equal(ceni_thread_start(&thread, "pops", pop_one, queue, NULL), CEN_OK);
     ceni_world_settle();
-    sketch_take(&s, "queue", "line", 10);
-    expect_text(sketch_words(&s, "form"), "unbounded");
-    expect_equal(sketch_number(&s, "pops_waiting"), 1);
-    expect_equal(sketch_number(&s, "pushes_waiting"), 0);
-    expect(!sketch_has(&s, "capacity"));
-    sketch_drop(&s);
+    description_take(&s, "queue", "line", 10);
+    expect_text(description_words(&s, "form"), "unbounded");
+    expect_equal(description_number(&s, "pops_waiting"), 1);
+    expect_equal(description_number(&s, "pushes_waiting"), 0);
+    expect(!description_has(&s, "capacity"));
+    description_drop(&s);
     expect_equal(cen_queue_push(queue, &element), CEN_OK);
     ceni_thread_join(&thread);
     cen_queue_free(queue);

@@ -8,7 +8,7 @@ import { Cursor, LineChart, Spark } from './chart.js';
 import { timesChart, twoMarks } from './pool.js';
 import { Controls } from './controls.js';
 import { Table } from './table.js';
-import { Figures, Sketch, Tabs, hrefOf, updateBadges, updateFacts } from './parts.js';
+import { Figures, Description, Tabs, hrefOf, updateBadges, updateFacts } from './parts.js';
 import { Log } from './log.js';
 import { Tree } from './tree.js';
 
@@ -16,7 +16,7 @@ const RECENT_NS = 10e9;
 
 // ---- What is worth a line of each kind --------------------------------------------------------
 
-const reading = (name) => (sample) => sample.readings[name] ?? null;
+const reading = (name) => (sample) => sample.metrics[name] ?? null;
 const line = (name, reads, mark, filled) => ({ name, mark, filled, value: reading(reads) });
 
 const KINDS = {
@@ -93,22 +93,22 @@ const KINDS = {
 };
 
 // A kind that nobody described here has its first two gauges for a chart.
-function kindOf(thing) {
-    if (KINDS[thing.kind]) return KINDS[thing.kind];
-    const gauges = Object.keys(thing.readings)
-        .filter((name) => !(thing.counters ?? []).includes(name))
+function kindOf(component) {
+    if (KINDS[component.kind]) return KINDS[component.kind];
+    const gauges = Object.keys(component.metrics)
+        .filter((name) => !(component.counters ?? []).includes(name))
         .slice(0, 2);
     const marks = ['held', 'waiting'];
     return {
         chart: gauges.map(wordsOf).join(', '),
         series: gauges.map((name, index) => line(wordsOf(name), name, marks[index], index === 0)),
         gauges,
-        rates: (thing.counters ?? []).slice(0, 2).map((name) => [name, wordsOf(name)]),
+        rates: (component.counters ?? []).slice(0, 2).map((name) => [name, wordsOf(name)]),
     };
 }
 
-function figuresOf(thing, record) {
-    const { gauges, rates, times = [] } = kindOf(thing);
+function figuresOf(component, record) {
+    const { gauges, rates, times = [] } = kindOf(component);
     const marksOf = (timing) => {
         const [half, most] = twoMarks(record, timing);
         return [
@@ -119,23 +119,23 @@ function figuresOf(thing, record) {
     return [
         ...gauges
             .map((gauge) => (Array.isArray(gauge) ? gauge : [gauge, wordsOf(gauge)]))
-            .filter(([name]) => name in thing.readings)
-            .map(([name, label]) => [label, valueText(name, thing.readings[name])]),
+            .filter(([name]) => name in component.metrics)
+            .map(([name, label]) => [label, valueText(name, component.metrics[name])]),
         ...rates
-            .filter(([name]) => name in thing.readings)
+            .filter(([name]) => name in component.metrics)
             .map(([name, label]) => [label, rateText(record.rate(name, RECENT_NS))]),
-        ...times.filter((timing) => timing in (thing.durations ?? {})).flatMap(marksOf),
+        ...times.filter((timing) => timing in (component.histograms ?? {})).flatMap(marksOf),
     ];
 }
 
 // ---- Card ---------------------------------------------------------------------------------------
 
-export class ThingCard {
-    constructor(thing) {
-        const { chart, series } = kindOf(thing);
+export class ComponentCard {
+    constructor(component) {
+        const { chart, series } = kindOf(component);
         this.badges = el('span', { class: 'badges' });
         this.figures = new Figures();
-        this.tiles = thing.kind === 'crew' ? new Tiles() : null;
+        this.tiles = component.kind === 'crew' ? new Tiles() : null;
         this.spark = new Spark({ label: `${chart}, last five minutes`, series });
         this.element = el(
             'article',
@@ -143,8 +143,8 @@ export class ThingCard {
             el(
                 'h3',
                 {},
-                el('a', { href: hrefOf(thing) }, nameOf(thing.name, thing.number)),
-                el('span', { class: 'system', text: wordsOf(thing.kind) }),
+                el('a', { href: hrefOf(component) }, nameOf(component.name, component.number)),
+                el('span', { class: 'system', text: wordsOf(component.kind) }),
                 this.badges,
             ),
             this.tiles?.element,
@@ -153,12 +153,12 @@ export class ThingCard {
         );
     }
 
-    update(thing, record, now_ns) {
-        const concerns = concernsOf(thing);
+    update(component, record, now_ns) {
+        const concerns = concernsOf(component);
         updateBadges(this.badges, concerns);
         this.element.dataset.level = concerns[0]?.level ?? 'fine';
-        this.tiles?.update(thing.sketch?.workers ?? []);
-        this.figures.update(figuresOf(thing, record));
+        this.tiles?.update(component.description?.workers ?? []);
+        this.figures.update(figuresOf(component, record));
         this.spark.show(record.samples, now_ns);
     }
 }
@@ -246,33 +246,33 @@ function fillLoad(cell, count, most) {
 
 // ---- View -------------------------------------------------------------------------------------------------
 
-export class ThingView {
-    constructor(thing) {
-        const { chart, series } = kindOf(thing);
+export class ComponentView {
+    constructor(component) {
+        const { chart, series } = kindOf(component);
         const cursor = new Cursor();
         this.charts = [];
         if (series.length > 0) this.charts.push(new LineChart({ title: chart, series, cursor }));
-        for (const timing of Object.keys(thing.durations ?? {}))
+        for (const timing of Object.keys(component.histograms ?? {}))
             this.charts.push(timesChart(`Times: ${wordsOf(timing)}`, timing, cursor));
         this.badges = el('span', { class: 'badges' });
         this.controls = new Controls();
         this.figures = new Figures();
-        this.tiles = thing.kind === 'crew' ? new Tiles() : null;
-        this.members = thing.sketch?.members ? membersTable() : null;
-        this.tree = thing.kind === 'supervisor' ? new Tree() : null;
-        this.sketch = new Sketch(['members', 'members_more', ...(this.tree ? ['children', 'children_more'] : [])]);
+        this.tiles = component.kind === 'crew' ? new Tiles() : null;
+        this.members = component.description?.members ? membersTable() : null;
+        this.tree = component.kind === 'supervisor' ? new Tree() : null;
+        this.description = new Description(['members', 'members_more', ...(this.tree ? ['children', 'children_more'] : [])]);
         this.counts = el('dl', { class: 'facts' });
-        this.log = new Log({ thing: thing.number, title: `Events of ${thing.name}` });
+        this.log = new Log({ component: component.number, title: `Events of ${component.name}` });
         this.element = el(
             'div',
             { class: 'view' },
-            this.head(thing),
+            this.head(component),
             el('section', { class: 'card wide' }, this.tiles?.element, this.figures.element),
             this.body(),
         );
     }
 
-    head(thing) {
+    head(component) {
         return el(
             'header',
             { class: 'view-head' },
@@ -283,8 +283,8 @@ export class ThingView {
                 el(
                     'h1',
                     { tabindex: '-1' },
-                    nameOf(thing.name, thing.number),
-                    el('span', { class: 'system', text: wordsOf(thing.kind) }),
+                    nameOf(component.name, component.number),
+                    el('span', { class: 'system', text: wordsOf(component.kind) }),
                     this.badges,
                 ),
             ),
@@ -297,7 +297,7 @@ export class ThingView {
         this.tabs = new Tabs('Parts', [
             {
                 name: 'Now',
-                element: el('div', {}, parts, this.members?.element, this.tree?.element, this.sketch.element),
+                element: el('div', {}, parts, this.members?.element, this.tree?.element, this.description.element),
                 shown: () => this.drawCharts(),
             },
             { name: 'Events', element: this.log.element },
@@ -306,17 +306,17 @@ export class ThingView {
         return this.tabs.element;
     }
 
-    update({ thing, record, now_ns, process, news, things }) {
+    update({ component, record, now_ns, process, news, components }) {
         this.record = record;
         this.now_ns = now_ns;
-        updateBadges(this.badges, concernsOf(thing));
-        this.controls.update(thing, process.control);
-        this.figures.update(figuresOf(thing, record));
-        this.tiles?.update(thing.sketch?.workers ?? []);
-        this.members?.update(thing.sketch?.members ?? [], thing.sketch?.members_more);
-        this.tree?.update([thing], things);
-        this.sketch.update(thing.sketch);
-        updateFacts(this.counts, Object.entries(thing.readings));
+        updateBadges(this.badges, concernsOf(component));
+        this.controls.update(component, process.control);
+        this.figures.update(figuresOf(component, record));
+        this.tiles?.update(component.description?.workers ?? []);
+        this.members?.update(component.description?.members ?? [], component.description?.members_more);
+        this.tree?.update([component], components);
+        this.description.update(component.description);
+        updateFacts(this.counts, Object.entries(component.metrics));
         this.log.update(news);
         if (this.tabs.chosen === 0) this.drawCharts();
     }

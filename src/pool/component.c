@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool as a thing of include/cenote/watch.h: its readings, the verbs it obeys.
- * times.c has its durations, sketch.c its sketch.
+ * A pool as a component of include/cenote/component.h: its metrics, the actions it obeys.
+ * times.c has its histograms, describe.c its description.
  *
- * The readings are those of one cen_pool_stats_get, so they satisfy the same equations
+ * The metrics are those of one cen_pool_stats_get, so they satisfy the same equations
  * (L19). Three settings are there besides, as gauges, if they are on: what is idle
  * and who waits is judged by them.
  *
@@ -15,17 +15,17 @@
 #include "pool/inside.h"
 #include "port/port.h"
 
-/* ---- Readings --------------------------------------------------------------------------- */
+/* ---- Metrics --------------------------------------------------------------------------- */
 
 /* What is written beyond the room is only counted. */
 typedef struct list {
-    cen_reading *readings;
+    cen_metric *metrics;
     size_t room, count;
 } list;
 
-static void add(list *l, const char *name, int64_t value, cen_reading_kind kind)
+static void add(list *l, const char *name, int64_t value, cen_metric_kind kind)
 {
-    if (l->count < l->room) l->readings[l->count] = (cen_reading){name, value, kind};
+    if (l->count < l->room) l->metrics[l->count] = (cen_metric){name, value, kind};
     l->count++;
 }
 
@@ -114,13 +114,13 @@ static void add_settings(list *l, const cen_pool_options *o)
     if (o->max_waiters != CEN_OFF) gauge(l, "max_waiters", (int64_t)ceni_settings_number(o->max_waiters));
 }
 
-static size_t readings_of(const void *object, cen_reading *readings, size_t room)
+static size_t metrics_of(const void *object, cen_metric *metrics, size_t room)
 {
     cen_pool *pool = (cen_pool *)(uintptr_t)object;
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (cen_pool_stats_get(pool, &s) != CEN_OK || cen_pool_options_get(pool, &o) != CEN_OK) return 0;
-    list l = {.readings = readings, .room = room};
+    list l = {.metrics = metrics, .room = room};
     add_objects(&l, &s);
     add_leases(&l, &s);
     add_waits(&l, &s);
@@ -129,7 +129,7 @@ static size_t readings_of(const void *object, cen_reading *readings, size_t room
     return l.count;
 }
 
-/* ---- Verbs --------------------------------------------------------------------------------- */
+/* ---- Actions --------------------------------------------------------------------------------- */
 
 static cen_status resize(cen_pool *pool, int64_t max, cen_error *error)
 {
@@ -138,16 +138,16 @@ static cen_status resize(cen_pool *pool, int64_t max, cen_error *error)
                           pool->name, (long long)max, CEN_POOL_MOST);
 }
 
-static const char *const verbs[] = {"pause", "resume", "resize", "reload", "evict", "test", NULL};
+static const char *const actions[] = {"pause", "resume", "resize", "reload", "evict", "test", NULL};
 
-static cen_status tell(void *object, const char *verb, int64_t value, cen_error *error)
+static cen_status tell(void *object, const char *action, int64_t value, cen_error *error)
 {
     cen_pool *pool = object;
-    if (strcmp(verb, "pause") == 0) return cen_pool_pause(pool, error);
-    if (strcmp(verb, "resume") == 0) return cen_pool_resume(pool, error);
-    if (strcmp(verb, "resize") == 0) return resize(pool, value, error);
-    if (strcmp(verb, "reload") == 0) return cen_pool_reload(pool, value, error);
-    if (strcmp(verb, "evict") == 0) return cen_pool_reap(pool, 0, NULL, error);
+    if (strcmp(action, "pause") == 0) return cen_pool_pause(pool, error);
+    if (strcmp(action, "resume") == 0) return cen_pool_resume(pool, error);
+    if (strcmp(action, "resize") == 0) return resize(pool, value, error);
+    if (strcmp(action, "reload") == 0) return cen_pool_reload(pool, value, error);
+    if (strcmp(action, "evict") == 0) return cen_pool_reap(pool, 0, NULL, error);
     return cen_pool_test_now(pool, error);
 }
 
@@ -158,11 +158,14 @@ static const char *system_of(const void *object)
     return ((const cen_pool *)object)->calls.system;
 }
 
-static const ceni_thing_calls calls = {
-    .durations = ceni_times_durations, .sketch = ceni_pool_sketch, .verbs = verbs, .tell = tell, .system = system_of};
+static const ceni_component_calls calls = {.histogram = ceni_times_histogram,
+                                           .description = ceni_pool_write_description,
+                                           .actions = actions,
+                                           .tell = tell,
+                                           .system = system_of};
 
 void ceni_pool_describe(cen_pool *pool)
 {
     pool->entry =
-        (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = readings_of, .object = pool, .calls = &calls};
+        (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = metrics_of, .object = pool, .calls = &calls};
 }

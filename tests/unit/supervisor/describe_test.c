@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What whoever watches is told of a supervisor: enough to draw the tree. */
-#include "support/sketch.h"
+#include "support/description.h"
 #include "support/world.h"
 #include "unit/supervisor/kids.h"
 
 TEST(children_show_state_policy_restarts_and_last_error)
 {
-    sketch s;
+    description s;
     init_kids();
     cen_child_options children[] = {kid_options(0), kid_options(1), kid_options(2)};
     children[1].restart = CEN_RESTART_TRANSIENT;
@@ -18,36 +18,36 @@ TEST(children_show_state_policy_restarts_and_last_error)
     die(0, false);
     die(1, true);
     advance(5);
-    sketch_take(&s, "supervisor", "store", 10);
-    expect_text(sketch_words(&s, "strategy"), "one for one");
-    expect_text(sketch_words(&s, "state"), "running");
-    expect_equal(sketch_number(&s, "max_restarts"), 9);
-    expect_equal(sketch_number(&s, "window_ns"), 7 * second);
-    expect(!sketch_truth(&s, "nested"));
-    expect_equal(sketch_count(&s, "children"), 3);
-    expect_text(sketch_words(&s, "children[0].name"), "a");
-    expect_text(sketch_words(&s, "children[0].state"), "running");
-    expect_text(sketch_words(&s, "children[0].policy"), "permanent");
-    expect_equal(sketch_number(&s, "children[0].restarts"), 1);
-    expect_equal(sketch_number(&s, "children[0].starts"), 2);
-    expect_equal(sketch_number(&s, "children[0].since_ns"), 5);
-    expect_text(sketch_words(&s, "children[0].last_error"), "the line was cut");
-    expect_text(sketch_words(&s, "children[1].state"), "down");
-    expect_text(sketch_words(&s, "children[1].policy"), "transient");
-    expect(!sketch_has(&s, "children[1].last_error"));
-    expect(sketch_truth(&s, "children[2].significant"));
-    expect(!sketch_has(&s, "children[2].supervisor"));
-    sketch_drop(&s);
-    sketch_take(&s, "supervisor", "store", 1);
-    expect_equal(sketch_number(&s, "children_more"), 2);
-    sketch_drop(&s);
+    description_take(&s, "supervisor", "store", 10);
+    expect_text(description_words(&s, "strategy"), "one for one");
+    expect_text(description_words(&s, "state"), "running");
+    expect_equal(description_number(&s, "max_restarts"), 9);
+    expect_equal(description_number(&s, "window_ns"), 7 * second);
+    expect(!description_truth(&s, "nested"));
+    expect_equal(description_count(&s, "children"), 3);
+    expect_text(description_words(&s, "children[0].name"), "a");
+    expect_text(description_words(&s, "children[0].state"), "running");
+    expect_text(description_words(&s, "children[0].policy"), "permanent");
+    expect_equal(description_number(&s, "children[0].restarts"), 1);
+    expect_equal(description_number(&s, "children[0].starts"), 2);
+    expect_equal(description_number(&s, "children[0].since_ns"), 5);
+    expect_text(description_words(&s, "children[0].last_error"), "the line was cut");
+    expect_text(description_words(&s, "children[1].state"), "down");
+    expect_text(description_words(&s, "children[1].policy"), "transient");
+    expect(!description_has(&s, "children[1].last_error"));
+    expect(description_truth(&s, "children[2].significant"));
+    expect(!description_has(&s, "children[2].supervisor"));
+    description_drop(&s);
+    description_take(&s, "supervisor", "store", 1);
+    expect_equal(description_number(&s, "children_more"), 2);
+    description_drop(&s);
     end_supervisor();
     expect_equal(ceni_world_bytes(), 0);
 }
 
 TEST(one_that_waits_says_in_how_long_it_is_started_again)
 {
-    sketch s;
+    description s;
     init_kids();
     cen_child_options children[] = {kid_options(0)};
     make_supervisor(children, 1, .name = "store", .backoff_ns = 10 * second);
@@ -55,21 +55,21 @@ TEST(one_that_waits_says_in_how_long_it_is_started_again)
     die(0, false); /* the first restart comes at once */
     cen_child_stats stats = child_at(0);
     expect_equal(stats.state, CEN_CHILD_WAITING);
-    sketch_take(&s, "supervisor", "store", 10);
-    expect_text(sketch_words(&s, "children[0].state"), "waiting");
-    expect_equal(sketch_number(&s, "children[0].starts_in_ns"), stats.until - cen_runtime_now(runtime));
-    sketch_drop(&s);
+    description_take(&s, "supervisor", "store", 10);
+    expect_text(description_words(&s, "children[0].state"), "waiting");
+    expect_equal(description_number(&s, "children[0].starts_in_ns"), stats.until - cen_runtime_now(runtime));
+    description_drop(&s);
     advance(10 * second);
-    sketch_take(&s, "supervisor", "store", 10);
-    expect_text(sketch_words(&s, "children[0].state"), "running");
-    expect(!sketch_has(&s, "children[0].starts_in_ns"));
-    sketch_drop(&s);
+    description_take(&s, "supervisor", "store", 10);
+    expect_text(description_words(&s, "children[0].state"), "running");
+    expect(!description_has(&s, "children[0].starts_in_ns"));
+    description_drop(&s);
     end_supervisor();
 }
 
 TEST(a_nested_supervisor_is_found_by_the_number_that_its_parent_shows)
 {
-    sketch outer, inner_sketch;
+    description outer, inner_description;
     cen_supervisor *inner;
     init_kids();
     make_runtime();
@@ -78,22 +78,22 @@ TEST(a_nested_supervisor_is_found_by_the_number_that_its_parent_shows)
         CEN_SUPERVISOR_OPTIONS(.name = "links", .children = below, .child_count = 2, .nested = true,
                                .supervision = CEN_ONE_FOR_ALL, .runtime = runtime);
     expect_equal(cen_supervisor_new(&options, &inner, NULL), CEN_OK);
-    sketch_take(&inner_sketch, "supervisor", "links", 10);
-    expect_text(sketch_words(&inner_sketch, "state"), "not started");
-    sketch_drop(&inner_sketch);
+    description_take(&inner_description, "supervisor", "links", 10);
+    expect_text(description_words(&inner_description, "state"), "not started");
+    description_drop(&inner_description);
     cen_child_options children[] = {kid_options(0), cen_supervisor_child(inner)};
     make_supervisor(children, 2, .name = "store", .supervision = CEN_REST_FOR_ONE);
-    sketch_take(&outer, "supervisor", "store", 10);
-    sketch_take(&inner_sketch, "supervisor", "links", 10);
-    expect_text(sketch_words(&outer, "strategy"), "rest for one");
-    expect_text(sketch_words(&inner_sketch, "strategy"), "one for all");
-    expect(sketch_truth(&inner_sketch, "nested"));
-    expect(!sketch_has(&outer, "children[0].supervisor"));
-    expect_equal(sketch_number(&outer, "children[1].supervisor"), inner_sketch.number);
-    expect(outer.number != inner_sketch.number);
-    expect_equal(sketch_count(&inner_sketch, "children"), 2);
-    sketch_drop(&outer);
-    sketch_drop(&inner_sketch);
+    description_take(&outer, "supervisor", "store", 10);
+    description_take(&inner_description, "supervisor", "links", 10);
+    expect_text(description_words(&outer, "strategy"), "rest for one");
+    expect_text(description_words(&inner_description, "strategy"), "one for all");
+    expect(description_truth(&inner_description, "nested"));
+    expect(!description_has(&outer, "children[0].supervisor"));
+    expect_equal(description_number(&outer, "children[1].supervisor"), inner_description.number);
+    expect(outer.number != inner_description.number);
+    expect_equal(description_count(&inner_description, "children"), 2);
+    description_drop(&outer);
+    description_drop(&inner_description);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     expect_equal(cen_supervisor_free(inner), CEN_OK);
@@ -103,15 +103,15 @@ TEST(a_nested_supervisor_is_found_by_the_number_that_its_parent_shows)
 
 TEST(one_that_gave_up_says_why)
 {
-    sketch s;
+    description s;
     init_kids();
     cen_child_options children[] = {kid_options(0)};
     make_supervisor(children, 1, .name = "store", .max_restarts = CEN_NO_RESTARTS);
     die(0, false);
-    sketch_take(&s, "supervisor", "store", 10);
-    expect_text(sketch_words(&s, "state"), "over");
-    expect(strstr(sketch_words(&s, "last_error"), "gave up: more than 0 restarts") != NULL);
-    sketch_drop(&s);
+    description_take(&s, "supervisor", "store", 10);
+    expect_text(description_words(&s, "state"), "over");
+    expect(strstr(description_words(&s, "last_error"), "gave up: more than 0 restarts") != NULL);
+    description_drop(&s);
     end_supervisor();
 }
 

@@ -2,7 +2,7 @@
 /* What whoever watches is told of lanes, on real crews in virtual time: each lane, its times, and what can be changed. */
 #include "unit/lanes/real_lanes.h"
 
-#include "support/sketch.h"
+#include "support/description.h"
 #include "support/world.h"
 
 static errand errands[6];
@@ -15,7 +15,7 @@ static void finish(void)
 
 TEST(each_lane_shows_where_its_tasks_are_and_what_it_may_have)
 {
-    sketch s;
+    description s;
     make_lanes(.name = "store", .high.max_tasks = 2, .low.is_absent = true);
     hand_in(HIGH, &errands[0], block_step);
     hand_in(HIGH, &errands[1], end_step);
@@ -23,26 +23,26 @@ TEST(each_lane_shows_where_its_tasks_are_and_what_it_may_have)
     ceni_world_settle();
     prepare(&errands[3], end_step);
     expect_equal(submit(HIGH, &errands[3]), CEN_FULL);
-    sketch_take(&s, "lanes", "store", 10);
-    expect_equal(sketch_count(&s, "lanes"), 2);
-    expect_text(sketch_words(&s, "lanes[0].name"), "high");
-    expect_equal(sketch_number(&s, "lanes[0].workers"), 1);
-    expect_equal(sketch_number(&s, "lanes[0].max"), 2);
-    expect_equal(sketch_number(&s, "lanes[0].admitted"), 2);
-    expect_equal(sketch_number(&s, "lanes[0].running"), 1);
-    expect_equal(sketch_number(&s, "lanes[0].queued"), 1);
-    expect_equal(sketch_number(&s, "lanes[0].refused_full"), 1);
-    expect_text(sketch_words(&s, "lanes[1].name"), "normal");
-    expect_equal(sketch_number(&s, "lanes[1].suspended"), 1);
-    expect(!sketch_truth(&s, "stopped"));
-    sketch_drop(&s);
-    sketch_take(&s, "lanes", "store", 1);
-    expect_equal(sketch_count(&s, "lanes"), 1);
-    expect_equal(sketch_number(&s, "lanes_more"), 1);
-    sketch_drop(&s);
-    expect_equal(reading_of("lanes", "store", "high_refused"), 1);
-    expect_equal(reading_of("lanes", "store", "high_admitted"), 2);
-    expect_equal(reading_and_kind_of("lanes", "store", "normal_submitted").kind, CEN_COUNTER);
+    description_take(&s, "lanes", "store", 10);
+    expect_equal(description_count(&s, "lanes"), 2);
+    expect_text(description_words(&s, "lanes[0].name"), "high");
+    expect_equal(description_number(&s, "lanes[0].workers"), 1);
+    expect_equal(description_number(&s, "lanes[0].max"), 2);
+    expect_equal(description_number(&s, "lanes[0].admitted"), 2);
+    expect_equal(description_number(&s, "lanes[0].running"), 1);
+    expect_equal(description_number(&s, "lanes[0].queued"), 1);
+    expect_equal(description_number(&s, "lanes[0].refused_full"), 1);
+    expect_text(description_words(&s, "lanes[1].name"), "normal");
+    expect_equal(description_number(&s, "lanes[1].suspended"), 1);
+    expect(!description_truth(&s, "stopped"));
+    description_drop(&s);
+    description_take(&s, "lanes", "store", 1);
+    expect_equal(description_count(&s, "lanes"), 1);
+    expect_equal(description_number(&s, "lanes_more"), 1);
+    description_drop(&s);
+    expect_equal(metric_of("lanes", "store", "high_refused"), 1);
+    expect_equal(metric_of("lanes", "store", "high_admitted"), 2);
+    expect_equal(metric_and_kind_of("lanes", "store", "normal_submitted").kind, CEN_COUNTER);
     open_gate(&errands[0]);
     open_gate(&errands[2]);
     for (int i = 0; i < 3; i++) await(&errands[i], CEN_OK);
@@ -51,25 +51,25 @@ TEST(each_lane_shows_where_its_tasks_are_and_what_it_may_have)
 
 TEST(the_times_of_each_lane_are_there_by_name)
 {
-    cen_durations *times = calloc(1, sizeof *times);
-    cen_timing timing;
+    cen_histogram *times = calloc(1, sizeof *times);
+    cen_histogram_header timing;
     make_lanes(.name = "store", .low.is_absent = true);
     for (int i = 0; i < 2; i++) errands[i].takes_ns = 7 * MS;
     hand_in(HIGH, &errands[0], sleep_step);
     hand_in(HIGH, &errands[1], sleep_step);
     for (int i = 0; i < 2; i++) await(&errands[i], CEN_OK);
-    expect(durations_of("lanes", "store", "high_run", &timing, times));
+    expect(histogram_of("lanes", "store", "high_run", &timing, times));
     expect_equal(times->count, 2);
     expect_equal(times->sum, 14 * MS);
     expect_equal(timing.one_in, 1);
-    expect(durations_of("lanes", "store", "high_wait", &timing, times));
+    expect(histogram_of("lanes", "store", "high_wait", &timing, times));
     expect_equal(times->largest, 7 * MS);
-    expect(durations_of("lanes", "store", "normal_total", &timing, times));
+    expect(histogram_of("lanes", "store", "normal_total", &timing, times));
     expect_equal(times->count, 0);
-    expect(!durations_of("lanes", "store", "low_wait", &timing, times));
+    expect(!histogram_of("lanes", "store", "low_wait", &timing, times));
     finish();
     make_lanes(.name = "untimed", .without_times = true);
-    expect(!durations_of("lanes", "untimed", "high_wait", &timing, times));
+    expect(!histogram_of("lanes", "untimed", "high_wait", &timing, times));
     finish();
     free(times);
 }
@@ -80,19 +80,19 @@ TEST(limits_and_workers_are_changed_through_the_lanes_and_not_behind_their_back)
     cen_error error;
     make_lanes(.name = "store", .high.crew = &two);
     expect_equal(look().lane[HIGH].max, 4000);
-    expect_equal(thing_tell("lanes", "store", "resize_high", 3, &error), CEN_OK);
+    expect_equal(component_tell("lanes", "store", "resize_high", 3, &error), CEN_OK);
     expect_equal(look().lane[HIGH].max, 6000); /* the default goes along */
-    expect_equal(reading_of("crew", "store-high", "workers"), 3);
-    expect_equal(thing_tell("crew", "store-high", "resize", 1, &error), CEN_ABSENT);
-    expect_equal(thing_tell("lanes", "store", "limit_low", 17, &error), CEN_OK);
+    expect_equal(metric_of("crew", "store-high", "workers"), 3);
+    expect_equal(component_tell("crew", "store-high", "resize", 1, &error), CEN_ABSENT);
+    expect_equal(component_tell("lanes", "store", "limit_low", 17, &error), CEN_OK);
     expect_equal(look().lane[LOW].max, 17);
-    expect_equal(thing_tell("lanes", "store", "limit_total", 99, &error), CEN_OK);
+    expect_equal(component_tell("lanes", "store", "limit_total", 99, &error), CEN_OK);
     expect_equal(look().max, 99);
-    expect_equal(thing_tell("lanes", "store", "resize_high", 5, &error), CEN_INVALID);
+    expect_equal(component_tell("lanes", "store", "resize_high", 5, &error), CEN_INVALID);
     expect_text(error.text, "lanes \"store\": resize_high: there is no such lane, or 5 is not what it can have");
-    expect_equal(thing_tell("lanes", "store", "resize_high", 0, &error), CEN_INVALID);
-    expect_equal(thing_tell("lanes", "store", "limit_normal", -7, &error), CEN_INVALID);
-    expect_equal(thing_tell("lanes", "store", "resize", 2, &error), CEN_ABSENT);
+    expect_equal(component_tell("lanes", "store", "resize_high", 0, &error), CEN_INVALID);
+    expect_equal(component_tell("lanes", "store", "limit_normal", -7, &error), CEN_INVALID);
+    expect_equal(component_tell("lanes", "store", "resize", 2, &error), CEN_ABSENT);
     finish();
 }
 

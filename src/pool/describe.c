@@ -3,7 +3,7 @@
  * All of a pool, for a page or a document: its settings, why a take would wait
  * now, who holds what since when, and who waits for it.
  *
- * What the sketch's functions are is the program's affair: they may be slow, and
+ * What the description's functions are is the program's affair: they may be slow, and
  * may use this very pool. So everything is copied out first, holders without any lock
  * and those who wait under the pool's lock, at most MOST_ITEMS of them, and then
  * written with no lock held (L9). What is shown of holders and of those who wait is of two
@@ -41,12 +41,12 @@ static const char *say_owner(uint64_t owner, char text[OWNER_ROOM])
 
 /* ---- The pool itself --------------------------------------------------------------------- */
 
-static void limit(const cen_sketch *s, const char *name, int64_t value)
+static void limit(const cen_description_writer *s, const char *name, int64_t value)
 {
     if (value != CEN_OFF) s->number(s->argument, name, value == CEN_NONE ? 0 : value);
 }
 
-static void sketch_settings(const cen_sketch *s, const cen_pool *pool, const cen_pool_options *o)
+static void describe_settings(const cen_description_writer *s, const cen_pool *pool, const cen_pool_options *o)
 {
     static const char *const orders[] = {
         [CEN_ORDER_WARM] = "warm", [CEN_ORDER_LIFO] = "lifo", [CEN_ORDER_FIFO] = "fifo"};
@@ -70,7 +70,7 @@ static void sketch_settings(const cen_sketch *s, const cen_pool *pool, const cen
     s->truth(s->argument, "backtraces", o->backtraces);
 }
 
-static void sketch_explanation(const cen_sketch *s, cen_pool *pool)
+static void describe_explanation(const cen_description_writer *s, cen_pool *pool)
 {
     char *words = ceni_alloc(NULL, MOST_WORDS, 1);
     if (words) cen_pool_explain(pool, words, MOST_WORDS);
@@ -78,7 +78,7 @@ static void sketch_explanation(const cen_sketch *s, cen_pool *pool)
     ceni_free(NULL, words, MOST_WORDS, 1);
 }
 
-static void sketch_state(const cen_sketch *s, cen_pool *pool)
+static void describe_state(const cen_description_writer *s, cen_pool *pool)
 {
     static const char *const breakers[] = {
         [CEN_BREAKER_CLOSED] = "closed", [CEN_BREAKER_OPEN] = "open", [CEN_BREAKER_PROBING] = "probing"};
@@ -119,7 +119,7 @@ static bool is_held(cen_pool *pool, uint32_t index, cen_holding *out)
     return ceni_slot_holding(pool, index, out) && out->state != CEN_SLOT_IDLE;
 }
 
-static void sketch_trace(const cen_sketch *s, const cen_holding *h)
+static void describe_trace(const cen_description_writer *s, const cen_holding *h)
 {
     s->list(s->argument, "trace");
     for (uint32_t i = 0; i < h->trace_count; i++) {
@@ -132,7 +132,7 @@ static void sketch_trace(const cen_sketch *s, const cen_holding *h)
     s->end(s->argument);
 }
 
-static void sketch_holder(const cen_sketch *s, const cen_holding *h)
+static void describe_holder(const cen_description_writer *s, const cen_holding *h)
 {
     char owner[OWNER_ROOM], object[OWNER_ROOM], name[CENI_THREAD_NAME_ROOM];
     snprintf(object, sizeof object, "0x%llx", (unsigned long long)(uintptr_t)h->object);
@@ -146,7 +146,7 @@ static void sketch_holder(const cen_sketch *s, const cen_holding *h)
     s->truth(s->argument, "exact", h->is_exact);
     s->truth(s->argument, "detached", h->is_detached);
     s->truth(s->argument, "revoked", h->state == CEN_SLOT_REVOKED);
-    if (h->trace_count > 0) sketch_trace(s, h);
+    if (h->trace_count > 0) describe_trace(s, h);
     s->end(s->argument);
 }
 
@@ -163,7 +163,7 @@ static size_t meet_holders(cen_pool *pool, held *all, uint32_t places)
     return count;
 }
 
-static void sketch_holders(const cen_sketch *s, cen_pool *pool, size_t most)
+static void describe_holders(const cen_description_writer *s, cen_pool *pool, size_t most)
 {
     uint32_t places = ceni_place_reach(pool) + 1; /* never none: an allocator need not know what to do with 0 bytes */
     held *all = ceni_alloc(NULL, places * sizeof *all, _Alignof(held));
@@ -172,7 +172,7 @@ static void sketch_holders(const cen_sketch *s, cen_pool *pool, size_t most)
     s->list(s->argument, "holders");
     for (size_t i = 0; i < shown; i++) {
         cen_holding h;
-        if (is_held(pool, all[i].index, &h)) sketch_holder(s, &h);
+        if (is_held(pool, all[i].index, &h)) describe_holder(s, &h);
     }
     s->end(s->argument);
     if (count > shown) s->number(s->argument, "holders_more", (int64_t)(count - shown));
@@ -206,7 +206,7 @@ static void copy_waiter(void *argument, const ceni_pool_waiter *w)
                                              .pending = w->pending};
 }
 
-static void sketch_waiter(const cen_sketch *s, const waiting *w, int64_t now, int64_t pool_now)
+static void describe_waiter(const cen_description_writer *s, const waiting *w, int64_t now, int64_t pool_now)
 {
     static const char *const priorities[] = {
         [CEN_PRIORITY_NORMAL] = "normal", [CEN_PRIORITY_HIGH] = "high", [CEN_PRIORITY_LOW] = "low"};
@@ -225,7 +225,7 @@ static void sketch_waiter(const cen_sketch *s, const waiting *w, int64_t now, in
 }
 
 /* Memory is had before the lock, for as many as wait then; who comes meanwhile is only counted. */
-static void sketch_waiters(const cen_sketch *s, cen_pool *pool, size_t most)
+static void describe_waiters(const cen_description_writer *s, cen_pool *pool, size_t most)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     size_t room = cen_pool_stats_get(pool, &stats) == CEN_OK ? lesser(lesser(most, MOST_ITEMS), stats.waiting) : 0;
@@ -236,21 +236,21 @@ static void sketch_waiters(const cen_sketch *s, cen_pool *pool, size_t most)
     ceni_line_unlock(pool->line);
     int64_t now = ceni_clock_now(), pool_now = ceni_pool_now(pool);
     s->list(s->argument, "waiters");
-    for (size_t i = 0; i < copy.count; i++) sketch_waiter(s, &copy.waiters[i], now, pool_now);
+    for (size_t i = 0; i < copy.count; i++) describe_waiter(s, &copy.waiters[i], now, pool_now);
     s->end(s->argument);
     size_t all = (size_t)(ctl / CENI_CTL_ONE);
     if (all > copy.count) s->number(s->argument, "waiters_more", (int64_t)(all - copy.count));
     ceni_free(NULL, copy.waiters, room * sizeof(waiting), _Alignof(waiting));
 }
 
-void ceni_pool_sketch(const void *object, const cen_sketch *sketch, size_t most)
+void ceni_pool_write_description(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_pool *pool = (cen_pool *)(uintptr_t)object;
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (cen_pool_options_get(pool, &o) != CEN_OK) return;
-    sketch_settings(sketch, pool, &o);
-    sketch_explanation(sketch, pool);
-    sketch_state(sketch, pool);
-    sketch_holders(sketch, pool, most);
-    sketch_waiters(sketch, pool, most);
+    describe_settings(description, pool, &o);
+    describe_explanation(description, pool);
+    describe_state(description, pool);
+    describe_holders(description, pool, most);
+    describe_waiters(description, pool, most);
 }

@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /* What whoever watches is told of an actor. */
-#include "support/sketch.h"
+#include "support/description.h"
 #include "support/world.h"
 #include "unit/actor/actors.h"
 
-static sketch inside;
+static description inside;
 
 static void draw_itself(letter *self)
 {
     (void)self;
     cen_runtime_advance(runtime, 0); /* refused from in here: time stands still while a message is handled */
-    sketch_take(&inside, "actor", "clerk", 10);
+    description_take(&inside, "actor", "clerk", 10);
 }
 
 TEST(an_idle_actor_shows_its_settings_and_one_that_handles_what_and_for_how_long)
 {
     letter one;
-    sketch s;
+    description s;
     make_actor(.name = "clerk", .runtime = make_manual(), .capacity = 9, .batch = 3, .slow_ns = second);
     init_letter(&one, 'a');
     one.inside = draw_itself;
-    sketch_take(&s, "actor", "clerk", 10);
-    expect_text(sketch_words(&s, "state"), "idle");
-    expect_equal(sketch_number(&s, "capacity"), 9);
-    expect_equal(sketch_number(&s, "batch"), 3);
-    expect_equal(sketch_number(&s, "slow_ns"), second);
-    expect(!sketch_has(&s, "message"));
-    sketch_drop(&s);
+    description_take(&s, "actor", "clerk", 10);
+    expect_text(description_words(&s, "state"), "idle");
+    expect_equal(description_number(&s, "capacity"), 9);
+    expect_equal(description_number(&s, "batch"), 3);
+    expect_equal(description_number(&s, "slow_ns"), second);
+    expect(!description_has(&s, "message"));
+    description_drop(&s);
     tell(&one);
-    expect_equal(reading_of("actor", "clerk", "queued"), 1);
-    expect_equal(reading_of("actor", "clerk", "running"), 0);
+    expect_equal(metric_of("actor", "clerk", "queued"), 1);
+    expect_equal(metric_of("actor", "clerk", "running"), 0);
     poll();
-    expect_text(sketch_words(&inside, "state"), "running");
-    expect_text(sketch_words(&inside, "message"), "letter");
-    expect_equal(sketch_number(&inside, "handled_for_ns"), 0);
-    sketch_drop(&inside);
-    expect_equal(reading_of("actor", "clerk", "handled"), 1);
+    expect_text(description_words(&inside, "state"), "running");
+    expect_text(description_words(&inside, "message"), "letter");
+    expect_equal(description_number(&inside, "handled_for_ns"), 0);
+    description_drop(&inside);
+    expect_equal(metric_of("actor", "clerk", "handled"), 1);
     expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL), CEN_OK);
     poll();
-    sketch_take(&s, "actor", "clerk", 10);
-    expect_text(sketch_words(&s, "state"), "stopped");
-    expect(sketch_truth(&s, "stopped"));
-    sketch_drop(&s);
+    description_take(&s, "actor", "clerk", 10);
+    expect_text(description_words(&s, "state"), "stopped");
+    expect(description_truth(&s, "stopped"));
+    description_drop(&s);
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(cen_runtime_free(runtime), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
@@ -56,7 +56,7 @@ static void rest(letter *self)
 TEST(how_long_a_message_has_been_handled_is_shown_while_it_is_also_after_it_was_reported)
 {
     letter one;
-    sketch s;
+    description s;
     runtime = NULL;
     news_begin();
     make_actor(.name = "sleeper", .slow_ns = 2 * second);
@@ -67,10 +67,10 @@ TEST(how_long_a_message_has_been_handled_is_shown_while_it_is_also_after_it_was_
     ceni_world_settle();
     for (int64_t seconds = 1; seconds < 5; seconds += 2) {
         ceni_sleep_until(one.at + seconds * second);
-        sketch_take(&s, "actor", "sleeper", 10);
-        expect_text(sketch_words(&s, "message"), "siesta");
-        expect_equal(sketch_number(&s, "handled_for_ns"), seconds * second);
-        sketch_drop(&s);
+        description_take(&s, "actor", "sleeper", 10);
+        expect_text(description_words(&s, "message"), "siesta");
+        expect_equal(description_number(&s, "handled_for_ns"), seconds * second);
+        description_drop(&s);
     }
     cen_future stopped;
     cen_future_init(&stopped);

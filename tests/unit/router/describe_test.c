@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What whoever watches is told of a router: its strategy, and each member with its state, its load and its latency. */
-#include "support/sketch.h"
+#include "support/description.h"
 #include "support/world.h"
 #include "unit/router/routers.h"
 
 TEST(members_show_state_load_latency_and_why_they_are_down)
 {
-    sketch s;
+    description s;
     cen_error cut = {.status = CEN_LOST, .code = 3, .text = "the line was cut"};
     make_router(.name = "lines", .runtime = make_manual(), .strategy = cen_strategy_round_robin(), .measure = true,
                 .backlog = 7);
@@ -17,32 +17,32 @@ TEST(members_show_state_load_latency_and_why_they_are_down)
     cen_runtime_advance(runtime, second);
     cen_member_down(b, &cut);
     cen_runtime_advance(runtime, 5);
-    sketch_take(&s, "router", "lines", 10);
-    expect_text(sketch_words(&s, "strategy"), cen_strategy_round_robin().type->name);
-    expect_equal(sketch_number(&s, "backlog_max"), 7);
-    expect(!sketch_truth(&s, "closed"));
-    expect_equal(sketch_count(&s, "members"), 3);
-    expect_text(sketch_words(&s, "members[0].name"), "a");
-    expect_text(sketch_words(&s, "members[0].state"), "up");
-    expect_equal(sketch_number(&s, "members[0].weight"), 3);
-    expect(!sketch_has(&s, "members[0].last_error"));
-    expect_text(sketch_words(&s, "members[1].state"), "down");
-    expect_equal(sketch_number(&s, "members[1].since_ns"), 5);
-    expect_equal(sketch_number(&s, "members[1].max"), 5);
-    expect_equal(sketch_number(&s, "members[1].target"), 2);
-    expect_text(sketch_words(&s, "members[1].last_error"), "the line was cut");
-    expect_text(sketch_words(&s, "members[2].state"), "connecting");
-    expect_equal(sketch_number(&s, "members[2].uses"), 0);
-    expect_equal(sketch_number(&s, "members[0].uses") + sketch_number(&s, "members[1].uses"), 2);
-    expect_equal(sketch_number(&s, "members[0].in_flight") + sketch_number(&s, "members[1].in_flight"), 1);
-    expect_equal(sketch_number(&s, "members[0].failed") + sketch_number(&s, "members[1].failed"), 1);
-    const char *timed = sketch_number(&s, "members[0].failed") ? "members[0].latency_ns" : "members[1].latency_ns";
-    expect_equal(sketch_number(&s, timed), 170);
-    sketch_drop(&s);
-    sketch_take(&s, "router", "lines", 2);
-    expect_equal(sketch_count(&s, "members"), 2);
-    expect_equal(sketch_number(&s, "members_more"), 1);
-    sketch_drop(&s);
+    description_take(&s, "router", "lines", 10);
+    expect_text(description_words(&s, "strategy"), cen_strategy_round_robin().type->name);
+    expect_equal(description_number(&s, "backlog_max"), 7);
+    expect(!description_truth(&s, "closed"));
+    expect_equal(description_count(&s, "members"), 3);
+    expect_text(description_words(&s, "members[0].name"), "a");
+    expect_text(description_words(&s, "members[0].state"), "up");
+    expect_equal(description_number(&s, "members[0].weight"), 3);
+    expect(!description_has(&s, "members[0].last_error"));
+    expect_text(description_words(&s, "members[1].state"), "down");
+    expect_equal(description_number(&s, "members[1].since_ns"), 5);
+    expect_equal(description_number(&s, "members[1].max"), 5);
+    expect_equal(description_number(&s, "members[1].target"), 2);
+    expect_text(description_words(&s, "members[1].last_error"), "the line was cut");
+    expect_text(description_words(&s, "members[2].state"), "connecting");
+    expect_equal(description_number(&s, "members[2].uses"), 0);
+    expect_equal(description_number(&s, "members[0].uses") + description_number(&s, "members[1].uses"), 2);
+    expect_equal(description_number(&s, "members[0].in_flight") + description_number(&s, "members[1].in_flight"), 1);
+    expect_equal(description_number(&s, "members[0].failed") + description_number(&s, "members[1].failed"), 1);
+    const char *timed = description_number(&s, "members[0].failed") ? "members[0].latency_ns" : "members[1].latency_ns";
+    expect_equal(description_number(&s, timed), 170);
+    description_drop(&s);
+    description_take(&s, "router", "lines", 2);
+    expect_equal(description_count(&s, "members"), 2);
+    expect_equal(description_number(&s, "members_more"), 1);
+    description_drop(&s);
     done(&second_route);
     (void)a, (void)c;
     end_all();
@@ -61,21 +61,21 @@ static void use_often(int count, cen_outcome outcome, int64_t latency_ns)
 TEST(a_router_that_times_uses_tells_their_latencies_of_a_share)
 {
     enum { OFTEN = 16000 };
-    static cen_durations d;
-    cen_timing timing;
+    static cen_histogram d;
+    cen_histogram_header timing;
     make_router(.name = "timed", .strategy = cen_strategy_round_robin(), .measure = true);
     add_up(0);
-    expect(durations_of("router", "timed", "latency", &timing, &d));
+    expect(histogram_of("router", "timed", "latency", &timing, &d));
     expect_equal(d.count, 0);
     use_often(OFTEN, CEN_OUTCOME_OK, 3 * ms);
     use_often(OFTEN / 4, CEN_OUTCOME_FAILED, 40 * ms); /* how long a failure took is of interest, too */
     use_often(OFTEN, CEN_OUTCOME_CANCELLED, 900 * ms);
-    expect(durations_of("router", "timed", "latency", &timing, &d));
+    expect(histogram_of("router", "timed", "latency", &timing, &d));
     expect_equal(timing.one_in, 16);
     expect_equal(timing.instant, 0);
     expect(d.count > OFTEN / 16 && d.count < OFTEN / 16 * 3 / 2); /* 1250, give or take 35 */
-    expect(cen_durations_percentile(&d, 500000) >= 3 * ms && cen_durations_percentile(&d, 500000) < 4 * ms);
-    expect(cen_durations_percentile(&d, 990000) >= 40 * ms && cen_durations_percentile(&d, 990000) < 42 * ms);
+    expect(cen_histogram_percentile(&d, 500000) >= 3 * ms && cen_histogram_percentile(&d, 500000) < 4 * ms);
+    expect(cen_histogram_percentile(&d, 990000) >= 40 * ms && cen_histogram_percentile(&d, 990000) < 42 * ms);
     expect_equal(d.largest, 40 * ms);
     end_all();
     expect_equal(ceni_world_bytes(), 0);
@@ -83,29 +83,29 @@ TEST(a_router_that_times_uses_tells_their_latencies_of_a_share)
 
 TEST(a_router_that_times_nothing_tells_no_latencies)
 {
-    static cen_durations d;
-    cen_timing timing;
+    static cen_histogram d;
+    cen_histogram_header timing;
     make_router(.name = "untimed", .strategy = cen_strategy_round_robin());
     add_up(0);
     use_often(100, CEN_OUTCOME_OK, 3000);
-    expect(!durations_of("router", "untimed", "latency", &timing, &d));
+    expect(!histogram_of("router", "untimed", "latency", &timing, &d));
     end_all();
 }
 
 TEST(a_closed_router_says_so_and_what_only_rises_is_a_counter)
 {
-    sketch s;
+    description s;
     make_router(.name = "lines");
     add_up(0);
     static const char *const rise[] = {"uses", "failed", "waited", "timeouts", "refused", "empty", "changes"};
     for (size_t i = 0; i < sizeof rise / sizeof *rise; i++)
-        expect_equal(reading_and_kind_of("router", "lines", rise[i]).kind, CEN_COUNTER);
-    expect_equal(reading_and_kind_of("router", "lines", "in_flight").kind, CEN_GAUGE);
+        expect_equal(metric_and_kind_of("router", "lines", rise[i]).kind, CEN_COUNTER);
+    expect_equal(metric_and_kind_of("router", "lines", "in_flight").kind, CEN_GAUGE);
     expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
-    sketch_take(&s, "router", "lines", 10);
-    expect(sketch_truth(&s, "closed"));
-    expect_text(sketch_words(&s, "members[0].state"), "up");
-    sketch_drop(&s);
+    description_take(&s, "router", "lines", 10);
+    expect(description_truth(&s, "closed"));
+    expect_text(description_words(&s, "members[0].state"), "up");
+    description_drop(&s);
     end_router();
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A registry as a thing that is watched: its numbers, and the keys that have the most entries.
+ * A registry as a component that is watched: its numbers, and the keys that have the most entries.
  *
  * Keys are looked at in a read section, which holds up nobody but what waits in the bin, and no
  * more than KEYS_SEEN of them: of a registry that has more, what is shown is of those.
  *
- * Tested by tests/unit/registry/sketch_test.c.
+ * Tested by tests/unit/registry/describe_test.c.
  */
 #include <stdio.h>
 
@@ -14,11 +14,11 @@
 
 enum { KEYS_SEEN = 20000, KEYS_SHOWN = 20 };
 
-size_t ceni_registry_snapshot(const void *object, cen_reading *readings, size_t room)
+size_t ceni_registry_snapshot(const void *object, cen_metric *metrics, size_t room)
 {
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     if (cen_registry_stats_get((cen_registry *)(uintptr_t)object, &stats) != CEN_OK) return 0;
-    const cen_reading all[] = {
+    const cen_metric all[] = {
         {"keys", (int64_t)stats.keys, CEN_GAUGE},
         {"entries", (int64_t)stats.entries, CEN_GAUGE},
         {"registered", (int64_t)stats.registered, CEN_COUNTER},
@@ -31,7 +31,7 @@ size_t ceni_registry_snapshot(const void *object, cen_reading *readings, size_t 
         {"buckets", (int64_t)stats.buckets, CEN_GAUGE},
     };
     size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < count && i < room; i++) readings[i] = all[i];
+    for (size_t i = 0; i < count && i < room; i++) metrics[i] = all[i];
     return count;
 }
 
@@ -63,9 +63,9 @@ static bool consider(void *argument, ceni_shelf *shelf)
     return true;
 }
 
-static void write_keys(cen_registry *registry, const cen_sketch *sketch, size_t keys, size_t most)
+static void write_keys(cen_registry *registry, const cen_description_writer *description, size_t keys, size_t most)
 {
-    void *to = sketch->argument;
+    void *to = description->argument;
     podium *self = ceni_alloc(registry->allocator, sizeof *self, _Alignof(podium));
     if (self) {
         self->room = most < KEYS_SHOWN ? most : KEYS_SHOWN;
@@ -74,27 +74,27 @@ static void write_keys(cen_registry *registry, const cen_sketch *sketch, size_t 
         ceni_read_end();
     }
     size_t shown = self ? self->count : 0;
-    sketch->list(to, "largest_keys");
+    description->list(to, "largest_keys");
     for (size_t i = 0; i < shown; i++) {
-        sketch->item(to);
-        sketch->text(to, "key", self->rows[i].key);
-        sketch->number(to, "entries", (int64_t)self->rows[i].entries);
-        sketch->end(to);
+        description->item(to);
+        description->text(to, "key", self->rows[i].key);
+        description->number(to, "entries", (int64_t)self->rows[i].entries);
+        description->end(to);
     }
-    sketch->end(to);
-    if (keys > shown) sketch->number(to, "largest_keys_more", (int64_t)(keys - shown));
+    description->end(to);
+    if (keys > shown) description->number(to, "largest_keys_more", (int64_t)(keys - shown));
     if (self) ceni_free(registry->allocator, self, sizeof *self, _Alignof(podium));
 }
 
-static void sketch_registry(const void *object, const cen_sketch *sketch, size_t most)
+static void describe_registry(const void *object, const cen_description_writer *description, size_t most)
 {
     cen_registry *registry = (cen_registry *)(uintptr_t)object;
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     if (cen_registry_stats_get(registry, &stats) != CEN_OK) return;
-    sketch->text(sketch->argument, "keys_are", registry->kind == CEN_DUPLICATE ? "duplicate" : "unique");
-    sketch->number(sketch->argument, "keys", (int64_t)stats.keys);
-    sketch->number(sketch->argument, "entries", (int64_t)stats.entries);
-    write_keys(registry, sketch, (size_t)stats.keys, most);
+    description->text(description->argument, "keys_are", registry->kind == CEN_DUPLICATE ? "duplicate" : "unique");
+    description->number(description->argument, "keys", (int64_t)stats.keys);
+    description->number(description->argument, "entries", (int64_t)stats.entries);
+    write_keys(registry, description, (size_t)stats.keys, most);
 }
 
-const ceni_thing_calls ceni_registry_calls = {.sketch = sketch_registry};
+const ceni_component_calls ceni_registry_calls = {.description = describe_registry};

@@ -7,13 +7,13 @@ import { Shop, TOKEN, test, until } from './stage.mjs';
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
 await test('every pool has a card on the overview, with its limit and who holds', async () => {
-    const pools = (await shop.things()).filter(({ kind }) => kind === 'pool');
+    const pools = (await shop.components()).filter(({ kind }) => kind === 'pool');
     assert.equal(pools.length, 4);
     await until('the cards', async () => (await page.locator('article.card:not(.small)').count()) === pools.length);
     for (const pool of pools) {
         const card = page.locator('article.card', { has: page.getByRole('link', { name: pool.name, exact: true }) });
-        assert.equal(await card.locator('.limit').innerText(), `limit ${pool.readings.max}`);
-        assert.match(await card.locator('.bar').getAttribute('aria-label'), new RegExp(`limit ${pool.readings.max}$`));
+        assert.equal(await card.locator('.limit').innerText(), `limit ${pool.metrics.max}`);
+        assert.match(await card.locator('.bar').getAttribute('aria-label'), new RegExp(`limit ${pool.metrics.max}$`));
         assert.match(await card.locator('.places').innerText(), /\d+ in use/);
     }
     assert.match(await textOf('#process'), /process \d+, up /);
@@ -28,7 +28,7 @@ await test('a pool whose server is away is what the overview begins with', async
 await test('two of one name are told apart by their numbers, wherever they are named', async () => {
     const shops = await Shop.start('twins', '127.0.0.1:0', TOKEN, 'orders');
     hosts.add(new URL(shops.address).host);
-    const numbers = (await shops.things()).filter(({ name }) => name === 'orders').map(({ number }) => number);
+    const numbers = (await shops.components()).filter(({ name }) => name === 'orders').map(({ number }) => number);
     assert.equal(numbers.length, 2);
     const visitor = await open({}, '#/', shops.address);
     const named = (place) =>
@@ -56,10 +56,10 @@ await test('a name that is markup is shown as text', async () => {
     assert.equal(await page.locator('main img, main b, #title b').count(), 0);
 });
 
-await test('every thing has a view of its own, by its address', async () => {
-    const things = await shop.things();
-    assert.ok(new Set(things.map(({ kind }) => kind)).size >= 7, 'the shop has things of seven kinds');
-    for (const { kind, name, number } of things) {
+await test('every component has a view of its own, by its address', async () => {
+    const components = await shop.components();
+    assert.ok(new Set(components.map(({ kind }) => kind)).size >= 7, 'the shop has components of seven kinds');
+    for (const { kind, name, number } of components) {
         await show(`#/${kind}/${number}`);
         assert.equal(await page.locator('main h1 bdi').textContent(), name);
         assert.ok((await page.locator('main canvas.plot').count()) >= 1, `${kind} ${name} has a chart`);
@@ -73,8 +73,8 @@ await test('every thing has a view of its own, by its address', async () => {
 });
 
 await test('crews, routers and supervisors show workers, members and children', async () => {
-    const things = await shop.things();
-    const numberOf = (wanted) => things.find(({ kind, name }) => kind === wanted[0] && name === wanted[1]).number;
+    const components = await shop.components();
+    const numberOf = (wanted) => components.find(({ kind, name }) => kind === wanted[0] && name === wanted[1]).number;
     await show(`#/crew/${numberOf(['crew', 'background'])}`);
     await until('three workers', async () => (await page.locator('.tile').count()) >= 3);
     await show(`#/router/${numberOf(['router', 'search'])}`);
