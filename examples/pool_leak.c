@@ -84,7 +84,7 @@ static bool place_order(int customer)
 }
 
 /* The thread that takes goes on for as long as the program does. What a thread holds when it ends is another matter,
- * which needs no time to be found out: options.on_owner_end. */
+ * which needs no time to be found out: options.on_holder_end. */
 static void *serve_customers(void *argument)
 {
     (void)argument;
@@ -126,12 +126,12 @@ static void listener(void *argument, const cen_event *event)
 
 static void show_holders(void)
 {
-    cen_holding holdings[CONNECTIONS];
+    cen_object_view holdings[CONNECTIONS];
     size_t held = 0;
     cen_pool_holders(pool, holdings, CONNECTIONS, &held);
     for (size_t i = 0; i < held && i < CONNECTIONS; i++)
         printf("  connection %d: thread %d has had it for at least %.2f s, since %s\n",
-               ((struct connection *)holdings[i].object)->number, (int)holdings[i].owner,
+               ((struct connection *)holdings[i].object)->number, (int)holdings[i].holder,
                (double)holdings[i].held_ns / 1e9, holdings[i].where ? holdings[i].where : "?");
 }
 

@@ -25,7 +25,7 @@ target_link_options(explore-inbox_test PRIVATE -Wl,--wrap=ceni_bell_ring,--wrap=
 cenote_test(unit/sync/future_test.c WORLD)
 cenote_test(unit/sync/group_test.c WORLD)
 cenote_test(unit/sync/inline_test.c WORLD)
-cenote_test(unit/sync/owner_test.c WORLD)
+cenote_test(unit/sync/holder_test.c WORLD)
 cenote_test(unit/sync/inbox_test.c WORLD)
 target_link_options(unit-sync-inbox_test PRIVATE -Wl,--wrap=ceni_bell_ring,--wrap=ceni_bell_silence)
 cenote_test(unit/sync/inline_cancel_test.c REAL)

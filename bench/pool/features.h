@@ -38,12 +38,12 @@ static void assert_stale_is_noticed(cen_pool *subject)
 static void assert_holder_is_known(cen_pool *subject)
 {
     cen_lease lease;
-    cen_holding holding;
+    cen_object_view holding;
     size_t held = 0;
     static const char here[] = "bench/pool/cenote.c:here";
     expect(cen_pool_take_at(subject, cen_in_s(1), &lease, NULL, here) == CEN_OK, "a take fails");
     expect(cen_pool_holders(subject, &holding, 1, &held) == CEN_OK && held == 1, "the holder is not listed");
-    expect(holding.owner != 0 && holding.owner == cen_thread_number(), "the holder's number is not listed");
+    expect(holding.holder != 0 && holding.owner == cen_thread_number(), "the holder's number is not listed");
     expect(holding.where != NULL && strcmp(holding.where, here) == 0, "the place of the take is not listed");
     expect(cen_pool_give(&lease) == CEN_OK, "a give fails");
 }

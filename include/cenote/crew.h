@@ -326,7 +326,7 @@ typedef struct cen_crew_report {
  * CEN_STOP_DROP ends each task as soon as it can be ended. All submits fail with CLOSED.
  *   - A queued task that has not begun ends with CLOSED.
  *   - A suspended task ends with CLOSED if the future it waits for can be cancelled. That future is cancelled, and the next
- *     step never runs. Leases that the task holds go the way of on_owner_end. Other resources are the program's:
+ *     step never runs. Leases that the task holds go the way of on_holder_end. Other resources are the program's:
  *     release them in the `done` of the task's future.
  *   - A suspended task whose future cannot be cancelled goes on when that future is done. So does a task that waits for a
  *     task of the same crew. A task that waits for a group goes on at once; the members stay pending.

@@ -72,7 +72,7 @@ CEN_API cen_status cen_owner_thread(cen_owner **out, cen_error *error);
 CEN_API void cen_owner_hold(cen_owner *owner);
 CEN_API void cen_owner_drop(cen_owner *owner);
 
-/* "connection 7", or "thread 3" with the number of cen_owner_number() there; as long as it is held, or an entry of its is
+/* "connection 7", or "thread 3" with the number of cen_holder_number() there; as long as it is held, or an entry of its is
  * seen in a read section. */
 CEN_API const char *cen_owner_name(const cen_owner *owner);
 

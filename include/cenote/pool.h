@@ -88,20 +88,20 @@ typedef enum cen_order {
     CEN_ORDER_FIFO,
 } cen_order;
 
-/* What happens to a lease whose owner ends without giving it. The owner is the thread or the task that took it. */
-typedef enum cen_owner_policy {
+/* What happens to a lease whose holder ends without giving it. The holder is the thread or the task that took it. */
+typedef enum cen_holder_end_policy {
     /* The lease becomes an orphan: another thread may still be using the object. The driver's interrupt and abandon are called,
      * which cut the object off and leave its memory alone. Its place is free at once. A late give closes the object and
      * returns REVOKED; cen_pool_free closes what was never given. A driver without abandon, or a lack of memory, keeps the
      * place until the give. The lease of a scope (CEN_WITH, cen_pool_enter) cannot be another thread's: its object is closed
      * at once. */
-    CEN_OWNER_ORPHAN = 0,
+    CEN_HOLDER_END_ORPHAN = 0,
     /* For programs that never hand a lease to another thread; otherwise that thread uses a closed or shared object. */
-    CEN_OWNER_CLOSE, /* The object is closed at once. */
+    CEN_HOLDER_END_CLOSE, /* The object is closed at once. */
     /* The object is checked, reset and tested, as far as the driver can, and lent again if it passes. */
-    CEN_OWNER_TEST,
-    CEN_OWNER_REUSE, /* The object is given back as it is. */
-} cen_owner_policy;
+    CEN_HOLDER_END_TEST,
+    CEN_HOLDER_END_REUSE, /* The object is given back as it is. */
+} cen_holder_end_policy;
 
 /* What is done about an object that was held for longer than leak_ns. */
 typedef enum cen_leak_policy {
@@ -119,7 +119,7 @@ typedef enum cen_hold_policy {
     CEN_HOLD_RECLAIM, /* It is reclaimed as a leak is (CEN_LEAK_RECLAIM): the place is free at once. */
 } cen_hold_policy;
 
-/* An owner that would wait for a pool all of whose objects it holds itself. */
+/* A holder that would wait for a pool all of whose objects it holds itself. */
 typedef enum cen_self_wait {
     CEN_SELF_WAIT_TELL = 0, /* the event stream and the text of the timeout say so */
     CEN_SELF_WAIT_FAIL,     /* its take answers MISUSE at once; looks at all slots before a wait */
@@ -201,7 +201,7 @@ typedef struct cen_pool_options {
     int64_t leak_ns; /* held for longer: reported as a leak; default CEN_OFF */
     cen_leak_policy on_leak;
     int64_t hold_ns; /* held for longer: the lease is revoked; default CEN_OFF */
-    cen_owner_policy on_owner_end;
+    cen_holder_end_policy on_holder_end;
     /* beyond, a take that would wait fails with FULL at once; default CEN_OFF; CEN_NONE: no take waits */
     int32_t max_waiters;
     cen_self_wait on_self_wait;
@@ -333,7 +333,7 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
 
 /* Ends a lease: the object goes to whoever waits, or is idle. Any thread may
  * give any lease. If the thread or task that took it ends before, the lease becomes an orphan: this call then closes the
- * object and returns REVOKED (options.on_owner_end); cen_pool_detach before the hand-over prevents that.
+ * object and returns REVOKED (options.on_holder_end); cen_pool_detach before the hand-over prevents that.
  * Never waits. lease->pool is NULL afterwards, so that giving
  * the same variable again is STALE, as giving a copy is.
  * If the pool is closed, or has more objects than its max, the object is
@@ -345,7 +345,7 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
  *   FOREIGN  the fields are not those of a lease of that pool
  *   FORKED   it was taken before a fork, in another process
  *   INVALID  lease is NULL
- * Not quite an error: REVOKED. The lease had ended before: by close, by hold_ns, as a leak, or with its owner. The object is
+ * Not quite an error: REVOKED. The lease had ended before: by close, by hold_ns, as a leak, or with its holder. The object is
  * closed now. A second give is STALE.
  * The macro passes the caller's file and line. A binding calls the function, `(cen_pool_give)(lease)`, or takes its
  * address; the event then names no place. The same holds for cen_pool_discard, cen_pool_leave and cen_pool_give_async. */
@@ -368,18 +368,18 @@ CEN_API cen_status cen_pool_discard(cen_lease *lease);
 CEN_API cen_status cen_pool_discard_at(cen_lease *lease, const char *where);
 #define cen_pool_discard(lease) cen_pool_discard_at((lease), CEN_HERE)
 
-/* A lease belongs to its owner: the thread that took it or, if that was running a
- * step of a task, the task, on whatever thread that goes on. When the owner ends
- * without giving it, it goes the way of options.on_owner_end. A detached one belongs
- * to nobody: it may outlive its owner, and still says who took it. CEN_LEAK_RECLAIM and CEN_HOLD_RECLAIM reclaim it, too.
+/* A lease belongs to its holder: the thread that took it or, if that was running a
+ * step of a task, the task, on whatever thread that goes on. When the holder ends
+ * without giving it, it goes the way of options.on_holder_end. A detached one belongs
+ * to nobody: it may outlive its holder, and still says who took it. CEN_LEAK_RECLAIM and CEN_HOLD_RECLAIM reclaim it, too.
  * Errors: STALE, FOREIGN, FORKED, INVALID. */
 CEN_API cen_status cen_pool_detach(const cen_lease *lease);
 
-/* Interrupt the takes of this pool in which the owner with that number waits: they return INTERRUPTED.
+/* Interrupt the takes of this pool in which the holder with that number waits: they return INTERRUPTED.
  * Returns whether there was one. Searches the whole wait queue.
  * Only a take that is already waiting is interrupted. A take that starts to wait a moment later is not, and
  * nothing remembers the interrupt: to end a take reliably, use a stop token (cen_pool_take_stop). */
-CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t owner);
+CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t holder);
 
 /* Puts in an object that the caller made. It counts and is lent, given and, if
  * the driver has a close, closed like any other. Never waits. Errors: FULL (max
@@ -388,15 +388,15 @@ CEN_API cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error
 
 /* ---- Scopes ---------------------------------------------------------------- */
 
-/* One entry of an owner into a pool. Caller-owned; not to be copied. */
+/* One entry of a holder into a pool. Caller-owned; not to be copied. */
 typedef struct cen_scope {
     cen_lease lease; /* read its object */
-    uint64_t owner;
+    uint64_t holder;
     cen_status status;
     uint32_t reserved[5];
 } cen_scope;
 
-/* Like cen_pool_take if the current owner, the calling thread or the task that it
+/* Like cen_pool_take if the current holder, the calling thread or the task that it
  * runs, has entered the pool in no other scope; otherwise borrows the object of that
  * scope, at once and always. A task that runs while another awaits it borrows nothing of that one's.
  * CEN_DEFAULT: options.patience.
@@ -410,9 +410,9 @@ CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_
 CEN_API cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *options, cen_scope *scope,
                                        cen_error *error);
 
-/* Ends the scope. The object is given back when the last scope of this owner
+/* Ends the scope. The object is given back when the last scope of this holder
  * in the pool has ended, in whatever order they end. Errors: STALE (it has
- * ended, or was never entered), MISUSE (another owner entered it), and as
+ * ended, or was never entered), MISUSE (another holder entered it), and as
  * cen_pool_give. */
 CEN_API cen_status cen_pool_leave(cen_scope *scope);
 CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
@@ -426,7 +426,7 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
  * the block in any way ends the scope: by its end, break, continue, goto or
  * return, and a C++ exception; pthread_exit and pthread_cancel only in code
  * compiled with -fexceptions, otherwise the object goes the way of
- * options.on_owner_end. longjmp does not: the object stays held. The
+ * options.on_holder_end. longjmp does not: the object stays held. The
  * block is a loop that runs once: break and continue leave it, and not a loop
  * around it. Two blocks with one `name` must not begin on the same line. */
 #define CEN_WITH(pool, deadline, type, name, error) \
@@ -504,7 +504,7 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
 
 /* Closes the pool, without waiting, if it is not closed, and gives back all
  * memory. What is still held is revoked, with a REVOKED event for each, and the last give, discard or leave
- * of it, or the end of its owner, gives the memory back. Those may be going on
+ * of it, or the end of its holder, gives the memory back. Those may be going on
  * meanwhile; no other call may be in progress or come later. NULL is allowed. In a forked child it only gives
  * back memory: the parent's objects are left alone. Orphans are closed: a holder that still uses one must be done before.
  * Blocking: waits for helper threads of the pool that are between two driver calls; the last pool of the process' own
@@ -563,17 +563,17 @@ typedef enum cen_event_kind {
     CEN_EVENT_BREAKER_OPENED,
     CEN_EVENT_BREAKER_PROBES, /* one opening is tried */
     CEN_EVENT_BREAKER_CLOSED,
-    CEN_EVENT_LEAK,        /* owner, where and held_ns say whose */
-    CEN_EVENT_REVOKED,     /* a lease, by hold_ns or close */
-    CEN_EVENT_OWNER_ENDED, /* a lease was taken back from a thread or a task that ended; an orphan is ORPHANED */
-    CEN_EVENT_SELF_WAIT,   /* an owner waits for a pool all of whose objects it holds */
+    CEN_EVENT_LEAK,         /* holder, where and held_ns say whose */
+    CEN_EVENT_REVOKED,      /* a lease, by hold_ns or close */
+    CEN_EVENT_HOLDER_ENDED, /* a lease was taken back from a thread or a task that ended; an orphan is ORPHANED */
+    CEN_EVENT_SELF_WAIT,    /* a holder waits for a pool all of whose objects it holds */
     CEN_EVENT_PAUSED,
     CEN_EVENT_RESUMED,
     CEN_EVENT_RELOADED,
     CEN_EVENT_POOL_CLOSED,
     CEN_EVENT_CALL_REFUSED, /* an alarm or a helper thread could not be had */
     CEN_EVENT_SHED,         /* takes that wait begin to be refused, or are no more: the text says how many were */
-    /* an owner ended without giving its lease (CEN_OWNER_ORPHAN); owner and where say whose */
+    /* a holder ended without giving its lease (CEN_HOLDER_END_ORPHAN); holder and where say whose */
     CEN_EVENT_ORPHANED,
     /* a reset ended what a holder left open: "transaction left open by orders.c:40"; once for each call site, of at
      * most 64 in a pool */
@@ -587,7 +587,7 @@ typedef struct cen_event {
     cen_status status;
     int code;          /* the driver's own number, or 0 */
     uint32_t index;    /* the slot; CEN_NO_SLOT if it is not about one */
-    uint64_t owner;    /* as in cen_holding, or 0 */
+    uint64_t holder;   /* as in cen_object_view, or 0 */
     const char *where; /* the call that took the object, or NULL */
     int64_t held_ns;
     int64_t time;            /* on the runtime's clock */
@@ -660,7 +660,7 @@ typedef struct cen_pool_stats {
     int64_t oldest_wait_ns;                                           /* of those who wait now; 0 if nobody does */
     int64_t estimated_wait_ns; /* of a take that would begin to wait now; 0: nothing is known */
     bool is_closed, is_paused, is_shedding;
-    uint64_t orphaned; /* leases whose owner ended without giving them (CEN_OWNER_ORPHAN) */
+    uint64_t orphaned; /* leases whose holder ended without giving them (CEN_HOLDER_END_ORPHAN) */
     /* objects, orphaned or reclaimed, that were cut off and not given back yet */
     uint32_t orphans;
     uint64_t stale_gives; /* leases given, discarded or left again after they had ended */
@@ -694,20 +694,20 @@ typedef enum cen_slot_state {
 
 /* One object, and who has it. */
 #define CEN_TRACE_MOST 16
-typedef struct cen_holding {
-    size_t size; /* in cen_pool_visit the library's sizeof(cen_holding), in cen_pool_holders the caller's */
+typedef struct cen_object_view {
+    size_t size; /* in cen_pool_visit the library's sizeof(cen_object_view), in cen_pool_holders the caller's */
     void *object;
     uint32_t index;
     cen_slot_state state;
     uint64_t generation; /* of the lease; of the last one unless it is held or revoked */
-    uint64_t owner;      /* the holder's cen_owner_number; 0 unless held or revoked, or taken this very instant */
+    uint64_t holder;     /* the holder's cen_holder_number; 0 unless held or revoked, or taken this very instant */
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
     int64_t held_ns;     /* at least so long, or ... */
     bool is_detached;
     bool is_exact;        /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
     uint32_t trace_count; /* with options.backtraces: ... */
     void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
-} cen_holding;
+} cen_object_view;
 
 /* Call `visit` for every object that exists, in any state, in the order of indexes, orphans last. An object exists from the
  * moment that the driver's open has written it to *out, or that cen_pool_adopt was called with it, until the driver's close or
@@ -723,7 +723,7 @@ typedef struct cen_holding {
  *   OK
  *   FORKED   the pool belongs to the parent process
  *   INVALID  pool or visit is NULL */
-CEN_API cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_holding *holding),
+CEN_API cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_object_view *holding),
                                   void *argument);
 
 /* Writes up to `room` holdings that are held or revoked, in the order of their
@@ -732,8 +732,9 @@ CEN_API cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, 
  * from the first call of this, or whatever else looks at holders, that met the lease: call it now and then. Calls
  * of this take turns; nobody else is held up. Errors: FORKED, INVALID (also: holdings is NULL and room is not 0). */
 #define cen_pool_holders(pool, holdings, room, out) \
-    cen_pool_holders_sized((pool), (holdings), sizeof(cen_holding), (room), (out))
-CEN_API cen_status cen_pool_holders_sized(cen_pool *pool, cen_holding *holdings, size_t size, size_t room, size_t *out);
+    cen_pool_holders_sized((pool), (holdings), sizeof(cen_object_view), (room), (out))
+CEN_API cen_status cen_pool_holders_sized(cen_pool *pool, cen_object_view *holdings, size_t size, size_t room,
+                                          size_t *out);
 
 /* Writes, in plain words and at most `room` bytes with the final zero, how the
  * pool is and why a take would wait or fail now: counts, the oldest holders, who
@@ -746,14 +747,14 @@ CEN_API size_t cen_pool_explain(cen_pool *pool, char *text, size_t room);
 /* The calling thread's number in lists of holders; never 0. */
 CEN_API uint64_t cen_thread_number(void);
 
-/* The number of the current owner in lists of holders: cen_thread_number, or, in a step of a task, the task's, which is
+/* The number of the current holder in lists of holders: cen_thread_number, or, in a step of a task, the task's, which is
  * the same on whatever thread it goes on. A task's has one bit that no thread's has; the others are the number that a
- * text gives it: "task 12". No two owners of a process have or had the same. */
-CEN_API uint64_t cen_owner_number(void);
-#define CEN_OWNER_TASK (UINT64_C(1) << 45)
-static inline bool cen_owner_is_task(uint64_t owner)
+ * text gives it: "task 12". No two holders of a process have or had the same. */
+CEN_API uint64_t cen_holder_number(void);
+#define CEN_HOLDER_TASK (UINT64_C(1) << 45)
+static inline bool cen_holder_is_task(uint64_t holder)
 {
-    return (owner & CEN_OWNER_TASK) != 0;
+    return (holder & CEN_HOLDER_TASK) != 0;
 }
 
 /* A pool that is NULL has no name, no room and is closed: these never fail. */
@@ -770,14 +771,14 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  * not longjmp out, and a child that they fork must not return from them.
  * A thread that holds an object and takes another from the same pool can wait
  * for ever on others that do the same: use scopes, which borrow, or a deadline.
- * A lease that has ended, because it was given, reclaimed or left by its owner, may be given after cen_pool_free has
+ * A lease that has ended, because it was given, reclaimed or left by its holder, may be given after cen_pool_free has
  * returned: that is STALE. Until then, while cen_pool_free runs, only leases that are still held may be given. A pool's
  * struct, 3 kB, is kept for that and used for the next pool; all other memory is given back.
  * fork: unless options.on_fork says otherwise, in the child every call answers
  * FORKED and touches nothing. cen_pool_free in a child that has not used the pool
  * gives the child's memory back, and does no more.
  * What a thread holds when it ends, by returning, pthread_exit or pthread_cancel,
- * goes the way of options.on_owner_end, unless it was detached; and so does what a
+ * goes the way of options.on_holder_end, unless it was detached; and so does what a
  * task holds when it is over. Either looks at all slots of all pools then, unless it
  * gave all that it took itself; the driver may be called there. A thread does so
  * after the thread-specific destructors of the program, which may

@@ -53,8 +53,8 @@ CEN_API void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take)
 
 /* Asks for an object, as cen_pool_take does, and returns at once. In a step of a task the
  * lease belongs to the task, as one that it takes: if the task ends without giving it, it goes the way of
- * options.on_owner_end. An ask that still waits then, and any ask outside of a task, brings a lease that belongs to nobody: it
- * stays when a thread ends, its owner in lists of holders is whoever asked, and leak_ns and hold_ns hold for it. How it ended is
+ * options.on_holder_end. An ask that still waits then, and any ask outside of a task, brings a lease that belongs to nobody: it
+ * stays when a thread ends, its holder in lists of holders is whoever asked, and leak_ns and hold_ns hold for it. How it ended is
  * in take->future: OK, TIMEOUT, CLOSED, FULL, OVERLOAD, what the driver's open answered, or
  * NO_MEMORY or SYSTEM (its deadline cannot be kept). CEN_DEFAULT: options.patience of the pool.
  * An object that is idle is taken here and now, a driver that is quick opens one here and

@@ -127,9 +127,10 @@
     X(held_counted_later, "the counts of a text were read one after the other") \
     X(detached_taken_back, "what was detached is taken back when its thread ends") \
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
-    X(owner_trusts_the_last_round, \
+    X(holder_trusts_the_last_round, \
       "what a thread takes in its last round of destructors is left to a hook that never comes") \
-    X(owner_end_forgets_a_pool, "a thread that ends looks no further than the first pool in which it holds something") \
+    X(holder_end_forgets_a_pool, \
+      "a thread that ends looks no further than the first pool in which it holds something") \
     X(head_keeps_its_slots, "a late give after free touches slots that are gone") \
     X(generations_begin_again, "the next pool in a struct has the generations of the last one") \
     X(asked_lease_detached, "what a task asks for belongs to nobody") \
@@ -141,7 +142,7 @@
     X(orphan_closed_at_once, "a lease taken by hand is closed when its owner ends") \
     X(scope_orphaned, "the lease of a scope becomes an orphan") \
     X(free_forgets_orphans, "free does not close what was never given") \
-    X(revoke_forgets_the_owner, "a revoke does not look whether the owner has ended") \
+    X(revoke_forgets_the_holder, "a revoke does not look whether the owner has ended") \
     X(revoked_never_reclaimed, "a revoked lease keeps its place for good") \
     X(detached_never_reclaimed, "a detached lease is never reclaimed") \
     X(child_closes_the_parents, "a child that makes a pool anew closes the parent's objects") \

@@ -44,7 +44,7 @@ enum { SPINS = 250 };
 static bool may_nest(const ceni_worker *worker)
 {
     if (!worker->task || worker->blocking > 0 || ceni_inline_is_open()) return false;
-    return !ceni_owner_holds() || ceni_planted(crew_helps_with_a_lease);
+    return !ceni_holder_holds() || ceni_planted(crew_helps_with_a_lease);
 }
 
 /* There is an end to the stack, and a helped task may await too. So any other task is helped while less than half
@@ -84,13 +84,13 @@ static cen_status just_wait(cen_future *future, cen_deadline deadline)
 
 static void put_away(ceni_worker *worker, cen_task *task)
 {
-    ceni_owner_finish(worker, task);
+    ceni_holder_finish(worker, task);
     ceni_step_ends(worker);
 }
 
 static void take_up(ceni_worker *worker, cen_task *task)
 {
-    ceni_owner_begin(worker, task);
+    ceni_holder_begin(worker, task);
     ceni_step_begins(worker, task);
 }
 

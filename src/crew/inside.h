@@ -20,7 +20,7 @@
 #include "port/port.h"
 #include "record/directory.h"
 #include "runtime/runtime.h"
-#include "sync/owner.h"
+#include "sync/holder.h"
 
 enum {
     CENI_CREW_NAME = 16,
@@ -63,10 +63,10 @@ enum {
 #define CENI_TASK_OF_EXECUTOR(e) ((cen_task *)(void *)(((char *)(e)) - offsetof(cen_task, executor_)))
 #define CENI_TASK_OF_ALARM(a) ((cen_task *)(void *)(((char *)(a)) - offsetof(cen_task, alarm_)))
 #define CENI_TASK_ALARM(task) ((ceni_alarm *)(void *)(task)->alarm_.room_)
-#define CENI_TASK_OWNER(task) ((ceni_owner *)(void *)(task)->owner_)
+#define CENI_TASK_HOLDER(task) ((ceni_holder *)(void *)(task)->owner_)
 
 _Static_assert(sizeof(ceni_alarm) <= sizeof(((cen_task *)0)->alarm_), "a task has room for its alarm");
-_Static_assert(sizeof(ceni_owner) <= sizeof(((cen_task *)0)->owner_), "a task has room for its owner's record");
+_Static_assert(sizeof(ceni_holder) <= sizeof(((cen_task *)0)->owner_), "a task has room for its owner's record");
 _Static_assert(sizeof(ceni_list) <= sizeof(((cen_task *)0)->link_), "a task has room for its link among the suspended");
 
 /* ---- Workers -------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ struct ceni_worker {
     cen_task *under_job;  /* ... and this is the one below it; neither helps, so there is one at most */
     uint64_t step;        /* the one that runs; 0: none */
     ceni_lone lone;       /* that it has seen at its last look, and has not taken */
-    ceni_owner_before thread_owner; /* the thread's own record, while a task's is the current one */
+    ceni_holder_before thread_holder; /* the thread's own record, while a task's is the current one */
     void *context;
     char name[CENI_CREW_NAME + 8];
 
@@ -261,21 +261,21 @@ static inline cen_task *ceni_task_outer(const cen_task *task)
 }
 
 /* Makes the task the thread's current owner, and back. Its record is touched only if there is something in it. */
-static inline void ceni_owner_begin(ceni_worker *worker, const cen_task *task)
+static inline void ceni_holder_begin(ceni_worker *worker, const cen_task *task)
 {
-    ceni_owner *current = ceni_owner_current();
-    worker->thread_owner = *current;
-    if (task->marks_ & CENI_MARK_OWNS) *current = *(const ceni_owner *)(const void *)task->owner_;
-    else *current = (ceni_owner){.note = CENI_OWNER_NO_NUMBER};
+    ceni_holder *current = ceni_holder_current();
+    worker->thread_holder = *current;
+    if (task->marks_ & CENI_MARK_OWNS) *current = *(const ceni_holder *)(const void *)task->owner_;
+    else *current = (ceni_holder){.note = CENI_HOLDER_NO_NUMBER};
 }
 
-static inline void ceni_owner_finish(ceni_worker *worker, cen_task *task)
+static inline void ceni_holder_finish(ceni_worker *worker, cen_task *task)
 {
-    ceni_owner *current = ceni_owner_current();
-    bool any = current->note != CENI_OWNER_NO_NUMBER || current->held || current->scope;
-    if (any) *CENI_TASK_OWNER(task) = *current;
+    ceni_holder *current = ceni_holder_current();
+    bool any = current->note != CENI_HOLDER_NO_NUMBER || current->held || current->scope;
+    if (any) *CENI_TASK_HOLDER(task) = *current;
     task->marks_ = any ? task->marks_ | CENI_MARK_OWNS : task->marks_ & ~(uint32_t)CENI_MARK_OWNS;
-    *current = worker->thread_owner;
+    *current = worker->thread_holder;
 }
 
 /* new.c */

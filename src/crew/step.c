@@ -109,14 +109,14 @@ static cen_next run_step(ceni_worker *worker, cen_task *task)
     uint64_t step = worker->step = ceni_load_relaxed(&worker->steps) + 1; /* its own; carries nothing */
     ceni_store_relaxed(&worker->steps, step);                             /* a number; carries nothing */
     ceni_step_begins(worker, task);
-    ceni_owner_begin(worker, task);
+    ceni_holder_begin(worker, task);
     ceni_rank_expect_none("a step of a task");
     cen_next next = task->step_(task);
     if (!ceni_fork_is(worker->core->epoch)) {
         worker->is_away = true;
         return next;
     }
-    ceni_owner_finish(worker, task);
+    ceni_holder_finish(worker, task);
     if (worker->blocking > 0) ceni_close_sections(worker);
     ceni_step_ends(worker);
     worker->step = below;
@@ -247,7 +247,7 @@ void ceni_task_lost(ceni_worker *worker)
     cen_task *task = worker->task;
     if (worker->blocking > 0) ceni_close_sections(worker);
     if (task) {
-        ceni_owner_finish(worker, task);
+        ceni_holder_finish(worker, task);
         ceni_step_ends(worker);
     } else {
         task = worker->under_job;

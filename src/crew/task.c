@@ -220,7 +220,7 @@ void ceni_task_set_failure(cen_task *task, cen_status status, const char *why)
 /* Of what most tasks have nothing of. */
 static __attribute__((noinline)) void let_go(ceni_core *core, cen_task *task)
 {
-    if (task->marks_ & CENI_MARK_OWNS) ceni_owner_end(CENI_TASK_OWNER(task));
+    if (task->marks_ & CENI_MARK_OWNS) ceni_holder_end(CENI_TASK_HOLDER(task));
     if (task->marks_ & CENI_MARK_DEADLINE) ceni_task_unset_alarm(core, task);
 }
 

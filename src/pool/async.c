@@ -21,7 +21,7 @@
  *
  * A lease that was asked for in a step of a task belongs to the task (L13). Its note may be written by another thread, so the
  * task counts it when it asks: an upper bound, since the ask may fail. While the ask waits, the count is not reset
- * (sync/owner.c), and the end of the task makes the ask nobody's (owners.c). A lease that was asked for outside of a task
+ * (sync/holder.c), and the end of the task makes the ask nobody's (holders.c). A lease that was asked for outside of a task
  * belongs to nobody: the thread that asked is noted, as detached.
  *
  * Order table
@@ -41,16 +41,16 @@
 /* The mark of a lease that is asked for: 0 in a step of a task, whose it is; else it is nobody's. */
 static inline uint64_t mark_of_asked(void)
 {
-    bool attached = ceni_owner_is_task(ceni_owner_current()) && !ceni_planted(asked_lease_detached);
-    return attached || ceni_planted(asked_lease_attached) ? 0 : CENI_OWNER_DETACHED;
+    bool attached = ceni_holder_is_task(ceni_holder_current()) && !ceni_planted(asked_lease_detached);
+    return attached || ceni_planted(asked_lease_attached) ? 0 : CENI_HOLDER_DETACHED;
 }
 
 /* Who asks. The count of a task goes up here, on its own thread: the grant may come from any other. */
-static uint64_t owner_of_asked(void)
+static uint64_t holder_of_asked(void)
 {
     uint64_t mark = mark_of_asked();
     if (!mark) ceni_held_counts(ceni_pool_own_get());
-    return ceni_owner_number() | mark;
+    return ceni_holder_number() | mark;
 }
 
 /* What is inside a cen_take_op. */
@@ -180,8 +180,8 @@ static cen_status refuse_impatient(cen_take_op *take, const cen_pool *pool, cen_
 static void lend(cen_pool *pool, const ceni_grant *grant, cen_take_op *take, const char *where)
 {
     ceni_pool_own *own = ceni_pool_own_get();
-    if (!own->armed) ceni_owner_arm();
-    ceni_slot_note(pool, grant->slot, grant->generation, owner_of_asked(), where);
+    if (!own->armed) ceni_holder_arm();
+    ceni_slot_note(pool, grant->slot, grant->generation, holder_of_asked(), where);
     ceni_tell_taken(pool, grant->index, where);
     ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
     ceni_lease_fill(pool, grant->slot, grant->generation, &take->lease);
@@ -233,7 +233,7 @@ static cen_status join(cen_pool *pool, cen_take_op *take, cen_deadline deadline,
             moment = ceni_deadline_moment(deadline, pool_now);
     asking *mine = inside(take);
     *mine = (asking){.waiter = {.pending = true,
-                                .owner = owner_of_asked(),
+                                .holder = holder_of_asked(),
                                 .where = where,
                                 .priority = (uint8_t)take->priority,
                                 .deliver = deliver,
@@ -306,9 +306,9 @@ __attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadl
 /* The quick path is written for either mark, so that neither is computed. A task without a number goes the slow way. */
 static inline bool ask_quickly(cen_pool *pool, cen_lease *out, const char *where)
 {
-    bool attached = ceni_owner_current()->note & CENI_OWNER_TASK << CENI_OWNER_SHIFT;
+    bool attached = ceni_holder_current()->note & CENI_HOLDER_TASK << CENI_HOLDER_SHIFT;
     if (__builtin_expect(attached, 0)) return !mark_of_asked() && ceni_take_quickly(pool, 0, out, where);
-    return !ceni_planted(asked_lease_attached) && ceni_take_quickly(pool, CENI_OWNER_DETACHED, out, where);
+    return !ceni_planted(asked_lease_attached) && ceni_take_quickly(pool, CENI_HOLDER_DETACHED, out, where);
 }
 
 cen_status cen_pool_take_async_at(cen_pool *pool, cen_deadline deadline, cen_take_op *take, const char *where)

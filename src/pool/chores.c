@@ -182,7 +182,7 @@ static void opened(cen_pool *pool, uint32_t index, const ceni_outcome *how)
 static void pass(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    bool suspect = ceni_pool_tests(pool) && ceni_owner_has_ended(slot, generation);
+    bool suspect = ceni_pool_tests(pool) && ceni_holder_has_ended(slot, generation);
     bool tested = suspect && ceni_slot_move_unmarked(slot, generation, CENI_RESETTING, CENI_TESTING);
     if (tested) ceni_chores_test(pool, index);
     else ceni_place_return(pool, index, generation, CENI_RESETTING);

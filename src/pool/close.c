@@ -103,7 +103,7 @@ bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!begin_revoking(pool, index, generation)) return false;
     if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_REVOKED)) {
-        ceni_owner_settle(pool, index, generation);
+        ceni_holder_settle(pool, index, generation);
         return true;
     }
     ceni_slot_move(slot, generation, CENI_RETURNED, CENI_CLOSING); /* it came back meanwhile */
@@ -116,10 +116,10 @@ bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
 /* Whose the lease is, is read before it ends. */
 static void revoke_and_tell(cen_pool *pool, uint32_t index, uint64_t generation)
 {
-    cen_holding holding;
+    cen_object_view holding;
     bool known = ceni_slot_holding(pool, index, &holding) && holding.generation == generation;
     if (!ceni_slot_revoke(pool, index, generation) || ceni_planted(close_revokes_in_silence)) return;
-    if (!known) holding = (cen_holding){.index = index};
+    if (!known) holding = (cen_object_view){.index = index};
     ceni_tell_held(pool, CEN_EVENT_REVOKED, &holding, "; the pool is closed, and it is revoked");
 }
 

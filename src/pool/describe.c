@@ -22,7 +22,7 @@
 enum {
     MOST_ITEMS = 4096, /* of a list, however many are asked for */
     MOST_WORDS = 8192, /* letters of an explanation */
-    OWNER_ROOM = 32,
+    HOLDER_ROOM = 32,
 };
 
 static size_t lesser(size_t a, size_t b)
@@ -31,11 +31,11 @@ static size_t lesser(size_t a, size_t b)
 }
 
 /* "thread 3", "task 12"; NULL: it is not known. */
-static const char *say_owner(uint64_t owner, char text[OWNER_ROOM])
+static const char *say_holder(uint64_t holder, char text[HOLDER_ROOM])
 {
-    owner &= ~CENI_OWNER_DETACHED;
-    if (!owner) return NULL;
-    snprintf(text, OWNER_ROOM, "%s %llu", ceni_owner_word(owner), ceni_owner_figure(owner));
+    holder &= ~CENI_HOLDER_DETACHED;
+    if (!holder) return NULL;
+    snprintf(text, HOLDER_ROOM, "%s %llu", ceni_holder_word(holder), ceni_holder_figure(holder));
     return text;
 }
 
@@ -114,12 +114,12 @@ static int by_age(const void *a, const void *b)
     return one->index < other->index ? -1 : one->index > other->index;
 }
 
-static bool is_held(cen_pool *pool, uint32_t index, cen_holding *out)
+static bool is_held(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
     return ceni_slot_holding(pool, index, out) && out->state != CEN_SLOT_IDLE;
 }
 
-static void describe_trace(const cen_description_writer *s, const cen_holding *h)
+static void describe_trace(const cen_description_writer *s, const cen_object_view *h)
 {
     s->list(s->argument, "trace");
     for (uint32_t i = 0; i < h->trace_count; i++) {
@@ -132,15 +132,15 @@ static void describe_trace(const cen_description_writer *s, const cen_holding *h
     s->end(s->argument);
 }
 
-static void describe_holder(const cen_description_writer *s, const cen_holding *h)
+static void describe_holder(const cen_description_writer *s, const cen_object_view *h)
 {
-    char owner[OWNER_ROOM], object[OWNER_ROOM], name[CENI_THREAD_NAME_ROOM];
+    char holder[HOLDER_ROOM], object[HOLDER_ROOM], name[CENI_THREAD_NAME_ROOM];
     snprintf(object, sizeof object, "0x%llx", (unsigned long long)(uintptr_t)h->object);
     s->item(s->argument);
     s->number(s->argument, "index", h->index);
     s->text(s->argument, "object", object);
-    s->text(s->argument, "owner", say_owner(h->owner, owner));
-    if (!cen_owner_is_task(h->owner) && ceni_thread_name(h->owner, name)) s->text(s->argument, "thread_name", name);
+    s->text(s->argument, "holder", say_holder(h->holder, holder));
+    if (!cen_holder_is_task(h->holder) && ceni_thread_name(h->holder, name)) s->text(s->argument, "thread_name", name);
     s->text(s->argument, "where", h->where);
     s->number(s->argument, "held_ns", h->held_ns);
     s->truth(s->argument, "exact", h->is_exact);
@@ -155,7 +155,7 @@ static size_t meet_holders(cen_pool *pool, held *all, uint32_t places)
 {
     size_t count = 0;
     for (uint32_t index = 0; index < places; index++) {
-        cen_holding h;
+        cen_object_view h;
         if (!is_held(pool, index, &h)) continue;
         ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
         all[count++] = (held){.age = h.held_ns, .index = index};
@@ -171,7 +171,7 @@ static void describe_holders(const cen_description_writer *s, cen_pool *pool, si
     if (all) qsort(all, count, sizeof *all, by_age);
     s->list(s->argument, "holders");
     for (size_t i = 0; i < shown; i++) {
-        cen_holding h;
+        cen_object_view h;
         if (is_held(pool, all[i].index, &h)) describe_holder(s, &h);
     }
     s->end(s->argument);
@@ -183,7 +183,7 @@ static void describe_holders(const cen_description_writer *s, cen_pool *pool, si
 
 /* What is shown of one, copied under the lock; `where` lives as long as the pool. */
 typedef struct waiting {
-    uint64_t owner;
+    uint64_t holder;
     const char *where;
     int64_t since, moment;
     uint8_t priority;
@@ -198,7 +198,7 @@ typedef struct line_copy {
 static void copy_waiter(void *argument, const ceni_pool_waiter *w)
 {
     line_copy *copy = argument;
-    copy->waiters[copy->count++] = (waiting){.owner = w->owner,
+    copy->waiters[copy->count++] = (waiting){.holder = w->holder,
                                              .where = w->where,
                                              .since = w->since,
                                              .moment = w->moment,
@@ -210,12 +210,12 @@ static void describe_waiter(const cen_description_writer *s, const waiting *w, i
 {
     static const char *const priorities[] = {
         [CEN_PRIORITY_NORMAL] = "normal", [CEN_PRIORITY_HIGH] = "high", [CEN_PRIORITY_LOW] = "low"};
-    char owner[OWNER_ROOM], name[CENI_THREAD_NAME_ROOM];
-    uint64_t whose = w->owner & ~CENI_OWNER_DETACHED;
+    char holder[HOLDER_ROOM], name[CENI_THREAD_NAME_ROOM];
+    uint64_t whose = w->holder & ~CENI_HOLDER_DETACHED;
     s->item(s->argument);
     s->text(s->argument, "kind", w->pending ? "future" : "thread");
-    s->text(s->argument, "owner", say_owner(whose, owner));
-    if (!cen_owner_is_task(whose) && ceni_thread_name(whose, name)) s->text(s->argument, "thread_name", name);
+    s->text(s->argument, "holder", say_holder(whose, holder));
+    if (!cen_holder_is_task(whose) && ceni_thread_name(whose, name)) s->text(s->argument, "thread_name", name);
     s->text(s->argument, "where", w->where);
     s->text(s->argument, "priority", priorities[w->priority]);
     s->number(s->argument, "waited_ns", now > w->since ? now - w->since : 0);

@@ -380,7 +380,7 @@ const char *cen_event_name(cen_event_kind kind)
     case CEN_EVENT_BREAKER_CLOSED: return "breaker_closed";
     case CEN_EVENT_LEAK: return "leak";
     case CEN_EVENT_REVOKED: return "revoked";
-    case CEN_EVENT_OWNER_ENDED: return "owner_ended";
+    case CEN_EVENT_HOLDER_ENDED: return "holder_ended";
     case CEN_EVENT_SELF_WAIT: return "self_wait";
     case CEN_EVENT_PAUSED: return "paused";
     case CEN_EVENT_RESUMED: return "resumed";

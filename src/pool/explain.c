@@ -7,7 +7,7 @@
  * picture is taken, and the first of these that fits is named:
  *
  *     closed, paused                      somebody said so
- *     self-wait                           the owner holds all of them itself
+ *     self-wait                           the holder holds all of them itself
  *     opening fails                       there is room, and no object can be made for it
  *     opening takes long                  an object is being made
  *     not opened yet                      there is room, and no helper has begun to make one
@@ -88,11 +88,11 @@ typedef struct picture {
     uint64_t asker; /* the thread that takes; 0: nobody does */
     int64_t waited;
     bool patient;                   /* it may wait until others have looked */
-    uint64_t sole;                  /* the owner of all holders that were met; 0: there is no such one */
+    uint64_t sole;                  /* the holder of all holders that were met; 0: there is no such one */
     bool is_for_error;              /* the text has CEN_ERROR_TEXT_SIZE bytes */
     uint32_t holders, mine, listed; /* holders that were met; of these the asker's */
     int64_t youngest;
-    cen_holding oldest[MOST_LISTED]; /* the oldest first */
+    cen_object_view oldest[MOST_LISTED]; /* the oldest first */
 } picture;
 
 /* What can be had in a few steps. */
@@ -119,7 +119,7 @@ static void count_partly(picture *p)
 }
 
 /* Keeps the list of the oldest in order; of two that are as old the lower index comes first. */
-static void list(picture *p, const cen_holding *h)
+static void list(picture *p, const cen_object_view *h)
 {
     uint32_t at = p->listed < MOST_LISTED ? p->listed++ : MOST_LISTED;
     for (; at > 0 && p->oldest[at - 1].held_ns < h->held_ns; at--)
@@ -129,11 +129,11 @@ static void list(picture *p, const cen_holding *h)
 
 static void meet_holder(picture *p, uint32_t index)
 {
-    cen_holding h;
+    cen_object_view h;
     if (!ceni_slot_holding(p->pool, index, &h)) return;
     ceni_slot *slot = ceni_slot_at(p->pool, index);
     bool names_revoked = p->s.is_closed || p->s.held == 0; /* a close waits for it; so do takes, if nothing is held */
-    if (names_revoked && h.state == CEN_SLOT_REVOKED && !ceni_owner_has_ended(slot, h.generation)) {
+    if (names_revoked && h.state == CEN_SLOT_REVOKED && !ceni_holder_has_ended(slot, h.generation)) {
         p->holders++;
         list(p, &h);
     }
@@ -141,9 +141,9 @@ static void meet_holder(picture *p, uint32_t index)
     if (ceni_planted(older_lease_blamed)) /* whoever was met then; carries nothing */
         h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at);
     ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
-    p->sole = p->holders == 0 || p->sole == h.owner ? h.owner : 0;
+    p->sole = p->holders == 0 || p->sole == h.holder ? h.holder : 0;
     p->holders++;
-    p->mine += p->asker && h.owner == p->asker;
+    p->mine += p->asker && h.holder == p->asker;
     if (h.held_ns < p->youngest) p->youngest = h.held_ns;
     list(p, &h);
 }
@@ -200,12 +200,12 @@ static void say_counts(writer *w, const picture *p)
 }
 
 /* "object 3, held by thread 7 (worker, tid 4711) for at least 61 s, taken at orders.c:12" */
-static void say_holder(writer *w, const cen_holding *h)
+static void say_holder(writer *w, const cen_object_view *h)
 {
     say(w, "object %u, %sheld", h->index, h->state == CEN_SLOT_REVOKED ? "revoked, " : "");
-    char owner[CENI_OWNER_ROOM], held[CENI_OWNER_ROOM];
-    if (h->owner) say(w, " by %s", ceni_owner_say(h->owner, owner));
-    if (h->owner && h->is_detached) say(w, " (detached)");
+    char holder[CENI_HOLDER_ROOM], held[CENI_HOLDER_ROOM];
+    if (h->holder) say(w, " by %s", ceni_holder_say(h->holder, holder));
+    if (h->holder && h->is_detached) say(w, " (detached)");
     say(w, h->held_ns < 1000 ? ", %s" : " %s", ceni_held_say(h->held_ns, held));
     if (!h->where) return;
     size_t length = strlen(h->where);
@@ -322,7 +322,7 @@ static bool say_cause(writer *w, const picture *p, cause why)
     switch (why) {
     case CAUSE_CLOSED: say(w, "Closed: the pool has been closed."); break;
     case CAUSE_PAUSED: say(w, "Paused: nothing is lent until the pool is resumed."); break;
-    case CAUSE_SELF_WAIT: say(w, "Self-wait: this %s holds all of them itself.", ceni_owner_word(p->asker)); break;
+    case CAUSE_SELF_WAIT: say(w, "Self-wait: this %s holds all of them itself.", ceni_holder_word(p->asker)); break;
     case CAUSE_OPENING_FAILS:
         say(w, "Opening fails: ");
         say_failures(w, p);
@@ -461,10 +461,10 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
     out->suspects = out->suspect_ns > p->waited;
 }
 
-cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner,
+cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t holder,
                                 cen_error *error)
 {
-    picture p = {.pool = pool, .asker = owner, .waited = waited_ns, .is_for_error = true};
+    picture p = {.pool = pool, .asker = holder, .waited = waited_ns, .is_for_error = true};
     if (verdict.status == CEN_DRIVER) return explain_vain(&p, &verdict, error);
     if (!error) return verdict.status;
     writer w = {.text = error->text, .room = sizeof error->text};
@@ -474,9 +474,9 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
     /* with others that had the same deadline */
     bool shared = verdict.status == CEN_TIMEOUT && waited_ns > 0 && !checks;
     ceni_reason reason;
-    if (!shared || !ceni_reason_recall(pool, owner, waited_ns, &reason)) {
+    if (!shared || !ceni_reason_recall(pool, holder, waited_ns, &reason)) {
         give_reason(&p, checks, &reason);
-        if (shared) ceni_reason_keep(pool, owner, &reason);
+        if (shared) ceni_reason_keep(pool, holder, &reason);
     }
     say(&w, "%s", reason.text);
     fill_in(error, &verdict, verdict.status, reason.code);
@@ -519,10 +519,10 @@ static void say_holders(writer *w, const picture *p)
 }
 
 /* "object 3, taken by thread 7 (ended) at orders.c:12" */
-static void say_lost(writer *w, uint32_t index, uint64_t owner, const char *where)
+static void say_lost(writer *w, uint32_t index, uint64_t holder, const char *where)
 {
-    char whose[CENI_OWNER_ROOM];
-    say(w, "  object %u, taken by %s", index, ceni_owner_say(owner, whose));
+    char whose[CENI_HOLDER_ROOM];
+    say(w, "  object %u, taken by %s", index, ceni_holder_say(holder, whose));
     if (where) say(w, " at %s", where);
 }
 
@@ -531,13 +531,13 @@ static uint32_t say_kept_orphans(writer *w, cen_pool *pool, bool counts)
 {
     uint32_t count = 0, places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
-        cen_holding h;
+        cen_object_view h;
         ceni_slot *slot = ceni_slot_at(pool, index);
         if (ceni_word_state(ceni_word_at(pool, index)) != CENI_REVOKED || !ceni_slot_holding(pool, index, &h)) continue;
-        if (h.state != CEN_SLOT_REVOKED || !ceni_owner_has_ended(slot, h.generation)) continue;
+        if (h.state != CEN_SLOT_REVOKED || !ceni_holder_has_ended(slot, h.generation)) continue;
         count++;
         if (counts) continue;
-        say_lost(w, index, h.owner, h.where);
+        say_lost(w, index, h.holder, h.where);
         say(w, "; its place is taken until the lease is given\n");
     }
     return count;
@@ -553,8 +553,8 @@ static void say_orphans(writer *w, cen_pool *pool)
     if (kept > 0) say_kept_orphans(w, pool, false);
     for (size_t told = 0; count > 0; count = ceni_orphans_list(pool, told, seen, AT_A_TIME)) {
         for (size_t i = 0; i < count; i++) {
-            say_lost(w, seen[i].index, seen[i].owner, seen[i].where);
-            say(w, "; %s ", seen[i].loss == CENI_LOST_BY_OWNER ? "its owner ended" : "it was reclaimed");
+            say_lost(w, seen[i].index, seen[i].holder, seen[i].where);
+            say(w, "; %s ", seen[i].loss == CENI_LOST_BY_HOLDER ? "its holder ended" : "it was reclaimed");
             say_time(w, seen[i].ago_ns);
             say(w, " ago\n");
         }

@@ -2,7 +2,7 @@
 /*
  * Where the structs of pools come from: memory that is lent to pools and never given back, as their lines are (lines.c).
  *
- * A lease that was reclaimed, or whose owner has ended, is not held: cen_pool_free does not wait for it, and gives back all that
+ * A lease that was reclaimed, or whose holder has ended, is not held: cen_pool_free does not wait for it, and gives back all that
  * the pool had. Its holder does not know that, and gives it some time later. It must find out that it is too late without
  * touching what is gone. So the struct that a lease points to stays mapped for the rest of the process' life:
  *

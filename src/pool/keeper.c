@@ -250,7 +250,7 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     t->calm = false;
     if (is_too_old(t, slot, index)) ceni_slot_mark(slot, generation, CENI_HELD);
     bool leaks = is_over(o->leak_ns, age), over = is_over(o->hold_ns, age);
-    cen_holding holding;
+    cen_object_view holding;
     if (!(leaks || over) || !ceni_slot_holding(pool, index, &holding) || holding.generation != generation) return;
     t->spent += ACT;
     leaks = leaks && count_leak(pool, slot, word);

@@ -11,7 +11,7 @@
  *                       a round follows: the hook takes back    the helper finds nothing
  *                       none follows                             the helper takes back
  *
- * A lease ends once, whoever of the two ends it (W1 in owners.c).
+ * A lease ends once, whoever of the two ends it (W1 in holders.c).
  *
  * Not noticed: a thread whose very first use of the library is in the last round. Nothing tells
  * it that its destructors run.
@@ -27,23 +27,23 @@
 typedef struct departure {
     cen_job job;
     ceni_thread_watch watch;
-    uint64_t owner;
+    uint64_t holder;
 } departure;
 
 static void take_back(cen_job *job)
 {
     departure *self = (departure *)(void *)((char *)job - offsetof(departure, job));
     ceni_thread_watch_await(&self->watch);
-    ceni_owner_of_pools.ended(self->owner);
+    ceni_holder_of_pools.ended(self->holder);
     ceni_free(NULL, self, sizeof *self, _Alignof(departure));
 }
 
-bool ceni_owner_watch_thread(void)
+bool ceni_holder_watch_thread(void)
 {
     departure *self = ceni_alloc(NULL, sizeof *self, _Alignof(departure));
     if (!self) return false;
     self->job = (cen_job){.run = take_back};
-    self->owner = ceni_thread_id();
+    self->holder = ceni_thread_id();
     if (ceni_thread_watch_begin(&self->watch) != CEN_OK) {
         ceni_free(NULL, self, sizeof *self, _Alignof(departure));
         return false;

@@ -37,6 +37,6 @@ void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const c
                     (cen_event){.kind = CEN_EVENT_LEFT_OPEN,
                                 .index = index,
                                 .where = where,
-                                .owner = ceni_slot_owner(note, generation) & ~CENI_OWNER_DETACHED},
+                                .holder = ceni_slot_holder(note, generation) & ~CENI_HOLDER_DETACHED},
                     "%.100s by %s", what, where);
 }

@@ -7,39 +7,39 @@
 
 #include "pool/pool.h"
 
-/* ---- owners.c ------------------------------------------------------------------------------- */
+/* ---- holders.c ------------------------------------------------------------------------------- */
 
-/* What the pools say at the seam of owners. */
-extern const ceni_owner_calls ceni_owner_of_pools;
+/* What the pools say at the seam of holders. */
+extern const ceni_holder_calls ceni_holder_of_pools;
 
 /* "thread" or "task", and its number, for a text. */
-static inline const char *ceni_owner_word(uint64_t owner)
+static inline const char *ceni_holder_word(uint64_t holder)
 {
-    return owner & CENI_OWNER_TASK ? "task" : "thread";
+    return holder & CENI_HOLDER_TASK ? "task" : "thread";
 }
 
-static inline unsigned long long ceni_owner_figure(uint64_t owner)
+static inline unsigned long long ceni_holder_figure(uint64_t holder)
 {
-    return owner & ~CENI_OWNER_TASK;
+    return holder & ~CENI_HOLDER_TASK;
 }
 
 /* The calling thread has taken something for the first time: when it ends, what it holds is taken back. */
-void ceni_owner_arm(void);
+void ceni_holder_arm(void);
 
 /* last_round.c: what the calling thread takes is taken back when it is gone, although no exit hook may come. False: no memory. */
-bool ceni_owner_watch_thread(void);
+bool ceni_holder_watch_thread(void);
 
-/* The lease outlives its owner. */
-cen_status ceni_owner_detach(cen_pool *pool, uint32_t index, uint64_t generation);
+/* The lease outlives its holder. */
+cen_status ceni_holder_detach(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* Whether the owner of the lease has ended: its object is to be tested, or is an orphan that has kept its place. */
-bool ceni_owner_has_ended(ceni_slot *slot, uint64_t generation);
+/* Whether the holder of the lease has ended: its object is to be tested, or is an orphan that has kept its place. */
+bool ceni_holder_has_ended(ceni_slot *slot, uint64_t generation);
 
-/* The slot has just become REVOKED: if its owner has ended meanwhile, the lease becomes an orphan now. */
-void ceni_owner_settle(cen_pool *pool, uint32_t index, uint64_t generation);
+/* The slot has just become REVOKED: if its holder has ended meanwhile, the lease becomes an orphan now. */
+void ceni_holder_settle(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* Whether all objects that the pool may have are held by that owner. */
-bool ceni_owner_has_all(cen_pool *pool, uint64_t owner);
+/* Whether all objects that the pool may have are held by that holder. */
+bool ceni_holder_has_all(cen_pool *pool, uint64_t holder);
 
 /* ---- orphans.c: objects that were cut off while somebody may still be using them ----------- */
 
@@ -47,8 +47,8 @@ typedef struct ceni_orphan ceni_orphan;
 
 /* Why a lease ended without its holder. */
 typedef enum ceni_loss {
-    CENI_LOST_BY_OWNER, /* its owner has ended */
-    CENI_LOST_BY_LIMIT, /* leak_ns or hold_ns, and the setting says that its place is reclaimed */
+    CENI_LOST_BY_HOLDER, /* its holder has ended */
+    CENI_LOST_BY_LIMIT,  /* leak_ns or hold_ns, and the setting says that its place is reclaimed */
 } ceni_loss;
 
 /* What became of its place. */
@@ -62,7 +62,7 @@ typedef enum ceni_parted {
  * can do that or a limit says so. */
 ceni_parted ceni_orphan_part(cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss loss);
 
-/* The same slot, of a lease that nobody but its owner can use: closes the object. */
+/* The same slot, of a lease that nobody but its holder can use: closes the object. */
 void ceni_orphan_close_scope(cen_pool *pool, uint32_t index, uint64_t generation, const char *why);
 
 /* A lease that is not its slot's any more is given: true if its object was an orphan, which is closed now; *note is the lease's. */
@@ -72,13 +72,13 @@ bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generatio
 bool ceni_orphan_redeem_locked(cen_pool *pool, uint64_t ticket, ceni_orphan **out);
 void ceni_orphan_closed(ceni_orphan *orphan);
 
-/* The pool is freed: closes all orphans, and what an owner that has ended left in its place. */
+/* The pool is freed: closes all orphans, and what a holder that has ended left in its place. */
 void ceni_orphans_end(cen_pool *pool);
 
 /* All records of orphans, for a visit, without a lock: the next after that one, or the first; whether it has an object, and
  * which. */
 ceni_orphan *ceni_orphan_next(cen_pool *pool, const ceni_orphan *after);
-bool ceni_orphan_shows(ceni_orphan *orphan, cen_holding *out);
+bool ceni_orphan_shows(ceni_orphan *orphan, cen_object_view *out);
 
 /* Gives the memory of all records back; also in a forked child. */
 void ceni_orphans_forget(cen_pool *pool);
@@ -86,7 +86,7 @@ void ceni_orphans_forget(cen_pool *pool);
 /* One orphan, for a text. */
 typedef struct ceni_orphan_seen {
     uint32_t index;
-    uint64_t owner;
+    uint64_t holder;
     const char *where;
     ceni_loss loss;
     int64_t ago_ns;
@@ -158,7 +158,7 @@ void ceni_patience_end(cen_pool *pool);
 /* ---- take.c ----------------------------------------------------------------------- */
 
 /* Writes down who holds a slot, for those who list holders. */
-void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where);
+void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t holder, const char *where);
 
 /* A give. If something follows it that may take its time, `giving` is told when that is over, and *kept is true;
  * NULL: nobody is. */

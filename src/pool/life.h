@@ -263,10 +263,10 @@ int64_t ceni_slot_age_known(cen_pool *pool, ceni_slot *slot, uint64_t word, bool
 void ceni_slots_meet_holders(cen_pool *pool);
 
 /* Fills in what one slot has; false if it has no object to show. (look.c) */
-bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out);
+bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_object_view *out);
 
 /* The same of an object in any state; false if there is none. */
-bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_holding *out);
+bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_object_view *out);
 
 /* One round over all slots, on this thread, in one go: for tests. */
 void ceni_keeper_round(cen_pool *pool);

@@ -212,7 +212,7 @@ static void grant_locked(cen_pool *pool, ceni_pool_waiter *waiter, const ceni_gr
     remove_locked(pool, waiter, call);
     /* What has to be tested first becomes a lease when it has passed: whoever tests it notes it. */
     if (grant->slot && !grant->stale)
-        ceni_slot_note(pool, grant->slot, grant->generation, waiter->owner, waiter->where);
+        ceni_slot_note(pool, grant->slot, grant->generation, waiter->holder, waiter->where);
     if (waiter->pending) ceni_tell_taken(pool, grant->index, waiter->where);
     waiter->slot = grant->slot;
     waiter->generation = grant->generation;
@@ -559,12 +559,12 @@ bool ceni_line_withdraw(ceni_line *line, ceni_pool_waiter *waiter)
     return leave_locked(line, waiter, NULL) || ceni_planted(cancel_loses_the_object);
 }
 
-bool ceni_line_interrupt(cen_pool *pool, uint64_t owner)
+bool ceni_line_interrupt(cen_pool *pool, uint64_t holder)
 {
     ceni_line *line = pool->line;
     ceni_call call = {.more = false};
     ceni_line_lock(line);
-    ceni_pool_waiter *found = ceni_turn_of_thread_locked(line, owner);
+    ceni_pool_waiter *found = ceni_turn_of_thread_locked(line, holder);
     if (found) {
         bool first = ceni_line_first_locked(line) == found;
         ceni_wait_ends_locked(pool, ceni_clock_now() - found->since);

@@ -61,7 +61,7 @@ typedef struct ceni_pool_waiter {
     /* fixed before it joins */
     bool pending;
     uint8_t priority; /* a cen_priority */
-    uint64_t owner;   /* who is to hold what is granted */
+    uint64_t holder;  /* who is to hold what is granted */
     const char *where;
     int64_t moment; /* its deadline on the pool's clock, for whoever watches; CENI_FOREVER: none */
     void (*deliver)(struct ceni_pool_waiter *waiter, cen_status status); /* pending: called once, no lock held */
@@ -200,7 +200,7 @@ void ceni_line_tend(ceni_line *line, uint64_t pool_id, uint32_t hint);
 cen_status ceni_line_heed(ceni_line *line, uint64_t pool_id, uint64_t ctl, uint32_t index, uint64_t generation);
 
 /* Takes out one that waits in a thread of that number, and tells it; false if there is none. */
-bool ceni_line_interrupt(cen_pool *pool, uint64_t owner);
+bool ceni_line_interrupt(cen_pool *pool, uint64_t holder);
 
 /* Sends everybody away; nobody can join any more. Returns how many there were. */
 uint32_t ceni_line_send_away(cen_pool *pool);
@@ -227,7 +227,7 @@ int64_t ceni_turn_oldest_locked(const ceni_line *line);
 ceni_pool_waiter *ceni_turn_oldest_of_locked(const ceni_line *line, unsigned class);
 
 /* One that waits in a thread of that number; NULL if there is none. Looks at all. */
-ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner);
+ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t holder);
 
 /* Calls `visit` for those who wait, in the order in which they would be served if nobody came or went, up to `most`. */
 void ceni_turn_walk_locked(const ceni_line *line, size_t most,

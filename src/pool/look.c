@@ -23,7 +23,7 @@
  * grow. A marker reads the clock, sees that the mark is not there yet, raises `met_at` to that moment and then `met` to
  * its word. So a moment that is written late was read before the slot was marked (V4), and an old one changes nothing.
  *  M1 `met_at` is raised to a moment after the slot came into a state before `met` is raised to that state.
- *  M2 `met` is raised in the order of time: by generation, and in one generation from HELD to IDLE. Only the owner of an
+ *  M2 `met` is raised in the order of time: by generation, and in one generation from HELD to IDLE. Only the holder of an
  *     OPENING slot lowers it (opening.c). A mark of the object before, idle in the same generation, may come after that:
  *     since when an object has been idle that was never lent, it need not tell.
  *
@@ -306,17 +306,17 @@ static void *read_object(ceni_slot *slot)
 #endif
 
 /* Who holds the slot, if that can be told while its word is the same. */
-static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, cen_holding *out)
+static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, cen_object_view *out)
 {
     out->object = read_object(slot);
     uint64_t note = ceni_load_acquire(&slot->note);      /* [V2] */
     const char *where = ceni_load_acquire(&slot->where); /* [V2] */
     if (read_word(slot) != word) return false;
     bool held = out->state == CEN_SLOT_HELD || out->state == CEN_SLOT_REVOKED;
-    uint64_t owner = held ? ceni_slot_owner(note, out->generation) : 0;
-    if (!owner) return true;
-    out->owner = owner & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED);
-    out->is_detached = owner & CENI_OWNER_DETACHED;
+    uint64_t holder = held ? ceni_slot_holder(note, out->generation) : 0;
+    if (!holder) return true;
+    out->holder = holder & ~(CENI_HOLDER_DETACHED | CENI_HOLDER_ENDED);
+    out->is_detached = holder & CENI_HOLDER_DETACHED;
     out->where = where;
     out->held_ns = age_of(pool, slot, word, &out->is_exact);
     ceni_trace_read((cen_pool *)(uintptr_t)pool, out->index, out);
@@ -324,7 +324,7 @@ static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, ce
 }
 
 /* A slot that changes hands all the while is shown without its holder. */
-bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_holding *out)
+bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     bool exists = false;
@@ -332,7 +332,7 @@ bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_holding *out)
         uint64_t word = ceni_word_bare(ceni_slot_word(slot));
         ceni_slot_state state = ceni_word_state(word);
         if (state == CENI_EMPTY) return false;
-        *out = (cen_holding){
+        *out = (cen_object_view){
             .size = sizeof *out, .index = index, .generation = ceni_word_generation(word), .state = shown_state(state)};
         bool whole = read_holder(pool, slot, word, out);
         bool comes_or_goes = state == CENI_OPENING || state == CENI_CLOSING; /* then the slot may have no object */
@@ -342,7 +342,7 @@ bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_holding *out)
     return exists;
 }
 
-bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_holding *out)
+bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
     return ceni_slot_shows(pool, index, out) && out->state <= CEN_SLOT_REVOKED;
 }
@@ -396,7 +396,7 @@ void ceni_slots_meet_holders(cen_pool *pool)
 }
 
 /* Writes to the element at `index` of the caller's array, whose elements may have another size than ours. */
-static void put_holding(void *array, size_t size, size_t index, const cen_holding *holding)
+static void put_holding(void *array, size_t size, size_t index, const cen_object_view *holding)
 {
     unsigned char *at = (unsigned char *)array + index * size;
     memset(at, 0, size);
@@ -404,7 +404,7 @@ static void put_holding(void *array, size_t size, size_t index, const cen_holdin
     cen_sized_write(at, holding, sizeof *holding);
 }
 
-cen_status cen_pool_holders_sized(cen_pool *pool, cen_holding *holdings, size_t size, size_t room, size_t *out)
+cen_status cen_pool_holders_sized(cen_pool *pool, cen_object_view *holdings, size_t size, size_t room, size_t *out)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_holders", NULL);
     if (status != CEN_OK) return status;
@@ -412,7 +412,7 @@ cen_status cen_pool_holders_sized(cen_pool *pool, cen_holding *holdings, size_t 
     uint32_t places = ceni_place_reach(pool);
     size_t count = 0;
     for (uint32_t index = 0; index < places; index++) {
-        cen_holding holding;
+        cen_object_view holding;
         if (!ceni_slot_holding(pool, index, &holding) || holding.state == CEN_SLOT_IDLE) continue;
         meet(pool, ceni_slot_at(pool, index), ceni_word(holding.generation, CENI_HELD));
         if (count < room) put_holding(holdings, size, count, &holding);
@@ -427,11 +427,11 @@ uint64_t cen_thread_number(void)
     return ceni_thread_id();
 }
 
-_Static_assert(CEN_OWNER_TASK == CENI_OWNER_TASK, "the bit that the header shows");
+_Static_assert(CEN_HOLDER_TASK == CENI_HOLDER_TASK, "the bit that the header shows");
 
-uint64_t cen_owner_number(void)
+uint64_t cen_holder_number(void)
 {
-    return ceni_owner_number();
+    return ceni_holder_number();
 }
 
 const char *cen_pool_name(const cen_pool *pool)

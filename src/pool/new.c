@@ -156,7 +156,7 @@ void ceni_pool_set_up(cen_pool *pool)
 void ceni_pool_enlist(cen_pool *pool)
 {
     ceni_directory_join(ceni_directory_process(), &pool->entry);
-    ceni_owner_publish(&ceni_owner_of_pools);
+    ceni_holder_publish(&ceni_holder_of_pools);
 }
 
 static cen_status start(cen_pool *pool, cen_error *error)

@@ -2,7 +2,7 @@
 /*
  * Orphans: objects that were cut off from the pool while somebody may still be using them.
  *
- * A lease ends without its holder when its owner ends (owners.c), or when the housekeeper reclaims it (keeper.c). Nobody
+ * A lease ends without its holder when its holder ends (holders.c), or when the housekeeper reclaims it (keeper.c). Nobody
  * knows whether another thread still uses the object. So the driver cuts it off, the place becomes free, and a record keeps
  * the object until the late give, or until the pool is freed.
  *
@@ -13,7 +13,7 @@
  *
  * The naive version closes the object at once. The holder then reads freed memory.
  *
- * The place is kept instead, REVOKED until the give, in three cases: the driver has no abandon and only the owner has ended;
+ * The place is kept instead, REVOKED until the give, in three cases: the driver has no abandon and only the holder has ended;
  * there is no memory for the record; the pool was freed meanwhile (then the object is closed).
  *
  * Invariants
@@ -34,7 +34,7 @@
  *
  * Order table
  * [F1] part  | add to orphan_count before the word moves | relaxed | F2, by the word's cas | that there may be a record; carried by the cas | a late give finds neither the slot nor the record, and answers STALE
- * [F3] take, show, hide | change of the word, stores of the fields | release; take: acq_rel | F4 | the fields | a visit shows the object of one orphan with the owner of another
+ * [F3] take, show, hide | change of the word, stores of the fields | release; take: acq_rel | F4 | the fields | a visit shows the object of one orphan with the holder of another
  * [F4] shows | loads of the word and the fields | acquire | F3 | the same | the same
  * [F5] make  | cas of the shelf  | acq_rel | F6 | a new record's fields | a visit reads a record before it is zero
  * [F6] next  | load of the shelf | acquire | F5 | the same | the same
@@ -149,17 +149,17 @@ static uint32_t index_of(ceni_orphan *orphan)
 }
 
 /* False if it has no object, or changes meanwhile: then its object came or went during the visit. */
-bool ceni_orphan_shows(ceni_orphan *orphan, cen_holding *out)
+bool ceni_orphan_shows(ceni_orphan *orphan, cen_object_view *out)
 {
     uint64_t word = ceni_load_acquire(&orphan->word); /* [F4] */
     if (!(word & SHOWN) || ceni_planted(visit_misses_orphans)) return false;
     uint64_t note = ceni_load_acquire(&orphan->note); /* [F4] */
-    *out = (cen_holding){.size = sizeof *out, .state = CEN_SLOT_ORPHANED};
+    *out = (cen_object_view){.size = sizeof *out, .state = CEN_SLOT_ORPHANED};
     out->object = ceni_load_acquire(&orphan->object);         /* [F4] */
     out->generation = ceni_load_acquire(&orphan->generation); /* [F4] */
     out->where = ceni_load_acquire(&orphan->where);           /* [F4] */
     out->index = ceni_load_acquire(&orphan->index);           /* [F4] */
-    out->owner = note >> CENI_NOTE_BITS & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED);
+    out->holder = note >> CENI_NOTE_BITS & ~(CENI_HOLDER_DETACHED | CENI_HOLDER_ENDED);
     return ceni_load_acquire(&orphan->word) == word; /* [F4] */
 }
 
@@ -220,7 +220,7 @@ static bool move_locked(cen_pool *pool, ceni_orphan *orphan)
     ceni_use_ends(pool, slot, generation);
     pool->revoked--;
     ceni_place_leaves_locked(pool);
-    pool->tally.orphaned += orphan->loss == CENI_LOST_BY_OWNER;
+    pool->tally.orphaned += orphan->loss == CENI_LOST_BY_HOLDER;
     pool->tally.reclaimed += orphan->loss == CENI_LOST_BY_LIMIT;
     return true;
 }
@@ -242,7 +242,7 @@ static bool keep(cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss 
 {
     ceni_line_lock(pool->line);
     bool kept = !pool->freed && ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_REVOKING, CENI_REVOKED);
-    pool->tally.orphaned += kept && loss == CENI_LOST_BY_OWNER;
+    pool->tally.orphaned += kept && loss == CENI_LOST_BY_HOLDER;
     ceni_line_unlock(pool->line);
     return kept;
 }
@@ -397,7 +397,7 @@ void ceni_orphans_end(cen_pool *pool)
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index), generation = ceni_word_generation(word);
-        if (ceni_word_state(word) == CENI_REVOKED && ceni_owner_has_ended(ceni_slot_at(pool, index), generation))
+        if (ceni_word_state(word) == CENI_REVOKED && ceni_holder_has_ended(ceni_slot_at(pool, index), generation))
             ceni_slot_take_back(pool, index, generation);
     }
 }
@@ -415,10 +415,10 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
             continue;
         }
         ceni_orphan *orphan = CENI_LIST_ENTRY(at, ceni_orphan, link);
-        uint64_t owner = note_of(orphan) >> CENI_NOTE_BITS & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED);
+        uint64_t holder = note_of(orphan) >> CENI_NOTE_BITS & ~(CENI_HOLDER_DETACHED | CENI_HOLDER_ENDED);
         const char *where = ceni_load_relaxed(&orphan->where); /* carries nothing */
         seen[count++] = (ceni_orphan_seen){.index = index_of(orphan),
-                                           .owner = owner,
+                                           .holder = holder,
                                            .where = where,
                                            .loss = orphan->loss,
                                            .ago_ns = now - orphan->since};

@@ -5,9 +5,9 @@
  * hear of a pool's end. Marks come round after four thousand million pools; a
  * note is a guess, and the slot's word is asked before it is believed.
  *
- * Hints are the thread's, whoever its current owner is: they say what is warm
+ * Hints are the thread's, whoever its current holder is: they say what is warm
  * here. Whose what is taken is, how much that is, and what has been entered are
- * the current owner's, and go with it.
+ * the current holder's, and go with it.
  *
  * Threads: each touches its own.
  */
@@ -21,7 +21,7 @@
 #include "base/plant.h"
 #include "pool/slot.h"
 #include "port/port.h"
-#include "sync/owner.h"
+#include "sync/holder.h"
 
 enum {
     CENI_HINTS = 8,       /* by the pool's mark; two pools may share one and lose some speed */
@@ -33,7 +33,7 @@ enum {
 typedef struct ceni_callout ceni_callout;
 
 typedef struct ceni_pool_own {
-    ceni_owner current; /* the thread, or the task that it runs */
+    ceni_holder current; /* the thread, or the task that it runs */
     /* By the pool's mark: the slot this thread had last, as a note of its offset in bytes, and its word while it had it. */
     uint64_t hints[2 * CENI_HINTS];
     uint64_t scope[CENI_MORE_SCOPES];   /* slots this thread itself has entered beside current.scope; 0: none */
@@ -45,7 +45,7 @@ typedef struct ceni_pool_own {
     bool armed;                         /* the thread's end will be noticed */
 } ceni_pool_own;
 
-_Static_assert(CENI_ROOM_OWNER == 0, "the current owner is where the pool's words begin");
+_Static_assert(CENI_ROOM_HOLDER == 0, "the current holder is where the pool's words begin");
 _Static_assert(sizeof(ceni_pool_own) <= CENI_ROOM_NUMBERS * sizeof(uint64_t), "the room that the seam has");
 
 static inline uint64_t ceni_note(uint32_t mark, uint32_t index)
@@ -77,17 +77,17 @@ static inline uint32_t ceni_hint_get(const ceni_pool_own *own, uint32_t mark)
     return hint >> 32 == mark ? (uint32_t)hint >> CENI_SLOT_SHIFT : CENI_NO_INDEX;
 }
 
-/* The current owner has one more lease, attached. */
+/* The current holder has one more lease, attached. */
 static inline void ceni_held_counts(ceni_pool_own *own)
 {
     own->current.held++;
 }
 
-/* The current owner has ended a lease that had this note: one less, if it was its own. Its number is compared with all
+/* The current holder has ended a lease that had this note: one less, if it was its own. Its number is compared with all
  * above the generation: what was detached is nobody's. */
 static inline void ceni_held_ends(ceni_pool_own *own, uint64_t note)
 {
-    own->current.held -= (note ^ own->current.note) >> CENI_OWNER_SHIFT == 0 || ceni_planted(balance_counts_any_give);
+    own->current.held -= (note ^ own->current.note) >> CENI_HOLDER_SHIFT == 0 || ceni_planted(balance_counts_any_give);
 }
 
 /* Counts a give while others wait; false when the clock is to be read. */

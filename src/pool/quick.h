@@ -31,7 +31,7 @@ static inline void ceni_lease_fill(cen_pool *pool, ceni_slot *slot, uint64_t gen
 
 /* The slot this thread had last, if it is idle. Calls nothing, so that it needs
  * no stack, and guesses the slot's word, so that it need not wait for it: if
- * nobody else had the slot since, its generation is that of the last lease. `detached`: 0, or CENI_OWNER_DETACHED.
+ * nobody else had the slot since, its generation is that of the last lease. `detached`: 0, or CENI_HOLDER_DETACHED.
  * `sampled`: takes only leases whose time is taken, else only others; a constant, or it costs something. */
 __attribute__((always_inline)) static inline bool ceni_take_hinted(cen_pool *pool, uint64_t detached, bool sampled,
                                                                    cen_lease *out, const char *where)
@@ -42,7 +42,7 @@ __attribute__((always_inline)) static inline bool ceni_take_hinted(cen_pool *poo
     uint64_t offset = own->hints[at] - pool->first_note; /* huge if the hint is for another pool */
     uint64_t last = own->hints[at + 1];
     if (offset >= ceni_setting(&pool->quick_take)) return false;
-    if (own->current.note <= CENI_OWNER_NO_NUMBER) return false;
+    if (own->current.note <= CENI_HOLDER_NO_NUMBER) return false;
     if (__builtin_expect(ceni_word_next_is_sampled(last), 0) != sampled) return false;
     if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST))
         return false; /* [Q1] carries nothing */

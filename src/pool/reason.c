@@ -9,7 +9,7 @@
  *  R1 A take is told only what was true at a moment of its own wait: a reason that was made before the take began to wait
  *     is not recalled.
  *  R2 A reason that was made more than KEPT_NS ago is not recalled.
- *  R3 What depends on the take is part of the reason: whether its owner holds all that is out, and whether it has waited
+ *  R3 What depends on the take is part of the reason: whether its holder holds all that is out, and whether it has waited
  *     for so short a time that a leak is suspected. A take for which one of them differs makes its own.
  *
  * All of it is under the pool's lock, and nothing is written in words there.
@@ -18,13 +18,13 @@
 
 enum { KEPT_NS = 1000000 };
 
-bool ceni_reason_recall(cen_pool *pool, uint64_t owner, int64_t waited_ns, ceni_reason *out)
+bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni_reason *out)
 {
     int64_t now = out->made_at = ceni_pool_now(pool);
     ceni_line_lock(pool->line);
     const ceni_reason *kept = &pool->reason;
     bool fits = kept->text[0] && kept->made_at > now - waited_ns && now - kept->made_at < KEPT_NS;
-    fits = fits && (kept->sole == 0 || kept->sole != owner) && kept->suspects == (kept->suspect_ns > waited_ns);
+    fits = fits && (kept->sole == 0 || kept->sole != holder) && kept->suspects == (kept->suspect_ns > waited_ns);
     if (fits) {
         out->code = kept->code;
         memcpy(out->text, kept->text, strlen(kept->text) + 1);
@@ -33,11 +33,11 @@ bool ceni_reason_recall(cen_pool *pool, uint64_t owner, int64_t waited_ns, ceni_
     return fits;
 }
 
-void ceni_reason_keep(cen_pool *pool, uint64_t owner, const ceni_reason *reason)
+void ceni_reason_keep(cen_pool *pool, uint64_t holder, const ceni_reason *reason)
 {
     ceni_line_lock(pool->line);
     pool->reasons++;
-    bool kept = reason->sole == 0 || reason->sole != owner;
+    bool kept = reason->sole == 0 || reason->sole != holder;
     if (kept) pool->reason = *reason;
     ceni_line_unlock(pool->line);
 }

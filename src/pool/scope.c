@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scopes: one object for all that an owner does in a pool at a time.
+ * Scopes: one object for all that a holder does in a pool at a time.
  *
- * The slot counts the scopes of its holder. An owner finds the slot that it
+ * The slot counts the scopes of its holder. A holder finds the slot that it
  * has entered by a note of its own; a note is a pool's number and an index,
  * so one that is out of date, because the lease was given by hand or a longjmp
- * passed the scope by, does no harm: the slot's word, its owner and the
+ * passed the scope by, does no harm: the slot's word, its holder and the
  * generation of its scopes are asked before it is believed.
  *
  * A thread has several notes. A task has one, which goes with it from thread to
@@ -14,7 +14,7 @@
  *     current.scope = mark of the pool (32 bits) | scopes beyond the notes (12) | index (20)
  *
  * A task that runs while another waits below it on the same stack is another
- * owner: it finds neither the notes nor the slots of that one, detached or not,
+ * holder: it finds neither the notes nor the slots of that one, detached or not,
  * and takes an object of its own.
  */
 #include "base/error.h"
@@ -29,7 +29,7 @@ enum { INDEX_BITS = 20, BEYOND_BITS = 12 };
 
 _Static_assert(CEN_POOL_MOST <= 1 << INDEX_BITS, "an index has room beside the count");
 
-/* True if the slot's lease is the current owner's own, whether revoked or not. Its
+/* True if the slot's lease is the current holder's own, whether revoked or not. Its
  * scope fields may then be read: nobody else does. */
 static bool is_mine(ceni_slot *slot, uint64_t *word)
 {
@@ -37,8 +37,8 @@ static bool is_mine(ceni_slot *slot, uint64_t *word)
     ceni_slot_state state = ceni_word_state(*word);
     bool lent = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
     uint64_t note = ceni_load_relaxed(&slot->note); /* if mine, then written by me; carries nothing */
-    uint64_t owner = ceni_slot_owner(note, ceni_word_generation(*word)) & ~CENI_OWNER_DETACHED;
-    return lent && owner && owner == ceni_owner_known();
+    uint64_t holder = ceni_slot_holder(note, ceni_word_generation(*word)) & ~CENI_HOLDER_DETACHED;
+    return lent && holder && holder == ceni_holder_known();
 }
 
 static bool has_scope(ceni_slot *slot, uint64_t *word)
@@ -55,11 +55,11 @@ static uint32_t search_slots(cen_pool *pool)
     return CENI_NO_INDEX;
 }
 
-/* The place of the current owner's note number `i`, from 0; NULL: it has no more. */
+/* The place of the current holder's note number `i`, from 0; NULL: it has no more. */
 static uint64_t *note_at(ceni_pool_own *own, int i)
 {
     if (i == 0) return &own->current.scope;
-    return i <= CENI_MORE_SCOPES && !ceni_owner_is_task(&own->current) ? &own->scope[i - 1] : NULL;
+    return i <= CENI_MORE_SCOPES && !ceni_holder_is_task(&own->current) ? &own->scope[i - 1] : NULL;
 }
 
 static bool is_of(uint64_t note, const cen_pool *pool)
@@ -117,7 +117,7 @@ static bool forget(const cen_pool *pool, uint32_t index)
 /* Once there were too many to be counted, it is not known when there are none. */
 static void one_beyond_less(void)
 {
-    uint64_t *note = &ceni_owner_current()->scope, beyond = *note & ALL_BEYOND;
+    uint64_t *note = &ceni_holder_current()->scope, beyond = *note & ALL_BEYOND;
     if (beyond && beyond != ALL_BEYOND) *note -= ONE_BEYOND;
 }
 
@@ -130,7 +130,7 @@ static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_e
         return ceni_error_set(error, CEN_REVOKED, 0, "pool \"%s\": the object of the outer scope has been taken away",
                               pool->name);
     slot->scopes++;
-    scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* the owner's own; carries nothing */
+    scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* the holder's own; carries nothing */
                                .pool = pool,
                                .generation = ceni_word_generation(word),
                                .slot = slot};
@@ -143,7 +143,7 @@ static cen_status enter(cen_pool *pool, const cen_take_options *options, cen_dea
 {
     if (!scope) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_enter: scope is NULL");
     *scope = cen_scope_none_(); /* leaving one that was not entered is STALE */
-    cen_scope entered = {.owner = ceni_owner_number()};
+    cen_scope entered = {.holder = ceni_holder_number()};
     cen_status status = ceni_pool_check(pool, "cen_pool_enter", error);
     if (status != CEN_OK) return status;
     uint32_t outer = entered_slot(pool);
@@ -187,7 +187,7 @@ cen_status cen_pool_leave_at(cen_scope *scope, const char *where)
     cen_pool *pool = scope->lease.pool;
     if (!pool) return cen_pool_give_failed_(&scope->lease, CEN_STALE, where);
     if (!ceni_pool_is_ours(pool)) return CEN_FORKED;
-    if (scope->owner != ceni_owner_known()) return CEN_MISUSE;
+    if (scope->holder != ceni_holder_known()) return CEN_MISUSE;
     if (ceni_pool_is_newer(pool, scope->lease.generation)) return CEN_STALE; /* the pool of the lease is gone */
     uint32_t index = ceni_slot_index(pool, scope->lease.slot);
     if (index == CENI_NO_INDEX) return ceni_renew_is_former(pool, scope->lease.slot) ? CEN_FORKED : CEN_FOREIGN;

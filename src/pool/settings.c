@@ -137,7 +137,7 @@ static void fill_holders(report *r, cen_pool_options *o)
     choice(r, "on_leak", (int)o->on_leak, CEN_LEAK_RECLAIM);
     long_or(r, "hold_ns", &o->hold_ns, CEN_OFF);
     choice(r, "on_hold", (int)o->on_hold, CEN_HOLD_RECLAIM);
-    choice(r, "on_owner_end", (int)o->on_owner_end, CEN_OWNER_REUSE);
+    choice(r, "on_holder_end", (int)o->on_holder_end, CEN_HOLDER_END_REUSE);
     number_or(r, "max_waiters", &o->max_waiters, CEN_OFF);
     choice(r, "on_self_wait", (int)o->on_self_wait, CEN_SELF_WAIT_FAIL);
     choice(r, "on_fork", (int)o->on_fork, CEN_FORK_RENEW);

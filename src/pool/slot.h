@@ -19,11 +19,11 @@
  *       └────────────────── CLOSING ◀──────discard──────┴─────────────────┴────────────┘
  *
  * An orphan (orphans.c) goes REVOKING ▶ CLOSING ▶ EMPTY without its holder: a record keeps its object. REVOKED goes back to
- * REVOKING when its owner ends or its place is reclaimed.
+ * REVOKING when its holder ends or its place is reclaimed.
  *
  * RESETTING stands between HELD and IDLE while what was given is checked and
- * reset, TESTING between IDLE, or HELD when its owner has ended, and IDLE.
- * Who makes a slot leave a state is its only owner until the next: IDLE is
+ * reset, TESTING between IDLE, or HELD when its holder has ended, and IDLE.
+ * Who makes a slot leave a state is its only holder until the next: IDLE is
  * everybody's, EMPTY the holder's of the pool's lock, HELD, REVOKING and REVOKED
  * the lease holder's and the closer's, each by CAS.
  *
@@ -45,7 +45,7 @@
 #include "base/atomic.h"
 #include "base/list.h"
 #include "base/plant.h"
-#include "sync/owner.h"
+#include "sync/holder.h"
 
 typedef enum ceni_slot_state {
     CENI_EMPTY = 0,
@@ -66,7 +66,7 @@ enum { CENI_LISTED = 0x80, CENI_MARKED = 0x40, CENI_STATE_MASK = 0x3f };
 typedef struct ceni_slot {
     /* any thread, atomically; one pair of lines, because every take and give is here */
     _Alignas(CENI_LINE) _Atomic uint64_t word;
-    _Atomic(void *) object; /* written by the slot's only owner */
+    _Atomic(void *) object; /* written by the slot's only holder */
     _Atomic uint64_t note;  /* who took it, and the low bits of the generation; written last of the three */
     _Atomic(const char *) where;
     /* when, if the note says that this was written for its lease; ~ when that ended (times.c) */
@@ -85,7 +85,7 @@ typedef struct ceni_slot {
     /* under the pool's lock */
     /* of those that are idle or tested, in an exact order; or of those that wait for a helper, but for tests */
     ceni_list link;
-    /* written by the slot's only owner */
+    /* written by the slot's only holder */
     _Atomic int64_t opened_at;         /* or, while it is opening, when that began */
     _Atomic int64_t expires_at;        /* when the object is to be closed, by a reload that is spread */
     _Atomic int64_t tested_at;         /* or, while it is testing, when that began */
@@ -116,21 +116,21 @@ static inline ceni_slot_state ceni_word_state(uint64_t word)
  * that of the lease before, whose generation differs by one: few bits tell. The
  * highest of those that are the generation's is turned round in the note of a
  * lease for which `since` was written, so that the others' notes cost no more. */
-enum { CENI_NOTE_BITS = CENI_OWNER_SHIFT, CENI_NOTE_TIMED = 1 << (CENI_NOTE_BITS - 1) };
+enum { CENI_NOTE_BITS = CENI_HOLDER_SHIFT, CENI_NOTE_TIMED = 1 << (CENI_NOTE_BITS - 1) };
 
-static inline uint64_t ceni_slot_note_of(uint64_t owner, uint64_t generation)
+static inline uint64_t ceni_slot_note_of(uint64_t holder, uint64_t generation)
 {
-    return owner << CENI_NOTE_BITS | (generation & ((1u << CENI_NOTE_BITS) - 1));
+    return holder << CENI_NOTE_BITS | (generation & ((1u << CENI_NOTE_BITS) - 1));
 }
 
-/* In the owner of a note: the lease was detached from it. */
-#define CENI_OWNER_DETACHED (UINT64_C(1) << 47)
+/* In the holder of a note: the lease was detached from it. */
+#define CENI_HOLDER_DETACHED (UINT64_C(1) << 47)
 
-/* In the owner of a note: the owner has ended. The lease was taken back to be tested, or is an orphan. */
-#define CENI_OWNER_ENDED (UINT64_C(1) << 46)
+/* In the holder of a note: the holder has ended. The lease was taken back to be tested, or is an orphan. */
+#define CENI_HOLDER_ENDED (UINT64_C(1) << 46)
 
-/* The owner in a note of that generation's lease; 0 if it is another's. */
-static inline uint64_t ceni_slot_owner(uint64_t note, uint64_t generation)
+/* The holder in a note of that generation's lease; 0 if it is another's. */
+static inline uint64_t ceni_slot_holder(uint64_t note, uint64_t generation)
 {
     return ((note ^ generation) & (CENI_NOTE_TIMED - 1)) == 0 ? note >> CENI_NOTE_BITS : 0;
 }
@@ -138,7 +138,7 @@ static inline uint64_t ceni_slot_owner(uint64_t note, uint64_t generation)
 /* Whether the slot's `since` is that generation's. */
 static inline bool ceni_slot_is_timed(uint64_t note, uint64_t generation)
 {
-    return ((note ^ generation) & CENI_NOTE_TIMED) && ceni_slot_owner(note, generation);
+    return ((note ^ generation) & CENI_NOTE_TIMED) && ceni_slot_holder(note, generation);
 }
 
 /* Whether the lease with that word, HELD and LISTED, is one whose times are taken: one in CENI_SAMPLED_ONE_IN. The word is

@@ -42,7 +42,7 @@ list(APPEND cenote_sources
   src/pool/events.c
   src/pool/orphans.c
   src/pool/exit.c
-  src/pool/owners.c
+  src/pool/holders.c
   src/pool/trace.c
   src/pool/trust.c
   src/pool/explain.c

@@ -45,25 +45,26 @@ static void drop(cen_pool *pool)
 }
 
 /* Where the ended lease was taken; NULL if its slot was lent since. */
-static const char *taken_at(ceni_slot *slot, uint64_t generation, uint64_t *owner)
+static const char *taken_at(ceni_slot *slot, uint64_t generation, uint64_t *holder)
 {
     uint64_t word = ceni_slot_word(slot);
     const char *where = ceni_load_relaxed(&slot->where); /* compared below; carries nothing */
     uint64_t note = ceni_load_relaxed(&slot->note);      /* likewise; carries nothing */
     bool same = ceni_word_generation(word) == ceni_word_generation(ceni_word(generation, 0));
-    *owner = same ? ceni_slot_owner(note, ceni_word_generation(word)) & ~(CENI_OWNER_DETACHED | CENI_OWNER_ENDED) : 0;
-    return *owner && ceni_slot_word(slot) == word ? where : NULL;
+    *holder =
+        same ? ceni_slot_holder(note, ceni_word_generation(word)) & ~(CENI_HOLDER_DETACHED | CENI_HOLDER_ENDED) : 0;
+    return *holder && ceni_slot_word(slot) == word ? where : NULL;
 }
 
 static void tell(cen_pool *pool, const cen_lease *lease, uint32_t index, const char *where)
 {
-    uint64_t owner;
-    const char *taken = taken_at(ceni_slot_at(pool, index), lease->generation, &owner);
+    uint64_t holder;
+    const char *taken = taken_at(ceni_slot_at(pool, index), lease->generation, &holder);
     ceni_event_tell(pool,
                     (cen_event){.kind = CEN_EVENT_STALE_GIVE,
                                 .status = CEN_STALE,
                                 .index = index,
-                                .owner = owner,
+                                .holder = holder,
                                 .where = taken,
                                 .given_where = where},
                     "a lease that has ended was given again at %s; it was taken at %s",

@@ -37,11 +37,11 @@
 
 enum { FEW = 64 }; /* slots that may be looked at in every wait */
 
-void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t owner, const char *where)
+void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t holder, const char *where)
 {
     bool timed = ceni_use_is_timed(pool, generation);
     if (timed) ceni_store_release(&slot->since, ceni_pool_now(pool)); /* [T5] */
-    ceni_note_lease(slot, ceni_slot_note_of(owner, generation) ^ (timed ? CENI_NOTE_TIMED : 0), where);
+    ceni_note_lease(slot, ceni_slot_note_of(holder, generation) ^ (timed ? CENI_NOTE_TIMED : 0), where);
 }
 
 /* ---- Take ------------------------------------------------------------------------------ */
@@ -153,9 +153,9 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, taking 
     if (status != CEN_OK) return status;
     if (grant->stale && !ceni_planted(trust_has_no_end)) status = examine(pool, grant, take, error);
     if (status != CEN_OK) return status;
-    if (!own->armed) ceni_owner_arm();
+    if (!own->armed) ceni_holder_arm();
     ceni_held_counts(own);
-    ceni_slot_note(pool, grant->slot, grant->generation, ceni_owner_number(), take->where);
+    ceni_slot_note(pool, grant->slot, grant->generation, ceni_holder_number(), take->where);
     ceni_tell_taken(pool, grant->index, take->where);
     ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
     ceni_lease_fill(pool, grant->slot, grant->generation, out);
@@ -183,26 +183,26 @@ static cen_status wait_for(cen_pool *pool, taking *take, int64_t moment, cen_lea
     if (verdict.status == CEN_FORKED) return tell_stopped(pool, CEN_FORKED, error);
     if (verdict.status == CEN_FULL && verdict.max == 0) ceni_chores_wish(pool); /* since nobody may wait for one */
     verdict.checks = &take->checks;
-    return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - take->began, ceni_owner_known(), error);
+    return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - take->began, ceni_holder_known(), error);
 }
 
-/* An owner that holds everything would wait for itself. */
+/* An holder that holds everything would wait for itself. */
 static cen_status check_self_wait(cen_pool *pool, cen_error *error)
 {
-    uint64_t me = ceni_owner_known();
+    uint64_t me = ceni_holder_known();
     uint32_t max = ceni_load_relaxed(&pool->max); /* a setting; carries nothing */
     bool fails = ceni_pool_has(&pool->fails_self_wait);
     /* Looked at only if it may be so, and otherwise only if that costs little. */
-    if (ceni_owner_current()->held < max || (!fails && max > FEW) || !ceni_owner_has_all(pool, me)) return CEN_OK;
+    if (ceni_holder_current()->held < max || (!fails && max > FEW) || !ceni_holder_has_all(pool, me)) return CEN_OK;
     if (!fails) {
-        char owner[CENI_OWNER_ROOM];
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .owner = me},
-                        "%s waits for an object and holds all of them itself", ceni_owner_say(me, owner));
+        char holder[CENI_HOLDER_ROOM];
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .holder = me},
+                        "%s waits for an object and holds all of them itself", ceni_holder_say(me, holder));
         return CEN_OK;
     }
     return ceni_error_set(error, CEN_MISUSE, 0,
                           "pool \"%s\": this %s holds all %u objects itself and would wait for ever", pool->name,
-                          ceni_owner_word(me), max);
+                          ceni_holder_word(me), max);
 }
 
 /* The answer of a take that got nothing in its time. */
@@ -216,8 +216,8 @@ static cen_status miss(cen_pool *pool, const taking *take, int64_t waited, cen_e
     ceni_verdict verdict = {.status = none_for(take->priority), .checks = &take->checks};
     ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
     /* no news: it may be one of many */
-    if (waited == 0) return ceni_explain_refusal(pool, verdict, 0, ceni_owner_known(), error);
-    return ceni_tell_refusal(pool, verdict, waited, ceni_owner_known(), error);
+    if (waited == 0) return ceni_explain_refusal(pool, verdict, 0, ceni_holder_known(), error);
+    return ceni_tell_refusal(pool, verdict, waited, ceni_holder_known(), error);
 }
 
 /* One try: something idle, something new, or a wait. */
@@ -266,8 +266,8 @@ static cen_status take_as_told(cen_pool *pool, taking *take, cen_lease *out, cen
         return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none",
                               (unsigned)take->priority);
     if (cen_stop_token_is_set(take->stop)) return tell_stopped(pool, CEN_INTERRUPTED, error);
-    /* All that a quick take may lack is the owner's number: it is a task's first; or it is one whose time is taken. */
-    if (!ceni_owner_known() && ceni_owner_assign() && ceni_take_quickly(pool, 0, out, take->where)) return CEN_OK;
+    /* All that a quick take may lack is the holder's number: it is a task's first; or it is one whose time is taken. */
+    if (!ceni_holder_known() && ceni_holder_assign() && ceni_take_quickly(pool, 0, out, take->where)) return CEN_OK;
     if (ceni_take_sampled(pool, 0, out, take->where)) return CEN_OK;
     status = take_until(pool, take, out, error);
     if (status == CEN_OK) ceni_trace_note(pool, out, from);
@@ -596,10 +596,10 @@ cen_status cen_pool_detach(const cen_lease *lease)
 {
     uint32_t index;
     cen_status status = check_lease(lease, &index);
-    return status == CEN_OK ? ceni_owner_detach(lease->pool, index, lease->generation) : status;
+    return status == CEN_OK ? ceni_holder_detach(lease->pool, index, lease->generation) : status;
 }
 
-bool cen_pool_interrupt(cen_pool *pool, uint64_t owner)
+bool cen_pool_interrupt(cen_pool *pool, uint64_t holder)
 {
-    return ceni_pool_check(pool, "cen_pool_interrupt", NULL) == CEN_OK && ceni_line_interrupt(pool, owner);
+    return ceni_pool_check(pool, "cen_pool_interrupt", NULL) == CEN_OK && ceni_line_interrupt(pool, holder);
 }

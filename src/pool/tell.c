@@ -60,7 +60,7 @@ void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *t
 {
     int64_t value = event->index == CEN_NO_SLOT ? 0 : event->index;
     bool held = event->kind == CEN_EVENT_LEAK || event->kind == CEN_EVENT_REVOKED ||
-                event->kind == CEN_EVENT_OWNER_ENDED || event->kind == CEN_EVENT_ORPHANED;
+                event->kind == CEN_EVENT_HOLDER_ENDED || event->kind == CEN_EVENT_ORPHANED;
     ceni_news(level_of(event->kind), cen_event_name(event->kind), &pool->entry, held ? event->held_ns : value, text);
 }
 
@@ -121,7 +121,7 @@ static uint64_t refusals_due(cen_pool *pool)
     return count;
 }
 
-cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error)
+cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t holder, cen_error *error)
 {
     bool late = verdict.status == CEN_TIMEOUT && waited_ns > 0, interrupted = verdict.status == CEN_INTERRUPTED;
     bool told = (late || interrupted) && timeout_is_due(pool);
@@ -129,7 +129,7 @@ cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waite
     uint64_t refusals = ceni_pool_tells && verdict.rule != CEN_RULE_NONE ? refusals_due(pool) : 0;
     cen_error unread;
     if ((told || refusals) && !error) error = &unread;
-    cen_status status = ceni_explain_refusal(pool, verdict, waited_ns, owner, error);
+    cen_status status = ceni_explain_refusal(pool, verdict, waited_ns, holder, error);
     if (told && late) ceni_news(CEN_LEVEL_WARNING, "timed_out", &pool->entry, waited_ns, error->text);
     if (told && interrupted) ceni_news(CEN_LEVEL_DETAIL, "interrupted", &pool->entry, waited_ns, error->text);
     if (refusals) ceni_news(CEN_LEVEL_WARNING, "refused", &pool->entry, (int64_t)refusals, error->text);
@@ -150,11 +150,12 @@ void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where)
         ceni_news(CEN_LEVEL_TRACE, "given", &pool->entry, held_ns, where);
 }
 
-void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, const char *what)
+void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_object_view *h, const char *what)
 {
-    char owner[CENI_OWNER_ROOM], held[CENI_OWNER_ROOM];
+    char holder[CENI_HOLDER_ROOM], held[CENI_HOLDER_ROOM];
     ceni_event_tell(
-        pool, (cen_event){.kind = kind, .index = h->index, .owner = h->owner, .where = h->where, .held_ns = h->held_ns},
-        "object %u is held by %s, which took it at %s, %s%s", h->index, ceni_owner_say(h->owner, owner),
+        pool,
+        (cen_event){.kind = kind, .index = h->index, .holder = h->holder, .where = h->where, .held_ns = h->held_ns},
+        "object %u is held by %s, which took it at %s, %s%s", h->index, ceni_holder_say(h->holder, holder),
         h->where ? h->where : "an unknown place", ceni_held_say(h->held_ns, held), what);
 }

@@ -28,7 +28,7 @@ void ceni_event_end(cen_pool *pool);
 void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from);
 
 /* Fills in the trace of the lease that `out` shows, if there is one. */
-void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out);
+void ceni_trace_read(cen_pool *pool, uint32_t index, cen_object_view *out);
 
 /* ---- look.c --------------------------------------------------------------------------------- */
 
@@ -37,16 +37,16 @@ bool ceni_pool_look_if_free(cen_pool *pool, cen_pool_stats *out);
 
 /* ---- reason.c: what a take was told, kept for the next ones ------------------------------------ */
 
-/* The kept reason, if it fits a take of that owner that has waited until now: true then. Else only made_at is written: now. */
-bool ceni_reason_recall(cen_pool *pool, uint64_t owner, int64_t waited_ns, ceni_reason *out);
+/* The kept reason, if it fits a take of that holder that has waited until now: true then. Else only made_at is written: now. */
+bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni_reason *out);
 
-/* Keeps it for a moment, unless it is the owner's alone. */
-void ceni_reason_keep(cen_pool *pool, uint64_t owner, const ceni_reason *reason);
+/* Keeps it for a moment, unless it is the holder's alone. */
+void ceni_reason_keep(cen_pool *pool, uint64_t holder, const ceni_reason *reason);
 
 /* ---- explain.c ------------------------------------------------------------------------------ */
 
 /* The text of a take that got nothing: one that a rule refused, and any other. */
-cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner,
+cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t holder,
                                 cen_error *error);
 
 /* The text of a close that ended at its deadline: what is out, and whose. Returns TIMEOUT. */
@@ -55,11 +55,11 @@ cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, ce
 /* ---- who.c ---------------------------------------------------------------------------------- */
 
 /* "thread 7 (worker, tid 4711)", "thread 7 (ended)", "task 12"; writes to `text`, and returns it. */
-enum { CENI_OWNER_ROOM = 96 };
-const char *ceni_owner_say(uint64_t owner, char text[CENI_OWNER_ROOM]);
+enum { CENI_HOLDER_ROOM = 96 };
+const char *ceni_holder_say(uint64_t holder, char text[CENI_HOLDER_ROOM]);
 
 /* "for at least 61 s"; of a lease that nobody has met before, "since when is not known". */
-const char *ceni_held_say(int64_t ns, char text[CENI_OWNER_ROOM]);
+const char *ceni_held_say(int64_t ns, char text[CENI_HOLDER_ROOM]);
 
 /* ---- times.c: how long components took ----------------------------------------------------- */
 
@@ -107,10 +107,11 @@ void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int
 void ceni_tell_expired_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
 
 /* As ceni_explain_refusal, and tells it. */
-cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t owner, cen_error *error);
+cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t holder,
+                             cen_error *error);
 
 /* An event about a lease: who holds it, since when, and `what` became of it. */
-void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_holding *h, const char *what);
+void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_object_view *h, const char *what);
 
 /* A lease begins; one has ended, after so long. */
 void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where);

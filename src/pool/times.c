@@ -20,7 +20,7 @@
  * With exact_times all go the slow way, and all are timed.
  *
  * The times of use are several histograms, which a thread chooses by the number of
- * its owner, and whoever asks gets their sum. With one, two threads that count
+ * its holder, and whoever asks gets their sum. With one, two threads that count
  * the same histograms write to the same two lines: that was 1 ns of every pair
  * of each of them, though only one in 64 is timed.
  *
@@ -119,7 +119,7 @@ void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
     int64_t now = ceni_pool_now(pool), held = now - ceni_load_relaxed(&slot->since);
     ceni_store_relaxed(&slot->since, ~now); /* the slot's next state brings it to others; carries nothing */
     ceni_times *times = pool->times;
-    unsigned stripe = (unsigned)(ceni_owner_known() % CENI_USE_STRIPES);
+    unsigned stripe = (unsigned)(ceni_holder_known() % CENI_USE_STRIPES);
     ceni_stripe *own = stripe > 0 ? &times->use_stripes[stripe - 1] : NULL;
     ceni_compact_record(&times->use, own, &times->use_stock, false, held);
     ceni_tell_given(pool, held, ceni_setting(&slot->where));

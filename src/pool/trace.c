@@ -38,7 +38,7 @@ void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from)
     ceni_store_release(&room[0], lease->generation);                                      /* [B3] */
 }
 
-void ceni_trace_read(cen_pool *pool, uint32_t index, cen_holding *out)
+void ceni_trace_read(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
     _Atomic uint64_t *room = room_of(pool, index);
     if (!room || ceni_load_acquire(&room[0]) != out->generation) return; /* [B4] */

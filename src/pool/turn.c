@@ -119,12 +119,12 @@ ceni_pool_waiter *ceni_turn_oldest_of_locked(const ceni_line *line, unsigned cla
     return head_of(line, class);
 }
 
-ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t owner)
+ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t holder)
 {
     for (unsigned class = 0; class < CENI_CLASSES; class ++) {
         ceni_list *all = &line->classes[class].waiters;
         for (ceni_list *link = all->next; link != all; link = link->next)
-            if (entry(link)->owner == owner && !entry(link)->pending) return entry(link);
+            if (entry(link)->holder == holder && !entry(link)->pending) return entry(link);
     }
     return NULL;
 }

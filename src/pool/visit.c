@@ -32,7 +32,7 @@
 #include "pool/inside.h"
 #include "sync/future.h"
 
-typedef bool visitor(void *argument, const cen_holding *holding);
+typedef bool visitor(void *argument, const cen_object_view *holding);
 
 static uint32_t next_filled(const ceni_chunk *chunk, uint32_t from)
 {
@@ -40,7 +40,7 @@ static uint32_t next_filled(const ceni_chunk *chunk, uint32_t from)
     return ceni_map_next(&chunk->filled, from, chunk->count);
 }
 
-static bool shows(cen_pool *pool, uint32_t index, cen_holding *out)
+static bool shows(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
     return ceni_planted(visit_shows_the_calm) ? ceni_slot_holding(pool, index, out) : ceni_slot_shows(pool, index, out);
 }
@@ -48,7 +48,7 @@ static bool shows(cen_pool *pool, uint32_t index, cen_holding *out)
 /* False: the visitor wants no more. */
 static bool visit_chunk(cen_pool *pool, const ceni_chunk *chunk, visitor *visit, void *argument)
 {
-    cen_holding holding;
+    cen_object_view holding;
     for (uint32_t at = next_filled(chunk, 0); at < chunk->count; at = next_filled(chunk, at + 1))
         if (shows(pool, chunk->first + at, &holding) && !visit(argument, &holding)) return false;
     return true;
@@ -56,13 +56,13 @@ static bool visit_chunk(cen_pool *pool, const ceni_chunk *chunk, visitor *visit,
 
 static bool visit_orphans(cen_pool *pool, visitor *visit, void *argument)
 {
-    cen_holding holding;
+    cen_object_view holding;
     for (ceni_orphan *at = ceni_orphan_next(pool, NULL); at; at = ceni_orphan_next(pool, at))
         if (ceni_orphan_shows(at, &holding) && !visit(argument, &holding)) return false;
     return true;
 }
 
-cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_holding *holding), void *argument)
+cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_object_view *holding), void *argument)
 {
     CENI_INLINE_AT_END; /* a visitor may give, and whoever is told of it may do what a visitor may not */
     cen_status status = ceni_pool_check(pool, "cen_pool_visit", NULL);

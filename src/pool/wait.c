@@ -192,7 +192,7 @@ typedef struct sleeping {
     ceni_stop_wait *stop;
 } sleeping;
 
-/* Nobody will have what was granted. A lease counts for its owner until it is given. */
+/* Nobody will have what was granted. A lease counts for its holder until it is given. */
 static void return_grant(cen_pool *pool, const ceni_pool_waiter *waiter)
 {
     ceni_grant grant;
@@ -322,7 +322,7 @@ static ceni_verdict stand_in_line(cen_pool *pool, ceni_pool_waiter *waiter, ceni
 ceni_verdict ceni_pool_wait(cen_pool *pool, const ceni_wait_terms *terms, ceni_grant *out)
 {
     ceni_pool_own_get()->countdown = 0; /* whoever waits holds for longer than it did */
-    ceni_pool_waiter waiter = {.owner = ceni_owner_number(),
+    ceni_pool_waiter waiter = {.holder = ceni_holder_number(),
                                .where = terms->where,
                                .priority = (uint8_t)terms->priority,
                                .moment = terms->moment};

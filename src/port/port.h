@@ -149,8 +149,8 @@ void ceni_thread_forget(uint64_t id);
 /* Whose the words are. Never a pointer to what may be freed: nobody tells the
  * words when something ends. */
 enum {
-    /* three words: the current owner (sync/owner.h), with which the pool's begin (pool/own.h) */
-    CENI_ROOM_OWNER = 0,
+    /* three words: the current owner (sync/holder.h), with which the pool's begin (pool/own.h) */
+    CENI_ROOM_HOLDER = 0,
     CENI_ROOM_NUMBERS = 24, /* numbers for tasks (sync/owner.c) */
     CENI_ROOM_WORKER = 25,  /* the worker that this thread is, of whoever made it one */
     CENI_ROOM_INLINE = 26,  /* the thread's outermost call (sync/inline.c) */

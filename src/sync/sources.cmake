@@ -3,7 +3,7 @@ list(APPEND cenote_sources
   src/sync/group.c
   src/sync/inbox.c
   src/sync/inline.c
-  src/sync/owner.c
+  src/sync/holder.c
   src/sync/queue.c
   src/sync/queue_blocks.c
   src/sync/queue_meet.c

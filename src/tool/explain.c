@@ -77,7 +77,7 @@ static void print_holder(const model_holder *h, bool traced)
 {
     char line[VIEW_ROOM], age[WORDS_ROOM];
     snprintf(line, sizeof line, "object %lld, %s%s, %s%s%s%s%s, taken at %s", (long long)h->index,
-             h->exact ? "" : "at least ", words_duration(age, h->held_ns), *h->owner ? h->owner : "by nobody known",
+             h->exact ? "" : "at least ", words_duration(age, h->held_ns), *h->holder ? h->holder : "by nobody known",
              *h->thread_name ? " (" : "", h->thread_name, *h->thread_name ? ")" : "", h->detached ? ", detached" : "",
              *h->where ? h->where : "a place that is not known");
     print_lines(line, 4);

@@ -52,9 +52,10 @@ void explain_advise(const model *m, const model_pool *pool, char *text, size_t r
     if (pool->closed) snprintf(text, room, "the program has closed it; nothing but making another helps.");
     else if (pool->paused) snprintf(text, room, "resume it, by cen_pool_resume or with the key u in \"cenote top\".");
     else if (names(pool, "Self-wait"))
-        snprintf(text, room,
-                 "give back what this owner holds before it takes another, or let max be larger than what one needs at "
-                 "once.");
+        snprintf(
+            text, room,
+            "give back what this holder holds before it takes another, or let max be larger than what one needs at "
+            "once.");
     else if (pool->idle == 0 && (pool->breaker != BREAKER_CLOSED || names(pool, "Opening fails")))
         snprintf(text, room, "see why no object can be opened%s%.200s", *last ? ": " : ".", last);
     else if (leaks(pool, oldest))

@@ -22,7 +22,7 @@ typedef struct client {
     pthread_t thread;
     tally *counts;
     uint64_t random, operations;
-    atomic_uint_fast64_t owner; /* its number among those who wait; 0: it has not begun, or has ended */
+    atomic_uint_fast64_t holder; /* its number among those who wait; 0: it has not begun, or has ended */
     cen_error error;
 } client;
 
@@ -90,7 +90,7 @@ static void *live(void *argument)
 {
     client *self = argument;
     load_course *load = self->load;
-    atomic_store(&self->owner, cen_owner_number());
+    atomic_store(&self->holder, cen_holder_number());
     prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0); /* due times are kept to the microsecond, as far as the system goes */
     sleep_until(load, load->start);
     while (cen_clock() < load_until(load)) {
@@ -101,7 +101,7 @@ static void *live(void *argument)
         if (turn.status != CEN_OK && !turn.got) sleep_until(load, turn.began + PAUSE);
         if (load->plan.think_ns) sleep_until(load, turn.end + load->plan.think_ns);
     }
-    atomic_store(&self->owner, 0);
+    atomic_store(&self->holder, 0);
     atomic_fetch_sub(&load->running, 1);
     return NULL;
 }
@@ -185,10 +185,10 @@ static void hurry(void *own)
 {
     crowd *self = own;
     for (uint32_t i = 0; i < self->count; i++) {
-        uint64_t owner = atomic_load(&self->clients[i].owner);
-        if (!owner) continue;
-        cen_pool_interrupt(self->load->plan.pool, owner);
-        if (self->load->plan.writer) cen_pool_interrupt(self->load->plan.writer, owner);
+        uint64_t holder = atomic_load(&self->clients[i].holder);
+        if (!holder) continue;
+        cen_pool_interrupt(self->load->plan.pool, holder);
+        if (self->load->plan.writer) cen_pool_interrupt(self->load->plan.writer, holder);
     }
 }
 

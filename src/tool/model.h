@@ -46,7 +46,7 @@ typedef struct model_pool {
 typedef struct model_holder {
     const model_pool *pool;
     int64_t index, held_ns;
-    const char *owner, *thread_name, *where;
+    const char *holder, *thread_name, *where;
     bool exact, detached, revoked;
     json_t *item;
 } model_holder;
@@ -55,7 +55,7 @@ typedef struct model_waiter {
     const model_pool *pool;
     int64_t place;              /* from 1: in the order of service */
     int64_t waited_ns, left_ns; /* left_ns below 0: it has no deadline */
-    const char *kind, *owner, *thread_name, *priority, *where;
+    const char *kind, *holder, *thread_name, *priority, *where;
     json_t *item;
 } model_waiter;
 

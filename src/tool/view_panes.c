@@ -109,7 +109,7 @@ static bool add_pool(view_table *table, const model_pool *p)
 
 static const view_column holder_columns[] = {
     {"HELD", 8, true, true, 0},       {"POOL", 24, false, false, 0},   {"OBJECT", 6, true, false, 4},
-    {"OWNER", 16, false, false, 0},   {"THREAD", 16, false, false, 3}, {"STATE", 9, false, false, 2},
+    {"HOLDER", 16, false, false, 0},  {"THREAD", 16, false, false, 3}, {"STATE", 9, false, false, 2},
     {"TAKEN AT", 0, false, false, 0},
 };
 
@@ -129,7 +129,7 @@ static bool add_holder(view_table *table, const model_holder *h)
     view_number_cell(row, 0, style, (double)h->held_ns, text);
     view_text_cell(row, 1, STYLE_BOLD, h->pool->name);
     whole_cell(row, 2, STYLE_PLAIN, h->index);
-    view_text_cell(row, 3, STYLE_PLAIN, h->owner);
+    view_text_cell(row, 3, STYLE_PLAIN, h->holder);
     view_text_cell(row, 4, STYLE_DIM, h->thread_name);
     view_text_cell(row, 5, STYLE_WARN, h->revoked ? "revoked" : h->detached ? "detached" : "");
     view_text_cell(row, 6, STYLE_ACCENT, h->where);
@@ -137,23 +137,23 @@ static bool add_holder(view_table *table, const model_holder *h)
 }
 
 static const view_column waiter_columns[] = {
-    {"WAITED", 7, true, true, 0},  {"POOL", 24, false, false, 0},  {"PLACE", 5, true, false, 0},
-    {"KIND", 6, false, false, 3},  {"OWNER", 16, false, false, 0}, {"THREAD", 16, false, false, 5},
-    {"CLASS", 6, false, false, 4}, {"LEFT", 6, true, false, 2},    {"AT", 0, false, false, 0},
+    {"WAITED", 7, true, true, 0},  {"POOL", 24, false, false, 0},   {"PLACE", 5, true, false, 0},
+    {"KIND", 6, false, false, 3},  {"HOLDER", 16, false, false, 0}, {"THREAD", 16, false, false, 5},
+    {"CLASS", 6, false, false, 4}, {"LEFT", 6, true, false, 2},     {"AT", 0, false, false, 0},
 };
 
 static bool add_waiter(view_table *table, const model_waiter *w)
 {
     char key[80], time[16];
-    snprintf(key, sizeof key, "waiter %llu %.40s %lld", (unsigned long long)w->pool->number, w->owner,
-             *w->owner ? 0LL : (long long)w->place);
+    snprintf(key, sizeof key, "waiter %llu %.40s %lld", (unsigned long long)w->pool->number, w->holder,
+             *w->holder ? 0LL : (long long)w->place);
     view_row *row = view_add(table, key, w->pool->number, w);
     if (!row) return false;
     view_number_cell(row, 0, STYLE_WARN, (double)w->waited_ns, view_time(time, w->waited_ns));
     view_text_cell(row, 1, STYLE_BOLD, w->pool->name);
     whole_cell(row, 2, STYLE_PLAIN, w->place);
     view_text_cell(row, 3, STYLE_DIM, w->kind);
-    view_text_cell(row, 4, STYLE_PLAIN, w->owner);
+    view_text_cell(row, 4, STYLE_PLAIN, w->holder);
     view_text_cell(row, 5, STYLE_DIM, w->thread_name);
     view_text_cell(row, 6, STYLE_DIM, w->priority);
     view_number_cell(row, 7, STYLE_PLAIN, w->left_ns < 0 ? 1e30 : (double)w->left_ns,

@@ -43,8 +43,8 @@ static const cen_driver_calls copy_driver = {.size = sizeof copy_driver, .open =
 
 static int copy_begin(copy *self)
 {
-    cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "copy", .max = 1, .driver = {&copy_driver, self}, .on_owner_end = CEN_OWNER_CLOSE);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "copy", .max = 1, .driver = {&copy_driver, self},
+                                                .on_holder_end = CEN_HOLDER_END_CLOSE);
     return cen_pool_new(&options, &self->pool, NULL) != CEN_OK;
 }
 

@@ -41,7 +41,7 @@ static void check_and_give(void *into)
     /* BUSY: closed before it began, and held as before */
     if (self->status != CEN_OK && self->status != CEN_BUSY) return;
     ceni_held_counts(ceni_pool_own_get());
-    ceni_slot_note(pool, self->grant.slot, self->grant.generation, ceni_owner_number(), "here");
+    ceni_slot_note(pool, self->grant.slot, self->grant.generation, ceni_holder_number(), "here");
     cen_lease lease = {.object = ceni_load_relaxed(&self->grant.slot->object),
                        .pool = pool,
                        .generation = self->grant.generation,

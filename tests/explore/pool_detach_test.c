@@ -15,7 +15,7 @@ static void detach_lease(void *into)
 
 static bool is_detached(void)
 {
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect_equal(count, 1);
@@ -63,13 +63,13 @@ EXPLORE(L19_no_trace_is_shown_for_the_lease_of_another, 3)
     give_one(mine);
     taker other = {.deadline = CEN_NOW};
     ceni_thread taking = start("take", take_and_give, &other);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     if (count) {
         expect(holding.trace_count == 0 || holding.trace_count == 3);
         for (uint32_t i = 0; i < holding.trace_count; i++)
-            expect((uintptr_t)holding.trace[i] == (holding.owner << 8 | (i + 1)));
+            expect((uintptr_t)holding.trace[i] == (holding.holder << 8 | (i + 1)));
     }
     join(taking);
     expect_rest(1);

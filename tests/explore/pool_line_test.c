@@ -195,7 +195,7 @@ static void give_when_told(ceni_pool_waiter *waiter, cen_status status)
 
 static void ask_as_neighbour(asker *self, uint64_t home)
 {
-    *self = (asker){.waiter = {.pending = true, .owner = ceni_thread_id(), .deliver = give_when_told, .home = home}};
+    *self = (asker){.waiter = {.pending = true, .holder = ceni_thread_id(), .deliver = give_when_told, .home = home}};
     expect_equal(ceni_line_ask(pool, &self->waiter), CEN_OK);
 }
 

@@ -174,11 +174,11 @@ EXPLORE(L19_no_call_is_named_for_the_lease_of_another, 4)
 {
     begin_looking((cen_pool_options){.max = 1});
     ceni_thread thread = start("take", take_by_two_calls, NULL);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    if (count == 1 && holding.owner) {
-        expect_equal(holding.owner, 2); /* main is the first thread of the world */
+    if (count == 1 && holding.holder) {
+        expect_equal(holding.holder, 2); /* main is the first thread of the world */
         expect(holding.where == (holding.generation == 1 ? first_call : second_call));
     }
     join(thread);
@@ -190,14 +190,14 @@ EXPLORE(L19_no_thread_is_named_for_the_lease_of_another, 3)
     begin_looking((cen_pool_options){.max = 1});
     taker another = {.deadline = CEN_NEVER};
     ceni_thread one = start("one", take_and_give, &other), two = start("two", take_and_give, &another);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     join(one);
     join(two);
     expect(count <= 1);
-    if (count == 1 && holding.owner)
-        expect_equal(holding.generation, (holding.owner == 2 ? &other : &another)->lease.generation);
+    if (count == 1 && holding.holder)
+        expect_equal(holding.generation, (holding.holder == 2 ? &other : &another)->lease.generation);
     end();
 }
 
@@ -210,13 +210,13 @@ static void replace_the_object(void *unused)
     give_one(lease);
 }
 
-static bool expect_its_own(void *seen, const cen_holding *holding)
+static bool expect_its_own(void *seen, const cen_object_view *holding)
 {
     ++*(int *)seen;
     if (holding->generation == 0 || holding->state == CEN_SLOT_OPENING) return true;
     expect(holding->object == &things[holding->generation - 1]);
-    expect(holding->owner == 0 || holding->owner == 2);
-    expect(holding->owner == 0 || holding->state != CEN_SLOT_IDLE);
+    expect(holding->holder == 0 || holding->holder == 2);
+    expect(holding->holder == 0 || holding->state != CEN_SLOT_IDLE);
     return true;
 }
 
@@ -233,7 +233,7 @@ EXPLORE(L19_a_visitor_never_sees_the_object_of_another_lease, 4)
     end();
 }
 
-static bool count_visit(void *seen, const cen_holding *holding)
+static bool count_visit(void *seen, const cen_object_view *holding)
 {
     ((int *)seen)[holding->index]++;
     expect(holding->object == &things[holding->index]);
@@ -268,7 +268,7 @@ static void ages_are_true(bool exact)
 {
     begin_looking((cen_pool_options){.max = 1, .exact_times = exact});
     ceni_thread thread = start("take", take_later, NULL);
-    cen_holding holding[2];
+    cen_object_view holding[2];
     size_t count[2];
     int64_t after[2];
     for (int i = 0; i < 2; i++) {
@@ -299,7 +299,7 @@ EXPLORE(L19_an_age_is_never_more_than_true_and_never_negative, 4)
 static void list_holders(void *unused)
 {
     (void)unused;
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
 }
@@ -314,7 +314,7 @@ EXPLORE(L19_the_age_of_a_lease_is_not_counted_from_another_one, 4)
     ceni_world_advance(1000);
     int64_t began = ceni_clock_now();
     mine = take_one();
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     for (int i = 0; i < 2; i++) {
         expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
@@ -337,7 +337,7 @@ EXPLORE(L19_a_lease_that_was_met_has_its_age_although_another_marks_an_older_one
     list_holders(NULL);
     join(thread);
     ceni_world_advance(1000);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect_equal(holding.held_ns, 1000);

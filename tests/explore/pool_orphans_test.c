@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orphans in every order: the end of an owner beside a give by another thread, a revoke, a free; and late gives beside one
+ * Orphans in every order: the end of a holder beside a give by another thread, a revoke, a free; and late gives beside one
  * another (L13).
  */
 #include "explore/pools.h"

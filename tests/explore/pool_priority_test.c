@@ -38,7 +38,7 @@ static void ask_high(void *into)
 {
     taker *self = into;
     asker mine = {
-        .waiter = {.pending = true, .owner = ceni_thread_id(), .deliver = tell_asker, .priority = CEN_PRIORITY_HIGH}};
+        .waiter = {.pending = true, .holder = ceni_thread_id(), .deliver = tell_asker, .priority = CEN_PRIORITY_HIGH}};
     self->status = ceni_line_ask(pool, &mine.waiter);
     if (self->status == CEN_OK) self->status = await(&mine);
     if (self->status != CEN_OK) return;

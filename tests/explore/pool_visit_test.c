@@ -7,7 +7,7 @@
 
 static int seen[THINGS];
 
-static bool count_object(void *unused, const cen_holding *holding)
+static bool count_object(void *unused, const cen_object_view *holding)
 {
     (void)unused;
     seen[(thing *)holding->object - things]++;
@@ -86,7 +86,7 @@ EXPLORE(an_object_that_stays_is_visited_once_while_its_neighbours_go_and_come, 3
     end();
 }
 
-static bool expect_no_closed_one_in_opening(void *unused, const cen_holding *holding)
+static bool expect_no_closed_one_in_opening(void *unused, const cen_object_view *holding)
 {
     (void)unused;
     expect(holding->state != CEN_SLOT_OPENING || holding->object != &things[0]);

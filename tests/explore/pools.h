@@ -226,7 +226,7 @@ static inline void tell_asker(ceni_pool_waiter *waiter, cen_status status)
 
 static inline cen_status ask(asker *self)
 {
-    *self = (asker){.waiter = {.pending = true, .owner = ceni_thread_id(), .deliver = tell_asker}};
+    *self = (asker){.waiter = {.pending = true, .holder = ceni_thread_id(), .deliver = tell_asker}};
     return ceni_line_ask(pool, &self->waiter);
 }
 

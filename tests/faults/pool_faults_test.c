@@ -158,7 +158,7 @@ TEST(a_resize_that_gets_no_memory_changes_nothing)
 
 /* ---- Nothing else allocates ----------------------------------------------------------------------- */
 
-static bool visit_all(void *argument, const cen_holding *holding)
+static bool visit_all(void *argument, const cen_object_view *holding)
 {
     (void)argument;
     (void)holding;
@@ -170,7 +170,7 @@ TEST(nothing_but_new_and_a_growing_resize_needs_memory)
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         cen_lease a, b, c;
         cen_scope scope;
-        cen_holding holding;
+        cen_object_view holding;
         size_t count;
         shop = (workshop){0};
         pool = make_pool(.max = 2, .driver = driver_of(&shop), .order = order);

@@ -79,7 +79,7 @@ const char *step_leave(void *state, int a, int b)
 {
     rig *r = state;
     (void)b;
-    if (r->scope_count == 0) return expect_status("leave", cen_pool_leave(&(cen_scope){.owner = 0}), CEN_STALE);
+    if (r->scope_count == 0) return expect_status("leave", cen_pool_leave(&(cen_scope){.holder = 0}), CEN_STALE);
     unsigned at = (unsigned)a % r->scope_count;
     entered e = r->scopes[at];
     cen_status of_lease = model_status_of(&e.hand);
@@ -153,7 +153,7 @@ typedef struct census {
     uint64_t last;
 } census;
 
-static bool count_object(void *argument, const cen_holding *h)
+static bool count_object(void *argument, const cen_object_view *h)
 {
     census *c = argument;
     thing *object = h->object;

@@ -90,7 +90,7 @@ static void run_errand(visit *v)
     }
 }
 
-static bool see(void *argument, const cen_holding *h)
+static bool see(void *argument, const cen_object_view *h)
 {
     visit *v = argument;
     v->called = true;
@@ -149,7 +149,7 @@ static const char *step_holders(void *state, int a, int b)
 {
     rig *r = state;
     twin *t = r->pools[a];
-    cen_holding shown[ROOM];
+    cen_object_view shown[ROOM];
     size_t count = 99, seen = 0;
     TRY(expect_status("holders", cen_pool_holders(t->pool, b ? shown : NULL, (size_t)b, &count), CEN_OK));
     for (uint32_t i = 0; i < TWIN_PLACES; i++) {

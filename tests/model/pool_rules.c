@@ -148,7 +148,7 @@ static const char *lend(rig *r, twin *t, int who, const outcome *o, bool opened,
     if (generation <= p->generation) return wrong("slot %u: the generation is not above the last", index);
     p->generation = generation;
     p->state = HELD;
-    p->owner = who;
+    p->holder = who;
     p->where = r->actors[who].where;
     p->since = r->now;
     p->met = 0;

@@ -76,7 +76,7 @@ typedef struct search {
     uint32_t index;
 } search;
 
-static bool is_it(void *argument, const cen_holding *h)
+static bool is_it(void *argument, const cen_object_view *h)
 {
     search *s = argument;
     if (h->object != s->object) return true;
@@ -263,7 +263,7 @@ const char *twin_compare(const rig *r, const twin *t)
     return strcmp(cen_pool_name(t->pool), "twin") == 0 ? NULL : "the name is wrong";
 }
 
-const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding *h, uint32_t index)
+const char *twin_compare_holding(const rig *r, const twin *t, const cen_object_view *h, uint32_t index)
 {
     static const cen_slot_state states[] = {
         [IDLE] = CEN_SLOT_IDLE, [HELD] = CEN_SLOT_HELD, [REVOKED] = CEN_SLOT_REVOKED};
@@ -275,10 +275,10 @@ const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding 
     if (p->state == IDLE ? h->generation < generation : h->generation != generation)
         return wrong("slot %u is shown with another generation", index);
     bool out = p->state != IDLE;
-    bool by_main = p->owner == MAIN || is_asker(p->owner);
-    uint64_t owner = !out ? 0 : by_main ? cen_thread_number() : crew_number(p->owner);
-    if (h->owner != owner) return wrong("slot %u is shown with owner %llu", index, (unsigned long long)h->owner);
-    bool detached = out && is_asker(p->owner);
+    bool by_main = p->holder == MAIN || is_asker(p->holder);
+    uint64_t holder = !out ? 0 : by_main ? cen_thread_number() : crew_number(p->holder);
+    if (h->holder != holder) return wrong("slot %u is shown with holder %llu", index, (unsigned long long)h->holder);
+    bool detached = out && is_asker(p->holder);
     if (h->is_detached != detached) return wrong("slot %u is shown as %sdetached", index, detached ? "not " : "");
     if (h->where != (out ? p->where : NULL)) return wrong("slot %u is shown with another call", index);
     if (out && t->shape.exact_times && !h->is_exact)

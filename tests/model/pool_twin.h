@@ -41,7 +41,7 @@ typedef struct place {
     thing *thing;
     uint64_t generation;
     uint64_t turn; /* idle: when it became so, in turns */
-    int owner;     /* held: an actor */
+    int holder;    /* held: an actor */
     const char *where;
     /* met: when a list of holders, the text of a failure or a close met this lease first; 0: never */
     int64_t since, met;
@@ -209,6 +209,6 @@ int64_t moment_of(int64_t moment, int kind);
 const char *twin_compare(const rig *r, const twin *t);
 
 /* One holding as cen_pool_visit and cen_pool_holders show it. */
-const char *twin_compare_holding(const rig *r, const twin *t, const cen_holding *h, uint32_t index);
+const char *twin_compare_holding(const rig *r, const twin *t, const cen_object_view *h, uint32_t index);
 
 #endif

@@ -156,7 +156,7 @@ static void enter_from(worker *self, unsigned first)
 
 /* ---- Looking ---------------------------------------------------------------------------------- */
 
-static bool see(void *argument, const cen_holding *holding)
+static bool see(void *argument, const cen_object_view *holding)
 {
     uint32_t *next = argument;
     expect(holding->index >= *next && holding->object);
@@ -174,7 +174,7 @@ static void look_around(worker *self, cen_pool *pool)
     uint32_t next = 0;
     is_doing(self, "visit");
     expect_equal(cen_pool_visit(pool, see, &next), CEN_OK);
-    cen_holding holdings[4];
+    cen_object_view holdings[4];
     size_t held = 0;
     is_doing(self, "holders");
     expect_equal(cen_pool_holders(pool, holdings, 4, &held), CEN_OK);

@@ -12,14 +12,14 @@
 
 #include "port/port.h"
 #include "support/test.h"
-#include "sync/owner.h"
+#include "sync/holder.h"
 
 enum { THREADS = 4, TASKS = 6, HELD = 4, STEPS = 20000, OBJECTS = 16 };
 
 /* A task; whoever has its lock runs it, or does something to its leases. */
 typedef struct task {
     pthread_mutex_t lock;
-    ceni_owner owner;
+    ceni_holder holder;
     cen_lease leases[HELD];
     bool attached[HELD]; /* of a lease that is one */
 } task;
@@ -61,8 +61,8 @@ static void do_something_with(task *one, int i)
 /* The task is over, and another begins in its place; what was detached is given by hand. */
 static void end_task(task *one)
 {
-    ceni_owner_end(&one->owner);
-    one->owner = (ceni_owner){0};
+    ceni_holder_end(&one->holder);
+    one->holder = (ceni_holder){0};
     for (int i = 0; i < HELD; i++) {
         if (!one->leases[i].pool) continue;
         expect_equal(cen_pool_give(&one->leases[i]), one->attached[i] ? CEN_STALE : CEN_OK);
@@ -70,7 +70,7 @@ static void end_task(task *one)
     }
 }
 
-/* Another owner gives what the task took: the thread itself, or a task that runs on it. */
+/* Another holder gives what the task took: the thread itself, or a task that runs on it. */
 static void give_for(task *other)
 {
     if (pthread_mutex_trylock(&other->lock) != 0) return;
@@ -81,13 +81,13 @@ static void give_for(task *other)
 
 static void step(task *one)
 {
-    ceni_owner_before before;
-    ceni_owner_enter(&one->owner, &before);
+    ceni_holder_before before;
+    ceni_holder_enter(&one->holder, &before);
     unsigned count = any(4);
     for (unsigned k = 0; k < count; k++) do_something_with(one, (int)any(HELD));
     if (any(3) == 0) give_for(&tasks[any(TASKS)]);
-    if (any(2) == 0) expect_equal(ceni_owner_holds(), book_says(one));
-    ceni_owner_leave(&one->owner, &before);
+    if (any(2) == 0) expect_equal(ceni_holder_holds(), book_says(one));
+    ceni_holder_leave(&one->holder, &before);
     if (any(20) == 0) end_task(one);
 }
 
@@ -101,7 +101,7 @@ static void *run_steps(void *seed)
         pthread_mutex_unlock(&one->lock);
         if (any(5) == 0) give_for(&tasks[any(TASKS)]); /* as the thread */
     }
-    expect(!ceni_owner_holds()); /* the thread took nothing itself */
+    expect(!ceni_holder_holds()); /* the thread took nothing itself */
     return NULL;
 }
 
@@ -118,7 +118,7 @@ TEST(tasks_on_many_threads_are_told_exactly_what_they_hold_and_nothing_is_lost)
 {
     for (int p = 0; p < 2; p++) {
         cen_pool_options options =
-            CEN_POOL_OPTIONS(.max = OBJECTS, .driver = {&calls, &object}, .on_owner_end = CEN_OWNER_REUSE,
+            CEN_POOL_OPTIONS(.max = OBJECTS, .driver = {&calls, &object}, .on_holder_end = CEN_HOLDER_END_REUSE,
                              .order = p ? CEN_ORDER_FIFO : CEN_ORDER_WARM);
         expect_equal(cen_pool_new(&options, &pools[p], NULL), CEN_OK);
     }
@@ -143,22 +143,23 @@ TEST(tasks_on_many_threads_are_told_exactly_what_they_hold_and_nothing_is_lost)
 
 static void *exit_in_a_step(void *pool)
 {
-    static ceni_owner owner;
-    ceni_owner_before before;
+    static ceni_holder holder;
+    ceni_holder_before before;
     cen_lease mine, tasks_own;
-    owner = (ceni_owner){0};
-    *ceni_thread_worker() = &owner;
+    holder = (ceni_holder){0};
+    *ceni_thread_worker() = &holder;
     expect_equal(cen_pool_try_take(pool, &mine, NULL), CEN_OK);
-    ceni_owner_enter(&owner, &before);
+    ceni_holder_enter(&holder, &before);
     expect_equal(cen_pool_try_take(pool, &tasks_own, NULL), CEN_OK);
-    expect(*ceni_thread_worker() == &owner);
+    expect(*ceni_thread_worker() == &holder);
     pthread_exit(NULL);
 }
 
 TEST(L13_a_thread_that_exits_in_a_step_gives_up_what_it_and_its_task_hold)
 {
     cen_pool *pool;
-    cen_pool_options options = CEN_POOL_OPTIONS(.max = 2, .driver = {&calls, &object}, .on_owner_end = CEN_OWNER_REUSE);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.max = 2, .driver = {&calls, &object}, .on_holder_end = CEN_HOLDER_END_REUSE);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     for (int i = 0; i < 10; i++) {
         pthread_t thread;

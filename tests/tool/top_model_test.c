@@ -45,11 +45,11 @@ static const char *const later =
     "  'description': {'leak_ns': 1000000000, 'breaker': 'closed', 'explanation': 'pool \\'orders\\': Backlog: all are "
     "in "
     "use.\\n',"
-    "    'holders': [{'index': 0, 'owner': 'thread 3', 'where': 'a.c:1', 'held_ns': 500, 'exact': true},"
-    "                {'index': 2, 'owner': 'task 9', 'where': 'b.c:2', 'held_ns': 4000000000, 'exact': false, "
+    "    'holders': [{'index': 0, 'holder': 'thread 3', 'where': 'a.c:1', 'held_ns': 500, 'exact': true},"
+    "                {'index': 2, 'holder': 'task 9', 'where': 'b.c:2', 'held_ns': 4000000000, 'exact': false, "
     "'detached': true},"
-    "                {'index': 1, 'owner': 'thread 4', 'where': 'a.c:1', 'held_ns': 900, 'exact': true}],"
-    "    'waiters': [{'kind': 'thread', 'owner': 'thread 5', 'waited_ns': 80, 'priority': 'high', 'deadline_in_ns': "
+    "                {'index': 1, 'holder': 'thread 4', 'where': 'a.c:1', 'held_ns': 900, 'exact': true}],"
+    "    'waiters': [{'kind': 'thread', 'holder': 'thread 5', 'waited_ns': 80, 'priority': 'high', 'deadline_in_ns': "
     "10},"
     "                {'kind': 'future', 'waited_ns': 70, 'priority': 'normal'}]}},"
     " {'number': 2, 'kind': 'pool', 'name': 'young', 'metrics': {'max': 8, 'idle': 2, 'taken': 10}, 'counters': "
@@ -183,7 +183,7 @@ TEST(waiters_keep_their_order_and_may_have_no_deadline)
     expect_equal(m->waiters[0].place, 1);
     expect_equal(m->waiters[0].left_ns, 10);
     expect_equal(m->waiters[1].left_ns, -1);
-    expect(strcmp(m->waiters[0].priority, "high") == 0 && strcmp(m->waiters[1].owner, "") == 0);
+    expect(strcmp(m->waiters[0].priority, "high") == 0 && strcmp(m->waiters[1].holder, "") == 0);
     model_free(m);
 }
 

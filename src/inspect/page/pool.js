@@ -138,7 +138,7 @@ function ageText({ held_ns, exact }) {
 function whoText(item) {
     const name = item.thread_name ? ` (${item.thread_name})` : '';
     const words = ['detached', 'revoked'].filter((word) => item[word]);
-    return [`${item.owner ?? '–'}${name}`, ...words].join(', ');
+    return [`${item.holder ?? '–'}${name}`, ...words].join(', ');
 }
 
 function makeTrace() {
@@ -163,11 +163,11 @@ function holdersTable(leaky) {
         title: 'Holders',
         empty: 'nothing is out',
         sort: { column: 3, down: true },
-        key: (holder) => `${holder.index} ${holder.object} ${holder.owner}`,
+        key: (holder) => `${holder.index} ${holder.object} ${holder.holder}`,
         details: { make: makeTrace },
         columns: [
             { label: 'object', value: (holder) => holder.index, text: objectText },
-            { label: 'owner', text: whoText },
+            { label: 'holder', text: whoText },
             { label: 'taken at', text: (holder) => holder.where ?? '–' },
             {
                 label: 'held for',
@@ -189,7 +189,7 @@ function waitersTable() {
         key: (waiter) => waiter.place,
         columns: [
             { label: 'turn', number: true, value: (waiter) => waiter.place, text: (waiter) => String(waiter.place) },
-            { label: 'owner', text: whoText },
+            { label: 'holder', text: whoText },
             { label: 'waits at', text: (waiter) => waiter.where ?? '–' },
             { label: 'kind', text: (waiter) => waiter.kind ?? '–' },
             { label: 'priority', text: (waiter) => String(waiter.priority ?? '–') },

@@ -22,15 +22,15 @@ await test('a leak appears with its call site, and its backtrace opens', async (
 });
 
 await test('a table is sorted by the button in its head', async () => {
-    const head = page.locator('table[aria-label="Holders"] th', { hasText: 'owner' });
+    const head = page.locator('table[aria-label="Holders"] th', { hasText: 'holder' });
     await until('two holders', async () => (await cells('Holders', 2)).length >= 2);
     await head.getByRole('button').click();
     assert.equal(await head.getAttribute('aria-sort'), 'ascending');
     await until('the order', async () => {
-        const owners = await cells('Holders', 2);
+        const holders = await cells('Holders', 2);
         return (
-            owners.length >= 2 &&
-            String(owners) === String([...owners].sort((a, b) => a.localeCompare(b, undefined, { numeric: true })))
+            holders.length >= 2 &&
+            String(holders) === String([...holders].sort((a, b) => a.localeCompare(b, undefined, { numeric: true })))
         );
     });
     await head.getByRole('button').click();

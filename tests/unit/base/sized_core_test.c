@@ -341,16 +341,16 @@ enum { HELD = 3, ROOM = 4 };
 /* Lists the holders into elements of that size; what lies behind the last is not touched. */
 static void expect_stride(cen_pool *one, size_t size)
 {
-    static unsigned char room[(sizeof(cen_holding) + 64) * ROOM] __attribute__((aligned(16)));
+    static unsigned char room[(sizeof(cen_object_view) + 64) * ROOM] __attribute__((aligned(16)));
     size_t count = 0;
     memset(room, 0xa5, sizeof room);
-    expect_equal(cen_pool_holders_sized(one, (cen_holding *)(void *)room, size, ROOM, &count), CEN_OK);
+    expect_equal(cen_pool_holders_sized(one, (cen_object_view *)(void *)room, size, ROOM, &count), CEN_OK);
     expect_equal(count, HELD);
     for (size_t i = 0; i < HELD; i++) {
-        cen_holding seen = {.index = UINT32_MAX};
+        cen_object_view seen = {.index = UINT32_MAX};
         memcpy(&seen, room + i * size, size < sizeof seen ? size : sizeof seen);
         expect_equal(seen.size, size);
-        if (size >= offsetof(cen_holding, index) + sizeof seen.index) expect_equal(seen.index, i);
+        if (size >= offsetof(cen_object_view, index) + sizeof seen.index) expect_equal(seen.index, i);
         for (size_t at = sizeof seen; at < size; at++) expect_equal(room[i * size + at], 0);
     }
     for (size_t at = HELD * size; at < sizeof room; at++) expect_equal(room[at], 0xa5);
@@ -362,15 +362,15 @@ TEST(holders_are_written_at_the_callers_stride)
     cen_lease leases[HELD];
     size_t count;
     for (int i = 0; i < HELD; i++) expect_equal(cen_pool_take(one, CEN_NOW, &leases[i], NULL), CEN_OK);
-    for (size_t size = sizeof(size_t); size <= sizeof(cen_holding) + 64; size++) expect_stride(one, size);
+    for (size_t size = sizeof(size_t); size <= sizeof(cen_object_view) + 64; size++) expect_stride(one, size);
     const size_t wrong[] = {0, 1, sizeof(size_t) - 1, CEN_SIZED_MOST + 1};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        expect_equal(cen_pool_holders_sized(one, &(cen_holding){.size = 0}, wrong[i], 1, &count), CEN_INVALID);
+        expect_equal(cen_pool_holders_sized(one, &(cen_object_view){.size = 0}, wrong[i], 1, &count), CEN_INVALID);
     for (int i = 0; i < HELD; i++) cen_pool_give(&leases[i]);
     expect_equal(cen_pool_free(one), CEN_OK);
 }
 
-static bool see_holding(void *argument, const cen_holding *holding)
+static bool see_holding(void *argument, const cen_object_view *holding)
 {
     *(size_t *)argument = holding->size;
     return true;
@@ -390,7 +390,7 @@ static size_t size_of_holding(void)
 
 TEST(a_visitor_is_told_the_size_of_what_it_sees)
 {
-    static const sized_shown shown[] = {SIZED_SHOWN(cen_holding, size_of_holding)};
+    static const sized_shown shown[] = {SIZED_SHOWN(cen_object_view, size_of_holding)};
     SIZED_EXPECT(shown);
 }
 

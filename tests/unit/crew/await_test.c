@@ -185,11 +185,11 @@ TEST(helped_tasks_await_too)
 static void hold_and_await(work *self)
 {
     expect_equal(cen_pool_try_take(pool, &self->lease, NULL), CEN_OK);
-    uint64_t owner = cen_owner_number();
-    expect(cen_owner_is_task(owner));
+    uint64_t owner = cen_holder_number();
+    expect(cen_holder_is_task(owner));
     if (self->mark == 'd') cen_pool_detach(&self->lease);
     await_a_timer(self);
-    expect(cen_owner_number() == owner);
+    expect(cen_holder_number() == owner);
     give_back(&self->lease);
 }
 
@@ -274,17 +274,17 @@ static uint64_t helped_owner, outer_owner;
 static void note_owner(work *self)
 {
     (void)self;
-    helped_owner = cen_owner_number();
-    expect(cen_owner_is_task(helped_owner));
+    helped_owner = cen_holder_number();
+    expect(cen_holder_is_task(helped_owner));
     cen_lease lease = take_now(pool);
     give_back(&lease);
 }
 
 static void await_owner(work *self)
 {
-    outer_owner = cen_owner_number();
+    outer_owner = cen_holder_number();
     await_child(self);
-    expect(cen_owner_number() == outer_owner);
+    expect(cen_holder_number() == outer_owner);
 }
 
 TEST(what_a_helped_task_takes_is_its_own)
@@ -310,7 +310,7 @@ static uint32_t workers[3];
 static cen_next give_elsewhere(cen_task *task)
 {
     work *self = (work *)task;
-    owners[1] = cen_owner_number();
+    owners[1] = cen_holder_number();
     workers[1] = cen_worker_current();
     expect_equal(cen_pool_give(&self->lease), CEN_OK);
     return cen_task_done(task, self);
@@ -320,7 +320,7 @@ static cen_next take_and_wait(cen_task *task)
 {
     work *self = (work *)task;
     expect_equal(cen_pool_try_take(pool, &self->lease, NULL), CEN_OK);
-    owners[0] = cen_owner_number();
+    owners[0] = cen_holder_number();
     workers[0] = cen_worker_current();
     expect_equal(cen_crew_submit(crew, &self->other->task), CEN_OK); /* which keeps this worker busy */
     cen_timer_init(&self->timer);
@@ -360,7 +360,7 @@ TEST(what_a_task_holds_at_its_end_goes_the_way_of_the_pool_s_policy)
     init_work(&one, 'o', run_once);
     one.inside = keep_it;
     workshop shop = {.opens = 0};
-    pool = make_pool(.driver = driver_of(&shop), .max = 1, .on_owner_end = CEN_OWNER_CLOSE);
+    pool = make_pool(.driver = driver_of(&shop), .max = 1, .on_holder_end = CEN_HOLDER_END_CLOSE);
     make_crew(.workers = 1);
     submit(&one);
     expect_end(&one, CEN_OK);

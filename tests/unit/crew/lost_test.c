@@ -268,7 +268,7 @@ TEST(what_a_lost_task_held_goes_the_way_of_the_pool_s_policy_and_its_section_is_
     workshop shop = {.opens = 0};
     init_work(&one, 't', run_once);
     one.inside = take_and_exit;
-    pool = make_pool(.driver = driver_of(&shop), .max = 1, .on_owner_end = CEN_OWNER_CLOSE);
+    pool = make_pool(.driver = driver_of(&shop), .max = 1, .on_holder_end = CEN_HOLDER_END_CLOSE);
     make_crew(.workers = 1, .max = 1);
     submit(&one);
     expect_end_soon(&one, CEN_MISUSE);

@@ -305,7 +305,7 @@ TEST(what_a_dropped_task_held_goes_back_to_its_pool)
 {
     work one;
     workshop shop = {0};
-    pool = make_pool(.driver = driver_of(&shop), .max = 1, .on_owner_end = CEN_OWNER_REUSE);
+    pool = make_pool(.driver = driver_of(&shop), .max = 1, .on_holder_end = CEN_HOLDER_END_REUSE);
     promise_it();
     make_crew(.workers = 1);
     init_work(&one, 'a', wait_for_future);

@@ -307,7 +307,7 @@ TEST(one_who_is_told_inline_may_free_the_pool_although_the_call_that_served_it_h
     serve_by(adopt_another, false);
 }
 
-static bool give_kept(void *argument, const cen_holding *holding)
+static bool give_kept(void *argument, const cen_object_view *holding)
 {
     (void)argument, (void)holding;
     if (kept.pool) give_back(&kept);

@@ -497,7 +497,7 @@ TEST(a_close_whose_deadline_nobody_could_keep_for_want_of_a_thread_changes_nothi
 TEST(with_backtraces_an_ask_that_is_served_at_once_has_its_calls_listed)
 {
     asker one;
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     shop = (workshop){0};
     pool = make_pool(.max = 1, .driver = driver_of(&shop), .backtraces = true);

@@ -217,12 +217,12 @@ static void ask_in_a_thread(bool in_line)
 TEST(L13_a_lease_that_was_asked_for_is_not_taken_back_when_the_thread_ends_and_says_who_asked)
 {
     for (int in_line = 0; in_line < 2; in_line++) {
-        cen_holding holding;
+        cen_object_view holding;
         size_t count;
         ask_in_a_thread(in_line);
         expect_counts(pool, 0, 1);
         expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-        expect(count == 1 && holding.owner == another && holding.is_detached);
+        expect(count == 1 && holding.holder == another && holding.is_detached);
         expect_text(holding.where, "asked here");
         give_asked(&asked_by_another);
         expect_log(&shop, "+1 ");

@@ -158,7 +158,7 @@ TEST(a_driver_is_called_with_cancellation_disabled)
     free_pool(pool);
 }
 
-static bool visit_and_be_cancelled(void *argument, const cen_holding *holding)
+static bool visit_and_be_cancelled(void *argument, const cen_object_view *holding)
 {
     (void)holding;
     ++*(int *)argument;

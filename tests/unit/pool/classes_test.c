@@ -14,7 +14,7 @@ static cen_pool *inside;
 static unsigned calls_inside;
 static cen_driver_calls plain; /* the scripted ones, which the watched ones call */
 
-static bool visit_none(void *argument, const cen_holding *holding)
+static bool visit_none(void *argument, const cen_object_view *holding)
 {
     (void)argument;
     (void)holding;
@@ -25,7 +25,7 @@ static bool visit_none(void *argument, const cen_holding *holding)
 static void use_the_pool(void)
 {
     cen_pool_stats n = CEN_SIZED(cen_pool_stats);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     cen_lease lease;
     calls_inside++;

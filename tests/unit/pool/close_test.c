@@ -309,13 +309,13 @@ TEST(revoked_objects_are_listed_as_such_with_their_holders)
     cen_lease held[2];
     prepare(PLAIN(2), 2, 0, held);
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
-    cen_holding holdings[2];
+    cen_object_view holdings[2];
     size_t count;
     expect_equal(cen_pool_holders(pool, holdings, 2, &count), CEN_OK);
     expect_equal(count, 2);
     for (int i = 0; i < 2; i++) {
         expect(holdings[i].state == CEN_SLOT_REVOKED && holdings[i].object == object_of(i + 1));
-        expect_equal(holdings[i].owner, cen_thread_number());
+        expect_equal(holdings[i].holder, cen_thread_number());
         expect_equal(cen_pool_give(&held[i]), CEN_REVOKED);
     }
     free_pool(pool);

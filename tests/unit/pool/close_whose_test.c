@@ -78,7 +78,7 @@ static void expect_revoked(int which, uint32_t index)
     const cen_event *event = &ears.events[which];
     expect_equal(event->kind, CEN_EVENT_REVOKED);
     expect_equal(event->index, index);
-    expect_equal(event->owner, cen_thread_number());
+    expect_equal(event->holder, cen_thread_number());
     expect(event->where && strstr(event->where, "pools.h:"));
     expect_says(ears.texts[which], "; the pool is closed, and it is revoked");
 }

@@ -58,7 +58,7 @@ static inline comer *come_until(char letter, way by, cen_priority priority, cen_
         return self;
     }
     self->waiter =
-        (ceni_pool_waiter){.pending = true, .owner = 77, .priority = (uint8_t)priority, .deliver = tell_comer};
+        (ceni_pool_waiter){.pending = true, .holder = 77, .priority = (uint8_t)priority, .deliver = tell_comer};
     expect_equal(ceni_line_ask(pool, &self->waiter), CEN_OK);
     return self;
 }

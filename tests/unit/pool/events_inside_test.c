@@ -20,7 +20,7 @@ static void begin(cen_pool_options options)
 
 /* ---- Allowed ------------------------------------------------------------------------------------ */
 
-static bool count_visit(void *argument, const cen_holding *holding)
+static bool count_visit(void *argument, const cen_object_view *holding)
 {
     (void)holding;
     ++*(int *)argument;
@@ -32,7 +32,7 @@ static void look_take_and_give(ear *self, const cen_event *unused)
     (void)unused;
     looked++;
     cen_lease lease;
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     int visits = 0;
     char text[400];
@@ -121,7 +121,7 @@ TEST(a_listener_may_not_close_free_or_change_the_pool)
 
 static cen_status from_inside;
 
-static bool listen_in_visit(void *unused, const cen_holding *holding)
+static bool listen_in_visit(void *unused, const cen_object_view *holding)
 {
     (void)unused, (void)holding;
     from_inside = cen_pool_listen(pool, NULL, NULL, NULL);

@@ -128,7 +128,7 @@ TEST(L20_a_thread_that_waits_for_what_it_holds_itself_is_told_of)
     cen_lease first = take_now(pool), second = take_now(pool), none;
     expect_equal(cen_pool_take(pool, cen_in_ms(5), &none, NULL), CEN_TIMEOUT);
     ceni_world_settle();
-    expect_equal(ear_one.events[0].owner, cen_thread_number());
+    expect_equal(ear_one.events[0].holder, cen_thread_number());
     expect_heard(&ear_one, "self_wait ");
     give_back(&first);
     give_back(&second);
@@ -412,7 +412,7 @@ TEST(L18_a_leak_that_somebody_listens_to_is_an_event_and_not_printed)
     expect_text(text, "");
     expect_equal(ear_one.count, 1);
     const cen_event *leak = &ear_one.events[0];
-    expect(leak->kind == CEN_EVENT_LEAK && leak->index == 0 && leak->owner == ceni_thread_id());
+    expect(leak->kind == CEN_EVENT_LEAK && leak->index == 0 && leak->holder == ceni_thread_id());
     expect_text(leak->where, "kitchen.c:7");
     expect(leak->held_ns >= 60 * SECOND);
     give_back(&lease);

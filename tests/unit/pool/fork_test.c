@@ -62,7 +62,7 @@ static void in_a_child(void (*run)(void))
 
 /* ---- Every call ---------------------------------------------------------------------------- */
 
-static bool never_visit(void *argument, const cen_holding *holding)
+static bool never_visit(void *argument, const cen_object_view *holding)
 {
     (void)argument;
     (void)holding;
@@ -83,7 +83,7 @@ static void call_everything(void)
     cen_scope inner;
     cen_close_report report = CEN_SIZED(cen_close_report);
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_forked(cen_pool_take(pool, CEN_NEVER, &lease, &error), &error);
     expect_forked(cen_pool_take(pool, CEN_NOW, &lease, &error), &error);

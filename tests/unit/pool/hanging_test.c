@@ -42,7 +42,7 @@ static void end_call(void)
         expect_equal(answer_, (long long)(answer)); \
     } while (0)
 
-static bool visit_all(void *unused, const cen_holding *holding)
+static bool visit_all(void *unused, const cen_object_view *holding)
 {
     (void)unused, (void)holding;
     return true;
@@ -60,7 +60,7 @@ static void call_everything(cen_pool *pool, cen_runtime *runtime, cen_lease held
     cen_scope scope;
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     cen_pool_options options = CEN_SIZED(cen_pool_options);
-    cen_holding holdings[8];
+    cen_object_view holdings[8];
     size_t count;
     uint32_t reaped;
     char text[2000];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives that come after their pool was freed: of leases that had been reclaimed, or whose owner had ended. The allocator
+ * Gives that come after their pool was freed: of leases that had been reclaimed, or whose holder had ended. The allocator
  * unmaps what is given back, so that a touch of it ends the process.
  */
 #include <pthread.h>

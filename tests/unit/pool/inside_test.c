@@ -34,7 +34,7 @@ static void prepare(uint32_t max, int held, char what, void (*look)(void))
     when = what;
 }
 
-static bool visit_once(void *argument, const cen_holding *holding)
+static bool visit_once(void *argument, const cen_object_view *holding)
 {
     (void)argument;
     (void)holding;
@@ -188,7 +188,7 @@ TEST(from_open_a_take_that_would_have_to_open_is_refused)
 
 /* ---- What is allowed ------------------------------------------------------------------------------ */
 
-static bool count_visits(void *argument, const cen_holding *holding)
+static bool count_visits(void *argument, const cen_object_view *holding)
 {
     (void)holding;
     ++*(int *)argument;

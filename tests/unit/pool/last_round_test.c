@@ -61,7 +61,7 @@ static void take_in(int round)
 static void begin(workshop *shop)
 {
     *shop = (workshop){0};
-    pool = make_pool(.driver = driver_of(shop), .max = 1, .on_owner_end = CEN_OWNER_REUSE);
+    pool = make_pool(.driver = driver_of(shop), .max = 1, .on_holder_end = CEN_HOLDER_END_REUSE);
     cen_lease lease;
     expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_OK);
     expect_equal(cen_pool_give(&lease), CEN_OK);

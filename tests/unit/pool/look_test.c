@@ -7,7 +7,7 @@ static cen_pool *pool;
 
 /* ---- Arguments ----------------------------------------------------------------------------- */
 
-static bool count_visit(void *argument, const cen_holding *holding)
+static bool count_visit(void *argument, const cen_object_view *holding)
 {
     (void)holding;
     ++*(int *)argument;
@@ -17,7 +17,7 @@ static bool count_visit(void *argument, const cen_holding *holding)
 TEST(looking_needs_a_pool_and_a_place_to_write_to)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count = 99;
     int visits = 0;
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 1);
@@ -73,7 +73,7 @@ TEST(holders_are_listed_in_the_order_of_indexes_with_who_and_where)
         ceni_thread thread = start("other", take_in_thread, &other);
         join(thread);
         other_number = thread.handle + 1; /* a world numbers its threads from 1 */
-        cen_holding holdings[4];
+        cen_object_view holdings[4];
         size_t count = 0;
         expect_equal(cen_pool_holders(pool, holdings, 4, &count), CEN_OK);
         expect_equal(count, 2);
@@ -82,7 +82,7 @@ TEST(holders_are_listed_in_the_order_of_indexes_with_who_and_where)
             bool is_mine = holdings[i].object == mine.object;
             expect(is_mine || holdings[i].object == other.lease.object);
             expect_equal(holdings[i].state, CEN_SLOT_HELD);
-            expect_equal(holdings[i].owner, is_mine ? cen_thread_number() : other_number);
+            expect_equal(holdings[i].holder, is_mine ? cen_thread_number() : other_number);
             expect_equal(holdings[i].is_detached, !is_mine);
             expect_text(holdings[i].where, is_mine ? here : "the kitchen");
             expect_equal(holdings[i].generation, (is_mine ? mine : other.lease).generation);
@@ -98,7 +98,7 @@ TEST(holders_are_listed_in_the_order_of_indexes_with_who_and_where)
 TEST(with_little_room_the_first_holders_are_written_and_all_are_counted)
 {
     cen_lease leases[5];
-    cen_holding holdings[5];
+    cen_object_view holdings[5];
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 5), 5);
     for (int i = 0; i < 5; i++) leases[i] = take_now(pool);
     for (size_t room = 0; room <= 5; room++) {
@@ -115,7 +115,7 @@ TEST(with_little_room_the_first_holders_are_written_and_all_are_counted)
 TEST(the_place_is_the_callers_file_and_line_unless_it_says_otherwise)
 {
     cen_lease lease;
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
     char line[40];
@@ -128,7 +128,7 @@ TEST(the_place_is_the_callers_file_and_line_unless_it_says_otherwise)
     }
     expect_equal(cen_pool_try_take_at(pool, &lease, NULL, NULL), CEN_OK);
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect(holding.where == NULL && holding.owner == cen_thread_number());
+    expect(holding.where == NULL && holding.holder == cen_thread_number());
     give_back(&lease);
     free_pool(pool);
 }
@@ -137,7 +137,7 @@ TEST(the_place_is_the_callers_file_and_line_unless_it_says_otherwise)
 
 static int64_t held_for(void)
 {
-    cen_holding holding;
+    cen_object_view holding;
     size_t count = 0;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect_equal(count, 1);
@@ -185,13 +185,13 @@ TEST(with_exact_times_a_lease_is_exactly_as_old_as_it_is)
 /* ---- Visits ------------------------------------------------------------------------------------------ */
 
 typedef struct walk {
-    cen_holding seen[8];
+    cen_object_view seen[8];
     int count, limit;
     void (*meanwhile)(struct walk *walk);
     cen_lease lease;
 } walk;
 
-static bool note_visit(void *argument, const cen_holding *holding)
+static bool note_visit(void *argument, const cen_object_view *holding)
 {
     walk *one = argument;
     expect(one->count < 8);
@@ -214,7 +214,7 @@ TEST(every_object_is_visited_once_in_the_order_of_indexes_whether_idle_or_held)
         expect_equal(one.seen[i].index, i);
         expect(one.seen[i].object == object_of(i + 1));
         expect_equal(one.seen[i].state, held ? CEN_SLOT_HELD : CEN_SLOT_IDLE);
-        expect_equal(one.seen[i].owner, held ? cen_thread_number() : 0);
+        expect_equal(one.seen[i].holder, held ? cen_thread_number() : 0);
         expect_equal(one.seen[i].where != NULL, held);
         expect_equal(one.seen[i].held_ns, 0);
         expect_equal(one.seen[i].generation, i < 2 ? 1 : 0); /* how often each was lent */
@@ -242,7 +242,7 @@ TEST(a_visit_that_returns_false_is_the_last)
 
 static void visit_and_list(void *argument)
 {
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect_equal(count, 1);

@@ -115,7 +115,7 @@ TEST(a_leak_is_in_the_news_with_how_long_it_was_held_and_the_breaker_as_an_error
         begin_life(&s, 0, .name = "leaks", .max = 3, .leak_ns = SECOND, .exact_times = false,
                    .backoff_least_ns = 1000 * SECOND, .backoff_most_ns = 1000 * SECOND, .breaker_failures = 1);
     cen_lease lease = take_now(pool), other;
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect_news(pool, "opened", CEN_LEVEL_DETAIL, 0);

@@ -265,7 +265,7 @@ TEST(warm_objects_are_made_in_the_lowest_free_place)
     expect_equal(cen_pool_discard(&leases[3]), CEN_OK);
     expect_equal(cen_pool_discard(&leases[1]), CEN_OK);
     cen_lease made[2] = {take_now(pool), take_now(pool)};
-    cen_holding holdings[4];
+    cen_object_view holdings[4];
     size_t count;
     expect_equal(cen_pool_holders(pool, holdings, 4, &count), CEN_OK);
     expect_equal(count, 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orphans: leases that end without their holder, because their owner ends or a limit reclaims them, while another thread may
+ * Orphans: leases that end without their holder, because their holder ends or a limit reclaims them, while another thread may
  * still be using the object (L13).
  */
 #include "base/fault.h"
@@ -151,9 +151,9 @@ TEST(a_late_give_does_not_count_for_the_lease_that_has_the_slot_now)
     cen_pool *pool = make_pool(.max = 1, .driver = driver_that(true));
     cen_lease late = handed_over(pool), mine = take_now(pool);
     expect(mine.slot == late.slot);
-    uint64_t held = ceni_owner_current()->held;
+    uint64_t held = ceni_holder_current()->held;
     expect_equal(cen_pool_give(&late), CEN_REVOKED);
-    expect_equal(ceni_owner_current()->held, held);
+    expect_equal(ceni_holder_current()->held, held);
     give_back(&mine);
     free_pool(pool);
 }
@@ -170,7 +170,7 @@ TEST(L8_a_second_give_of_a_later_lease_of_the_slot_does_not_close_an_orphan)
     free_pool(pool);
 }
 
-TEST(L15_close_drains_when_the_owner_of_what_it_revoked_ends)
+TEST(L15_close_drains_when_the_holder_of_what_it_revoked_ends)
 {
     for (int abandons = 0; abandons < 2; abandons++) {
         cen_pool *pool = make_pool(.max = 1, .driver = driver_that(abandons));
@@ -195,7 +195,7 @@ TEST(an_orphan_is_told_as_an_event_and_explained_with_the_take_s_place)
         ceni_world_settle();
         cen_event *last = &listener.events[listener.count - 1];
         expect_equal(last->kind, CEN_EVENT_ORPHANED);
-        expect(last->owner == one.number && last->index == 0);
+        expect(last->holder == one.number && last->index == 0);
         expect(strstr(listener.texts[listener.count - 1], "without giving object 0, taken at orders.c:40") != NULL);
         char text[2000];
         cen_pool_explain(pool, text, sizeof text);

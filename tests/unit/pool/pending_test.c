@@ -25,7 +25,7 @@ static void tell(ceni_pool_waiter *waiter, cen_status status)
 
 static cen_status ask(asker *one)
 {
-    *one = (asker){.waiter = {.pending = true, .owner = 77, .where = "asked", .deliver = tell}};
+    *one = (asker){.waiter = {.pending = true, .holder = 77, .where = "asked", .deliver = tell}};
     return ceni_line_ask(pool, &one->waiter);
 }
 
@@ -80,10 +80,10 @@ TEST(an_object_is_opened_for_one_that_asks_on_the_thread_that_asks)
     expect(one.told == 1 && two.told == 1 && three.told == 0);
     cen_lease lease = granted(&one);
     expect_equal(number_of(&lease), 1);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect(count == 2 && holding.owner == 77); /* it is listed as the asker's */
+    expect(count == 2 && holding.holder == 77); /* it is listed as the asker's */
     expect_text(holding.where, "asked");
     expect_got(&two, 2); /* which serves the third */
     expect_got(&three, 2);

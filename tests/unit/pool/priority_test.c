@@ -173,7 +173,7 @@ TEST(interrupt_finds_those_who_wait_in_every_class_and_close_sends_all_of_them_a
         uint64_t number = 0;
         for (unsigned class = 0; class < CENI_CLASSES; class ++) {
             ceni_list *link = ceni_list_first(&pool->line->classes[class].waiters);
-            if (link) number = CENI_LIST_ENTRY(link, ceni_pool_waiter, link)->owner;
+            if (link) number = CENI_LIST_ENTRY(link, ceni_pool_waiter, link)->holder;
         }
         expect(cen_pool_interrupt(pool, number));
         expect(next_told() == self);

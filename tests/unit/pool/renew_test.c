@@ -71,7 +71,7 @@ static cen_scope scope;
 
 #define make_things(...) \
     make_pool(.name = "parents", .driver = {&thing_calls, NULL}, .on_fork = CEN_FORK_RENEW, \
-              .on_owner_end = CEN_OWNER_CLOSE, __VA_ARGS__)
+              .on_holder_end = CEN_HOLDER_END_CLOSE, __VA_ARGS__)
 
 /* Object 1 is held by hand, 2 in a scope, 3 is idle; one more may be made. */
 static void prepare(void)
@@ -388,7 +388,7 @@ TEST(L14_threads_of_a_child_that_all_come_first_make_it_anew_once)
     finish();
 }
 
-/* ---- Owners in a child --------------------------------------------------------------------------------- */
+/* ---- Holders in a child --------------------------------------------------------------------------------- */
 
 static void *take_and_end(void *unused)
 {

@@ -73,7 +73,7 @@ TEST(objects_beyond_the_first_chunk_are_lent_given_and_refused_like_the_others)
         expect_equal(cen_pool_discard(&leases[i]), CEN_OK);
         leases[i] = take_now(pool);
     }
-    cen_holding holdings[200];
+    cen_object_view holdings[200];
     size_t count;
     expect_equal(cen_pool_holders(pool, holdings, 200, &count), CEN_OK);
     expect_equal(count, 200);

@@ -42,7 +42,7 @@ TEST(every_option_has_the_default_that_the_header_says)
         expect(o.trust_ns == SECOND && o.test_interval_ns == 30 * SECOND && o.test_timeout_ns == 5 * SECOND &&
                o.testers == 2);
         expect(o.leak_ns == CEN_OFF && o.on_leak == CEN_LEAK_REPORT && o.hold_ns == CEN_OFF);
-        expect(o.on_owner_end == CEN_OWNER_ORPHAN && o.on_hold == CEN_HOLD_REVOKE && o.max_waiters == CEN_OFF &&
+        expect(o.on_holder_end == CEN_HOLDER_END_ORPHAN && o.on_hold == CEN_HOLD_REVOKE && o.max_waiters == CEN_OFF &&
                o.on_self_wait == CEN_SELF_WAIT_TELL);
         expect(!o.backtraces);
         set(pool, &o); /* what was got can be set */
@@ -185,7 +185,7 @@ static const bad bads[] = {
     BAD(leak_ns, INT64_MIN),
     BAD(on_leak, 2),
     BAD(hold_ns, -2),
-    BAD(on_owner_end, 4),
+    BAD(on_holder_end, 4),
     BAD(on_hold, 2),
     BAD(max_waiters, -3),
     BAD(on_self_wait, 2),

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks without a crew: owners that a test enters and leaves by hand, on any thread, and a count of looks at the pools. */
+/* Tasks without a crew: holders that a test enters and leaves by hand, on any thread, and a count of looks at the pools. */
 #ifndef TESTS_UNIT_POOL_TASKS_H
 #define TESTS_UNIT_POOL_TASKS_H
 
 #include "record/directory.h"
-#include "sync/owner.h"
+#include "sync/holder.h"
 #include "unit/pool/takers.h"
 
 typedef struct task {
-    ceni_owner owner;
-    ceni_owner_before before;
+    ceni_holder holder;
+    ceni_holder_before before;
 } task;
 
 static inline void begin_step(task *self)
 {
-    ceni_owner_enter(&self->owner, &self->before);
+    ceni_holder_enter(&self->holder, &self->before);
 }
 
 static inline void end_step(task *self)
 {
-    ceni_owner_leave(&self->owner, &self->before);
+    ceni_holder_leave(&self->holder, &self->before);
 }
 
 static inline void end_task(task *self)
 {
-    ceni_owner_end(&self->owner);
+    ceni_holder_end(&self->holder);
 }
 
 /* One take in a step of the task, and no more. */
@@ -46,7 +46,7 @@ static inline void give_in_step(task *self, cen_lease *lease)
 static inline bool holds_in_step(task *self)
 {
     begin_step(self);
-    bool answer = ceni_owner_holds();
+    bool answer = ceni_holder_holds();
     end_step(self);
     return answer;
 }
@@ -74,9 +74,9 @@ static inline int walks_since(void)
 }
 
 /* The one that is held, or the first. */
-static inline cen_holding holder_of(cen_pool *pool)
+static inline cen_object_view holder_of(cen_pool *pool)
 {
-    cen_holding holding = {.owner = 0};
+    cen_object_view holding = {.holder = 0};
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect(count > 0);

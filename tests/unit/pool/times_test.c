@@ -149,11 +149,11 @@ static void take_and_end(void *argument)
 
 TEST(what_a_thread_held_when_it_ended_is_counted_by_every_policy)
 {
-    for (cen_owner_policy policy = CEN_OWNER_CLOSE; policy <= CEN_OWNER_REUSE; policy++) {
+    for (cen_holder_end_policy policy = CEN_HOLDER_END_CLOSE; policy <= CEN_HOLDER_END_REUSE; policy++) {
         static script s;
         s = (script){.opened = 0};
-        cen_pool *pool =
-            begin_life(&s, HAS_TEST | HAS_CHECK, .name = "left", .max = 1, .exact_times = true, .on_owner_end = policy);
+        cen_pool *pool = begin_life(&s, HAS_TEST | HAS_CHECK, .name = "left", .max = 1, .exact_times = true,
+                                    .on_holder_end = policy);
         ceni_thread thread = start("ends", take_and_end, pool);
         ceni_world_advance(3 * SECOND);
         join(thread);

@@ -24,7 +24,7 @@ uint32_t __wrap_ceni_map_next(const ceni_map *map, uint32_t from, uint32_t none)
     return __real_ceni_map_next(map, from, none);
 }
 
-static bool count_visit(void *count, const cen_holding *holding)
+static bool count_visit(void *count, const cen_object_view *holding)
 {
     expect(holding->object != NULL);
     ++*(unsigned *)count;
@@ -73,7 +73,7 @@ static unsigned before, after;
 static cen_slot_state state;
 static cen_status answer;
 
-static bool note_visit(void *count, const cen_holding *holding)
+static bool note_visit(void *count, const cen_object_view *holding)
 {
     state = holding->state;
     return count_visit(count, holding);

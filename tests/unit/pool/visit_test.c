@@ -8,10 +8,10 @@ static cen_pool *pool;
 typedef struct search {
     void *object;
     int count;
-    cen_holding found;
+    cen_object_view found;
 } search;
 
-static bool compare(void *argument, const cen_holding *holding)
+static bool compare(void *argument, const cen_object_view *holding)
 {
     search *one = argument;
     if (holding->object != one->object) return true;
@@ -29,7 +29,7 @@ static cen_slot_state state_of(int number)
     expect_equal(ceni_world_allocations(), allocations);
     expect_equal(one.count, 1);
     if (one.found.state != CEN_SLOT_HELD && one.found.state != CEN_SLOT_REVOKED)
-        expect(one.found.owner == 0 && !one.found.where && one.found.held_ns == 0);
+        expect(one.found.holder == 0 && !one.found.where && one.found.held_ns == 0);
     return one.found.state;
 }
 

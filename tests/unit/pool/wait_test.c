@@ -197,11 +197,11 @@ TEST(an_object_that_was_handed_over_is_listed_with_its_new_holder_before_that_on
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     give_back(&held[0]);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect(!one.returned && count == 1 && holding.state == CEN_SLOT_HELD);
-    expect(holding.owner != 0 && holding.owner != cen_thread_number());
+    expect(holding.holder != 0 && holding.holder != cen_thread_number());
     expect(holding.where && strstr(holding.where, "takers.h:"));
     expect_taken(&one, 1);
     give_back(&one.lease);

@@ -168,9 +168,9 @@ TEST(holders_are_described_oldest_first_and_those_beyond_most_are_counted)
     expect_equal(cen_pool_detach(&third), CEN_OK);
     ceni_world_advance(5);
     draw_pool(pool, &d, 10);
-    expect_drawn(&d, "[holders {index=1 object=\"0x2\" owner=\"thread 1\" thread_name=\"fiber 1\" where=\"orders.c:12 "
+    expect_drawn(&d, "[holders {index=1 object=\"0x2\" holder=\"thread 1\" thread_name=\"fiber 1\" where=\"orders.c:12 "
                      "buy\" held_ns=10 "
-                     "exact=true detached=false revoked=false } {index=0 object=\"0x1\" owner=\"thread 1\" ");
+                     "exact=true detached=false revoked=false } {index=0 object=\"0x1\" holder=\"thread 1\" ");
     expect_drawn(&d, "where=null held_ns=5 exact=true detached=true revoked=false } ] ");
     expect_not_drawn(&d, "holders_more");
     draw_pool(pool, &d, 1);
@@ -242,11 +242,11 @@ TEST(those_who_wait_are_described_in_the_order_of_service)
     ceni_world_settle();
     ceni_world_advance(10);
     draw_pool(pool, &d, 10);
-    expect_drawn(&d, "[waiters {kind=\"thread\" owner=\"thread 4\" thread_name=\"fiber 4\" where=\"high.c:3\" "
+    expect_drawn(&d, "[waiters {kind=\"thread\" holder=\"thread 4\" thread_name=\"fiber 4\" where=\"high.c:3\" "
                      "priority=\"high\" waited_ns=10 "
-                     "deadline_in_ns=990 } {kind=\"future\" owner=\"thread 1\" thread_name=\"fiber 1\" "
+                     "deadline_in_ns=990 } {kind=\"future\" holder=\"thread 1\" thread_name=\"fiber 1\" "
                      "where=\"ask.c:2\" priority=\"normal\" "
-                     "waited_ns=20 deadline_in_ns=480 } {kind=\"thread\" owner=\"thread 2\" thread_name=\"fiber 2\" "
+                     "waited_ns=20 deadline_in_ns=480 } {kind=\"thread\" holder=\"thread 2\" thread_name=\"fiber 2\" "
                      "where=\"low.c:1\" "
                      "priority=\"low\" waited_ns=30 } ] ");
     expect_not_drawn(&d, "waiters_more");

@@ -192,10 +192,10 @@ TEST(with_is_listed_with_the_place_in_the_program)
 {
     prepare(1);
     CEN_WITH (pool, CEN_NOW, void *, object, NULL) {
-        cen_holding holding;
+        cen_object_view holding;
         size_t count;
         expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-        expect(count == 1 && holding.object == object && holding.owner == cen_thread_number());
+        expect(count == 1 && holding.object == object && holding.holder == cen_thread_number());
         expect(strstr(holding.where, "with_test.c:") != NULL);
     }
     free_pool(pool);
@@ -216,7 +216,7 @@ static cen_lease jumped_over;
 static void jump_out(void)
 {
     CEN_WITH (pool, CEN_NOW, void *, object, NULL) {
-        cen_holding holding;
+        cen_object_view holding;
         size_t count;
         expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
         jumped_over = cen_scope_of_object.lease;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "support/world.h"
-#include "sync/owner.h"
+#include "sync/holder.h"
 #include "unit/registry/registries.h"
 
 TEST(when_an_owner_ends_its_entries_go_in_every_registry)
@@ -21,7 +21,7 @@ TEST(when_an_owner_ends_its_entries_go_in_every_registry)
     expect_equal(count, 400);
     expect_equal(cen_owner_end(owner), CEN_OK);
     expect_equal(count_of("topic"), 200);
-    expect_equal(look().owner_ended, 200);
+    expect_equal(look().holder_ended, 200);
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     expect_equal(cen_registry_stats_get(second, &stats), CEN_OK);
     expect_equal(stats.entries, 0);
@@ -110,7 +110,7 @@ TEST(what_a_thread_has_registered_is_gone_when_it_was_joined)
     make_registry(.kind = CEN_DUPLICATE);
     join(start("thread", register_and_end, NULL));
     expect_equal(count_of("topic"), 0);
-    expect_equal(look().owner_ended, 2);
+    expect_equal(look().holder_ended, 2);
     expect(strncmp(cen_owner_name(threads_own), "thread ", 7) == 0);
     expect_equal(try_put("topic", threads_own), CEN_CLOSED);
     cen_owner_drop(threads_own);
@@ -141,20 +141,20 @@ TEST(a_thread_whose_end_would_not_be_noticed_is_told_so)
 
 TEST(a_step_of_a_task_must_name_an_owner)
 {
-    ceni_owner task = {.note = 0};
-    ceni_owner_before before;
+    ceni_holder task = {.note = 0};
+    ceni_holder_before before;
     cen_error error = {.text = ""};
     make_registry(.kind = CEN_UNIQUE);
     cen_owner *owner = make_owner("task's"), *own = NULL;
     put("thread's", 1, NULL);
-    ceni_owner_enter(&task, &before);
+    ceni_holder_enter(&task, &before);
     expect_equal(cen_registry_register(registry, cen_key_text("key"), NULL, NULL, NULL, &error), CEN_MISUSE);
     expect(strstr(error.text, "must name an owner"));
     expect_equal(cen_registry_unregister(registry, cen_key_text("thread's"), NULL), CEN_MISUSE);
     expect_equal(cen_owner_thread(&own, NULL), CEN_MISUSE);
     put("key", 2, owner);
     expect_equal(cen_registry_unregister(registry, cen_key_text("key"), owner), CEN_OK);
-    ceni_owner_leave(&task, &before);
+    ceni_holder_leave(&task, &before);
     expect_equal(cen_registry_unregister(registry, cen_key_text("thread's"), NULL), CEN_OK);
     cen_owner_end(owner);
     end_registry();

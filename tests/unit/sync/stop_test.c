@@ -231,7 +231,7 @@ TEST(a_take_with_options_has_its_priority_and_its_place)
     begin_stopped(&high, pool, CEN_PRIORITY_HIGH);
     give_back(&held);
     expect_taken(&high.take, 1);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect(count == 1 && strstr(holding.where, "stop_test.c:"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of owners, and the pool's word on what they hold.
+ * Numbers of holders, and the pool's word on what they hold.
  *
  * A thread's number is the port's. A task has none until it takes something:
  * its first take finds that there is none and has one assigned, from a few that
@@ -11,7 +11,7 @@
  * [O1] publish | store of the calls | release | O2 | the pool's functions, which are constant | nothing: kept as every publication is
  * [O2] looks, ends | load of the calls | acquire | O1 | the same | the same
  */
-#include "sync/owner.h"
+#include "sync/holder.h"
 
 #include "base/atomic.h"
 #include "base/plant.h"
@@ -19,10 +19,10 @@
 
 enum { STORE = 64 }; /* numbers that a thread takes at a time; a power of two */
 
-static CENI_STATIC _Atomic(const ceni_owner_calls *) published;
+static CENI_STATIC _Atomic(const ceni_holder_calls *) published;
 static CENI_STATIC _Atomic uint64_t last_store;
 
-void ceni_owner_publish(const ceni_owner_calls *calls)
+void ceni_holder_publish(const ceni_holder_calls *calls)
 {
     ceni_store_release(&published, calls); /* [O1] */
 }
@@ -35,28 +35,28 @@ static uint64_t next_number(void)
     return ++*next;
 }
 
-uint64_t ceni_owner_assign(void)
+uint64_t ceni_holder_assign(void)
 {
-    ceni_owner *current = ceni_owner_current();
-    uint64_t number = current->note == CENI_OWNER_NO_NUMBER ? next_number() | CENI_OWNER_TASK : ceni_thread_id();
-    current->note = number << CENI_OWNER_SHIFT;
+    ceni_holder *current = ceni_holder_current();
+    uint64_t number = current->note == CENI_HOLDER_NO_NUMBER ? next_number() | CENI_HOLDER_TASK : ceni_thread_id();
+    current->note = number << CENI_HOLDER_SHIFT;
     return number;
 }
 
-/* Nobody else makes leases of the current owner, unless it has asked: what is not there now is not there until it takes again. */
-bool ceni_owner_looks(void)
+/* Nobody else makes leases of the current holder, unless it has asked: what is not there now is not there until it takes again. */
+bool ceni_holder_looks(void)
 {
-    ceni_owner *current = ceni_owner_current();
-    const ceni_owner_calls *calls = ceni_load_acquire(&published); /* [O2] */
-    ceni_holding holding = calls ? calls->holds(current->note >> CENI_OWNER_SHIFT) : CENI_HOLDS_NOTHING;
+    ceni_holder *current = ceni_holder_current();
+    const ceni_holder_calls *calls = ceni_load_acquire(&published); /* [O2] */
+    ceni_holding holding = calls ? calls->holds(current->note >> CENI_HOLDER_SHIFT) : CENI_HOLDS_NOTHING;
     if (holding == CENI_HOLDS_NOTHING) current->held = 0;
     return holding == CENI_HOLDS_SOMETHING;
 }
 
-void ceni_owner_ends(ceni_owner *owner)
+void ceni_holder_ends(ceni_holder *holder)
 {
-    const ceni_owner_calls *calls = ceni_load_acquire(&published); /* [O2] */
-    uint64_t number = owner->note >> CENI_OWNER_SHIFT;
-    *owner = (ceni_owner){.note = 0};
+    const ceni_holder_calls *calls = ceni_load_acquire(&published); /* [O2] */
+    uint64_t number = holder->note >> CENI_HOLDER_SHIFT;
+    *holder = (ceni_holder){.note = 0};
     if (calls && !ceni_planted(task_end_keeps_leases)) calls->ended(number);
 }

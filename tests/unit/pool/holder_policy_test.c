@@ -49,9 +49,9 @@ static cen_driver driver_with(const char *functions)
     return (cen_driver){&calls, &shop};
 }
 
-static cen_pool *pool_with(cen_owner_policy policy, const char *functions, cen_order order)
+static cen_pool *pool_with(cen_holder_end_policy policy, const char *functions, cen_order order)
 {
-    return make_pool(.max = 2, .driver = driver_with(functions), .on_owner_end = policy, .order = order);
+    return make_pool(.max = 2, .driver = driver_with(functions), .on_holder_end = policy, .order = order);
 }
 
 /* ---- Threads that end -------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static holder end_with_one(cen_pool *pool)
 TEST(L13_with_the_policy_close_what_an_ended_thread_held_is_closed)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "crt", order);
+        cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "crt", order);
         holder one = end_with_one(pool);
         expect_log(&shop, "+1 -1 ");
         expect_counts(pool, 0, 0);
@@ -102,7 +102,7 @@ TEST(L13_with_the_policy_close_what_an_ended_thread_held_is_closed)
 TEST(L13_reuse_gives_it_back_as_it_is)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool = pool_with(CEN_OWNER_REUSE, "crt", order);
+        cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "crt", order);
         holder one = end_with_one(pool);
         expect_log(&shop, "+1 ");
         expect_counts(pool, 1, 0);
@@ -114,7 +114,7 @@ TEST(L13_reuse_gives_it_back_as_it_is)
 static void expect_tested(const char *functions, cen_condition says, const char *log, uint32_t idle)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_LIFO; order++) {
-        cen_pool *pool = pool_with(CEN_OWNER_TEST, functions, order);
+        cen_pool *pool = pool_with(CEN_HOLDER_END_TEST, functions, order);
         condition = says;
         holder one = end_with_one(pool);
         expect_log(&shop, log);
@@ -138,7 +138,7 @@ TEST(L13_test_checks_resets_and_tests_as_the_driver_can)
 
 TEST(L13_what_fails_its_reset_or_its_test_is_closed)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_TEST, "crt", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_TEST, "crt", CEN_ORDER_WARM);
     test_answer = CEN_DRIVER;
     end_with_one(pool);
     expect_log(&shop, "+1 ?1 =1 -1 ");
@@ -153,7 +153,7 @@ TEST(L13_what_fails_its_reset_or_its_test_is_closed)
 /* Only then: an object that is given is checked and reset as ever. */
 TEST(what_is_given_is_not_tested)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_TEST, "crt", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_TEST, "crt", CEN_ORDER_WARM);
     end_with_one(pool);
     expect_log(&shop, "+1 ?1 =1 ");
     cen_lease lease = take_now(pool);
@@ -172,7 +172,7 @@ static void take_reload_and_end(void *argument)
 
 TEST(L13_what_was_reloaded_while_it_was_out_is_closed_whatever_the_policy)
 {
-    for (cen_owner_policy policy = CEN_OWNER_CLOSE; policy <= CEN_OWNER_REUSE; policy++) {
+    for (cen_holder_end_policy policy = CEN_HOLDER_END_CLOSE; policy <= CEN_HOLDER_END_REUSE; policy++) {
         cen_pool *pool = pool_with(policy, "crt", CEN_ORDER_WARM);
         holder one = {.pools = {pool}};
         join(start("holder", take_reload_and_end, &one));
@@ -183,10 +183,10 @@ TEST(L13_what_was_reloaded_while_it_was_out_is_closed_whatever_the_policy)
 
 TEST(L13_a_thread_that_ends_is_asked_for_in_every_pool)
 {
-    cen_pool *first = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
-    cen_pool *second = make_pool(.max = 2, .driver = {&calls, &shop}, .on_owner_end = CEN_OWNER_REUSE);
+    cen_pool *first = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
+    cen_pool *second = make_pool(.max = 2, .driver = {&calls, &shop}, .on_holder_end = CEN_HOLDER_END_REUSE);
     cen_pool *third =
-        make_pool(.max = 2, .driver = {&calls, &shop}, .order = CEN_ORDER_FIFO, .on_owner_end = CEN_OWNER_CLOSE);
+        make_pool(.max = 2, .driver = {&calls, &shop}, .order = CEN_ORDER_FIFO, .on_holder_end = CEN_HOLDER_END_CLOSE);
     cen_lease mine = take_now(second); /* another thread's stays where it is */
     holder one = {.pools = {first, second, third}, .takes = 1};
     join(start("holder", take_and_end, &one));
@@ -201,7 +201,7 @@ TEST(L13_a_thread_that_ends_is_asked_for_in_every_pool)
 
 TEST(L13_all_that_a_thread_holds_in_one_pool_is_taken_back)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_REUSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
     holder one = {.pools = {pool}, .takes = 2};
     join(start("holder", take_and_end, &one));
     expect_counts(pool, 2, 0);
@@ -231,15 +231,15 @@ static void tell_to_end(void *argument)
 
 TEST(L13_whoever_waits_gets_what_an_ended_thread_held)
 {
-    for (cen_owner_policy policy = CEN_OWNER_CLOSE; policy <= CEN_OWNER_REUSE; policy++) {
-        cen_pool *pool = make_pool(.max = 1, .driver = driver_with("crt"), .on_owner_end = policy);
+    for (cen_holder_end_policy policy = CEN_HOLDER_END_CLOSE; policy <= CEN_HOLDER_END_REUSE; policy++) {
+        cen_pool *pool = make_pool(.max = 1, .driver = driver_with("crt"), .on_holder_end = policy);
         late_holder one = {.pool = pool};
         ceni_thread thread = start("holder", hold_until_told, &one);
         ceni_world_settle();
         ceni_thread teller = start("teller", tell_to_end, &one);
         cen_lease lease;
         expect_equal(cen_pool_take(pool, cen_in_s(1), &lease, NULL), CEN_OK);
-        expect_equal(number_of(&lease), policy == CEN_OWNER_CLOSE ? 2 : 1);
+        expect_equal(number_of(&lease), policy == CEN_HOLDER_END_CLOSE ? 2 : 1);
         join(thread);
         join(teller);
         give_back(&lease);
@@ -251,19 +251,19 @@ TEST(L13_whoever_waits_gets_what_an_ended_thread_held)
 
 TEST(L13_a_detached_lease_survives_its_thread_and_still_says_who_took_it)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
     holder one = {.pools = {pool}, .takes = 1, .detaches = true};
     join(start("holder", take_and_end, &one));
     expect_counts(pool, 0, 1);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect(count == 1 && holding.is_detached && holding.owner == one.number);
+    expect(count == 1 && holding.is_detached && holding.holder == one.number);
     give_back(&one.leases[0][0]);
     expect_counts(pool, 1, 0);
     cen_lease next = take_now(pool); /* which is another lease, and attached */
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect(count == 1 && !holding.is_detached && holding.owner == cen_thread_number());
+    expect(count == 1 && !holding.is_detached && holding.holder == cen_thread_number());
     give_back(&next);
     free_pool(pool);
 }
@@ -275,7 +275,7 @@ static void give_in_thread(void *lease)
 
 TEST(L13_a_lease_that_another_thread_gave_is_not_taken_back_twice)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
     cen_lease lease = take_now(pool);
     join(start("giver", give_in_thread, &lease));
     expect_counts(pool, 1, 0);
@@ -289,8 +289,8 @@ TEST(L13_a_lease_that_another_thread_gave_is_not_taken_back_twice)
 
 TEST(detach_of_what_is_no_lease_any_more_is_refused)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM),
-             *other = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM),
+             *other = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
     cen_lease lease = take_now(pool), copy = lease, foreign = lease;
     foreign.pool = other;
     expect_equal(cen_pool_detach(NULL), CEN_INVALID);
@@ -302,7 +302,7 @@ TEST(detach_of_what_is_no_lease_any_more_is_refused)
     expect_equal(cen_pool_detach(&copy), CEN_STALE);
     cen_lease next = take_now(pool);
     expect_equal(cen_pool_detach(&copy), CEN_STALE); /* although its slot has been lent again */
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect(count == 1 && !holding.is_detached);
@@ -322,7 +322,7 @@ static void end_in_scopes(void *argument)
 
 TEST(L13_a_thread_that_ends_in_nested_scopes_leaves_one_lease_to_the_policy)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_REUSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
     join(start("inside", end_in_scopes, pool));
     expect_counts(pool, 1, 0);
     cen_scope scope;
@@ -334,7 +334,7 @@ TEST(L13_a_thread_that_ends_in_nested_scopes_leaves_one_lease_to_the_policy)
 
 TEST(scopes_of_a_detached_lease_borrow_and_the_last_gives_back)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
     cen_scope outer, inner;
     expect_equal(cen_pool_enter(pool, CEN_NOW, &outer, NULL), CEN_OK);
     expect_equal(cen_pool_detach(&outer.lease), CEN_OK);
@@ -351,7 +351,7 @@ TEST(scopes_of_a_detached_lease_borrow_and_the_last_gives_back)
 
 TEST(L15_close_goes_on_when_a_holder_ends)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_REUSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
     late_holder one = {.pool = pool};
     ceni_thread thread = start("holder", hold_until_told, &one);
     ceni_world_settle();
@@ -367,7 +367,7 @@ TEST(L15_close_goes_on_when_a_holder_ends)
 
 TEST(L15_what_was_revoked_is_closed_when_its_holder_ends)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_REUSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
     late_holder one = {.pool = pool};
     ceni_thread thread = start("holder", hold_until_told, &one);
     ceni_world_settle();
@@ -383,7 +383,7 @@ TEST(L15_what_was_revoked_is_closed_when_its_holder_ends)
 
 TEST(L15_a_freed_pool_is_gone_when_the_last_holder_has_ended)
 {
-    cen_pool *pool = pool_with(CEN_OWNER_REUSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
     late_holder one = {.pool = pool};
     ceni_thread thread = start("holder", hold_until_told, &one);
     ceni_world_settle();
@@ -411,7 +411,7 @@ static void take_inside(workshop *unused, char what, void *object)
 TEST(a_driver_that_is_called_at_a_threads_end_may_use_other_pools)
 {
     cen_pool *other = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
-    cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
     used_inside = other;
     shop.inside = take_inside;
     end_with_one(pool);
@@ -431,7 +431,7 @@ static void free_inside(workshop *unused, char what, void *object)
 TEST(a_driver_that_is_called_at_a_threads_end_may_free_another_pool)
 {
     used_inside = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
-    cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
     shop.inside = free_inside;
     end_with_one(pool);
     shop.inside = NULL;
@@ -453,7 +453,7 @@ static void take_twice_and_end(void *argument)
 TEST(a_thread_whose_end_cannot_be_noticed_is_tried_again_with_the_next_take)
 {
     for (int takes = 1; takes <= 2; takes++) {
-        cen_pool *pool = pool_with(CEN_OWNER_CLOSE, "", CEN_ORDER_WARM);
+        cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
         holder one = {.pools = {pool}, .takes = takes};
         join(start("holder", take_twice_and_end, &one));
         expect_counts(pool, 0, takes == 1);
@@ -468,14 +468,14 @@ TEST(L13_the_event_stream_hears_who_ended_and_where_it_took_the_object)
 {
     static ear listener;
     memset(&listener, 0, sizeof listener);
-    cen_pool *pool = pool_with(CEN_OWNER_REUSE, "", CEN_ORDER_WARM);
+    cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
     listen_with(pool, &listener);
     holder one = end_with_one(pool), other = {.pools = {pool}, .takes = 1, .detaches = true};
     ceni_world_settle();
-    expect_equal(listener.events[1].kind, CEN_EVENT_OWNER_ENDED);
-    expect(listener.events[1].owner == one.number && listener.events[1].index == 0);
+    expect_equal(listener.events[1].kind, CEN_EVENT_HOLDER_ENDED);
+    expect(listener.events[1].holder == one.number && listener.events[1].index == 0);
     expect(strstr(listener.texts[1], "pools.h:") && strstr(listener.texts[1], "it is used again"));
-    expect_heard(&listener, "opened owner_ended ");
+    expect_heard(&listener, "opened holder_ended ");
     join(start("holder", take_and_end, &other));
     expect_heard(&listener, ""); /* it was detached, and is not taken back */
     give_back(&other.leases[0][0]);
@@ -509,7 +509,7 @@ TEST(with_backtraces_a_holder_is_listed_with_the_calls_that_led_to_its_take)
 {
     cen_pool *pool = make_pool(.max = 2, .driver = driver_with(""), .backtraces = true);
     cen_lease lease = take_now(pool);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     for (int i = 0; i < 2; i++) { /* the second of them would have been quick */
         expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
@@ -521,7 +521,7 @@ TEST(with_backtraces_a_holder_is_listed_with_the_calls_that_led_to_its_take)
     expect_equal(cen_pool_resize(pool, 9, NULL), CEN_OK); /* slots that came later have room, too */
     cen_lease more[8];
     for (int i = 0; i < 8; i++) more[i] = take_now(pool);
-    cen_holding all[9];
+    cen_object_view all[9];
     expect_equal(cen_pool_holders(pool, all, 9, &count), CEN_OK);
     for (size_t i = 0; i < 9; i++) expect_equal(all[i].trace_count, 3);
     for (int i = 0; i < 8; i++) give_back(&more[i]);
@@ -533,7 +533,7 @@ TEST(without_backtraces_there_are_none)
 {
     cen_pool *pool = make_pool(.max = 1, .driver = driver_with(""));
     cen_lease lease = take_now(pool);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect_equal(holding.trace_count, 0);

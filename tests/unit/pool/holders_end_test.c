@@ -25,11 +25,11 @@ static workshop shop;
 static sem_t reached, may_go_on;
 static cen_lease kept; /* not on a stack that a cancellation leaves */
 
-static void prepare(cen_owner_policy policy)
+static void prepare(cen_holder_end_policy policy)
 {
     shop = (workshop){0};
     expect(sem_init(&reached, 0, 0) == 0 && sem_init(&may_go_on, 0, 0) == 0);
-    pool = make_pool(.max = 2, .driver = driver_of(&shop), .on_owner_end = policy);
+    pool = make_pool(.max = 2, .driver = driver_of(&shop), .on_holder_end = policy);
 }
 
 static void await(sem_t *sign)
@@ -86,36 +86,36 @@ IS_CANCELLED static void *take_and_be_cancelled(void *unused)
     return NULL;
 }
 
-static void expect_taken_back(cen_owner_policy policy)
+static void expect_taken_back(cen_holder_end_policy policy)
 {
-    expect_log(&shop, policy == CEN_OWNER_CLOSE ? "+1 -1 " : "+1 ");
-    expect_counts(pool, policy == CEN_OWNER_REUSE, 0);
+    expect_log(&shop, policy == CEN_HOLDER_END_CLOSE ? "+1 -1 " : "+1 ");
+    expect_counts(pool, policy == CEN_HOLDER_END_REUSE, 0);
     expect_equal(cen_pool_give(&kept), CEN_STALE);
     free_pool(pool);
 }
 
 TEST(L13_a_thread_that_returns_gives_up_what_it_holds)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     expect_end(begin(take_and_return), NULL);
-    expect_taken_back(CEN_OWNER_CLOSE);
+    expect_taken_back(CEN_HOLDER_END_CLOSE);
 }
 
 TEST(L13_a_thread_that_exits_gives_up_what_it_holds)
 {
-    prepare(CEN_OWNER_REUSE);
+    prepare(CEN_HOLDER_END_REUSE);
     expect_end(begin(take_and_exit), object_of(7));
-    expect_taken_back(CEN_OWNER_REUSE);
+    expect_taken_back(CEN_HOLDER_END_REUSE);
 }
 
 TEST(L13_a_thread_that_is_cancelled_gives_up_what_it_holds)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     pthread_t thread = begin(take_and_be_cancelled);
     await(&reached);
     expect_equal(pthread_cancel(thread), 0);
     expect_end(thread, PTHREAD_CANCELED);
-    expect_taken_back(CEN_OWNER_CLOSE);
+    expect_taken_back(CEN_HOLDER_END_CLOSE);
 }
 
 /* ---- Inside of blocks ---------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static void expect_block_ended(void)
 
 TEST(L13_a_thread_that_is_cancelled_in_nested_blocks_does_not_lose_the_object)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     pthread_t thread = begin(be_cancelled_in_a_block);
     await(&reached);
     expect_counts(pool, 0, 1);
@@ -163,7 +163,7 @@ TEST(L13_a_thread_that_is_cancelled_in_nested_blocks_does_not_lose_the_object)
 
 TEST(L13_a_thread_that_exits_in_a_block_does_not_lose_the_object)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     expect_end(begin(exit_in_a_block), object_of(7));
     expect_block_ended();
 }
@@ -177,7 +177,7 @@ static void *return_from_a_block(void *unused)
 
 TEST(a_thread_that_returns_from_a_block_leaves_nothing_to_the_policy)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     expect_end(begin(return_from_a_block), object_of(1));
     expect_log(&shop, "+1 ");
     expect_counts(pool, 1, 0);
@@ -201,7 +201,7 @@ IS_CANCELLED static void *loop_in_blocks(void *unused)
 /* Threads are killed all the time; what they held comes back every time. */
 TEST(L13_a_hundred_threads_that_are_cancelled_in_the_midst_of_work_leave_the_pool_whole)
 {
-    prepare(CEN_OWNER_REUSE);
+    prepare(CEN_HOLDER_END_REUSE);
     cen_lease both[2] = {take_now(pool), take_now(pool)}; /* opened here, so that the driver is called by one thread */
     give_back(&both[0]);
     give_back(&both[1]);
@@ -233,7 +233,7 @@ static void *take_and_wait(void *unused)
 
 TEST(L13_a_lease_that_was_passed_on_and_given_before_its_taker_ended_is_left_alone)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     pthread_t thread = begin(take_and_wait);
     await(&reached);
     give_back(&kept);
@@ -248,7 +248,7 @@ TEST(L13_a_lease_that_was_passed_on_and_given_before_its_taker_ended_is_left_alo
 
 TEST(L13_a_lease_that_was_passed_on_attached_ends_with_its_taker)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     pthread_t thread = begin(take_and_wait);
     await(&reached);
     cen_lease passed = kept;
@@ -261,7 +261,7 @@ TEST(L13_a_lease_that_was_passed_on_attached_ends_with_its_taker)
 
 TEST(L13_a_lease_that_was_passed_on_detached_survives_its_taker)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     pthread_t thread = begin(take_and_wait);
     await(&reached);
     expect_equal(cen_pool_detach(&kept), CEN_OK); /* whoever has it may */
@@ -292,7 +292,7 @@ static void *take_for_a_destructor(void *unused)
 
 TEST(a_destructor_of_the_programs_may_still_give_what_the_thread_held)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     expect_equal(pthread_key_create(&key, give_in_destructor), 0);
     expect_end(begin(take_for_a_destructor), NULL);
     expect_log(&shop, "+1 ");
@@ -317,7 +317,7 @@ static void *leave_taking_to_a_destructor(void *unused)
 
 TEST(L13_what_a_destructor_of_the_programs_took_is_taken_back_too)
 {
-    prepare(CEN_OWNER_REUSE);
+    prepare(CEN_HOLDER_END_REUSE);
     expect_equal(pthread_key_create(&key, take_in_destructor), 0);
     expect_end(begin(leave_taking_to_a_destructor), NULL);
     expect_counts(pool, 1, 0);
@@ -339,7 +339,7 @@ static void *hold_for_ever(void *unused)
 
 static void return_from_main_while_others_hold(void)
 {
-    prepare(CEN_OWNER_CLOSE);
+    prepare(CEN_HOLDER_END_CLOSE);
     begin(take_and_wait);
     await(&reached);
     begin(hold_for_ever);
@@ -374,7 +374,7 @@ TEST(L13_a_main_thread_that_exits_alone_gives_up_what_it_holds)
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        prepare(CEN_OWNER_CLOSE);
+        prepare(CEN_HOLDER_END_CLOSE);
         kept = take_now(pool);
         begin(end_process_when_all_is_back);
         pthread_exit(NULL);
@@ -398,7 +398,7 @@ TEST(with_backtraces_the_calls_that_led_to_a_take_are_listed)
     pool = make_pool(.max = 1, .driver = driver_of(&shop), .backtraces = true);
     cen_lease lease;
     void *caller = take_deep_inside(&lease);
-    cen_holding holding;
+    cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect(count == 1 && holding.trace_count >= 2 && holding.trace_count <= CEN_TRACE_MOST);

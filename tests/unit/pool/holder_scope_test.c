@@ -9,7 +9,7 @@ static workshop shop;
 static cen_pool *make_for_scopes(void)
 {
     shop = (workshop){0};
-    return make_pool(.name = "orders", .max = 3, .driver = driver_of(&shop), .on_owner_end = CEN_OWNER_REUSE);
+    return make_pool(.name = "orders", .max = 3, .driver = driver_of(&shop), .on_holder_end = CEN_HOLDER_END_REUSE);
 }
 
 static cen_scope enter_now(cen_pool *pool)
@@ -38,7 +38,7 @@ TEST(a_task_within_another_does_not_borrow_what_the_outer_one_has)
 {
     for (int detached = 0; detached < 2; detached++) {
         cen_pool *pool = make_for_scopes();
-        task outer = {.owner = {0}}, inner = {.owner = {0}};
+        task outer = {.holder = {0}}, inner = {.holder = {0}};
         cen_scope threads = enter_now(pool); /* and neither does a task what its thread has */
         begin_step(&outer);
         cen_scope outers = enter_now(pool);
@@ -54,7 +54,7 @@ TEST(a_task_within_another_does_not_borrow_what_the_outer_one_has)
         end_step(&inner);
         expect_borrows(pool, &outers);
         leave_now(&outers);
-        expect(!ceni_owner_holds());
+        expect(!ceni_holder_holds());
         end_step(&outer);
         expect_borrows(pool, &threads);
         leave_now(&threads);
@@ -85,7 +85,7 @@ static void borrow_and_leave_all(void *argument)
         for (int k = i; k < 3; k++) expect_borrows(j->pools[k], &j->scopes[k]);
         leave_now(&j->scopes[i]);
     }
-    expect_equal(ceni_owner_current()->scope, 0); /* nothing is left to be searched for */
+    expect_equal(ceni_holder_current()->scope, 0); /* nothing is left to be searched for */
     end_step(&j->task);
 }
 
@@ -109,7 +109,7 @@ TEST(scopes_of_a_task_are_borrowed_and_left_on_another_thread)
 TEST(L13_a_task_that_ends_in_its_scopes_leaves_one_lease_to_the_policy)
 {
     cen_pool *pool = make_for_scopes();
-    task one = {.owner = {0}}, next = {.owner = {0}};
+    task one = {.holder = {0}}, next = {.holder = {0}};
     begin_step(&one);
     cen_scope outer = enter_now(pool), inner = enter_now(pool);
     end_step(&one);
@@ -128,11 +128,11 @@ TEST(L13_a_task_that_ends_in_its_scopes_leaves_one_lease_to_the_policy)
 TEST(a_scope_of_a_task_that_was_given_by_hand_does_not_use_up_its_note)
 {
     cen_pool *pool = make_for_scopes();
-    task one = {.owner = {0}};
+    task one = {.holder = {0}};
     begin_step(&one);
     for (int i = 0; i < 10; i++) {
         cen_scope scope = enter_now(pool);
-        expect_equal(ceni_owner_current()->scope >> 20 & 0xFFF, 0);
+        expect_equal(ceni_holder_current()->scope >> 20 & 0xFFF, 0);
         cen_lease copy = scope.lease;
         give_back(&copy);
     }
@@ -147,7 +147,7 @@ TEST(more_scopes_than_can_be_counted_are_still_borrowed)
     enum { MANY = 4200, PERIOD = 3 };
     cen_pool *pools[PERIOD];
     for (int i = 0; i < PERIOD; i++) pools[i] = make_for_scopes();
-    task one = {.owner = {0}};
+    task one = {.holder = {0}};
     begin_step(&one);
     cen_scope first = enter_now(pools[0]);
     for (int i = 1; i < MANY; i++) { /* left behind by a longjmp, say, and their leases given by hand */
@@ -160,7 +160,7 @@ TEST(more_scopes_than_can_be_counted_are_still_borrowed)
     expect_borrows(pools[1], &last);
     leave_now(&last);
     leave_now(&first);
-    expect(!ceni_owner_holds());
+    expect(!ceni_holder_holds());
     end_step(&one);
     for (int i = 0; i < PERIOD; i++) free_pool(pools[i]);
 }
@@ -173,21 +173,21 @@ TEST(a_text_and_an_event_say_that_it_is_a_task_and_which)
     memset(&listener, 0, sizeof listener);
     cen_pool *pool = make_for_scopes();
     listen_with(pool, &listener);
-    task one = {.owner = {0}};
+    task one = {.holder = {0}};
     begin_step(&one);
     cen_lease lease = take_now(pool);
-    uint64_t owner = cen_owner_number();
+    uint64_t holder = cen_holder_number();
     end_step(&one);
     char words[40], text[2000];
-    snprintf(words, sizeof words, "by task %u", (unsigned)(owner & ~CEN_OWNER_TASK));
+    snprintf(words, sizeof words, "by task %u", (unsigned)(holder & ~CEN_HOLDER_TASK));
     cen_pool_explain(pool, text, sizeof text);
     expect(strstr(text, words) != NULL);
     expect_heard(&listener, "opened ");
     end_task(&one);
     ceni_world_settle();
-    expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_OWNER_ENDED &&
-           listener.events[0].owner == owner);
-    snprintf(words, sizeof words, "task %u has ended", (unsigned)(owner & ~CEN_OWNER_TASK));
+    expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_HOLDER_ENDED &&
+           listener.events[0].holder == holder);
+    snprintf(words, sizeof words, "task %u has ended", (unsigned)(holder & ~CEN_HOLDER_TASK));
     expect(strstr(listener.texts[0], words) != NULL);
     expect_equal(cen_pool_give(&lease), CEN_STALE);
     free_pool(pool);
@@ -198,9 +198,10 @@ TEST(what_a_task_held_is_closed_with_a_word_on_the_task)
     static ear listener;
     memset(&listener, 0, sizeof listener);
     shop = (workshop){0};
-    cen_pool *pool = make_pool(.name = "orders", .max = 1, .driver = driver_of(&shop), .on_owner_end = CEN_OWNER_CLOSE);
+    cen_pool *pool =
+        make_pool(.name = "orders", .max = 1, .driver = driver_of(&shop), .on_holder_end = CEN_HOLDER_END_CLOSE);
     listen_with(pool, &listener);
-    task one = {.owner = {0}};
+    task one = {.holder = {0}};
     take_in_step(&one, pool);
     end_task(&one);
     ceni_world_settle();
@@ -215,16 +216,16 @@ TEST(a_leak_of_a_task_is_told_with_its_number)
     memset(&listener, 0, sizeof listener);
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .leak_ns = SECOND), 1);
     listen_with(pool, &listener);
-    task one = {.owner = {0}};
+    task one = {.holder = {0}};
     begin_step(&one);
     cen_lease lease = take_now(pool);
-    uint64_t owner = cen_owner_number();
+    uint64_t holder = cen_holder_number();
     end_step(&one);
     ceni_sleep_until(ceni_clock_now() + 10 * SECOND);
     ceni_world_settle();
-    expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_LEAK && listener.events[0].owner == owner);
+    expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_LEAK && listener.events[0].holder == holder);
     char words[60];
-    snprintf(words, sizeof words, "held by task %u,", (unsigned)(owner & ~CEN_OWNER_TASK));
+    snprintf(words, sizeof words, "held by task %u,", (unsigned)(holder & ~CEN_HOLDER_TASK));
     expect(strstr(listener.texts[0], words) != NULL);
     give_in_step(&one, &lease);
     free_pool(pool);
@@ -236,7 +237,7 @@ TEST(L20_a_task_that_waits_for_itself_is_told_of_as_a_task)
     memset(&listener, 0, sizeof listener);
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
     listen_with(pool, &listener);
-    task one = {.owner = {0}};
+    task one = {.holder = {0}};
     cen_lease lease = take_in_step(&one, pool), other;
     begin_step(&one);
     cen_error error;
@@ -245,7 +246,7 @@ TEST(L20_a_task_that_waits_for_itself_is_told_of_as_a_task)
     end_step(&one);
     ceni_world_settle();
     expect_equal(listener.events[0].kind, CEN_EVENT_SELF_WAIT);
-    expect(cen_owner_is_task(listener.events[0].owner) && strstr(listener.texts[0], "task 1 waits") != NULL);
+    expect(cen_holder_is_task(listener.events[0].holder) && strstr(listener.texts[0], "task 1 waits") != NULL);
     expect_error(&error, CEN_TIMEOUT, "this task holds all of them itself");
     expect_equal(walks_since(), 0);
     free_pool(pool);

@@ -28,14 +28,14 @@ static cen_lease passed_by(ending *one)
     return one->lease;
 }
 
-static void make_owned(cen_owner_policy policy, cen_order order)
+static void make_owned(cen_holder_end_policy policy, cen_order order)
 {
-    make_opening((cen_pool_options){.max = 1, .on_owner_end = policy, .order = order});
+    make_opening((cen_pool_options){.max = 1, .on_holder_end = policy, .order = order});
     ceni_world_with_hooks();
 }
 
 /* The lease was passed to main, which gives it while its taker ends: one of the two ends it. */
-static void given_while_its_taker_ends(cen_owner_policy policy, cen_order order)
+static void given_while_its_taker_ends(cen_holder_end_policy policy, cen_order order)
 {
     make_owned(policy, order);
     ending one = {.has = 0};
@@ -44,28 +44,28 @@ static void given_while_its_taker_ends(cen_owner_policy policy, cen_order order)
     cen_status given = cen_pool_give(&lease);
     join(thread);
     expect(given == CEN_OK || given == CEN_STALE);
-    expect_equal(things[0].is_open, given == CEN_OK || policy != CEN_OWNER_CLOSE);
+    expect_equal(things[0].is_open, given == CEN_OK || policy != CEN_HOLDER_END_CLOSE);
     expect_rest(things[0].is_open);
     end();
 }
 
 EXPLORE(L13_of_a_give_and_the_end_of_the_taker_one_ends_the_lease, 4)
 {
-    given_while_its_taker_ends(CEN_OWNER_CLOSE, CEN_ORDER_WARM);
+    given_while_its_taker_ends(CEN_HOLDER_END_CLOSE, CEN_ORDER_WARM);
 }
 
 EXPLORE(L13_of_a_give_and_the_end_of_the_taker_one_ends_the_lease_that_is_reused, 3)
 {
-    given_while_its_taker_ends(CEN_OWNER_REUSE, CEN_ORDER_WARM);
+    given_while_its_taker_ends(CEN_HOLDER_END_REUSE, CEN_ORDER_WARM);
 }
 
 EXPLORE(L13_of_a_give_and_the_end_of_the_taker_one_ends_the_lease_of_a_fifo_pool, 3)
 {
-    given_while_its_taker_ends(CEN_OWNER_TEST, CEN_ORDER_FIFO);
+    given_while_its_taker_ends(CEN_HOLDER_END_TEST, CEN_ORDER_FIFO);
 }
 
 /* Main detaches it: if that is OK the object stays main's, whatever its taker does. */
-static void detached_while_its_taker_ends(cen_owner_policy policy)
+static void detached_while_its_taker_ends(cen_holder_end_policy policy)
 {
     make_owned(policy, CEN_ORDER_WARM);
     ending one = {.has = 0};
@@ -76,25 +76,25 @@ static void detached_while_its_taker_ends(cen_owner_policy policy)
     join(thread);
     expect(detached == CEN_OK || detached == CEN_STALE);
     expect_equal(cen_pool_give(&lease), detached);
-    expect_equal(things[0].is_open, detached == CEN_OK || policy != CEN_OWNER_CLOSE);
+    expect_equal(things[0].is_open, detached == CEN_OK || policy != CEN_HOLDER_END_CLOSE);
     expect_rest(things[0].is_open);
     end();
 }
 
 EXPLORE(L13_what_was_detached_in_time_is_not_taken_back, 4)
 {
-    detached_while_its_taker_ends(CEN_OWNER_CLOSE);
+    detached_while_its_taker_ends(CEN_HOLDER_END_CLOSE);
 }
 
 EXPLORE(L13_what_was_detached_in_time_is_not_given_to_another, 3)
 {
-    detached_while_its_taker_ends(CEN_OWNER_REUSE);
+    detached_while_its_taker_ends(CEN_HOLDER_END_REUSE);
 }
 
 /* Its taker ends while close takes it away: it is closed once, and nobody waits for it. */
 EXPLORE(L15_what_is_revoked_while_its_taker_ends_is_closed_once, 3)
 {
-    make_owned(CEN_OWNER_REUSE, CEN_ORDER_WARM);
+    make_owned(CEN_HOLDER_END_REUSE, CEN_ORDER_WARM);
     ending one = {.has = 0};
     ceni_thread thread = start("ends", hold_and_end, &one);
     passed_by(&one);
@@ -109,7 +109,7 @@ EXPLORE(L15_what_is_revoked_while_its_taker_ends_is_closed_once, 3)
 /* The same with free: whoever is last gives the memory back. */
 EXPLORE(L15_a_pool_that_is_freed_while_a_holder_ends_is_gone_afterwards, 3)
 {
-    make_owned(CEN_OWNER_CLOSE, CEN_ORDER_WARM);
+    make_owned(CEN_HOLDER_END_CLOSE, CEN_ORDER_WARM);
     ending one = {.has = 0};
     ceni_thread thread = start("ends", hold_and_end, &one);
     passed_by(&one);
@@ -123,7 +123,7 @@ EXPLORE(L15_a_pool_that_is_freed_while_a_holder_ends_is_gone_afterwards, 3)
 EXPLORE(L3_the_end_of_a_holder_reaches_a_thread_that_waits, 3)
 {
     ceni_world_set_cpus(1);
-    make_owned(CEN_OWNER_REUSE, CEN_ORDER_WARM);
+    make_owned(CEN_HOLDER_END_REUSE, CEN_ORDER_WARM);
     ending one = {.has = 0};
     ceni_thread thread = start("ends", hold_and_end, &one);
     passed_by(&one);

@@ -1,17 +1,17 @@
-# Tests of src/pool/owners.c, renew.c and trace.c
-cenote_test(unit/pool/owners_test.c WORLD)
+# Tests of src/pool/holders.c, renew.c and trace.c
+cenote_test(unit/pool/holder_policy_test.c WORLD)
 cenote_test(unit/pool/last_round_test.c REAL)
 cenote_test(unit/pool/orphans_test.c WORLD)
 cenote_test(unit/pool/stale_test.c WORLD)
 cenote_test(unit/pool/allocator_test.c WORLD)
-cenote_test(unit/pool/owner_task_test.c WORLD)
-target_link_options(unit-pool-owner_task_test PRIVATE -Wl,--wrap=ceni_directory_each)
-cenote_test(unit/pool/owner_scope_test.c WORLD)
-target_link_options(unit-pool-owner_scope_test PRIVATE -Wl,--wrap=ceni_directory_each)
+cenote_test(unit/pool/holder_task_test.c WORLD)
+target_link_options(unit-pool-holder_task_test PRIVATE -Wl,--wrap=ceni_directory_each)
+cenote_test(unit/pool/holder_scope_test.c WORLD)
+target_link_options(unit-pool-holder_scope_test PRIVATE -Wl,--wrap=ceni_directory_each)
 # Threads and processes of the system; once as C is compiled, once with -fexceptions.
-cenote_test(unit/pool/owners_end_test.c REAL)
-cenote_test(unit/pool/owners_end_test.c PORTABLE)
-target_compile_options(unit-pool-owners_end_test-portable PRIVATE -fexceptions)
+cenote_test(unit/pool/holders_end_test.c REAL)
+cenote_test(unit/pool/holders_end_test.c PORTABLE)
+target_compile_options(unit-pool-holders_end_test-portable PRIVATE -fexceptions)
 cenote_test(unit/pool/handover_test.c REAL)
 cenote_test(unit/pool/heads_test.c REAL)
 cenote_test(unit/pool/renew_test.c REAL)
@@ -22,8 +22,8 @@ cenote_test(stress/pool_task_stress.c PORTABLE)
 # Under every schedule
 cenote_test(explore/pool_detach_test.c WORLD)
 cenote_test(explore/pool_orphans_test.c WORLD)
-cenote_test(explore/pool_owners_test.c WORLD)
-cenote_test(explore/pool_owner_task_test.c WORLD)
+cenote_test(explore/pool_holders_test.c WORLD)
+cenote_test(explore/pool_holder_task_test.c WORLD)
 cenote_test(explore/pool_renew_test.c WORLD)
 
 # A program with the shared library, and a plugin with the static one inside
