@@ -72,7 +72,12 @@ TEST(a_look_at_a_pool_that_was_large_costs_what_its_objects_cost)
 }
 
 /* In which only the library's own memory counts: glibc's malloc would do, but sanitizers keep what they like. */
-#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+#if defined(__linux__) && !defined(SANITIZED) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include <unistd.h>
 
 static size_t resident(void)
