@@ -57,7 +57,7 @@ demo:
 	@tools/build release -DCENOTE_NEED_SQLITE=ON -DCENOTE_NEED_TOOL=ON
 	@echo
 	@echo 'How large should a pool of connections be? Here each is held for a query of SQLite and a millisecond of other work:'
-	build/release/cenote tune --budget 14s --hold 1ms --replicas 4 --report build/cenote-tune.html --query $(DEMO_QUERY)
+	build/release/cenote tune --time 14s --hold 1ms --replicas 4 --report build/cenote-tune.html --query $(DEMO_QUERY)
 	@echo
 	@echo 'And what does a program see of a server that goes away for a while?'
 	build/release/examples/pool_outage

@@ -72,7 +72,7 @@ static cen_pool *make_pool(const char *name, uint32_t max)
     cen_error error;
     cen_pool *pool;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = name, .driver = {&calls, NULL}, .max = max,
-                                                .leak_ns = CEN_SECONDS(1), .backtraces = true);
+                                                .leak_after_ns = CEN_SECONDS(1), .backtraces = true);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
     return pool;
 }
@@ -186,7 +186,7 @@ static cen_supervisor *make_supervisors(cen_supervisor **links)
     };
     cen_supervisor_options inner =
         CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2, .nested = true,
-                               .max_restarts = 1000, .backoff_ns = CEN_MS(10));
+                               .max_restarts = 1000, .backoff_initial_ns = CEN_MS(10));
     if (cen_supervisor_new(&inner, links, &error) != CEN_OK) die(error.text);
     cen_child_options parts[] = {
         CEN_CHILD_OPTIONS(.name = "store", .start = link_up, .stop = hang_up, .stops_at_once = true),

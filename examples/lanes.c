@@ -141,8 +141,8 @@ static void report(void)
     puts("\n  lane     submitted   done   refused   p50 wait   p50 total");
     for (int i = 0; i < CEN_LANES; i++) {
         const cen_lane_stats *s = &stats.lane[kinds[i].priority];
-        cen_lane_times times = CEN_SIZED(cen_lane_times);
-        assert(cen_lanes_times(lanes, kinds[i].priority, &times) == CEN_OK);
+        cen_lane_latency times = CEN_SIZED(cen_lane_latency);
+        assert(cen_lanes_latency_get(lanes, kinds[i].priority, &times) == CEN_OK);
         printf("  %-8s %9" PRIu64 " %6" PRIu64 " %9" PRIu64 " %7.2f ms %8.2f ms\n", kinds[i].name, s->submitted,
                s->done, s->refused_full, (double)times.wait.p50_ns / 1e6, (double)times.total.p50_ns / 1e6);
         assert(s->admitted == 0 && s->submitted == s->done);

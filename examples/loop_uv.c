@@ -5,7 +5,7 @@
  *     the loop, 500 asks, 20 in flight ─────┐
  *     2 threads, 250 takes each, that wait ─┴▶ [ one line ] ▶ 4 connections ▶ an echo process
  *
- * overtake_ns is off, so the line is served strictly in its order, whether who stands there is a
+ * max_barging_ns is off, so the line is served strictly in its order, whether who stands there is a
  * thread or was asked for by the loop. Told they are by whoever served them: when two threads give at
  * the same moment, the two that they served may hear of it in either order.
  *
@@ -258,7 +258,7 @@ int main(void)
     loops_thread = pthread_self();
     if (!echo_start(&echo)) return perror("the echo process"), 1;
     cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .overtake_ns = CEN_NONE);
+        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .max_barging_ns = CEN_NONE);
     if (cen_pool_new(&options, &here.pool, &error) != CEN_OK || cen_inbox_new(NULL, &here.inbox, &error) != CEN_OK)
         return puts(error.text), 1;
     if (uv_loop_init(&here.loop) != 0 || !attach_inbox()) return puts("libuv refuses."), 1;

@@ -44,7 +44,7 @@ static cen_pool *open_pool(const char *url)
 
 /* ---- And some more, for a service ------------------------------------------------------------------- */
 
-static void say_budget(void *argument, const cen_mariadb_budget_report *report)
+static void say_capacity(void *argument, const cen_mariadb_capacity_report *report)
 {
     (void)argument;
     printf("  %s\n", report->text);
@@ -56,7 +56,7 @@ static cen_pool *open_strict_pool(const char *url)
     cen_error error;
     cen_mariadb_options mariadb =
         CEN_MARIADB_OPTIONS(.url = url, .role = CEN_MARIADB_PRIMARY, .setup = "set time_zone = '+00:00'",
-                            .on_budget = say_budget, .budget_max = CONNECTIONS);
+                            .on_capacity = say_capacity, .capacity_max = CONNECTIONS);
     cen_pool_options options =
         CEN_POOL_OPTIONS(.name = "orders", .driver = cen_mariadb_with(&mariadb), .max = CONNECTIONS);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
@@ -117,7 +117,7 @@ static bool run(MYSQL *mysql, const char *sql)
 {
     cen_error error = {.text = ""};
     if (mysql_query(mysql, sql) == 0) return true;
-    cen_mariadb_tell(mysql, &error);
+    cen_mariadb_error_get(mysql, &error);
     return expect_that(false, error.text);
 }
 
@@ -167,12 +167,12 @@ static void run_a_long_query(cen_pool *pool)
     cen_lease lease;
     cen_error error;
     cen_pool_options_get(pool, &options);
-    options.hold_ns = CEN_MS(500);
+    options.max_hold_ns = CEN_MS(500);
     expect_that(cen_pool_options_set(pool, &options, &error) == CEN_OK, error.text);
     if (!expect_that(cen_pool_take(pool, cen_in_s(20), &lease, &error) == CEN_OK, error.text)) return;
     int64_t begin = cen_clock();
     if (mysql_query(lease.object, "select sleep(60)") == 0) mysql_free_result(mysql_store_result(lease.object));
-    cen_status status = cen_mariadb_tell(lease.object, &error);
+    cen_status status = cen_mariadb_error_get(lease.object, &error);
     printf("  After %.1f s the query answers %s:\n    %s.\n", (double)(cen_clock() - begin) / 1e9,
            cen_status_name(status), error.text);
     expect_that(status == CEN_INTERRUPTED, "the server itself has ended the query");

@@ -92,7 +92,7 @@ static void absent_server(void)
     cen_mux_pool *pool;
     cen_error error;
     cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "demo", .address = address, .connections = LINKS,
-                                                        .backoff_ns = CEN_MS(1), .backoff_max_ns = CEN_MS(10));
+                                                        .backoff_initial_ns = CEN_MS(1), .backoff_max_ns = CEN_MS(10));
     cen_status status = cen_mux_pool_new(&options, &pool, &error);
     show(status != CEN_OK, "no server, and one connection is needed:", status == CEN_OK ? "a pool" : error.text);
 
@@ -226,8 +226,8 @@ static double share_of_failures(bool keep_lost)
     pthread_t callers[CALLERS];
     cen_error error;
     cen_mux_pool_options options =
-        CEN_MUX_POOL_OPTIONS(.name = "share", .address = address, .reroutes = CEN_NONE, .backoff_ns = CEN_MS(20),
-                             .backoff_max_ns = CEN_MS(40), .keep_lost = keep_lost);
+        CEN_MUX_POOL_OPTIONS(.name = "share", .address = address, .reroutes = CEN_NONE,
+                             .backoff_initial_ns = CEN_MS(20), .backoff_max_ns = CEN_MS(40), .keep_lost = keep_lost);
     if (cen_mux_pool_new(&options, &self.pool, &error) != CEN_OK) {
         show(false, "a pool:", error.text);
         return 0;

@@ -82,8 +82,8 @@ int main(void)
     cen_pool *pool;
     cen_error error;
     cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "lines", .driver = {&own_calls, &server}, .max = 1, .hold_ns = CEN_MS(200),
-                         .trust_ns = CEN_MS(10), .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
+        CEN_POOL_OPTIONS(.name = "lines", .driver = {&own_calls, &server}, .max = 1, .max_hold_ns = CEN_MS(200),
+                         .test_after_idle_ns = CEN_MS(10), .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
     puts("A pool with a driver of one's own:");
     forget_a_transaction(pool);

@@ -100,9 +100,9 @@ int main(void)
 {
     cen_runtime_options of_runtime = CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true);
     if (cen_runtime_new(&of_runtime, &runtime, NULL) != CEN_OK) return 1;
-    cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = 3, .runtime = runtime,
-                         .leak_ns = CEN_SECONDS(60), .backoff_least_ns = CEN_SECONDS(10), .breaker_failures = 3);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = 3,
+                                                .runtime = runtime, .leak_after_ns = CEN_SECONDS(60),
+                                                .backoff_initial_ns = CEN_SECONDS(10), .breaker_failures = 3);
     cen_error error;
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
     cen_pool_listen(pool, print_event, NULL, NULL);

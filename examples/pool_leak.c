@@ -191,7 +191,7 @@ int main(void)
 {
     cen_error error;
     cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = CONNECTIONS, .leak_ns = CEN_MS(200));
+        CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = CONNECTIONS, .leak_after_ns = CEN_MS(200));
     cen_queue_options queue = CEN_QUEUE_OPTIONS(.element_size = sizeof(int));
     pthread_t server;
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;

@@ -164,7 +164,7 @@ static void listener(void *argument, const cen_event *event)
     if (event->kind == CEN_EVENT_OPEN_FAILED) tell_failure(event);
     breaker_opened += event->kind == CEN_EVENT_BREAKER_OPENED;
     breaker_closed += event->kind == CEN_EVENT_BREAKER_CLOSED;
-    probes += event->kind == CEN_EVENT_BREAKER_PROBES;
+    probes += event->kind == CEN_EVENT_BREAKER_HALF_OPEN;
     bool about_breaker = event->kind == CEN_EVENT_BREAKER_OPENED || event->kind == CEN_EVENT_BREAKER_CLOSED;
     if (about_breaker || event->kind == CEN_EVENT_OPENED) tell(event->text);
 }
@@ -265,8 +265,8 @@ int main(int count, char **arguments)
 
     cen_error error;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "server", .driver = {&calls, NULL}, .max = CONNECTIONS,
-                                                .openers = CONNECTIONS, .backoff_least_ns = CEN_MS(150),
-                                                .backoff_most_ns = CEN_MS(400), .breaker_wait_ns = CEN_MS(250));
+                                                .max_concurrent_opens = CONNECTIONS, .backoff_initial_ns = CEN_MS(150),
+                                                .backoff_max_ns = CEN_MS(400), .breaker_wait_ns = CEN_MS(250));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
     if (cen_pool_listen(pool, listener, NULL, &error) != CEN_OK) return puts(error.text), 1;
     bool right = play();

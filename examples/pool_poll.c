@@ -225,9 +225,9 @@ int main(void)
     this_thread = pthread_self();
     cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.name = "loop", .manual = true);
     if (cen_runtime_new(&manual, &work.runtime, &error) != CEN_OK) return puts(error.text), 1;
-    cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .runtime = work.runtime,
-                         .min_idle = 1, .idle_ns = CEN_MS(200), .test_interval_ns = CEN_MS(100), .trust_ns = CEN_OFF);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS,
+                                                .runtime = work.runtime, .min_idle = 1, .idle_timeout_ns = CEN_MS(200),
+                                                .test_interval_ns = CEN_MS(100), .test_after_idle_ns = CEN_OFF);
     if (cen_pool_new(&options, &work.pool, &error) != CEN_OK) return puts(error.text), 1;
 
     serve_requests();

@@ -46,7 +46,7 @@ static cen_pool *open_pool(const char *url)
 
 /* ---- And some more, for a service ------------------------------------------------------------------- */
 
-static void say_budget(void *argument, const cen_pq_budget_report *report)
+static void say_capacity(void *argument, const cen_pq_capacity_report *report)
 {
     (void)argument;
     printf("  %s\n", report->text);
@@ -57,9 +57,9 @@ static cen_pool *open_strict_pool(const char *url)
     cen_pool *pool;
     cen_error error;
     cen_pq_options pq = CEN_PQ_OPTIONS(.uri = url, .role = CEN_PQ_READ_WRITE, .setup = "set statement_timeout = '90s'",
-                                       .on_budget = say_budget, .budget_max = CONNECTIONS);
+                                       .on_capacity = say_capacity, .capacity_max = CONNECTIONS);
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_pq_with(&pq), .max = CONNECTIONS,
-                                                .hold_ns = CEN_MS(500), .trust_ns = CEN_MS(1));
+                                                .max_hold_ns = CEN_MS(500), .test_after_idle_ns = CEN_MS(1));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
     return pool;
 }
@@ -153,7 +153,7 @@ static void lose_one(cen_pool *pool)
     snprintf(sql, sizeof sql, "select pg_terminate_backend(%d, 5000)", PQbackendPID(first.object));
     cen_pool_give(&first);
     PQclear(PQexec(second.object, sql)); /* the session that is now idle in the pool */
-    poll(NULL, 0, 50);                   /* one that has rested for longer than trust_ns is tested before it is lent */
+    poll(NULL, 0, 50); /* one that has rested for longer than test_after_idle_ns is tested before it is lent */
     for (int i = 0; i < 2; i++) {
         CEN_WITH (pool, cen_in_s(5), PGconn *, conn, &error) {
             PGresult *result = PQexec(conn, "select 1");

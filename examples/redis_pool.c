@@ -43,7 +43,7 @@ static cen_pool *open_pool(const char *url)
 
 /* ---- And some more, for a service ------------------------------------------------------------------- */
 
-static void say_budget(void *argument, const cen_redis_budget_report *report)
+static void say_capacity(void *argument, const cen_redis_capacity_report *report)
 {
     (void)argument;
     printf("  %s\n", report->text);
@@ -54,9 +54,9 @@ static cen_pool *open_strict_pool(const char *url)
     cen_pool *pool;
     cen_error error;
     cen_redis_options redis = CEN_REDIS_OPTIONS(.url = url, .name = "example", .role = CEN_REDIS_PRIMARY,
-                                                .on_budget = say_budget, .budget_max = CONNECTIONS);
+                                                .on_capacity = say_capacity, .capacity_max = CONNECTIONS);
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "counts", .driver = cen_redis_with(&redis), .max = CONNECTIONS,
-                                                .hold_ns = CEN_MS(500));
+                                                .max_hold_ns = CEN_MS(500));
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), NULL;
     return pool;
 }

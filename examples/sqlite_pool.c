@@ -61,7 +61,7 @@ static cen_status write_order(sqlite3 *db, const char *customer, cen_error *erro
     if (status == CEN_OK) status = cen_sqlite_prepare(db, "insert into orders values (?)", &insert, error);
     if (status != CEN_OK) return status;
     sqlite3_bind_text(insert, 1, customer, -1, SQLITE_STATIC);
-    status = cen_sqlite_tell(db, sqlite3_step(insert), error);
+    status = cen_sqlite_error_get(db, sqlite3_step(insert), error);
     sqlite3_reset(insert);
     return status == CEN_OK ? cen_sqlite_commit(db, error) : status;
 }
@@ -144,7 +144,7 @@ static void write_through_a_reader(void)
     cen_error error;
     CEN_WITH (cen_sqlite_pool_readers(orders), cen_in_s(20), sqlite3 *, db, &error) {
         int code = sqlite3_exec(db, "insert into orders values ('nobody')", NULL, NULL, NULL);
-        cen_sqlite_tell(db, code, &error);
+        cen_sqlite_error_get(db, code, &error);
         printf("\nA reader that writes is told:\n  %s\n", error.text);
         expect_that(code == SQLITE_READONLY, "it is refused");
     }
@@ -156,7 +156,7 @@ static void run_an_endless_query(void)
     cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_lease lease;
     cen_pool_options_get(readers, &options);
-    options.hold_ns = CEN_MS(200); /* settings may change while the pool is in use */
+    options.max_hold_ns = CEN_MS(200); /* settings may change while the pool is in use */
     cen_error error;
     expect_that(cen_pool_options_set(readers, &options, &error) == CEN_OK, error.text);
     if (!expect_that(cen_pool_take(readers, cen_in_s(20), &lease, &error) == CEN_OK, error.text)) return;

@@ -109,8 +109,9 @@ int main(void)
         CEN_CHILD_OPTIONS(.name = "west", .argument = &west, .start = start_part, .stop = stop_part,
                           .stops_at_once = true),
     };
-    cen_supervisor_options inner = CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2,
-                                                          .nested = true, .max_restarts = 10, .backoff_ns = CEN_MS(10));
+    cen_supervisor_options inner =
+        CEN_SUPERVISOR_OPTIONS(.name = "links", .children = lines, .child_count = 2, .nested = true, .max_restarts = 10,
+                               .backoff_initial_ns = CEN_MS(10));
     if (cen_supervisor_new(&inner, &links, &error) != CEN_OK) return fprintf(stderr, "%s\n", error.text), 1;
     cen_child_options parts[] = {
         CEN_CHILD_OPTIONS(.name = "store", .argument = &store, .start = start_part, .stop = stop_part,

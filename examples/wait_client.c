@@ -167,7 +167,7 @@ static double by_router(struct crowd *crowd)
 {
     cen_error error;
     cen_http_options options = CEN_HTTP_OPTIONS(.name = "clients", .url = asked.url, .loops = (uint32_t)asked.pool,
-                                                .streams = MOST, .deadline = CEN_NEVER);
+                                                .streams = MOST, .default_deadline = CEN_NEVER);
     if (cen_http_new(&options, &crowd->http, &error) != CEN_OK) die(&error);
     double seconds = run(crowd);
     cen_http_free(crowd->http);

@@ -215,7 +215,7 @@ static void begin(uint8_t how)
     ceni_exchange_settings settings = {.transport = &transport,
                                        .codec = it.codec,
                                        .max_in_flight = (how >> 1 & 7) + 1u,
-                                       .max_waiting = how & 16 ? 3 : CEN_NONE,
+                                       .max_waiters = how & 16 ? 3 : CEN_NONE,
                                        .max_output = 40};
     if (cen_runtime_new(&options, &it.runtime, NULL) != CEN_OK) exit(0);
     settings.runtime = it.runtime;

@@ -86,9 +86,9 @@ static cen_pool *pool_new(uint32_t size)
     if (plan->open_ns > 0 && !blocks) calls.open_async = open_async;
     if (plan->test_ns > 0 && blocks) calls.test = test_here;
     if (plan->test_ns > 0 && !blocks) calls.test_async = test_async;
-    cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "bench", .driver = {&calls, NULL}, .max = size, .eager = plan->open_ns == 0,
-                         .test_interval_ns = plan->every_ns, .openers = size < OPENERS_MOST ? size : OPENERS_MOST);
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "bench", .driver = {&calls, NULL}, .max = size,
+                                                .eager = plan->open_ns == 0, .test_interval_ns = plan->every_ns,
+                                                .max_concurrent_opens = size < OPENERS_MOST ? size : OPENERS_MOST);
     cen_pool *pool;
     cen_error error;
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) bench_fail("%s", error.text);

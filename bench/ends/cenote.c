@@ -49,8 +49,8 @@ static void begin(const ends_plan *plan)
         CEN_POOL_OPTIONS(.driver = redis ? redis_driver(plan, address) : pq_driver(plan, address),
                          .max = plan->connections);
     if (limited) {
-        options.hold_ns = ENDS_ANSWER_S * SECOND - CANCEL_NS;
-        options.openers = OPENERS;
+        options.max_hold_ns = ENDS_ANSWER_S * SECOND - CANCEL_NS;
+        options.max_concurrent_opens = OPENERS;
     }
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) bench_fail("%s", error.text);
 }

@@ -26,10 +26,10 @@
 
 static void pool_make(const struct lend_plan *plan)
 {
-    cen_pool *subject = ours_new(1, plan->overtake_ns, NULL);
+    cen_pool *subject = ours_new(1, plan->max_barging_ns, NULL);
     assert_features(subject);
     cen_pool_free(subject);
-    pool = ours_new(plan->size, plan->overtake_ns, NULL);
+    pool = ours_new(plan->size, plan->max_barging_ns, NULL);
 }
 
 static void pool_enter(struct lend_worker *worker)

@@ -83,7 +83,7 @@ static double cost_of_looking(void)
 
 static cen_pool *sized(const char *word)
 {
-    uint32_t size = (uint32_t)bench_number(word, 1, CEN_POOL_MOST);
+    uint32_t size = (uint32_t)bench_number(word, 1, CEN_POOL_MAX);
     free(lend_objects);
     lend_objects = bench_zeroed(size, sizeof *lend_objects);
     for (uint32_t i = 0; i < size; i++) lend_objects[i].index = i;
@@ -175,7 +175,7 @@ static int find(unsigned rounds, int count, char **sizes)
     for (int i = 0; i < OTHERS; i++) others[i] = sized("1");
     for (int i = 0; i < count; i++) {
         pool = sized(sizes[i]);
-        printf("ns_%s=%.1f ", sizes[i], find_in(rounds, bench_number(sizes[i], 2, CEN_POOL_MOST), others));
+        printf("ns_%s=%.1f ", sizes[i], find_in(rounds, bench_number(sizes[i], 2, CEN_POOL_MAX), others));
         cen_pool_free(pool);
     }
     putchar('\n');
@@ -273,13 +273,13 @@ static void print_middles(unsigned waiters, unsigned count)
     printf("all_%u=%.0f own_%u=%.0f ", waiters, all - looks, waiters, own - looks);
 }
 
-static int hand(unsigned rounds, int64_t overtake_ns, int count, char **numbers)
+static int hand(unsigned rounds, int64_t max_barging_ns, int count, char **numbers)
 {
     for (int i = 0; i < count; i++) {
         unsigned waiters = (unsigned)bench_number(numbers[i], 1, 30000);
         cen_lease lease;
         lend_objects = bench_zeroed(1, sizeof *lend_objects);
-        pool = ours_new(1, overtake_ns, NULL);
+        pool = ours_new(1, max_barging_ns, NULL);
         pool_take(&lease);
         stand_in_line(waiters, 0);
         for (unsigned round = 0; round < rounds; round++) hand_once(&lease, waiters, round);

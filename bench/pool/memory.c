@@ -91,7 +91,7 @@ static int run(int argc, char **argv)
 static int sizes(int argc, char **argv)
 {
     for (int i = 2; i < argc; i++) {
-        uint32_t size = (uint32_t)bench_number(argv[i], 1, CEN_POOL_MOST);
+        uint32_t size = (uint32_t)bench_number(argv[i], 1, CEN_POOL_MAX);
         lend_objects = bench_zeroed(size, sizeof *lend_objects);
         seam_bytes = seam_calls = 0;
         cen_pool *made = ours_new(size, 0, &seam);

@@ -22,11 +22,11 @@ static cen_status ours_open(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
-static cen_pool *ours_new(uint32_t size, int64_t overtake_ns, const cen_allocator *allocator)
+static cen_pool *ours_new(uint32_t size, int64_t max_barging_ns, const cen_allocator *allocator)
 {
     static const cen_driver_calls calls = {.size = sizeof calls, .open = ours_open, .closes_nothing = true};
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "bench", .driver = {&calls, NULL}, .max = size, .eager = true,
-                                                .overtake_ns = overtake_ns, .allocator = allocator);
+                                                .max_barging_ns = max_barging_ns, .allocator = allocator);
     cen_pool *made;
     cen_error error;
     ours_opened = 0;

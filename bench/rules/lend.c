@@ -46,8 +46,8 @@ static void parse_flag(const char *word, struct lend_plan *plan)
 {
     if (strcmp(word, "waits") == 0) plan->waits = true;
     else if (strcmp(word, "asleep") == 0) plan->asleep = true;
-    else if (strcmp(word, "strict") == 0) plan->overtake_ns = -1;
-    else if (strncmp(word, "overtake=", 9) == 0) plan->overtake_ns = (int64_t)bench_number(word + 9, 1, INT64_MAX);
+    else if (strcmp(word, "strict") == 0) plan->max_barging_ns = -1;
+    else if (strncmp(word, "overtake=", 9) == 0) plan->max_barging_ns = (int64_t)bench_number(word + 9, 1, INT64_MAX);
     else bench_fail("%s is none of: waits, asleep, strict, overtake=NS", word);
 }
 
@@ -179,7 +179,7 @@ static struct lend_result judge(const struct lend_plan *plan, const struct lend_
 
 void lend_make(const struct lend_plan *plan, const struct lend_contestant *contestant)
 {
-    if (plan->overtake_ns != 0 && !contestant->overtakes) bench_fail("this contestant has no bound of overtaking");
+    if (plan->max_barging_ns != 0 && !contestant->overtakes) bench_fail("this contestant has no bound of overtaking");
     if (lend_objects == NULL) lend_objects = bench_zeroed(plan->size, sizeof *lend_objects);
     for (unsigned i = 0; i < plan->size; i++) lend_objects[i].index = i;
     contestant->make(plan);

@@ -36,12 +36,12 @@ struct lend_object {
 
 struct lend_plan {
     unsigned threads, size;
-    uint64_t work_ns;    /* between take and give */
-    uint64_t steps;      /* as many steps of lend_spin take that long */
-    int64_t time_ns;     /* of the run */
-    bool asleep;         /* the work is sleep */
-    bool waits;          /* every take is timed */
-    int64_t overtake_ns; /* cenote's option: 0 its default, -1 off; the others have none */
+    uint64_t work_ns;       /* between take and give */
+    uint64_t steps;         /* as many steps of lend_spin take that long */
+    int64_t time_ns;        /* of the run */
+    bool asleep;            /* the work is sleep */
+    bool waits;             /* every take is timed */
+    int64_t max_barging_ns; /* cenote's option: 0 its default, -1 off; the others have none */
 };
 
 struct lend_worker {
@@ -63,7 +63,7 @@ struct lend_contestant {
     void (*loop)(struct lend_worker *worker);
     struct lend_object *(*take)(void *lease);
     size_t lease_size;
-    bool overtakes; /* it has the option overtake_ns */
+    bool overtakes; /* it has the option max_barging_ns */
     bool no_pool;   /* objects belong to threads: nothing is lent, and main cannot take any */
 };
 

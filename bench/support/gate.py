@@ -112,7 +112,7 @@ class Meter:
 
 class Gate:
     def __init__(self, patience, tries, seconds=None, extra=None):
-        self.patience = patience  # seconds that may be spent waiting for quiet, in all
+        self.default_deadline = patience  # seconds that may be spent waiting for quiet, in all
         self.tries = tries        # runs of one measurement at most
         self.end = None if seconds is None else time.monotonic() + seconds  # afterwards nothing is repeated
         self.extra = extra        # seconds that waiting and repeating may take together; None: as many as they like
@@ -127,15 +127,15 @@ class Gate:
         return (self.end is not None and time.monotonic() > self.end) or (self.extra is not None and self.extra <= seconds)
 
     def wait_for_quiet(self):
-        while self.patience > 0 and not self.is_late():
+        while self.default_deadline > 0 and not self.is_late():
             meter = Meter()
             time.sleep(0.2)
             foreign, _ = meter.foreign()
             if foreign < QUIET:
                 return
-            self.patience -= 0.2
+            self.default_deadline -= 0.2
             self.spend(0.2)
-            if self.patience <= 0 or self.is_late():
+            if self.default_deadline <= 0 or self.is_late():
                 say("bench: the machine does not become quiet; going on, see the foreign column")
 
     def run(self, command, seconds=0.0, by=None):

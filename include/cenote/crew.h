@@ -259,8 +259,9 @@ typedef struct cen_crew_options {
     uint32_t min;     /* threads that stay without work; default: workers */
     /* threads at most, those that are blocked included; default: workers + 64, at least 4 * workers */
     uint32_t max;
-    int64_t linger_ns; /* how long a thread beyond min stays without work; default 10 s, CEN_OFF: for ever, CEN_NONE: it
+    /* how long a thread beyond min stays without work; default 10 s, CEN_OFF: for ever, CEN_NONE: it
                         * ends at once */
+    int64_t idle_timeout_ns;
 
     size_t stack_size;    /* of a thread; default: the system's */
     const uint32_t *cpus; /* copied: the worker of number n runs on cpus[n % cpu_count] only; default: anywhere */
@@ -293,7 +294,7 @@ typedef struct cen_crew_options {
         .size = sizeof(cen_crew_options), __VA_ARGS__ \
     }
 
-#define CEN_CREW_MOST 4096
+#define CEN_CREW_MAX 4096
 
 /* Starts `min` workers; the others come with the work. Errors: INVALID (the text names the field),
  * NO_MEMORY, SYSTEM, FORKED, and what the context's create answered: then nothing is left. */

@@ -123,16 +123,16 @@ CEN_API cen_driver cen_curl_with(const cen_curl_options *options);
 /* ---- With a handle of such a pool -------------------------------------------------------- */
 
 typedef struct cen_curl_response {
-    size_t most; /* bytes of the body, at most; set by the program; 0: 1 MiB */
-    long status; /* 200, 404, ... */
-    char *body;  /* ends with a zero that size does not count; NULL only before */
+    size_t max_body; /* bytes of the body, at most; set by the program; 0: 1 MiB */
+    long status;     /* 200, 404, ... */
+    char *body;      /* ends with a zero that size does not count; NULL only before */
     size_t size;
     char type[96]; /* of the body, "application/json"; cut if it is longer; empty if the server does not say */
 } cen_curl_response;
 
 /* Gets a path, which begins with a slash. OK whatever the server answered: the response has its status. The handle's options
  * are afterwards those it was lent with.
- * Errors: TIMEOUT, FULL (the body is larger than `most`: the connection is closed), LOST (the connection ended), DOWN (there
+ * Errors: TIMEOUT, FULL (the body is larger than `max_body`: the connection is closed), LOST (the connection ended), DOWN (there
  * was none, and nobody listens there), INTERRUPTED (the handle was taken away), NO_MEMORY, DRIVER (whatever else; error.code is
  * curl's), INVALID (NULL, or not a pool's handle). */
 CEN_API cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *response, cen_error *error);

@@ -17,7 +17,7 @@
  *
  * Options whose names end in _ns are nanoseconds. Write them with their unit:
  *
- *     .leak_ns = CEN_SECONDS(30), .overtake_ns = CEN_US(500)
+ *     .leak_after_ns = CEN_SECONDS(30), .max_barging_ns = CEN_US(500)
  *
  * Times are nanoseconds in an int64_t on the monotonic clock. Every
  * conversion saturates: a time too large to be written down becomes "never",

@@ -107,7 +107,7 @@ typedef struct cen_driver_calls {
 
     /* Finds out, by asking the server say, whether the object still works:
      * idle ones now and then, and one that has been idle for long before it is
-     * lent, on a helper or on the taker's thread (trust_ns). Whatever but OK: it is closed. NULL:
+     * lent, on a helper or on the taker's thread (test_after_idle_ns). Whatever but OK: it is closed. NULL:
      * objects are believed to work. */
     cen_status (*test)(void *argument, void *object, cen_error *error);
 
@@ -155,7 +155,7 @@ typedef struct cen_driver_calls {
 
     /* The process exits: make all calls that run for this pool return soon, with whatever status. Called once at most, on the
      * thread that exits, while the calls run on helpers. Must be quick, take no lock that a call holds while it waits, and free
-     * nothing. NULL: exit waits for them (cen_runtime_set_exit_timeout in cenote/runtime.h). */
+     * nothing. NULL: exit waits for them (cen_runtime_exit_timeout_set in cenote/runtime.h). */
     void (*cancel_all)(void *argument);
 
     /* There is no open on purpose, there is no close on purpose. */

@@ -61,21 +61,21 @@ typedef struct cen_http_options {
     /* The other options of the site; default: defaults. The version is always HTTP/2, and a connection is always made warm,
      * by HEAD if it says CEN_CURL_COLD; total_timeout_ns means nothing here. Credentials are asked for on the loop's thread. */
     const cen_curl_options *site;
-    uint32_t loops;  /* connections, each with a thread; default 2, at most 256 */
-    int64_t streams; /* requests at a time on one, at most; default 100, at most 10000 */
-    size_t most;     /* bytes of a reply's body, at most; default 1 MiB */
+    uint32_t loops;   /* connections, each with a thread; default 2, at most 256 */
+    int64_t streams;  /* requests at a time on one, at most; default 100, at most 10000 */
+    size_t max_reply; /* bytes of a reply's body, at most; default 1 MiB */
 
     cen_strategy strategy; /* default two choices */
     /* requests that wait for room, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
-    int64_t backlog;
-    cen_deadline deadline; /* of a request that has none, all of it; default 30 s */
-    int64_t reroutes;      /* how often a request that was not sent is routed again; default 10, CEN_NONE: never */
+    int64_t max_waiters;
+    cen_deadline default_deadline; /* of a request that has none, all of it; default 30 s */
+    int64_t reroutes; /* how often a request that was not sent is routed again; default 10, CEN_NONE: never */
 
-    int64_t backoff_ns;     /* after a connection could not be made: up to this, at random, ... */
-    int64_t backoff_max_ns; /* ... and twice as long with each further time, up to this; default 100 ms and 10 s */
+    int64_t backoff_initial_ns; /* after a connection could not be made: up to this, at random, ... */
+    int64_t backoff_max_ns;     /* ... and twice as long with each further time, up to this; default 100 ms and 10 s */
     /* a connection that nothing came from for so long, and that has nothing to do, is asked whether it is there;
      * default 10 s, CEN_OFF: never. One on which a request was too late is asked at once. */
-    int64_t quiet_ns;
+    int64_t keepalive_ns;
     /* Does not wait for the first connection. Default: cen_http_new waits until one is there, and fails if none can be made. */
     bool starts_empty;
 
@@ -118,7 +118,7 @@ typedef struct cen_http_request {
     const char *const *headers; /* "Name: value", beside the site's; ends with NULL; default none */
     const void *body;
     size_t body_size;
-    size_t most;           /* bytes of the reply's body, at most; default the client's */
+    size_t max_reply;      /* bytes of the reply's body, at most; default the client's */
     cen_deadline deadline; /* for all of it, waiting for room included; default the client's */
     cen_pick pick;         /* as for a route */
 } cen_http_request;

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* A longer string is no key: INVALID. */
-#define CEN_KEY_MOST 65536
+#define CEN_KEY_MAX 65536
 
 typedef struct cen_key {
     const void *bytes; /* NULL: it is a number */
@@ -62,7 +62,7 @@ static inline bool cen_key_is_number(cen_key key)
 static inline bool cen_key_same(cen_key a, cen_key b)
 {
     if (a.number != b.number || !a.bytes != !b.bytes) return false;
-    return !a.bytes || a.number > CEN_KEY_MOST || memcmp(a.bytes, b.bytes, (size_t)a.number) == 0;
+    return !a.bytes || a.number > CEN_KEY_MAX || memcmp(a.bytes, b.bytes, (size_t)a.number) == 0;
 }
 
 #ifdef __cplusplus

@@ -58,7 +58,7 @@ typedef struct cen_lanes cen_lanes;
 #define CEN_LANES 3
 
 /* The highest limit of a lane; of all together it is three times as many. */
-#define CEN_LANES_MOST 1048575
+#define CEN_LANE_TASKS_MAX 1048575
 
 /* What one lane is like. Zero means default in every field. */
 typedef struct cen_lane_options {
@@ -67,7 +67,7 @@ typedef struct cen_lane_options {
      * low lane half as many as there are processors, at least one. Its observer, if it has one, is
      * told too, and leaves task->note alone. Its runtime, on_fork and allocator are those of the lanes: not set here. */
     const cen_crew_options *crew;
-    int64_t max_tasks; /* admitted at a time; default 2000 for each worker; CEN_OFF: CEN_LANES_MOST */
+    int64_t max_tasks; /* admitted at a time; default 2000 for each worker; CEN_OFF: CEN_LANE_TASKS_MAX */
     void *reserved_[4];
 } cen_lane_options; /* a part of cen_lanes_options: its size never changes */
 
@@ -79,7 +79,7 @@ typedef struct cen_lanes_options {
     int64_t max_total; /* tasks admitted at a time, of all lanes; default: no limit beside theirs (CEN_OFF) */
     /* Keeps no times: without them a task reads the clock three times, and twice more for each step
      * after its first. Then nothing is estimated, nothing refused for its deadline, retry_after_ns is a guess of 1 ms. */
-    bool without_times;
+    bool without_latency;
     cen_fork_policy on_fork;
     cen_runtime *runtime;           /* keeps their time, with threads; default the process' own */
     const cen_allocator *allocator; /* default malloc */
@@ -119,11 +119,11 @@ CEN_API cen_status cen_lanes_estimate(cen_lanes *lanes, cen_priority priority, i
 
 /* ---- Changing it ----------------------------------------------------------------------- */
 
-/* Sets the limit of a lane, or of all together: 1 to CEN_LANES_MOST (three times as many), CEN_OFF, or 0: the default.
+/* Sets the limit of a lane, or of all together: 1 to CEN_LANE_TASKS_MAX (three times as many), CEN_OFF, or 0: the default.
  * When it returns nothing more is admitted by the old one; what is beyond a lower one stays until it is over.
  * (Unless sixteen changes come while one submit is between two instructions.) Errors: INVALID, FORKED. */
-CEN_API cen_status cen_lanes_limit(cen_lanes *lanes, cen_priority priority, int64_t max_tasks);
-CEN_API cen_status cen_lanes_limit_total(cen_lanes *lanes, int64_t max_total);
+CEN_API cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int64_t max_tasks);
+CEN_API cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total);
 
 /* cen_crew_resize of the lane's crew; a limit that is the default goes along. Use this and not that. Errors: as there. */
 CEN_API cen_status cen_lanes_resize(cen_lanes *lanes, cen_priority priority, uint32_t workers);
@@ -187,23 +187,23 @@ typedef struct cen_lanes_stats {
 CEN_API cen_status cen_lanes_stats_get(cen_lanes *lanes, cen_lanes_stats *out);
 
 /* Histograms. A percentile is wrong by at most 1/64 of itself; all else is exact. 0 if there are none. A part of
- * cen_lane_times: its size never changes. */
-typedef struct cen_times {
+ * cen_lane_latency: its size never changes. */
+typedef struct cen_latency_summary {
     uint64_t count;
     int64_t sum_ns, shortest_ns, p50_ns, p90_ns, p99_ns, p999_ns, longest_ns;
-} cen_times;
+} cen_latency_summary;
 
 /* Of every task that was admitted and has come so far; those that failed, were cancelled or too late included. */
-typedef struct cen_lane_times {
-    size_t size;     /* sizeof(cen_lane_times), set by CEN_SIZED */
-    cen_times wait;  /* from submit until it began, or was over without */
-    cen_times run;   /* in its steps, of those that began */
-    cen_times total; /* from submit until it was over */
-} cen_lane_times;
+typedef struct cen_lane_latency {
+    size_t size;               /* sizeof(cen_lane_latency), set by CEN_SIZED */
+    cen_latency_summary wait;  /* from submit until it began, or was over without */
+    cen_latency_summary run;   /* in its steps, of those that began */
+    cen_latency_summary total; /* from submit until it was over */
+} cen_lane_latency;
 
 /* The times of a lane since it was made. Each number was true during the call.
  * Errors: INVALID, FORKED, EMPTY (no times are kept), NO_MEMORY. */
-CEN_API cen_status cen_lanes_times(cen_lanes *lanes, cen_priority priority, cen_lane_times *out);
+CEN_API cen_status cen_lanes_latency_get(cen_lanes *lanes, cen_priority priority, cen_lane_latency *out);
 
 #ifdef __cplusplus
 }

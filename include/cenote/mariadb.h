@@ -53,17 +53,17 @@ typedef enum cen_mariadb_role {
 } cen_mariadb_role;
 
 /* What is done before a connection is lent again. */
-typedef enum cen_mariadb_reset {
+typedef enum cen_mariadb_reset_policy {
     /* What was seen to be necessary: "rollback" if nothing but a transaction is left, mysql_reset_connection and `setup` if
      * more is. The server tells of all but GET_LOCK, LOCK TABLES, HANDLER, SELECT ... INTO @variable, @variable := ..., and SET
      * TRANSACTION for the next transaction: whoever uses these ends them, or says ALWAYS. Nor does it tell that several
      * statements in one text were allowed by mysql_set_server_option: mysql_reset_connection is followed by forbidding them, but
      * if nothing else was changed they stay allowed. */
-    CEN_MARIADB_AS_NEEDED = 0,
+    CEN_MARIADB_RESET_CHANGED = 0,
     /* whatever it was used for, mysql_reset_connection, which also drops prepared statements, as above */
-    CEN_MARIADB_ALWAYS,
-    CEN_MARIADB_NO_RESET, /* one that is not as it was is closed */
-} cen_mariadb_reset;
+    CEN_MARIADB_RESET_ALL,
+    CEN_MARIADB_RESET_NOTHING, /* one that is not as it was is closed */
+} cen_mariadb_reset_policy;
 
 /* Encryption. OFF, and nothing else, keeps the library from it; a certificate or key below means at least ON. */
 typedef enum cen_mariadb_tls {
@@ -74,15 +74,15 @@ typedef enum cen_mariadb_tls {
 } cen_mariadb_tls;
 
 /* A pool's max beside what the server has. */
-typedef struct cen_mariadb_budget_report {
-    size_t size;              /* sizeof(cen_mariadb_budget_report), set by CEN_SIZED; in on_budget, the library's */
+typedef struct cen_mariadb_capacity_report {
+    size_t size;              /* sizeof(cen_mariadb_capacity_report), set by CEN_SIZED; in on_capacity, the library's */
     uint32_t pool_max;        /* what the pool may open; 0: unknown */
     uint32_t max_connections; /* the server's; one more is for its administrator */
     uint32_t in_use;          /* connections now, of whatever program, this one included */
     uint32_t free;            /* that can still be opened */
     bool fits;                /* the pool can reach its max: with what it has, pool_max is not more than 1 + free */
     char text[240];           /* all that as one sentence */
-} cen_mariadb_budget_report;
+} cen_mariadb_capacity_report;
 
 /* Zero means default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended. All that it points to is
  * copied by cen_pool_new, except the poller. Callbacks are called where the pool opens: on helper threads, several at a time, or,
@@ -96,7 +96,7 @@ typedef struct cen_mariadb_options {
      * local_infile (on, off), compress (on, off). Fields below that are not zero count before them. */
     const char *url;
     cen_mariadb_role role;
-    cen_mariadb_reset reset;
+    cen_mariadb_reset_policy reset;
     /* a statement for each new session and after mysql_reset_connection: "set time_zone = '+00:00'" */
     const char *setup;
     int64_t connect_timeout_ns; /* until a connection is ready, setup included; default 5 s */
@@ -119,9 +119,9 @@ typedef struct cen_mariadb_options {
      * bytes. Anything but OK fails the opening, with what it said in *error. Default: the url's. */
     cen_status (*password)(void *argument, char *password, size_t room, cen_error *error);
     /* Told once, after the first opening. */
-    void (*on_budget)(void *argument, const cen_mariadb_budget_report *report);
-    void *argument;      /* of these two */
-    uint32_t budget_max; /* the pool's max, for on_budget */
+    void (*on_capacity)(void *argument, const cen_mariadb_capacity_report *report);
+    void *argument;        /* of these two */
+    uint32_t capacity_max; /* the pool's max, for on_capacity */
     /* Connects, tests, resets and closes over that instead of on helper threads. It must outlive the pool. A host that is a
      * name, which must be looked up, and TLS block in the client library: these are opened by a job of the process' own
      * runtime.
@@ -161,11 +161,11 @@ CEN_API cen_status cen_mariadb_cache_get(MYSQL *mysql, cen_mariadb_cache *out);
 
 /* Asks the server how a pool of `max` connections, 0 if that is unknown, goes with its max_connections. Waits for it, for
  * test_timeout_ns at most. Errors: INVALID, DRIVER, LOST, TIMEOUT, FORKED. */
-CEN_API cen_status cen_mariadb_budget(MYSQL *mysql, uint32_t max, cen_mariadb_budget_report *out, cen_error *error);
+CEN_API cen_status cen_mariadb_capacity(MYSQL *mysql, uint32_t max, cen_mariadb_capacity_report *out, cen_error *error);
 
 /* What the last call for this connection failed with, as a status and a sentence that names the server. OK, and error is not
  * written, if it did not fail. */
-CEN_API cen_status cen_mariadb_tell(MYSQL *mysql, cen_error *error);
+CEN_API cen_status cen_mariadb_error_get(MYSQL *mysql, cen_error *error);
 
 #ifdef __cplusplus
 }

@@ -60,12 +60,12 @@ typedef struct cen_mux_options {
     const char *address; /* copied; "host:port", "[v6]:port" or "unix:/path". Required. */
     cen_codec codec;     /* default cen_codec_binary() */
 
-    cen_deadline connect; /* until when it must be connected, counted from open; default 10 s */
-    cen_deadline request; /* of requests that have no deadline of their own; default 30 s */
+    cen_deadline connect_deadline; /* until when it must be connected, counted from open; default 10 s */
+    cen_deadline default_deadline; /* of requests that have no deadline of their own; default 30 s */
 
     uint32_t max_in_flight; /* requests that were sent and are not over; default 1024, at most 2^20 */
     /* requests that wait for room; more are FULL; default 1024, CEN_OFF: no limit, CEN_NONE: none waits */
-    int64_t max_waiting;
+    int64_t max_waiters;
     size_t max_payload; /* of a request: larger ones are INVALID; default 1 MiB */
     size_t max_reply;   /* larger ones end the connection; default 1 MiB */
     size_t max_output;  /* bytes not yet written, above which requests wait; default 256 KiB */
@@ -160,7 +160,7 @@ typedef struct cen_mux_stats {
 CEN_API cen_status cen_mux_stats_get(cen_mux *mux, cen_mux_stats *out);
 
 /* Why it ended, or could not be opened: true, and *out has status and sentence. False: it has not ended. */
-CEN_API bool cen_mux_cause(cen_mux *mux, cen_error *out);
+CEN_API bool cen_mux_error_get(cen_mux *mux, cen_error *out);
 
 /* The name and the address it was opened with; as long as it is there. */
 CEN_API const char *cen_mux_name(const cen_mux *mux);

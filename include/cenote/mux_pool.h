@@ -104,14 +104,14 @@ typedef struct cen_mux_pool_options {
     cen_strategy strategy; /* default two choices */
     int64_t target, max;   /* requests in flight on a connection, as for a router's members; default none */
     /* requests that wait for a connection, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
-    int64_t backlog;
+    int64_t max_waiters;
     /* how long a request waits for a connection, at most; default CEN_NOW: EMPTY or FULL at once */
-    cen_deadline deadline;
+    cen_deadline wait_deadline;
     /* how often a request that was not sent is routed again, at most; default 2, CEN_NONE: never */
     int64_t reroutes;
 
     /* of a connection that is lost, and of the registry, as for a supervisor's children */
-    int64_t backoff_ns, backoff_max_ns, calm_ns;
+    int64_t backoff_initial_ns, backoff_max_ns, backoff_reset_ns;
     int32_t max_restarts; /* of all connections, within window_ns; default CEN_OFF: it never gives up; CEN_NONE: at the
                            * first death */
     int64_t window_ns;

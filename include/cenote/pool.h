@@ -81,7 +81,7 @@ typedef enum cen_order {
     CEN_ORDER_WARM = 0,
     /* Exactly the one that was given last, or has been idle longest. Every
      * take and give then takes the pool's lock. A test is no use: an object that is being tested is passed by,
-     * and has the same place afterwards. So is one that must be tested first (trust_ns), if the take cannot test it
+     * and has the same place afterwards. So is one that must be tested first (test_after_idle_ns), if the take cannot test it
      * itself: it is an ask, or the driver's test is done later. An object that passes its test after its take has timed out
      * counts as lent and given back then. */
     CEN_ORDER_LIFO,
@@ -103,7 +103,7 @@ typedef enum cen_holder_end_policy {
     CEN_HOLDER_END_REUSE, /* The object is given back as it is. */
 } cen_holder_end_policy;
 
-/* What is done about an object that was held for longer than leak_ns. */
+/* What is done about an object that was held for longer than leak_after_ns. */
 typedef enum cen_leak_policy {
     CEN_LEAK_REPORT = 0, /* it is reported, once for each lease */
     /* The lease ends too, attached, detached or asynchronous. The driver's interrupt and abandon are called, and the place is
@@ -112,7 +112,7 @@ typedef enum cen_leak_policy {
     CEN_LEAK_RECLAIM,
 } cen_leak_policy;
 
-/* What happens to a lease that was held for longer than hold_ns. */
+/* What happens to a lease that was held for longer than max_hold_ns. */
 typedef enum cen_hold_policy {
     /* It is revoked: the driver's interrupt is called, and the place stays taken until the give. */
     CEN_HOLD_REVOKE = 0,
@@ -121,8 +121,8 @@ typedef enum cen_hold_policy {
 
 /* A holder that would wait for a pool all of whose objects it holds itself. */
 typedef enum cen_self_wait {
-    CEN_SELF_WAIT_TELL = 0, /* the event stream and the text of the timeout say so */
-    CEN_SELF_WAIT_FAIL,     /* its take answers MISUSE at once; looks at all slots before a wait */
+    CEN_SELF_WAIT_REPORT = 0, /* the event stream and the text of the timeout say so */
+    CEN_SELF_WAIT_FAIL,       /* its take answers MISUSE at once; looks at all slots before a wait */
 } cen_self_wait;
 
 /* Zero means default in every field. CEN_OFF means no limit, and CEN_NONE none at all: see docs/limits.md. Times are
@@ -134,16 +134,16 @@ typedef struct cen_pool_options {
     size_t size;       /* sizeof(cen_pool_options), set by the macro */
     const char *name;  /* copied, at most 31 bytes kept; default "pool"; fixed */
     cen_driver driver; /* makes and ends objects; default: only what is adopted; fixed */
-    uint32_t max;      /* objects at most, 1 to CEN_POOL_MOST; default 10 */
+    uint32_t max;      /* objects at most, 1 to CEN_POOL_MAX; default 10 */
     /* All objects are made by cen_pool_new, in order, on the calling thread; not with a driver that opens later.
      * Default: none is; each is made when it is wanted and none is idle. */
     bool eager;
     cen_order order;
-    cen_deadline patience; /* what CEN_DEFAULT means as a deadline of this pool; default 30 seconds */
+    cen_deadline default_deadline; /* what CEN_DEFAULT means as a deadline of this pool; default 30 seconds */
     /* How long a waiter may be overtaken by threads that happen to be
      * running, in nanoseconds; default 1 ms. CEN_NONE: no waiter is ever
      * overtaken, which costs a switch of threads at every give. CEN_OFF is refused: without a limit a waiter could starve. */
-    int64_t overtake_ns;
+    int64_t max_barging_ns;
     /* Every take and every give reads the clock: holders are listed with the exact time, and the times of use
      * have every lease. Some 50 ns a pair. Default: one lease in 64 is timed, at 1 to 2 ns a pair on average; of the
      * others it is known at least how long, by whoever looked first: cen_pool_holders, cen_pool_explain, the text of
@@ -160,15 +160,15 @@ typedef struct cen_pool_options {
     cen_fork_policy on_fork; /* fixed */
 
     /* Opening, when it fails, and when it takes too long */
-    uint32_t openers;         /* openings at a time of a blocking driver, 1 to 64; default 2 */
-    int64_t open_timeout_ns;  /* a blocking open that takes longer counts as failed; default 10 s */
-    int64_t backoff_least_ns; /* after a failure the next opening waits for a random time up to this, ... */
+    uint32_t max_concurrent_opens; /* openings at a time of a blocking driver, 1 to 64; default 2 */
+    int64_t open_timeout_ns;       /* a blocking open that takes longer counts as failed; default 10 s */
+    int64_t backoff_initial_ns;    /* after a failure the next opening waits for a random time up to this, ... */
     /* ... or up to a sixty-fourth of how long nothing could be opened, or, while other objects serve, up to twice as
      * long with each failure, but never for longer than this; default 50 ms and 2 s, and off for a driver that does
      * not block; CEN_OFF in the first: no back-off and no breaker: a waiting take fails with the first opening that
      * fails. After a failure the next opening of a blocking driver begins 1 ms later at the earliest, unless
-     * backoff_most_ns is less */
-    int64_t backoff_most_ns;
+     * backoff_max_ns is less */
+    int64_t backoff_max_ns;
     /* so many failures in a row open the breaker; default 5, CEN_OFF never; breaker_wait_ns */
     int32_t breaker_failures;
 
@@ -178,12 +178,12 @@ typedef struct cen_pool_options {
     uint32_t min_idle;
     int32_t max_idle; /* no more are kept idle; default CEN_OFF; CEN_NONE: none is kept */
     /* what was idle for so long is closed, down to min_idle; default 10 min, off unless blocking */
-    int64_t idle_ns;
+    int64_t idle_timeout_ns;
     /* what is so old is closed, or when it is given back; default 30 min, off unless blocking */
-    int64_t life_ns;
+    int64_t max_lifetime_ns;
     /* each lives up to so many percent shorter, 1 to 100; default 10; CEN_NO_JITTER: none. Objects that were opened
      * together are closed in up to 32 steps, at least 1 ms apart */
-    uint32_t life_jitter;
+    uint32_t lifetime_jitter;
     int64_t max_uses; /* what was lent so often is closed; default CEN_OFF */
 
     /* Whether objects work: for drivers with a test */
@@ -192,15 +192,15 @@ typedef struct cen_pool_options {
      * makes the test and the take returns by its deadline: the object is lent to others when it passes. A take with
      * CEN_NEVER or CEN_NOW, a driver that does not block, and a manual runtime test on the take's thread: the take
      * ends after the test */
-    int64_t trust_ns;
-    int64_t test_interval_ns; /* idle ones are tested that often; default 30 s */
-    int64_t test_timeout_ns;  /* a test that takes longer has failed; default 5 s */
-    uint32_t testers;         /* tests of idle objects at a time, 1 to 64; default 2 */
+    int64_t test_after_idle_ns;
+    int64_t test_interval_ns;      /* idle ones are tested that often; default 30 s */
+    int64_t test_timeout_ns;       /* a test that takes longer has failed; default 5 s */
+    uint32_t max_concurrent_tests; /* tests of idle objects at a time, 1 to 64; default 2 */
 
     /* Holders and those who wait */
-    int64_t leak_ns; /* held for longer: reported as a leak; default CEN_OFF */
+    int64_t leak_after_ns; /* held for longer: reported as a leak; default CEN_OFF */
     cen_leak_policy on_leak;
-    int64_t hold_ns; /* held for longer: the lease is revoked; default CEN_OFF */
+    int64_t max_hold_ns; /* held for longer: the lease is revoked; default CEN_OFF */
     cen_holder_end_policy on_holder_end;
     /* beyond, a take that would wait fails with FULL at once; default CEN_OFF; CEN_NONE: no take waits */
     int32_t max_waiters;
@@ -224,7 +224,7 @@ typedef struct cen_pool_options {
      * Default 5 s. CEN_OFF: it fails fast from the first moment. CEN_WHOLE_DEADLINE: it never does. */
     int64_t breaker_wait_ns;
 
-    cen_hold_policy on_hold; /* what happens at hold_ns; default CEN_HOLD_REVOKE */
+    cen_hold_policy on_max_hold; /* what happens at max_hold_ns; default CEN_HOLD_REVOKE */
 } cen_pool_options;
 
 /* Of a cen_priority: who is served first of those who wait. Each class keeps its order, and none starves: one is passed
@@ -235,7 +235,7 @@ typedef struct cen_pool_options {
 /* breaker_wait_ns: each take waits for its whole deadline, however long the breaker has been open. */
 #define CEN_WHOLE_DEADLINE INT64_MAX
 
-#define CEN_POOL_MOST 1000000
+#define CEN_POOL_MAX 1000000
 
 /* In C++, where a designated initialiser is not for everybody: start from
  * `cen_pool_options options = CEN_SIZED(cen_pool_options);` and set what is needed. */
@@ -271,9 +271,9 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
 
 /* Lends an object into *out: an idle one, else a new one if there are fewer
  * than max, else the next that is given back. Always another object than
- * those the caller holds already. Waits until `deadline` (CEN_DEFAULT: options.patience), and an opening that
+ * those the caller holds already. Waits until `deadline` (CEN_DEFAULT: options.default_deadline), and an opening that
  * this call began is awaited too. Those who wait are served in the order they
- * came, within the bound of options.overtake_ns. An object that came before
+ * came, within the bound of options.max_barging_ns. An object that came before
  * the deadline is yours even if the deadline has passed since.
  * With an idle object and nobody waiting: some ten steps, no lock, and no clock but for
  * one lease in 64, whose time is taken (CEN_ORDER_WARM).
@@ -287,8 +287,8 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
 CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error,
                                     const char *where);
 
-/* The same with a priority, which counts if it has to wait; cen_pool_take is NORMAL. CEN_DEFAULT: options.patience. Errors: also
- * INVALID (no priority). */
+/* The same with a priority, which counts if it has to wait; cen_pool_take is NORMAL. CEN_DEFAULT: options.default_deadline.
+ * Errors: also INVALID (no priority). */
 #define cen_pool_take_as(pool, priority, deadline, out, error) \
     cen_pool_take_as_at((pool), (priority), (deadline), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
@@ -296,7 +296,7 @@ CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, ce
 
 /* Take an object as cen_pool_take does, until the token is set (cenote/stop.h). A stopped take leaves the
  * wait queue. An object that was granted before the take was stopped is returned with OK. `stop` NULL: no
- * token. CEN_DEFAULT: options.patience.
+ * token. CEN_DEFAULT: options.default_deadline.
  * Returns: as cen_pool_take, and
  *   INTERRUPTED  the token is set, before the call or while it waits; no object was taken
  *   FORKED       also: the token belongs to the parent process */
@@ -308,7 +308,7 @@ CEN_API cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, 
 /* All that a take can be told. Zero means default in every field; fields are only appended: see cenote/sized.h. */
 typedef struct cen_take_options {
     size_t size;           /* sizeof(cen_take_options), set by the macro */
-    cen_deadline deadline; /* when the take stops waiting; CEN_DEFAULT: options.patience of the pool */
+    cen_deadline deadline; /* when the take stops waiting; CEN_DEFAULT: options.default_deadline of the pool */
     cen_priority priority; /* orders waiters; default CEN_PRIORITY_NORMAL */
     cen_stop_token *stop;  /* stops the take when set; default none */
     const char *where;     /* the caller's file and line, set by the macro */
@@ -326,7 +326,7 @@ CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *op
 
 /* The same as cen_pool_take and never waits; it may open an object. With a driver that blocks it
  * lends what is idle only, and lets one be opened for whoever comes next. Errors: also EMPTY (all are
- * in use, or changed hands while they were looked at, or, with overtake_ns off,
+ * in use, or changed hands while they were looked at, or, with max_barging_ns off,
  * others wait), never TIMEOUT. */
 #define cen_pool_try_take(pool, out, error) cen_pool_try_take_at((pool), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where);
@@ -345,7 +345,7 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
  *   FOREIGN  the fields are not those of a lease of that pool
  *   FORKED   it was taken before a fork, in another process
  *   INVALID  lease is NULL
- * Not quite an error: REVOKED. The lease had ended before: by close, by hold_ns, as a leak, or with its holder. The object is
+ * Not quite an error: REVOKED. The lease had ended before: by close, by max_hold_ns, as a leak, or with its holder. The object is
  * closed now. A second give is STALE.
  * The macro passes the caller's file and line. A binding calls the function, `(cen_pool_give)(lease)`, or takes its
  * address; the event then names no place. The same holds for cen_pool_discard, cen_pool_leave and cen_pool_give_async. */
@@ -399,7 +399,7 @@ typedef struct cen_scope {
 /* Like cen_pool_take if the current holder, the calling thread or the task that it
  * runs, has entered the pool in no other scope; otherwise borrows the object of that
  * scope, at once and always. A task that runs while another awaits it borrows nothing of that one's.
- * CEN_DEFAULT: options.patience.
+ * CEN_DEFAULT: options.default_deadline.
  * Errors: as cen_pool_take; REVOKED (the object to be borrowed was taken away). */
 #define cen_pool_enter(pool, deadline, scope, error) cen_pool_enter_at((pool), (deadline), (scope), (error), CEN_HERE)
 CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error,
@@ -493,7 +493,7 @@ typedef struct cen_close_report {
 } cen_close_report;
 
 /* Refuses takes from now on, tells those who wait, closes what is idle, and
- * awaits the holders until `deadline` (CEN_DEFAULT: options.patience). What is out
+ * awaits the holders until `deadline` (CEN_DEFAULT: options.default_deadline). What is out
  * then is revoked: its lease has ended, the driver's interrupt is called, and
  * the object still counts until its holder gives it back. A REVOKED event is told for each. Fills *out, if
  * it is not NULL, whether OK or TIMEOUT. The text of TIMEOUT names the oldest holders; cen_pool_explain
@@ -547,7 +547,7 @@ CEN_API cen_status cen_pool_pause(cen_pool *pool, cen_error *error);
 CEN_API cen_status cen_pool_resume(cen_pool *pool, cen_error *error);
 
 /* Starts a round of the housekeeper now, in which every idle object is tested,
- * options.testers at a time; does not await it. Errors: CLOSED, FORKED, INVALID. */
+ * options.max_concurrent_tests at a time; does not await it. Errors: CLOSED, FORKED, INVALID. */
 CEN_API cen_status cen_pool_test_now(cen_pool *pool, cen_error *error);
 
 /* ---- Events ------------------------------------------------------------------------ */
@@ -561,10 +561,10 @@ typedef enum cen_event_kind {
     CEN_EVENT_TEST_OVERDUE,
     CEN_EVENT_RESET_FAILED,
     CEN_EVENT_BREAKER_OPENED,
-    CEN_EVENT_BREAKER_PROBES, /* one opening is tried */
+    CEN_EVENT_BREAKER_HALF_OPEN, /* one opening is tried */
     CEN_EVENT_BREAKER_CLOSED,
     CEN_EVENT_LEAK,         /* holder, where and held_ns say whose */
-    CEN_EVENT_REVOKED,      /* a lease, by hold_ns or close */
+    CEN_EVENT_REVOKED,      /* a lease, by max_hold_ns or close */
     CEN_EVENT_HOLDER_ENDED, /* a lease was taken back from a thread or a task that ended; an orphan is ORPHANED */
     CEN_EVENT_SELF_WAIT,    /* a holder waits for a pool all of whose objects it holds */
     CEN_EVENT_PAUSED,
@@ -625,8 +625,8 @@ CEN_API const char *cen_event_name(cen_event_kind kind);
  * revoked one when it comes back or is given up; "create", of all openings that succeeded. Waits are on the system's clock, the
  * other two on the runtime's. Its verbs: pause, resume, resize, reload, evict (cen_pool_reap of all that is idle), test. */
 
-/* Whether objects may be opened. Open: not now, it failed too often; probing: one at a time. */
-typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER_PROBING } cen_breaker;
+/* Whether objects may be opened. Open: not now, it failed too often; half-open: one at a time. */
+typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER_HALF_OPEN } cen_breaker;
 
 /* Every number was true at a moment of the call that gave it. Always
  *     idle + held + moving + revoked + opening + resetting + testing + closing + vacant = places
@@ -693,9 +693,9 @@ typedef enum cen_slot_state {
 } cen_slot_state;
 
 /* One object, and who has it. */
-#define CEN_TRACE_MOST 16
+#define CEN_BACKTRACE_MAX 16
 typedef struct cen_object_view {
-    size_t size; /* in cen_pool_visit the library's sizeof(cen_object_view), in cen_pool_holders the caller's */
+    size_t size; /* in cen_pool_each the library's sizeof(cen_object_view), in cen_pool_holders the caller's */
     void *object;
     uint32_t index;
     cen_slot_state state;
@@ -704,9 +704,9 @@ typedef struct cen_object_view {
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */
     int64_t held_ns;     /* at least so long, or ... */
     bool is_detached;
-    bool is_exact;        /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
-    uint32_t trace_count; /* with options.backtraces: ... */
-    void *trace[CEN_TRACE_MOST]; /* ... return addresses of the calls that led to the take, innermost first */
+    bool is_exact; /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
+    uint32_t backtrace_count;           /* with options.backtraces: ... */
+    void *backtrace[CEN_BACKTRACE_MAX]; /* ... return addresses of the calls that led to the take, innermost first */
 } cen_object_view;
 
 /* Call `visit` for every object that exists, in any state, in the order of indexes, orphans last. An object exists from the
@@ -723,8 +723,8 @@ typedef struct cen_object_view {
  *   OK
  *   FORKED   the pool belongs to the parent process
  *   INVALID  pool or visit is NULL */
-CEN_API cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_object_view *holding),
-                                  void *argument);
+CEN_API cen_status cen_pool_each(cen_pool *pool, bool (*visit)(void *argument, const cen_object_view *holding),
+                                 void *argument);
 
 /* Writes up to `room` holdings that are held or revoked, in the order of their
  * indexes, and to *out how many there are. The array need not be initialised: the

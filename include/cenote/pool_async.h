@@ -54,9 +54,9 @@ CEN_API void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take)
 /* Asks for an object, as cen_pool_take does, and returns at once. In a step of a task the
  * lease belongs to the task, as one that it takes: if the task ends without giving it, it goes the way of
  * options.on_holder_end. An ask that still waits then, and any ask outside of a task, brings a lease that belongs to nobody: it
- * stays when a thread ends, its holder in lists of holders is whoever asked, and leak_ns and hold_ns hold for it. How it ended is
- * in take->future: OK, TIMEOUT, CLOSED, FULL, OVERLOAD, what the driver's open answered, or
- * NO_MEMORY or SYSTEM (its deadline cannot be kept). CEN_DEFAULT: options.patience of the pool.
+ * stays when a thread ends, its holder in lists of holders is whoever asked, and leak_after_ns and max_hold_ns hold for it.
+ * How it ended is in take->future: OK, TIMEOUT, CLOSED, FULL, OVERLOAD, what the driver's open answered, or
+ * NO_MEMORY or SYSTEM (its deadline cannot be kept). CEN_DEFAULT: options.default_deadline of the pool.
  * An object that is idle is taken here and now, a driver that is quick opens one here and
  * now, and `done` still goes to the executor.
  * Errors, after which nothing is told: INVALID (NULL, no such priority, `done` without an executor), MISUSE (it was asked for
@@ -88,7 +88,7 @@ typedef struct cen_close_op {
 /* Makes it ready. `done` is called once on the executor; both NULL: it is waited for by its future. */
 CEN_API void cen_close_op_init(cen_close_op *closing, void (*done)(cen_close_op *closing), cen_executor *executor);
 
-/* Closes the pool as cen_pool_close does (CEN_DEFAULT: options.patience), and returns at once: the future is done
+/* Closes the pool as cen_pool_close does (CEN_DEFAULT: options.default_deadline), and returns at once: the future is done
  * when everything is back (OK), or when the deadline came first and what was out
  * has been revoked (TIMEOUT), or when the pool is freed before, as if the deadline
  * had come then. It cannot be cancelled. What is idle, and the

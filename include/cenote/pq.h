@@ -21,7 +21,7 @@
  *
  * A lease has a PGconn of libpq. Use it with all functions of libpq except PQfinish and PQreset. Before the next holder has the
  * connection, a running query is cancelled, an open transaction is rolled back, and changed settings are reset as far as they
- * are seen: see cen_pq_reset. A rolled back transaction is told as CEN_EVENT_LEFT_OPEN, once for each call site.
+ * are seen: see cen_pq_reset_policy. A rolled back transaction is told as CEN_EVENT_LEFT_OPEN, once for each call site.
  *
  * Errors: error->code is the SQLSTATE as a number, see cen_pq_sqlstate, or 0; error->text names the server, the database and
  * the user, and never a password.
@@ -56,7 +56,7 @@ typedef enum cen_pq_role {
 } cen_pq_role;
 
 /* What is done before a connection is lent again. */
-typedef enum cen_pq_reset {
+typedef enum cen_pq_reset_policy {
     /* Default: a running query is cancelled, an open transaction is rolled back, and a changed session is reset by DISCARD ALL
      * and `setup`. A session is changed by SET, RESET, DISCARD, LISTEN, LOAD, PREPARE, a temporary table or a WITH HOLD cursor
      * that went through cen_pq_run, and by a setting that the server reports, however it was set: application_name,
@@ -64,14 +64,14 @@ typedef enum cen_pq_reset {
      * since PostgreSQL 18. SET LOCAL is no change.
      * NOT seen are other settings that were set by libpq directly, by set_config, in a function or in a DO block. */
     CEN_PQ_RESET_CHANGED = 0,
-    CEN_PQ_DISCARD_ALL, /* DISCARD ALL and `setup` after every use: one or two round trips per give */
-    CEN_PQ_NO_RESET,    /* a connection in a transaction is closed; settings reach the next holder */
-    CEN_PQ_ROLLBACK,    /* as the default, but a changed session is left as it is: settings reach the next holder */
-} cen_pq_reset;
+    CEN_PQ_RESET_ALL,      /* DISCARD ALL and `setup` after every use: one or two round trips per give */
+    CEN_PQ_RESET_NOTHING,  /* a connection in a transaction is closed; settings reach the next holder */
+    CEN_PQ_RESET_ROLLBACK, /* as the default, but a changed session is left as it is: settings reach the next holder */
+} cen_pq_reset_policy;
 
 /* A pool's max beside what the server has. */
-typedef struct cen_pq_budget_report {
-    size_t size;              /* sizeof(cen_pq_budget_report), set by CEN_SIZED; in on_budget, the library's */
+typedef struct cen_pq_capacity_report {
+    size_t size;              /* sizeof(cen_pq_capacity_report), set by CEN_SIZED; in on_capacity, the library's */
     uint32_t pool_max;        /* what the pool may open; 0: unknown */
     uint32_t max_connections; /* the server's */
     uint32_t reserved;        /* of these, for superusers and other privileged roles */
@@ -79,7 +79,7 @@ typedef struct cen_pq_budget_report {
     uint32_t free;            /* that a role without privileges can still open */
     bool fits;                /* the pool can reach its max: with what it has, pool_max is not more than 1 + free */
     char text[320];           /* all that as one sentence */
-} cen_pq_budget_report;
+} cen_pq_capacity_report;
 
 /* Zero means default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended. All that it points to is
  * copied by cen_pool_new, except the poller. Callbacks are called where the pool opens: on helper threads, several at a
@@ -88,7 +88,7 @@ typedef struct cen_pq_options {
     size_t size;     /* sizeof(cen_pq_options), set by the macro */
     const char *uri; /* "postgresql://..." or "host=... dbname=...", as libpq reads it; default: the environment's */
     cen_pq_role role;
-    cen_pq_reset reset;
+    cen_pq_reset_policy reset;
     const char *setup;          /* SQL for each new connection, and after DISCARD ALL: "set statement_timeout = '5s'" */
     int64_t connect_timeout_ns; /* for all hosts together; default the uri's connect_timeout, or 5 s */
     int64_t test_timeout_ns;    /* default 2 s */
@@ -103,9 +103,9 @@ typedef struct cen_pq_options {
     /* Notices and warnings of the server, as text. Default: they are dropped. On whatever thread uses the connection. */
     void (*on_notice)(void *argument, const char *text);
     /* Told once, after the first opening. */
-    void (*on_budget)(void *argument, const cen_pq_budget_report *report);
-    void *argument;      /* of these three */
-    uint32_t budget_max; /* the pool's max, for on_budget */
+    void (*on_capacity)(void *argument, const cen_pq_capacity_report *report);
+    void *argument;        /* of these three */
+    uint32_t capacity_max; /* the pool's max, for on_capacity */
     /* Connects, tests and resets over that instead of on helper threads. Connections are then lent in libpq's non-blocking mode
      * (PQsetnonblocking). It must outlive the pool. Default: none, the calls block. */
     struct cen_poller *poller;
@@ -139,7 +139,7 @@ CEN_API uint32_t cen_pq_prepared(PGconn *conn);
 
 /* Asks the server how a pool of `max` connections, 0 if that is unknown, goes with its max_connections. Waits for it. Errors: as
  * cen_pq_run. */
-CEN_API cen_status cen_pq_budget(PGconn *conn, uint32_t max, cen_pq_budget_report *out, cen_error *error);
+CEN_API cen_status cen_pq_capacity(PGconn *conn, uint32_t max, cen_pq_capacity_report *out, cen_error *error);
 
 /* The five characters of the SQLSTATE that error->code stands for, "28P01", or "" if it is 0, into `text`; and back. */
 CEN_API const char *cen_pq_sqlstate(int code, char text[6]);

@@ -65,8 +65,8 @@ typedef struct cen_queue_options {
     const char *name;    /* copied, at most 31 bytes kept; default "queue" */
     size_t element_size; /* bytes per element, 1 to 1 MiB; required */
     cen_queue_kind kind;
-    size_t capacity;       /* bounded only: elements, 1 to 2^24; default 1024 */
-    cen_deadline patience; /* what CEN_DEFAULT means as a deadline of this queue; default CEN_NEVER */
+    size_t capacity;               /* bounded only: elements, 1 to 2^24; default 1024 */
+    cen_deadline default_deadline; /* what CEN_DEFAULT means as a deadline of this queue; default CEN_NEVER */
     void (*drop)(void *argument, void *element); /* sees a copy of each element that free finds, aligned to 16 */
     void *drop_argument;
     const cen_allocator *allocator; /* default malloc */
@@ -118,7 +118,7 @@ CEN_API cen_status cen_queue_try_push(cen_queue *queue, const void *element);
 /* Waits for room as long as the queue's patience. Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
 CEN_API cen_status cen_queue_push(cen_queue *queue, const void *element);
 
-/* Waits for room until `deadline` (CEN_DEFAULT: options.patience). Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
+/* Waits for room until `deadline` (CEN_DEFAULT: options.default_deadline). Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
 CEN_API cen_status cen_queue_push_until(cen_queue *queue, const void *element, cen_deadline deadline);
 
 /* Pushes even if a bounded queue is full, by evicting its oldest element into
@@ -143,7 +143,7 @@ CEN_API cen_status cen_queue_try_pop(cen_queue *queue, void *element);
 /* Waits for an element as long as the queue's patience. Errors: CLOSED, TIMEOUT, INVALID. */
 CEN_API cen_status cen_queue_pop(cen_queue *queue, void *element);
 
-/* Waits for an element until `deadline` (CEN_DEFAULT: options.patience). Errors: CLOSED, TIMEOUT, INVALID. */
+/* Waits for an element until `deadline` (CEN_DEFAULT: options.default_deadline). Errors: CLOSED, TIMEOUT, INVALID. */
 CEN_API cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_deadline deadline);
 
 /* ---- Close and look ------------------------------------------------------ */

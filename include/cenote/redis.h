@@ -18,7 +18,7 @@
  *
  * What a connection was used for is known from memory, without asking the server, if commands go through cen_redis_command
  * and its kin: they look at the command's name and at its reply. Commands that are given to hiredis directly work as well. The
- * driver notices them and resets the connection when it comes back; options.suspicion opts out.
+ * driver notices them and resets the connection when it comes back; options.reset opts out.
  *
  * Not allowed on what a pool lends: redisFree, redisReconnect, redisAsyncFree, redisAsyncDisconnect, another event loop, other
  * functions or private data of its reader.
@@ -65,28 +65,28 @@ typedef enum cen_redis_role {
 /* Which connections are reset when they come back, beside those that a command of cen_redis_command's kin has changed, that
  * have replies unread, or are subscribed. A reset is one round trip, on a helper thread; nobody waits for it but who wants
  * that connection. */
-typedef enum cen_redis_suspicion {
+typedef enum cen_redis_reset_policy {
     /* Default: every connection that was used directly, i.e. whose context was given to redisCommand, redisAppendCommand,
      * redisAsyncCommand or their kin. The driver notices the bytes that hiredis wrote, and replies to commands it did not
      * see. A program that calls hiredis directly pays one reset per use: call cen_redis_command instead, or opt out below. */
-    CEN_REDIS_SUSPECT_DIRECT = 0,
-    CEN_REDIS_SUSPECT_NOTHING, /* opt out: direct use is ignored, unless replies lie unread in the reader's buffer */
-    CEN_REDIS_SUSPECT_ALL,     /* every connection, after each use */
+    CEN_REDIS_RESET_DIRECT = 0,
+    CEN_REDIS_RESET_NOTHING, /* opt out: direct use is ignored, unless replies lie unread in the reader's buffer */
+    CEN_REDIS_RESET_ALL,     /* every connection, after each use */
     /* Opt out of part: direct use is ignored unless a reply could be that of a command that changes the connection: OK, QUEUED,
      * RESET, the arrays of SUBSCRIBE and HELLO. Replies that were left unread and have not arrived reach the next holder. */
-    CEN_REDIS_SUSPECT_CHANGES,
-} cen_redis_suspicion;
+    CEN_REDIS_RESET_CHANGES,
+} cen_redis_reset_policy;
 
 /* A pool's max beside what the server has. */
-typedef struct cen_redis_budget_report {
-    size_t size;          /* sizeof(cen_redis_budget_report), set by CEN_SIZED; in on_budget, the library's */
+typedef struct cen_redis_capacity_report {
+    size_t size;          /* sizeof(cen_redis_capacity_report), set by CEN_SIZED; in on_capacity, the library's */
     uint32_t pool_max;    /* what the pool may open; 0: unknown */
     uint32_t max_clients; /* the server's */
     uint32_t in_use;      /* connections of clients now, of whatever program, this one included */
     uint32_t free;        /* that can still be opened */
     bool fits;            /* the pool can reach its max: with what it has, pool_max is not more than 1 + free */
     char text[320];       /* all that as one sentence */
-} cen_redis_budget_report;
+} cen_redis_capacity_report;
 
 /* Zero means default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended. All that is pointed
  * to, but the poller and `argument`, need only live until cen_pool_new has returned. */
@@ -97,7 +97,7 @@ typedef struct cen_redis_options {
     const char *url;
     const char *name; /* of each connection, in the server's CLIENT LIST; default none */
     cen_redis_role role;
-    cen_redis_suspicion suspicion;
+    cen_redis_reset_policy reset;
     /* To connect, authenticate and select; default 5 s. A name is looked up before, in the system's own time. If it has several
      * addresses, the blocking form tries one after the other, each for so long; the asynchronous one tries the first. */
     int64_t connect_timeout_ns;
@@ -111,10 +111,10 @@ typedef struct cen_redis_options {
      * but OK fails the opening with that status. An empty one: no AUTH. */
     cen_status (*password)(void *argument, char *out, size_t room, cen_error *error);
     /* Told once, when the first connection was opened, on that thread. */
-    void (*on_budget)(void *argument, const struct cen_redis_budget_report *report);
-    void *argument;      /* of these two */
-    uint32_t budget_max; /* the pool's max, for on_budget */
-    cen_poller *poller;  /* objects are redisAsyncContext *, driven by this; lives longer than the pool; default none */
+    void (*on_capacity)(void *argument, const struct cen_redis_capacity_report *report);
+    void *argument;        /* of these two */
+    uint32_t capacity_max; /* the pool's max, for on_capacity */
+    cen_poller *poller; /* objects are redisAsyncContext *, driven by this; lives longer than the pool; default none */
 } cen_redis_options;
 
 #define CEN_REDIS_OPTIONS(...) \
@@ -167,12 +167,12 @@ CEN_API int cen_redis_command_async(redisAsyncContext *context, redisCallbackFn 
 CEN_API int cen_redis_command_argv_async(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,
                                          const char **arguments, const size_t *lengths);
 
-/* ---- Budget -------------------------------------------------------------------------------------------- */
+/* ---- Capacity -------------------------------------------------------------------------------------------- */
 
 /* Asks the server, over a connection of the blocking form, how a pool of `max` connections, 0 if that is unknown, goes
  * with its maxclients. Errors: LOST, DRIVER (it does not say), INVALID (NULL). */
-CEN_API cen_status cen_redis_budget(redisContext *context, uint32_t max, cen_redis_budget_report *out,
-                                    cen_error *error);
+CEN_API cen_status cen_redis_capacity(redisContext *context, uint32_t max, cen_redis_capacity_report *out,
+                                      cen_error *error);
 
 #ifdef __cplusplus
 }

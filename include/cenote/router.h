@@ -72,7 +72,7 @@ CEN_API const char *cen_member_state_name(cen_member_state state);
 /* So many uses of a member can be in flight, whatever is allowed: of all threads if it has a limit, else of those that share a
  * count, which have up to 16 counts between them. One more is FULL, and where there are no limits it does not wait. By this a
  * program is told that forgets to say done. */
-#define CEN_USES_MOST 4194304
+#define CEN_IN_FLIGHT_MAX 4194304
 
 /* ---- Routers --------------------------------------------------------------------- */
 
@@ -81,13 +81,15 @@ typedef struct cen_router_options {
     const char *name;      /* copied; NULL: "router" */
     cen_strategy strategy; /* zero: two choices */
     /* of every member that does not say otherwise */
-    int64_t target;     /* uses in flight beyond which others are preferred; 0 or CEN_OFF: none */
-    int64_t max;        /* uses in flight, at most; 0 or CEN_OFF: no limit */
-    int64_t max_uses;   /* then it drains; 0 or CEN_OFF: no limit */
-    int64_t max_age_ns; /* since it came up, up to a tenth less at random; then it drains; 0 or CEN_OFF: no limit */
+    int64_t target;   /* uses in flight beyond which others are preferred; 0 or CEN_OFF: none */
+    int64_t max;      /* uses in flight, at most; 0 or CEN_OFF: no limit */
+    int64_t max_uses; /* then it drains; 0 or CEN_OFF: no limit */
+    /* since it came up, up to a tenth less at random; then it drains; 0 or CEN_OFF: no limit */
+    int64_t max_lifetime_ns;
     /* for those who wait because no member is up, or all are full */
-    int64_t backlog;       /* so many at most; 0: 1024; CEN_OFF: no limit, CEN_NONE: nobody waits */
-    cen_deadline deadline; /* of a route or an ask whose own is CEN_DEFAULT; default CEN_NOW, an error at once */
+    int64_t max_waiters; /* so many at most; 0: 1024; CEN_OFF: no limit, CEN_NONE: nobody waits */
+    /* of a route or an ask whose own is CEN_DEFAULT; default CEN_NOW, an error at once */
+    cen_deadline default_deadline;
     /* time routes even if the strategy does not need it; costs two readings of the clock, and 15 KiB */
     bool measure;
     /* A member's state changed: told in order for each member, with no lock held, on whichever thread; what
@@ -131,7 +133,7 @@ typedef struct cen_member_options {
     void *value;      /* what a route brings */
     uint32_t weight;  /* 0: 1; at most 65535 */
     /* instead of the router's; 0: the router's, CEN_OFF: none */
-    int64_t target, max, max_uses, max_age_ns;
+    int64_t target, max, max_uses, max_lifetime_ns;
     /* after remove: the last use has ended and nobody can see it any more; no lock is held */
     void (*gone)(void *value);
 } cen_member_options;
@@ -190,7 +192,7 @@ typedef struct cen_route {
 } cen_route;
 
 /* Picks a member that has room and counts a use of it. If there is none, or others wait already, waits for one until the
- * deadline, in the order in which they came; CEN_DEFAULT: options.deadline of the router.
+ * deadline, in the order in which they came; CEN_DEFAULT: options.default_deadline of the router.
  * Errors: EMPTY (CEN_NOW, and none is up), FULL (CEN_NOW, and all are full; or the backlog is: error->rule says MAX_WAITERS),
  * TIMEOUT, CLOSED, FORKED, INVALID, MISUSE (it would have to wait, in a read section). */
 CEN_API CEN_DIRECT_ cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline,
@@ -226,8 +228,8 @@ typedef struct cen_route_op {
 
 CEN_API void cen_route_op_init(cen_route_op *routing);
 
-/* Asks for a route, as cen_router_route does (CEN_DEFAULT: options.deadline of the router); the future is done with its answer,
- * which may be at once.
+/* Asks for a route, as cen_router_route does (CEN_DEFAULT: options.default_deadline of the router); the future is done with
+ * its answer, which may be at once.
  * Errors: INVALID, MISUSE (it is not ready): then nothing was asked. All others come by the future. */
 CEN_API cen_status cen_router_route_async(cen_router *router, const cen_pick *pick, cen_deadline deadline,
                                           cen_route_op *routing);

@@ -47,8 +47,8 @@ enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ 
 #define CEN_WATCHED_ (UINT64_C(1) << (CEN_USES_SHIFT_ - 1))
 #define CEN_IN_FLIGHT_(word) ((word) & (CEN_WATCHED_ - 1))
 /* Beyond this no use begins: the count must not reach the mark. Far below it, because whoever adds looks afterwards. */
-#define CEN_TOO_MANY_(before) (((before)&CEN_USES_MOST) != 0)
-#define CEN_IS_MOST_ (CEN_WATCHED_ == 2 * (uint64_t)CEN_USES_MOST)
+#define CEN_TOO_MANY_(before) (((before)&CEN_IN_FLIGHT_MAX) != 0)
+#define CEN_IS_MOST_ (CEN_WATCHED_ == 2 * (uint64_t)CEN_IN_FLIGHT_MAX)
 /* By the count before its end, whether a use was the last of a stripe that is watched. */
 #define CEN_WAS_LAST_(before) (((before) & (2 * CEN_WATCHED_ - 1)) == CEN_WATCHED_ + 1)
 

@@ -61,7 +61,7 @@ typedef struct cen_runtime_options {
     bool manual;       /* no threads; the program polls */
     bool virtual_time; /* the clock moves by cen_runtime_advance only; needs manual */
     /* how long a helper thread without work stays; default 10 s, CEN_OFF: for ever, CEN_NONE: it ends at once */
-    int64_t linger_ns;
+    int64_t idle_timeout_ns;
     const cen_allocator *allocator; /* default malloc */
 } cen_runtime_options;
 
@@ -85,7 +85,7 @@ CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
  *
  * A program that frees its pools and then unloads or finalises a client library
  * calls it in between: cen_pool_free does not wait for a driver call that hangs. The exit handler
- * does the same, with a timeout: see cen_runtime_set_exit_timeout.
+ * does the same, with a timeout: see cen_runtime_exit_timeout_set.
  *
  * Blocking: until then, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
@@ -110,7 +110,7 @@ CEN_API cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline
  * Returns:
  *   CEN_OK
  *   CEN_INVALID  ns is negative, and neither CEN_OFF nor CEN_NONE; or it is 1 to 99,999 */
-CEN_API cen_status cen_runtime_set_exit_timeout(int64_t ns);
+CEN_API cen_status cen_runtime_exit_timeout_set(int64_t ns);
 
 /* Runs everything that is due in a manual runtime, on this thread, and answers
  * in how many nanoseconds to come again: when something will be due, or a little

@@ -15,7 +15,7 @@
  *  - A larger struct is accepted if the bytes that the library does not know are
  *    zero. Otherwise the call fails with INVALID: it would ignore a setting.
  *  - A `size` of 0 is INVALID: the struct was not initialised. So is a `size`
- *    smaller than the field itself, or larger than CEN_SIZED_MOST.
+ *    smaller than the field itself, or larger than CEN_SIZED_MAX.
  *  - The library never changes `size`. A call that fails with INVALID because of
  *    `size` has no other effect.
  *  - In an array, all elements have the `size` of the first, and that is the stride.
@@ -52,7 +52,7 @@ extern "C" {
 #endif
 
 /* The largest `size` accepted: more is no struct of ours. */
-#define CEN_SIZED_MOST 8192
+#define CEN_SIZED_MAX 8192
 
 /* ---- For drivers, which have options of their own --------------------------- */
 

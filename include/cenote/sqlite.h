@@ -121,7 +121,7 @@ CEN_API cen_status cen_sqlite_rollback(sqlite3 *db, cen_error *error);
 
 /* What the last call for this connection, which answered `code`, failed with, as a sentence that names the file. Answers the
  * status it amounts to: OK for SQLITE_OK, SQLITE_ROW and SQLITE_DONE, where error is not written. */
-CEN_API cen_status cen_sqlite_tell(sqlite3 *db, int code, cen_error *error);
+CEN_API cen_status cen_sqlite_error_get(sqlite3 *db, int code, cen_error *error);
 
 typedef struct cen_sqlite_cache {
     size_t size;     /* sizeof(cen_sqlite_cache), set by CEN_SIZED */
@@ -166,7 +166,7 @@ CEN_API cen_status cen_sqlite_pool_stats_get(const cen_sqlite_pool *pool, cen_po
                                              cen_pool_stats *readers);
 
 /* Closes the readers, then the writer, each as cen_pool_close does, both by the one deadline
- * (CEN_DEFAULT: options.patience of the pools): so that the writer is the last, and
+ * (CEN_DEFAULT: options.default_deadline of the pools): so that the writer is the last, and
  * puts what is in the log into the file. Errors: as cen_pool_close, the first that was not OK. */
 CEN_API cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline deadline, cen_error *error);
 

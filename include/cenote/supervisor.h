@@ -205,11 +205,11 @@ typedef struct cen_supervisor_options {
     int64_t window_ns; /* default 5 s; two restarts that are just so far apart are both within */
 
     /* Before the second restart of a child, and those after it, it waits, at random up to a time that is at
-     * first backoff_ns and doubles each time up to backoff_max_ns; where several are started
-     * again, all wait with it. A child that has run for calm_ns begins anew. */
-    int64_t backoff_ns;     /* default 100 ms, CEN_OFF: none waits */
-    int64_t backoff_max_ns; /* default 30 s */
-    int64_t calm_ns;        /* default 30 s */
+     * first backoff_initial_ns and doubles each time up to backoff_max_ns; where several are started
+     * again, all wait with it. A child that has run for backoff_reset_ns begins anew. */
+    int64_t backoff_initial_ns; /* default 100 ms, CEN_OFF: none waits */
+    int64_t backoff_max_ns;     /* default 30 s */
+    int64_t backoff_reset_ns;   /* default 30 s */
 
     cen_auto_stop auto_stop;
     uint32_t max_children; /* how many there may be, down or not; default no limit */
@@ -272,7 +272,7 @@ CEN_API cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline 
                                        cen_supervisor_report *report);
 
 /* Begins to stop it and does not wait; from the listener too. Errors: INVALID, FORKED, MISUSE (it is another's child). */
-CEN_API cen_status cen_supervisor_stop_async(cen_supervisor *supervisor);
+CEN_API cen_status cen_supervisor_request_stop(cen_supervisor *supervisor);
 
 /* `future` is done when it is over: with NULL, or with the error if it gave up or could not start. Errors: INVALID
  * (NULL), MISUSE (the future was promised before, or there is such a future already), FORKED. */

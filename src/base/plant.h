@@ -107,7 +107,7 @@
     X(checkup_without_wake, "a take whose object passed its test is not woken") \
     X(take_tests_by_itself, "a take with a deadline tests what it found on its own thread") \
     X(late_checkup_is_awaited, "a take waits for a test that takes too long") \
-    X(checkups_share_the_budget, "the tests of takes wait for one another") \
+    X(checkups_share_the_capacity, "the tests of takes wait for one another") \
     X(failed_test_forgets, "an object that was revoked while its taker tested it never comes back") \
     X(resume_tells_nobody, "a pool that goes on does not look for those who wait") \
     X(chore_queued_in_silence, "a chore is queued and no helper is called") \

@@ -43,11 +43,11 @@ cen_status cen_sized_check(const void *given, size_t known, const char *what, ce
     if (size == 0)
         return ceni_error_set(error, CEN_INVALID, 0, "%s.size is 0; initialise it with its macro or with CEN_SIZED",
                               what);
-    if (size < sizeof size || size > CEN_SIZED_MOST)
+    if (size < sizeof size || size > CEN_SIZED_MAX)
         return ceni_error_set(
             error, CEN_INVALID, 0,
             "%s.size is %zu, not %zu to %d (%zu here); initialise it with its macro or with CEN_SIZED", what, size,
-            sizeof size, CEN_SIZED_MOST, known);
+            sizeof size, CEN_SIZED_MAX, known);
     size_t at = first_set(given, smaller(known, size), size);
     if (at < size && !ceni_planted(sized_ignores_the_tail))
         return ceni_error_set(

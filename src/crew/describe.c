@@ -110,7 +110,7 @@ static void describe_crew(const void *object, const cen_description_writer *desc
     ceni_core_unlock(core);
     description->number(to, "min", min);
     description->number(to, "max", core->max);
-    if (crew->options.linger_ns > 0) description->number(to, "linger_ns", crew->options.linger_ns);
+    if (crew->options.idle_timeout_ns > 0) description->number(to, "idle_timeout_ns", crew->options.idle_timeout_ns);
     if (crew->options.slow_ns > 0) description->number(to, "slow_ns", crew->options.slow_ns);
     description->truth(to, "stopped", stats.is_stopped);
     write_workers(core, description, stats.threads, most);

@@ -308,7 +308,7 @@ static ceni_woke sleep_until_called(ceni_worker *worker, const cen_task *awaitin
 
 static int64_t linger_moment(ceni_core *core)
 {
-    int64_t linger = core->crew->options.linger_ns;
+    int64_t linger = core->crew->options.idle_timeout_ns;
     ceni_core_lock(core);
     bool may_be_too_many = core->threads > (core->min < core->target ? core->min : core->target);
     ceni_core_unlock(core);

@@ -31,18 +31,19 @@ static cen_status refuse(cen_error *error, const char *what)
 
 static cen_status check_numbers(const cen_crew_options *o, cen_error *error)
 {
-    if (o->workers > CEN_CREW_MOST) return refuse(error, "options.workers is more than CEN_CREW_MOST");
-    if (o->max > CEN_CREW_MOST) return refuse(error, "options.max is more than CEN_CREW_MOST");
+    if (o->workers > CEN_CREW_MAX) return refuse(error, "options.workers is more than CEN_CREW_MAX");
+    if (o->max > CEN_CREW_MAX) return refuse(error, "options.max is more than CEN_CREW_MAX");
     uint32_t workers = o->workers ? o->workers : ceni_cpu_count();
     if (o->max && o->max < workers) return refuse(error, "options.max is less than options.workers");
     if (o->min > workers) return refuse(error, "options.min is more than options.workers");
-    const int64_t times[] = {o->linger_ns, o->tick_ns, o->slow_ns};
-    static const char *const names[] = {"linger_ns", "tick_ns", "slow_ns"};
+    const int64_t times[] = {o->idle_timeout_ns, o->tick_ns, o->slow_ns};
+    static const char *const names[] = {"idle_timeout_ns", "tick_ns", "slow_ns"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (cen_time_is_tiny(times[i]))
             return ceni_error_set(error, CEN_INVALID, 0, "cen_crew_new: options.%s " CEN_TIME_IS_TINY, names[i],
                                   (long long)times[i]);
-    if (o->linger_ns < CEN_NONE) return refuse(error, "options.linger_ns is neither a time nor CEN_OFF nor CEN_NONE");
+    if (o->idle_timeout_ns < CEN_NONE)
+        return refuse(error, "options.idle_timeout_ns is neither a time nor CEN_OFF nor CEN_NONE");
     if (o->tick_ns < 0) return refuse(error, "options.tick_ns is negative");
     if (o->tick_ns > 0 && !o->context.on_tick) return refuse(error, "options.tick_ns needs options.context.on_tick");
     if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");
@@ -68,8 +69,8 @@ static void fill_defaults(cen_crew_options *o)
     if (!o->workers) o->workers = ceni_cpu_count();
     if (!o->min) o->min = o->workers;
     if (!o->max) o->max = o->workers * 4 > o->workers + MORE_AT_MOST ? o->workers * 4 : o->workers + MORE_AT_MOST;
-    if (o->max > CEN_CREW_MOST) o->max = CEN_CREW_MOST;
-    if (!o->linger_ns) o->linger_ns = DEFAULT_LINGER_NS;
+    if (o->max > CEN_CREW_MAX) o->max = CEN_CREW_MAX;
+    if (!o->idle_timeout_ns) o->idle_timeout_ns = DEFAULT_LINGER_NS;
     if (o->context.on_tick && !o->tick_ns) o->tick_ns = DEFAULT_TICK_NS;
 }
 

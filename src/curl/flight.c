@@ -70,7 +70,7 @@ static ceni_http_flight *flight_new(cen_http *http, const cen_http_request *requ
     flight->begun = cen_clock();
     flight->moment = moment_of(request->deadline.ns_ ? request->deadline : http->deadline);
     flight->pick = request->pick;
-    flight->reply.most = request->most ? request->most : http->most;
+    flight->reply.most = request->max_reply ? request->max_reply : http->most;
     flight->url = ceni_curl_site_url(http->site, request->path);
     flight->method = strdup(request->method ? request->method : "GET");
     bool fine = flight->url && flight->method && copy_headers(flight, http->site->headers, request->headers);

@@ -69,7 +69,7 @@ cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *respo
         return ceni_curl_error(error, CEN_INVALID, 0,
                                "a get needs a handle of a pool, a path that begins with / and a response");
     cen_curl_response_free(response);
-    ceni_curl_body body = {.most = response->most ? response->most : (size_t)1 << 20};
+    ceni_curl_body body = {.most = response->max_body ? response->max_body : (size_t)1 << 20};
     cen_status status = ceni_curl_record_apply(record) ? set_path(record, path) : CEN_NO_MEMORY;
     if (status == CEN_OK) {
         curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, ceni_curl_body_write);
@@ -93,5 +93,5 @@ void cen_curl_response_free(cen_curl_response *response)
 {
     if (!response) return;
     free(response->body);
-    *response = (cen_curl_response){.most = response->most};
+    *response = (cen_curl_response){.max_body = response->max_body};
 }

@@ -8,9 +8,9 @@ static const char *wrong_field(const cen_http_options *o)
 {
     if (o->loops > MOST_LOOPS) return "loops";
     if (o->streams < 0 || o->streams > MOST_STREAMS) return "streams";
-    if (o->backoff_ns < 0) return "backoff_ns";
+    if (o->backoff_initial_ns < 0) return "backoff_initial_ns";
     if (o->backoff_max_ns < 0) return "backoff_max_ns";
-    if (o->quiet_ns < CEN_OFF) return "quiet_ns";
+    if (o->keepalive_ns < CEN_OFF) return "keepalive_ns";
     if (o->reroutes < CEN_NONE) return "reroutes";
     return NULL;
 }
@@ -27,11 +27,11 @@ static void read_numbers(cen_http *http, const cen_http_options *o)
     http->loop_count = o->loops ? o->loops : 2;
     http->streams = or_default(o->streams, 100);
     http->reroutes = or_default(o->reroutes, 10);
-    http->backoff = or_default(o->backoff_ns, 100000000);
+    http->backoff = or_default(o->backoff_initial_ns, 100000000);
     http->backoff_max = or_default(o->backoff_max_ns, INT64_C(10000000000));
-    http->quiet = or_default(o->quiet_ns, INT64_C(10000000000));
-    http->most = o->most ? o->most : (size_t)1 << 20;
-    http->deadline = o->deadline.ns_ ? o->deadline : cen_in_s(30);
+    http->quiet = or_default(o->keepalive_ns, INT64_C(10000000000));
+    http->most = o->max_reply ? o->max_reply : (size_t)1 << 20;
+    http->deadline = o->default_deadline.ns_ ? o->default_deadline : cen_in_s(30);
     http->counts.loops = http->loop_count;
 }
 
@@ -47,8 +47,8 @@ static cen_status make_parts(cen_http *http, const cen_http_options *o, cen_erro
     status = ceni_curl_site_new(&site, &http->site, error);
     if (status != CEN_OK) return status;
     cen_router_options router =
-        CEN_ROUTER_OPTIONS(.name = http->name, .strategy = o->strategy, .backlog = o->backlog, .changed = o->changed,
-                           .argument = o->argument, .runtime = o->runtime);
+        CEN_ROUTER_OPTIONS(.name = http->name, .strategy = o->strategy, .max_waiters = o->max_waiters,
+                           .changed = o->changed, .argument = o->argument, .runtime = o->runtime);
     status = cen_router_new(&router, &http->router, error);
     if (status != CEN_OK) return status;
     http->loops = calloc(http->loop_count, sizeof *http->loops);
@@ -103,9 +103,9 @@ cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_err
         return ceni_curl_error(
             error, CEN_INVALID, 0,
             "the option reroutes of an HTTP client is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
-    if (cen_time_is_tiny(known.quiet_ns))
-        return ceni_curl_error(error, CEN_INVALID, 0, "the option quiet_ns of an HTTP client " CEN_TIME_IS_TINY,
-                               (long long)known.quiet_ns);
+    if (cen_time_is_tiny(known.keepalive_ns))
+        return ceni_curl_error(error, CEN_INVALID, 0, "the option keepalive_ns of an HTTP client " CEN_TIME_IS_TINY,
+                               (long long)known.keepalive_ns);
     const char *wrong = wrong_field(&known);
     if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is not allowed", wrong);
     cen_http *http = calloc(1, sizeof *http);

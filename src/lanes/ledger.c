@@ -53,7 +53,7 @@
 
 static uint64_t count_in(uint64_t word, unsigned lane)
 {
-    return word >> (lane * CENI_LEDGER_BITS) & CEN_LANES_MOST;
+    return word >> (lane * CENI_LEDGER_BITS) & CEN_LANE_TASKS_MAX;
 }
 
 static uint64_t total_in(uint64_t word)

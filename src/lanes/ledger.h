@@ -21,7 +21,7 @@ enum {
     CENI_LEDGER_TOTAL = CEN_LANES, /* where the limit of all lanes stands, beside theirs */
 };
 
-_Static_assert(CEN_LANES_MOST == (1 << CENI_LEDGER_BITS) - 1, "a lane's count has the bits it needs");
+_Static_assert(CEN_LANE_TASKS_MAX == (1 << CENI_LEDGER_BITS) - 1, "a lane's count has the bits it needs");
 _Static_assert(CEN_LANES *CENI_LEDGER_BITS + 4 == 64, "three counts and the number of a page fill the word");
 
 typedef struct ceni_ledger {

@@ -49,10 +49,10 @@ cen_status cen_lanes_stats_get(cen_lanes *lanes, cen_lanes_stats *out)
     return CEN_OK;
 }
 
-static void summarise(const ceni_histogram *histogram, cen_histogram *room, cen_times *out)
+static void summarise(const ceni_histogram *histogram, cen_histogram *room, cen_latency_summary *out)
 {
     ceni_histogram_snapshot(histogram, room);
-    *out = (cen_times){
+    *out = (cen_latency_summary){
         .count = room->count,
         .sum_ns = room->sum,
         .shortest_ns = room->smallest,
@@ -64,13 +64,13 @@ static void summarise(const ceni_histogram *histogram, cen_histogram *room, cen_
     };
 }
 
-cen_status cen_lanes_times(cen_lanes *lanes, cen_priority priority, cen_lane_times *out)
+cen_status cen_lanes_latency_get(cen_lanes *lanes, cen_priority priority, cen_lane_latency *out)
 {
     if (!lanes) return CEN_INVALID;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_lanes_times: out", NULL);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_lanes_latency_get: out", NULL);
     if (status == CEN_OK) status = ceni_lanes_enter(lanes);
     if (status != CEN_OK) return status;
-    cen_lane_times times = CEN_SIZED(cen_lane_times);
+    cen_lane_latency times = CEN_SIZED(cen_lane_latency);
     const ceni_lane *lane = ceni_lanes_route(lanes, priority);
     if (!lane) return CEN_INVALID;
     if (!lane->clocks) return CEN_EMPTY;

@@ -53,8 +53,8 @@ static cen_status check_lane(const cen_lane_options *o, unsigned index, cen_erro
 {
     char what[48];
     cen_crew_options crew;
-    if (o->max_tasks < CEN_OFF || o->max_tasks > CEN_LANES_MOST)
-        return refuse_lane(error, index, "max_tasks", "is neither 1 to CEN_LANES_MOST nor CEN_OFF");
+    if (o->max_tasks < CEN_OFF || o->max_tasks > CEN_LANE_TASKS_MAX)
+        return refuse_lane(error, index, "max_tasks", "is neither 1 to CEN_LANE_TASKS_MAX nor CEN_OFF");
     if (!o->crew) return CEN_OK;
     snprintf(what, sizeof what, "cen_lanes_new: options.%s.crew", ceni_lane_names[index]);
     cen_status status = cen_sized_read(&crew, sizeof crew, o->crew, what, error);
@@ -71,8 +71,8 @@ static cen_status check_options(const cen_lanes_options *given, cen_lanes_option
     if (status != CEN_OK) return status;
     if (o->high.is_absent && o->normal.is_absent && o->low.is_absent)
         return refuse(error, "options has no lane at all");
-    if (o->max_total < CEN_OFF || o->max_total > CEN_LANES * (int64_t)CEN_LANES_MOST)
-        return refuse(error, "options.max_total is neither 1 to three times CEN_LANES_MOST nor CEN_OFF");
+    if (o->max_total < CEN_OFF || o->max_total > CEN_LANES * (int64_t)CEN_LANE_TASKS_MAX)
+        return refuse(error, "options.max_total is neither 1 to three times CEN_LANE_TASKS_MAX nor CEN_OFF");
     if ((unsigned)o->on_fork > CEN_FORK_RENEW) return refuse(error, "options.on_fork is no such choice");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
@@ -143,7 +143,7 @@ static void fill(cen_lanes *lanes, const cen_lanes_options *o)
     lanes->runtime = o->runtime;
     lanes->allocator = o->allocator;
     lanes->on_fork = o->on_fork;
-    lanes->timed = !o->without_times;
+    lanes->timed = !o->without_latency;
     ceni_store_relaxed(&lanes->epoch, ceni_fork_epoch());   /* nobody uses it yet; carries nothing */
     ceni_store_relaxed(&lanes->renewer, ceni_fork_epoch()); /* likewise; carries nothing */
     snprintf(lanes->name, sizeof lanes->name, "%s", o->name ? o->name : "lanes");

@@ -17,12 +17,12 @@ enum { DEFAULT_FOR_EACH_WORKER = 2000 };
 uint32_t ceni_lane_limit_of(int64_t max_tasks, uint32_t workers)
 {
     int64_t limit = max_tasks == 0 ? (int64_t)workers * DEFAULT_FOR_EACH_WORKER : max_tasks;
-    return limit == CEN_OFF || limit > CEN_LANES_MOST ? CEN_LANES_MOST : (uint32_t)limit;
+    return limit == CEN_OFF || limit > CEN_LANE_TASKS_MAX ? CEN_LANE_TASKS_MAX : (uint32_t)limit;
 }
 
 uint32_t ceni_lanes_limit_of(int64_t max_total)
 {
-    return max_total == 0 || max_total == CEN_OFF ? CEN_LANES * CEN_LANES_MOST : (uint32_t)max_total;
+    return max_total == 0 || max_total == CEN_OFF ? CEN_LANES * CEN_LANE_TASKS_MAX : (uint32_t)max_total;
 }
 
 static void tell_limit(const cen_lanes *lanes, const char *lane, uint32_t limit)
@@ -32,9 +32,9 @@ static void tell_limit(const cen_lanes *lanes, const char *lane, uint32_t limit)
     ceni_news(CEN_LEVEL_NOTICE, "limited", &lanes->entry, limit, text);
 }
 
-cen_status cen_lanes_limit(cen_lanes *lanes, cen_priority priority, int64_t max_tasks)
+cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int64_t max_tasks)
 {
-    if (!lanes || max_tasks < CEN_OFF || max_tasks > CEN_LANES_MOST) return CEN_INVALID;
+    if (!lanes || max_tasks < CEN_OFF || max_tasks > CEN_LANE_TASKS_MAX) return CEN_INVALID;
     cen_status status = ceni_lanes_enter(lanes);
     if (status != CEN_OK) return status;
     ceni_lane *lane = ceni_lanes_route(lanes, priority);
@@ -48,9 +48,9 @@ cen_status cen_lanes_limit(cen_lanes *lanes, cen_priority priority, int64_t max_
     return CEN_OK;
 }
 
-cen_status cen_lanes_limit_total(cen_lanes *lanes, int64_t max_total)
+cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total)
 {
-    if (!lanes || max_total < CEN_OFF || max_total > CEN_LANES * (int64_t)CEN_LANES_MOST) return CEN_INVALID;
+    if (!lanes || max_total < CEN_OFF || max_total > CEN_LANES * (int64_t)CEN_LANE_TASKS_MAX) return CEN_INVALID;
     cen_status status = ceni_lanes_enter(lanes);
     if (status != CEN_OK) return status;
     ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);

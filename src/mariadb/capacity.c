@@ -5,9 +5,9 @@
 #include "mariadb/inside.h"
 
 /* From the two numbers, the rest. */
-void ceni_mariadb_budget_tell(const ceni_mariadb_server *server, cen_mariadb_budget_report *report)
+void ceni_mariadb_capacity_tell(const ceni_mariadb_server *server, cen_mariadb_capacity_report *report)
 {
-    uint32_t max = report->pool_max ? report->pool_max : server->options.budget_max;
+    uint32_t max = report->pool_max ? report->pool_max : server->options.capacity_max;
     report->size = sizeof *report;
     report->pool_max = max;
     report->free = report->max_connections > report->in_use ? report->max_connections - report->in_use : 0;
@@ -22,10 +22,10 @@ void ceni_mariadb_budget_tell(const ceni_mariadb_server *server, cen_mariadb_bud
     else snprintf(rest, room, ".");
 }
 
-cen_status cen_mariadb_budget(MYSQL *mysql, uint32_t max, cen_mariadb_budget_report *out, cen_error *error)
+cen_status cen_mariadb_capacity(MYSQL *mysql, uint32_t max, cen_mariadb_capacity_report *out, cen_error *error)
 {
     ceni_mariadb_connection *connection;
-    cen_status status = cen_sized_check(out, sizeof *out, "cen_mariadb_budget: out", error);
+    cen_status status = cen_sized_check(out, sizeof *out, "cen_mariadb_capacity: out", error);
     if (status == CEN_OK) status = ceni_mariadb_connection_of(mysql, &connection, error);
     if (status != CEN_OK) return status;
     ceni_mariadb_thread();
@@ -42,8 +42,8 @@ cen_status cen_mariadb_budget(MYSQL *mysql, uint32_t max, cen_mariadb_budget_rep
         if (error) *error = work.error;
         return work.status;
     }
-    work.budget.pool_max = max;
-    ceni_mariadb_budget_tell(connection->server, &work.budget);
-    cen_sized_write(out, &work.budget, sizeof work.budget);
+    work.capacity.pool_max = max;
+    ceni_mariadb_capacity_tell(connection->server, &work.capacity);
+    cen_sized_write(out, &work.capacity, sizeof work.capacity);
     return CEN_OK;
 }

@@ -117,7 +117,7 @@ static bool is_broken(const ceni_mariadb_server *server, const MYSQL *mysql)
 /* A session without a database of its own cannot be led back to that. */
 static bool is_beyond_reset(const ceni_mariadb_server *server, const MYSQL *mysql, unsigned dirt)
 {
-    return server->options.reset == CEN_MARIADB_NO_RESET ||
+    return server->options.reset == CEN_MARIADB_RESET_NOTHING ||
            ((dirt & CENI_MARIADB_SESSION) && !server->database && mysql->db);
 }
 
@@ -135,7 +135,7 @@ static cen_condition check(void *argument, void *object)
     if (connection->changed || is_anew || autocommit != connection->autocommit) dirt |= CENI_MARIADB_SESSION;
     connection->dirt = dirt;
     if (dirt && is_beyond_reset(server, mysql, dirt)) return CEN_BROKEN;
-    return dirt || server->options.reset == CEN_MARIADB_ALWAYS ? CEN_DIRTY : CEN_CLEAN;
+    return dirt || server->options.reset == CEN_MARIADB_RESET_ALL ? CEN_DIRTY : CEN_CLEAN;
 }
 
 /* ---- The driver --------------------------------------------------------------------------------- */

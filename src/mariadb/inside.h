@@ -36,7 +36,7 @@ typedef struct ceni_mariadb_server {
     int exits; /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
     /* any thread */
     atomic_uint users; /* the pool, and jobs */
-    atomic_flag told_budget;
+    atomic_flag told_capacity;
     /* under the lock */
     pthread_mutex_t lock;
     struct ceni_mariadb_call *calls;        /* under way, over the poller */
@@ -177,7 +177,7 @@ typedef struct ceni_mariadb_work {
     cen_status given_up; /* why; OK: it is due */
     char sql[160];
     const ceni_mariadb_connection *victim; /* FIND, KILL */
-    cen_mariadb_budget_report budget;      /* LIMIT, USED */
+    cen_mariadb_capacity_report capacity;  /* LIMIT, USED */
     /* where the library puts its answers */
     MYSQL *connected;
     int code;
@@ -212,9 +212,9 @@ ceni_mariadb_connection *ceni_mariadb_opened(ceni_mariadb_work *work);
 /* All that were kept; only memory if the session has been closed or reset. */
 void ceni_mariadb_statements_end(ceni_mariadb_connection *connection);
 
-/* ---- budget.c ------------------------------------------------------------------------------------------ */
+/* ---- capacity.c ------------------------------------------------------------------------------------------ */
 
-void ceni_mariadb_budget_tell(const ceni_mariadb_server *server, cen_mariadb_budget_report *report);
+void ceni_mariadb_capacity_tell(const ceni_mariadb_server *server, cen_mariadb_capacity_report *report);
 
 /* ---- interrupt.c -------------------------------------------------------------------------------------- */
 

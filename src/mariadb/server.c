@@ -33,7 +33,7 @@ static cen_status check(const cen_mariadb_options *o, cen_error *error)
         return ceni_mariadb_text(error, CEN_INVALID, "statements: %" PRId32 " is no number of them", o->statements);
     if ((unsigned)o->role > CEN_MARIADB_REPLICA)
         return ceni_mariadb_text(error, CEN_INVALID, "role: %d is none", (int)o->role);
-    if ((unsigned)o->reset > CEN_MARIADB_NO_RESET)
+    if ((unsigned)o->reset > CEN_MARIADB_RESET_NOTHING)
         return ceni_mariadb_text(error, CEN_INVALID, "reset: %d is none", (int)o->reset);
     if ((unsigned)o->tls > CEN_MARIADB_TLS_VERIFY)
         return ceni_mariadb_text(error, CEN_INVALID, "tls: %d is none", (int)o->tls);
@@ -91,7 +91,7 @@ cen_status ceni_mariadb_server_new(const cen_mariadb_options *options, ceni_mari
     atomic_init(&server->users, 1);
     server->process = getpid();
     server->exits = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    atomic_flag_clear(&server->told_budget);
+    atomic_flag_clear(&server->told_capacity);
     pthread_mutex_init(&server->lock, NULL);
 
     status = check(o, error);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 set(mariadb_sources
-  src/mariadb/budget.c
+  src/mariadb/capacity.c
   src/mariadb/connection.c
   src/mariadb/driver.c
   src/mariadb/interrupt.c

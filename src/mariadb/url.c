@@ -116,7 +116,8 @@ static cen_status set(ceni_mariadb_server *server, const char *name, const char 
     else if (strcmp(name, "write_timeout") == 0) good = seconds_of(value, &ns), SET(o->write_timeout_ns, ns);
     else if (strcmp(name, "statements") == 0) good = number_of(value, &number), SET(o->statements, number);
     else if (strcmp(name, "role") == 0) good = word_of(value, roles, &word), SET(o->role, (cen_mariadb_role)word);
-    else if (strcmp(name, "reset") == 0) good = word_of(value, resets, &word), SET(o->reset, (cen_mariadb_reset)word);
+    else if (strcmp(name, "reset") == 0)
+        good = word_of(value, resets, &word), SET(o->reset, (cen_mariadb_reset_policy)word);
     else if (strcmp(name, "tls") == 0) good = word_of(value, levels, &word), SET(o->tls, (cen_mariadb_tls)word);
     else if (strcmp(name, "local_infile") == 0) good = word_of(value, switches, &word), o->local_infile |= word == 1;
     else if (strcmp(name, "compress") == 0) good = word_of(value, switches, &word), o->compress |= word == 1;

@@ -72,7 +72,7 @@ cen_status ceni_mariadb_say_mysql(cen_error *error, const ceni_mariadb_server *s
     return ceni_mariadb_say(error, server, CEN_DRIVER, mysql_errno(mysql), what, mysql_error(mysql));
 }
 
-cen_status cen_mariadb_tell(MYSQL *mysql, cen_error *error)
+cen_status cen_mariadb_error_get(MYSQL *mysql, cen_error *error)
 {
     ceni_mariadb_connection *connection;
     cen_status status = ceni_mariadb_connection_of(mysql, &connection, error);

@@ -36,7 +36,7 @@ void ceni_mariadb_work_add(ceni_mariadb_work *work, ceni_mariadb_step step)
 static void furnish(ceni_mariadb_work *work)
 {
     const cen_mariadb_options *o = &work->connection->server->options;
-    if (o->reset == CEN_MARIADB_AS_NEEDED || o->reset == CEN_MARIADB_NO_RESET)
+    if (o->reset == CEN_MARIADB_RESET_CHANGED || o->reset == CEN_MARIADB_RESET_NOTHING)
         ceni_mariadb_work_add(work, CENI_MARIADB_TRACK);
     if (o->setup) ceni_mariadb_work_add(work, CENI_MARIADB_SETUP);
 }
@@ -48,7 +48,7 @@ void ceni_mariadb_plan_open(ceni_mariadb_work *work, ceni_mariadb_connection *co
     ceni_mariadb_work_add(work, CENI_MARIADB_CONNECT);
     furnish(work);
     if (o->role != CEN_MARIADB_ANY) ceni_mariadb_work_add(work, CENI_MARIADB_ROLE);
-    if (o->on_budget && !atomic_flag_test_and_set(&connection->server->told_budget)) {
+    if (o->on_capacity && !atomic_flag_test_and_set(&connection->server->told_capacity)) {
         ceni_mariadb_work_add(work, CENI_MARIADB_LIMIT);
         ceni_mariadb_work_add(work, CENI_MARIADB_USED);
     }
@@ -65,7 +65,7 @@ void ceni_mariadb_plan_reset(ceni_mariadb_work *work, ceni_mariadb_connection *c
 {
     const cen_mariadb_options *o = &connection->server->options;
     ceni_mariadb_work_init(work, connection, o->reset_timeout_ns, "the connection could not be reset");
-    if (connection->dirt == CENI_MARIADB_TRANSACTION && o->reset != CEN_MARIADB_ALWAYS) {
+    if (connection->dirt == CENI_MARIADB_TRANSACTION && o->reset != CEN_MARIADB_RESET_ALL) {
         ceni_mariadb_work_add(work, CENI_MARIADB_ROLLBACK);
         return;
     }
@@ -204,8 +204,8 @@ static void judge_result(ceni_mariadb_work *work)
     MYSQL_ROW row = work->result ? mysql_fetch_row(work->result) : NULL;
     switch (work->plan[work->at]) {
     case CENI_MARIADB_ROLE: judge_role(work, row ? row[0] : NULL); break;
-    case CENI_MARIADB_LIMIT: work->budget.max_connections = number_in(row ? row[0] : NULL); break;
-    case CENI_MARIADB_USED: work->budget.in_use = number_in(row ? row[1] : NULL); break;
+    case CENI_MARIADB_LIMIT: work->capacity.max_connections = number_in(row ? row[0] : NULL); break;
+    case CENI_MARIADB_USED: work->capacity.in_use = number_in(row ? row[1] : NULL); break;
     case CENI_MARIADB_FIND: judge_victim(work, row ? row[0] : NULL); break;
     default: break;
     }
@@ -325,12 +325,12 @@ ceni_mariadb_connection *ceni_mariadb_opened(ceni_mariadb_work *work)
     ceni_mariadb_connection *connection = work->connection;
     ceni_mariadb_server *server = connection->server;
     explicit_bzero(connection->password, sizeof connection->password);
-    if (work->budget.max_connections && work->status == CEN_OK) {
-        ceni_mariadb_budget_tell(server, &work->budget);
-        server->options.on_budget(server->options.argument, &work->budget);
-    } else if (work->status != CEN_OK && server->options.on_budget) {
+    if (work->capacity.max_connections && work->status == CEN_OK) {
+        ceni_mariadb_capacity_tell(server, &work->capacity);
+        server->options.on_capacity(server->options.argument, &work->capacity);
+    } else if (work->status != CEN_OK && server->options.on_capacity) {
         for (int i = 0; work->plan[i]; i++) /* the next tells it */
-            if (work->plan[i] == CENI_MARIADB_LIMIT) atomic_flag_clear(&server->told_budget);
+            if (work->plan[i] == CENI_MARIADB_LIMIT) atomic_flag_clear(&server->told_capacity);
     }
     if (work->status == CEN_OK) return connection;
     ceni_mariadb_connection_free(connection, true);

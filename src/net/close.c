@@ -83,7 +83,7 @@ cen_status cen_mux_close(cen_mux *mux, cen_deadline deadline, cen_error *error)
     uint32_t failed = 0;
     cen_error cause = {.status = CEN_CLOSED};
     if (ceni_mux_state(mux) == CENI_MUX_OPEN) failed = drain(mux, deadline, &cause);
-    else cen_mux_cause(mux, &cause);
+    else cen_mux_error_get(mux, &cause);
     return outcome(mux, failed, &cause, error);
 }
 

@@ -56,8 +56,8 @@ static cen_status check_options(const cen_mux_options *given, cen_mux_options *o
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_mux_open: options", error);
     if (status != CEN_OK) return status;
     if (o->max_in_flight > CENI_WIRE_MAX_IN_FLIGHT) return refuse(error, "options.max_in_flight is more than 1048576");
-    if (o->max_waiting < CEN_NONE || o->max_waiting > UINT32_MAX)
-        return refuse(error, "options.max_waiting is neither a number of requests nor CEN_OFF nor CEN_NONE");
+    if (o->max_waiters < CEN_NONE || o->max_waiters > UINT32_MAX)
+        return refuse(error, "options.max_waiters is neither a number of requests nor CEN_OFF nor CEN_NONE");
     if (cen_time_is_tiny(o->keepalive_ns))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_open: options.keepalive_ns " CEN_TIME_IS_TINY,
                               (long long)o->keepalive_ns);
@@ -77,11 +77,11 @@ static void fill_settings(cen_mux *mux, const cen_mux_options *o)
         .runtime = mux->runtime,
         .allocator = o->allocator,
         .max_in_flight = o->max_in_flight,
-        .max_waiting = o->max_waiting,
+        .max_waiters = o->max_waiters,
         .max_payload = o->max_payload,
         .max_reply = o->max_reply,
         .max_output = o->max_output,
-        .deadline = o->request,
+        .deadline = o->default_deadline,
         .loop_reads = o->loop_reads,
     };
 }
@@ -168,7 +168,7 @@ static void describe_mux(const void *object, const cen_description_writer *descr
     cen_error cause = {.text = ""};
     (void)most; /* it has no lists: there may be a million requests */
     if (cen_mux_stats_get(mux, &now) != CEN_OK) return;
-    bool ended = cen_mux_cause(mux, &cause);
+    bool ended = cen_mux_error_get(mux, &cause);
     description->text(to, "address", mux->address.text);
     description->text(to, "state", state_name(now.state));
     description->text(to, "codec",
@@ -185,7 +185,7 @@ static void describe_mux(const void *object, const cen_description_writer *descr
 
 static const ceni_component_calls calls = {.description = describe_mux};
 
-bool cen_mux_cause(cen_mux *mux, cen_error *out)
+bool cen_mux_error_get(cen_mux *mux, cen_error *out)
 {
     if (!mux || !ceni_fork_is(mux->epoch)) return false;
     ceni_mux_lock(mux);
@@ -226,7 +226,7 @@ static void fill(cen_mux *mux, const cen_mux_options *o)
                         : o->keepalive_ns          ? o->keepalive_ns
                                                    : CENI_KEEP_ALIVE_S * second_ns;
     mux->connect_moment =
-        ceni_deadline_moment(ceni_deadline_or(o->connect, cen_in_ns(default_connect_ns)), ceni_clock_now());
+        ceni_deadline_moment(ceni_deadline_or(o->connect_deadline, cen_in_ns(default_connect_ns)), ceni_clock_now());
     snprintf(mux->name, sizeof mux->name, "%.*s", CENI_MUX_NAME - 1, o->name ? o->name : mux->address.text);
     if (o->name) snprintf(mux->label, sizeof mux->label, "%s (%s)", mux->name, mux->address.text);
     else snprintf(mux->label, sizeof mux->label, "%s", mux->address.text);
@@ -348,7 +348,7 @@ cen_status cen_mux_ended(cen_mux *mux, cen_future *ended)
 static cen_status say_why(cen_mux *mux, cen_error *error)
 {
     cen_error cause = {.status = CEN_LOST};
-    cen_mux_cause(mux, &cause);
+    cen_mux_error_get(mux, &cause);
     return ceni_error_set(error, cause.status == CEN_CLOSED ? CEN_CLOSED : CEN_LOST, cause.code, "%s", cause.text);
 }
 

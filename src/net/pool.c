@@ -115,8 +115,8 @@ static cen_status check_options(const cen_mux_pool_options *o, cen_error *error)
     if (o->reroutes == CEN_OFF)
         return refuse(error, "options.reroutes is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
     if (o->reroutes < CEN_NONE) return refuse(error, "options.reroutes is negative, and not CEN_NONE");
-    const int64_t times[] = {o->calm_ns, o->window_ns, o->drain_ns};
-    static const char *const names[] = {"calm_ns", "window_ns", "drain_ns"};
+    const int64_t times[] = {o->backoff_reset_ns, o->window_ns, o->drain_ns};
+    static const char *const names[] = {"backoff_reset_ns", "window_ns", "drain_ns"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (cen_time_is_tiny(times[i]))
             return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_pool_new: options.%s " CEN_TIME_IS_TINY, names[i],
@@ -168,8 +168,8 @@ static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
     pool->mux.loop = o->loop;
     pool->mux.runtime = o->runtime;
     pool->mux.allocator = o->allocator;
-    pool->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
-    pool->request_deadline = ceni_deadline_or(o->mux->request, cen_in_ns(default_request_ns));
+    pool->deadline = ceni_deadline_or(o->wait_deadline, CEN_NOW);
+    pool->request_deadline = ceni_deadline_or(o->mux->default_deadline, cen_in_ns(default_request_ns));
     pool->reroutes = o->reroutes == 0 ? DEFAULT_REROUTES : o->reroutes == CEN_NONE ? 0 : o->reroutes;
     pool->drain_ns = o->drain_ns == 0          ? default_drain_ns
                      : o->drain_ns == CEN_NONE ? 0
@@ -201,7 +201,7 @@ static void hear_connections(void *argument, const cen_supervisor_event *event)
     cen_supervisor *root = pool->root;
     ceni_mux_pool_turn_locked(pool);
     ceni_mux_pool_unlock(pool);
-    if (root) cen_supervisor_stop_async(root);
+    if (root) cen_supervisor_request_stop(root);
 }
 
 static void hear_root(void *argument, const cen_supervisor_event *event)
@@ -229,10 +229,10 @@ static cen_status make_connections(cen_mux_pool *pool, const cen_mux_pool_option
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = "connections", .supervision = CEN_ONE_FOR_ONE, .children = children,
                                .child_count = pool->count, .max_restarts = o->max_restarts ? o->max_restarts : CEN_OFF,
-                               .window_ns = o->window_ns, .backoff_ns = o->backoff_ns,
-                               .backoff_max_ns = o->backoff_max_ns, .calm_ns = o->calm_ns, .stop_together = true,
-                               .nested = true, .listener = hear_connections, .argument = pool, .runtime = o->runtime,
-                               .allocator = o->allocator);
+                               .window_ns = o->window_ns, .backoff_initial_ns = o->backoff_initial_ns,
+                               .backoff_max_ns = o->backoff_max_ns, .backoff_reset_ns = o->backoff_reset_ns,
+                               .stop_together = true, .nested = true, .listener = hear_connections, .argument = pool,
+                               .runtime = o->runtime, .allocator = o->allocator);
     cen_status status = cen_supervisor_new(&options, &pool->connections, error);
     ceni_free(pool->allocator, children, bytes, _Alignof(cen_child_options));
     return status;
@@ -247,9 +247,10 @@ static cen_status make_root(cen_mux_pool *pool, const cen_mux_pool_options *o, c
     };
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = pool->name, .supervision = CEN_REST_FOR_ONE, .children = children,
-                               .child_count = 2, .max_restarts = CEN_OFF, .backoff_ns = o->backoff_ns,
-                               .backoff_max_ns = o->backoff_max_ns, .calm_ns = o->calm_ns, .listener = hear_root,
-                               .argument = pool, .runtime = o->runtime, .allocator = o->allocator);
+                               .child_count = 2, .max_restarts = CEN_OFF, .backoff_initial_ns = o->backoff_initial_ns,
+                               .backoff_max_ns = o->backoff_max_ns, .backoff_reset_ns = o->backoff_reset_ns,
+                               .listener = hear_root, .argument = pool, .runtime = o->runtime,
+                               .allocator = o->allocator);
     cen_supervisor *root;
     cen_status status = cen_supervisor_new(&options, &root, error);
     if (status != CEN_OK) return status;
@@ -257,15 +258,16 @@ static cen_status make_root(cen_mux_pool *pool, const cen_mux_pool_options *o, c
     pool->root = root;
     bool gave_up = pool->gave_up; /* before it could be told to whom */
     ceni_mux_pool_unlock(pool);
-    if (gave_up) cen_supervisor_stop_async(root);
+    if (gave_up) cen_supervisor_request_stop(root);
     return CEN_OK;
 }
 
 static cen_status make_router(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)
 {
-    cen_router_options options = CEN_ROUTER_OPTIONS(.name = pool->name, .strategy = o->strategy, .target = o->target,
-                                                    .max = o->max, .backlog = o->backlog, .deadline = o->deadline,
-                                                    .runtime = o->runtime, .allocator = o->allocator);
+    cen_router_options options =
+        CEN_ROUTER_OPTIONS(.name = pool->name, .strategy = o->strategy, .target = o->target, .max = o->max,
+                           .max_waiters = o->max_waiters, .default_deadline = o->wait_deadline, .runtime = o->runtime,
+                           .allocator = o->allocator);
     return cen_router_new(&options, &pool->router, error);
 }
 

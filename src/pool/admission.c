@@ -82,7 +82,7 @@ int64_t ceni_retry_opening_locked(const cen_pool *pool)
 {
     int64_t next = ceni_gate_next(&pool->gate);
     if (next != CENI_FOREVER) return at_least_one(next - ceni_pool_now(pool));
-    int64_t least = pool->options.backoff_least_ns; /* one is tried now: it will be known soon */
+    int64_t least = pool->options.backoff_initial_ns; /* one is tried now: it will be known soon */
     return least == CEN_OFF ? 1 : least;
 }
 

@@ -276,7 +276,7 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take_op 
     }
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [Y1] carries nothing */
     if (ctl & CENI_CTL_CLOSED) return refuse_closed(take, pool);
-    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
+    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->default_deadline)});
     bool hurries = ceni_deadline_is_now(deadline);
     /* Where all that comes is handed over to the first in line, a look would most likely be in vain; unless a place is left
      * over from those in line: then this one need not be refused because they are too many. */

@@ -15,7 +15,7 @@
  *     close    told CLOSED
  *
  * Each take has its own object and each object its own helper: a test that hangs delays no other take. Such tests come on
- * top of the testers' budget until they end, also after their takes have left.
+ * top of the max_concurrent_tests' capacity until they end, also after their takes have left.
  *
  * Who may have the object. The naive version: the take times out, and the helper makes the slot HELD for a take that is
  * gone. Here the slot has a pointer to the record as long as the take waits. Whoever clears it, under the pool's lock, has

@@ -14,11 +14,11 @@
  *           ▶ lock dropped: so many errands are posted (hands.c)
  *     errand ▶ picks a chore, under the lock ▶ does it ▶ picks the next ▶ none: goes
  *
- * Each kind has a budget. A server that answers no closing holds up two helpers
+ * Each kind has a capacity. A server that answers no closing holds up two helpers
  * of this pool and nothing else.
  *
  * Invariants
- *  K1 If there is a chore within its kind's budget, then an errand is posted
+ *  K1 If there is a chore within its kind's capacity, then an errand is posted
  *     that has not begun, or a helper has yet to look for its next chore. Every
  *     event that makes a chore, or a helper's end that leaves one, plans.
  *  K2 A slot is in at most one list, and only in the state of that list:
@@ -85,11 +85,13 @@ static uint32_t wanted_locked(cen_pool *pool)
 
 /* Tests that takes began come on top, also those that hang: each take has its own. Tests that are done later need no
  * helper: those that somebody waits for come on top, and what hangs does not count. */
-static uint32_t budget_locked(const cen_pool *pool, ceni_chore kind)
+static uint32_t room_for_locked(const cen_pool *pool, ceni_chore kind)
 {
-    uint32_t most = kind == CENI_CHORE_TEST ? pool->options.testers : kind == CENI_CHORE_RESET ? RESETTERS : CLOSERS;
+    uint32_t most = kind == CENI_CHORE_TEST    ? pool->options.max_concurrent_tests
+                    : kind == CENI_CHORE_RESET ? RESETTERS
+                                               : CLOSERS;
     uint32_t busy = pool->busy[kind];
-    if (kind == CENI_CHORE_TEST && !ceni_planted(checkups_share_the_budget)) most += pool->awaited_tests;
+    if (kind == CENI_CHORE_TEST && !ceni_planted(checkups_share_the_capacity)) most += pool->awaited_tests;
     if (kind == CENI_CHORE_TEST && pool->calls.test_async) {
         most += pool->testing_for_waiters;
         busy -= pool->tests_given_up;
@@ -100,13 +102,13 @@ static uint32_t budget_locked(const cen_pool *pool, ceni_chore kind)
 bool ceni_chores_may_test_locked(const cen_pool *pool)
 {
     return !pool->helped || pool->calls.test_async ||
-           pool->waiting[CENI_CHORE_TEST] < budget_locked(pool, CENI_CHORE_TEST);
+           pool->waiting[CENI_CHORE_TEST] < room_for_locked(pool, CENI_CHORE_TEST);
 }
 
 static uint32_t due_locked(const cen_pool *pool, ceni_chore kind)
 {
-    uint32_t budget = budget_locked(pool, kind);
-    return pool->waiting[kind] < budget ? pool->waiting[kind] : budget;
+    uint32_t capacity = room_for_locked(pool, kind);
+    return pool->waiting[kind] < capacity ? pool->waiting[kind] : capacity;
 }
 
 void ceni_chores_plan_locked(cen_pool *pool, ceni_call *call)

@@ -203,7 +203,7 @@ cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_repor
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", error);
     if (!ceni_close_mark(pool)) return ceni_pool_is_closed(pool->name, error);
-    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
+    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->default_deadline)});
     cen_close_report report = close_until(pool, ceni_deadline_moment(deadline, ceni_clock_now()));
     if (out) cen_sized_write(out, &report, sizeof report);
     status = ceni_close_answer(pool, &report, error);

@@ -133,9 +133,9 @@ static size_t metrics_of(const void *object, cen_metric *metrics, size_t room)
 
 static cen_status resize(cen_pool *pool, int64_t max, cen_error *error)
 {
-    if (max >= 1 && max <= CEN_POOL_MOST) return cen_pool_resize(pool, (uint32_t)max, error);
+    if (max >= 1 && max <= CEN_POOL_MAX) return cen_pool_resize(pool, (uint32_t)max, error);
     return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\" cannot have %lld objects at most: 1 to %d can be",
-                          pool->name, (long long)max, CEN_POOL_MOST);
+                          pool->name, (long long)max, CEN_POOL_MAX);
 }
 
 static const char *const actions[] = {"pause", "resume", "resize", "reload", "evict", "test", NULL};

@@ -56,13 +56,13 @@ static void describe_settings(const cen_description_writer *s, const cen_pool *p
     s->number(s->argument, "min_idle", o->min_idle);
     limit(s, "max_idle", o->max_idle);
     limit(s, "max_waiters", o->max_waiters);
-    limit(s, "idle_ns", o->idle_ns);
-    limit(s, "life_ns", o->life_ns);
+    limit(s, "idle_timeout_ns", o->idle_timeout_ns);
+    limit(s, "max_lifetime_ns", o->max_lifetime_ns);
     limit(s, "max_uses", o->max_uses);
-    limit(s, "trust_ns", o->trust_ns);
-    limit(s, "leak_ns", o->leak_ns);
-    limit(s, "hold_ns", o->hold_ns);
-    limit(s, "overtake_ns", o->overtake_ns);
+    limit(s, "test_after_idle_ns", o->test_after_idle_ns);
+    limit(s, "leak_after_ns", o->leak_after_ns);
+    limit(s, "max_hold_ns", o->max_hold_ns);
+    limit(s, "max_barging_ns", o->max_barging_ns);
     limit(s, "shed_target_ns", o->shed_target_ns);
     s->truth(s->argument, "refuse_late", o->refuse_late);
     s->truth(s->argument, "exact_times", o->exact_times);
@@ -81,7 +81,7 @@ static void describe_explanation(const cen_description_writer *s, cen_pool *pool
 static void describe_state(const cen_description_writer *s, cen_pool *pool)
 {
     static const char *const breakers[] = {
-        [CEN_BREAKER_CLOSED] = "closed", [CEN_BREAKER_OPEN] = "open", [CEN_BREAKER_PROBING] = "probing"};
+        [CEN_BREAKER_CLOSED] = "closed", [CEN_BREAKER_OPEN] = "open", [CEN_BREAKER_HALF_OPEN] = "half-open"};
     int64_t now = ceni_pool_now(pool);
     ceni_line_lock(pool->line);
     cen_error last = pool->gate.last;
@@ -121,10 +121,10 @@ static bool is_held(cen_pool *pool, uint32_t index, cen_object_view *out)
 
 static void describe_trace(const cen_description_writer *s, const cen_object_view *h)
 {
-    s->list(s->argument, "trace");
-    for (uint32_t i = 0; i < h->trace_count; i++) {
+    s->list(s->argument, "backtrace");
+    for (uint32_t i = 0; i < h->backtrace_count; i++) {
         char at[CENI_SYMBOL_ROOM];
-        ceni_symbol(h->trace[i], at);
+        ceni_symbol(h->backtrace[i], at);
         s->item(s->argument);
         s->text(s->argument, "at", at);
         s->end(s->argument);
@@ -146,7 +146,7 @@ static void describe_holder(const cen_description_writer *s, const cen_object_vi
     s->truth(s->argument, "exact", h->is_exact);
     s->truth(s->argument, "detached", h->is_detached);
     s->truth(s->argument, "revoked", h->state == CEN_SLOT_REVOKED);
-    if (h->trace_count > 0) describe_trace(s, h);
+    if (h->backtrace_count > 0) describe_trace(s, h);
     s->end(s->argument);
 }
 

@@ -376,7 +376,7 @@ const char *cen_event_name(cen_event_kind kind)
     case CEN_EVENT_TEST_OVERDUE: return "test_overdue";
     case CEN_EVENT_RESET_FAILED: return "reset_failed";
     case CEN_EVENT_BREAKER_OPENED: return "breaker_opened";
-    case CEN_EVENT_BREAKER_PROBES: return "breaker_probes";
+    case CEN_EVENT_BREAKER_HALF_OPEN: return "breaker_half_open";
     case CEN_EVENT_BREAKER_CLOSED: return "breaker_closed";
     case CEN_EVENT_LEAK: return "leak";
     case CEN_EVENT_REVOKED: return "revoked";

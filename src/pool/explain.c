@@ -235,7 +235,7 @@ static void say_failures(writer *w, const picture *p)
     say(w, "opening failed %u time%s in a row, last: ", p->s.open_failures, p->s.open_failures == 1 ? "" : "s");
     say_last(w, p);
     if (p->s.breaker != CEN_BREAKER_CLOSED)
-        say(w, "; the breaker is %s", p->s.breaker == CEN_BREAKER_OPEN ? "open" : "probing");
+        say(w, "; the breaker is %s", p->s.breaker == CEN_BREAKER_OPEN ? "open" : "half-open");
     if (p->s.next_open_ns > 0) {
         say(w, "; next attempt in ");
         say_time(w, p->s.next_open_ns);
@@ -619,11 +619,11 @@ static bool say_leak(writer *w, const picture *p)
 {
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (p->listed == 0 || cen_pool_options_get(p->pool, &o) != CEN_OK) return false;
-    if (o.leak_ns <= 0 || p->oldest[0].held_ns < o.leak_ns) return false;
+    if (o.leak_after_ns <= 0 || p->oldest[0].held_ns < o.leak_after_ns) return false;
     say(w, "Leak: ");
     say_holder(w, &p->oldest[0]);
-    say(w, " (leak_ns is ");
-    say_time(w, o.leak_ns);
+    say(w, " (leak_after_ns is ");
+    say_time(w, o.leak_after_ns);
     say(w, "). ");
     return true;
 }
@@ -637,7 +637,7 @@ size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
         return w.used + 1;
     }
     picture p = {.pool = pool, .patient = true};
-    take_picture(&p, CEN_POOL_MOST);
+    take_picture(&p, CEN_POOL_MAX);
     cause why = cause_of(&p);
     say(&w, "pool \"%s\": ", pool->name);
     bool leaks = (why == CAUSE_NONE || why == CAUSE_BACKLOG) && say_leak(&w, &p);

@@ -21,9 +21,9 @@ static int64_t after(int64_t now, int64_t delay)
 
 static int64_t doubled(uint32_t failures, const cen_pool_options *limits)
 {
-    int64_t bound = limits->backoff_least_ns;
-    for (uint32_t i = 1; i < failures && bound < limits->backoff_most_ns; i++)
-        bound = bound > limits->backoff_most_ns / 2 ? limits->backoff_most_ns : bound * 2;
+    int64_t bound = limits->backoff_initial_ns;
+    for (uint32_t i = 1; i < failures && bound < limits->backoff_max_ns; i++)
+        bound = bound > limits->backoff_max_ns / 2 ? limits->backoff_max_ns : bound * 2;
     return bound;
 }
 
@@ -31,11 +31,11 @@ static int64_t doubled(uint32_t failures, const cen_pool_options *limits)
  * with each failure; from `least` to `most`. */
 static int64_t bound_at(const ceni_gate *gate, const cen_pool_options *limits, int64_t now, bool serves)
 {
-    if (limits->backoff_least_ns == CEN_OFF) return CENI_GATE_FLOOR_NS;
+    if (limits->backoff_initial_ns == CEN_OFF) return CENI_GATE_FLOOR_NS;
     bool patient = serves && !ceni_planted(full_server_is_pressed);
     int64_t bound = patient ? doubled(gate->failures, limits) : (now - gate->since) / CENI_GATE_PART;
-    if (bound < limits->backoff_least_ns) bound = limits->backoff_least_ns;
-    return bound < limits->backoff_most_ns ? bound : limits->backoff_most_ns;
+    if (bound < limits->backoff_initial_ns) bound = limits->backoff_initial_ns;
+    return bound < limits->backoff_max_ns ? bound : limits->backoff_max_ns;
 }
 
 /* Full jitter, from the floor on; never zero, so that time passes. */
@@ -47,15 +47,16 @@ static int64_t drawn(int64_t bound, bool jitters, uint64_t random)
 
 static bool never_shuts(const ceni_gate *gate, const cen_pool_options *limits)
 {
-    return limits->backoff_least_ns == CEN_OFF && (!gate->has_floor || ceni_planted(backoff_off_is_a_loop));
+    return limits->backoff_initial_ns == CEN_OFF && (!gate->has_floor || ceni_planted(backoff_off_is_a_loop));
 }
 
 void ceni_gate_begin(ceni_gate *gate, const cen_pool_options *limits, int64_t now, uint32_t others, bool serves)
 {
     gate->tried_at = now;
     if (gate->failures == 0 || never_shuts(gate, limits)) return;
-    int64_t bound = bound_at(gate, limits, now, serves), even = gate->took / limits->openers;
-    bool more = gate->took > bound && others + 1 < limits->openers && !ceni_planted(hanging_probe_keeps_others);
+    int64_t bound = bound_at(gate, limits, now, serves), even = gate->took / limits->max_concurrent_opens;
+    bool more =
+        gate->took > bound && others + 1 < limits->max_concurrent_opens && !ceni_planted(hanging_probe_keeps_others);
     gate->until = more ? after(now, bound > even ? bound : even) : CENI_FOREVER;
 }
 
@@ -68,7 +69,7 @@ bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t beg
     if (gate->failures == 0) gate->since = began;
     if (gate->failures < UINT32_MAX) gate->failures++;
     gate->took = now - began;
-    bool backs_off = limits->backoff_least_ns != CEN_OFF;
+    bool backs_off = limits->backoff_initial_ns != CEN_OFF;
     gate->failed += !backs_off;
     if (never_shuts(gate, limits) || ceni_planted(backoff_skipped)) return false;
     int64_t until = after(now, drawn(bound_at(gate, limits, now, serves), backs_off, random));
@@ -106,7 +107,7 @@ bool ceni_gate_pass_time(ceni_gate *gate, int64_t now, uint32_t others)
     if (gate->until == CENI_FOREVER || now < gate->until) return false;
     gate->admits = others + 1;
     gate->until = CENI_FOREVER;
-    if (gate->breaker == CEN_BREAKER_OPEN) gate->breaker = CEN_BREAKER_PROBING;
+    if (gate->breaker == CEN_BREAKER_OPEN) gate->breaker = CEN_BREAKER_HALF_OPEN;
     return true;
 }
 

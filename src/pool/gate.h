@@ -4,7 +4,7 @@
  * opening went lately (L11).
  *
  *                      failure                 time is over
- *     FREE ─────────────────────▶ SHUT ───────────────────▶ ONE ──it hangs──▶ ONE MORE, up to `openers`
+ *     FREE ─────────────────────▶ SHUT ───────────────────▶ ONE ──it hangs──▶ ONE MORE, up to `max_concurrent_opens`
  *      ▲                           ▲ until a random moment,  │ success: 2, 4, 8 ... at a time,
  *      │                           │ the later the longer    │ then as many as the pool allows
  *      │                           │ nothing could be opened │
@@ -24,13 +24,13 @@
  * Where tries hang, one at a time would be one in as long as they take to be
  * given up. So if the last took longer than the bound, then after the bound, or
  * after that part of what it took which lets all tries be spread evenly, one more
- * may be made beside it, and no more than `openers` in all. Where the last was
+ * may be made beside it, and no more than `max_concurrent_opens` in all. Where the last was
  * refused quickly, and this one takes its time, the server is most likely
  * coming back, and is left alone with it. What began before a try that succeeded says nothing about
  * now: if it fails later, it does not shut the gate again.
  *
  * After breaker_failures failures in a row the breaker is open while the gate
- * is shut, and probing while one is tried: then nobody should wait for long who
+ * is shut, and half-open while one is tried: then nobody should wait for long who
  * waits only for an opening. Everything is under the pool's lock and reads no
  * clock.
  *

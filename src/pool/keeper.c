@@ -102,7 +102,7 @@ void ceni_keeper_retry_locked(cen_pool *pool)
 {
     int64_t next = ceni_gate_next(&pool->gate);
     /* else the gate opens too soon for what nobody waits for */
-    bool backs_off = pool->options.backoff_least_ns != CEN_OFF;
+    bool backs_off = pool->options.backoff_initial_ns != CEN_OFF;
     if (pool->options.min_idle > 0 && backs_off) pool->next_round = sooner(pool->next_round, next);
 }
 
@@ -169,14 +169,15 @@ static const char *why_close_idle(tour *t, ceni_slot *slot, uint32_t index, int6
     if (is_too_old(t, slot, index)) return "it is too old";
     if (is_reaped(t, now, age)) return CENI_WHY_REAPED;
     if (t->idle > ceni_settings_number(o->max_idle)) return "enough others are idle";
-    if (o->idle_ns != CEN_OFF && age >= o->idle_ns && t->idle > o->min_idle) return "it was idle for too long";
+    if (o->idle_timeout_ns != CEN_OFF && age >= o->idle_timeout_ns && t->idle > o->min_idle)
+        return "it was idle for too long";
     return NULL;
 }
 
 /* True if it is being tested, or cannot be. */
 static bool test_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generation)
 {
-    if (t->testing >= t->limits.testers && !ceni_planted(tests_all_at_once)) {
+    if (t->testing >= t->limits.max_concurrent_tests && !ceni_planted(tests_all_at_once)) {
         t->tests_left = true;
         return false;
     }
@@ -201,7 +202,7 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     const char *why = why_close_idle(t, slot, index, now, age);
     if (why && close_idle(pool, t, index, generation, why)) return;
     if (!ceni_pool_tests(pool)) return;
-    int64_t interval = t->limits.test_interval_ns, trust = t->limits.trust_ns;
+    int64_t interval = t->limits.test_interval_ns, trust = t->limits.test_after_idle_ns;
     int64_t tested = ceni_load_relaxed(&slot->tested_at); /* a moment; carries nothing */
     bool wanted = tested == 0 || (interval != CEN_OFF && t->now - tested >= interval && age >= interval / 4);
     if (wanted && test_idle(pool, t, index, generation)) return;
@@ -234,8 +235,8 @@ static void tend_revoked(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     const cen_pool_options *o = &t->limits;
     uint64_t generation = ceni_word_generation(word);
     int64_t age = ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(generation, CENI_HELD));
-    bool leaks = o->on_leak == CEN_LEAK_RECLAIM && is_over(o->leak_ns, age);
-    bool over = o->on_hold == CEN_HOLD_RECLAIM && is_over(o->hold_ns, age);
+    bool leaks = o->on_leak == CEN_LEAK_RECLAIM && is_over(o->leak_after_ns, age);
+    bool over = o->on_max_hold == CEN_HOLD_RECLAIM && is_over(o->max_hold_ns, age);
     if (!(leaks || over) || ceni_planted(revoked_never_reclaimed)) return;
     t->spent += ACT;
     ceni_slot_reclaim(pool, index, generation);
@@ -249,7 +250,7 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     int64_t age = ceni_slot_age(pool, slot, word);
     t->calm = false;
     if (is_too_old(t, slot, index)) ceni_slot_mark(slot, generation, CENI_HELD);
-    bool leaks = is_over(o->leak_ns, age), over = is_over(o->hold_ns, age);
+    bool leaks = is_over(o->leak_after_ns, age), over = is_over(o->max_hold_ns, age);
     cen_object_view holding;
     if (!(leaks || over) || !ceni_slot_holding(pool, index, &holding) || holding.generation != generation) return;
     t->spent += ACT;
@@ -260,7 +261,7 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     if (reclaims) {
         ceni_slot_reclaim(pool, index, generation);
     } else if (over) {
-        bool frees = o->on_hold == CEN_HOLD_RECLAIM;
+        bool frees = o->on_max_hold == CEN_HOLD_RECLAIM;
         bool ended = frees ? ceni_slot_reclaim(pool, index, generation) : ceni_slot_revoke(pool, index, generation);
         const char *fate = frees ? "; it is revoked, and its place is free" : "; it is revoked";
         if (ended) ceni_tell_held(pool, CEN_EVENT_REVOKED, &holding, fate);
@@ -493,7 +494,7 @@ static void ring(ceni_alarm *alarm)
     ceni_line_lock(line);
     ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
     bool opened = ceni_opening_pass_time_locked(pool, now),
-         probes = opened && pool->gate.breaker == CEN_BREAKER_PROBING;
+         probes = opened && pool->gate.breaker == CEN_BREAKER_HALF_OPEN;
     bool hopeless = ceni_opening_hope_ends_locked(pool) <= now;
     ceni_patience_pass_locked(pool, now, &call);
     if (opened || hopeless || call.pending) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
@@ -505,7 +506,7 @@ static void ring(ceni_alarm *alarm)
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(line);
     if (probes)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_PROBES, .index = CEN_NO_SLOT},
+        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_HALF_OPEN, .index = CEN_NO_SLOT},
                         "an opening is tried");
     ceni_line_make_call(line, pool->id, pool, &call);
     if (round && !do_piece(pool, &pool->tour)) go_on_later(pool);
@@ -531,5 +532,6 @@ void ceni_keeper_init(cen_pool *pool)
 
 bool ceni_keeper_is_needed(const cen_pool *pool, const cen_pool_options *options)
 {
-    return pool->helped || options->backoff_least_ns != CEN_OFF || ceni_period_of(pool, options, false) != CENI_FOREVER;
+    return pool->helped || options->backoff_initial_ns != CEN_OFF ||
+           ceni_period_of(pool, options, false) != CENI_FOREVER;
 }

@@ -7,7 +7,7 @@
  *     done:   redeems the ticket, under the lock ▶ what follows a call that returns ▶ plans
  *     cancel: withdraws the ticket, under the lock ▶ cancel, with no lock held
  *
- * All else is as with a driver that blocks: the chore counts in its budget, the
+ * All else is as with a driver that blocks: the chore counts in its capacity, the
  * slot is OPENING, RESETTING, TESTING or CLOSING and its place counts (L2), from
  * before start is called until done has come. In between the slot belongs to
  * nobody but whoever redeems its ticket.
@@ -41,12 +41,12 @@
 
 /* ticket.number = the call's number | the slot's index */
 enum { INDEX_BITS = 20 };
-_Static_assert(CEN_POOL_MOST <= 1 << INDEX_BITS, "an index fits");
+_Static_assert(CEN_POOL_MAX <= 1 << INDEX_BITS, "an index fits");
 #define NUMBERS ((UINT64_C(1) << (64 - INDEX_BITS)) - 1)
 
 /* The index in the ticket of an orphan's close, which has no slot. */
 #define NO_SLOT ((UINT64_C(1) << INDEX_BITS) - 1)
-_Static_assert(CEN_POOL_MOST <= (1 << INDEX_BITS) - 1, "no slot has that index");
+_Static_assert(CEN_POOL_MAX <= (1 << INDEX_BITS) - 1, "no slot has that index");
 
 static uint64_t next_number(void)
 {

@@ -48,7 +48,7 @@ typedef struct ceni_orphan ceni_orphan;
 /* Why a lease ended without its holder. */
 typedef enum ceni_loss {
     CENI_LOST_BY_HOLDER, /* its holder has ended */
-    CENI_LOST_BY_LIMIT,  /* leak_ns or hold_ns, and the setting says that its place is reclaimed */
+    CENI_LOST_BY_LIMIT,  /* leak_after_ns or max_hold_ns, and the setting says that its place is reclaimed */
 } ceni_loss;
 
 /* What became of its place. */

@@ -67,7 +67,7 @@
  * both processors busy the one that is woken does not run until the system
  * lets it, so it is the running giver that must keep the bound: it reads the
  * clock at every so many gives [hand_over_is_due], and hands over when the
- * first in line has waited overtake_ns, at most once in pace_ns. Handing over
+ * first in line has waited max_barging_ns, at most once in pace_ns. Handing over
  * leaves it without an object; it will find none, join and park, and that is
  * what lets the other run.
  *
@@ -76,9 +76,9 @@
  * loops that ask in turn nearly every give would. So what a loop's thread gives
  * to a first who is told on another's goes to the first of its own instead:
  * those of one loop are then served, and ask again, one after the other. Such
- * passing goes on for half of overtake_ns, and begins again only when the first in
+ * passing goes on for half of max_barging_ns, and begins again only when the first in
  * line came after that beginning. So one who waits sees the rest of one such time and
- * one whole one, and is passed for no longer than overtake_ns in all. It is not
+ * one whole one, and is passed for no longer than max_barging_ns in all. It is not
  * done where nobody may be overtaken, nor while some have another priority.
  *
  * Order table
@@ -245,7 +245,7 @@ static bool find_for_first_locked(cen_pool *pool, uint32_t hint, ceni_grant *out
 static bool may_pass_locked(cen_pool *pool, const ceni_pool_waiter *first, int64_t now)
 {
     ceni_line *line = pool->line;
-    if (now - line->passing_from < ceni_setting(&pool->overtake_ns) / 2) return true;
+    if (now - line->passing_from < ceni_setting(&pool->max_barging_ns) / 2) return true;
     if (first->since <= line->passing_from && !ceni_planted(neighbours_pass_for_ever)) return false;
     line->passing_from = now;
     return true;
@@ -421,9 +421,9 @@ enum {
  * else is always ready to run. Measured: see docs/internals/handoff.md. */
 enum { PACE_WIDE_NS = 300000, PACE_NARROW_NS = 1000000 };
 
-void ceni_line_pace(ceni_line *line, int64_t overtake_ns, uint32_t max)
+void ceni_line_pace(ceni_line *line, int64_t max_barging_ns, uint32_t max)
 {
-    ceni_store_relaxed(&line->overtake_ns, overtake_ns); /* a setting; carries nothing */
+    ceni_store_relaxed(&line->max_barging_ns, max_barging_ns); /* a setting; carries nothing */
     /* likewise; carries nothing */
     ceni_store_relaxed(&line->pace_ns, max > ceni_cpu_count() ? PACE_WIDE_NS : PACE_NARROW_NS);
 }
@@ -451,7 +451,7 @@ static bool hand_over_is_due(ceni_line *line, uint32_t mark)
     /* Times that another giver may be changing: a guess, whose error is one hand-over more or less. Carries nothing.
      * Differences, because a bound may be too large to be added to anything. */
     int64_t waited = now - ceni_load_relaxed(&line->first_since);
-    int64_t beyond_bound = (waited > 0 ? waited : 0) - ceni_load_relaxed(&line->overtake_ns);
+    int64_t beyond_bound = (waited > 0 ? waited : 0) - ceni_load_relaxed(&line->max_barging_ns);
     int64_t beyond_pace = now - ceni_load_relaxed(&line->handed_at) - pace_for(line, cycle);
     int64_t late = beyond_bound < beyond_pace ? beyond_bound : beyond_pace;
     if (late < 0) return false;
@@ -495,7 +495,7 @@ void ceni_line_hurry_locked(cen_pool *pool)
 {
     ceni_pool_waiter *first = ceni_line_first_locked(pool->line);
     bool called = ctl_locked(pool->line) & CENI_CTL_HEIR;
-    if (first && called && ceni_clock_now() - first->since >= ceni_setting(&pool->overtake_ns))
+    if (first && called && ceni_clock_now() - first->since >= ceni_setting(&pool->max_barging_ns))
         ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
 }
 

@@ -108,12 +108,12 @@ typedef struct ceni_class {
 typedef struct ceni_line {
     /* any thread reads; written under the lock */
     _Alignas(CENI_LINE) _Atomic uint64_t ctl;
-    _Atomic int64_t first_since; /* when the first in line came */
-    _Atomic int64_t handed_at;   /* when something was handed over last */
-    _Atomic uint32_t first_cpu;  /* where the first in line ran before it parked */
-    _Atomic int64_t overtake_ns; /* of the pool */
-    _Atomic int64_t pace_ns;     /* between two hand-overs that only the bound asks for */
-    _Atomic uint32_t turns;      /* a futex: a closed pool has become empty */
+    _Atomic int64_t first_since;    /* when the first in line came */
+    _Atomic int64_t handed_at;      /* when something was handed over last */
+    _Atomic uint32_t first_cpu;     /* where the first in line ran before it parked */
+    _Atomic int64_t max_barging_ns; /* of the pool */
+    _Atomic int64_t pace_ns;        /* between two hand-overs that only the bound asks for */
+    _Atomic uint32_t turns;         /* a futex: a closed pool has become empty */
     ceni_mutex mutex;
     _Alignas(CENI_LINE) _Atomic uint64_t user; /* twice the epoch, plus 1 while lent to a pool */
     /* under the lock */
@@ -158,7 +158,7 @@ void ceni_line_unlock(ceni_line *line);
 void ceni_line_mark_locked(ceni_line *line, uint64_t clear, uint64_t set);
 
 /* How the pool's size and bound set the pace. */
-void ceni_line_pace(ceni_line *line, int64_t overtake_ns, uint32_t max);
+void ceni_line_pace(ceni_line *line, int64_t max_barging_ns, uint32_t max);
 
 /* Joins behind those of its priority; true if the waiter is the heir and has to look. A pending one is
  * pumped for afterwards, before the lock is dropped or soon after: it may have become the first. */

@@ -408,7 +408,7 @@ cen_status cen_pool_holders_sized(cen_pool *pool, cen_object_view *holdings, siz
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_holders", NULL);
     if (status != CEN_OK) return status;
-    if (!out || (room && !holdings) || size < sizeof size || size > CEN_SIZED_MOST) return CEN_INVALID;
+    if (!out || (room && !holdings) || size < sizeof size || size > CEN_SIZED_MAX) return CEN_INVALID;
     uint32_t places = ceni_place_reach(pool);
     size_t count = 0;
     for (uint32_t index = 0; index < places; index++) {

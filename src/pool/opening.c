@@ -139,14 +139,15 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
 
 /* ---- Who need not wait for one --------------------------------------------------------------- */
 
-/* An opening may begin now for the first take that comes. What hangs keeps none from being tried, until all openers hang. */
+/* An opening may begin now for the first take that comes. What hangs keeps none from being tried, until all
+ * max_concurrent_opens hang. */
 static bool may_try_locked(const cen_pool *pool)
 {
     uint32_t counted = pool->opening - pool->overdue;
     /* written under this lock; carries nothing */
     uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max);
-    if (pool->gate.breaker != CEN_BREAKER_PROBING || counted >= pool->gate.admits || pool->live >= max) return false;
-    return !pool->helped || pool->opening < pool->options.openers;
+    if (pool->gate.breaker != CEN_BREAKER_HALF_OPEN || counted >= pool->gate.admits || pool->live >= max) return false;
+    return !pool->helped || pool->opening < pool->options.max_concurrent_opens;
 }
 
 /* Nothing will come but what is opened, and that fails. */
@@ -158,7 +159,7 @@ static bool comes_only_by_opening_locked(const cen_pool *pool)
 /* A try is under way where tries are refused quickly: it will be known soon, and if it is not, it most likely succeeds. */
 static bool knows_soon_locked(const cen_pool *pool)
 {
-    bool tries = pool->gate.breaker == CEN_BREAKER_PROBING && pool->opening > pool->overdue;
+    bool tries = pool->gate.breaker == CEN_BREAKER_HALF_OPEN && pool->opening > pool->overdue;
     return tries && pool->gate.took < pool->options.breaker_wait_ns && !ceni_planted(hope_ends_in_a_try);
 }
 
@@ -173,7 +174,7 @@ static int64_t hope_ends_locked(const cen_pool *pool)
 /* A waiter fails with the first opening that fails. */
 static bool fails_with_the_first(const cen_pool *pool)
 {
-    return pool->helped && pool->options.backoff_least_ns == CEN_OFF && !ceni_planted(backoff_off_is_a_loop);
+    return pool->helped && pool->options.backoff_initial_ns == CEN_OFF && !ceni_planted(backoff_off_is_a_loop);
 }
 
 bool ceni_opening_is_vain_locked(const cen_pool *pool, int64_t deadline)

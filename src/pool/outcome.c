@@ -142,7 +142,7 @@ cen_status cen_pool_close_async(cen_pool *pool, cen_deadline deadline, cen_close
     if (out) status = cen_sized_check(out, sizeof *out, "cen_pool_close_async: closing->report", closing->future.error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", closing->future.error);
-    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->patience)});
+    deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->default_deadline)});
     int64_t moment = ceni_deadline_moment(deadline, ceni_pool_now(pool));
     bool waits = moment != CENI_FOREVER && !ceni_deadline_is_now(deadline);
     if (waits) status = ceni_pool_need_timekeeper(pool);

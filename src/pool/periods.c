@@ -28,12 +28,12 @@ int64_t ceni_period_of(const cen_pool *pool, const cen_pool_options *o, bool cal
 {
     int64_t period = CENI_FOREVER;
     if (o->min_idle > 0 || o->max_idle != CEN_OFF) period = COUNTING_PERIOD_NS;
-    period = fraction(period, o->idle_ns, 4);
-    period = fraction(period, o->life_ns, 8);
-    period = fraction(period, o->leak_ns, 4);
-    period = fraction(period, o->hold_ns, 4);
+    period = fraction(period, o->idle_timeout_ns, 4);
+    period = fraction(period, o->max_lifetime_ns, 8);
+    period = fraction(period, o->leak_after_ns, 4);
+    period = fraction(period, o->max_hold_ns, 4);
     if (ceni_pool_tests(pool)) period = fraction(period, o->test_interval_ns, 4);
-    if (ceni_pool_tests(pool) && !calm) period = fraction(period, o->trust_ns, 2);
+    if (ceni_pool_tests(pool) && !calm) period = fraction(period, o->test_after_idle_ns, 2);
     if (period == CENI_FOREVER) return period;
     if (period < SHORTEST_PERIOD_NS) period = SHORTEST_PERIOD_NS;
     return period < LONGEST_PERIOD_NS ? period : LONGEST_PERIOD_NS;
@@ -43,8 +43,9 @@ int64_t ceni_period_apart_locked(const cen_pool *pool, int64_t now)
 {
     const cen_pool_options *o = &pool->options;
     int64_t apart = CENI_FOREVER;
-    if (o->life_ns != CEN_OFF)
-        apart = (o->life_jitter <= 100 ? o->life_ns / 100 * o->life_jitter : o->life_ns) / ENDS_APART;
+    if (o->max_lifetime_ns != CEN_OFF)
+        apart = (o->lifetime_jitter <= 100 ? o->max_lifetime_ns / 100 * o->lifetime_jitter : o->max_lifetime_ns) /
+                ENDS_APART;
     if (now < pool->rounds_until) apart = fraction(apart, pool->rounds_period, ROUNDS_APART);
     for (int i = 0; i < CENI_REAPINGS; i++)
         if (pool->reaping[i].idle_ns > 0) apart = fraction(apart, pool->reaping[i].idle_ns, ROUNDS_APART);
@@ -61,11 +62,12 @@ static int64_t share_of(uint32_t index, int64_t opened)
 
 int64_t ceni_period_life_ends(const cen_pool_options *limits, ceni_slot *slot, uint32_t index)
 {
-    int64_t expires = ceni_load_relaxed(&slot->expires_at);                       /* a moment; carries nothing */
-    int64_t life = limits->life_ns, opened = ceni_load_relaxed(&slot->opened_at); /* likewise; carries nothing */
+    int64_t expires = ceni_load_relaxed(&slot->expires_at); /* a moment; carries nothing */
+    int64_t life = limits->max_lifetime_ns,
+            opened = ceni_load_relaxed(&slot->opened_at); /* likewise; carries nothing */
     if (life == CEN_OFF || opened == 0) return expires;
-    if (limits->life_jitter <= 100)
-        life -= (int64_t)((double)life / 1000 * (double)share_of(index, opened) * limits->life_jitter / 100);
+    if (limits->lifetime_jitter <= 100)
+        life -= (int64_t)((double)life / 1000 * (double)share_of(index, opened) * limits->lifetime_jitter / 100);
     int64_t ends = life < CENI_FOREVER - opened ? opened + life : CENI_FOREVER;
     return ends < expires ? ends : expires;
 }

@@ -74,7 +74,9 @@ uint32_t ceni_place_room_locked(const cen_pool *pool)
     uint32_t counted = pool->opening - pool->overdue; /* one that hangs does not keep the gate's one from being tried */
     uint32_t room = lesser(max - pool->live, pool->gate.admits > counted ? pool->gate.admits - counted : 0);
     if (!pool->helped) return room;
-    return lesser(room, pool->options.openers > pool->opening ? pool->options.openers - pool->opening : 0);
+    return lesser(room, pool->options.max_concurrent_opens > pool->opening
+                            ? pool->options.max_concurrent_opens - pool->opening
+                            : 0);
 }
 
 void ceni_places_counted_locked(cen_pool *pool)

@@ -44,7 +44,7 @@ enum { CENI_BLOCK = 512 }; /* slots whose memory is given back together: 64 KiB 
 enum {
     CENI_CHUNKS = 32, /* each beyond the first at least half as large as all before it */
     CENI_POOL_NAME = 32,
-    CENI_TRACE_ROOM = CEN_TRACE_MOST + 1, /* the generation it belongs to, and the addresses */
+    CENI_TRACE_ROOM = CEN_BACKTRACE_MAX + 1, /* the generation it belongs to, and the addresses */
     CENI_LEFT_SITES = 64,
     CENI_REAPINGS = 4,    /* with different times that overlap; of more the longest time counts */
     CENI_USE_STRIPES = 4, /* so that threads rarely write to the same lines for the leases that are timed */
@@ -202,8 +202,8 @@ struct cen_pool {
     _Atomic bool trace_takes;
     _Atomic bool strict;  /* nobody is overtaken */
     _Atomic bool by_line; /* that, or the pool is paused: nothing is taken past the line */
-    _Atomic int64_t overtake_ns;
-    _Atomic int64_t patience; /* a cen_deadline */
+    _Atomic int64_t max_barging_ns;
+    _Atomic int64_t default_deadline; /* a cen_deadline */
     _Atomic int64_t max_uses;
     _Atomic bool fails_self_wait;
     _Atomic uint32_t places;             /* slots in all chunks */

@@ -13,7 +13,7 @@
  */
 #include "pool/inside.h"
 
-_Static_assert(CEN_POOL_MOST < CENI_TOLD_NEXT, "the index of every slot fits, plus one");
+_Static_assert(CEN_POOL_MAX < CENI_TOLD_NEXT, "the index of every slot fits, plus one");
 
 void ceni_queues_init(cen_pool *pool)
 {

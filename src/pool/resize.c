@@ -21,7 +21,7 @@ static uint32_t chunk_size(uint32_t places, uint32_t max)
     uint32_t count = max - places;
     if (count < places / 2) count = places / 2;
     if (count < LEAST_CHUNK) count = LEAST_CHUNK;
-    return count < CEN_POOL_MOST - places ? count : CEN_POOL_MOST - places;
+    return count < CEN_POOL_MAX - places ? count : CEN_POOL_MAX - places;
 }
 
 static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, const cen_pool_options *o, ceni_call *call)
@@ -29,7 +29,7 @@ static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, cons
     if (chunk) ceni_chunk_publish_locked(pool, chunk);
     ceni_store_relaxed(&pool->max, max); /* read under the lock, or as a setting; carries nothing */
     ceni_places_counted_locked(pool);
-    ceni_line_pace(pool->line, ceni_setting(&pool->overtake_ns), max);
+    ceni_line_pace(pool->line, ceni_setting(&pool->max_barging_ns), max);
     pool->options.max = max;
     if (o) ceni_settings_take_locked(pool, o);
     ceni_settings_keep_locked(pool);
@@ -95,8 +95,8 @@ cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *error)
     CENI_INLINE_AT_END;
     cen_status status = ceni_pool_check(pool, "cen_pool_resize", error);
     if (status != CEN_OK) return status;
-    if (max < 1 || max > CEN_POOL_MOST)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_resize: max is %u, not 1 to %d", max, CEN_POOL_MOST);
+    if (max < 1 || max > CEN_POOL_MAX)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_resize: max is %u, not 1 to %d", max, CEN_POOL_MAX);
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a resize", error);
     return ceni_pool_resize(pool, max, NULL, error);
 }

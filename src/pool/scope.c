@@ -27,7 +27,7 @@ enum { INDEX_BITS = 20, BEYOND_BITS = 12 };
 #define ONE_BEYOND (UINT64_C(1) << INDEX_BITS)
 #define ALL_BEYOND (((UINT64_C(1) << BEYOND_BITS) - 1) << INDEX_BITS) /* so many, or more: searched from then on */
 
-_Static_assert(CEN_POOL_MOST <= 1 << INDEX_BITS, "an index has room beside the count");
+_Static_assert(CEN_POOL_MAX <= 1 << INDEX_BITS, "an index has room beside the count");
 
 /* True if the slot's lease is the current holder's own, whether revoked or not. Its
  * scope fields may then be read: nobody else does. */

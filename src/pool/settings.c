@@ -69,8 +69,8 @@ static void overtaking_or(report *r, int64_t *value, int64_t normal)
 {
     if (*value == 0) *value = normal;
     else if (*value == CEN_OFF)
-        complain(r, "overtake_ns", *value, "CEN_OFF, and overtaking has a limit; CEN_NONE: no waiter is overtaken");
-    else if (*value < CEN_NONE) complain(r, "overtake_ns", *value, "which is neither a time nor CEN_NONE");
+        complain(r, "max_barging_ns", *value, "CEN_OFF, and overtaking has a limit; CEN_NONE: no waiter is overtaken");
+    else if (*value < CEN_NONE) complain(r, "max_barging_ns", *value, "which is neither a time nor CEN_NONE");
 }
 
 static void count_or(report *r, const char *field, uint32_t *value, uint32_t normal, uint32_t least, uint32_t most)
@@ -102,16 +102,16 @@ static void choice(report *r, const char *field, int value, int most)
 
 static void fill_opening(report *r, cen_pool_options *o, bool blocks)
 {
-    count_or(r, "openers", &o->openers, 2, 1, MOST_AT_A_TIME);
+    count_or(r, "max_concurrent_opens", &o->max_concurrent_opens, 2, 1, MOST_AT_A_TIME);
     long_or(r, "open_timeout_ns", &o->open_timeout_ns, 10 * SECOND);
-    bool asked = o->backoff_most_ns != 0;
-    time_or(r, "backoff_most_ns", &o->backoff_most_ns, 2 * SECOND);
-    time_or(r, "backoff_least_ns", &o->backoff_least_ns, blocks || asked ? 50 * MS : CEN_OFF);
-    if (o->backoff_most_ns == CEN_OFF)
-        complain(r, "backoff_most_ns", o->backoff_most_ns, "but only backoff_least_ns may be off");
-    if (asked && o->backoff_least_ns > o->backoff_most_ns)
-        complain(r, "backoff_least_ns", o->backoff_least_ns, "more than backoff_most_ns");
-    if (o->backoff_least_ns > o->backoff_most_ns) o->backoff_most_ns = o->backoff_least_ns;
+    bool asked = o->backoff_max_ns != 0;
+    time_or(r, "backoff_max_ns", &o->backoff_max_ns, 2 * SECOND);
+    time_or(r, "backoff_initial_ns", &o->backoff_initial_ns, blocks || asked ? 50 * MS : CEN_OFF);
+    if (o->backoff_max_ns == CEN_OFF)
+        complain(r, "backoff_max_ns", o->backoff_max_ns, "but only backoff_initial_ns may be off");
+    if (asked && o->backoff_initial_ns > o->backoff_max_ns)
+        complain(r, "backoff_initial_ns", o->backoff_initial_ns, "more than backoff_max_ns");
+    if (o->backoff_initial_ns > o->backoff_max_ns) o->backoff_max_ns = o->backoff_initial_ns;
     limit_or(r, "breaker_failures", &o->breaker_failures, 5);
     time_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 5 * SECOND);
 }
@@ -121,22 +121,22 @@ static void fill_life(report *r, cen_pool_options *o, bool blocks)
     if (o->min_idle > o->max) complain(r, "min_idle", o->min_idle, "more than max");
     number_or(r, "max_idle", &o->max_idle, CEN_OFF);
     if (o->min_idle > ceni_settings_number(o->max_idle)) complain(r, "min_idle", o->min_idle, "more than max_idle");
-    long_or(r, "idle_ns", &o->idle_ns, blocks ? 10 * MINUTE : CEN_OFF);
-    long_or(r, "life_ns", &o->life_ns, blocks ? 30 * MINUTE : CEN_OFF);
-    count_or(r, "life_jitter", &o->life_jitter, 10, 1, CEN_NO_JITTER);
+    long_or(r, "idle_timeout_ns", &o->idle_timeout_ns, blocks ? 10 * MINUTE : CEN_OFF);
+    long_or(r, "max_lifetime_ns", &o->max_lifetime_ns, blocks ? 30 * MINUTE : CEN_OFF);
+    count_or(r, "lifetime_jitter", &o->lifetime_jitter, 10, 1, CEN_NO_JITTER);
     time_or(r, "max_uses", &o->max_uses, CEN_OFF);
-    long_or(r, "trust_ns", &o->trust_ns, SECOND);
+    long_or(r, "test_after_idle_ns", &o->test_after_idle_ns, SECOND);
     long_or(r, "test_interval_ns", &o->test_interval_ns, 30 * SECOND);
     long_or(r, "test_timeout_ns", &o->test_timeout_ns, 5 * SECOND);
-    count_or(r, "testers", &o->testers, 2, 1, MOST_AT_A_TIME);
+    count_or(r, "max_concurrent_tests", &o->max_concurrent_tests, 2, 1, MOST_AT_A_TIME);
 }
 
 static void fill_holders(report *r, cen_pool_options *o)
 {
-    long_or(r, "leak_ns", &o->leak_ns, CEN_OFF);
+    long_or(r, "leak_after_ns", &o->leak_after_ns, CEN_OFF);
     choice(r, "on_leak", (int)o->on_leak, CEN_LEAK_RECLAIM);
-    long_or(r, "hold_ns", &o->hold_ns, CEN_OFF);
-    choice(r, "on_hold", (int)o->on_hold, CEN_HOLD_RECLAIM);
+    long_or(r, "max_hold_ns", &o->max_hold_ns, CEN_OFF);
+    choice(r, "on_max_hold", (int)o->on_max_hold, CEN_HOLD_RECLAIM);
     choice(r, "on_holder_end", (int)o->on_holder_end, CEN_HOLDER_END_REUSE);
     number_or(r, "max_waiters", &o->max_waiters, CEN_OFF);
     choice(r, "on_self_wait", (int)o->on_self_wait, CEN_SELF_WAIT_FAIL);
@@ -160,10 +160,10 @@ static void fill_overload(report *r, cen_pool_options *o)
 
 static void fill(report *r, cen_pool_options *o, const cen_driver_calls *calls)
 {
-    count_or(r, "max", &o->max, 10, 1, CEN_POOL_MOST);
+    count_or(r, "max", &o->max, 10, 1, CEN_POOL_MAX);
     if ((unsigned)o->order > CEN_ORDER_FIFO) complain(r, "order", (long long)o->order, "which is no order");
-    o->patience = ceni_deadline_or(o->patience, cen_in_s(30));
-    overtaking_or(r, &o->overtake_ns, MS);
+    o->default_deadline = ceni_deadline_or(o->default_deadline, cen_in_s(30));
+    overtaking_or(r, &o->max_barging_ns, MS);
     bool helped = ceni_calls_are_helped(calls);
     fill_opening(r, o, helped);
     fill_life(r, o, helped);
@@ -247,15 +247,15 @@ void ceni_settings_apply_locked(cen_pool *pool)
     ceni_setting_put(&pool->quick_take, takes ? pool->base_count << CENI_SLOT_SHIFT : 0);
     ceni_setting_put(&pool->exact_times, o->exact_times);
     ceni_setting_put(&pool->trace_takes, o->trace_takes);
-    bool strict = o->overtake_ns == CEN_NONE;
-    int64_t overtake_ns = strict ? 0 : o->overtake_ns;
+    bool strict = o->max_barging_ns == CEN_NONE;
+    int64_t max_barging_ns = strict ? 0 : o->max_barging_ns;
     ceni_setting_put(&pool->strict, strict);
     ceni_setting_put(&pool->by_line, pool->paused || strict);
-    ceni_setting_put(&pool->overtake_ns, overtake_ns);
-    ceni_setting_put(&pool->patience, o->patience.ns_);
+    ceni_setting_put(&pool->max_barging_ns, max_barging_ns);
+    ceni_setting_put(&pool->default_deadline, o->default_deadline.ns_);
     ceni_setting_put(&pool->max_uses, o->max_uses);
     ceni_setting_put(&pool->fails_self_wait, o->on_self_wait == CEN_SELF_WAIT_FAIL);
-    ceni_line_pace(pool->line, overtake_ns, o->max);
+    ceni_line_pace(pool->line, max_barging_ns, o->max);
 }
 
 void ceni_settings_keep_locked(cen_pool *pool)
@@ -310,7 +310,7 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
     bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
     bool first = pool->paused || (ceni_pool_has(&pool->strict) && waited_for);
     ceni_line_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
-    if (o->backoff_least_ns == CEN_OFF) ceni_opening_pass_time_locked(pool, CENI_FOREVER);
+    if (o->backoff_initial_ns == CEN_OFF) ceni_opening_pass_time_locked(pool, CENI_FOREVER);
     ceni_places_counted_locked(pool);
     pool->next_round = 0; /* what is tighter now takes hold */
 }

@@ -248,7 +248,7 @@ static cen_status take_once(cen_pool *pool, taking *take, cen_lease *out, cen_er
 static cen_status take_until(cen_pool *pool, taking *take, cen_lease *out, cen_error *error)
 {
     cen_status status, none = none_for(take->priority);
-    take->deadline = ceni_deadline_or(take->deadline, (cen_deadline){ceni_setting(&pool->patience)});
+    take->deadline = ceni_deadline_or(take->deadline, (cen_deadline){ceni_setting(&pool->default_deadline)});
     while ((status = take_once(pool, take, out, error)) == AGAIN) {
         bool over = ceni_deadline_is_now(take->deadline) ? none != CEN_EMPTY : ceni_pool_now(pool) >= pin(pool, take);
         if (over) return miss(pool, take, ceni_pool_now(pool) - take->began, error);

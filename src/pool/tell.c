@@ -45,7 +45,7 @@ static cen_level level_of(cen_event_kind kind)
     switch (kind) {
     case CEN_EVENT_OPENED:
     case CEN_EVENT_CLOSED:
-    case CEN_EVENT_BREAKER_PROBES: return CEN_LEVEL_DETAIL;
+    case CEN_EVENT_BREAKER_HALF_OPEN: return CEN_LEVEL_DETAIL;
     case CEN_EVENT_BREAKER_CLOSED:
     case CEN_EVENT_PAUSED:
     case CEN_EVENT_RESUMED:

@@ -30,10 +30,10 @@ void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from)
 {
     _Atomic uint64_t *room = room_of(pool, ceni_slot_index(pool, lease->slot));
     if (!room) return;
-    void *frames[CEN_TRACE_MOST];
-    unsigned count = ceni_backtrace(frames, CEN_TRACE_MOST, from);
+    void *frames[CEN_BACKTRACE_MAX];
+    unsigned count = ceni_backtrace(frames, CEN_BACKTRACE_MAX, from);
     ceni_store_release(&room[0], 0); /* [B1] */
-    for (unsigned i = 0; i < CEN_TRACE_MOST; i++)
+    for (unsigned i = 0; i < CEN_BACKTRACE_MAX; i++)
         ceni_store_release(&room[1 + i], i < count ? (uint64_t)(uintptr_t)frames[i] : 0); /* [B2] */
     ceni_store_release(&room[0], lease->generation);                                      /* [B3] */
 }
@@ -43,10 +43,10 @@ void ceni_trace_read(cen_pool *pool, uint32_t index, cen_object_view *out)
     _Atomic uint64_t *room = room_of(pool, index);
     if (!room || ceni_load_acquire(&room[0]) != out->generation) return; /* [B4] */
     uint32_t count = 0;
-    while (count < CEN_TRACE_MOST) {
+    while (count < CEN_BACKTRACE_MAX) {
         uint64_t frame = ceni_load_acquire(&room[1 + count]); /* [B4] */
         if (!frame) break;
-        out->trace[count++] = (void *)(uintptr_t)frame;
+        out->backtrace[count++] = (void *)(uintptr_t)frame;
     }
-    out->trace_count = ceni_load_acquire(&room[0]) == out->generation ? count : 0; /* [B4] */
+    out->backtrace_count = ceni_load_acquire(&room[0]) == out->generation ? count : 0; /* [B4] */
 }

@@ -42,7 +42,7 @@ void ceni_trust_shaken(cen_pool *pool)
     ceni_call call = {.more = false};
     int64_t now = ceni_pool_now(pool);
     ceni_line_lock(pool->line);
-    int64_t trust = pool->options.trust_ns;
+    int64_t trust = pool->options.test_after_idle_ns;
     if (trust != CEN_OFF && (pool->shaken_at == 0 || now - pool->shaken_at >= trust)) {
         pool->shaken = true;
         pool->shaken_at = now;

@@ -62,10 +62,10 @@ static bool visit_orphans(cen_pool *pool, visitor *visit, void *argument)
     return true;
 }
 
-cen_status cen_pool_visit(cen_pool *pool, bool (*visit)(void *argument, const cen_object_view *holding), void *argument)
+cen_status cen_pool_each(cen_pool *pool, bool (*visit)(void *argument, const cen_object_view *holding), void *argument)
 {
     CENI_INLINE_AT_END; /* a visitor may give, and whoever is told of it may do what a visitor may not */
-    cen_status status = ceni_pool_check(pool, "cen_pool_visit", NULL);
+    cen_status status = ceni_pool_check(pool, "cen_pool_each", NULL);
     if (status != CEN_OK || !visit) return visit ? status : CEN_INVALID;
     uint32_t chunks = ceni_chunk_count(pool);
     bool more = true;

@@ -20,8 +20,8 @@ static cen_condition look_closely(const ceni_pq_state *state, PGconn *conn, PGTr
     if (transaction == PQTRANS_UNKNOWN || (link && link->is_broken)) return CEN_BROKEN;
     if ((!link || link->reports_role) && !ceni_pq_role_fits(conn, state->options.role)) return CEN_BROKEN;
     bool is_clean = transaction == PQTRANS_IDLE && PQpipelineStatus(conn) == PQ_PIPELINE_OFF;
-    if (!is_clean && state->options.reset == CEN_PQ_NO_RESET) return CEN_BROKEN;
-    if (state->options.reset == CEN_PQ_DISCARD_ALL || PQisnonblocking(conn) != state->is_nonblocking) return CEN_DIRTY;
+    if (!is_clean && state->options.reset == CEN_PQ_RESET_NOTHING) return CEN_BROKEN;
+    if (state->options.reset == CEN_PQ_RESET_ALL || PQisnonblocking(conn) != state->is_nonblocking) return CEN_DIRTY;
     if (is_clean && state->options.reset == CEN_PQ_RESET_CHANGED && link && ceni_pq_session_is_changed(link))
         return CEN_DIRTY;
     return is_clean ? CEN_CLEAN : CEN_DIRTY;

@@ -33,7 +33,7 @@ typedef struct ceni_pq_state {
     pid_t process;
     int exits; /* an eventfd that is readable when the process exits; -1: there is none, and calls are not cancelled */
     /* any thread */
-    _Atomic uint32_t budgets;   /* not 0: the report was made, or is being made */
+    _Atomic uint32_t capacitys; /* not 0: the report was made, or is being made */
     _Atomic uint32_t condemned; /* connections that cen_pq_run found broken and that are not closed yet */
     /* under the lock: later.c */
     pthread_mutex_t lock;
@@ -184,7 +184,7 @@ typedef enum ceni_pq_stage {
     CENI_PQ_GREET,
     CENI_PQ_SETUP,
     CENI_PQ_ROLE,
-    CENI_PQ_BUDGET,
+    CENI_PQ_CAPACITY,
     CENI_PQ_PROBE,
     CENI_PQ_TIDY,
     CENI_PQ_CANCELLED,
@@ -233,11 +233,11 @@ int ceni_pq_late(ceni_pq_work *work);
 /* Nobody wants it any more. */
 void ceni_pq_give_up(ceni_pq_work *work, cen_status status, const char *why);
 
-/* ---- budget.c ---------------------------------------------------------------------------------------------- */
+/* ---- capacity.c ---------------------------------------------------------------------------------------------- */
 
-extern const char ceni_pq_budget_question[];
-cen_status ceni_pq_budget_read(const PGconn *conn, const PGresult *answer, uint32_t max, cen_pq_budget_report *out,
-                               cen_error *error);
+extern const char ceni_pq_capacity_question[];
+cen_status ceni_pq_capacity_read(const PGconn *conn, const PGresult *answer, uint32_t max, cen_pq_capacity_report *out,
+                                 cen_error *error);
 
 /* ---- block.c, later.c: the two forms of the calls ------------------------------------------------------------ */
 

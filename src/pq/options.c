@@ -153,7 +153,8 @@ static cen_status examine(const cen_pq_options *options, cen_error *error)
 {
     if (examine_times(options, error) != CEN_OK) return CEN_INVALID;
     if ((unsigned)options->role > CEN_PQ_READ_WRITE) return refuse(error, CEN_INVALID, "cen_pq_options.role is none.");
-    if ((unsigned)options->reset > CEN_PQ_ROLLBACK) return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
+    if ((unsigned)options->reset > CEN_PQ_RESET_ROLLBACK)
+        return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
     if (options->statements == CEN_OFF)
         return refuse(error, CEN_INVALID,
                       "cen_pq_options.statements is CEN_OFF, and at most 4096 are kept; CEN_NONE: none is.");
@@ -262,8 +263,8 @@ static cen_status copy(ceni_pq_state *state, cen_error *error)
     fill_in(options, parsed);
     PQconninfoFree(parsed);
     state->is_nonblocking = options->poller != NULL;
-    state->looks_briefly =
-        options->role == CEN_PQ_ANY && (options->reset == CEN_PQ_ROLLBACK || options->reset == CEN_PQ_NO_RESET);
+    state->looks_briefly = options->role == CEN_PQ_ANY &&
+                           (options->reset == CEN_PQ_RESET_ROLLBACK || options->reset == CEN_PQ_RESET_NOTHING);
     options->uri = state->uri;
     options->setup = state->setup;
     return status == CEN_OK ? CEN_OK : refuse(error, status, "There is no memory for the options of cen_pq.");

@@ -2,7 +2,7 @@
 set(pq_sources
   src/pq/block.c
   src/pq/book.c
-  src/pq/budget.c
+  src/pq/capacity.c
   src/pq/driver.c
   src/pq/later.c
   src/pq/link.c

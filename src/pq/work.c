@@ -3,7 +3,7 @@
  * Opening, testing and resetting a connection, one step after the other, without waiting: whoever drives it waits, in
  * poll (block.c) or with a watch (later.c).
  *
- *     opening    START -> CONNECT -> GREET -> SETUP -> ROLE -> BUDGET -> END
+ *     opening    START -> CONNECT -> GREET -> SETUP -> ROLE -> CAPACITY -> END
  *                  ^________|________________|_______|      the next host, if this one failed
  *     testing    PROBE -> ROLE -> END
  *     resetting  TIDY -> CANCELLED -> DRAIN -> UNDO -> DISCARD -> SETUP -> END
@@ -60,7 +60,7 @@ static void finish_conn(ceni_pq_work *work)
 static int end_failed(ceni_pq_work *work, cen_status status)
 {
     forget_answer(work);
-    if (work->makes_report) work->state->budgets = 0; /* the next opening tries again */
+    if (work->makes_report) work->state->capacitys = 0; /* the next opening tries again */
     if (work->kind == CENI_PQ_OPENING) finish_conn(work);
     work->status = status;
     work->stage = CENI_PQ_END;
@@ -275,25 +275,25 @@ static int judge_role(ceni_pq_work *work)
         return failed(work, ceni_pq_say(&work->error, work->conn, CEN_DRIVER, "25006", not_so[role],
                                         "the pool's role asks for another"));
     forget_answer(work);
-    work->stage = work->kind == CENI_PQ_OPENING ? CENI_PQ_BUDGET : CENI_PQ_END;
+    work->stage = work->kind == CENI_PQ_OPENING ? CENI_PQ_CAPACITY : CENI_PQ_END;
     return GO_ON;
 }
 
 /* A report that cannot be had is no reason to have no connection. */
-static int report_budget(ceni_pq_work *work)
+static int report_capacity(ceni_pq_work *work)
 {
     ceni_pq_state *state = work->state;
-    void (*tell)(void *argument, const cen_pq_budget_report *report) = state->options.on_budget;
-    if (tell && !work->makes_report) work->makes_report = state->budgets++ == 0;
+    void (*tell)(void *argument, const cen_pq_capacity_report *report) = state->options.on_capacity;
+    if (tell && !work->makes_report) work->makes_report = state->capacitys++ == 0;
     if (tell && work->makes_report) {
-        int wants = ask(work, ceni_pq_budget_question);
+        int wants = ask(work, ceni_pq_capacity_question);
         if (wants > 0) return wants;
         if (PQstatus(work->conn) != CONNECTION_OK) return failed(work, work->error.status);
-        cen_pq_budget_report report = CEN_SIZED(cen_pq_budget_report);
-        bool is_there = wants == GO_ON && ceni_pq_budget_read(work->conn, work->answer, state->options.budget_max,
-                                                              &report, &work->error) == CEN_OK;
+        cen_pq_capacity_report report = CEN_SIZED(cen_pq_capacity_report);
+        bool is_there = wants == GO_ON && ceni_pq_capacity_read(work->conn, work->answer, state->options.capacity_max,
+                                                                &report, &work->error) == CEN_OK;
         if (is_there) tell(state->options.argument, &report);
-        else state->budgets = 0;
+        else state->capacitys = 0;
         work->makes_report = false;
     }
     work->stage = CENI_PQ_END;
@@ -395,8 +395,8 @@ static int undo(ceni_pq_work *work)
 
 static bool wants_discard(const ceni_pq_work *work)
 {
-    cen_pq_reset reset = work->state->options.reset;
-    if (reset == CEN_PQ_DISCARD_ALL || work->is_asked) return true;
+    cen_pq_reset_policy reset = work->state->options.reset;
+    if (reset == CEN_PQ_RESET_ALL || work->is_asked) return true;
     return reset == CEN_PQ_RESET_CHANGED && work->link && ceni_pq_session_is_changed(work->link);
 }
 
@@ -432,7 +432,7 @@ int ceni_pq_go(ceni_pq_work *work)
 {
     static int (*const stages[])(ceni_pq_work * work) = {
         [CENI_PQ_START] = start,  [CENI_PQ_CONNECT] = connect_on, [CENI_PQ_GREET] = greet,
-        [CENI_PQ_SETUP] = setup,  [CENI_PQ_ROLE] = judge_role,    [CENI_PQ_BUDGET] = report_budget,
+        [CENI_PQ_SETUP] = setup,  [CENI_PQ_ROLE] = judge_role,    [CENI_PQ_CAPACITY] = report_capacity,
         [CENI_PQ_PROBE] = probe,  [CENI_PQ_TIDY] = tidy,          [CENI_PQ_CANCELLED] = cancelled,
         [CENI_PQ_DRAIN] = drain,  [CENI_PQ_UNDO] = undo,          [CENI_PQ_DISCARD] = discard,
         [CENI_PQ_END] = end_well,

@@ -157,7 +157,7 @@ cen_status ceni_redis_open(void *state, void **out, cen_error *error)
     status = ceni_redis_talk_open(pool, &talk, error);
     if (status == CEN_OK) {
         status = talk_over(&now, &talk, error);
-        if (status == CEN_OK) ceni_redis_budget_tell(pool, &talk);
+        if (status == CEN_OK) ceni_redis_capacity_tell(pool, &talk);
         ceni_redis_talk_fini(&talk);
     }
     ledger->is_quiet = false;

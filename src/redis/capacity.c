@@ -20,7 +20,7 @@ static int64_t number_of(const char *text, const char *name)
 }
 
 /* Of INFO, which has both since 7.0, or of CONFIG GET, which not every user may ask. */
-void ceni_redis_budget_hear(const redisReply *reply, int64_t *most, int64_t *present)
+void ceni_redis_capacity_hear(const redisReply *reply, int64_t *most, int64_t *present)
 {
     if (reply->type == REDIS_REPLY_STRING) {
         *present = number_of(reply->str, "connected_clients");
@@ -31,11 +31,11 @@ void ceni_redis_budget_hear(const redisReply *reply, int64_t *most, int64_t *pre
     }
 }
 
-bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64_t present,
-                            cen_redis_budget_report *out)
+bool ceni_redis_capacity_fill(const char *where, uint32_t max, int64_t most, int64_t present,
+                              cen_redis_capacity_report *out)
 {
     if (most < 0 || present < 0 || most > UINT32_MAX || present > UINT32_MAX) return false;
-    *out = (cen_redis_budget_report){
+    *out = (cen_redis_capacity_report){
         .size = sizeof *out, .pool_max = max, .max_clients = (uint32_t)most, .in_use = (uint32_t)present};
     out->free = present < most ? (uint32_t)(most - present) : 0;
     out->fits = max <= 1 + (uint64_t)out->free;
@@ -47,25 +47,26 @@ bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64
     return true;
 }
 
-bool ceni_redis_budget_is_wanted(ceni_redis *pool)
+bool ceni_redis_capacity_is_wanted(ceni_redis *pool)
 {
-    if (!pool->on_budget || pool->process != getpid()) return false; /* in a child the lock may be nobody's */
+    if (!pool->on_capacity || pool->process != getpid()) return false; /* in a child the lock may be nobody's */
     pthread_mutex_lock(&pool->lock);
     bool is_wanted = !pool->has_told;
     pthread_mutex_unlock(&pool->lock);
     return is_wanted;
 }
 
-void ceni_redis_budget_tell(ceni_redis *pool, const ceni_redis_talk *talk)
+void ceni_redis_capacity_tell(ceni_redis *pool, const ceni_redis_talk *talk)
 {
-    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
-    if (!talk->has_budget || !ceni_redis_budget_fill(pool->where, pool->budget_max, talk->most, talk->present, &report))
+    cen_redis_capacity_report report = CEN_SIZED(cen_redis_capacity_report);
+    if (!talk->has_capacity ||
+        !ceni_redis_capacity_fill(pool->where, pool->capacity_max, talk->most, talk->present, &report))
         return;
     pthread_mutex_lock(&pool->lock);
     bool has_told = pool->has_told; /* two that were opened at a time have both asked */
     pool->has_told = true;
     pthread_mutex_unlock(&pool->lock);
-    if (!has_told) pool->on_budget(pool->argument, &report);
+    if (!has_told) pool->on_capacity(pool->argument, &report);
 }
 
 /* ---- On request ---------------------------------------------------------------------------------------- */
@@ -83,25 +84,25 @@ static bool ask(redisContext *context, const char *command, int64_t *most, int64
 {
     redisReply *reply = cen_redis_command(context, command);
     if (!reply) return false;
-    ceni_redis_budget_hear(reply, most, present);
+    ceni_redis_capacity_hear(reply, most, present);
     freeReplyObject(reply);
     return true;
 }
 
-cen_status cen_redis_budget(redisContext *context, uint32_t max, cen_redis_budget_report *out, cen_error *error)
+cen_status cen_redis_capacity(redisContext *context, uint32_t max, cen_redis_capacity_report *out, cen_error *error)
 {
     int64_t most = -1, present = -1;
-    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
+    cen_redis_capacity_report report = CEN_SIZED(cen_redis_capacity_report);
     if (!context || !out)
-        return refused(error, CEN_INVALID, "A budget", "it needs a connection and a place to be written to");
-    cen_status status = cen_sized_check(out, sizeof report, "cen_redis_budget: out", error);
+        return refused(error, CEN_INVALID, "A capacity", "it needs a connection and a place to be written to");
+    cen_status status = cen_sized_check(out, sizeof report, "cen_redis_capacity: out", error);
     if (status != CEN_OK) return status;
     const ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
     const char *where = ledger ? ledger->pool->where : "Redis";
     if (!ask(context, "INFO clients", &most, &present) ||
         (most < 0 && !ask(context, "CONFIG GET maxclients", &most, &present)))
         return refused(error, CEN_LOST, where, "the connection is lost, and cannot be asked for the server's clients");
-    if (!ceni_redis_budget_fill(where, max, most, present, &report))
+    if (!ceni_redis_capacity_fill(where, max, most, present, &report))
         return refused(error, CEN_DRIVER, where, "it does not say how many clients it has and may have");
     cen_sized_write(out, &report, sizeof report);
     return CEN_OK;

@@ -41,8 +41,8 @@ static cen_status read_options(const cen_redis_options *options, ceni_redis *poo
 {
     if ((unsigned)options->role > CEN_REDIS_REPLICA)
         return refused(error, "The option role of a Redis driver is none of cen_redis_role.");
-    if ((unsigned)options->suspicion > CEN_REDIS_SUSPECT_CHANGES)
-        return refused(error, "The option suspicion of a Redis driver is none of cen_redis_suspicion.");
+    if ((unsigned)options->reset > CEN_REDIS_RESET_CHANGES)
+        return refused(error, "The option reset of a Redis driver is none of cen_redis_reset_policy.");
     if (set_time("connect_timeout_ns", options->connect_timeout_ns, CEN_SECONDS(5), &pool->connect_ns, error) !=
             CEN_OK ||
         set_time("command_timeout_ns", options->command_timeout_ns, CEN_SECONDS(30), &pool->command_ns, error) !=
@@ -54,11 +54,11 @@ static cen_status read_options(const cen_redis_options *options, ceni_redis *poo
         return refused(
             error, "The option name of a Redis driver has a blank, or a character that is no printed one of ASCII.");
     pool->role = options->role;
-    pool->suspicion = options->suspicion;
+    pool->reset = options->reset;
     pool->password = options->password;
-    pool->on_budget = options->on_budget;
+    pool->on_capacity = options->on_capacity;
     pool->argument = options->argument;
-    pool->budget_max = options->budget_max;
+    pool->capacity_max = options->capacity_max;
     pool->poller = options->poller;
     if (options->name && options->name[0] && !(pool->name = strdup(options->name))) {
         refused(error, "There is no memory for the options of a Redis driver.");

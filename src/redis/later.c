@@ -146,7 +146,7 @@ static void settle(ceni_redis_line *line, outcome *out, bool inside)
 static void finish(ceni_redis_line *line, outcome *out, bool drops)
 {
     if (out->is_failed_open) ceni_redis_line_release(line);
-    else if (out->is_over) ceni_redis_budget_tell(line->pool, &out->talk);
+    else if (out->is_over) ceni_redis_capacity_tell(line->pool, &out->talk);
     if (drops) ceni_redis_line_drop(line);
     if (out->is_over) cen_driver_done(out->ticket, out->status, out->object, &out->error);
 }

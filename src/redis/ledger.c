@@ -348,11 +348,11 @@ cen_condition ceni_redis_ledger_condition(const ceni_redis_ledger *ledger, const
     bool is_amid = reader->ridx > 0 || (reader->ridx == 0 && ceni_redis_first_task(reader)->type != -1);
     if (is_amid || reader->len > reader->pos || ledger->count > 0) return CEN_DIRTY;
     if (!ceni_redis_seal_is_intact(ledger)) marks |= USED_DIRECTLY; /* none of it is ours: the ring is empty */
-    switch (ledger->pool->suspicion) {
-    case CEN_REDIS_SUSPECT_DIRECT: break;
-    case CEN_REDIS_SUSPECT_CHANGES: marks &= ~(unsigned)USED_DIRECTLY; break;
-    case CEN_REDIS_SUSPECT_NOTHING: marks &= ~(unsigned)(USED_DIRECTLY | MAY_HAVE_CHANGED); break;
-    case CEN_REDIS_SUSPECT_ALL: return CEN_DIRTY;
+    switch (ledger->pool->reset) {
+    case CEN_REDIS_RESET_DIRECT: break;
+    case CEN_REDIS_RESET_CHANGES: marks &= ~(unsigned)USED_DIRECTLY; break;
+    case CEN_REDIS_RESET_NOTHING: marks &= ~(unsigned)(USED_DIRECTLY | MAY_HAVE_CHANGED); break;
+    case CEN_REDIS_RESET_ALL: return CEN_DIRTY;
     }
     return marks & ~(unsigned)IS_READ_ONLY ? CEN_DIRTY : CEN_CLEAN;
 }

@@ -55,12 +55,12 @@ typedef struct ceni_redis {
     ceni_redis_url url;
     char *name;
     cen_redis_role role;
-    cen_redis_suspicion suspicion;
+    cen_redis_reset_policy reset;
     int64_t connect_ns, command_ns, test_ns, reset_ns;
     cen_status (*password)(void *argument, char *out, size_t room, cen_error *error);
-    void (*on_budget)(void *argument, const cen_redis_budget_report *report);
+    void (*on_capacity)(void *argument, const cen_redis_capacity_report *report);
     void *argument; /* of these two */
-    uint32_t budget_max;
+    uint32_t capacity_max;
     cen_poller *poller;
     char where[200]; /* "Redis at 10.0.0.7:6379 (user app, database 2)" for sentences */
     pid_t process;   /* whose lock it is; a child does without */
@@ -68,7 +68,7 @@ typedef struct ceni_redis {
     int exits;
     pthread_mutex_t lock;
     /* under the lock */
-    bool has_told;                        /* its budget */
+    bool has_told;                        /* its capacity */
     struct ceni_redis_line *calls;        /* asynchronous connections with a call under way */
     uint64_t unknown[CENI_REDIS_UNKNOWN]; /* numbers of tickets that were cancelled and are not theirs */
     uint32_t unknown_count;
@@ -193,7 +193,7 @@ typedef struct ceni_redis_talk {
     unsigned count, at;
     char mark[20];         /* what PING must bring back: no reply that was left unread is taken for it */
     int64_t most, present; /* clients; -1: not known */
-    bool has_budget;
+    bool has_capacity;
     cen_status status;
     cen_error error;
 } ceni_redis_talk;
@@ -207,13 +207,13 @@ void ceni_redis_talk_fini(ceni_redis_talk *talk);
  * server has no RESET. */
 ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk *talk, const redisReply *reply);
 
-/* ---- How many connections: budget.c -------------------------------------------------------------------- */
+/* ---- How many connections: capacity.c -------------------------------------------------------------------- */
 
-void ceni_redis_budget_hear(const redisReply *reply, int64_t *most, int64_t *present);
-bool ceni_redis_budget_fill(const char *where, uint32_t max, int64_t most, int64_t present,
-                            cen_redis_budget_report *out);
-bool ceni_redis_budget_is_wanted(ceni_redis *pool);
-void ceni_redis_budget_tell(ceni_redis *pool, const ceni_redis_talk *talk); /* if it was asked for, once for a pool */
+void ceni_redis_capacity_hear(const redisReply *reply, int64_t *most, int64_t *present);
+bool ceni_redis_capacity_fill(const char *where, uint32_t max, int64_t most, int64_t present,
+                              cen_redis_capacity_report *out);
+bool ceni_redis_capacity_is_wanted(ceni_redis *pool);
+void ceni_redis_capacity_tell(ceni_redis *pool, const ceni_redis_talk *talk); /* if it was asked for, once for a pool */
 
 /* ---- Sentences: words.c -------------------------------------------------------------------------------- */
 

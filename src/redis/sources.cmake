@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 set(redis_sources
   src/redis/blocking.c
-  src/redis/budget.c
+  src/redis/capacity.c
   src/redis/command.c
   src/redis/driver.c
   src/redis/later.c

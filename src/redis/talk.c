@@ -76,7 +76,7 @@ static cen_status say_all(ceni_redis *pool, ceni_redis_talk *talk, bool selects,
     if (pool->url.database != 0 || selects) is_said = SAY(talk, CENI_REDIS_STEP_SELECT, "SELECT", database);
     if (pool->name) is_said = is_said && SAY(talk, CENI_REDIS_STEP_NAME, "CLIENT", "SETNAME", pool->name);
     if (pool->role != CEN_REDIS_ANY) is_said = is_said && SAY(talk, CENI_REDIS_STEP_ROLE, "ROLE");
-    if (talk->has_budget) {
+    if (talk->has_capacity) {
         is_said = is_said && SAY(talk, CENI_REDIS_STEP_INFO, "INFO", "clients");
         is_said = is_said && SAY(talk, CENI_REDIS_STEP_MOST, "CONFIG", "GET", "maxclients");
     }
@@ -93,7 +93,7 @@ static cen_status begun(ceni_redis_talk *talk, cen_status status)
 cen_status ceni_redis_talk_open(ceni_redis *pool, ceni_redis_talk *talk, cen_error *error)
 {
     *talk = (ceni_redis_talk){.most = -1, .present = -1};
-    talk->has_budget = ceni_redis_budget_is_wanted(pool);
+    talk->has_capacity = ceni_redis_capacity_is_wanted(pool);
     make_mark(talk);
     return begun(talk, say_all(pool, talk, false, error));
 }
@@ -199,7 +199,7 @@ ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk 
         return CENI_REDIS_MORE;
     }
     if (step == CENI_REDIS_STEP_INFO || step == CENI_REDIS_STEP_MOST) {
-        ceni_redis_budget_hear(reply, &talk->most, &talk->present);
+        ceni_redis_capacity_hear(reply, &talk->most, &talk->present);
         talk->at++;
         return CENI_REDIS_MORE;
     }

@@ -246,7 +246,7 @@ cen_status cen_registry_register(cen_registry *registry, cen_key key, void *valu
         return ceni_error_set(error, CEN_FORKED, 0, "cen_registry_register: the registry is one of before a fork");
     if (!ceni_key_is_valid(key))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_registry_register: key is NULL or longer than %d bytes",
-                              CEN_KEY_MOST);
+                              CEN_KEY_MAX);
     cen_status status = ceni_owner_resolve(&owner, true, "cen_registry_register", error);
     if (status != CEN_OK) return status;
     request self = {.registry = registry, .key = key, .hash = ceni_key_hash(registry->seed, key), .owner = owner};

@@ -7,7 +7,7 @@
 
 bool ceni_key_is_valid(cen_key key)
 {
-    return cen_key_is_number(key) || key.number <= CEN_KEY_MOST;
+    return cen_key_is_number(key) || key.number <= CEN_KEY_MAX;
 }
 
 uint64_t ceni_key_hash(uint64_t seed, cen_key key)

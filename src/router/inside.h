@@ -17,7 +17,7 @@
  *     I2  uses begin inside a read section, on a member of the set that was read in
  *         it: after a grace period since it left the set none begins any more
  *     I3  a use ends on the stripe where it began, so no stripe goes below zero; and none begins on a stripe that has
- *         CEN_USES_MOST, so none reaches the mark (I4): who finds that it has added to so many takes its share back
+ *         CEN_IN_FLIGHT_MAX, so none reaches the mark (I4): who finds that it has added to so many takes its share back
  *     I4  a member whose end is of interest is watched from the first grace period
  *         after it left: a bit in each stripe's count says so. No use begins then (I2), so each stripe reaches zero
  *         once, by a step that sees the bit, or has reached it when the bit is set: `open` counts those to come,
@@ -105,11 +105,11 @@ typedef struct ceni_member {
     bool limited; /* by max or max_uses */
     bool targeted;
     uint64_t hash;
-    uint64_t target;    /* UINT64_MAX: none */
-    uint64_t max;       /* the same */
-    uint64_t max_uses;  /* the same */
-    int64_t max_age_ns; /* 0: none */
-    void *data;         /* the strategy's */
+    uint64_t target;         /* UINT64_MAX: none */
+    uint64_t max;            /* the same */
+    uint64_t max_uses;       /* the same */
+    int64_t max_lifetime_ns; /* 0: none */
+    void *data;              /* the strategy's */
     size_t bytes;
     char name[CENI_MEMBER_NAME];
 
@@ -191,7 +191,7 @@ struct cen_router {
     uint32_t stripes;       /* of each member, for threads */
     ceni_histogram *latency; /* of one in CENI_LATENCY_ONE_IN uses; NULL: they are not timed */
     cen_runtime *runtime;
-    int64_t target, max, max_uses, max_age_ns;
+    int64_t target, max, max_uses, max_lifetime_ns;
     uint32_t backlog_max;
     cen_deadline deadline;
     void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,

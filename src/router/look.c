@@ -191,11 +191,11 @@ static void describe_router(const void *object, const cen_description_writer *de
     description->text(to, "strategy", router->type->name);
     description->truth(to, "measured", router->clocked);
     description->truth(to, "closed", ceni_setting(&router->closed) != 0);
-    description->number(to, "backlog_max", router->backlog_max);
+    description->number(to, "max_waiters", router->backlog_max);
     if (router->target > 0) description->number(to, "target", router->target);
     if (router->max > 0) description->number(to, "max", router->max);
     if (router->max_uses > 0) description->number(to, "max_uses", router->max_uses);
-    if (router->max_age_ns > 0) description->number(to, "max_age_ns", router->max_age_ns);
+    if (router->max_lifetime_ns > 0) description->number(to, "max_lifetime_ns", router->max_lifetime_ns);
     description->list(to, "members");
     for (size_t i = 0; i < count; i++) write_row(description, &rows[i]);
     description->end(to);

@@ -36,16 +36,17 @@ static cen_status read_options(const cen_router *router, const cen_member_option
     if (o->weight > UINT16_MAX)
         return ceni_error_set(error, CEN_INVALID, 0, "a member of router %s has the weight %u; 65535 is the most",
                               router->name, o->weight);
-    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_age_ns};
-    static const char *const names[] = {"target", "max", "max_uses", "max_age_ns"};
+    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_lifetime_ns};
+    static const char *const names[] = {"target", "max", "max_uses", "max_lifetime_ns"};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i] < CEN_OFF)
             return ceni_error_set(error, CEN_INVALID, 0,
                                   "options.%s of a member of router %s is %lld; 0 is the router's, CEN_OFF no limit",
                                   names[i], router->name, (long long)limits[i]);
-    if (cen_time_is_tiny(o->max_age_ns))
-        return ceni_error_set(error, CEN_INVALID, 0, "options.max_age_ns of a member of router %s " CEN_TIME_IS_TINY,
-                              router->name, (long long)o->max_age_ns);
+    if (cen_time_is_tiny(o->max_lifetime_ns))
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "options.max_lifetime_ns of a member of router %s " CEN_TIME_IS_TINY, router->name,
+                              (long long)o->max_lifetime_ns);
     return CEN_OK;
 }
 
@@ -58,15 +59,15 @@ static ceni_member *make(cen_router *router, const cen_member_options *o)
     member->gone = o->gone;
     member->weight = o->weight ? o->weight : 1;
     member->max = limit(o->max, router->max);
-    if (member->max != UINT64_MAX && member->max > CEN_USES_MOST) member->max = CEN_USES_MOST;
+    if (member->max != UINT64_MAX && member->max > CEN_IN_FLIGHT_MAX) member->max = CEN_IN_FLIGHT_MAX;
     member->max_uses = limit(o->max_uses, router->max_uses);
     member->limited = member->max != UINT64_MAX || member->max_uses != UINT64_MAX;
     member->stripes = member->limited ? 1 : router->stripes;
     member->first_offset = member->limited ? 0 : CEN_STRIPES_APART_;
     member->target = limit(o->target, router->target);
     member->targeted = member->target != UINT64_MAX;
-    int64_t age = o->max_age_ns ? o->max_age_ns : router->max_age_ns;
-    member->max_age_ns = age > 0 ? age : 0;
+    int64_t age = o->max_lifetime_ns ? o->max_lifetime_ns : router->max_lifetime_ns;
+    member->max_lifetime_ns = age > 0 ? age : 0;
     member->data = member + 1;
     member->bytes = bytes;
     ceni_store_relaxed(&member->open, 1u); /* nobody knows it yet; carries nothing */
@@ -175,10 +176,10 @@ static void stop_timers(ceni_member *member)
 static void start_age(ceni_member *member)
 {
     cen_router *router = member->router;
-    if (member->max_age_ns == 0) return;
+    if (member->max_lifetime_ns == 0) return;
     /* Up to a tenth less, so that members that came up together do not go together. */
-    int64_t less = (int64_t)(ceni_random() % ((uint64_t)member->max_age_ns / 10 + 1));
-    int64_t now = ceni_runtime_now(router->runtime), age = member->max_age_ns - less;
+    int64_t less = (int64_t)(ceni_random() % ((uint64_t)member->max_lifetime_ns / 10 + 1));
+    int64_t now = ceni_runtime_now(router->runtime), age = member->max_lifetime_ns - less;
     ceni_wheel_insert(&router->wheel, &member->age.timer, age > INT64_MAX - now ? CENI_FOREVER : now + age);
     ceni_router_wind_locked(router);
 }

@@ -40,21 +40,22 @@ static cen_status read_options(const cen_router_options *given, cen_router_optio
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_new: options", error);
     if (status != CEN_OK) return status;
-    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_age_ns};
-    static const char *const names[] = {"target", "max", "max_uses", "max_age_ns"};
+    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_lifetime_ns};
+    static const char *const names[] = {"target", "max", "max_uses", "max_lifetime_ns"};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i] < CEN_OFF)
             return ceni_error_set(error, CEN_INVALID, 0, "options.%s is %lld; 0 is the default, CEN_OFF no limit",
                                   names[i], (long long)limits[i]);
-    if (cen_time_is_tiny(o->max_age_ns))
-        return ceni_error_set(error, CEN_INVALID, 0, "options.max_age_ns " CEN_TIME_IS_TINY, (long long)o->max_age_ns);
-    if (o->backlog < CEN_NONE)
+    if (cen_time_is_tiny(o->max_lifetime_ns))
+        return ceni_error_set(error, CEN_INVALID, 0, "options.max_lifetime_ns " CEN_TIME_IS_TINY,
+                              (long long)o->max_lifetime_ns);
+    if (o->max_waiters < CEN_NONE)
         return ceni_error_set(error, CEN_INVALID, 0,
-                              "options.backlog is %lld; 0 is the default, CEN_OFF no limit, CEN_NONE: none waits",
-                              (long long)o->backlog);
-    if (o->backlog > MOST_BACKLOG)
-        return ceni_error_set(error, CEN_INVALID, 0, "options.backlog is %lld, which is too many",
-                              (long long)o->backlog);
+                              "options.max_waiters is %lld; 0 is the default, CEN_OFF no limit, CEN_NONE: none waits",
+                              (long long)o->max_waiters);
+    if (o->max_waiters > MOST_BACKLOG)
+        return ceni_error_set(error, CEN_INVALID, 0, "options.max_waiters is %lld, which is too many",
+                              (long long)o->max_waiters);
     return o->strategy.type ? read_strategy(o->strategy.type, type, error) : CEN_OK;
 }
 
@@ -89,12 +90,12 @@ static void fill(cen_router *router, const cen_router_options *o)
     router->target = o->target;
     router->max = o->max;
     router->max_uses = o->max_uses;
-    router->max_age_ns = o->max_age_ns;
-    router->backlog_max = o->backlog == 0          ? DEFAULT_BACKLOG
-                          : o->backlog == CEN_NONE ? 0
-                          : o->backlog == CEN_OFF  ? MOST_BACKLOG
-                                                   : (uint32_t)o->backlog;
-    router->deadline = ceni_deadline_or(o->deadline, CEN_NOW);
+    router->max_lifetime_ns = o->max_lifetime_ns;
+    router->backlog_max = o->max_waiters == 0          ? DEFAULT_BACKLOG
+                          : o->max_waiters == CEN_NONE ? 0
+                          : o->max_waiters == CEN_OFF  ? MOST_BACKLOG
+                                                       : (uint32_t)o->max_waiters;
+    router->deadline = ceni_deadline_or(o->default_deadline, CEN_NOW);
     router->stripes = ceni_route_stripes();
     router->changed = o->changed;
     router->argument = o->argument;

@@ -81,9 +81,9 @@ ceni_ran ceni_errands_run_locked(cen_runtime *runtime)
 
 static int64_t linger_until(const cen_runtime *runtime)
 {
-    if (runtime->linger_ns == CENI_FOREVER) return CENI_FOREVER;
+    if (runtime->idle_timeout_ns == CENI_FOREVER) return CENI_FOREVER;
     int64_t now = ceni_clock_now();
-    return now > CENI_FOREVER - runtime->linger_ns ? CENI_FOREVER : now + runtime->linger_ns;
+    return now > CENI_FOREVER - runtime->idle_timeout_ns ? CENI_FOREVER : now + runtime->idle_timeout_ns;
 }
 
 /* Sleeps until it is called or has lingered; false: it has lingered. */

@@ -36,8 +36,8 @@ struct cen_runtime {
     /* fixed when it is made */
     uint64_t epoch; /* of the process that made it */
     const cen_allocator *allocator;
-    int64_t linger_ns; /* CENI_FOREVER: no limit */
-    bool own;          /* the process' own: ends with its last user */
+    int64_t idle_timeout_ns; /* CENI_FOREVER: no limit */
+    bool own;                /* the process' own: ends with its last user */
     bool manual, virtual_time;
     char name[CENI_RUNTIME_NAME];
 

@@ -79,10 +79,10 @@ static cen_runtime *make(const cen_runtime_options *o)
     if (!runtime) return NULL;
     runtime->epoch = ceni_fork_epoch();
     runtime->allocator = o->allocator;
-    runtime->linger_ns = o->linger_ns == CEN_OFF    ? CENI_FOREVER
-                         : o->linger_ns == CEN_NONE ? 0
-                         : o->linger_ns             ? o->linger_ns
-                                                    : default_linger_ns;
+    runtime->idle_timeout_ns = o->idle_timeout_ns == CEN_OFF    ? CENI_FOREVER
+                               : o->idle_timeout_ns == CEN_NONE ? 0
+                               : o->idle_timeout_ns             ? o->idle_timeout_ns
+                                                                : default_linger_ns;
     runtime->manual = o->manual;
     runtime->virtual_time = o->virtual_time;
     runtime->bell = (ceni_bell){-1, -1};
@@ -198,14 +198,14 @@ static cen_status check_options(const cen_runtime_options *given, cen_runtime_op
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_runtime_new: options", error);
     if (status != CEN_OK) return status;
     if (o->virtual_time && !o->manual) return refuse(error, "options.virtual_time needs options.manual");
-    if (cen_time_is_tiny(o->linger_ns))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_runtime_new: options.linger_ns " CEN_TIME_IS_TINY,
-                              (long long)o->linger_ns);
-    if (o->linger_ns < CEN_NONE)
+    if (cen_time_is_tiny(o->idle_timeout_ns))
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_runtime_new: options.idle_timeout_ns " CEN_TIME_IS_TINY,
+                              (long long)o->idle_timeout_ns);
+    if (o->idle_timeout_ns < CEN_NONE)
         return ceni_error_set(
             error, CEN_INVALID, 0,
-            "cen_runtime_new: options.linger_ns is %lld, which is neither a time nor CEN_OFF nor CEN_NONE",
-            (long long)o->linger_ns);
+            "cen_runtime_new: options.idle_timeout_ns is %lld, which is neither a time nor CEN_OFF nor CEN_NONE",
+            (long long)o->idle_timeout_ns);
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     return CEN_OK;
@@ -337,7 +337,7 @@ cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline)
     return quiet ? CEN_OK : CEN_TIMEOUT;
 }
 
-cen_status cen_runtime_set_exit_timeout(int64_t ns)
+cen_status cen_runtime_exit_timeout_set(int64_t ns)
 {
     if (ns < CEN_NONE || cen_time_is_tiny(ns)) return CEN_INVALID;
     ceni_exit_set_timeout(ns);

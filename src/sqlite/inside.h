@@ -125,7 +125,7 @@ void ceni_sqlite_statements_trim(ceni_sqlite_connection *connection, uint32_t mo
 
 /* ---- tell.c: sentences --------------------------------------------------------------- */
 
-/* As cen_sqlite_tell, for a connection that may be none yet. */
+/* As cen_sqlite_error_get, for a connection that may be none yet. */
 cen_status ceni_sqlite_failed(const char *path, sqlite3 *db, int code, cen_error *error);
 
 /* Writes the status and the sentence, if there is an error to write to, and is the status. */

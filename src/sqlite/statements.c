@@ -143,7 +143,7 @@ cen_status cen_sqlite_cache_get(sqlite3 *db, cen_sqlite_cache *out)
 
 static cen_status run(sqlite3 *db, const char *sql, cen_error *error)
 {
-    return cen_sqlite_tell(db, sqlite3_exec(db, sql, NULL, NULL, NULL), error);
+    return cen_sqlite_error_get(db, sqlite3_exec(db, sql, NULL, NULL, NULL), error);
 }
 
 static cen_status usable(sqlite3 *db, cen_error *error)

@@ -103,9 +103,9 @@ cen_status ceni_sqlite_failed(const char *path, sqlite3 *db, int code, cen_error
     return status;
 }
 
-cen_status cen_sqlite_tell(sqlite3 *db, int code, cen_error *error)
+cen_status cen_sqlite_error_get(sqlite3 *db, int code, cen_error *error)
 {
-    if (!db) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_tell: the connection is NULL");
+    if (!db) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_error_get: the connection is NULL");
     if (ceni_sqlite_is_inherited(db))
         return ceni_sqlite_say(error, CEN_FORKED,
                                "the connection belongs to the process that this one was forked from");

@@ -28,7 +28,7 @@ static inline void ceni_intensity_clear(ceni_intensity *intensity)
 bool ceni_intensity_add(ceni_intensity *intensity, int64_t now);
 
 typedef struct ceni_backoff_rule {
-    int64_t first_ns, max_ns, calm_ns; /* first_ns is 0: nobody ever waits */
+    int64_t first_ns, max_ns, backoff_reset_ns; /* first_ns is 0: nobody ever waits */
 } ceni_backoff_rule;
 
 /* The longest wait before the `n`th restart in a row, counted from 1. */

@@ -176,7 +176,7 @@ static void restart(ceni_child *child, int64_t ran_ns, ceni_out *out)
         give_up(child, out);
         return;
     }
-    if (ran_ns >= supervisor->backoff.calm_ns && !ceni_planted(supervisor_never_calms)) child->failures = 0;
+    if (ran_ns >= supervisor->backoff.backoff_reset_ns && !ceni_planted(supervisor_never_calms)) child->failures = 0;
     if (child->failures < UINT32_MAX) child->failures++;
     int64_t until = after(now, ceni_backoff_draw(&supervisor->backoff, child->failures, ceni_random()));
     supervisor->restarts++;

@@ -23,14 +23,15 @@ static cen_status check_numbers(const cen_supervisor_options *o, cen_error *erro
 {
     if (o->max_restarts < CEN_NONE || o->max_restarts > MOST_RESTARTS)
         return refuse(error, "options.max_restarts is neither a number up to 1048576 nor CEN_OFF nor CEN_NONE");
-    if (cen_time_is_tiny(o->window_ns) || cen_time_is_tiny(o->calm_ns))
+    if (cen_time_is_tiny(o->window_ns) || cen_time_is_tiny(o->backoff_reset_ns))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_supervisor_new: options.%s " CEN_TIME_IS_TINY,
-                              cen_time_is_tiny(o->window_ns) ? "window_ns" : "calm_ns",
-                              (long long)(cen_time_is_tiny(o->window_ns) ? o->window_ns : o->calm_ns));
+                              cen_time_is_tiny(o->window_ns) ? "window_ns" : "backoff_reset_ns",
+                              (long long)(cen_time_is_tiny(o->window_ns) ? o->window_ns : o->backoff_reset_ns));
     if (o->window_ns < 0) return refuse(error, "options.window_ns is negative");
-    if (o->backoff_ns < 0 && o->backoff_ns != CEN_OFF) return refuse(error, "options.backoff_ns is negative");
+    if (o->backoff_initial_ns < 0 && o->backoff_initial_ns != CEN_OFF)
+        return refuse(error, "options.backoff_initial_ns is negative");
     if (o->backoff_max_ns < 0) return refuse(error, "options.backoff_max_ns is negative");
-    if (o->calm_ns < 0) return refuse(error, "options.calm_ns is negative");
+    if (o->backoff_reset_ns < 0) return refuse(error, "options.backoff_reset_ns is negative");
     return CEN_OK;
 }
 
@@ -80,9 +81,9 @@ static void fill(cen_supervisor *supervisor, const cen_supervisor_options *o)
     supervisor->retry_start = o->retry_start;
     supervisor->stop_together = o->stop_together;
     supervisor->nested = o->nested;
-    supervisor->backoff = (ceni_backoff_rule){.first_ns = or_default(o->backoff_ns, DEFAULT_BACKOFF_NS),
+    supervisor->backoff = (ceni_backoff_rule){.first_ns = or_default(o->backoff_initial_ns, DEFAULT_BACKOFF_NS),
                                               .max_ns = or_default(o->backoff_max_ns, DEFAULT_BACKOFF_MAX_NS),
-                                              .calm_ns = or_default(o->calm_ns, DEFAULT_CALM_NS)};
+                                              .backoff_reset_ns = or_default(o->backoff_reset_ns, DEFAULT_CALM_NS)};
     supervisor->intensity.window_ns = o->window_ns ? o->window_ns : DEFAULT_WINDOW_NS;
     supervisor->intensity.max = o->max_restarts > 0          ? (uint32_t)o->max_restarts
                                 : o->max_restarts == CEN_OFF ? UINT32_MAX

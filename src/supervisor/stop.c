@@ -106,7 +106,7 @@ cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline
     return status;
 }
 
-cen_status cen_supervisor_stop_async(cen_supervisor *supervisor)
+cen_status cen_supervisor_request_stop(cen_supervisor *supervisor)
 {
     if (!supervisor) return CEN_INVALID;
     if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;

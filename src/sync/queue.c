@@ -63,7 +63,7 @@ static cen_queue *make(const cen_allocator *allocator, ceni_queue_form form, siz
     queue->form = form;
     queue->element_size = element_size;
     queue->allocator = allocator;
-    queue->patience = CEN_NEVER;
+    queue->default_deadline = CEN_NEVER;
     snprintf(queue->name, sizeof queue->name, "%s", name);
     init_lists(queue);
     return queue;
@@ -137,7 +137,7 @@ cen_status cen_queue_new(const cen_queue_options *options, cen_queue **out, cen_
     const char *name = o->name ? o->name : "queue";
     cen_queue *queue = make(o->allocator, forms[o->kind], o->element_size, name);
     if (!queue) goto no_memory;
-    queue->patience = ceni_deadline_or(o->patience, CEN_NEVER);
+    queue->default_deadline = ceni_deadline_or(o->default_deadline, CEN_NEVER);
     if (init_drop(queue, o) != CEN_OK) goto undo_queue;
     if (init_form(queue, o) != CEN_OK) goto undo_drop;
     enter_directory(queue);
@@ -299,7 +299,7 @@ cen_status cen_queue_push_until(cen_queue *queue, const void *element, cen_deadl
     if (__builtin_expect(!undecided(attempt), 1)) return status_of(attempt, CEN_TIMEOUT);
     cen_case only = cen_case_push(queue, element);
     size_t which;
-    return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->patience), false, NULL, &which);
+    return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->default_deadline), false, NULL, &which);
 }
 
 cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_deadline deadline)
@@ -309,7 +309,7 @@ cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_deadline dea
     if (__builtin_expect(!undecided(attempt), 1)) return status_of(attempt, CEN_TIMEOUT);
     cen_case only = cen_case_pop(queue, element);
     size_t which;
-    return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->patience), false, NULL, &which);
+    return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->default_deadline), false, NULL, &which);
 }
 
 cen_status cen_queue_push(cen_queue *queue, const void *element)

@@ -110,7 +110,7 @@ struct cen_queue {
     /* fixed before use */
     ceni_queue_form form;
     size_t element_size;
-    cen_deadline patience;
+    cen_deadline default_deadline;
     const cen_allocator *allocator;
     void (*drop)(void *argument, void *element);
     void *drop_argument;

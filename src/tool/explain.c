@@ -25,7 +25,7 @@ static const option_row rows[] = {
     {"quiet", 'q', OPTION_FLAG, NULL, offsetof(settings, quiet), 0, 0, NULL,
      "print only pools of which a take would wait or fail"},
     {"backtraces", 'b', OPTION_FLAG, NULL, offsetof(settings, backtraces), 0, 0, NULL,
-     "of all holders that are named, not only of those held for longer than leak_ns"},
+     "of all holders that are named, not only of those held for longer than leak_after_ns"},
     WATCHING_ROWS(settings, client),
     {0},
 };
@@ -67,7 +67,7 @@ static void print_trace(json_t *holder)
 {
     size_t i;
     json_t *frame;
-    json_array_foreach(json_object_get(holder, "trace"), i, frame)
+    json_array_foreach(json_object_get(holder, "backtrace"), i, frame)
     {
         print_lines(model_text(frame, "at"), 8);
     }
@@ -84,10 +84,10 @@ static void print_holder(const model_holder *h, bool traced)
     if (traced) print_trace(h->item);
 }
 
-/* The oldest; of a pool that is well only those who have had theirs for longer than leak_ns. */
+/* The oldest; of a pool that is well only those who have had theirs for longer than leak_after_ns. */
 static void print_holders(const model *m, const model_pool *pool, const settings *s, bool well)
 {
-    int64_t shown = 0, more = 0, leak = model_number(pool->description, "leak_ns");
+    int64_t shown = 0, more = 0, leak = model_number(pool->description, "leak_after_ns");
     for (size_t i = 0; i < m->holder_count; i++) {
         const model_holder *h = &m->holders[i];
         bool suspected = leak > 0 && h->held_ns >= leak;
@@ -96,7 +96,7 @@ static void print_holders(const model *m, const model_pool *pool, const settings
             more++;
             continue;
         }
-        if (shown++ == 0) printf("  %s:\n", well ? "held for longer than leak_ns" : "oldest holders");
+        if (shown++ == 0) printf("  %s:\n", well ? "held for longer than leak_after_ns" : "oldest holders");
         print_holder(h, suspected || s->backtraces);
     }
     if (more > 0) printf("    and %lld more\n", (long long)more);
@@ -106,7 +106,7 @@ static void print_failure(const model_pool *pool)
 {
     static const char *const words[] = {"closed: objects may be opened",
                                         "open: opening failed too often, and is not tried now",
-                                        "probing: one opening is tried"};
+                                        "half-open: one opening is tried"};
     char age[WORDS_ROOM], line[VIEW_ROOM];
     printf("  breaker: %s\n", words[pool->breaker]);
     if (!*pool->last_error) return;

@@ -33,7 +33,7 @@ static const model_holder *oldest_of(const model *m, const model_pool *pool)
 
 static bool leaks(const model_pool *pool, const model_holder *oldest)
 {
-    int64_t leak = model_number(pool->description, "leak_ns");
+    int64_t leak = model_number(pool->description, "leak_after_ns");
     return names(pool, "Leak") || (oldest && leak > 0 && oldest->held_ns >= leak);
 }
 

@@ -137,10 +137,10 @@ static model_breaker breaker_of(json_t *metrics, json_t *description)
 {
     const char *word = model_text(description, "breaker");
     if (strcmp(word, "open") == 0) return BREAKER_OPEN;
-    if (strcmp(word, "probing") == 0) return BREAKER_PROBING;
+    if (strcmp(word, "half-open") == 0) return BREAKER_HALF_OPEN;
     if (*word) return BREAKER_CLOSED;
     int64_t code = model_number(metrics, "breaker");
-    return code == 1 ? BREAKER_OPEN : code == 2 ? BREAKER_PROBING : BREAKER_CLOSED;
+    return code == 1 ? BREAKER_OPEN : code == 2 ? BREAKER_HALF_OPEN : BREAKER_CLOSED;
 }
 
 /* "closed" may also be the count of objects that were. */
@@ -158,7 +158,7 @@ static int64_t leaks_of(json_t *description)
 {
     size_t i;
     json_t *holder;
-    int64_t limit = model_number(description, "leak_ns"), count = 0;
+    int64_t limit = model_number(description, "leak_after_ns"), count = 0;
     if (limit <= 0) return 0;
     json_array_foreach(json_object_get(description, "holders"), i, holder) count +=
         model_number(holder, "held_ns") >= limit;

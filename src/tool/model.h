@@ -26,7 +26,7 @@ typedef struct model_spread {
     int64_t p50_ns, p99_ns, largest_ns;
 } model_spread;
 
-typedef enum model_breaker { BREAKER_CLOSED = 0, BREAKER_OPEN, BREAKER_PROBING } model_breaker;
+typedef enum model_breaker { BREAKER_CLOSED = 0, BREAKER_OPEN, BREAKER_HALF_OPEN } model_breaker;
 
 typedef struct model_pool {
     uint64_t number;
@@ -34,7 +34,7 @@ typedef struct model_pool {
     /* held: with those that are changing hands, without revoked ones */
     int64_t max, held, idle, opening, waiting, revoked;
     int64_t others; /* testing, resetting, closing: neither lent nor to be had */
-    int64_t leaks;  /* of those that are named: held for longer than leak_ns */
+    int64_t leaks;  /* of those that are named: held for longer than leak_after_ns */
     bool paused, closed;
     model_breaker breaker;
     double takes; /* a second; below 0: not known */

@@ -84,18 +84,18 @@ static void write_tiles(const tuning *self, FILE *out)
     fputs("</ul>\n", out);
 }
 
-static void write_budget(const tuning *self, FILE *out)
+static void write_time(const tuning *self, FILE *out)
 {
     char text[640], number[WORDS_ROOM];
-    if (tune_budget_words(self, text, sizeof text) == 0) return;
-    tune_budget budget = tune_budget_of(self, self->sizes[self->answer.chosen]->size);
-    fputs("<figure class=\"small budget\"><figcaption><h3>Connections in all</h3></figcaption>\n<div>", out);
-    fprintf(out, "<p class=\"count\"><b>%s</b>", words_count(number, budget.wanted));
-    if (budget.usable) fprintf(out, " of %s", words_count(number, budget.usable));
+    if (tune_capacity_words(self, text, sizeof text) == 0) return;
+    tune_capacity time_limit = tune_capacity_of(self, self->sizes[self->answer.chosen]->size);
+    fputs("<figure class=\"small time_limit\"><figcaption><h3>Connections in all</h3></figcaption>\n<div>", out);
+    fprintf(out, "<p class=\"count\"><b>%s</b>", words_count(number, time_limit.wanted));
+    if (time_limit.usable) fprintf(out, " of %s", words_count(number, time_limit.usable));
     fputs("</p>", out);
-    if (budget.usable)
-        fprintf(out, "<div class=\"gauge%s\"><i style=\"width:%.1f%%\"></i></div>", budget.is_over ? " over" : "",
-                fmin(100.0 * (double)budget.wanted / budget.usable, 100));
+    if (time_limit.usable)
+        fprintf(out, "<div class=\"gauge%s\"><i style=\"width:%.1f%%\"></i></div>", time_limit.is_over ? " over" : "",
+                fmin(100.0 * (double)time_limit.wanted / time_limit.usable, 100));
     element(out, "<p>", text, "</p>");
     fputs("</div></figure>\n", out);
 }
@@ -192,7 +192,7 @@ static void write_charts(const tuning *self, FILE *out)
     for (uint32_t i = 0; i < self->count && at < drawn->count; i++)
         if (!self->sizes[i]->failed && self->sizes[i]->visits) line->value[at++] = tune_utilisation(self->sizes[i]);
     chart_write(drawn, out);
-    write_budget(self, out);
+    write_time(self, out);
     fputs("</div>\n", out);
     if (self->rate <= 0)
         fprintf(out,
@@ -271,7 +271,7 @@ static void write_method(const tuning *self, FILE *out)
              self->goal.ns ? ", with " : "", self->goal.ns ? self->goal.text : "");
     entry(out, "rule", text);
     snprintf(text, sizeof text, "%u visits to %u sizes, %u rounds of checks, in %.1f s of at most %g; %s", self->visits,
-             self->count, self->rounds, self->elapsed, self->budget, tune_end_words(self));
+             self->count, self->rounds, self->elapsed, self->time_limit, tune_end_words(self));
     entry(out, "visits", text);
     entry(out, "machine", self->machine);
     entry(out, "when", self->when);

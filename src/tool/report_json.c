@@ -88,18 +88,18 @@ static json_t *recommendation_json(const tuning *self)
     return object;
 }
 
-static json_t *budget_json(const tuning *self)
+static json_t *time_json(const tuning *self)
 {
     char text[640];
     if (self->answer.chosen < 0) return json_null();
-    tune_budget budget = tune_budget_of(self, self->sizes[self->answer.chosen]->size);
+    tune_capacity time_limit = tune_capacity_of(self, self->sizes[self->answer.chosen]->size);
     json_t *object = json_object();
-    set_integer(object, "replicas", budget.replicas);
-    set_integer(object, "connections", budget.wanted);
-    json_object_set_new(object, "usable", budget.usable ? json_integer(budget.usable) : json_null());
-    json_object_set_new(object, "over", json_boolean(budget.is_over));
-    json_object_set_new(object, "fitting", budget.is_over ? json_integer(budget.fitting) : json_null());
-    tune_budget_words(self, text, sizeof text);
+    set_integer(object, "replicas", time_limit.replicas);
+    set_integer(object, "connections", time_limit.wanted);
+    json_object_set_new(object, "usable", time_limit.usable ? json_integer(time_limit.usable) : json_null());
+    json_object_set_new(object, "over", json_boolean(time_limit.is_over));
+    json_object_set_new(object, "fitting", time_limit.is_over ? json_integer(time_limit.fitting) : json_null());
+    tune_capacity_words(self, text, sizeof text);
     set_text(object, "text", text);
     return object;
 }
@@ -108,7 +108,7 @@ bool report_json(const tuning *self, FILE *out)
 {
     static const char *const ends[] = {[SWEEP_GOES_ON] = "stopped",
                                        [SWEEP_SETTLED] = "settled",
-                                       [SWEEP_BUDGET] = "budget",
+                                       [SWEEP_TIME] = "time_limit",
                                        [SWEEP_FAILED] = "failed",
                                        [SWEEP_FULL] = "full"};
     json_t *all = json_object(), *points = json_array();
@@ -125,7 +125,7 @@ bool report_json(const tuning *self, FILE *out)
     json_object_set_new(all, "goal", json_null());
     if (self->goal.ns) set_text(all, "goal", self->goal.text);
     set_integer(all, "max", self->max);
-    set_real(all, "budget_seconds", self->budget);
+    set_real(all, "time_seconds", self->time_limit);
     set_real(all, "elapsed_seconds", self->elapsed);
     set_integer(all, "visits", self->visits);
     set_text(all, "end", self->stopped ? "stopped" : ends[self->end]);
@@ -134,7 +134,7 @@ bool report_json(const tuning *self, FILE *out)
     json_object_set_new(all, "report", json_null());
     if (self->report) set_text(all, "report", self->report);
     json_object_set_new(all, "recommendation", recommendation_json(self));
-    json_object_set_new(all, "connections", budget_json(self));
+    json_object_set_new(all, "connections", time_json(self));
     for (uint32_t i = 0; i < self->count; i++) json_array_append_new(points, size_json(self, self->sizes[i]));
     bool is_whole = all && points && json_array_size(points) == self->count;
     json_object_set_new(all, "points", points);

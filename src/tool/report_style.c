@@ -78,7 +78,7 @@ const char report_style[] =
     ".gauge{height:16px;border-radius:8px;background:var(--grid);overflow:hidden;margin:6px 0 8px}\n"
     ".gauge i{display:block;height:100%;background:var(--knee);border-radius:8px}\n"
     ".gauge.over i{background:var(--l1)}\n"
-    ".budget div{padding:4px 6px}\n"
+    ".time_limit div{padding:4px 6px}\n"
     ".count{color:var(--soft);font-size:18px}\n"
     ".count b{color:var(--ink);font-size:34px}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:6px 20px;margin:0;font-size:15px}\n"

@@ -31,7 +31,7 @@ static const option_row rows[] = {
     {"exact-times", 0, OPTION_FLAG, NULL, AT(exact_times), 0, 0, NULL, "the pool times every lease, not one in 64"},
     {"seed", 0, OPTION_COUNT, "N", AT(seed), 0, 1e15, NULL, "draw the same numbers again (another each time)"},
     {"dashboard", 0, OPTION_MAYBE, "ADDRESS", AT(dashboard), 0, 0, NULL, "serve the live page meanwhile (127.0.0.1:0)"},
-    {"linger", 0, OPTION_DURATION, "TIME", AT(linger_ns), 0, DAY, NULL, "serve it for so long after the end (0)"},
+    {"linger", 0, OPTION_DURATION, "TIME", AT(idle_timeout_ns), 0, DAY, NULL, "serve it for so long after the end (0)"},
     {"json", 'j', OPTION_FLAG, NULL, AT(json), 0, 0, NULL, "print one JSON object instead of tables"},
     {"quiet", 0, OPTION_FLAG, NULL, AT(quiet), 0, 0, NULL, "no progress line"},
     {0},
@@ -134,12 +134,12 @@ static int drive_pools(const command *self, run_report *report, target *aim, das
     target_pools pools;
     cen_pool_options options =
         CEN_POOL_OPTIONS(.max = (uint32_t)settings->size, .min_idle = (uint32_t)settings->min_idle,
-                         .exact_times = settings->exact_times, .patience = cen_in_ns(settings->patience_ns));
+                         .exact_times = settings->exact_times, .default_deadline = cen_in_ns(settings->patience_ns));
     if (target_pools_new(aim, &options, &pools, &error) != CEN_OK)
         return command_fail(self, error.status == CEN_INVALID ? EXIT_USAGE : EXIT_SYSTEM, "%s", error.text);
     cen_status status = drive(report, aim, &pools, &error);
     int answer = status == CEN_OK ? tell(self, report) : command_fail(self, EXIT_SYSTEM, "%s", error.text);
-    if (status == CEN_OK) dashboard_linger(page, settings->linger_ns);
+    if (status == CEN_OK) dashboard_linger(page, settings->idle_timeout_ns);
     target_pools_free(aim, &pools);
     return answer;
 }
@@ -167,7 +167,7 @@ static const char *contradiction(const run_settings *settings)
         return "--clients: more than 1,024 are too many threads; --futures allows 100,000.";
     if (settings->min_idle > settings->size) return "--min-idle is more than --size.";
     if (settings->rate > 0 && settings->think_ns) return "--think is for a closed loop, and --rate makes an open one.";
-    if (settings->linger_ns && !settings->dashboard) return "--linger is for --dashboard.";
+    if (settings->idle_timeout_ns && !settings->dashboard) return "--linger is for --dashboard.";
     return NULL;
 }
 

@@ -12,7 +12,7 @@ typedef struct run_settings {
     double rate;
     bool futures, exact_times, json, quiet;
     const char *dashboard; /* NULL: none; "": where there is room */
-    int64_t linger_ns;
+    int64_t idle_timeout_ns;
 } run_settings;
 
 typedef struct run_report {

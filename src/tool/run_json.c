@@ -51,7 +51,7 @@ static json_t *causes(const load_result *from)
 
 static json_t *pool(const cen_pool_stats *from)
 {
-    static const char *const breakers[] = {"closed", "open", "probing"};
+    static const char *const breakers[] = {"closed", "open", "half-open"};
     if (from->max == 0) return json_null();
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "max", (json_int_t)from->max,
                      "opened", (json_int_t)from->opened, "open_failed", (json_int_t)from->open_failed, "closed",

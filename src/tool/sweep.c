@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    VISITS_IN_BUDGET = 32,  /* what a sweep takes, more or less */
-    LONGEST_IN_BUDGET = 12, /* a visit is at most such a part of it */
+    VISITS_IN_TIME = 32,    /* what a sweep takes, more or less */
+    LONGEST_IN_TIME = 12,   /* a visit is at most such a part of it */
     OPERATIONS_WANTED = 40, /* of a visit; fewer say little, ... */
     OPERATIONS_LEAST = 8,   /* ... and fewer than these nothing */
     /* of each object: a visit is to be that much longer than one operation, as tune_measure.c needs it */
@@ -24,7 +24,7 @@ struct sweep {
     /* Fixed, but for max: a size that fails lowers it. */
     knee_rule rule;
     uint32_t max;
-    double budget;
+    double time_limit;
 
     knee_point points[SWEEP_SIZES_MOST];
     uint32_t rooms[SWEEP_SIZES_MOST]; /* of the points' visits */
@@ -43,14 +43,14 @@ struct sweep {
     double rate, overhead;
 };
 
-sweep *sweep_new(knee_rule rule, uint32_t max, double budget)
+sweep *sweep_new(knee_rule rule, uint32_t max, double time_limit)
 {
     sweep *self = calloc(1, sizeof *self);
     if (!self) return NULL;
     self->rule = rule;
     self->max = max ? max : 1;
-    self->budget = budget;
-    self->usual_seconds = self->visit_seconds = fmin(fmax(budget / VISITS_IN_BUDGET, 0.15), 3);
+    self->time_limit = time_limit;
+    self->usual_seconds = self->visit_seconds = fmin(fmax(time_limit / VISITS_IN_TIME, 0.15), 3);
     return self;
 }
 
@@ -289,8 +289,8 @@ bool sweep_next(sweep *self, double elapsed, sweep_step *out)
 {
     if (self->end != SWEEP_GOES_ON) return false;
     bool was_measured = self->visits > 0;
-    if (was_measured && elapsed + self->visit_seconds + self->overhead > self->budget) {
-        self->end = sweep_answer(self).is_settled && self->phase == SWEEP_CHECK ? SWEEP_SETTLED : SWEEP_BUDGET;
+    if (was_measured && elapsed + self->visit_seconds + self->overhead > self->time_limit) {
+        self->end = sweep_answer(self).is_settled && self->phase == SWEEP_CHECK ? SWEEP_SETTLED : SWEEP_TIME;
         return false;
     }
     uint32_t size = choose(self);
@@ -336,7 +336,7 @@ static bool note_failure(sweep *self)
 static bool is_too_short(sweep *self, const sweep_outcome *outcome)
 {
     if (self->visits > 1 || outcome->operations >= OPERATIONS_WANTED) return false;
-    double longest = fmax(self->budget / LONGEST_IN_BUDGET, self->visit_seconds);
+    double longest = fmax(self->time_limit / LONGEST_IN_TIME, self->visit_seconds);
     double factor = outcome->operations ? (double)OPERATIONS_WANTED / (double)outcome->operations : OPERATIONS_WANTED;
     double wanted = fmin(self->visit_seconds * factor, longest);
     bool is_longer = wanted > self->visit_seconds * 1.1;

@@ -2,7 +2,7 @@
 /*
  * A sweep: which size is to be measured next, for how long, until the knee is known or the time is over.
  *
- *     sweep *sweep = sweep_new(rule, max, budget);
+ *     sweep *sweep = sweep_new(rule, max, time_limit);
  *     sweep_step step;
  *     while (sweep_next(sweep, elapsed(), &step)) {
  *         sweep_outcome outcome = ... measure step.size for step.seconds ...;
@@ -32,7 +32,7 @@ typedef enum sweep_phase { SWEEP_CLIMB, SWEEP_BISECT, SWEEP_CHECK } sweep_phase;
 typedef enum sweep_end {
     SWEEP_GOES_ON,
     SWEEP_SETTLED, /* the intervals separate */
-    SWEEP_BUDGET,  /* the time was over first */
+    SWEEP_TIME,    /* the time was over first */
     SWEEP_FAILED,  /* not even one object worked, or it went wrong again and again later on */
     SWEEP_FULL,    /* no memory, or too many visits */
 } sweep_end;
@@ -56,8 +56,8 @@ typedef struct sweep_outcome {
 
 typedef struct sweep sweep;
 
-/* NULL: no memory. max: at least 1. The budget is in seconds. */
-sweep *sweep_new(knee_rule rule, uint32_t max, double budget);
+/* NULL: no memory. max: at least 1. The time_limit is in seconds. */
+sweep *sweep_new(knee_rule rule, uint32_t max, double time_limit);
 void sweep_free(sweep *self);
 
 /* False: it is over. `elapsed` are seconds since the beginning. */

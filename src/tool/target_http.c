@@ -131,7 +131,7 @@ static cen_status send_request(CURL *handle, const asked *what, long *answer, ce
 
 static cen_status get(CURL *handle, const char *path, long *answer, cen_error *error)
 {
-    cen_curl_response response = {.most = BODY_MOST};
+    cen_curl_response response = {.max_body = BODY_MOST};
     cen_status status = cen_curl_get(handle, path, &response, error);
     *answer = response.status;
     cen_curl_response_free(&response);

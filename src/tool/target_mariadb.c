@@ -35,7 +35,7 @@ static void close_maria(target *self)
 /* What the connection says of its last call, also where it says nothing. */
 static cen_status told(MYSQL *mysql, cen_error *error)
 {
-    cen_status status = cen_mariadb_tell(mysql, error);
+    cen_status status = cen_mariadb_error_get(mysql, error);
     return status != CEN_OK
                ? status
                : target_say(error, CEN_DRIVER, 0, "The statement failed, and the server does not say why.");
@@ -108,8 +108,8 @@ static cen_status operate_maria(target *self, void *object, const target_turn *t
 
 static cen_status limit_maria(target *self, void *object, target_limit *out, cen_error *error)
 {
-    cen_mariadb_budget_report report = CEN_SIZED(cen_mariadb_budget_report);
-    cen_status status = cen_mariadb_budget(object, 0, &report, error);
+    cen_mariadb_capacity_report report = CEN_SIZED(cen_mariadb_capacity_report);
+    cen_status status = cen_mariadb_capacity(object, 0, &report, error);
     (void)self;
     if (status != CEN_OK) return status;
     out->most = report.max_connections;

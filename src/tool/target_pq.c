@@ -83,8 +83,8 @@ static cen_status operate_post(target *self, void *object, const target_turn *tu
 
 static cen_status limit_post(target *self, void *object, target_limit *out, cen_error *error)
 {
-    cen_pq_budget_report report = CEN_SIZED(cen_pq_budget_report);
-    cen_status status = cen_pq_budget(object, 0, &report, error);
+    cen_pq_capacity_report report = CEN_SIZED(cen_pq_capacity_report);
+    cen_status status = cen_pq_capacity(object, 0, &report, error);
     (void)self;
     if (status != CEN_OK) return status;
     out->most = report.max_connections;

@@ -122,8 +122,8 @@ static cen_status operate_dis(target *self, void *object, const target_turn *tur
 
 static cen_status limit_dis(target *self, void *object, target_limit *out, cen_error *error)
 {
-    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
-    cen_status status = cen_redis_budget(object, 0, &report, error);
+    cen_redis_capacity_report report = CEN_SIZED(cen_redis_capacity_report);
+    cen_status status = cen_redis_capacity(object, 0, &report, error);
     (void)self;
     if (status != CEN_OK) return status;
     out->most = report.max_clients;

@@ -183,7 +183,7 @@ static cen_status operate_lite(target *self, void *object, const target_turn *tu
     if (status != CEN_OK) return status;
     bind(self, turn, statement);
     int code = read_rows(statement, customer, &rows, &strange);
-    status = code == SQLITE_DONE ? CEN_OK : cen_sqlite_tell(db, code, error);
+    status = code == SQLITE_DONE ? CEN_OK : cen_sqlite_error_get(db, code, error);
     sqlite3_reset(statement);
     if (status != CEN_OK || !checks) return status;
     /* With keys beyond those of the sample an answer may be empty, and nothing can be said of it. */

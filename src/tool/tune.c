@@ -23,16 +23,16 @@ static const char usual_report[] = "cenote-tune.html";
 typedef struct settings {
     target_settings target;
     const char *goal, *report;
-    int64_t budget_ns, clients, max, replicas, hold_ns;
+    int64_t time_ns, clients, max, replicas, hold_ns;
     double margin, rate;
     bool no_report, force, json, ascii, quiet;
 } settings;
 
-static const settings usual = {.budget_ns = 30 * SECOND_NS, .replicas = 1, .margin = 0.05};
+static const settings usual = {.time_ns = 30 * SECOND_NS, .replicas = 1, .margin = 0.05};
 
 static const option_row rows[] = {
     TARGET_ROWS(settings, target),
-    {"budget", 'b', OPTION_DURATION, "TIME", offsetof(settings, budget_ns), 1e9, 3600e9, NULL,
+    {"time", 't', OPTION_DURATION, "TIME", offsetof(settings, time_ns), 1e9, 3600e9, NULL,
      "how long it may take in all (30s)"},
     {"margin", 'm', OPTION_SHARE, "SHARE", offsetof(settings, margin), 0.005, 0.5, NULL,
      "the smallest size that comes so near to the best is enough (5%)"},
@@ -72,7 +72,7 @@ static const char teaching[] =
     "\n"
     "  cenote tune postgresql://ann:secret@localhost/shop -q 'select * from orders where id = 7'\n"
     "  cenote tune redis://localhost --goal p99=2ms --replicas 12\n"
-    "  cenote tune http://localhost:8080/search?q=a --max 32 --budget 1m --report search.html\n"
+    "  cenote tune http://localhost:8080/search?q=a --max 32 --time 1m --report search.html\n"
     "  cenote tune mariadb://ann:secret@localhost/shop --rate 500 --goal p99=50ms    at the load that you have\n"
     "\n"
     "A goal is about the time with the object (use), or with --rate about all from when it was due to its end "
@@ -83,7 +83,7 @@ static const char teaching[] =
 
 typedef struct tune_watch {
     progress progress;
-    double began, budget;
+    double began, time_limit;
     sweep_step step;
 } tune_watch;
 
@@ -98,10 +98,10 @@ static void show(tune_watch *self, double per_second)
         [SWEEP_CLIMB] = "climbing", [SWEEP_BISECT] = "looking between", [SWEEP_CHECK] = "checking"};
     char bar[BAR + 1], rate[WORDS_ROOM] = "";
     double elapsed = now() - self->began;
-    terminal_bar(bar, BAR, elapsed / self->budget);
+    terminal_bar(bar, BAR, elapsed / self->time_limit);
     if (per_second > 0) words_rate(rate, per_second);
-    progress_show(&self->progress, "%s at most %.0f s more, %s: size %u %s", bar, ceil(fmax(self->budget - elapsed, 0)),
-                  phases[self->step.phase], self->step.size, rate);
+    progress_show(&self->progress, "%s at most %.0f s more, %s: size %u %s", bar,
+                  ceil(fmax(self->time_limit - elapsed, 0)), phases[self->step.phase], self->step.size, rate);
 }
 
 static void on_tick(void *argument, const load_progress *so_far)
@@ -177,14 +177,14 @@ static void note_stillness(tuning *self, const tune_size *size)
 
 static cen_status sweep_all(tuning *self, tune_bench *bench, tune_watch *watch, cen_error *error)
 {
-    sweep *course = sweep_new(self->rule, self->max, self->budget);
+    sweep *course = sweep_new(self->rule, self->max, self->time_limit);
     tune_size *size = NULL;
     while (course && !stop_asked() && sweep_next(course, now() - watch->began, &watch->step)) {
         sweep_outcome outcome;
         size = size_made(self, watch->step.size);
         if (!size) break;
         show(watch, 0);
-        double left = self->budget - (now() - watch->began);
+        double left = self->time_limit - (now() - watch->began);
         if (!tune_measure(bench, &watch->step, &self->goal, left, size, &outcome)) break;
         bool counts = sweep_note(course, now() - watch->began, &outcome);
         if (!outcome.failed && !counts && !outcome.operations) note_stillness(self, size);
@@ -264,7 +264,7 @@ static int tune_target(const command *self, const settings *given, tuning *found
 {
     cen_error error;
     int status = EXIT_DONE;
-    tune_watch watch = {.began = now(), .budget = found->budget};
+    tune_watch watch = {.began = now(), .time_limit = found->time_limit};
     tune_bench bench = {
         .target = it, .rate = found->rate, .hold_ns = found->hold_ns, .tick = on_tick, .argument = &watch};
     progress_begin(&watch.progress, given->quiet);
@@ -300,7 +300,7 @@ static int run(const command *self, void *its_settings, int count, char **argume
     tuning *found = calloc(1, sizeof *found);
     if (!found) return command_fail(self, EXIT_SYSTEM, "There is no memory.");
     found->processors = processors > 0 ? (uint32_t)processors : 1;
-    found->budget = (double)given->budget_ns / 1e9;
+    found->time_limit = (double)given->time_ns / 1e9;
     found->rate = given->rate, found->hold_ns = given->hold_ns, found->replicas = (uint32_t)given->replicas;
     found->goal = (tune_goal){.per_million = 990000, .time = given->rate > 0 ? TUNE_WHOLE : TUNE_USE};
     int status = EXIT_DONE;

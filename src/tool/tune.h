@@ -40,20 +40,20 @@ typedef struct tune_size {
     cen_histogram wait, use, whole;
 } tune_size;
 
-typedef struct tune_budget {
+typedef struct tune_capacity {
     uint32_t replicas;
     uint64_t wanted;  /* replicas x the size */
     uint32_t usable;  /* connections that the server has for all; 0: it does not tell */
     uint32_t fitting; /* the size that fits, if more are wanted than there are; may be 0 */
     bool is_over;
-} tune_budget;
+} tune_capacity;
 
 typedef struct tuning {
     const char *shown, *system, *query; /* the target's */
     char command[512], when[40], machine[200], version[24];
     const char *report; /* the page's file; NULL: none is written */
     uint32_t processors, clients, max;
-    double rate, budget, elapsed;
+    double rate, time_limit, elapsed;
     int64_t hold_ns;
     knee_rule rule;
     tune_goal goal;
@@ -82,13 +82,13 @@ double tune_utilisation(const tune_size *size);
 /* The size whose mean is the largest of all that the table shows and that keep the goal: the best, or one with fewer visits. NULL:
  * nothing was measured. */
 const tune_size *tune_first(const tuning *self);
-tune_budget tune_budget_of(const tuning *self, uint32_t size);
+tune_capacity tune_capacity_of(const tuning *self, uint32_t size);
 const char *tune_end_words(const tuning *self);
 
 /* Whole sentences, the first one the answer; each writes at most `room` bytes and answers its length. */
 size_t tune_advice(const tuning *self, char *out, size_t room);
-size_t tune_doubts(const tuning *self, char *out, size_t room);       /* how sure it is, and what would tell more */
-size_t tune_budget_words(const tuning *self, char *out, size_t room); /* replicas against the server's limit */
+size_t tune_doubts(const tuning *self, char *out, size_t room);         /* how sure it is, and what would tell more */
+size_t tune_capacity_words(const tuning *self, char *out, size_t room); /* replicas against the server's limit */
 
 /* ---- tune_show.c ---------------------------------------------------------------------------------------- */
 

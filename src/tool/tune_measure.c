@@ -25,7 +25,7 @@ static const double OPEN_SECONDS_MOST = 10;
 /* Nothing is to be closed or renewed meanwhile: that would be measured, too. */
 static cen_status make_pools(tune_bench *self, cen_error *error)
 {
-    cen_pool_options options = CEN_POOL_OPTIONS(.max = 1, .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
+    cen_pool_options options = CEN_POOL_OPTIONS(.max = 1, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
     return target_pools_new(self->target, &options, &self->pools, error);
 }
 

@@ -171,8 +171,8 @@ void tune_print(const tuning *self, bool ascii, FILE *out)
     tune_doubts(self, text, sizeof text);
     print_wrapped(out, INK_WARN, text);
     if (self->trouble[0] && self->answer.chosen >= 0) print_wrapped(out, INK_WARN, self->trouble);
-    if (self->answer.chosen >= 0 && tune_budget_of(self, self->sizes[self->answer.chosen]->size).is_over) {
-        tune_budget_words(self, text, sizeof text);
+    if (self->answer.chosen >= 0 && tune_capacity_of(self, self->sizes[self->answer.chosen]->size).is_over) {
+        tune_capacity_words(self, text, sizeof text);
         print_wrapped(out, INK_WARN, text);
     }
 }

@@ -71,13 +71,13 @@ double tune_utilisation(const tune_size *size)
     return all > 0 ? fmin(size->held_seconds / all, 1) : 0;
 }
 
-tune_budget tune_budget_of(const tuning *self, uint32_t size)
+tune_capacity tune_capacity_of(const tuning *self, uint32_t size)
 {
-    tune_budget budget = {.replicas = self->replicas, .wanted = (uint64_t)self->replicas * size};
-    if (self->limit.most > self->limit.reserved) budget.usable = self->limit.most - self->limit.reserved;
-    budget.is_over = budget.usable && budget.wanted > budget.usable;
-    if (budget.is_over) budget.fitting = budget.usable / self->replicas;
-    return budget;
+    tune_capacity time_limit = {.replicas = self->replicas, .wanted = (uint64_t)self->replicas * size};
+    if (self->limit.most > self->limit.reserved) time_limit.usable = self->limit.most - self->limit.reserved;
+    time_limit.is_over = time_limit.usable && time_limit.wanted > time_limit.usable;
+    if (time_limit.is_over) time_limit.fitting = time_limit.usable / self->replicas;
+    return time_limit;
 }
 
 const char *tune_end_words(const tuning *self)
@@ -85,7 +85,7 @@ const char *tune_end_words(const tuning *self)
     if (self->stopped) return "it was stopped before its end";
     switch (self->end) {
     case SWEEP_SETTLED: return "the intervals separated";
-    case SWEEP_BUDGET: return "the time was over before the intervals separated";
+    case SWEEP_TIME: return "the time was over before the intervals separated";
     case SWEEP_FAILED: return "it failed";
     case SWEEP_FULL: return "there were more visits than there is room for";
     case SWEEP_GOES_ON: break;
@@ -205,13 +205,13 @@ size_t tune_advice(const tuning *self, char *out, size_t room)
     say(out, room, &length, "%s", first != best ? "; its " : " and ");
     say_latency(self, chosen, out, room, &length);
     if (self->replicas > 1 || self->limit.most) {
-        tune_budget budget = tune_budget_of(self, chosen->size);
+        tune_capacity time_limit = tune_capacity_of(self, chosen->size);
         say(out, room, &length, "; with %u replica%s that is %s", self->replicas, self->replicas == 1 ? "" : "s",
-            words_count(text, budget.wanted));
-        if (budget.is_over)
-            say(out, room, &length, " connections, more than the server's %s", words_count(text, budget.usable));
-        else if (budget.usable)
-            say(out, room, &length, " of the server's %s usable connections", words_count(text, budget.usable));
+            words_count(text, time_limit.wanted));
+        if (time_limit.is_over)
+            say(out, room, &length, " connections, more than the server's %s", words_count(text, time_limit.usable));
+        else if (time_limit.usable)
+            say(out, room, &length, " of the server's %s usable connections", words_count(text, time_limit.usable));
         else say(out, room, &length, " connections");
     }
     say(out, room, &length, ".");
@@ -261,35 +261,35 @@ size_t tune_doubts(const tuning *self, char *out, size_t room)
     if (self->answer.best == self->answer.chosen && chosen->size >= self->max && self->max > 1)
         say(out, room, &length, "It is the largest size that was tried, and a larger one may be better%s%s. ",
             self->max_words[0] ? ": " : "", self->max_words);
-    if (length && !self->stopped && self->end == SWEEP_BUDGET)
-        say(out, room, &length, "A longer --budget than %g s tells more. ", self->budget);
+    if (length && !self->stopped && self->end == SWEEP_TIME)
+        say(out, room, &length, "A longer --time than %g s tells more. ", self->time_limit);
     if (!self->stopped && self->end == SWEEP_FAILED)
         say(out, room, &length,
             "It ended after %.1f s of %g, because the last visits failed: this is what was known then. ", self->elapsed,
-            self->budget);
+            self->time_limit);
     if (self->stopped)
         say(out, room, &length, "It was stopped after %.1f s of %g: this is what was known then. ", self->elapsed,
-            self->budget);
+            self->time_limit);
     while (length && out[length - 1] == ' ') out[--length] = '\0';
     return length;
 }
 
-size_t tune_budget_words(const tuning *self, char *out, size_t room)
+size_t tune_capacity_words(const tuning *self, char *out, size_t room)
 {
     size_t length = 0;
     char wanted[WORDS_ROOM], usable[WORDS_ROOM];
     out[0] = '\0';
     if (self->answer.chosen < 0) return 0;
     uint32_t size = self->sizes[self->answer.chosen]->size;
-    tune_budget budget = tune_budget_of(self, size);
-    words_count(wanted, budget.wanted), words_count(usable, budget.usable);
-    if (!budget.usable) {
+    tune_capacity time_limit = tune_capacity_of(self, size);
+    words_count(wanted, time_limit.wanted), words_count(usable, time_limit.usable);
+    if (!time_limit.usable) {
         say(out, room, &length, "%u replica%s of a pool of %u want%s %s connection%s; the resource tells no limit.",
             self->replicas, self->replicas == 1 ? "" : "s", size, self->replicas == 1 ? "s" : "", wanted,
-            budget.wanted == 1 ? "" : "s");
+            time_limit.wanted == 1 ? "" : "s");
         return length;
     }
-    if (!budget.is_over) {
+    if (!time_limit.is_over) {
         say(out, room, &length,
             "%u replica%s of a pool of %u want%s %s of the server's %s usable connections. The server %s.",
             self->replicas, self->replicas == 1 ? "" : "s", size, self->replicas == 1 ? "s" : "", wanted, usable,
@@ -298,9 +298,9 @@ size_t tune_budget_words(const tuning *self, char *out, size_t room)
     }
     say(out, room, &length, "%u replicas of a pool of %u want %s connections, and the server has %s. ", self->replicas,
         size, wanted, usable);
-    if (budget.fitting)
+    if (time_limit.fitting)
         say(out, room, &length, "A pool of %u in each fits, or put a pool between them and the server. ",
-            budget.fitting);
+            time_limit.fitting);
     else say(out, room, &length, "Not even one in each fits: put a pool between them and the server. ");
     say(out, room, &length, "The server %s.", self->limit.words);
     return length;

@@ -166,7 +166,7 @@ static void say_holder(view_page *page, const model_holder *h)
 {
     char text[WORDS_ROOM];
     size_t i;
-    json_t *frame, *trace = json_object_get(h->item, "trace");
+    json_t *frame, *trace = json_object_get(h->item, "backtrace");
     snprintf(page->title, sizeof page->title, "object %lld of pool %.100s", (long long)h->index, h->pool->name);
     view_say(page, STYLE_BOLD, "held by %s%s%s%s%s", *h->holder ? h->holder : "nobody known",
              *h->thread_name ? " (" : "", h->thread_name, *h->thread_name ? ")" : "", h->detached ? ", detached" : "");

@@ -49,7 +49,7 @@ static const char *state_of(const model_pool *p, char text[16], view_style *styl
     }
     if (p->timeouts > 0) return "timeouts";
     *style = STYLE_WARN;
-    if (p->breaker == BREAKER_PROBING) return "probing";
+    if (p->breaker == BREAKER_HALF_OPEN) return "half-open";
     if (p->paused) return "paused";
     if (p->waiting > 0) return "waiting";
     if (p->max > 0 && p->held + p->revoked >= p->max) return "full";
@@ -119,7 +119,7 @@ static bool add_holder(view_table *table, const model_holder *h)
     snprintf(key, sizeof key, "holder %llu %lld", (unsigned long long)h->pool->number, (long long)h->index);
     view_row *row = view_add(table, key, h->pool->number, h);
     if (!row) return false;
-    int64_t leak = model_number(h->pool->description, "leak_ns");
+    int64_t leak = model_number(h->pool->description, "leak_after_ns");
     view_style style = h->revoked || (leak > 0 && h->held_ns >= leak) ? STYLE_BAD : STYLE_PLAIN;
     snprintf(text, sizeof text, "%s%s",
              h->exact       ? ""

@@ -137,7 +137,7 @@ static cen_status add_slowly(ceni_exchange *exchange, cen_request *request, cen_
             if (!enlarge_output(exchange, lacking)) return no_memory(exchange, error);
             continue;
         }
-        if (request->only_if_room || wire->waiting >= wire->max_waiting) return too_full(exchange, error);
+        if (request->only_if_room || wire->waiting >= wire->max_waiters) return too_full(exchange, error);
         if (!asked->blocked && request->size && !asked->copy) {
             if (!copy_payload(exchange, request)) return no_memory(exchange, error);
             continue;

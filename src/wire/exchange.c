@@ -39,9 +39,9 @@ static cen_status check_settings(const ceni_exchange_settings *settings, cen_err
     if (settings->max_in_flight > CENI_WIRE_MAX_IN_FLIGHT)
         return ceni_error_set(error, CEN_INVALID, 0, "max_in_flight is %u, and at most %d.", settings->max_in_flight,
                               CENI_WIRE_MAX_IN_FLIGHT);
-    if (settings->max_waiting < CEN_NONE || settings->max_waiting > UINT32_MAX)
+    if (settings->max_waiters < CEN_NONE || settings->max_waiters > UINT32_MAX)
         return ceni_error_set(error, CEN_INVALID, 0,
-                              "max_waiting is neither a number of requests nor CEN_OFF nor CEN_NONE.");
+                              "max_waiters is neither a number of requests nor CEN_OFF nor CEN_NONE.");
     return CEN_OK;
 }
 
@@ -52,11 +52,11 @@ static size_t size_or(size_t size, size_t otherwise)
 
 static ceni_wire_limits limits_of(const ceni_exchange_settings *settings, cen_codec codec)
 {
-    int64_t waiting = settings->max_waiting == 0 ? CENI_EXCHANGE_WAITING : settings->max_waiting;
+    int64_t waiting = settings->max_waiters == 0 ? CENI_EXCHANGE_WAITING : settings->max_waiters;
     return (ceni_wire_limits){.codec = codec,
                               .max_in_flight =
                                   settings->max_in_flight ? settings->max_in_flight : CENI_EXCHANGE_IN_FLIGHT,
-                              .max_waiting = waiting == CEN_NONE  ? 0
+                              .max_waiters = waiting == CEN_NONE  ? 0
                                              : waiting == CEN_OFF ? UINT32_MAX
                                                                   : (uint32_t)waiting,
                               .max_payload = size_or(settings->max_payload, CENI_EXCHANGE_PAYLOAD),

@@ -87,7 +87,7 @@ typedef struct ceni_exchange_settings {
     const cen_allocator *allocator;
     uint32_t max_in_flight; /* requests that were sent and are not over; default 1024, at most 2^20 */
     /* requests that wait for room; more are FULL; default 1024, CEN_OFF: no limit, CEN_NONE: none waits */
-    int64_t max_waiting;
+    int64_t max_waiters;
     size_t max_payload;    /* of a request: larger ones are INVALID; default 1 MB */
     size_t max_reply;      /* larger ones end the connection; default 1 MB */
     size_t max_output;     /* bytes not yet written, above which requests wait; default 256 KB */

@@ -40,7 +40,7 @@ cen_status ceni_wire_init(ceni_wire *wire, const ceni_wire_limits *limits, int64
 {
     *wire = (ceni_wire){.codec = limits->codec,
                         .max_in_flight = limits->max_in_flight,
-                        .max_waiting = limits->max_waiting,
+                        .max_waiters = limits->max_waiters,
                         .max_payload = limits->max_payload,
                         .max_output = limits->max_output,
                         .slot_bits = bits_for(limits->max_in_flight)};

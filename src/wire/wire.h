@@ -80,7 +80,7 @@ enum { CENI_WIRE_MAX_IN_FLIGHT = 1 << 20 };
 typedef struct ceni_wire {
     /* fixed by init */
     cen_codec codec;
-    uint32_t max_in_flight, max_waiting;
+    uint32_t max_in_flight, max_waiters;
     size_t max_payload, max_output;
     uint32_t slot_bits, slot_mask; /* so many bits of an id are the slot's number: these */
     ceni_wire_slot *slots;
@@ -97,7 +97,7 @@ typedef struct ceni_wire {
 
 typedef struct ceni_wire_limits {
     cen_codec codec;
-    uint32_t max_in_flight, max_waiting;
+    uint32_t max_in_flight, max_waiters;
     size_t max_payload, max_output;
 } ceni_wire_limits;
 

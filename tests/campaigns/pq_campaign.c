@@ -72,9 +72,9 @@ cen_pool *pool_of(const cen_pq_options *target, const cen_pool_options *more)
     o.size = sizeof o;
     o.driver = cen_pq_with(target);
     if (!o.max) o.max = CONNECTIONS;
-    if (!o.backoff_least_ns) o.backoff_least_ns = 20 * MS;
-    if (!o.backoff_most_ns) o.backoff_most_ns = 500 * MS;
-    if (!o.trust_ns) o.trust_ns = 100 * MS;
+    if (!o.backoff_initial_ns) o.backoff_initial_ns = 20 * MS;
+    if (!o.backoff_max_ns) o.backoff_max_ns = 500 * MS;
+    if (!o.test_after_idle_ns) o.test_after_idle_ns = 100 * MS;
     if (!o.open_timeout_ns) o.open_timeout_ns = 2 * SECOND;
     if (cen_pool_new(&o, &pool, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     return pool;

@@ -29,7 +29,7 @@ TEST(max_connections_are_lowered_under_a_pool)
 {
     static const char *const fewer[] = {"max_connections=8", "superuser_reserved_connections=3", "max_wal_senders=0",
                                         NULL};
-    cen_pool *pool = pool_at(server_url(postgresql), &(cen_pool_options){.openers = 2});
+    cen_pool *pool = pool_at(server_url(postgresql), &(cen_pool_options){.max_concurrent_opens = 2});
     openings *seen = openings_watch(pool);
     load *l = load_start(&(load_plan){.pool = pool, .threads = THREADS, .use = ask_one});
     load_await_answers(l, 200);
@@ -171,7 +171,7 @@ static void change_address(const char *hosts)
     snprintf(url, sizeof url, "postgresql://tester:secret@database.test:%u/test", proxy_port(before));
     name_leads_to(hosts, "127.0.0.2");
     /* One at a time: the library that resolves names here does not stand two. */
-    cen_pool *pool = pool_at(url, &(cen_pool_options){.openers = 1});
+    cen_pool *pool = pool_at(url, &(cen_pool_options){.max_concurrent_opens = 1});
     load *l = load_start(&(load_plan){.pool = pool, .threads = THREADS, .use = ask_one});
     load_await_answers(l, 200);
     expect(proxy_stat(before, "accepted") > 0);

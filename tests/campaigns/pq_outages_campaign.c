@@ -64,7 +64,7 @@ TEST(the_server_is_killed_under_load_and_restarted)
 TEST(the_network_swallows_everything)
 {
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
-    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.hold_ns = 500 * MS});
+    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.max_hold_ns = 500 * MS});
     load *l = load_on(pool);
     proxy_say(proxy, "blackhole");
     campaign_sleep(campaign_time(2 * SECOND, 10 * SECOND));
@@ -95,9 +95,10 @@ TEST(connections_are_refused_and_a_thousand_wait)
     int64_t outage = campaign_time(3 * SECOND, 30 * SECOND);
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
     cen_pool *pool =
-        pool_at(proxy_url(proxy, server_url(postgresql)),
-                &(cen_pool_options){
-                    .openers = 2, .breaker_failures = 5, .backoff_least_ns = 20 * MS, .backoff_most_ns = 500 * MS});
+        pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.max_concurrent_opens = 2,
+                                                                              .breaker_failures = 5,
+                                                                              .backoff_initial_ns = 20 * MS,
+                                                                              .backoff_max_ns = 500 * MS});
     openings *seen = openings_watch(pool);
     proxy_say(proxy, "refuse");
     load *l = load_start(&(load_plan){.pool = pool, .threads = 1000, .pause_ns = 50 * MS, .use = ask_one});
@@ -133,7 +134,7 @@ TEST(the_server_accepts_slowly)
 {
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
     proxy_say(proxy, "accept-every 300");
-    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.openers = 2});
+    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.max_concurrent_opens = 2});
     openings *seen = openings_watch(pool);
     load *l = load_start(&(load_plan){.pool = pool, .threads = THREADS, .use = ask_one});
     load_await_answers(l, 100);
@@ -152,7 +153,7 @@ TEST(the_server_accepts_slowly)
 TEST(half_of_all_connections_are_reset)
 {
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
-    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.openers = 2});
+    cen_pool *pool = pool_at(proxy_url(proxy, server_url(postgresql)), &(cen_pool_options){.max_concurrent_opens = 2});
     load *l = load_on(pool);
     proxy_say(proxy, "reset 50% after 2000");
     proxy_say(proxy, "reset");

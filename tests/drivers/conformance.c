@@ -167,7 +167,7 @@ void conformance_validate(const conformance *self)
 void conformance_test(const conformance *self)
 {
     needs(self, identity);
-    cen_pool *pool = good_pool(self, 3, .trust_ns = CEN_US(100));
+    cen_pool *pool = good_pool(self, 3, .test_after_idle_ns = CEN_US(100));
     cen_lease lease = take(pool);
     uint64_t first = self->identity(lease.object);
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -210,7 +210,7 @@ void conformance_reset(const conformance *self)
 void conformance_broken_idle(const conformance *self)
 {
     needs(self, cut);
-    cen_pool *pool = good_pool(self, 1, .trust_ns = CEN_US(100));
+    cen_pool *pool = good_pool(self, 1, .test_after_idle_ns = CEN_US(100));
     cen_lease lease = take(pool);
     uint64_t first = self->identity(lease.object);
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -230,7 +230,7 @@ void conformance_broken_idle(const conformance *self)
 void conformance_broken_round(const conformance *self)
 {
     needs(self, cut);
-    cen_pool *pool = good_pool(self, 3, .trust_ns = 3600LL * 1000 * MS, .test_interval_ns = 20 * MS);
+    cen_pool *pool = good_pool(self, 3, .test_after_idle_ns = 3600LL * 1000 * MS, .test_interval_ns = 20 * MS);
     cen_lease lease = take(pool);
     uint64_t first = self->identity(lease.object);
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -381,14 +381,14 @@ static void *hang(void *argument)
 void conformance_interrupt_hold(const conformance *self)
 {
     needs(self, hang);
-    cen_pool *pool = good_pool(self, 1, .hold_ns = 200 * MS);
+    cen_pool *pool = good_pool(self, 1, .max_hold_ns = 200 * MS);
     struct holder holder = {.self = self, .lease = take(pool)};
     hang(&holder);
     expect(holder.failed);
     expect_equal(cen_pool_give(&holder.lease), CEN_REVOKED);
     cen_pool_options patient = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &patient), CEN_OK);
-    patient.hold_ns = CEN_OFF; /* who comes now may be slow, on a machine that is */
+    patient.max_hold_ns = CEN_OFF; /* who comes now may be slow, on a machine that is */
     expect_equal(cen_pool_options_set(pool, &patient, NULL), CEN_OK);
     cen_lease lease = take(pool); /* another connection, which no late word of the interrupt may reach */
     for (int i = 0; i < 20; i++) {
@@ -644,10 +644,10 @@ static void cut_some(struct crowd *crowd)
 void conformance_storm(const conformance *self)
 {
     needs(self, cut);
-    struct crowd crowd = {
-        .self = self,
-        .cuts = true,
-        .pool = good_pool(self, 3, .trust_ns = CEN_US(100), .backoff_least_ns = 1 * MS, .backoff_most_ns = 10 * MS)};
+    struct crowd crowd = {.self = self,
+                          .cuts = true,
+                          .pool = good_pool(self, 3, .test_after_idle_ns = CEN_US(100), .backoff_initial_ns = 1 * MS,
+                                            .backoff_max_ns = 10 * MS)};
     run_crowd(&crowd, 200, cut_some);
     cen_pool_stats s = stats(crowd.pool);
     printf("     %d used, %d failed, %d not lent; %d opened, %d failed a test\n", crowd.used, crowd.failed,

@@ -231,7 +231,7 @@ TEST(a_handle_that_is_reclaimed_ends_its_transfer_and_its_place_is_free)
 {
     cen_pool *pool = NULL;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "own", .driver = cen_curl(good_url()), .max = 1,
-                                                .leak_ns = 100000000, .on_leak = CEN_LEAK_RECLAIM);
+                                                .leak_after_ns = 100000000, .on_leak = CEN_LEAK_RECLAIM);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lost = take(pool);
     pthread_t thread;
@@ -299,11 +299,11 @@ TEST(a_body_that_is_larger_than_allowed_is_refused_with_bounded_memory)
 {
     cen_pool *pool = pool_of(cen_curl(good_url()), 1);
     cen_lease lease = take(pool);
-    cen_curl_response response = {.most = 10};
+    cen_curl_response response = {.max_body = 10};
     cen_error error;
     expect_equal(cen_curl_get(lease.object, "/", &response, &error), CEN_FULL);
     expect(!response.body && strstr(error.text, "10 bytes"));
-    response.most = 1000;
+    response.max_body = 1000;
     expect_equal(cen_curl_get(lease.object, "/?once", &response, &error), CEN_OK);
     expect_equal(response.size, strlen(response.body));
     expect_text(response.type, "application/json");
@@ -317,7 +317,7 @@ TEST(a_body_may_be_without_a_limit)
 {
     cen_pool *pool = pool_of(cen_curl(good_url()), 1);
     cen_lease lease = take(pool);
-    cen_curl_response response = {.most = SIZE_MAX};
+    cen_curl_response response = {.max_body = SIZE_MAX};
     cen_error error;
     expect_equal(cen_curl_get(lease.object, "/", &response, &error), CEN_OK);
     expect(response.size > 0);
@@ -347,8 +347,8 @@ TEST(what_a_user_shares_is_the_users_again_when_the_handle_was_given_back)
 TEST(a_holder_that_has_lost_its_handle_finds_it_given_up)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options =
-        CEN_POOL_OPTIONS(.driver = cen_curl(good_url()), .max = 1, .leak_ns = 50000000, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_curl(good_url()), .max = 1, .leak_after_ns = 50000000,
+                                                .on_leak = CEN_LEAK_RECLAIM);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease = take(pool);
     CURL *handle = lease.object;
@@ -418,7 +418,7 @@ TEST(credentials_are_asked_for_at_each_opening)
     cen_pool *pool = NULL;
     cen_pool_options pooled =
         CEN_POOL_OPTIONS(.name = "own", .driver = cen_curl_with(&options), .max = 1, .breaker_failures = CEN_OFF,
-                         .backoff_least_ns = 1000, .backoff_most_ns = 1000);
+                         .backoff_initial_ns = 1000, .backoff_max_ns = 1000);
     expect_equal(cen_pool_new(&pooled, &pool, NULL), CEN_OK);
     expect_equal(cen_pool_listen(pool, on_event, &heard, NULL), CEN_OK);
     cen_lease lease = take(pool); /* the third opening succeeds */

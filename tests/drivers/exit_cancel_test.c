@@ -54,7 +54,7 @@ static void exit_while_it_opens(cen_driver driver)
     cen_pool *pool;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "silent", .driver = driver, .max = 1, .min_idle = 1);
     alarm(SECONDS);
-    if (cen_runtime_set_exit_timeout(INT64_MAX) != CEN_OK || cen_pool_new(&options, &pool, NULL) != CEN_OK) _exit(1);
+    if (cen_runtime_exit_timeout_set(INT64_MAX) != CEN_OK || cen_pool_new(&options, &pool, NULL) != CEN_OK) _exit(1);
     struct pollfd connecting = {.fd = listener, .events = POLLIN};
     if (poll(&connecting, 1, -1) != 1) _exit(2);
     exit(ENDED_AS_IT_SHOULD);

@@ -89,8 +89,9 @@ static cen_pool *make_pool(struct sockaddr_in *server, cen_runtime *runtime)
 {
     cen_pool *pool;
     cen_error error;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "tls", .driver = {&calls, server}, .max = OBJECTS,
-                                                .min_idle = OBJECTS, .openers = OBJECTS, .runtime = runtime);
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "tls", .driver = {&calls, server}, .max = OBJECTS, .min_idle = OBJECTS,
+                         .max_concurrent_opens = OBJECTS, .runtime = runtime);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) abort();
     return pool;
 }

@@ -78,7 +78,7 @@ static void *get_many(void *argument)
 {
     struct getter *getter = argument;
     for (int i = 0; i < getter->count; i++) {
-        cen_http_request request = CEN_HTTP_REQUEST(.path = i % 100 ? "/1k" : "/1m", .most = 2 << 20);
+        cen_http_request request = CEN_HTTP_REQUEST(.path = i % 100 ? "/1k" : "/1m", .max_reply = 2 << 20);
         cen_http_reply *reply = NULL;
         cen_error error = {.text = ""};
         cen_status status = cen_http_fetch(getter->http, &request, &reply, &error);

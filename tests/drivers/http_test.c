@@ -175,7 +175,7 @@ TEST(a_reply_is_told_on_the_executor_that_is_named)
 TEST(a_body_that_is_larger_than_allowed_is_refused)
 {
     cen_http *http = client(server.port, .loops = 1);
-    cen_http_request request = CEN_HTTP_REQUEST(.path = "/", .most = 10);
+    cen_http_request request = CEN_HTTP_REQUEST(.path = "/", .max_reply = 10);
     cen_http_reply *reply = NULL;
     cen_error error;
     expect_equal(cen_http_fetch(http, &request, &reply, &error), CEN_FULL);
@@ -229,7 +229,7 @@ TEST(a_request_that_is_given_up_is_never_told_and_its_stream_is_reset)
 
 TEST(a_request_beyond_the_streams_waits_or_is_refused)
 {
-    cen_http *http = client(server.port, .loops = 1, .streams = 1, .backlog = 1);
+    cen_http *http = client(server.port, .loops = 1, .streams = 1, .max_waiters = 1);
     cen_future futures[3];
     cen_error errors[3];
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/?wait=0.2");
@@ -253,7 +253,7 @@ TEST(a_request_beyond_the_streams_waits_or_is_refused)
 
 TEST(a_request_that_is_given_up_while_it_waits_leaves_the_line)
 {
-    cen_http *http = client(server.port, .loops = 1, .streams = 1, .backlog = 1);
+    cen_http *http = client(server.port, .loops = 1, .streams = 1, .max_waiters = 1);
     cen_http_request request = CEN_HTTP_REQUEST(.path = "/?wait=3");
     cen_future busy, waiting;
     cen_future_init(&busy);
@@ -322,7 +322,7 @@ static void *fetch_long(void *argument)
 TEST(a_request_whose_connection_is_lost_fails_at_once_and_the_next_is_answered_when_the_server_is_back)
 {
     waits own = waits_start(0, NULL);
-    cen_http *http = client(own.port, .loops = 2, .backoff_ns = 10 * MS, .backoff_max_ns = 50 * MS);
+    cen_http *http = client(own.port, .loops = 2, .backoff_initial_ns = 10 * MS, .backoff_max_ns = 50 * MS);
     struct fetcher fetcher = {.http = http};
     pthread_t thread;
     expect(pthread_create(&thread, NULL, fetch_long, &fetcher) == 0);
@@ -369,7 +369,7 @@ TEST(a_server_that_falls_silent_is_found_out)
     waits own = waits_start(0, NULL);
     cen_curl_options site = CEN_CURL_OPTIONS(.test_timeout_ns = 300LL * MS, .connect_timeout_ns = 300LL * MS);
     cen_http_options options =
-        CEN_HTTP_OPTIONS(.url = url_at(own.port), .site = &site, .loops = 1, .quiet_ns = 200LL * MS);
+        CEN_HTTP_OPTIONS(.url = url_at(own.port), .site = &site, .loops = 1, .keepalive_ns = 200LL * MS);
     cen_http *http = client_with(options);
     kill(own.pid, SIGSTOP);
     expect_soon(look(http).up == 0);
@@ -396,7 +396,8 @@ TEST(a_client_says_why_it_cannot_begin)
     options = (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(strict.port));
     expect_equal(cen_http_new(&options, &http, &error), CEN_DRIVER);
     expect_equal(error.code, 401);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(gone.port), .starts_empty = true, .backlog = CEN_NONE);
+    options =
+        (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(gone.port), .starts_empty = true, .max_waiters = CEN_NONE);
     expect_equal(cen_http_new(&options, &http, &error), CEN_OK);
     cen_status status = fetch(http, "/", cen_in_ms(100), &error);
     expect(status == CEN_EMPTY || status == CEN_FULL);
@@ -593,7 +594,8 @@ TEST(each_of_a_hundred_thousand_requests_is_told_once_while_the_server_is_killed
 {
     const char *words[] = {"--threads", "8", NULL};
     waits own = waits_start(0, words);
-    cen_http *http = client(own.port, .loops = 4, .streams = 50, .backoff_ns = 5 * MS, .backoff_max_ns = 50 * MS);
+    cen_http *http =
+        client(own.port, .loops = 4, .streams = 50, .backoff_initial_ns = 5 * MS, .backoff_max_ns = 50 * MS);
     struct asker askers[ASKERS] = {0};
     pthread_t threads[ASKERS];
     uint64_t seed = test_seed();

@@ -144,8 +144,8 @@ TEST(an_idle_connection_is_tested_without_being_lost)
     for (int i = 0; i < 2; i++) {
         cen_curl_options options = CEN_CURL_OPTIONS(.url = url, .ca_file = certificate, .test = (cen_curl_test)i);
         cen_pool *pool = NULL;
-        cen_pool_options pooled =
-            CEN_POOL_OPTIONS(.name = "tls", .driver = cen_curl_with(&options), .max = 1, .trust_ns = CEN_US(100));
+        cen_pool_options pooled = CEN_POOL_OPTIONS(.name = "tls", .driver = cen_curl_with(&options), .max = 1,
+                                                   .test_after_idle_ns = CEN_US(100));
         expect_equal(cen_pool_new(&pooled, &pool, NULL), CEN_OK);
         char protocol[16];
         long first = get(pool, protocol);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Interrupts, roles, passwords, budgets, threads, forks, and what is different over a poller. */
+/* Interrupts, roles, passwords, capacitys, threads, forks, and what is different over a poller. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -93,7 +93,7 @@ static void hold_for(cen_pool *pool, int64_t ns)
 {
     cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
-    options.hold_ns = ns;
+    options.max_hold_ns = ns;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
 }
 
@@ -106,7 +106,7 @@ TEST(the_server_itself_ends_the_query_and_the_holder_hears_it)
     expect(hang(lease.object));
     expect_equal(mysql_errno(lease.object), ER_QUERY_INTERRUPTED);
     cen_error error;
-    expect_equal(cen_mariadb_tell(lease.object, &error), CEN_INTERRUPTED);
+    expect_equal(cen_mariadb_error_get(lease.object, &error), CEN_INTERRUPTED);
     expect_words(error, "interrupted");
     expect(is_there(id));
     expect_equal(cen_pool_give(&lease), CEN_REVOKED);
@@ -239,7 +239,7 @@ TEST(a_lost_holder_is_cut_off_and_its_memory_stays)
 {
     cen_pool *pool = NULL;
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb(server_url(mariadb)), .max = 1,
-                                                .leak_ns = 50 * MS, .on_leak = CEN_LEAK_RECLAIM);
+                                                .leak_after_ns = 50 * MS, .on_leak = CEN_LEAK_RECLAIM);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lost = take(pool);
     uint64_t id = mysql_thread_id(lost.object);
@@ -248,7 +248,7 @@ TEST(a_lost_holder_is_cut_off_and_its_memory_stays)
     expect_soon(!is_there(id));
     expect_equal(number(lost.object, "select 1"), -1);
     cen_error error;
-    expect_equal(cen_mariadb_tell(lost.object, &error), CEN_LOST);
+    expect_equal(cen_mariadb_error_get(lost.object, &error), CEN_LOST);
     expect_equal(cen_mariadb_prepare(lost.object, "select 1", &(MYSQL_STMT *){NULL}, &error), CEN_LOST);
     expect_equal(cen_pool_give(&lost), CEN_REVOKED);
     cen_pool_give(&lease);
@@ -284,8 +284,8 @@ TEST(a_demoted_primary_is_left_at_the_next_test)
         cen_mariadb_options driver =
             CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .role = CEN_MARIADB_PRIMARY, .poller = poller);
         cen_pool_options options =
-            CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = CEN_US(100),
-                             .backoff_least_ns = 5 * MS, .backoff_most_ns = 50 * MS);
+            CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .test_after_idle_ns = CEN_US(100),
+                             .backoff_initial_ns = 5 * MS, .backoff_max_ns = 50 * MS);
         expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
         cen_lease lease = take(pool);
         cen_pool_give(&lease);
@@ -333,7 +333,7 @@ TEST(a_replica_must_be_read_only)
     end_pool(pool);
 }
 
-/* ---- Passwords, budgets ---------------------------------------------------------------------------- */
+/* ---- Passwords, capacitys ---------------------------------------------------------------------------- */
 
 TEST(a_server_that_wants_a_password_says_so)
 {
@@ -387,14 +387,14 @@ TEST(the_password_is_asked_for_at_each_opening)
     }
 }
 
-static cen_mariadb_budget_report told;
-static atomic_int budget_calls;
+static cen_mariadb_capacity_report told;
+static atomic_int capacity_calls;
 
-static void keep_report(void *argument, const cen_mariadb_budget_report *report)
+static void keep_report(void *argument, const cen_mariadb_capacity_report *report)
 {
     (void)argument;
     told = *report;
-    budget_calls++;
+    capacity_calls++;
 }
 
 /* Of all users, as the server counts them for the report. */
@@ -408,29 +408,29 @@ static long long connected(void)
     return count;
 }
 
-TEST(the_budget_is_told_once_and_may_be_asked_for)
+TEST(the_capacity_is_told_once_and_may_be_asked_for)
 {
     for (int i = 0; i < 2; i++) {
         expect_soon(connected() == 1); /* ours: those of the test before may still be on their way out */
         cen_poller *poller = i ? new_poller() : NULL;
-        budget_calls = 0;
+        capacity_calls = 0;
         cen_pool *pool =
-            pool_with(3, .url = server_url(mariadb), .on_budget = keep_report, .budget_max = 30, .poller = poller);
+            pool_with(3, .url = server_url(mariadb), .on_capacity = keep_report, .capacity_max = 30, .poller = poller);
         cen_lease lease = take(pool), other = take(pool);
-        expect_equal(budget_calls, 1);
+        expect_equal(capacity_calls, 1);
         printf("     %s\n", told.text);
         expect_equal(told.max_connections, 14);
         expect_equal(told.in_use, 2);
         expect_equal(told.free, 12);
         expect_equal(told.pool_max, 30);
         expect(!told.fits);
-        cen_mariadb_budget_report report = CEN_SIZED(cen_mariadb_budget_report);
+        cen_mariadb_capacity_report report = CEN_SIZED(cen_mariadb_capacity_report);
         cen_error error = {.text = ""};
         run(lease.object, "set @a = 1");
-        expect_equal(cen_mariadb_budget(lease.object, 3, &report, &error), CEN_OK);
+        expect_equal(cen_mariadb_capacity(lease.object, 3, &report, &error), CEN_OK);
         expect_equal(report.in_use, 3);
         expect(report.fits);
-        expect_equal(cen_mariadb_budget(admin(), 3, &report, &error), CEN_INVALID);
+        expect_equal(cen_mariadb_capacity(admin(), 3, &report, &error), CEN_INVALID);
         cen_pool_give(&lease);
         cen_pool_give(&other);
         expect_soon(stats(pool).reset == 1); /* what the holder did was not forgotten over the question */
@@ -807,7 +807,7 @@ TEST(a_server_that_was_killed_is_reported_and_found_again)
         server_kill(mariadb);
         expect_equal(number(lease.object, "select 1"), -1);
         cen_error error;
-        expect_equal(cen_mariadb_tell(lease.object, &error), CEN_LOST);
+        expect_equal(cen_mariadb_error_get(lease.object, &error), CEN_LOST);
         expect_words(error, "the connection broke");
         cen_pool_give(&lease);
         take_until_refused(pool, "nobody answers there", &error);

@@ -36,7 +36,7 @@ static cen_status live(cen_poller *poller, const char *url)
     cen_mariadb_options driver =
         CEN_MARIADB_OPTIONS(.url = url, .setup = "set @b = 1", .statements = 2, .poller = poller);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .breaker_failures = 1,
-                                                .backoff_least_ns = 1000000, .backoff_most_ns = 1000000);
+                                                .backoff_initial_ns = 1000000, .backoff_max_ns = 1000000);
     cen_pool *pool;
     cen_status status = cen_pool_new(&options, &pool, NULL);
     if (status != CEN_OK) return status;

@@ -347,7 +347,7 @@ TEST(a_session_that_was_rolled_back_has_written_nothing)
 
 TEST(without_a_reset_what_is_dirty_is_closed)
 {
-    cen_pool *pool = pool_with(1, .url = server_url(mariadb), .reset = CEN_MARIADB_NO_RESET);
+    cen_pool *pool = pool_with(1, .url = server_url(mariadb), .reset = CEN_MARIADB_RESET_NOTHING);
     cen_lease lease = take(pool);
     unsigned long id = mysql_thread_id(lease.object);
     cen_pool_give(&lease);
@@ -364,7 +364,7 @@ TEST(without_a_reset_what_is_dirty_is_closed)
 
 TEST(always_means_a_lock_that_nobody_told_of_is_gone_too)
 {
-    cen_pool *pool = pool_with(2, .url = server_url(mariadb), .reset = CEN_MARIADB_ALWAYS);
+    cen_pool *pool = pool_with(2, .url = server_url(mariadb), .reset = CEN_MARIADB_RESET_ALL);
     cen_lease lease = take(pool), other = take(pool);
     expect_equal(number(lease.object, "select get_lock('orders', 0)"), 1);
     expect_equal(number(other.object, "select get_lock('orders', 0)"), 0);
@@ -381,7 +381,7 @@ TEST(several_statements_in_one_text_are_forbidden_by_a_reset)
 {
     for (int i = 0; i < 2; i++) {
         cen_pool *pool =
-            pool_with(1, .url = server_url(mariadb), .reset = i ? CEN_MARIADB_ALWAYS : CEN_MARIADB_AS_NEEDED);
+            pool_with(1, .url = server_url(mariadb), .reset = i ? CEN_MARIADB_RESET_ALL : CEN_MARIADB_RESET_CHANGED);
         cen_lease lease = take(pool);
         unsigned long id = mysql_thread_id(lease.object);
         expect_equal(mysql_set_server_option(lease.object, MYSQL_OPTION_MULTI_STATEMENTS_ON), 0);
@@ -544,7 +544,8 @@ TEST(a_test_that_nobody_answers_fails_in_its_time)
     cen_pool *pool = NULL;
     cen_mariadb_options driver =
         CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .test_timeout_ns = 200000000, .connect_timeout_ns = 200000000);
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .trust_ns = CEN_US(100));
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 1, .test_after_idle_ns = CEN_US(100));
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lease = take(pool);
     cen_pool_give(&lease);

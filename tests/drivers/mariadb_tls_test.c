@@ -123,7 +123,7 @@ TEST(an_encrypted_holder_is_interrupted_too)
     cen_lease lease = take(pool);
     cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_pool_options_get(pool, &options);
-    options.hold_ns = 100000000;
+    options.max_hold_ns = 100000000;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
     expect(hang(lease.object));
     expect_equal(mysql_errno(lease.object), ER_QUERY_INTERRUPTED);

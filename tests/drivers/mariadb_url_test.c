@@ -41,7 +41,7 @@ TEST(all_parts_are_read_and_decoded)
     expect_equal(server->options.read_timeout_ns, 10000000000);
     expect_text(server->options.charset, "latin1");
     expect_equal(server->options.role, CEN_MARIADB_REPLICA);
-    expect_equal(server->options.reset, CEN_MARIADB_ALWAYS);
+    expect_equal(server->options.reset, CEN_MARIADB_RESET_ALL);
     expect_equal(server->options.statements, 7);
     expect_equal(server->options.tls, CEN_MARIADB_TLS_VERIFY);
     expect_text(server->options.tls_ca, "/etc/ca.pem");

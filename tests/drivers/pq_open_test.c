@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Openings: addresses, several hosts, passwords that change, the report on the budget, and what is never said. */
+/* Openings: addresses, several hosts, passwords that change, the report on the capacity, and what is never said. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netdb.h>
@@ -207,7 +207,7 @@ TEST(options_that_are_wrong_are_refused_by_name)
         const char *name;
     } wrong[] = {
         {CEN_PQ_OPTIONS(.role = (cen_pq_role)9), "role"},
-        {CEN_PQ_OPTIONS(.reset = (cen_pq_reset)9), "reset"},
+        {CEN_PQ_OPTIONS(.reset = (cen_pq_reset_policy)9), "reset"},
         {CEN_PQ_OPTIONS(.statements = 5000), "statements"},
         {CEN_PQ_OPTIONS(.statements = CEN_OFF), "CEN_NONE"},
         {CEN_PQ_OPTIONS(.test_timeout_ns = 5), "test_timeout_ns is 5 ns"},
@@ -428,24 +428,24 @@ BOTH(a_password_that_cannot_be_had_fails_the_opening)
     place_close(pool);
 }
 
-/* ---- Budget, notices, setup ---------------------------------------------------------------------------- */
+/* ---- Capacity, notices, setup ---------------------------------------------------------------------------- */
 
 static atomic_int reports;
-static cen_pq_budget_report report;
+static cen_pq_capacity_report report;
 
-static void keep_report(void *argument, const cen_pq_budget_report *given)
+static void keep_report(void *argument, const cen_pq_capacity_report *given)
 {
     (void)argument;
     report = *given;
     reports++;
 }
 
-BOTH(the_budget_is_reported_once_and_its_numbers_are_true)
+BOTH(the_capacity_is_reported_once_and_its_numbers_are_true)
 {
     place_admin("select 1");
     reports = 0;
     place_soon(place_connections() == 0);
-    cen_pool *pool = pool_with(later, .on_budget = keep_report, .budget_max = 3);
+    cen_pool *pool = pool_with(later, .on_capacity = keep_report, .capacity_max = 3);
     cen_lease leases[3];
     leases[0] = place_take(pool);
     expect_equal(reports, 1);
@@ -458,8 +458,8 @@ BOTH(the_budget_is_reported_once_and_its_numbers_are_true)
     expect(report.fits);
     for (int i = 1; i < 3; i++) leases[i] = place_take(pool);
     expect_equal(reports, 1);
-    cen_pq_budget_report own = CEN_SIZED(cen_pq_budget_report);
-    expect_equal(cen_pq_budget(leases[1].object, PLACE_CONNECTIONS, &own, NULL), CEN_OK);
+    cen_pq_capacity_report own = CEN_SIZED(cen_pq_capacity_report);
+    expect_equal(cen_pq_capacity(leases[1].object, PLACE_CONNECTIONS, &own, NULL), CEN_OK);
     expect_equal(own.in_use,
                  atoi(place_admin("select count(*) from pg_stat_activity where backend_type = 'client backend'")));
     expect_equal(own.in_use, 4);

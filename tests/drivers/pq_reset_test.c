@@ -26,7 +26,7 @@ static cen_driver driver(bool later, cen_pq_options given)
     place_pool( \
         (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", \
                                            .driver = driver(later, (cen_pq_options)CEN_PQ_OPTIONS(__VA_ARGS__)), \
-                                           .max = 1, .trust_ns = 3600LL * 1000 * MS))
+                                           .max = 1, .test_after_idle_ns = 3600LL * 1000 * MS))
 
 /* A test of its own for each form. */
 #define BOTH(sentence) \
@@ -193,7 +193,7 @@ BOTH(modes_that_were_left_on_are_switched_back)
 BOTH(discard_all_leaves_nothing_of_the_session_and_runs_setup_again)
 {
     cen_pool *pool =
-        pool_of(later, .reset = CEN_PQ_DISCARD_ALL, .setup = "set application_name = 'set up'; set work_mem = '5MB'");
+        pool_of(later, .reset = CEN_PQ_RESET_ALL, .setup = "set application_name = 'set up'; set work_mem = '5MB'");
     cen_lease lease = place_take(pool);
     expect_text(place_ask(lease.object, "show application_name"), "set up");
     PGresult *result;
@@ -217,7 +217,7 @@ BOTH(discard_all_leaves_nothing_of_the_session_and_runs_setup_again)
 
 BOTH(without_a_reset_what_is_dirty_is_closed)
 {
-    cen_pool *pool = pool_of(later, .reset = CEN_PQ_NO_RESET);
+    cen_pool *pool = pool_of(later, .reset = CEN_PQ_RESET_NOTHING);
     cen_lease lease = place_take(pool);
     pass_on(pool, &lease, later);
     int first = PQbackendPID(lease.object);
@@ -258,7 +258,7 @@ BOTH(a_test_that_the_server_does_not_answer_ends_in_time)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.test_timeout_ns = 200 * MS);
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options),
-                                                                   .max = 1, .trust_ns = CEN_US(100)));
+                                                                   .max = 1, .test_after_idle_ns = CEN_US(100)));
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
@@ -340,7 +340,7 @@ TEST(a_test_under_way_ends_when_the_pool_is_closed)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.test_timeout_ns = CEN_OFF);
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options),
-                                                                   .max = 1, .trust_ns = CEN_US(100)));
+                                                                   .max = 1, .test_after_idle_ns = CEN_US(100)));
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
@@ -386,7 +386,7 @@ BOTH(the_query_of_a_holder_is_cancelled_and_its_connection_left_whole)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.cancel_timeout_ns = CEN_OFF);
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options),
-                                                                   .max = 1, .hold_ns = 50 * MS));
+                                                                   .max = 1, .max_hold_ns = 50 * MS));
     cen_lease lease = place_take(pool);
     PGresult *result;
     cen_error error;
@@ -418,7 +418,7 @@ BOTH(a_holder_that_goes_on_after_its_query_was_cancelled_is_cut_off)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.cancel_timeout_ns = 200 * MS);
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options),
-                                                                   .max = 1, .hold_ns = 50 * MS));
+                                                                   .max = 1, .max_hold_ns = 50 * MS));
     cen_lease lease = place_take(pool);
     int64_t begin = cen_clock();
     int failures = 0;
@@ -436,7 +436,7 @@ BOTH(a_holder_that_goes_on_after_its_query_was_cancelled_is_cut_off)
 TEST(what_a_closed_connection_was_running_is_cancelled_in_the_server)
 {
     for (int i = 0; i < 30; i++) { /* sometimes the request is there before the query */
-        cen_pool *pool = pool_of(false, .reset = CEN_PQ_NO_RESET);
+        cen_pool *pool = pool_of(false, .reset = CEN_PQ_RESET_NOTHING);
         cen_lease lease = place_take(pool);
         expect(PQsendQuery(lease.object, "select pg_sleep(60)"));
         expect_equal(i % 2 ? cen_pool_give(&lease) : cen_pool_discard(&lease), CEN_OK);
@@ -494,7 +494,7 @@ TEST(a_leak_that_is_reclaimed_is_cut_off_and_its_memory_left_to_its_holder)
 {
     cen_pool *pool =
         place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()), .max = 1,
-                                                      .leak_ns = 100 * MS, .on_leak = CEN_LEAK_RECLAIM));
+                                                      .leak_after_ns = 100 * MS, .on_leak = CEN_LEAK_RECLAIM));
     expect_equal(cen_pool_listen(pool, tell, NULL, NULL), CEN_OK);
     cen_lease lost = place_take(pool), lease;
     cen_error error = {.text = ""};
@@ -510,7 +510,7 @@ TEST(a_leak_that_is_reclaimed_is_cut_off_and_its_memory_left_to_its_holder)
 TEST(a_connection_that_the_program_made_may_be_adopted)
 {
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()),
-                                                                   .max = 1, .trust_ns = CEN_US(100)));
+                                                                   .max = 1, .test_after_idle_ns = CEN_US(100)));
     PGconn *conn = PQconnectdb(place_good());
     expect_equal(cen_pool_adopt(pool, conn, NULL), CEN_OK);
     for (int i = 0; i < 3; i++) {

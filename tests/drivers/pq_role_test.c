@@ -22,7 +22,7 @@ static cen_driver driver(bool later, cen_pq_role role)
 
 #define pool_of(later, role, ...) \
     place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, role), .max = 2, \
-                                                  .backoff_least_ns = 1 * MS, .backoff_most_ns = 10 * MS, \
+                                                  .backoff_initial_ns = 1 * MS, .backoff_max_ns = 10 * MS, \
                                                   __VA_ARGS__))
 
 #define BOTH(sentence) \
@@ -60,7 +60,7 @@ static void make_read_only(bool is)
 
 BOTH(a_server_that_became_read_only_has_its_connections_closed)
 {
-    cen_pool *pool = pool_of(later, CEN_PQ_READ_WRITE, .trust_ns = CEN_US(100));
+    cen_pool *pool = pool_of(later, CEN_PQ_READ_WRITE, .test_after_idle_ns = CEN_US(100));
     cen_lease held = place_take(pool), idle = place_take(pool);
     expect_equal(cen_pool_give(&idle), CEN_OK);
     make_read_only(true);
@@ -81,7 +81,8 @@ BOTH(a_server_that_became_read_only_has_its_connections_closed)
 
 BOTH(idle_connections_to_a_demoted_server_are_found_in_a_round)
 {
-    cen_pool *pool = pool_of(later, CEN_PQ_READ_WRITE, .trust_ns = 3600LL * 1000 * MS, .test_interval_ns = 20 * MS);
+    cen_pool *pool =
+        pool_of(later, CEN_PQ_READ_WRITE, .test_after_idle_ns = 3600LL * 1000 * MS, .test_interval_ns = 20 * MS);
     cen_lease leases[] = {place_take(pool), place_take(pool)};
     for (int i = 0; i < 2; i++) expect_equal(cen_pool_give(&leases[i]), CEN_OK);
     place_pause_ms(60);
@@ -96,7 +97,7 @@ BOTH(idle_connections_to_a_demoted_server_are_found_in_a_round)
 TEST(a_primary_pool_does_not_mind_a_read_only_default)
 {
     make_read_only(true);
-    cen_pool *pool = pool_of(false, CEN_PQ_PRIMARY, .trust_ns = CEN_US(100));
+    cen_pool *pool = pool_of(false, CEN_PQ_PRIMARY, .test_after_idle_ns = CEN_US(100));
     for (int i = 0; i < 3; i++) {
         cen_lease lease = place_take(pool);
         expect(place_use(lease.object));
@@ -110,7 +111,7 @@ TEST(a_primary_pool_does_not_mind_a_read_only_default)
 TEST(a_write_that_the_server_refuses_as_read_only_ends_the_connection)
 {
     place_admin("drop table if exists rows; create table rows (a int); grant all on rows to tester");
-    cen_pool *pool = pool_of(false, CEN_PQ_ANY, .trust_ns = 3600LL * 1000 * MS);
+    cen_pool *pool = pool_of(false, CEN_PQ_ANY, .test_after_idle_ns = 3600LL * 1000 * MS);
     cen_lease lease = place_take(pool);
     int first = PQbackendPID(lease.object);
     make_read_only(true);
@@ -149,8 +150,8 @@ static void become_standby(void)
 
 BOTH(a_primary_that_became_a_replica_and_one_again_is_followed)
 {
-    cen_pool *primary = pool_of(later, CEN_PQ_PRIMARY, .trust_ns = CEN_US(100)),
-             *replica = pool_of(later, CEN_PQ_REPLICA, .trust_ns = CEN_US(100));
+    cen_pool *primary = pool_of(later, CEN_PQ_PRIMARY, .test_after_idle_ns = CEN_US(100)),
+             *replica = pool_of(later, CEN_PQ_REPLICA, .test_after_idle_ns = CEN_US(100));
     cen_lease lease = place_take(primary);
     become_standby();
     expect(!place_use(lease.object));
@@ -177,8 +178,8 @@ TEST(a_server_behind_a_proxy_that_repeats_old_reports_is_asked)
     cen_pq_options options = CEN_PQ_OPTIONS(.uri = place_proxy(NULL), .role = CEN_PQ_READ_WRITE);
     cen_pool *pool =
         place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 1,
-                                                      .trust_ns = CEN_US(100), .backoff_least_ns = 1 * MS,
-                                                      .backoff_most_ns = 10 * MS));
+                                                      .test_after_idle_ns = CEN_US(100), .backoff_initial_ns = 1 * MS,
+                                                      .backoff_max_ns = 10 * MS));
     cen_lease lease = place_take(pool);
     make_read_only(true);
     expect(place_use(lease.object));

@@ -18,7 +18,7 @@ static cen_pool *pool_of(bool later, cen_pq_options options)
     options.uri = place_good();
     options.poller = later ? poller : NULL;
     return place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .driver = cen_pq_with(&options), .max = 1,
-                                                         .trust_ns = 3600LL * 1000 * MS));
+                                                         .test_after_idle_ns = 3600LL * 1000 * MS));
 }
 
 #define TEST_BOTH_WAYS(sentence) \
@@ -253,7 +253,7 @@ TEST_BOTH_WAYS(a_setting_that_the_server_reports_does_not_reach_the_next)
 
 TEST_BOTH_WAYS(with_rollback_alone_settings_stay)
 {
-    cen_pool *pool = pool_of(later, (cen_pq_options){.reset = CEN_PQ_ROLLBACK});
+    cen_pool *pool = pool_of(later, (cen_pq_options){.reset = CEN_PQ_RESET_ROLLBACK});
     cen_lease lease = place_take(pool);
     run(lease.object, "set work_mem = '7MB'");
     expect(place_ask(lease.object, "set timezone = 'Asia/Tokyo'") != NULL);

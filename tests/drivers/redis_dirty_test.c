@@ -120,9 +120,9 @@ static void expect_fates(cen_pool *pool, const struct row *rows, size_t count, b
     expect_equal(wrong, 0);
 }
 
-static cen_pool *pool_of(cen_redis_suspicion suspicion)
+static cen_pool *pool_of(cen_redis_reset_policy reset)
 {
-    cen_redis_options options = CEN_REDIS_OPTIONS(.url = place_good(), .name = PLACE_NAME, .suspicion = suspicion);
+    cen_redis_options options = CEN_REDIS_OPTIONS(.url = place_good(), .name = PLACE_NAME, .reset = reset);
     return place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = cen_redis_with(&options), .max = 1));
 }
 
@@ -130,7 +130,7 @@ static cen_pool *pool_of(cen_redis_suspicion suspicion)
 
 TEST(what_a_command_leaves_behind_is_known_from_its_name_and_reply)
 {
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
     expect_fates(pool, looked_at, COUNT(looked_at), false);
     place_close(pool);
 }
@@ -179,7 +179,7 @@ TEST(a_connection_that_was_used_directly_is_reset)
         {"GET x|SELECT 3|GET x", RESET},
     };
     static const struct row ours[] = {{"GET x", KEPT}, {"SET x 1", KEPT}};
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
     expect_fates(pool, rows, COUNT(rows), true);
     expect_fates(pool, ours, COUNT(ours), false); /* the reset is forgotten */
     place_close(pool);
@@ -187,7 +187,7 @@ TEST(a_connection_that_was_used_directly_is_reset)
 
 TEST(a_direct_command_whose_reply_may_be_that_of_a_change_is_suspicious)
 {
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_CHANGES);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_CHANGES);
     expect_fates(pool, direct_rows, COUNT(direct_rows), true);
     place_close(pool);
 }
@@ -195,7 +195,7 @@ TEST(a_direct_command_whose_reply_may_be_that_of_a_change_is_suspicious)
 TEST(nothing_direct_is_suspicious_if_the_program_says_so)
 {
     static const struct row rows[] = {{"SET x 1", KEPT}, {"GET x", KEPT}, {"SUBSCRIBE a", RESET}};
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_NOTHING);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_NOTHING);
     expect_fates(pool, rows, COUNT(rows), true);
     expect_fates(pool, looked_at, COUNT(looked_at), false);
     place_close(pool);
@@ -204,7 +204,7 @@ TEST(nothing_direct_is_suspicious_if_the_program_says_so)
 TEST(everything_is_suspicious_if_the_program_says_so)
 {
     static const struct row rows[] = {{"SET x 1", RESET}, {"GET x", RESET}, {"", RESET}};
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_ALL);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_ALL);
     expect_fates(pool, rows, COUNT(rows), true);
     expect_fates(pool, rows, COUNT(rows), false);
     place_close(pool);
@@ -241,7 +241,7 @@ static enum fate pipeline(cen_pool *pool, int sent, int read, bool directly, siz
 
 TEST(replies_that_were_left_unread_reach_nobody)
 {
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_CHANGES);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_CHANGES);
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     expect_equal(pipeline(pool, 3, 3, false, 10), KEPT);
@@ -299,7 +299,7 @@ TEST(a_direct_pipeline_left_unread_reaches_nobody)
 {
     static const char *const commands[] = {"BLPOP nothing-there 0.3", "ECHO theirs", "SELECT 3", "CLIENT REPLY OFF",
                                            "SUBSCRIBE a"};
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
     for (size_t i = 0; i < COUNT(commands); i++) {
         cen_lease lease = place_take(pool);
         send_directly(lease.object, commands[i]);
@@ -312,7 +312,7 @@ TEST(a_direct_pipeline_left_unread_reaches_nobody)
 
 TEST(a_direct_command_before_one_of_ours_is_not_hidden_by_it)
 {
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
     cen_lease lease = place_take(pool);
     send_directly(lease.object, "SELECT 3"); /* its reply is taken for that of ECHO */
     freeReplyObject(cen_redis_command(lease.object, "ECHO x"));
@@ -327,7 +327,7 @@ TEST(a_direct_command_before_one_of_ours_is_not_hidden_by_it)
 
 TEST(a_direct_command_after_a_pipeline_of_ours_is_not_hidden_by_it)
 {
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
     for (int is_direct = 0; is_direct < 2; is_direct++) {
         cen_lease lease = place_take(pool);
         for (int i = 0; i < 3; i++) expect_equal(cen_redis_append(lease.object, "ECHO %d", i), REDIS_OK);
@@ -346,7 +346,7 @@ TEST(a_direct_command_after_a_pipeline_of_ours_is_not_hidden_by_it)
 
 TEST(a_pipeline_of_ours_does_not_hide_a_direct_command_before_it)
 {
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_DIRECT);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
     cen_lease lease = place_take(pool);
     redisReply *reply = NULL;
     send_directly(lease.object, "ECHO x");
@@ -361,7 +361,7 @@ TEST(a_pipeline_of_ours_does_not_hide_a_direct_command_before_it)
 
 TEST(direct_commands_before_one_of_ours_make_it_suspicious)
 {
-    cen_pool *pool = pool_of(CEN_REDIS_SUSPECT_CHANGES);
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_CHANGES);
     cen_lease lease = place_take(pool);
     expect_equal(redisAppendCommand(lease.object, "ECHO first"), REDIS_OK);
     redisReply *reply = cen_redis_command(lease.object, "BLPOP nothing-there 0.2"); /* the reply is ECHO's,

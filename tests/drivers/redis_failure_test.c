@@ -87,7 +87,7 @@ BOTH_FORMS(a_server_that_falls_silent_fails_the_test_in_time)
     char url[80];
     cen_redis_options options = place_at_server(own, url);
     options.test_timeout_ns = 200000000;
-    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.trust_ns = 3600000000000});
+    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.test_after_idle_ns = 3600000000000});
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     server_pause(own);
@@ -119,11 +119,11 @@ TEST(a_command_that_is_not_answered_fails_in_time)
     place_close(pool);
 }
 
-/* The gap of SUSPECT_CHANGES: a connection that was idle for longer than trust_ns is tested, and closed, before it is lent. */
+/* The gap of SUSPECT_CHANGES: a connection that was idle for longer than test_after_idle_ns is tested, and closed, before it is lent. */
 TEST(what_a_direct_pipeline_left_to_come_is_found_by_the_next_test)
 {
-    cen_pool *pool = place_form_pool((cen_redis_options){.suspicion = CEN_REDIS_SUSPECT_CHANGES}, false,
-                                     (cen_pool_options){.trust_ns = CEN_US(100)});
+    cen_pool *pool = place_form_pool((cen_redis_options){.reset = CEN_REDIS_RESET_CHANGES}, false,
+                                     (cen_pool_options){.test_after_idle_ns = CEN_US(100)});
     cen_lease lease = place_take(pool);
     int done = 0;
     expect_equal(redisAppendCommand(lease.object, "BLPOP nothing-there 0.1"), REDIS_OK);
@@ -141,14 +141,14 @@ TEST(what_a_direct_pipeline_left_to_come_is_found_by_the_next_test)
 BOTH_FORMS(a_connection_whose_holder_is_lost_is_shut_down_and_stays_in_memory)
 {
     static cen_lease lost; /* what it points to is the holder's for good */
-    cen_pool *pool =
-        place_form_pool((cen_redis_options){0}, is_later,
-                        (cen_pool_options){.leak_ns = 50000000, .on_leak = CEN_LEAK_RECLAIM, .hold_ns = CEN_OFF});
+    cen_pool *pool = place_form_pool(
+        (cen_redis_options){0}, is_later,
+        (cen_pool_options){.leak_after_ns = 50000000, .on_leak = CEN_LEAK_RECLAIM, .max_hold_ns = CEN_OFF});
     lost = place_take(pool);
     place_soon(place_stats(pool).reclaimed == 1);
     cen_pool_options patient = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &patient), CEN_OK);
-    patient.leak_ns = CEN_OFF; /* the next holder may be slow, on a machine that is */
+    patient.leak_after_ns = CEN_OFF; /* the next holder may be slow, on a machine that is */
     patient.on_leak = CEN_LEAK_REPORT;
     expect_equal(cen_pool_options_set(pool, &patient, NULL), CEN_OK);
     cen_lease other = place_take(pool);
@@ -203,7 +203,8 @@ BOTH_FORMS(eight_threads_survive_a_server_that_is_killed_and_comes_back)
     struct load load = {.is_later = is_later, .goes_on = true};
     load.pool = place_form_pool(
         place_at_server(own, url), is_later,
-        (cen_pool_options){.max = 4, .trust_ns = 1000000, .backoff_least_ns = 5000000, .backoff_most_ns = 50000000});
+        (cen_pool_options){
+            .max = 4, .test_after_idle_ns = 1000000, .backoff_initial_ns = 5000000, .backoff_max_ns = 50000000});
     for (int i = 0; i < THREADS; i++) expect(pthread_create(&threads[i], NULL, bear, &load) == 0);
     int64_t start = cen_clock();
     place_soon(load.used > 100);
@@ -297,7 +298,7 @@ TEST(a_holder_whose_lease_is_revoked_gets_an_error_and_no_signal)
     signal(SIGPIPE, SIG_DFL);
     for (int is_direct = 0; is_direct < 2; is_direct++) {
         cen_pool *pool = place_form_pool((cen_redis_options){.url = place_good()}, false,
-                                         (cen_pool_options){.max = 1, .hold_ns = 20000000});
+                                         (cen_pool_options){.max = 1, .max_hold_ns = 20000000});
         cen_lease lease = place_take(pool);
         redisContext *context = lease.object;
         place_soon(place_stats(pool).revoked == 1);

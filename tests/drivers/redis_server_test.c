@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What servers are: users, rights, passwords that change, roles, old versions, sockets, budgets. Both forms. */
+/* What servers are: users, rights, passwords that change, roles, old versions, sockets, capacitys. Both forms. */
 #include "drivers/redis_place.h"
 
 #include <errno.h>
@@ -28,21 +28,22 @@ BOTH_FORMS(a_user_with_odd_letters_has_its_database_and_name_before_and_after_a_
     place_close(pool);
 }
 
-static void on_budget(void *argument, const cen_redis_budget_report *report)
+static void on_capacity(void *argument, const cen_redis_capacity_report *report)
 {
-    *(cen_redis_budget_report *)argument = *report;
+    *(cen_redis_capacity_report *)argument = *report;
 }
 
 /* As docs/redis.md has it. */
 BOTH_FORMS(a_user_with_few_rights_is_enough)
 {
     char url[80];
-    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
+    cen_redis_capacity_report report = CEN_SIZED(cen_redis_capacity_report);
     place_admin("ACL SETUSER app reset on >few ~cache:* +@read +@write +@transaction -@dangerous "
                 "+select +ping +client|setname +role +info");
     snprintf(url, sizeof url, "redis://app:few@127.0.0.1:%u/1", server_port(place_server()));
-    cen_redis_options options = {.url = url, .role = CEN_REDIS_PRIMARY, .on_budget = on_budget, .argument = &report};
-    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.trust_ns = CEN_US(100)});
+    cen_redis_options options = {
+        .url = url, .role = CEN_REDIS_PRIMARY, .on_capacity = on_capacity, .argument = &report};
+    cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.test_after_idle_ns = CEN_US(100)});
     for (int i = 0; i < 3; i++) {
         cen_lease lease = place_take(pool);
         expect_equal(place_form_ask(lease.object, is_later, NULL, 0, "SET cache:x 1"), REDIS_REPLY_STATUS);
@@ -102,7 +103,7 @@ BOTH_FORMS(a_password_is_asked_for_at_each_opening_and_may_change)
     snprintf(url, sizeof url, "redis://bob:ignored@127.0.0.1:%u", server_port(place_server()));
     cen_pool *pool =
         place_form_pool((cen_redis_options){.url = url, .password = password, .argument = &safe}, is_later,
-                        (cen_pool_options){.max = 2, .backoff_least_ns = 1000000, .backoff_most_ns = 1000000});
+                        (cen_pool_options){.max = 2, .backoff_initial_ns = 1000000, .backoff_max_ns = 1000000});
     cen_lease lease = place_take(pool);
     expect_equal(safe.asked, 1);
     expect(place_form_use(lease.object, is_later));
@@ -177,7 +178,8 @@ BOTH_FORMS(a_primary_that_was_demoted_is_left)
     primary.role = CEN_REDIS_PRIMARY;
     replica.role = CEN_REDIS_REPLICA;
     place_refused(replica, is_later, CEN_DRIVER, CEN_REDIS_WRONG_ROLE, "a replica is wanted");
-    cen_pool *pool = place_form_pool(primary, is_later, (cen_pool_options){.max = 2, .trust_ns = 3600000000000});
+    cen_pool *pool =
+        place_form_pool(primary, is_later, (cen_pool_options){.max = 2, .test_after_idle_ns = 3600000000000});
     cen_lease held = place_take(pool), idle = place_take(pool);
     expect_equal(place_form_ask(held.object, is_later, NULL, 0, "SET x 1"), REDIS_REPLY_STATUS);
     expect_equal(place_form_ask(idle.object, is_later, NULL, 0, "REPLICAOF 127.0.0.1 1"), REDIS_REPLY_STATUS);
@@ -213,12 +215,13 @@ BOTH_FORMS(a_socket_of_the_system_does_as_well)
                   "/nowhere/redis.sock");
 }
 
-BOTH_FORMS(the_budget_is_told_once)
+BOTH_FORMS(the_capacity_is_told_once)
 {
-    cen_redis_budget_report report = CEN_SIZED(cen_redis_budget_report);
+    cen_redis_capacity_report report = CEN_SIZED(cen_redis_capacity_report);
     place_admin("CONFIG SET maxclients 10");
-    cen_pool *pool = place_form_pool((cen_redis_options){.on_budget = on_budget, .argument = &report, .budget_max = 50},
-                                     is_later, (cen_pool_options){.max = 3});
+    cen_pool *pool =
+        place_form_pool((cen_redis_options){.on_capacity = on_capacity, .argument = &report, .capacity_max = 50},
+                        is_later, (cen_pool_options){.max = 3});
     cen_lease lease = place_take(pool);
     expect_equal(report.max_clients, 10);
     expect_equal(report.in_use, 2); /* and the administrator */
@@ -226,14 +229,14 @@ BOTH_FORMS(the_budget_is_told_once)
     expect_equal(report.pool_max, 50);
     expect(!report.fits);
     expect(strstr(report.text, "does not fit") != NULL);
-    report = CEN_SIZED(cen_redis_budget_report);
+    report = CEN_SIZED(cen_redis_capacity_report);
     cen_lease other = place_take(pool);
     expect_equal(report.max_clients, 0);
     if (!is_later) {
-        expect_equal(cen_redis_budget(other.object, 9, &report, NULL), CEN_OK);
+        expect_equal(cen_redis_capacity(other.object, 9, &report, NULL), CEN_OK);
         expect_equal(report.in_use, 3);
         expect(!report.fits);
-        expect_equal(cen_redis_budget(other.object, 8, &report, NULL), CEN_OK);
+        expect_equal(cen_redis_capacity(other.object, 8, &report, NULL), CEN_OK);
         expect(report.fits);
     }
     expect_equal(cen_pool_give(&other), CEN_OK);
@@ -242,7 +245,7 @@ BOTH_FORMS(the_budget_is_told_once)
     place_admin("CONFIG SET maxclients 1000");
 }
 
-static void count_calls(void *argument, const cen_redis_budget_report *report)
+static void count_calls(void *argument, const cen_redis_capacity_report *report)
 {
     (void)report;
     ++*(atomic_int *)argument;
@@ -257,13 +260,13 @@ static void *take_one(void *argument)
 }
 
 /* Both have sent their question before either is answered. */
-BOTH_FORMS(the_budget_is_told_once_by_two_that_are_opened_together)
+BOTH_FORMS(the_capacity_is_told_once_by_two_that_are_opened_together)
 {
     server *own = server_start(SERVER_REDIS, NULL);
     char url[80];
     atomic_int calls = 0;
     cen_redis_options options = place_at_server(own, url);
-    options.on_budget = count_calls;
+    options.on_capacity = count_calls;
     options.argument = &calls;
     cen_pool *pool = place_form_pool(options, is_later, (cen_pool_options){.max = 2});
     cen_lease leases[2] = {{.pool = pool}, {.pool = pool}};

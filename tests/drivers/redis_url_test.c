@@ -125,7 +125,7 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     expect_refused(&(cen_redis_options){.size = 0}, "size");
     expect_refused(NULL, "size");
     expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.role = (cen_redis_role)3), "role");
-    expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.suspicion = (cen_redis_suspicion)9), "suspicion");
+    expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.reset = (cen_redis_reset_policy)9), "reset");
     expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.connect_timeout_ns = -2), "timeout");
     expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.reset_timeout_ns = -2), "timeout");
     expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.name = "two words"), "name");

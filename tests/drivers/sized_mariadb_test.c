@@ -29,9 +29,9 @@ static cen_status call_options(void *given)
     return status;
 }
 
-static cen_status call_budget(void *given)
+static cen_status call_capacity(void *given)
 {
-    return cen_mariadb_budget(lease.object, 3, given, NULL);
+    return cen_mariadb_capacity(lease.object, 3, given, NULL);
 }
 
 static cen_status call_look(void *given)
@@ -43,7 +43,7 @@ TEST(structs_of_every_size_are_accepted)
 {
     static const sized_case cases[] = {
         SIZED_INPUT(cen_mariadb_options, url, fill_options, call_options),
-        SIZED_OUTPUT(cen_mariadb_budget_report, call_budget),
+        SIZED_OUTPUT(cen_mariadb_capacity_report, call_capacity),
         SIZED_OUTPUT(cen_mariadb_cache, call_look),
     };
     cen_pool *pool = NULL;

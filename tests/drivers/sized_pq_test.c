@@ -14,16 +14,16 @@ static cen_status call_options(void *given)
     return status;
 }
 
-static cen_status call_budget(void *given)
+static cen_status call_capacity(void *given)
 {
-    return cen_pq_budget(lease.object, 3, given, NULL);
+    return cen_pq_capacity(lease.object, 3, given, NULL);
 }
 
 TEST(structs_of_every_size_are_accepted)
 {
     static const sized_case cases[] = {
         SIZED_INPUT(cen_pq_options, size, NULL, call_options),
-        SIZED_OUTPUT(cen_pq_budget_report, call_budget),
+        SIZED_OUTPUT(cen_pq_capacity_report, call_capacity),
     };
     cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = cen_pq(place_good())));
     lease = place_take(pool);

@@ -39,7 +39,7 @@ static cen_status live(void)
     cen_sqlite_options database = CEN_SQLITE_OPTIONS(.setup = "select 1", .statements = 2);
     cen_sqlite_pool_options options = CEN_SQLITE_POOL_OPTIONS(.path = file, .readers = 1, .database = &database);
     cen_pool_options pool =
-        CEN_POOL_OPTIONS(.breaker_failures = 1, .backoff_least_ns = 1000000, .backoff_most_ns = 1000000);
+        CEN_POOL_OPTIONS(.breaker_failures = 1, .backoff_initial_ns = 1000000, .backoff_max_ns = 1000000);
     cen_sqlite_pool *both;
     options.pool = &pool;
     cen_status status = cen_sqlite_pool_new(&options, &both, NULL);

@@ -68,7 +68,7 @@ TEST(a_write_through_a_reader_fails_with_a_clear_error)
     cen_error error;
     int code = sqlite3_exec(reader.object, "insert into t values (1)", NULL, NULL, NULL);
     expect_equal(code, SQLITE_READONLY);
-    expect_equal(cen_sqlite_tell(reader.object, code, &error), CEN_DRIVER);
+    expect_equal(cen_sqlite_error_get(reader.object, code, &error), CEN_DRIVER);
     printf("     %s\n", error.text);
     expect_words(error, "reader");
     expect_equal(cen_sqlite_begin(reader.object, &error), CEN_MISUSE);
@@ -166,7 +166,7 @@ static atomic_int written, counted;
 static void fine(sqlite3 *db, int code)
 {
     cen_error error;
-    if (cen_sqlite_tell(db, code, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+    if (cen_sqlite_error_get(db, code, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
 }
 
 static void *write_some(void *unused)

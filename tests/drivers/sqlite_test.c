@@ -399,7 +399,8 @@ static sqlite3 *tested(cen_pool *pool)
 static cen_pool *suspicious_pool(const char *path)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(path), .max = 1, .trust_ns = CEN_US(100));
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.driver = cen_sqlite(path), .max = 1, .test_after_idle_ns = CEN_US(100));
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     return pool;
 }
@@ -436,7 +437,7 @@ TEST(a_locked_file_is_not_a_broken_one_and_its_test_does_not_wait)
     cen_pool *pool = NULL;
     cen_sqlite_options options = CEN_SQLITE_OPTIONS(.path = make_place(), .journal = CEN_SQLITE_ROLLBACK);
     cen_pool_options settings =
-        CEN_POOL_OPTIONS(.driver = cen_sqlite_with(&options), .max = 1, .trust_ns = CEN_US(100));
+        CEN_POOL_OPTIONS(.driver = cen_sqlite_with(&options), .max = 1, .test_after_idle_ns = CEN_US(100));
     expect_equal(cen_pool_new(&settings, &pool, NULL), CEN_OK);
     tested(pool);
     sqlite3 *db;
@@ -492,7 +493,7 @@ TEST(a_corrupted_page_is_reported_and_the_connection_not_lent_again)
     lease = take(pool);
     int code = sqlite3_exec(lease.object, "select count(*), max(a) from t", NULL, NULL, NULL);
     cen_error error;
-    expect_equal(cen_sqlite_tell(lease.object, code, &error), CEN_DRIVER);
+    expect_equal(cen_sqlite_error_get(lease.object, code, &error), CEN_DRIVER);
     printf("     %s\n", error.text);
     expect_equal(error.code & 0xff, SQLITE_CORRUPT);
     expect_words(error, "corrupted");
@@ -512,7 +513,7 @@ TEST(a_full_disk_is_said_to_be_full_and_the_transaction_is_gone)
     cen_error error;
     expect_equal(cen_sqlite_begin(lease.object, &error), CEN_OK);
     int code = sqlite3_exec(lease.object, "insert into t values (randomblob(100000))", NULL, NULL, NULL);
-    expect_equal(cen_sqlite_tell(lease.object, code, &error), CEN_DRIVER);
+    expect_equal(cen_sqlite_error_get(lease.object, code, &error), CEN_DRIVER);
     printf("     %s\n", error.text);
     expect_equal(error.code, SQLITE_FULL);
     expect_words(error, "full");
@@ -580,7 +581,7 @@ TEST(a_wait_for_a_lock_is_given_up_when_the_lease_is_revoked)
     run(db, "begin immediate");
     cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_pool_options_get(pool, &options);
-    options.hold_ns = 100000000;
+    options.max_hold_ns = 100000000;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
     int64_t begin = cen_clock();
     cen_error error;
@@ -603,7 +604,7 @@ static uint64_t reclaimed(cen_pool *pool)
 TEST(the_transaction_of_a_lost_holder_ends_and_the_holder_is_refused)
 {
     cen_pool *pool = NULL;
-    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(make_place()), .max = 1, .leak_ns = 50000000,
+    cen_pool_options options = CEN_POOL_OPTIONS(.driver = cen_sqlite(make_place()), .max = 1, .leak_after_ns = 50000000,
                                                 .on_leak = CEN_LEAK_RECLAIM);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     cen_lease lost = take(pool);
@@ -613,7 +614,7 @@ TEST(the_transaction_of_a_lost_holder_ends_and_the_holder_is_refused)
     expect_soon(reclaimed(pool) == 1);
     cen_pool_options patient = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &patient), CEN_OK);
-    patient.leak_ns = CEN_OFF; /* the next holder may be slow */
+    patient.leak_after_ns = CEN_OFF; /* the next holder may be slow */
     patient.on_leak = CEN_LEAK_REPORT;
     expect_equal(cen_pool_options_set(pool, &patient, NULL), CEN_OK);
     cen_lease lease = take(pool);

@@ -18,7 +18,7 @@
     }
 #define ONE_STRICT \
     { \
-        .max = 1, .overtake_ns = CEN_NONE \
+        .max = 1, .max_barging_ns = CEN_NONE \
     }
 #define ONE_FIFO \
     { \

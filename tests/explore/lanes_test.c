@@ -59,7 +59,7 @@ static void submit_low_2(void *unused)
 
 EXPLORE(O_of_two_who_want_the_last_place_of_a_lane_one_has_it_and_one_is_told_full, 4)
 {
-    make_lanes(.high.max_tasks = 1, .without_times = true);
+    make_lanes(.high.max_tasks = 1, .without_latency = true);
     ceni_thread other = start("other", submit_high_1, NULL);
     try_submit(HIGH, 0);
     join(other);
@@ -72,7 +72,7 @@ EXPLORE(O_of_two_who_want_the_last_place_of_a_lane_one_has_it_and_one_is_told_fu
 
 EXPLORE(of_three_who_want_the_two_last_places_in_all_two_have_them, 3)
 {
-    make_lanes(.max_total = 2, .without_times = true);
+    make_lanes(.max_total = 2, .without_latency = true);
     ceni_thread one = start("one", submit_high_1, NULL), two = start("two", submit_low_2, NULL);
     try_submit(NORMAL, 0);
     join(one);
@@ -98,7 +98,7 @@ static void end_and_submit(void *unused)
 
 EXPLORE(who_is_refused_for_the_sum_never_costs_another_a_place_in_the_lane, 4)
 {
-    make_lanes(.normal.max_tasks = 1, .max_total = 1, .without_times = true);
+    make_lanes(.normal.max_tasks = 1, .max_total = 1, .without_latency = true);
     take_in(HIGH, 3);
     ceni_thread other = start("other", end_and_submit, NULL);
     try_submit(NORMAL, 0);
@@ -123,7 +123,7 @@ static void end_and_tell(void *unused)
 EXPLORE(who_has_seen_that_a_task_is_over_finds_its_place_free, 4)
 {
     ceni_store_seq_cst(&told, 0);
-    make_lanes(.high.max_tasks = 1, .without_times = true);
+    make_lanes(.high.max_tasks = 1, .without_latency = true);
     take_in(HIGH, 0);
     ceni_thread other = start("other", end_and_tell, NULL);
     uint32_t over = ceni_load_seq_cst(&told);
@@ -142,13 +142,13 @@ static _Atomic uint32_t count_after_limit;
 static void lower(void *unused)
 {
     (void)unused;
-    expect_equal(cen_lanes_limit(lanes, HIGH, 1), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1), CEN_OK);
     ceni_store_seq_cst(&count_after_limit, (uint32_t)look().lane[HIGH].admitted);
 }
 
 EXPLORE(L16_once_a_limit_was_lowered_nothing_more_is_admitted_beyond_it, 4)
 {
-    make_lanes(.high.max_tasks = 2, .without_times = true);
+    make_lanes(.high.max_tasks = 2, .without_latency = true);
     take_in(HIGH, 0);
     ceni_thread other = start("other", lower, NULL);
     try_submit(HIGH, 1);
@@ -163,18 +163,18 @@ EXPLORE(L16_once_a_limit_was_lowered_nothing_more_is_admitted_beyond_it, 4)
 static void limit_total(void *unused)
 {
     (void)unused;
-    expect_equal(cen_lanes_limit_total(lanes, 7), CEN_OK);
+    expect_equal(cen_lanes_max_total_set(lanes, 7), CEN_OK);
 }
 
 static void limit_low(void *unused)
 {
     (void)unused;
-    expect_equal(cen_lanes_limit(lanes, LOW, 9), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, LOW, 9), CEN_OK);
 }
 
 EXPLORE(of_two_who_change_limits_at_once_neither_is_lost_and_no_count_either, 3)
 {
-    make_lanes(.high.is_absent = true, .normal.is_absent = true, .without_times = true);
+    make_lanes(.high.is_absent = true, .normal.is_absent = true, .without_latency = true);
     ceni_thread one = start("one", limit_total, NULL), two = start("two", limit_low, NULL);
     try_submit(LOW, 0);
     join(one);
@@ -202,7 +202,7 @@ static void live(void *argument)
 
 EXPLORE(queued_running_and_suspended_are_together_never_more_than_the_limit, 3)
 {
-    make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 1, .without_times = true);
+    make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 1, .without_latency = true);
     ceni_thread one = start("one", live, (void *)0), two = start("two", live, (void *)1);
     cen_lane_stats stats = look().lane[HIGH];
     expect(stats.queued + stats.running + stats.suspended <= 1);
@@ -222,7 +222,7 @@ static void refused_by_the_crew(void *unused)
 
 EXPLORE(D_a_task_that_its_crew_refuses_leaves_no_place_behind, 4)
 {
-    make_lanes(.high.max_tasks = 2, .without_times = true);
+    make_lanes(.high.max_tasks = 2, .without_latency = true);
     hand_answer(CEN_CLOSED);
     ceni_thread other = start("other", refused_by_the_crew, NULL);
     try_submit(HIGH, 0);
@@ -250,7 +250,7 @@ static void watch_all(void *unused)
 
 EXPLORE(who_resizes_lanes_that_are_being_freed_has_done_so_before_or_does_not_find_them, 3)
 {
-    make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 1, .without_times = true);
+    make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 1, .without_latency = true);
     expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NEVER, NULL), CEN_OK);
     ceni_thread other = start("other", watch_all, NULL);
     expect_equal(cen_lanes_free(lanes), CEN_OK);
@@ -268,7 +268,7 @@ static void submit_in_child(void *unused)
 
 EXPLORE(L14_of_two_who_come_first_in_a_child_one_clears_the_counts_and_neither_is_lost, 3)
 {
-    make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 2, .without_times = true,
+    make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 2, .without_latency = true,
                .on_fork = CEN_FORK_RENEW);
     take_in(HIGH, 2);
     take_in(HIGH, 3);

@@ -57,8 +57,8 @@ static const cen_driver_calls checked_calls = {.size = sizeof checked_calls,
 
 /* Nothing happens because time passes. */
 #define NO_LIMITS \
-    .open_timeout_ns = CEN_OFF, .backoff_least_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, \
-    .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF
+    .open_timeout_ns = CEN_OFF, .backoff_initial_ns = CEN_OFF, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF, \
+    .test_after_idle_ns = CEN_OFF, .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF
 
 static inline void make_living(const cen_driver_calls *calls, cen_pool_options options)
 {

@@ -160,7 +160,7 @@ EXPLORE(L15_one_who_is_told_that_nothing_will_come_keeps_the_pool_while_it_is_fr
     expect_equal(cen_runtime_new(&timed, &runtime, NULL), CEN_OK);
     begin(0);
     cen_pool_options options = CEN_POOL_OPTIONS(.max = 2, .driver = {&broken_calls, NULL}, .runtime = runtime,
-                                                .breaker_failures = 1, .backoff_least_ns = 1000000);
+                                                .breaker_failures = 1, .backoff_initial_ns = 1000000);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     adopt_thing(0);
     cen_lease mine = take_one();

@@ -27,7 +27,7 @@ EXPLORE(L5_a_take_that_is_cancelled_and_served_at_once_keeps_nothing, 3)
 
 EXPLORE(L5_a_take_of_a_strict_pool_that_is_cancelled_and_served_at_once_keeps_nothing, 3)
 {
-    cancel_or_serve((cen_pool_options){.overtake_ns = CEN_NONE});
+    cancel_or_serve((cen_pool_options){.max_barging_ns = CEN_NONE});
 }
 
 /* What was granted is a place to open an object in. */

@@ -78,7 +78,7 @@ EXPLORE(L6_a_give_with_a_look_wakes_who_waits, 4)
 
 EXPLORE(L6_a_give_with_a_look_wakes_who_waits_in_a_strict_pool, 4)
 {
-    give_beside_a_take((cen_pool_options){.max = 1, .overtake_ns = CEN_NONE}, CEN_CLEAN);
+    give_beside_a_take((cen_pool_options){.max = 1, .max_barging_ns = CEN_NONE}, CEN_CLEAN);
 }
 
 EXPLORE(L6_what_is_found_broken_makes_room_for_who_waits, 3)

@@ -67,9 +67,9 @@ EXPLORE(L19_no_trace_is_shown_for_the_lease_of_another, 3)
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     if (count) {
-        expect(holding.trace_count == 0 || holding.trace_count == 3);
-        for (uint32_t i = 0; i < holding.trace_count; i++)
-            expect((uintptr_t)holding.trace[i] == (holding.holder << 8 | (i + 1)));
+        expect(holding.backtrace_count == 0 || holding.backtrace_count == 3);
+        for (uint32_t i = 0; i < holding.backtrace_count; i++)
+            expect((uintptr_t)holding.backtrace[i] == (holding.holder << 8 | (i + 1)));
     }
     join(taking);
     expect_rest(1);

@@ -8,10 +8,12 @@
 #include "explore/lives.h"
 
 /* Nothing happens because time passes, but what a test names. */
-#define FEW_LIMITS .backoff_least_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, .test_interval_ns = CEN_OFF
-#define OPENS_IN_TIME FEW_LIMITS, .trust_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .open_timeout_ns = SECOND
-#define TESTS_IN_TIME FEW_LIMITS, .trust_ns = SECOND, .test_timeout_ns = SECOND, .open_timeout_ns = CEN_OFF
-#define TRUSTS_FOR_A_TIME FEW_LIMITS, .trust_ns = SECOND, .test_timeout_ns = CEN_OFF, .open_timeout_ns = CEN_OFF
+#define FEW_LIMITS \
+    .backoff_initial_ns = CEN_OFF, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF, .test_interval_ns = CEN_OFF
+#define OPENS_IN_TIME FEW_LIMITS, .test_after_idle_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .open_timeout_ns = SECOND
+#define TESTS_IN_TIME FEW_LIMITS, .test_after_idle_ns = SECOND, .test_timeout_ns = SECOND, .open_timeout_ns = CEN_OFF
+#define TRUSTS_FOR_A_TIME \
+    FEW_LIMITS, .test_after_idle_ns = SECOND, .test_timeout_ns = CEN_OFF, .open_timeout_ns = CEN_OFF
 
 static cen_ticket ticket; /* of the call that was begun last */
 static uint32_t begun, finis;
@@ -403,7 +405,7 @@ static void discard_and_close(void *argument)
 EXPLORE(a_lease_that_ends_while_it_is_told_as_a_leak_leaves_its_slots_next_call_its_ticket, 2)
 {
     begun = 0;
-    make_timed(&closing_later_calls, (cen_pool_options){.max = 1, .leak_ns = 8 * SECOND, NO_LIMITS});
+    make_timed(&closing_later_calls, (cen_pool_options){.max = 1, .leak_after_ns = 8 * SECOND, NO_LIMITS});
     expect_equal(cen_pool_listen(pool, hear_nothing, NULL, NULL), CEN_OK);
     ceni_add_relaxed(&things[0].is_open, 1);
     ceni_add_relaxed(&alive, 1);
@@ -412,7 +414,7 @@ EXPLORE(a_lease_that_ends_while_it_is_told_as_a_leak_leaves_its_slots_next_call_
     ceni_keeper_round(pool);         /* it meets the lease */
     pool->next_round = CENI_FOREVER; /* the one that tells is the thread's below */
     expect_equal(cen_runtime_advance(runtime, SECOND), CEN_OK);
-    pool->options.leak_ns = SECOND;
+    pool->options.leak_after_ns = SECOND;
     ceni_thread keeper = start("keeper", keep_once, NULL);
     discard_and_close(&lease);
     join(keeper);

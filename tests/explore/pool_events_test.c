@@ -212,7 +212,7 @@ EXPLORE(a_close_a_removal_and_a_delivery_at_one_time_all_end, 3)
 /* With a thread that the runtime starts for it. */
 EXPLORE(a_helper_and_free_deliver_each_event_once, 3)
 {
-    begin_on((cen_runtime_options)CEN_RUNTIME_OPTIONS(.linger_ns = CEN_OFF));
+    begin_on((cen_runtime_options)CEN_RUNTIME_OPTIONS(.idle_timeout_ns = CEN_OFF));
     expect_equal(cen_pool_listen(pool, hear, &ears[0], NULL), CEN_OK);
     tell(1);
     expect_equal(cen_pool_free(pool), CEN_OK);

@@ -49,7 +49,7 @@ EXPLORE(L6_one_who_is_interrupted_and_served_at_once_has_one_answer, 3)
 
 EXPLORE(L6_one_of_a_strict_pool_who_is_interrupted_and_served_at_once_has_one_answer, 3)
 {
-    one_answer((cen_pool_options){.overtake_ns = CEN_NONE}, CEN_NEVER);
+    one_answer((cen_pool_options){.max_barging_ns = CEN_NONE}, CEN_NEVER);
 }
 
 EXPLORE(L5_one_who_is_interrupted_served_and_too_late_at_once_has_one_answer, 2)
@@ -92,7 +92,7 @@ static void set_options(cen_pool_options wanted)
 {
     cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
-    options.overtake_ns = wanted.overtake_ns;
+    options.max_barging_ns = wanted.max_barging_ns;
     options.order = wanted.order;
     options.exact_times = wanted.exact_times;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
@@ -116,12 +116,12 @@ static void settings_change(cen_pool_options from, cen_pool_options to)
 
 EXPLORE(L16_a_pool_becomes_strict_while_a_thread_joins, 2)
 {
-    settings_change((cen_pool_options){.max = 1}, (cen_pool_options){.overtake_ns = CEN_NONE});
+    settings_change((cen_pool_options){.max = 1}, (cen_pool_options){.max_barging_ns = CEN_NONE});
 }
 
 EXPLORE(L16_a_pool_is_strict_no_more_while_a_thread_joins, 2)
 {
-    settings_change((cen_pool_options){.overtake_ns = CEN_NONE}, (cen_pool_options){.overtake_ns = 0});
+    settings_change((cen_pool_options){.max_barging_ns = CEN_NONE}, (cen_pool_options){.max_barging_ns = 0});
 }
 
 EXPLORE(L16_a_pool_becomes_fifo_while_a_thread_takes_and_gives, 2)

@@ -5,7 +5,7 @@
  */
 #include "explore/lives.h"
 
-#define UNTESTED .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF
+#define UNTESTED .test_after_idle_ns = CEN_OFF, .test_interval_ns = CEN_OFF
 
 static taker round_beside(void (*what)(void *), taker other)
 {
@@ -35,7 +35,7 @@ static void grow_old(int64_t ns)
 static void mark_beside_a_take(cen_pool_options options)
 {
     options.max = 1;
-    options.trust_ns = SECOND;
+    options.test_after_idle_ns = SECOND;
     options.test_interval_ns = CEN_OFF;
     make_timed(&tested_calls, options);
     give_one(take_one());
@@ -68,7 +68,7 @@ static void close_now(void *unused)
 
 EXPLORE(L15_an_object_that_is_revoked_while_its_taker_tests_it_is_closed, 3)
 {
-    make_timed(&tested_calls, (cen_pool_options){.max = 1, .trust_ns = SECOND, .test_interval_ns = CEN_OFF});
+    make_timed(&tested_calls, (cen_pool_options){.max = 1, .test_after_idle_ns = SECOND, .test_interval_ns = CEN_OFF});
     give_one(take_one());
     grow_old(SECOND);
     ceni_keeper_round(pool); /* marks it */
@@ -90,8 +90,8 @@ EXPLORE(L15_an_object_that_is_revoked_while_its_taker_tests_it_is_closed, 3)
 static void close_beside_a_take(cen_pool_options options)
 {
     options.max = 1;
-    options.idle_ns = SECOND;
-    options.trust_ns = options.test_interval_ns = CEN_OFF;
+    options.idle_timeout_ns = SECOND;
+    options.test_after_idle_ns = options.test_interval_ns = CEN_OFF;
     make_timed(&tested_calls, options);
     give_one(take_one());
     grow_old(SECOND);
@@ -115,7 +115,7 @@ EXPLORE(L1_a_round_closes_an_idle_object_of_a_lifo_pool_or_a_take_has_it, 2)
 /* One whose age is of the object before it in the slot would be closed at once. */
 EXPLORE(a_new_object_is_not_as_old_as_the_one_before_it, 3)
 {
-    make_timed(&tested_calls, (cen_pool_options){.max = 1, .idle_ns = SECOND, UNTESTED});
+    make_timed(&tested_calls, (cen_pool_options){.max = 1, .idle_timeout_ns = SECOND, UNTESTED});
     adopt_thing(0);
     ceni_add_relaxed(&alive, 1);
     grow_old(SECOND);
@@ -139,9 +139,11 @@ EXPLORE(a_new_object_is_not_as_old_as_the_one_before_it, 3)
  * last, and the thread that waits for one is not left asleep beside the one that has passed. */
 static void test_beside_a_take(uint32_t count)
 {
-    make_timed(&tested_calls,
-               (cen_pool_options){
-                   .max = 2, .order = CEN_ORDER_FIFO, .trust_ns = CEN_OFF, .testers = 1, .test_interval_ns = SECOND});
+    make_timed(&tested_calls, (cen_pool_options){.max = 2,
+                                                 .order = CEN_ORDER_FIFO,
+                                                 .test_after_idle_ns = CEN_OFF,
+                                                 .max_concurrent_tests = 1,
+                                                 .test_interval_ns = SECOND});
     cen_lease first = take_one(), second = take_one();
     give_one(first);
     if (count == 2) give_one(second);
@@ -172,8 +174,8 @@ EXPLORE(L3_the_only_idle_object_of_a_fifo_pool_that_is_tested_is_found_by_who_wa
 static void revoke_beside(void (*what)(void *), cen_leak_policy policy, bool reclaims)
 {
     make_timed(&tested_calls, (cen_pool_options){.max = 1,
-                                                 .hold_ns = reclaims ? CEN_OFF : SECOND,
-                                                 .leak_ns = reclaims ? SECOND : CEN_OFF,
+                                                 .max_hold_ns = reclaims ? CEN_OFF : SECOND,
+                                                 .leak_after_ns = reclaims ? SECOND : CEN_OFF,
                                                  .on_leak = policy,
                                                  UNTESTED});
     taker mine = {.lease = take_one()};

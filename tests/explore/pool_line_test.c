@@ -15,7 +15,7 @@
     }
 #define ONE_STRICT \
     { \
-        .max = 1, .overtake_ns = CEN_NONE \
+        .max = 1, .max_barging_ns = CEN_NONE \
     }
 #define ONE_FIFO \
     { \
@@ -272,7 +272,7 @@ EXPLORE(L1_two_gives_to_one_thread_of_a_strict_pool_leave_two_objects, 4)
 /* The bound has passed, so a give hands over to the first even if it is about to look by itself. */
 static void overtaking_ends(void (*who)(void *), unsigned cpus)
 {
-    make((cen_pool_options){.max = 1, .overtake_ns = 1000}, cpus);
+    make((cen_pool_options){.max = 1, .max_barging_ns = 1000}, cpus);
     cen_lease mine = take_one();
     taker other = {.deadline = CEN_NEVER};
     ceni_thread waiter = start("wait", who, &other);
@@ -301,7 +301,7 @@ EXPLORE(L3_a_thread_whose_bound_has_passed_while_it_polled_is_handed_the_object,
  * was left to it is the second's now. */
 EXPLORE(L3_two_whose_bound_has_passed_are_both_served, 3)
 {
-    make((cen_pool_options){.max = 2, .overtake_ns = 1000}, NOT_POLLING);
+    make((cen_pool_options){.max = 2, .max_barging_ns = 1000}, NOT_POLLING);
     cen_lease mine = take_one(), more = take_one();
     taker a = {.deadline = CEN_NEVER}, b = {.deadline = CEN_NEVER};
     ceni_thread first = start("first", take_only, &a), second = start("second", ask_only, &b);
@@ -322,7 +322,7 @@ EXPLORE(L3_two_whose_bound_has_passed_are_both_served, 3)
 EXPLORE(L3_a_thread_whose_bound_has_passed_is_handed_a_place, 4)
 {
     ceni_world_set_cpus(NOT_POLLING);
-    make_opening((cen_pool_options){.max = 1, .overtake_ns = 1000});
+    make_opening((cen_pool_options){.max = 1, .max_barging_ns = 1000});
     cen_lease mine = take_one();
     taker other = {.deadline = CEN_NEVER};
     ceni_thread waiter = start("wait", take_only, &other);

@@ -227,7 +227,7 @@ EXPLORE(L19_a_visitor_never_sees_the_object_of_another_lease, 4)
     make_opening((cen_pool_options){.max = 1});
     ceni_thread thread = start("replace", replace_the_object, NULL);
     int seen = 0;
-    expect_equal(cen_pool_visit(pool, expect_its_own, &seen), CEN_OK);
+    expect_equal(cen_pool_each(pool, expect_its_own, &seen), CEN_OK);
     expect(seen <= 1);
     join(thread);
     end();
@@ -245,7 +245,7 @@ EXPLORE(L19_a_visitor_sees_once_what_is_there_all_the_while, 4)
     begin_looking((cen_pool_options){.max = 2});
     ceni_thread thread = start("take", take_before_giving, NULL);
     int seen[2] = {0, 0};
-    expect_equal(cen_pool_visit(pool, count_visit, seen), CEN_OK);
+    expect_equal(cen_pool_each(pool, count_visit, seen), CEN_OK);
     expect(seen[0] == 1 && seen[1] == 1);
     join(thread);
     end();
@@ -345,10 +345,10 @@ EXPLORE(L19_a_lease_that_was_met_has_its_age_although_another_marks_an_older_one
     end();
 }
 
-static uint32_t reap(int64_t idle_ns)
+static uint32_t reap(int64_t idle_timeout_ns)
 {
     uint32_t closed = 0;
-    expect_equal(cen_pool_reap(pool, idle_ns, &closed, NULL), CEN_OK);
+    expect_equal(cen_pool_reap(pool, idle_timeout_ns, &closed, NULL), CEN_OK);
     return closed;
 }
 

@@ -5,7 +5,7 @@
  */
 #include "explore/lives.h"
 
-#define FRAGILE .backoff_least_ns = SECOND, .backoff_most_ns = SECOND
+#define FRAGILE .backoff_initial_ns = SECOND, .backoff_max_ns = SECOND
 
 /* ---- On helpers --------------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ EXPLORE(L10_an_opening_goes_on_when_who_waited_for_it_gives_up, 2)
 /* Each opens one at a time: the end of the first lets the second begin. */
 EXPLORE(L3_one_helper_at_a_time_opens_for_two, 1)
 {
-    make_living(&helped_calls, (cen_pool_options){.max = 2, .openers = 1, NO_LIMITS});
+    make_living(&helped_calls, (cen_pool_options){.max = 2, .max_concurrent_opens = 1, NO_LIMITS});
     taker other = {.deadline = CEN_NEVER};
     ceni_thread second = start("second", take_only, &other);
     cen_lease mine;
@@ -48,7 +48,7 @@ EXPLORE(L11_one_who_hopes_for_a_helpers_try_is_told_when_its_time_is_over, 1)
     make_living(&helped_calls, (cen_pool_options){.max = 1, NO_LIMITS});
     cen_pool_options options = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &options), CEN_OK);
-    options.backoff_least_ns = options.backoff_most_ns = 1000;
+    options.backoff_initial_ns = options.backoff_max_ns = 1000;
     options.breaker_failures = 1;
     options.breaker_wait_ns = 1500;
     expect_equal(cen_pool_options_set(pool, &options, NULL), CEN_OK);
@@ -69,7 +69,7 @@ static void a_failure_reaches(cen_pool_options options, unsigned cpus)
 {
     ceni_world_set_cpus(cpus);
     options.max = 1;
-    options.backoff_least_ns = options.backoff_most_ns = SECOND;
+    options.backoff_initial_ns = options.backoff_max_ns = SECOND;
     options.breaker_failures = 1;
     options.breaker_wait_ns = CEN_OFF;
     make_timed(&tested_calls, options);
@@ -91,7 +91,7 @@ EXPLORE(L11_a_failed_opening_leaves_nobody_waiting_in_vain, 3)
 
 EXPLORE(L11_a_failed_opening_leaves_nobody_of_a_strict_pool_waiting_in_vain, 3)
 {
-    a_failure_reaches((cen_pool_options){.overtake_ns = CEN_NONE}, 1);
+    a_failure_reaches((cen_pool_options){.max_barging_ns = CEN_NONE}, 1);
 }
 
 /* One came while the breaker was open and hopes for a try. Time passes: the gate opens, its hope ends, its deadline comes,
@@ -100,10 +100,10 @@ static void hope_ends_while_time_passes(uint32_t failing, int64_t wait, cen_dead
 {
     ceni_world_set_cpus(1);
     options.max = 2;
-    options.backoff_least_ns = options.backoff_most_ns = SECOND;
+    options.backoff_initial_ns = options.backoff_max_ns = SECOND;
     options.breaker_failures = 1;
     options.breaker_wait_ns = wait;
-    options.trust_ns = options.test_interval_ns = CEN_OFF;
+    options.test_after_idle_ns = options.test_interval_ns = CEN_OFF;
     make_timed(&tested_calls, options);
     opens_that_fail = failing;
     cen_lease none;
@@ -135,7 +135,7 @@ EXPLORE(L11_one_who_hopes_while_the_breaker_is_open_tries_itself_or_is_told, 2)
 
 EXPLORE(L11_one_who_hopes_in_a_strict_pool_tries_itself_or_is_told, 2)
 {
-    hope_ends_while_time_passes(100, 2 * SECOND, CEN_NEVER, (cen_pool_options){.overtake_ns = CEN_NONE});
+    hope_ends_while_time_passes(100, 2 * SECOND, CEN_NEVER, (cen_pool_options){.max_barging_ns = CEN_NONE});
 }
 
 EXPLORE(L11_hope_and_deadline_end_in_the_same_moment, 2)
@@ -149,11 +149,11 @@ EXPLORE(L19_one_who_is_refused_while_it_finds_a_place_is_counted_once, 2)
 {
     ceni_world_set_cpus(1);
     make_timed(&tested_calls, (cen_pool_options){.max = 2,
-                                                 .backoff_least_ns = SECOND,
-                                                 .backoff_most_ns = SECOND,
+                                                 .backoff_initial_ns = SECOND,
+                                                 .backoff_max_ns = SECOND,
                                                  .breaker_failures = 1,
                                                  .breaker_wait_ns = CEN_OFF,
-                                                 .trust_ns = CEN_OFF,
+                                                 .test_after_idle_ns = CEN_OFF,
                                                  .test_interval_ns = CEN_OFF});
     ceni_add_relaxed(&things[THINGS - 1].is_open, 1);
     ceni_add_relaxed(&alive, 1);
@@ -178,7 +178,7 @@ EXPLORE(L19_one_who_is_refused_while_it_finds_a_place_is_counted_once, 2)
 static void fail_once_and_wait(cen_pool_options options)
 {
     cen_lease lease;
-    options.backoff_least_ns = options.backoff_most_ns = SECOND;
+    options.backoff_initial_ns = options.backoff_max_ns = SECOND;
     options.breaker_failures = CEN_OFF;
     make_timed(&tested_calls, options);
     opens_that_fail = 1;
@@ -189,7 +189,7 @@ static void fail_once_and_wait(cen_pool_options options)
 EXPLORE(L3_who_was_not_admitted_opens_when_the_first_has_opened, 3)
 {
     ceni_world_set_cpus(1);
-    fail_once_and_wait((cen_pool_options){.max = 2, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
+    fail_once_and_wait((cen_pool_options){.max = 2, .test_after_idle_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
     taker other = {.deadline = CEN_NEVER};
     ceni_thread second = start("second", take_only, &other);
     cen_lease mine;
@@ -205,7 +205,7 @@ EXPLORE(L3_who_was_not_admitted_opens_when_the_first_has_opened, 3)
 EXPLORE(L3_who_was_not_admitted_opens_when_another_object_was_adopted, 2)
 {
     ceni_world_set_cpus(1);
-    fail_once_and_wait((cen_pool_options){.max = 2, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
+    fail_once_and_wait((cen_pool_options){.max = 2, .test_after_idle_ns = CEN_OFF, .test_interval_ns = CEN_OFF});
     alive_at_most = 3; /* the adopted one counts before the pool has it */
     taker one = {.deadline = CEN_NEVER}, two = {.deadline = CEN_NEVER};
     ceni_thread first = start("first", take_only, &one), second = start("second", take_only, &two);

@@ -50,7 +50,7 @@ EXPLORE(L3_resume_serves_a_thread_that_polls, 4)
 
 EXPLORE(L3_resume_serves_a_thread_of_a_strict_pool, 4)
 {
-    resume_serves(take_and_give, (cen_pool_options){.overtake_ns = CEN_NONE}, 1);
+    resume_serves(take_and_give, (cen_pool_options){.max_barging_ns = CEN_NONE}, 1);
 }
 
 EXPLORE(L3_resume_serves_a_pending_waiter, 4)

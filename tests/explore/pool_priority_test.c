@@ -12,7 +12,7 @@
     }
 #define ONE_STRICT \
     { \
-        .max = 1, .overtake_ns = CEN_NONE \
+        .max = 1, .max_barging_ns = CEN_NONE \
     }
 
 enum { POLLING = 2, NOT_POLLING = 1 };
@@ -269,7 +269,8 @@ EXPLORE(one_that_is_shed_while_it_is_about_to_sleep_has_nothing, 3)
 /* The thread is called, and objects are left to it; the give that passes its own on to who asked sheds it first. */
 EXPLORE(L3_what_was_left_to_one_that_is_shed_reaches_those_behind_it, 2)
 {
-    make((cen_pool_options){.max = 3, .overtake_ns = 2000, .shed_target_ns = 1, .shed_interval_ns = 1000}, NOT_POLLING);
+    make((cen_pool_options){.max = 3, .max_barging_ns = 2000, .shed_target_ns = 1, .shed_interval_ns = 1000},
+         NOT_POLLING);
     cen_lease mine = take_one(), left = take_one(), last = take_one();
     taker called = {.deadline = CEN_NEVER};
     asker behind[3];

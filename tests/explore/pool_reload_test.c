@@ -94,7 +94,7 @@ EXPLORE(L12_a_discard_and_a_reload_close_an_object_once, 4)
 
 EXPLORE(L12_an_object_that_is_tested_meanwhile_is_closed, 3)
 {
-    make_timed(&tested_calls, (cen_pool_options){.max = 1, .trust_ns = CEN_OFF, .test_interval_ns = SECOND});
+    make_timed(&tested_calls, (cen_pool_options){.max = 1, .test_after_idle_ns = CEN_OFF, .test_interval_ns = SECOND});
     give_one(take_one());
     expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
     taker none = {.status = CEN_OK};

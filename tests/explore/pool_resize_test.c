@@ -53,7 +53,7 @@ EXPLORE(L16_a_larger_max_serves_a_thread_that_does_not_poll, 4)
 
 EXPLORE(L16_a_larger_max_serves_a_thread_of_a_strict_pool, 4)
 {
-    growing_serves(take_only, (cen_pool_options){.overtake_ns = CEN_NONE}, 1);
+    growing_serves(take_only, (cen_pool_options){.max_barging_ns = CEN_NONE}, 1);
 }
 
 EXPLORE(L16_a_larger_max_serves_who_is_pending, 4)
@@ -204,7 +204,7 @@ EXPLORE(L3_what_a_smaller_max_leaves_reaches_a_thread, 3)
 
 EXPLORE(L3_what_a_smaller_max_leaves_reaches_a_thread_of_a_strict_pool, 4)
 {
-    the_last_one_serves(take_only, (cen_pool_options){.overtake_ns = CEN_NONE});
+    the_last_one_serves(take_only, (cen_pool_options){.max_barging_ns = CEN_NONE});
 }
 
 EXPLORE(L3_what_a_smaller_max_leaves_reaches_who_is_pending, 4)

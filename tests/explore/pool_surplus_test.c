@@ -26,12 +26,12 @@ static void give_it(void *lease)
     give_one(*(cen_lease *)lease);
 }
 
-static void lower_max_while_somebody_waits(int64_t overtake_ns)
+static void lower_max_while_somebody_waits(int64_t max_barging_ns)
 {
     static const cen_driver_calls calls = {.size = sizeof calls, .close = close_when_served, .opens_nothing = true};
     ceni_world_set_cpus(1);
     served = 0;
-    make_filled((cen_pool_options){.max = 3, .driver = {&calls, NULL}, .overtake_ns = overtake_ns});
+    make_filled((cen_pool_options){.max = 3, .driver = {&calls, NULL}, .max_barging_ns = max_barging_ns});
     cen_lease mine[3] = {take_one(), take_one(), take_one()};
     taker other = {.deadline = CEN_NEVER};
     ceni_thread waiter = start("wait", take_and_say, &other);

@@ -12,7 +12,7 @@
     }
 #define LAZY_ONE_STRICT \
     { \
-        .max = 1, .overtake_ns = CEN_NONE \
+        .max = 1, .max_barging_ns = CEN_NONE \
     }
 #define LAZY_ONE_FIFO \
     { \

@@ -17,7 +17,7 @@ static bool count_object(void *unused, const cen_object_view *holding)
 static void visit(void)
 {
     memset(seen, 0, sizeof seen);
-    expect_equal(cen_pool_visit(pool, count_object, NULL), CEN_OK);
+    expect_equal(cen_pool_each(pool, count_object, NULL), CEN_OK);
 }
 
 static cen_condition check_dirty(void *unused, void *object)
@@ -98,7 +98,7 @@ EXPLORE(a_slot_that_is_filled_again_does_not_show_the_object_before, 3)
     make(1, &thing_calls);
     first = take_one();
     ceni_thread thread = start("replace", replace_the_first, NULL);
-    expect_equal(cen_pool_visit(pool, expect_no_closed_one_in_opening, NULL), CEN_OK);
+    expect_equal(cen_pool_each(pool, expect_no_closed_one_in_opening, NULL), CEN_OK);
     join(thread);
     give_one(first);
     end();

@@ -8,7 +8,7 @@ static ceni_bin bin;
 
 static void begin(bool manual)
 {
-    cen_runtime_options options = CEN_RUNTIME_OPTIONS(.manual = manual, .linger_ns = manual ? 0 : CEN_OFF);
+    cen_runtime_options options = CEN_RUNTIME_OPTIONS(.manual = manual, .idle_timeout_ns = manual ? 0 : CEN_OFF);
     expect_equal(cen_runtime_new(&options, &runtime, NULL), CEN_OK);
     ceni_bin_init(&bin, runtime);
     ceni_store_relaxed(&released, 0);             /* nobody is there yet; carries nothing */

@@ -299,7 +299,7 @@ EXPLORE(an_entry_in_the_place_of_one_that_went_is_picked_with_its_value, 4)
  * whoever comes last frees the key, and only the other may have waited for the reader. */
 static void let_go_twice(void)
 {
-    cen_runtime_options options = CEN_RUNTIME_OPTIONS(.linger_ns = CEN_OFF);
+    cen_runtime_options options = CEN_RUNTIME_OPTIONS(.idle_timeout_ns = CEN_OFF);
     expect_equal(cen_runtime_new(&options, &runtime, NULL), CEN_OK);
     registry = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE, .runtime = runtime));
     uint64_t first = put_numbered(11);

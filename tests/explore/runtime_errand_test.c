@@ -5,9 +5,9 @@
 static cen_runtime *runtime;
 static job first, second;
 
-static void begin(int64_t linger_ns)
+static void begin(int64_t idle_timeout_ns)
 {
-    runtime = make_lingering(linger_ns);
+    runtime = make_lingering(idle_timeout_ns);
     init_job(&first, runtime);
     init_job(&second, runtime);
 }

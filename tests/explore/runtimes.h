@@ -6,10 +6,10 @@
 #include "runtime/runtime.h"
 #include "support/world.h"
 
-static inline cen_runtime *make_lingering(int64_t linger_ns)
+static inline cen_runtime *make_lingering(int64_t idle_timeout_ns)
 {
     cen_runtime *runtime = NULL;
-    cen_runtime_options options = CEN_RUNTIME_OPTIONS(.linger_ns = linger_ns);
+    cen_runtime_options options = CEN_RUNTIME_OPTIONS(.idle_timeout_ns = idle_timeout_ns);
     expect_equal(cen_runtime_new(&options, &runtime, NULL), CEN_OK);
     return runtime;
 }

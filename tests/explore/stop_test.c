@@ -294,7 +294,7 @@ EXPLORE(L6_a_take_that_is_stopped_and_served_at_once_has_one_answer, 3)
 
 EXPLORE(L6_a_take_of_a_strict_pool_that_is_stopped_and_served_at_once_has_one_answer, 3)
 {
-    stop_or_serve((cen_pool_options){.overtake_ns = CEN_NONE}, CEN_NEVER);
+    stop_or_serve((cen_pool_options){.max_barging_ns = CEN_NONE}, CEN_NEVER);
 }
 
 EXPLORE(L5_a_take_that_is_stopped_served_and_too_late_at_once_has_one_answer, 2)

@@ -66,7 +66,7 @@ static void make_of(cen_supervisor_options options)
     cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true);
     if (!options.runtime) expect_equal(cen_runtime_new(&manual, &runtime, NULL), CEN_OK);
     if (!options.runtime) options.runtime = runtime;
-    options.backoff_ns = CEN_OFF;
+    options.backoff_initial_ns = CEN_OFF;
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
 }
 
@@ -312,7 +312,7 @@ EXPLORE(two_who_make_the_first_supervisors_of_a_process_find_one_table, 4)
 /* The keeper, the helpers and one who stops; a start limit, whose alarm may be on its way. */
 EXPLORE(when_a_stop_has_returned_supervisor_and_runtime_can_be_freed, 0)
 {
-    cen_runtime_options options = CEN_RUNTIME_OPTIONS(.name = "own", .linger_ns = CEN_OFF);
+    cen_runtime_options options = CEN_RUNTIME_OPTIONS(.name = "own", .idle_timeout_ns = CEN_OFF);
     cen_child_options children[] = {kid_options(0)};
     children[0].start_ns = CEN_US(100);
     children[0].stops_at_once = true;
@@ -335,7 +335,7 @@ EXPLORE(a_future_of_the_end_may_be_given_up_after_the_supervisor_was_freed, 3)
     make_supervisor(NULL, 0, .name = NULL);
     cen_future_init(&over);
     expect_equal(cen_supervisor_watch(supervisor, &over), CEN_OK);
-    expect_equal(cen_supervisor_stop_async(supervisor), CEN_OK);
+    expect_equal(cen_supervisor_request_stop(supervisor), CEN_OK);
     ceni_thread driver = start("driver", poll_once, NULL);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);

@@ -189,7 +189,7 @@ TEST(nothing_but_new_and_a_growing_resize_needs_memory)
         a = take_now(pool);
         expect_sound(pool);
         expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-        expect_equal(cen_pool_visit(pool, visit_all, NULL), CEN_OK);
+        expect_equal(cen_pool_each(pool, visit_all, NULL), CEN_OK);
         expect_equal(cen_pool_close(pool, cen_in_ms(1), NULL, NULL), CEN_TIMEOUT);
         free_it();
         expect_equal(cen_pool_give(&a), CEN_REVOKED);
@@ -201,13 +201,13 @@ TEST(nothing_but_new_and_a_growing_resize_needs_memory)
 
 /* ---- Sleepers that wake for no reason ------------------------------------------------------------------ */
 
-static int64_t overtake_ns;
+static int64_t max_barging_ns;
 static taker sleeper;
 
 static void make_taken(void)
 {
     shop = (workshop){0};
-    pool = make_pool(.max = 1, .driver = driver_of(&shop), .overtake_ns = overtake_ns);
+    pool = make_pool(.max = 1, .driver = driver_of(&shop), .max_barging_ns = max_barging_ns);
     leases[0] = take_now(pool);
 }
 
@@ -302,7 +302,7 @@ static cen_status close_and_time_out(void)
 static void sweep_waking(cen_status (*operation)(void))
 {
     for (int strict = 0; strict < 2; strict++) {
-        overtake_ns = strict ? CEN_NONE : 0;
+        max_barging_ns = strict ? CEN_NONE : 0;
         fault_sweep sweep = {.mask = CENI_FAULT_WAIT,
                              .setup = make_taken,
                              .operation = operation,

@@ -56,8 +56,8 @@ static cen_runtime *shared; /* by all lives of a test; NULL: each has its own */
 static void begin(void)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 3, .fail_to = 4}};
-    pool = begin_life(&s, BLOCKS | HAS_TEST | HAS_CHECK | HAS_RESET, .max = 3, .min_idle = 1, .leak_ns = 50 * SECOND,
-                      .runtime = shared);
+    pool = begin_life(&s, BLOCKS | HAS_TEST | HAS_CHECK | HAS_RESET, .max = 3, .min_idle = 1,
+                      .leak_after_ns = 50 * SECOND, .runtime = shared);
 }
 
 /* Everything that a helper or the keeper does, once at least. */
@@ -128,7 +128,7 @@ TEST(the_life_of_a_pool_needs_no_memory_once_it_is_made)
 
 TEST(a_pool_lives_on_when_a_sleeper_wakes_for_no_reason)
 {
-    shared = make_runtime(.linger_ns = CEN_OFF); /* a world has room for few threads */
+    shared = make_runtime(.idle_timeout_ns = CEN_OFF); /* a world has room for few threads */
     fault_sweep sweep = {
         .mask = CENI_FAULT_WAIT, .setup = begin, .operation = live, .check = lived_all_the_same, .undo = end};
     expect(fault_sweep_check(&sweep) > 20);

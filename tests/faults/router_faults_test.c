@@ -294,7 +294,7 @@ TEST(an_ejection_for_whose_end_nobody_keeps_time_is_refused)
 
 TEST(an_age_for_whose_end_nobody_kept_time_ends_once_somebody_does)
 {
-    make_router(.max_age_ns = second);
+    make_router(.max_lifetime_ns = second);
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
     members[0] = add_up(0);
     expect(ceni_fault_disarm());
@@ -308,7 +308,7 @@ TEST(an_age_for_whose_end_nobody_kept_time_ends_once_somebody_does)
 
 TEST(a_router_whose_age_nobody_kept_time_for_is_freed_all_the_same)
 {
-    make_router(.max_age_ns = 3600 * second);
+    make_router(.max_lifetime_ns = 3600 * second);
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
     members[0] = add_up(0);
     expect(ceni_fault_disarm());

@@ -83,8 +83,8 @@ static const cen_driver_calls absent = {
 static void make_pools(const char *name)
 {
     cen_error error;
-    cen_pool_options o = CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = 4, .leak_ns = 1500 * MS,
-                                          .backtraces = true);
+    cen_pool_options o = CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = 4,
+                                          .leak_after_ns = 1500 * MS, .backtraces = true);
     fine(cen_pool_new(&o, &orders, &error), &error);
     cen_pool_options s =
         CEN_POOL_OPTIONS(.name = "carts", .driver = {&calls, NULL}, .max = 12, .min_idle = 3, .exact_times = true);
@@ -93,7 +93,7 @@ static void make_pools(const char *name)
     fine(cen_pool_new(&h, &small, &error), &error);
     cen_pool_options r =
         CEN_POOL_OPTIONS(.name = "reports", .driver = {&absent, NULL}, .max = 4, .breaker_failures = 3,
-                         .backoff_least_ns = 20 * MS, .backoff_most_ns = 2000 * MS, .breaker_wait_ns = 250 * MS);
+                         .backoff_initial_ns = 20 * MS, .backoff_max_ns = 2000 * MS, .breaker_wait_ns = 250 * MS);
     fine(cen_pool_new(&r, &reports, &error), &error);
 }
 

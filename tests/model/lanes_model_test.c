@@ -169,13 +169,13 @@ static const char *limit(void *state, int a, int b)
     rig *r = state;
     int64_t value = b == 5 ? CEN_OFF : b;
     if (a == CEN_LANES) {
-        r->max_total = b > 0 && b < 5 ? (uint64_t)b : 3 * (uint64_t)CEN_LANES_MOST;
-        return cen_lanes_limit_total(lanes, value) == CEN_OK ? NULL : "limit_total was refused";
+        r->max_total = b > 0 && b < 5 ? (uint64_t)b : 3 * (uint64_t)CEN_LANE_TASKS_MAX;
+        return cen_lanes_max_total_set(lanes, value) == CEN_OK ? NULL : "limit_total was refused";
     }
     twin_lane *l = &r->lanes[a];
     l->is_default = b == 0;
-    l->max = b == 0 ? 2000 * l->workers : b == 5 ? CEN_LANES_MOST : (uint64_t)b;
-    return cen_lanes_limit(lanes, (cen_priority)a, value) == CEN_OK ? NULL : "limit was refused";
+    l->max = b == 0 ? 2000 * l->workers : b == 5 ? CEN_LANE_TASKS_MAX : (uint64_t)b;
+    return cen_lanes_max_tasks_set(lanes, (cen_priority)a, value) == CEN_OK ? NULL : "limit was refused";
 }
 
 static const char *resize(void *state, int a, int b)
@@ -258,7 +258,7 @@ static void *setup(void)
     static const cen_crew_options one = CEN_CREW_OPTIONS(.workers = 1);
     *r = (rig){.max_total = 5};
     make_lanes(.high = {.crew = &one, .max_tasks = 2}, .normal = {.crew = &one, .max_tasks = 3}, .low = {.crew = &one},
-               .max_total = 5, .without_times = true, .on_fork = CEN_FORK_RENEW);
+               .max_total = 5, .without_latency = true, .on_fork = CEN_FORK_RENEW);
     for (int i = 0; i < MODEL_TASKS; i++) cen_task_init(&r->tasks[i].task, NULL);
     for (int i = 0; i < CEN_LANES; i++) r->lanes[i].workers = 1;
     r->lanes[HIGH].max = 2;

@@ -210,7 +210,7 @@ const char *step_give_and_take(void *state, int a, int b)
     main_takes(r, "give_and_take");
     main_has_taken(r, cen_pool_try_take_at(t->pool, &r->of_main.lease, NULL, "give_and_take"));
     bool overtook = t->waiting && r->of_main.status == CEN_OK;
-    if (overtook && t->shape.overtake_ns == CEN_NONE) return "one who waits was overtaken, which is switched off";
+    if (overtook && t->shape.max_barging_ns == CEN_NONE) return "one who waits was overtaken, which is switched off";
     unsigned waiting = t->waiting;
     if (overtook) t->waiting = 0; /* nobody stands between */
     if (expected != CEN_STALE) TRY(model_end(r, &h, false));

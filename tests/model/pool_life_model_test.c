@@ -103,7 +103,7 @@ static cen_status open_thing(void *unused, void **out, cen_error *error)
     if (live() >= t.limits.max) complain("an object is opened and %u are there already", live());
     if (t.shut && t.failed_at == now()) complain("an opening is tried again at once");
     if (t.failing > 0) {
-        t.shut = t.limits.backoff_least_ns != CEN_OFF;
+        t.shut = t.limits.backoff_initial_ns != CEN_OFF;
         t.failing--;
         t.open_failed++;
         t.failed_now = true;
@@ -129,13 +129,13 @@ static bool is_older(int64_t since, int64_t limit)
 static bool may_end(const thing *it)
 {
     if (t.frees || it->unsound || it->reloaded || it->doomed || it->state == REVOKED) return true;
-    if (it->reload_by || is_older(it->opened, t.limits.life_ns) || live() > t.limits.max) return true;
+    if (it->reload_by || is_older(it->opened, t.limits.max_lifetime_ns) || live() > t.limits.max) return true;
     if (it->state == HELD)
         return it == t.ending &&
                (t.discards || (t.limits.max_uses != CEN_OFF && it->uses >= (uint64_t)t.limits.max_uses));
     if (t.closes_idle) return true;
     if (t.limits.max_idle != CEN_OFF && count(IDLE) > (uint32_t)t.limits.max_idle) return true;
-    return is_older(it->since, t.limits.idle_ns) && count(IDLE) > t.limits.min_idle;
+    return is_older(it->since, t.limits.idle_timeout_ns) && count(IDLE) > t.limits.min_idle;
 }
 
 static void end_thing(thing *it, const char *how)
@@ -161,7 +161,7 @@ static void abandon_thing(void *unused, void *object)
 {
     (void)unused;
     thing *it = object;
-    if (!is_older(it->since, t.limits.leak_ns)) complain("object %u is abandoned too early", number(it));
+    if (!is_older(it->since, t.limits.leak_after_ns)) complain("object %u is abandoned too early", number(it));
     t.reclaimed++;
     t.ended++;
     end_thing(it, "abandoned");
@@ -172,8 +172,8 @@ static void interrupt_thing(void *unused, void *object)
 {
     (void)unused;
     thing *it = object;
-    bool late = is_older(it->since, t.limits.hold_ns) ||
-                (t.limits.on_leak == CEN_LEAK_RECLAIM && is_older(it->since, t.limits.leak_ns));
+    bool late = is_older(it->since, t.limits.max_hold_ns) ||
+                (t.limits.on_leak == CEN_LEAK_RECLAIM && is_older(it->since, t.limits.leak_after_ns));
     if (it->state != HELD) complain("object %u is interrupted and not held", number(it));
     if (!late && !t.frees)
         complain("object %u is revoked after %lld ms", number(it), (long long)((now() - it->since) / MS));
@@ -269,10 +269,11 @@ static void expect_duties_done(void)
         if (it->state == IDLE && it->reloaded) complain("object %u is idle although the pool was reloaded", i);
         if (it->state == IDLE && it->reload_by && now() > it->reload_by)
             complain("object %u has outlived a spread reload", i);
-        if (it->state == IDLE && is_overdue(it->opened, t.limits.life_ns)) complain("object %u is too old", i);
-        if (it->state == IDLE && t.limits.min_idle == 0 && is_overdue(it->since, t.limits.idle_ns))
+        if (it->state == IDLE && is_overdue(it->opened, t.limits.max_lifetime_ns)) complain("object %u is too old", i);
+        if (it->state == IDLE && t.limits.min_idle == 0 && is_overdue(it->since, t.limits.idle_timeout_ns))
             complain("object %u is idle for too long", i);
-        if (it->state == HELD && is_overdue(it->since, t.limits.hold_ns)) complain("object %u is held for too long", i);
+        if (it->state == HELD && is_overdue(it->since, t.limits.max_hold_ns))
+            complain("object %u is held for too long", i);
     }
     if (live() > t.limits.max && count(IDLE) > 0)
         complain("there are %u objects, more than max, and some are idle", live());
@@ -296,7 +297,7 @@ static void begin_step(void)
 
 static bool gate_may_be_shut(void)
 {
-    return t.limits.backoff_least_ns != CEN_OFF && t.failed_at && now() - t.failed_at <= t.limits.backoff_most_ns;
+    return t.limits.backoff_initial_ns != CEN_OFF && t.failed_at && now() - t.failed_at <= t.limits.backoff_max_ns;
 }
 
 static const char *take(void *state, int a, int b)
@@ -457,22 +458,22 @@ static const char *set_limits(void *state, int a, int b)
     begin_step();
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (cen_pool_options_get(t.pool, &o) != CEN_OK) complain("options cannot be had");
-    o.idle_ns = a & 1 ? SECOND : CEN_OFF;
-    o.life_ns = a & 2 ? 3 * SECOND : CEN_OFF;
-    o.trust_ns = a & 4 ? 200 * MS : CEN_OFF;
+    o.idle_timeout_ns = a & 1 ? SECOND : CEN_OFF;
+    o.max_lifetime_ns = a & 2 ? 3 * SECOND : CEN_OFF;
+    o.test_after_idle_ns = a & 4 ? 200 * MS : CEN_OFF;
     o.test_interval_ns = a & 8 ? 500 * MS : CEN_OFF;
-    o.hold_ns = a & 16 ? SECOND : CEN_OFF;
-    o.leak_ns = a & 32 ? 2 * SECOND : CEN_OFF;
+    o.max_hold_ns = a & 16 ? SECOND : CEN_OFF;
+    o.leak_after_ns = a & 32 ? 2 * SECOND : CEN_OFF;
     o.on_leak = CEN_LEAK_RECLAIM;
     o.max_uses = b & 1 ? 3 : CEN_OFF;
     o.max_idle = b & 2 ? 2 : CEN_OFF;
     o.min_idle = b & 4 ? 1 : 0;
     o.order = (cen_order)(b / 8 % 3);
     o.exact_times = a & 64;
-    o.backoff_least_ns = a & 128 ? 100 * MS : CEN_OFF;
-    o.backoff_most_ns = SECOND;
-    for (uint32_t i = 0; i < t.made; i++) t.things[i].doomed |= is_older(t.things[i].opened, t.limits.life_ns);
-    if (o.backoff_least_ns == CEN_OFF) t.shut = false;
+    o.backoff_initial_ns = a & 128 ? 100 * MS : CEN_OFF;
+    o.backoff_max_ns = SECOND;
+    for (uint32_t i = 0; i < t.made; i++) t.things[i].doomed |= is_older(t.things[i].opened, t.limits.max_lifetime_ns);
+    if (o.backoff_initial_ns == CEN_OFF) t.shut = false;
     t.limits = o;
     t.limits_since = now();
     if (cen_pool_options_set(t.pool, &o, NULL) != CEN_OK) complain("options cannot be set");
@@ -506,8 +507,8 @@ static void *setup(void)
     cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true);
     expect_equal(cen_runtime_new(&manual, &t.runtime, NULL), CEN_OK);
     cen_pool_options o =
-        CEN_POOL_OPTIONS(.driver = {&calls, NULL}, .max = 3, .runtime = t.runtime, .life_jitter = CEN_NO_JITTER,
-                         .breaker_failures = CEN_OFF, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
+        CEN_POOL_OPTIONS(.driver = {&calls, NULL}, .max = 3, .runtime = t.runtime, .lifetime_jitter = CEN_NO_JITTER,
+                         .breaker_failures = CEN_OFF, .test_after_idle_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
     expect_equal(cen_pool_new(&o, &t.pool, NULL), CEN_OK);
     t.limits = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(t.pool, &t.limits), CEN_OK);

@@ -182,7 +182,7 @@ const char *make(rig *r, twin *t, shape s)
     t->model_sound = t->sound;
     t->model_failing = t->failing;
     census c = {r, t, NULL, 0};
-    TRY(expect_status("visit", cen_pool_visit(t->pool, count_object, &c), CEN_OK));
+    TRY(expect_status("visit", cen_pool_each(t->pool, count_object, &c), CEN_OK));
     return c.text ? c.text : t->live == (s.eager ? s.max : 0) ? NULL : "eager has not made all objects";
 }
 

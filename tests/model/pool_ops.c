@@ -132,7 +132,7 @@ static const char *step_visit(void *state, int a, int b)
     if (sees && (v.errand == GIVE || v.errand == DISCARD)) v.hand = hand_of(r, v.twin, v.errand == GIVE);
     main_takes(r, "a visitor");
     r->of_main.status = CEN_EMPTY; /* unless it takes something */
-    TRY(expect_status("visit", cen_pool_visit(v.twin->pool, see, &v), CEN_OK));
+    TRY(expect_status("visit", cen_pool_each(v.twin->pool, see, &v), CEN_OK));
     main_has_taken(r, r->of_main.status);
     if (v.text) return v.text;
     if (v.called != sees) return "the visitor was called without an object, or not at all";

@@ -205,7 +205,7 @@ const char *model_serve(rig *r, twin *t)
 const char *model_take(rig *r, twin *t, int who, taking how)
 {
     actor *a = &r->actors[who];
-    bool queues = t->shape.overtake_ns == CEN_NONE && t->waiting;
+    bool queues = t->shape.max_barging_ns == CEN_NONE && t->waiting;
     if (t->closed) return check_outcome(r, who, outcome_of(r, who), CEN_CLOSED);
     if (!queues && (any_idle(t) || (may_open(t) && !how.inside))) return supply(r, t, who, false);
     if (how.inside && (how.waits || (may_open(t) && !queues)))

@@ -43,7 +43,7 @@ shape shape_of(int number)
     s.interrupts = driver == 0;
     s.max = (uint32_t)(number / 4 % 4 + 1);
     s.order = (cen_order)(number / 16 % 3);
-    s.overtake_ns = overtake[number / 48 % 3];
+    s.max_barging_ns = overtake[number / 48 % 3];
     s.exact_times = number / 144 % 2;
     s.eager = number / 288 % 2;
     return s;
@@ -53,9 +53,10 @@ void shape_show(int number, char *text, size_t room)
 {
     static const char *const orders[] = {"warm", "lifo", "fifo"};
     shape s = shape_of(number);
-    snprintf(text, room, "%s, max %u%s%s%s%s%s%s", orders[s.order], s.max, s.overtake_ns == CEN_NONE ? ", strict" : "",
-             s.exact_times ? ", exact times" : "", s.eager ? ", eager" : "", s.opens ? "" : ", no open",
-             s.closes ? "" : ", no close", s.interrupts ? "" : ", no interrupt");
+    snprintf(text, room, "%s, max %u%s%s%s%s%s%s", orders[s.order], s.max,
+             s.max_barging_ns == CEN_NONE ? ", strict" : "", s.exact_times ? ", exact times" : "",
+             s.eager ? ", eager" : "", s.opens ? "" : ", no open", s.closes ? "" : ", no close",
+             s.interrupts ? "" : ", no interrupt");
 }
 
 /* ---- The driver -------------------------------------------------------------------- */
@@ -87,7 +88,7 @@ static bool is_it(void *argument, const cen_object_view *h)
 uint32_t index_shown(cen_pool *pool, const thing *object)
 {
     search s = {object, NOWHERE};
-    return cen_pool_visit(pool, is_it, &s) == CEN_OK && s.index < TWIN_PLACES ? s.index : NOWHERE;
+    return cen_pool_each(pool, is_it, &s) == CEN_OK && s.index < TWIN_PLACES ? s.index : NOWHERE;
 }
 
 outcome outcome_of_take(cen_status status, const cen_lease *lease)
@@ -173,7 +174,7 @@ cen_status twin_new(twin *t, shape s, cen_error *error)
     for (int i = 0; i < ACTORS; i++) t->last[i] = NOWHERE;
     cen_pool_options options =
         CEN_POOL_OPTIONS(.name = "twin", .driver = {&calls[mix], t}, .max = s.max, .eager = s.eager, .order = s.order,
-                         .patience = cen_in_ns(s.patience_ns), .overtake_ns = s.overtake_ns,
+                         .default_deadline = cen_in_ns(s.patience_ns), .max_barging_ns = s.max_barging_ns,
                          .exact_times = s.exact_times);
     cen_status status = cen_pool_new(&options, &t->pool, error);
     t->quiet = status != CEN_OK;

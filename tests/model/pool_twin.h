@@ -50,7 +50,7 @@ typedef struct place {
 /* How a pool is made; decoded from one number by shape_of. */
 typedef struct shape {
     cen_order order;
-    int64_t overtake_ns;
+    int64_t max_barging_ns;
     bool opens, closes, interrupts, eager, exact_times;
     uint32_t max;
     int64_t patience_ns;
@@ -208,7 +208,7 @@ int64_t moment_of(int64_t moment, int kind);
 /* All numbers of cen_pool_stats_get, the equations of the header, and the driver's own counts. */
 const char *twin_compare(const rig *r, const twin *t);
 
-/* One holding as cen_pool_visit and cen_pool_holders show it. */
+/* One holding as cen_pool_each and cen_pool_holders show it. */
 const char *twin_compare_holding(const rig *r, const twin *t, const cen_object_view *h, uint32_t index);
 
 #endif

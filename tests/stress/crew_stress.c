@@ -201,7 +201,7 @@ static void make_both(uint64_t *dice)
     cen_pool_options objects = CEN_POOL_OPTIONS(.driver = driver, .max = OBJECTS);
     cen_crew_options options = CEN_CREW_OPTIONS(.workers = (uint32_t)(test_random(dice) % 3) + 1, .max = 8);
     if (test_random(dice) % 2) options.min = 1;
-    options.linger_ns = test_random(dice) % 2 ? 100000 : 0;
+    options.idle_timeout_ns = test_random(dice) % 2 ? 100000 : 0;
     expect_equal(cen_pool_new(&objects, &pool, NULL), CEN_OK);
     expect_equal(cen_crew_new(&options, &crew, NULL), CEN_OK);
 }

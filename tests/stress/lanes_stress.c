@@ -141,8 +141,8 @@ static void send_all(void *argument)
         send_one(self, &dice);
         if (test_random(&dice) % 16 == 0) check_look();
         if (test_random(&dice) % 64 == 0) /* never more than the first */
-            cen_lanes_limit(lanes, (cen_priority)(test_random(&dice) % 2),
-                            1 + (int64_t)(test_random(&dice) % MAX_HIGH));
+            cen_lanes_max_tasks_set(lanes, (cen_priority)(test_random(&dice) % 2),
+                                    1 + (int64_t)(test_random(&dice) % MAX_HIGH));
         if (test_random(&dice) % 128 == 0)
             cen_lanes_resize(lanes, CEN_PRIORITY_LOW, 1 + (uint32_t)(test_random(&dice) % 2));
     }
@@ -159,7 +159,7 @@ static void start_lanes(bool timed)
     cen_lanes_options options = CEN_LANES_OPTIONS(.high = {.crew = &crew, .max_tasks = MAX_HIGH},
                                                   .normal = {.crew = &crew, .max_tasks = MAX_NORMAL},
                                                   .low = {.crew = &crew, .max_tasks = MAX_LOW}, .max_total = MAX_TOTAL,
-                                                  .without_times = !timed);
+                                                  .without_latency = !timed);
     ceni_store_seq_cst(&admitted, 0);
     ceni_store_seq_cst(&over_count, 0);
     expect_equal(cen_lanes_new(&options, &lanes, NULL), CEN_OK);

@@ -187,7 +187,7 @@ static void load(const char *address, unsigned share, bool registry_dies)
     serve_on(address, &loop);
     pool =
         POOL(.address = cen_mux_server_address(server), .mux = &(cen_mux_options)CEN_MUX_OPTIONS(.max_in_flight = 256),
-             .deadline = cen_in_s(60), .backoff_ns = ms, .backoff_max_ns = 20 * ms);
+             .wait_deadline = cen_in_s(60), .backoff_initial_ns = ms, .backoff_max_ns = 20 * ms);
     start(&others[0], empty_bag, NULL);
     start(&others[1], kill_now_and_then, NULL);
     if (registry_dies) start(&others[2], kill_the_registry, &deaths);

@@ -182,7 +182,7 @@ static void set_options(worker *self)
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.order = (cen_order)draw_below(self, 3);
-    o.overtake_ns = draw_below(self, 3) == 0 ? CEN_NONE : 0;
+    o.max_barging_ns = draw_below(self, 3) == 0 ? CEN_NONE : 0;
     o.exact_times = draw_below(self, 2);
     o.max_waiters = draw_below(self, 2) ? CEN_OFF : 4;
     o.max_uses = draw_below(self, 2) ? CEN_OFF : (int64_t)draw_below(self, 20) + 1;
@@ -263,7 +263,7 @@ static void ask_under_load(const cen_driver_calls *calls, uint32_t fail_one_in)
     ceni_store_relaxed(&things.fail_one_in, fail_one_in); /* nobody looks yet; carries nothing */
     prepare();
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = {calls, &things}, .max = 3, .runtime = runtime,
-                                                .backoff_least_ns = 200000, .backoff_most_ns = 2000000);
+                                                .backoff_initial_ns = 200000, .backoff_max_ns = 2000000);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     load_start(TAKERS + ASKERS + 1, work);
     load_sleep(seconds);

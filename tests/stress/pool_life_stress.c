@@ -119,7 +119,7 @@ static void take_once(worker *self)
     is_doing(self, "using what it took");
     use_begin(self, lease.object);
     make_noise(self);
-    if (draw_below(self, 64) == 0) load_sleep(3e-3); /* beyond hold_ns, when there is one */
+    if (draw_below(self, 64) == 0) load_sleep(3e-3); /* beyond max_hold_ns, when there is one */
     use_end(self, lease.object);
     is_doing(self, "a give");
     end_lease(self, &lease);
@@ -144,24 +144,24 @@ static void set_options(worker *self)
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
     o.order = (cen_order)draw_below(self, 3);
-    o.overtake_ns = draw_below(self, 3) == 0 ? CEN_NONE : 0;
+    o.max_barging_ns = draw_below(self, 3) == 0 ? CEN_NONE : 0;
     o.exact_times = draw_below(self, 2);
-    o.openers = draw_below(self, 3) + 1;
-    o.testers = draw_below(self, 3) + 1;
-    o.idle_ns = some_time(self, 4000);
-    o.life_ns = some_time(self, 8000);
-    o.trust_ns = some_time(self, 2000);
+    o.max_concurrent_opens = draw_below(self, 3) + 1;
+    o.max_concurrent_tests = draw_below(self, 3) + 1;
+    o.idle_timeout_ns = some_time(self, 4000);
+    o.max_lifetime_ns = some_time(self, 8000);
+    o.test_after_idle_ns = some_time(self, 2000);
     o.test_interval_ns = some_time(self, 4000);
     o.test_timeout_ns = some_time(self, 1000);
     o.open_timeout_ns = some_time(self, 1000);
-    o.hold_ns = draw_below(self, 2) ? CEN_OFF : 2000000;
+    o.max_hold_ns = draw_below(self, 2) ? CEN_OFF : 2000000;
     o.max_uses = draw_below(self, 2) ? CEN_OFF : (int64_t)draw_below(self, 20) + 1;
     o.max_waiters = draw_below(self, 2) ? CEN_OFF : 2;
     o.max = draw_below(self, MOST) + 1;
     o.min_idle = draw_below(self, o.max + 1);
     o.max_idle = draw_below(self, 2) ? CEN_OFF : (int32_t)o.max;
-    o.backoff_least_ns = draw_below(self, 3) ? 200000 : CEN_OFF;
-    o.backoff_most_ns = 2000000;
+    o.backoff_initial_ns = draw_below(self, 3) ? 200000 : CEN_OFF;
+    o.backoff_max_ns = 2000000;
     o.breaker_failures = draw_below(self, 2) ? CEN_OFF : 2;
     expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);
 }
@@ -244,7 +244,7 @@ static void live_under_load(const cen_driver_calls *calls, void *argument, uint3
     ceni_store_relaxed(&things.fail_one_in, fail_one_in); /* nobody looks yet; carries nothing */
     ceni_store_relaxed(&enough, 0);                       /* likewise; carries nothing */
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = {calls, argument}, .max = 3, .runtime = runtime,
-                                                .backoff_least_ns = 200000, .backoff_most_ns = 2000000);
+                                                .backoff_initial_ns = 200000, .backoff_max_ns = 2000000);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     load_start(TAKERS + 2, work);
     load_sleep(seconds);

@@ -72,7 +72,7 @@ static void make_pool(void)
 {
     stock_begin(&things, now.size);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = stock_driver(&things), .max = now.size, .order = now.order,
-                                                .overtake_ns = now.strict ? CEN_NONE : 0, .eager = true);
+                                                .max_barging_ns = now.strict ? CEN_NONE : 0, .eager = true);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
 }
 
@@ -214,7 +214,7 @@ static void begin_ending(void)
     now = (last_release){1 + shape % 3, (cen_order)(shape / 3 % 3), shape / 9 % 2, false};
     stock_begin(&things, now.size);
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = stock_driver(&things), .max = now.size, .order = now.order,
-                                                .overtake_ns = now.strict ? CEN_NONE : 0, .eager = shape / 18);
+                                                .max_barging_ns = now.strict ? CEN_NONE : 0, .eager = shape / 18);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
     ceni_store_relaxed(&round_over, 0); /* published by the meeting */
 }

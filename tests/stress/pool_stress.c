@@ -173,7 +173,7 @@ static void look_around(worker *self, cen_pool *pool)
     check_equations(&s);
     uint32_t next = 0;
     is_doing(self, "visit");
-    expect_equal(cen_pool_visit(pool, see, &next), CEN_OK);
+    expect_equal(cen_pool_each(pool, see, &next), CEN_OK);
     cen_object_view holdings[4];
     size_t held = 0;
     is_doing(self, "holders");
@@ -255,7 +255,7 @@ static void make_pool(unsigned which)
         driver.calls = &only_closes;
     }
     cen_pool_options options = CEN_POOL_OPTIONS(.driver = driver, .max = now.max[which], .order = now.order[which],
-                                                .eager = now.eager, .overtake_ns = now.strict[which] ? CEN_NONE : 0);
+                                                .eager = now.eager, .max_barging_ns = now.strict[which] ? CEN_NONE : 0);
     expect_equal(cen_pool_new(&options, &pools[which], NULL), CEN_OK);
     for (uint32_t i = 0; i < now.max[which] && now.adopted_only; i++) adopt_one(load_main(), which);
 }

@@ -193,11 +193,11 @@ static void own(void *argument)
 
 static void make_router(uint64_t *dice)
 {
-    cen_router_options options = CEN_ROUTER_OPTIONS(.backlog = 2, .changed = test_random(dice) % 2 ? listen : NULL);
+    cen_router_options options = CEN_ROUTER_OPTIONS(.max_waiters = 2, .changed = test_random(dice) % 2 ? listen : NULL);
     options.strategy.type = strategies[test_random(dice) % 9];
     max = options.max = test_random(dice) % 2 ? 2 : 0;
     options.max_uses = test_random(dice) % 2 ? 20 : 0;
-    options.max_age_ns = test_random(dice) % 2 ? 1000000 : 0;
+    options.max_lifetime_ns = test_random(dice) % 2 ? 1000000 : 0;
     options.target = test_random(dice) % 2 ? 1 : 0;
     options.measure = test_random(dice) % 2;
     expect_equal(cen_router_new(&options, &router, NULL), CEN_OK);

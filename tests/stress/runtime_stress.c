@@ -146,6 +146,6 @@ TEST(the_process_own_runtime_comes_and_goes_under_load_and_loses_no_call)
 
 TEST(a_runtime_whose_helpers_hardly_linger_loses_no_call)
 {
-    explicit_one = make_runtime(.linger_ns = CEN_US(100));
+    explicit_one = make_runtime(.idle_timeout_ns = CEN_US(100));
     load();
 }

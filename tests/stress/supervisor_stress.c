@@ -138,8 +138,8 @@ static void play(cen_supervision supervision, uint64_t *dice)
     ceni_store_seq_cst(&ended, 0);
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = PLACES, .supervision = supervision,
-                               .retry_start = true, .listener = listen, .max_restarts = CEN_OFF, .backoff_ns = 20000,
-                               .backoff_max_ns = 200000);
+                               .retry_start = true, .listener = listen, .max_restarts = CEN_OFF,
+                               .backoff_initial_ns = 20000, .backoff_max_ns = 200000);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     for (int i = 0; i < THREADS; i++) {
         seeds[i] = test_random(dice);

@@ -204,12 +204,12 @@ static void use_supervisor(void *unused)
             CEN_CHILD_OPTIONS(.name = "below", .start = start_child, .stop = stop_child, .stops_at_once = true);
         cen_supervisor_options nested =
             CEN_SUPERVISOR_OPTIONS(.name = "inner", .children = &below, .child_count = 1, .nested = true,
-                                   .max_restarts = CEN_OFF, .backoff_ns = CEN_OFF);
+                                   .max_restarts = CEN_OFF, .backoff_initial_ns = CEN_OFF);
         MUST(cen_supervisor_new(&nested, &inner, NULL));
         cen_child_options children[] = {below, cen_supervisor_child(inner)};
         children[0].name = "beside";
         cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.name = "outer", .children = children, .child_count = 2,
-                                                                .max_restarts = CEN_OFF, .backoff_ns = CEN_OFF);
+                                                                .max_restarts = CEN_OFF, .backoff_initial_ns = CEN_OFF);
         MUST(cen_supervisor_new(&options, &outer, NULL));
         for (int i = 0; i < 20; i++) MUST(cen_supervisor_each(inner, kill_first, NULL));
         MUST(cen_supervisor_stop(outer, CEN_NEVER, NULL));

@@ -77,7 +77,7 @@ void sized_try(const sized_case *one)
 {
     static place p;
     if (!p.end) place_make(&p);
-    expect(one->known + LARGER <= CEN_SIZED_MOST);
+    expect(one->known + LARGER <= CEN_SIZED_MAX);
     for (size_t size = sizeof(size_t); size <= one->known; size++) {
         size_t whole = size - size % sizeof(void *); /* a field that is cut is not there */
         lay(&p, one, size, size);
@@ -90,7 +90,7 @@ void sized_try(const sized_case *one)
         p.struct_[size - 1] = 1;
         expect_status(&p, one, size, size, CEN_INVALID);
     }
-    const size_t wrong[] = {0, 1, sizeof(size_t) - 1, CEN_SIZED_MOST + 1, SIZE_MAX};
+    const size_t wrong[] = {0, 1, sizeof(size_t) - 1, CEN_SIZED_MAX + 1, SIZE_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         lay(&p, one, one->known, wrong[i]);
         expect_status(&p, one, one->known, wrong[i], CEN_INVALID);

@@ -60,7 +60,7 @@ def holders_are_named_the_oldest_first_and_no_more_than_are_wanted(w):
 def a_leak_is_named_with_the_line_even_if_takes_are_served(w):
     def leaks():
         answer = w.tool("explain", "reports")
-        return answer if "held for longer than leak_ns" in answer.out else None
+        return answer if "held for longer than leak_after_ns" in answer.out else None
 
     answer = await_that(leaks, "the leak was not found")
     expect(answer.status == 0 and "reports: a take is served at once" in answer.out, str(answer))

@@ -23,7 +23,7 @@ static made *begin(void)
                       .query = "select 1",
                       .clients = 16,
                       .max = 8,
-                      .budget = 30,
+                      .time_limit = 30,
                       .elapsed = 21.5,
                       .rule = {.margin = 0.05},
                       .replicas = 10,
@@ -117,12 +117,12 @@ TEST(too_many_replicas_are_told_what_fits)
     made *self = begin();
     self->found.replicas = 40;
     expect(says(&self->found, tune_advice, "that is 160 connections, more than the server's 97."));
-    expect(says(&self->found, tune_budget_words, "A pool of 2 in each fits"));
+    expect(says(&self->found, tune_capacity_words, "A pool of 2 in each fits"));
     self->found.replicas = 98;
-    expect(says(&self->found, tune_budget_words, "Not even one in each fits"));
-    expect(tune_budget_of(&self->found, 4).is_over && tune_budget_of(&self->found, 4).fitting == 0);
+    expect(says(&self->found, tune_capacity_words, "Not even one in each fits"));
+    expect(tune_capacity_of(&self->found, 4).is_over && tune_capacity_of(&self->found, 4).fitting == 0);
     self->found.limit = (target_limit){0};
-    expect(says(&self->found, tune_budget_words, "want 392 connections; the resource tells no limit."));
+    expect(says(&self->found, tune_capacity_words, "want 392 connections; the resource tells no limit."));
     free(self);
 }
 
@@ -130,10 +130,10 @@ TEST(doubts_rivals_and_limits_are_said)
 {
     made *self = begin();
     self->found.answer.doubt = 1, self->found.answer.rival = 3, self->found.answer.is_sure = false;
-    self->found.end = SWEEP_BUDGET;
+    self->found.end = SWEEP_TIME;
     expect(says(&self->found, tune_doubts, "A pool of 2 may be within 5 % of the best, too"));
     expect(says(&self->found, tune_doubts, "That a pool of 8 does better by more than that is not excluded."));
-    expect(says(&self->found, tune_doubts, "A longer --budget than 30 s tells more."));
+    expect(says(&self->found, tune_doubts, "A longer --time than 30 s tells more."));
     self->found.answer.chosen = 0, self->found.answer.rival = 1; /* of 2, 4 and 8, all better, the best is named */
     expect(says(&self->found, tune_doubts, "That a pool of 8 does better by more than that is not excluded."));
     self->sizes[3].failed = true;

@@ -487,7 +487,7 @@ WRONG = [
     (["tpo"], 2, 'cenote: There is no command "tpo". Did you mean "top"?'),
     (["help", "explian"], 2, 'cenote: There is no command "explian". Did you mean "explain"?'),
     (["run", "--client", "4"], 2, 'cenote run: There is no option --client. Did you mean "--clients"?'),
-    (["tune", "--bugdet=3s"], 2, 'cenote tune: There is no option --bugdet. Did you mean "--budget"?'),
+    (["tune", "--tiem=3s"], 2, 'cenote tune: There is no option --bugdet. Did you mean "--time"?'),
     (["run", "-x"], 2, 'cenote run: There is no option -x; "cenote run --help" lists them.'),
     (["run", "--clients", "x"], 2, 'cenote run: --clients: "x" is not a whole number, such as 20 or 20k.'),
     (["run", "--clients=1.5"], 2, 'cenote run: --clients: "1.5" is not a whole number, such as 20 or 20k.'),
@@ -638,7 +638,7 @@ def reads_that_never_end_are_interrupted_beside_a_writer_too(place):
 
 @test()
 def an_output_that_nobody_reads_any_more_ends_it_at_once_and_quietly(place):
-    for words in (["run", "--duration", "1h"], ["run", "--duration", "1h", "--json", "--futures"], ["tune", "--budget", "1h", "--no-report"]):
+    for words in (["run", "--duration", "1h"], ["run", "--duration", "1h", "--json", "--futures"], ["tune", "--time", "1h", "--no-report"]):
         process = place.start(*words, "--quiet")
         wait_for(lambda: os.listdir(place.temporary))
         process.stdout.close()

@@ -54,9 +54,9 @@ static sweep_outcome visit(play *self, const sweep_step *step)
     return outcome;
 }
 
-static sweep *played(play *self, knee_rule rule, uint32_t max, double budget)
+static sweep *played(play *self, knee_rule rule, uint32_t max, double time_limit)
 {
-    sweep *one = sweep_new(rule, max, budget);
+    sweep *one = sweep_new(rule, max, time_limit);
     expect(one != NULL);
     sweep_step step;
     while (sweep_next(one, self->now, &step)) {
@@ -80,7 +80,7 @@ static uint32_t chosen_size(const sweep *one)
 
 static const knee_rule five_percent = {.margin = 0.05};
 
-TEST(a_sweep_finds_every_knee_from_1_to_40_in_its_budget)
+TEST(a_sweep_finds_every_knee_from_1_to_40_in_its_time)
 {
     for (uint32_t knee = 1; knee <= 40; knee++) {
         play one = {.curve = rises_to_knee, .knee = knee, .noise = 0.01, .unit = 1000, .overhead = 0.05, .state = knee};
@@ -275,11 +275,11 @@ TEST(operations_that_never_end_are_no_knee)
     sweep_free(result);
 }
 
-TEST(a_budget_that_is_too_small_gives_what_there_is)
+TEST(a_time_that_is_too_small_gives_what_there_is)
 {
     play one = {.curve = rises_to_knee, .knee = 20, .noise = 0.01, .unit = 1000, .overhead = 0.2, .state = 5};
     sweep *result = played(&one, five_percent, 64, 1);
-    expect_equal(sweep_ended(result), SWEEP_BUDGET);
+    expect_equal(sweep_ended(result), SWEEP_TIME);
     expect(chosen_size(result) >= 1);
     expect(one.now <= 1.5);
     sweep_free(result);

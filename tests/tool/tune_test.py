@@ -88,7 +88,7 @@ class Place:
         return f"{round(number * self.scale * 1000)}ms"
 
     def short(self):
-        return ["--budget", self.seconds(1), "--max", "2"]
+        return ["--time", self.seconds(1), "--max", "2"]
 
     def environment(self, **more):
         dropped = ("NO_COLOR", "TERM", "COLUMNS", "LC_ALL", "LC_CTYPE")
@@ -113,8 +113,8 @@ class Place:
         code, out, said = self.run("--json", *words)
         expect(code == status, f"status {code} instead of {status}: {said}{out}")
         found = adds_up(json.loads(out))
-        # Starting, and the last operations and connections, take their time beyond the budget.
-        expect(time.monotonic() - began < found["budget_seconds"] + 3 * self.scale, "took", time.monotonic() - began)
+        # Starting, and the last operations and connections, take their time beyond the time_limit.
+        expect(time.monotonic() - began < found["time_seconds"] + 3 * self.scale, "took", time.monotonic() - began)
         return found
 
     def end(self):
@@ -180,7 +180,7 @@ class Server:
 # One less than T does at most 80 %, and T does all but what the way there and back costs, on a busy machine some of the 50 ms: in a
 # short time a margin of 10 % is safely between the two.
 def quickly(place):
-    return ["--budget", place.seconds(8), "--max", "16", "--margin", "10%"]
+    return ["--time", place.seconds(8), "--max", "16", "--margin", "10%"]
 
 
 def tune_workers(place, threads, words):
@@ -211,21 +211,21 @@ def a_server_of_5_workers_is_told_a_pool_of_5(place):
 
 @test("asleep")
 def a_server_of_3_workers_is_told_a_pool_of_3_without_any_setting(place):
-    tune_workers(place, 3, [] if place.scale == 1 else ["--budget", place.seconds(30)])
+    tune_workers(place, 3, [] if place.scale == 1 else ["--time", place.seconds(30)])
 
 
 @test("asleep")
 def a_goal_leaves_out_sizes_that_queue_at_the_server(place):
     # Beyond two workers requests wait for one another: 50 ms become 100. Without the goal 4 % more would be worth a pool of 3.
     with Server(place, 2) as server:
-        found = place.tune(server.url, "--budget", place.seconds(6), "--max", "4", "--goal", f"p90={80 * place.scale}ms", "--margin", "0.5%")
+        found = place.tune(server.url, "--time", place.seconds(6), "--max", "4", "--goal", f"p90={80 * place.scale}ms", "--margin", "0.5%")
     expect(found["recommendation"]["size"] == 2 and found["recommendation"]["keeps_goal"] is True, found["recommendation"])
 
 
 @test("asleep")
 def a_goal_that_no_size_keeps_is_said_and_is_a_status(place):
     with Server(place, 2) as server:
-        found = place.tune(server.url, "--budget", place.seconds(3), "--max", "2", "--goal", "p99=1ms", status=1)
+        found = place.tune(server.url, "--time", place.seconds(3), "--max", "2", "--goal", "p99=1ms", status=1)
     expect(found["recommendation"]["keeps_goal"] is False, found["recommendation"])
     expect(found["recommendation"]["text"].startswith("No size keeps the goal"), found["recommendation"])
 
@@ -234,14 +234,14 @@ def a_goal_that_no_size_keeps_is_said_and_is_a_status(place):
 def at_a_rate_the_smallest_size_that_keeps_up_is_enough(place):
     # 24 a second of 50 ms each want 1.2 connections of the 8 that there could be.
     with Server(place, 8) as server:
-        found = place.tune(server.url, "--budget", place.seconds(6), "--max", "8", "--rate", str(24 / place.scale), "--clients", "16")
+        found = place.tune(server.url, "--time", place.seconds(6), "--max", "8", "--rate", str(24 / place.scale), "--clients", "16")
     expect(found["recommendation"]["size"] == 2, found["recommendation"], [(p["size"], p["throughput"]) for p in found["points"]])
 
 
 @test("asleep")
 def a_server_that_is_full_ends_the_sweep_with_its_cause(place):
     with Server(place, 8, "--connections", "3") as server:
-        found = place.tune(server.url, "--budget", place.seconds(6), "--max", "8")
+        found = place.tune(server.url, "--time", place.seconds(6), "--max", "8")
     failed = [point for point in found["points"] if point["failed"]]
     expect(failed and "503" in failed[0]["cause"], [(p["size"], p["failed"], p["cause"]) for p in found["points"]])
     expect(found["recommendation"]["size"] <= 3, found["recommendation"])
@@ -252,7 +252,7 @@ def a_server_that_is_full_ends_the_sweep_with_its_cause(place):
 def a_server_that_goes_away_ends_the_sweep_and_is_a_status(place):
     # With two workers 1, 2, 4 and 8 are measured, and then it goes while sizes between them are looked at.
     with Server(place, 2) as server:
-        process = place.start(server.url, "--budget", place.seconds(10), "--max", "8", "--json")
+        process = place.start(server.url, "--time", place.seconds(10), "--max", "8", "--json")
         expect("at most" in process.stderr.readline(), "no progress")
         for line in process.stderr:
             if "climbing" not in line:
@@ -266,8 +266,8 @@ def a_server_that_goes_away_ends_the_sweep_and_is_a_status(place):
 
 
 @test("alone")
-def sqlite_gets_a_size_in_its_budget(place):
-    found = place.tune("--budget", place.seconds(2))
+def sqlite_gets_a_size_in_its_time(place):
+    found = place.tune("--time", place.seconds(2))
     expect(found["system"] == "sqlite" and found["connections"]["usable"] is None, found["system"], found["connections"])
     expect(found["elapsed_seconds"] <= 2.5 * place.scale, found["elapsed_seconds"])
 
@@ -275,7 +275,7 @@ def sqlite_gets_a_size_in_its_budget(place):
 @test("alone")
 def postgresql_gets_a_size_and_is_asked_for_its_limit(place):
     url = os.environ["CENOTE_POSTGRESQL_URL"]
-    found = place.tune(url, "--budget", place.seconds(2), "--replicas", "60")
+    found = place.tune(url, "--time", place.seconds(2), "--replicas", "60")
     expect(found["connections"]["usable"] == 97, found["connections"])
     over = found["recommendation"]["size"] * 60 > 97
     expect(found["connections"]["over"] == over, found["connections"])
@@ -285,14 +285,14 @@ def postgresql_gets_a_size_and_is_asked_for_its_limit(place):
 
 @test("alone")
 def redis_gets_a_size(place):
-    found = place.tune(os.environ["CENOTE_REDIS_URL"], "--budget", place.seconds(2), "--max", "16")
+    found = place.tune(os.environ["CENOTE_REDIS_URL"], "--time", place.seconds(2), "--max", "16")
     expect(found["system"] == "redis" and found["connections"]["usable"] > 100, found["system"], found["connections"])
 
 
 @test("asleep")
 def a_server_that_hangs_ends_the_sweep_with_what_was_known(place):
     pid = int(os.environ["CENOTE_REDIS_PID"])
-    process = place.start(os.environ["CENOTE_REDIS_URL"], "--budget", place.seconds(5), "--max", "4", "--rate", "50", "--json")
+    process = place.start(os.environ["CENOTE_REDIS_URL"], "--time", place.seconds(5), "--max", "4", "--rate", "50", "--json")
     expect("at most" in process.stderr.readline(), "no progress")  # after two seconds: something has been measured
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -394,7 +394,7 @@ def the_usual_page_is_left_out_where_another_file_has_its_name(place):
 def a_page_that_cannot_be_written_is_said_before_anything_is_measured(place):
     began = time.monotonic()
     for path in ("absent/page.html", ".", "/proc/page.html"):
-        code, out, said = place.run("--report", path, "--budget", place.seconds(20))
+        code, out, said = place.run("--report", path, "--time", place.seconds(20))
         expect(code == 4 and out == "" and said.count("\n") == 1 and path in said, path, code, out, said)
     expect(time.monotonic() - began < 5 * place.scale, "it was measured first")
 
@@ -405,7 +405,7 @@ def a_page_that_cannot_be_written_is_said_before_anything_is_measured(place):
 def what_is_wrong_is_said_in_one_sentence_and_nothing_is_done(place):
     for words, part in ((["--goal", "fast"], "p99=20ms"), (["--goal", "p101=1ms"], "p99=20ms"), (["--goal", "p99=0"], "p99=20ms"),
                         (["--goal", "nap.p99=1s"], "p99=20ms"), (["--margin", "0.9"], "--margin"), (["--max", "0"], "--max"),
-                        (["--budget", "0.1s"], "--budget"), (["--replicas", "none"], "--replicas"),
+                        (["--time", "0.1s"], "--time"), (["--replicas", "none"], "--replicas"),
                         (["--report", "a", "--no-report"], "contradict"), (["gopher://x/"], "gopher"), (["a:", "b:"], "argument")):
         code, out, said = place.run(*words)
         expect(code == 2 and out == "" and said.count("\n") == 1 and part in said, words, code, out, said)
@@ -428,7 +428,7 @@ def a_query_that_fails_is_said(place):
 @test("asleep")
 def ctrl_c_gives_the_report_so_far(place):
     with Server(place, 2) as server:
-        process = place.start(server.url, "--budget", place.seconds(30), "--max", "8")
+        process = place.start(server.url, "--time", place.seconds(30), "--max", "8")
         said = process.stderr.readline()  # a line of progress, after two seconds: something has been measured
         expect("at most" in said, said)
         process.send_signal(signal.SIGINT)
@@ -443,7 +443,7 @@ def ctrl_c_gives_the_report_so_far(place):
 
 @test()
 def ctrl_c_at_once_leaves_nothing(place):
-    process = place.start("--budget", "30s")
+    process = place.start("--time", "30s")
     time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20 * place.scale)
@@ -501,7 +501,7 @@ def without_a_terminal_or_unicode_it_is_plain(place):
 def help_teaches(place):
     code, out, said = place.run("--help")
     expect(code == 0 and said == "", code, said)
-    for word in ("--goal", "--replicas", "--budget", "--report", "--margin", "cenote tune postgresql://"):
+    for word in ("--goal", "--replicas", "--time", "--report", "--margin", "cenote tune postgresql://"):
         expect(word in out, word, out)
 
 

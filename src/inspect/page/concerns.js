@@ -9,13 +9,13 @@ function plural(count, one, many) {
 
 // Held for longer than the pool's options allow without a report; the oldest first.
 export function leaksOf(component) {
-    const limit = component.description?.leak_ns ?? 0;
+    const limit = component.description?.leak_after_ns ?? 0;
     const leaks = limit > 0 ? (component.description.holders ?? []).filter((holder) => holder.held_ns >= limit) : [];
     return leaks.sort((a, b) => b.held_ns - a.held_ns);
 }
 
 export function breakerOf(component) {
-    return component.description?.breaker ?? ['closed', 'open', 'probing'][component.metrics.breaker ?? 0] ?? 'closed';
+    return component.description?.breaker ?? ['closed', 'open', 'half-open'][component.metrics.breaker ?? 0] ?? 'closed';
 }
 
 // More wait than there is for them. What has just been given back is idle until the first of those who wait has run, several
@@ -30,7 +30,7 @@ function ofPool(component) {
     const all = [];
     const breaker = breakerOf(component);
     if (breaker === 'open') all.push({ level: 'error', text: 'breaker open' });
-    if (breaker === 'probing') all.push({ level: 'warning', text: 'breaker probing' });
+    if (breaker === 'half-open') all.push({ level: 'warning', text: 'breaker half-open' });
     const leaks = leaksOf(component).length;
     if (leaks > 0) all.push({ level: 'warning', text: plural(leaks, 'leak', 'leaks') });
     if (isUsedUp(component)) all.push({ level: 'warning', text: 'used up' });

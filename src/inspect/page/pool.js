@@ -147,7 +147,7 @@ function makeTrace() {
     return {
         element: el('div', {}, el('h4', { text: 'Where it was taken' }), list, nothing),
         update(holder) {
-            const lines = (holder.trace ?? []).map((frame) => frame.at ?? String(frame));
+            const lines = (holder.backtrace ?? []).map((frame) => frame.at ?? String(frame));
             if (list.dataset.lines !== lines.join('\n')) {
                 list.dataset.lines = lines.join('\n');
                 list.replaceChildren(...lines.map((line) => el('li', {}, el('code', { text: line }))));

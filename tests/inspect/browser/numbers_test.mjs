@@ -156,8 +156,8 @@ test('counts and rates are short', () => {
 });
 
 test('a value is shown by its name: times, limits that are off, truths', () => {
-    assert.equal(numbers.valueText('idle_ns', 600e9), '10 min 0 s');
-    assert.equal(numbers.valueText('leak_ns', -1), 'off');
+    assert.equal(numbers.valueText('idle_timeout_ns', 600e9), '10 min 0 s');
+    assert.equal(numbers.valueText('leak_after_ns', -1), 'off');
     assert.equal(numbers.valueText('max_idle', -1), 'off');
     assert.equal(numbers.valueText('delta', -1), '-1');
     assert.equal(numbers.valueText('backtraces', true), 'yes');
@@ -301,7 +301,7 @@ test('a pool is said to be used up only if somebody waits and all are out', () =
     assert.deepEqual(texts(pool({ held: 1, waiting: 2, paused: 1 })), ['paused']);
     assert.deepEqual(texts(pool({ breaker: 1 })), ['breaker open']);
     const holders = [{ held_ns: 1e6 }, { held_ns: 2e9, where: 'b.c:2 g' }, { held_ns: 5e9, where: 'a.c:1 f' }];
-    const leaky = pool({ held: 3 }, { leak_ns: 1e9, holders });
+    const leaky = pool({ held: 3 }, { leak_after_ns: 1e9, holders });
     assert.deepEqual(texts(leaky), ['2 leaks']);
     assert.equal(sentenceOf(leaky), 'an object has been out for 5.00 s, taken at a.c:1 f');
 });

@@ -268,7 +268,7 @@ static cen_status call_lanes_look(void *given)
 
 static cen_status call_lanes_times(void *given)
 {
-    return cen_lanes_times(lanes, CEN_PRIORITY_HIGH, given);
+    return cen_lanes_latency_get(lanes, CEN_PRIORITY_HIGH, given);
 }
 
 static cen_status call_lanes_stop(void *given)
@@ -295,7 +295,7 @@ TEST(outputs_of_every_size_are_written_within_their_size)
         SIZED_OUTPUT(cen_close_report, call_pool_close),    SIZED_OUTPUT(cen_close_report, call_pool_close_async),
         SIZED_OUTPUT(cen_actor_stats, call_actor_look),     SIZED_OUTPUT(cen_crew_stats, call_crew_look),
         SIZED_OUTPUT(cen_crew_report, call_crew_stop),      SIZED_OUTPUT(cen_lanes_stats, call_lanes_look),
-        SIZED_OUTPUT(cen_lane_times, call_lanes_times),     SIZED_OUTPUT(cen_lanes_report, call_lanes_stop),
+        SIZED_OUTPUT(cen_lane_latency, call_lanes_times),   SIZED_OUTPUT(cen_lanes_report, call_lanes_stop),
         SIZED_OUTPUT(cen_runtime_stats, call_runtime_look),
     };
     cen_actor_options actor_options = CEN_ACTOR_OPTIONS(.handle = handle);
@@ -319,10 +319,10 @@ TEST(options_that_an_older_program_sets_leave_newer_ones_as_they_are)
     cen_pool *one = NULL;
     cen_pool_options options = CEN_POOL_OPTIONS(.max = 3, .max_idle = 2, .breaker_wait_ns = 77), older = options;
     expect_equal(cen_pool_new(&options, &one, NULL), CEN_OK);
-    older.size = offsetof(cen_pool_options, openers);
+    older.size = offsetof(cen_pool_options, max_concurrent_opens);
     older.max_idle = 99; /* is not there */
     expect_equal(cen_pool_options_get(one, &older), CEN_OK);
-    expect_equal(older.size, offsetof(cen_pool_options, openers));
+    expect_equal(older.size, offsetof(cen_pool_options, max_concurrent_opens));
     expect_equal(older.max_idle, 99);
     older.max = 5;
     expect_equal(cen_pool_options_set(one, &older, NULL), CEN_OK);
@@ -363,7 +363,7 @@ TEST(holders_are_written_at_the_callers_stride)
     size_t count;
     for (int i = 0; i < HELD; i++) expect_equal(cen_pool_take(one, CEN_NOW, &leases[i], NULL), CEN_OK);
     for (size_t size = sizeof(size_t); size <= sizeof(cen_object_view) + 64; size++) expect_stride(one, size);
-    const size_t wrong[] = {0, 1, sizeof(size_t) - 1, CEN_SIZED_MOST + 1};
+    const size_t wrong[] = {0, 1, sizeof(size_t) - 1, CEN_SIZED_MAX + 1};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_equal(cen_pool_holders_sized(one, &(cen_object_view){.size = 0}, wrong[i], 1, &count), CEN_INVALID);
     for (int i = 0; i < HELD; i++) cen_pool_give(&leases[i]);
@@ -382,7 +382,7 @@ static size_t size_of_holding(void)
     cen_lease lease;
     size_t size = 0;
     expect_equal(cen_pool_take(one, CEN_NOW, &lease, NULL), CEN_OK);
-    expect_equal(cen_pool_visit(one, see_holding, &size), CEN_OK);
+    expect_equal(cen_pool_each(one, see_holding, &size), CEN_OK);
     cen_pool_give(&lease);
     expect_equal(cen_pool_free(one), CEN_OK);
     return size;
@@ -428,4 +428,4 @@ TEST(metrics_are_written_at_the_callers_stride)
 SIZED_PART(cen_lane_options, 56)
 SIZED_PART(cen_lane_report, 64)
 SIZED_PART(cen_lane_stats, 160)
-SIZED_PART(cen_times, 64)
+SIZED_PART(cen_latency_summary, 64)

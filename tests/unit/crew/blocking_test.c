@@ -73,7 +73,7 @@ TEST(those_who_come_back_from_a_block_are_too_many_and_take_no_more_work)
 {
     work four[4], slow[6];
     init_blockers(four, 4, SECOND);
-    make_crew(.workers = 1, .linger_ns = 100 * SECOND);
+    make_crew(.workers = 1, .idle_timeout_ns = 100 * SECOND);
     submit_works(four, 4);
     for (int i = 0; i < 4; i++) expect_end(&four[i], CEN_OK);
     settle();
@@ -96,7 +96,7 @@ TEST(surplus_workers_linger_and_then_end)
 {
     work four[4];
     init_blockers(four, 4, SECOND);
-    make_crew(.workers = 1, .linger_ns = 5 * SECOND);
+    make_crew(.workers = 1, .idle_timeout_ns = 5 * SECOND);
     submit_works(four, 4);
     for (int i = 0; i < 4; i++) expect_end(&four[i], CEN_OK);
     settle();
@@ -115,7 +115,7 @@ TEST(surplus_workers_that_may_linger_for_ever_stay)
 {
     work four[4];
     init_blockers(four, 4, SECOND);
-    make_crew(.workers = 1, .linger_ns = CEN_OFF);
+    make_crew(.workers = 1, .idle_timeout_ns = CEN_OFF);
     submit_works(four, 4);
     for (int i = 0; i < 4; i++) expect_end(&four[i], CEN_OK);
     nap(1000 * SECOND);
@@ -127,7 +127,7 @@ TEST(surplus_workers_that_may_not_linger_end_with_their_work)
 {
     work four[4];
     init_blockers(four, 4, SECOND);
-    make_crew(.workers = 1, .linger_ns = CEN_NONE);
+    make_crew(.workers = 1, .idle_timeout_ns = CEN_NONE);
     submit_works(four, 4);
     for (int i = 0; i < 4; i++) expect_end(&four[i], CEN_OK);
     settle();

@@ -37,15 +37,15 @@ TEST(what_cannot_be_is_refused_and_the_text_names_the_field)
     expect_equal(cen_crew_new(NULL, &out, &error), CEN_INVALID);
     expect_equal(cen_crew_new(&empty, NULL, &error), CEN_INVALID);
     expect_equal(cen_crew_new(NULL, NULL, NULL), CEN_INVALID);
-    refused("options.workers", .workers = CEN_CREW_MOST + 1);
-    refused("options.max", .max = CEN_CREW_MOST + 1);
+    refused("options.workers", .workers = CEN_CREW_MAX + 1);
+    refused("options.max", .max = CEN_CREW_MAX + 1);
     refused("options.max", .workers = 4, .max = 3);
     refused("options.min", .workers = 4, .min = 5);
-    refused("options.linger_ns", .linger_ns = -3);
+    refused("options.idle_timeout_ns", .idle_timeout_ns = -3);
     refused("options.tick_ns", .tick_ns = -1, .context = {.on_tick = tick});
     refused("options.tick_ns", .tick_ns = CEN_MS(1));
     refused("options.slow_ns", .slow_ns = -1);
-    refused("options.linger_ns is 30 ns", .linger_ns = 30);
+    refused("options.idle_timeout_ns is 30 ns", .idle_timeout_ns = 30);
     refused("options.tick_ns is 99999 ns", .tick_ns = 99999, .context = {.on_tick = tick});
     refused("options.slow_ns is 5 ns", .slow_ns = 5);
     refused("options.slow", .slow = slow);
@@ -105,7 +105,7 @@ TEST(min_are_started_and_the_others_come_with_the_work)
         four[i].inside = take_long;
         four[i].ns = SECOND;
     }
-    make_crew(.workers = 4, .min = 1, .linger_ns = 5 * SECOND);
+    make_crew(.workers = 4, .min = 1, .idle_timeout_ns = 5 * SECOND);
     expect_equal(look().threads, 1);
     submit_works(four, 4);
     settle();

@@ -68,7 +68,7 @@ TEST(the_times_of_each_lane_are_there_by_name)
     expect_equal(times->count, 0);
     expect(!histogram_of("lanes", "store", "low_wait", &timing, times));
     finish();
-    make_lanes(.name = "untimed", .without_times = true);
+    make_lanes(.name = "untimed", .without_latency = true);
     expect(!histogram_of("lanes", "untimed", "high_wait", &timing, times));
     finish();
     free(times);
@@ -114,7 +114,7 @@ TEST(refusals_are_in_the_news_once_a_second_however_many_there_are)
     expect_equal(news_of("lanes", "refused", NULL), 2);
     open_gate(&errands[0]);
     await(&errands[0], CEN_OK);
-    expect_equal(cen_lanes_limit(lanes, HIGH, 5), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 5), CEN_OK);
     expect_news("lanes", "limited", CEN_LEVEL_NOTICE, "lanes \"store\" admit 5 tasks of high from now on");
     finish();
 }

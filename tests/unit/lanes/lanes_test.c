@@ -131,7 +131,7 @@ TEST(who_is_refused_is_told_when_to_try_again_and_then_there_is_room)
 TEST(Q_the_wait_that_is_estimated_is_the_wait_that_a_task_has)
 {
     int64_t estimate;
-    cen_lane_times times = CEN_SIZED(cen_lane_times);
+    cen_lane_latency times = CEN_SIZED(cen_lane_latency);
     make_lanes(.high.max_tasks = MANY);
     errands[9].takes_ns = 10 * MS;
     hand_in(HIGH, &errands[9], sleep_step);
@@ -146,7 +146,7 @@ TEST(Q_the_wait_that_is_estimated_is_the_wait_that_a_task_has)
     errands[5].takes_ns = 0;
     hand_in(HIGH, &errands[5], sleep_step);
     for (int i = 0; i < 6; i++) await(&errands[i], CEN_OK);
-    expect_equal(cen_lanes_times(lanes, HIGH, &times), CEN_OK);
+    expect_equal(cen_lanes_latency_get(lanes, HIGH, &times), CEN_OK);
     expect_equal(times.wait.longest_ns, 50 * MS);
     expect_equal(times.wait.count, 7);
     expect_equal(times.run.longest_ns, 10 * MS);
@@ -157,14 +157,14 @@ TEST(Q_the_wait_that_is_estimated_is_the_wait_that_a_task_has)
 TEST(Q_a_task_that_never_began_is_in_the_wait_times)
 {
     errand blocker;
-    cen_lane_times times = CEN_SIZED(cen_lane_times);
+    cen_lane_latency times = CEN_SIZED(cen_lane_latency);
     make_lanes(.name = NULL);
     hand_in(HIGH, &blocker, block_step);
     ceni_world_settle();
     prepare(&errands[0], end_step);
     expect_equal(cen_lanes_submit(lanes, HIGH, &errands[0].task, cen_in_ms(30), NULL), CEN_OK);
     await(&errands[0], CEN_TIMEOUT);
-    expect_equal(cen_lanes_times(lanes, HIGH, &times), CEN_OK);
+    expect_equal(cen_lanes_latency_get(lanes, HIGH, &times), CEN_OK);
     expect_equal(times.wait.longest_ns, 30 * MS);
     open_gate(&blocker);
     await(&blocker, CEN_OK);

@@ -233,15 +233,15 @@ TEST(a_lane_full_of_suspended_tasks_says_how_far_apart_they_end)
 TEST(lanes_without_times_read_no_clock_refuse_nothing_for_a_deadline_and_guess_when_to_try_again)
 {
     int64_t ns;
-    cen_lane_times times = CEN_SIZED(cen_lane_times);
-    make_lanes(.high.crew = &one, .high.max_tasks = 2, .without_times = true);
+    cen_lane_latency times = CEN_SIZED(cen_lane_latency);
+    make_lanes(.high.crew = &one, .high.max_tasks = 2, .without_latency = true);
     take_in(HIGH, 0);
     hand_begin(&tasks[0]);
     ceni_world_advance(500 * MS);
     expect_equal(submit_by(HIGH, 1, cen_in_ms(1), NULL), CEN_OK);
     expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS);
     expect_equal(cen_lanes_estimate(lanes, HIGH, &ns), CEN_EMPTY);
-    expect_equal(cen_lanes_times(lanes, HIGH, &times), CEN_EMPTY);
+    expect_equal(cen_lanes_latency_get(lanes, HIGH, &times), CEN_EMPTY);
     expect_equal(look().lane[HIGH].estimated_wait_ns, 0);
     hand_end(&tasks[0], CEN_OK);
     finish(1, 1);
@@ -251,7 +251,7 @@ TEST(lanes_without_times_read_no_clock_refuse_nothing_for_a_deadline_and_guess_w
 
 TEST(wait_run_and_total_times_of_every_task_are_there_and_those_that_failed_or_never_began_too)
 {
-    cen_lane_times times = CEN_SIZED(cen_lane_times);
+    cen_lane_latency times = CEN_SIZED(cen_lane_latency);
     make_lanes(.name = NULL);
     for (int i = 0; i < 4; i++) take_in(HIGH, i);
     ceni_world_advance(10 * MS);
@@ -264,7 +264,7 @@ TEST(wait_run_and_total_times_of_every_task_are_there_and_those_that_failed_or_n
     hand_begin(&tasks[1]);
     ceni_world_advance(2 * MS);
     hand_end(&tasks[1], CEN_DRIVER);
-    expect_equal(cen_lanes_times(lanes, HIGH, &times), CEN_OK);
+    expect_equal(cen_lanes_latency_get(lanes, HIGH, &times), CEN_OK);
     expect_equal(times.wait.count, 2);
     expect_equal(times.wait.sum_ns, 20 * MS);
     expect_equal(times.wait.longest_ns, 10 * MS);
@@ -277,10 +277,10 @@ TEST(wait_run_and_total_times_of_every_task_are_there_and_those_that_failed_or_n
     expect(times.total.p99_ns > 115 * MS);
     hand_drop(&tasks[2], CEN_INTERRUPTED);
     hand_begin(&tasks[3]);
-    expect_equal(cen_lanes_times(lanes, HIGH, &times), CEN_OK);
+    expect_equal(cen_lanes_latency_get(lanes, HIGH, &times), CEN_OK);
     expect_equal(times.wait.count, 4);
     hand_end(&tasks[3], CEN_OK);
-    expect_equal(cen_lanes_times(lanes, LOW, &times), CEN_OK);
+    expect_equal(cen_lanes_latency_get(lanes, LOW, &times), CEN_OK);
     expect_equal(times.total.count, 0);
     end_lanes();
 }

@@ -21,9 +21,9 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     cen_crew_options with_fork = CEN_CREW_OPTIONS(.on_fork = CEN_FORK_RENEW);
 #define REFUSED(word, ...) expect_refused((cen_lanes_options)CEN_LANES_OPTIONS(__VA_ARGS__), word)
     REFUSED("options.high.max_tasks", .high.max_tasks = -2);
-    REFUSED("options.low.max_tasks", .low.max_tasks = CEN_LANES_MOST + 1);
+    REFUSED("options.low.max_tasks", .low.max_tasks = CEN_LANE_TASKS_MAX + 1);
     REFUSED("options.max_total", .max_total = -2);
-    REFUSED("options.max_total", .max_total = 3 * (int64_t)CEN_LANES_MOST + 1);
+    REFUSED("options.max_total", .max_total = 3 * (int64_t)CEN_LANE_TASKS_MAX + 1);
     REFUSED("options.on_fork", .on_fork = (cen_fork_policy)7);
     REFUSED("options.allocator", .allocator = &half);
     REFUSED("no lane", .high.is_absent = true, .normal.is_absent = true, .low.is_absent = true);
@@ -42,16 +42,16 @@ TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
 {
     int64_t ns;
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
-    cen_lane_times times = CEN_SIZED(cen_lane_times);
+    cen_lane_latency times = CEN_SIZED(cen_lane_latency);
     make_lanes(.low.is_absent = true);
     for (int bad = LOW; bad <= 3; bad++) {
         cen_error error = {.text = ""};
         expect_equal(cen_lanes_submit(lanes, (cen_priority)bad, &tasks[0], NO_DEADLINE, &error), CEN_INVALID);
         expect(strstr(error.text, "no lane") != NULL);
         expect_equal(cen_lanes_estimate(lanes, (cen_priority)bad, &ns), CEN_INVALID);
-        expect_equal(cen_lanes_limit(lanes, (cen_priority)bad, 1), CEN_INVALID);
+        expect_equal(cen_lanes_max_tasks_set(lanes, (cen_priority)bad, 1), CEN_INVALID);
         expect_equal(cen_lanes_resize(lanes, (cen_priority)bad, 1), CEN_INVALID);
-        expect_equal(cen_lanes_times(lanes, (cen_priority)bad, &times), CEN_INVALID);
+        expect_equal(cen_lanes_latency_get(lanes, (cen_priority)bad, &times), CEN_INVALID);
         expect(cen_lanes_crew(lanes, (cen_priority)bad) == NULL);
     }
     expect(look().lane[LOW].is_absent && !look().lane[HIGH].is_absent);
@@ -59,10 +59,10 @@ TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
     expect_equal(cen_lanes_submit(lanes, NORMAL, NULL, NO_DEADLINE, NULL), CEN_INVALID);
     expect_equal(cen_lanes_stats_get(NULL, &stats), CEN_INVALID);
     expect_equal(cen_lanes_stats_get(lanes, NULL), CEN_INVALID);
-    expect_equal(cen_lanes_limit(lanes, HIGH, -2), CEN_INVALID);
-    expect_equal(cen_lanes_limit(lanes, HIGH, CEN_LANES_MOST + 1), CEN_INVALID);
-    expect_equal(cen_lanes_limit_total(lanes, -2), CEN_INVALID);
-    expect_equal(cen_lanes_limit_total(NULL, 1), CEN_INVALID);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, -2), CEN_INVALID);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, CEN_LANE_TASKS_MAX + 1), CEN_INVALID);
+    expect_equal(cen_lanes_max_total_set(lanes, -2), CEN_INVALID);
+    expect_equal(cen_lanes_max_total_set(NULL, 1), CEN_INVALID);
     expect_equal(cen_lanes_stop(lanes, (cen_stop)0, CEN_NOW, NULL), CEN_INVALID);
     expect(cen_lanes_crew(NULL, HIGH) == NULL);
     end_lanes();
@@ -80,7 +80,7 @@ TEST(each_lane_has_a_crew_with_a_name_of_its_own_and_the_low_one_half_the_proces
     expect_equal(hand_options(cen_lanes_crew(lanes, LOW))->workers, 4);
     expect_equal(look().lane[HIGH].max, 5 * 2000);
     expect_equal(look().lane[LOW].max, 4 * 2000);
-    expect_equal(look().max, 3 * CEN_LANES_MOST);
+    expect_equal(look().max, 3 * CEN_LANE_TASKS_MAX);
     end_lanes();
 }
 
@@ -134,7 +134,7 @@ TEST(L16_limits_change_at_run_time_and_what_is_beyond_a_lower_one_stays_until_it
 {
     make_lanes(.normal.max_tasks = 3);
     for (int i = 0; i < 3; i++) take_in(NORMAL, i);
-    expect_equal(cen_lanes_limit(lanes, NORMAL, 1), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, 1), CEN_OK);
     expect_equal(look().lane[NORMAL].max, 1);
     hand_drop(&tasks[0], CEN_INTERRUPTED);
     expect_equal(submit(NORMAL, 3), CEN_FULL); /* two are there */
@@ -142,14 +142,14 @@ TEST(L16_limits_change_at_run_time_and_what_is_beyond_a_lower_one_stays_until_it
     expect_equal(submit(NORMAL, 3), CEN_FULL); /* and one */
     hand_drop(&tasks[2], CEN_INTERRUPTED);
     take_in(NORMAL, 3);
-    expect_equal(cen_lanes_limit_total(lanes, 1), CEN_OK);
+    expect_equal(cen_lanes_max_total_set(lanes, 1), CEN_OK);
     expect_equal(submit(HIGH, 4), CEN_FULL);
-    expect_equal(cen_lanes_limit_total(lanes, CEN_OFF), CEN_OK);
+    expect_equal(cen_lanes_max_total_set(lanes, CEN_OFF), CEN_OK);
     take_in(HIGH, 4);
-    expect_equal(cen_lanes_limit(lanes, NORMAL, CEN_OFF), CEN_OK);
-    expect_equal(look().lane[NORMAL].max, CEN_LANES_MOST);
+    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, CEN_OFF), CEN_OK);
+    expect_equal(look().lane[NORMAL].max, CEN_LANE_TASKS_MAX);
     /* all pages, more than twice */
-    for (int i = 0; i < 40; i++) expect_equal(cen_lanes_limit(lanes, LOW, i + 1), CEN_OK);
+    for (int i = 0; i < 40; i++) expect_equal(cen_lanes_max_tasks_set(lanes, LOW, i + 1), CEN_OK);
     expect_equal(look().lane[LOW].max, 40);
     expect_equal(look().admitted, 2);
     hand_drop(&tasks[3], CEN_CLOSED);
@@ -165,8 +165,8 @@ TEST(a_default_limit_goes_with_the_workers_and_one_that_was_set_does_not)
     expect_equal(cen_lanes_resize(lanes, NORMAL, 3), CEN_OK);
     expect_equal(look().lane[HIGH].max, 6000);
     expect_equal(look().lane[NORMAL].max, 10);
-    expect_equal(cen_lanes_limit(lanes, HIGH, 5), CEN_OK);
-    expect_equal(cen_lanes_limit(lanes, NORMAL, 0), CEN_OK); /* the default again */
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 5), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, 0), CEN_OK); /* the default again */
     expect_equal(cen_lanes_resize(lanes, HIGH, 1), CEN_OK);
     expect_equal(cen_lanes_resize(lanes, NORMAL, 1), CEN_OK);
     expect_equal(look().lane[HIGH].max, 5);
@@ -378,7 +378,7 @@ TEST(in_a_child_lanes_that_refuse_answer_forked_and_touch_nothing)
     ceni_world_fork();
     expect_equal(cen_lanes_submit(lanes, HIGH, &tasks[1], NO_DEADLINE, &error), CEN_FORKED);
     expect_equal(cen_lanes_stats_get(lanes, &stats), CEN_FORKED);
-    expect_equal(cen_lanes_limit(lanes, HIGH, 1), CEN_FORKED);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1), CEN_FORKED);
     expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NOW, NULL), CEN_FORKED);
     expect_equal(cen_lanes_free(lanes), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
@@ -391,7 +391,7 @@ TEST(L14_in_a_child_lanes_that_renew_have_no_task_and_the_limits_as_set_last)
     hand_begin(&tasks[0]);
     take_in(HIGH, 1);
     expect_equal(submit(HIGH, 2), CEN_FULL);
-    expect_equal(cen_lanes_limit(lanes, HIGH, 1), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1), CEN_OK);
     ceni_world_fork();
     take_in(HIGH, 2); /* what the parent had admitted is the parent's */
     expect_equal(submit(HIGH, 3), CEN_FULL);

@@ -104,11 +104,11 @@ TEST(a_connection_that_nobody_uses_is_noticed_when_it_dies)
     cen_future_init(&ended);
     ended.error = &cause;
     expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
-    expect(!cen_mux_cause(mux, &cause));
+    expect(!cen_mux_error_get(mux, &cause));
     expect_equal(cen_mux_server_kill(server, 0), CEN_OK);
     expect_equal(cen_future_wait(&ended, cen_in_s(20)), CEN_OK);
     expect_lost(ended.status, &cause);
-    expect(cen_mux_cause(mux, &cause));
+    expect(cen_mux_error_get(mux, &cause));
     expect_lost(cause.status, &cause);
     cen_mux_free(mux);
     cen_mux_server_stop(server);

@@ -49,7 +49,7 @@ static void use_the_parents(void)
     expect_equal(cen_mux_close(mux, CEN_NEVER, &error), CEN_FORKED);
     expect_equal(cen_mux_ended(mux, &ended), CEN_FORKED);
     expect_equal(cen_mux_stats_get(mux, &stats), CEN_FORKED);
-    expect(!cen_mux_cause(mux, &error));
+    expect(!cen_mux_error_get(mux, &error));
     expect(cen_future_cancel(&pending.request.future)); /* nobody here will ever tell it */
     cen_mux_free(mux);
 }

@@ -334,7 +334,7 @@ TEST(several_requests_are_written_together)
 TEST(more_than_may_be_in_flight_wait_and_more_than_may_wait_are_refused)
 {
     server = SERVE(.handle = keep);
-    mux = OPEN(.address = cen_mux_server_address(server), .max_in_flight = 4, .max_waiting = 2);
+    mux = OPEN(.address = cen_mux_server_address(server), .max_in_flight = 4, .max_waiters = 2);
     ask_many(6);
     ready_question(&questions[6], 6);
     expect_equal(cen_mux_request_async(mux, &questions[6].request, &error), CEN_FULL);

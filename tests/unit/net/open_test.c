@@ -156,7 +156,7 @@ TEST(a_silent_server_is_asked_whether_it_is_there_unless_that_is_off)
 
 static cen_status fail_to_open(const char *address, cen_deadline connect)
 {
-    cen_mux_options options = CEN_MUX_OPTIONS(.address = address, .connect = connect);
+    cen_mux_options options = CEN_MUX_OPTIONS(.address = address, .connect_deadline = connect);
     error = (cen_error){.text = ""};
     return cen_mux_open(&options, &mux, &error);
 }
@@ -251,7 +251,7 @@ TEST(an_address_from_which_nothing_comes_back_leaves_time_for_the_next)
     first.sin_port = htons((uint16_t)port_of(cen_mux_server_address(server)));
     first.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     fill_queue(listener, fds, 8, &first, sizeof first, AF_INET);
-    mux = OPEN(.address = at("two.test", lookup_port), .connect = cen_in_ms(600));
+    mux = OPEN(.address = at("two.test", lookup_port), .connect_deadline = cen_in_ms(600));
     ask_number(mux, 1);
     end_mux(mux);
     cen_mux_server_stop(server);
@@ -265,7 +265,7 @@ TEST(a_unix_server_whose_queue_is_full_is_asked_again)
     unlink(path.sun_path);
     fill_queue(listener, fds, 4, &path, sizeof path, AF_UNIX);
     expect_equal(fail_to_open(socket_path(), cen_in_ms(50)), CEN_TIMEOUT);
-    cen_mux_options options = CEN_MUX_OPTIONS(.address = socket_path(), .connect = cen_in_s(20));
+    cen_mux_options options = CEN_MUX_OPTIONS(.address = socket_path(), .connect_deadline = cen_in_s(20));
     cen_future opened;
     cen_future_init(&opened);
     expect_equal(cen_mux_open_async(&options, &mux, &opened, &error), CEN_OK);
@@ -308,7 +308,7 @@ static cen_error opened_error, ended_error;
 
 static void begin_to_open(const char *address)
 {
-    cen_mux_options options = CEN_MUX_OPTIONS(.address = address, .connect = cen_in_s(20));
+    cen_mux_options options = CEN_MUX_OPTIONS(.address = address, .connect_deadline = cen_in_s(20));
     cen_future_init(&opened);
     cen_future_init(&ended);
     opened.error = &opened_error;
@@ -348,7 +348,7 @@ TEST(an_opening_that_fails_tells_both_futures_why_and_requests_are_lost)
     expect_equal(cen_future_wait(&ended, cen_in_s(20)), CEN_OK);
     expect_equal(ended.status, CEN_SYSTEM);
     expect_text(ended_error.text, opened_error.text);
-    expect(cen_mux_cause(mux, &cause));
+    expect(cen_mux_error_get(mux, &cause));
     expect_text(cause.text, opened_error.text);
     ready_question(&q, 1);
     expect_equal(cen_mux_request(mux, &q.request, &error), CEN_LOST);

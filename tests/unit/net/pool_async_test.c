@@ -71,8 +71,8 @@ TEST(who_waits_for_a_connection_is_served_when_the_server_comes)
 {
     server = SERVE(.address = socket_path());
     cen_mux_server_stop(server);
-    pool = POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .connections = 2, .deadline = cen_in_s(20),
-                .backoff_ns = ms, .backoff_max_ns = 5 * ms);
+    pool = POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .connections = 2,
+                .wait_deadline = cen_in_s(20), .backoff_initial_ns = ms, .backoff_max_ns = 5 * ms);
     for (unsigned i = 0; i < 50; i++) ask(i);
     expect_equal(pool_stats(pool).waiting, 50);
     server = SERVE(.address = socket_path());
@@ -88,8 +88,8 @@ TEST(the_deadline_of_a_request_is_for_its_wait_and_its_reply_together)
 {
     server = SERVE(.address = socket_path());
     cen_mux_server_stop(server);
-    pool =
-        POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .deadline = cen_in_s(20), .backoff_ns = CEN_OFF);
+    pool = POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .wait_deadline = cen_in_s(20),
+                .backoff_initial_ns = CEN_OFF);
     question q;
     ready_question(&q, 1);
     q.request.deadline = cen_in_ms(30);
@@ -115,8 +115,8 @@ TEST(the_deadline_of_a_request_is_for_its_wait_and_its_reply_together)
 TEST(with_a_maximum_the_rest_wait_and_more_than_the_backlog_are_refused)
 {
     server = SERVE(.handle = keep);
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .max = 3, .backlog = 4,
-                .deadline = cen_in_s(20));
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .max = 3, .max_waiters = 4,
+                .wait_deadline = cen_in_s(20));
     AWAIT(pool_stats(pool).up == 2);
     for (unsigned i = 0; i < 11; i++) ask(i);
     AWAIT(ceni_load_seq_cst(&kept_count) == 6);
@@ -155,7 +155,7 @@ TEST(a_request_that_was_sent_can_be_given_up)
 TEST(a_request_that_waits_for_a_connection_can_be_given_up)
 {
     server = SERVE(.handle = keep);
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 1, .max = 1, .deadline = cen_in_s(20));
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 1, .max = 1, .wait_deadline = cen_in_s(20));
     for (unsigned i = 0; i < 10; i++) ask(i);
     expect_equal(pool_stats(pool).waiting, 9);
     for (unsigned i = 1; i < 10; i++) expect(cen_future_cancel(&all[i].asking.future));
@@ -197,7 +197,7 @@ static void cancel_some(unsigned round, unsigned *given_up)
 TEST(a_cancel_beside_a_reply_is_one_of_the_two)
 {
     server = SERVE(.name = "echo");
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 4, .max = 20, .deadline = cen_in_s(20));
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 4, .max = 20, .wait_deadline = cen_in_s(20));
     unsigned given_up = 0;
     for (unsigned round = 0; round < 60; round++) cancel_some(round, &given_up);
     cen_mux_pool_stats now = pool_stats(pool);

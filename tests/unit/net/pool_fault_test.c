@@ -113,8 +113,8 @@ TEST(one_connections_death_touches_no_other_and_what_they_have_in_flight)
 TEST(a_connection_that_dies_again_and_again_is_opened_again_with_back_off_and_never_given_up)
 {
     server = SERVE(.name = "echo");
-    pool =
-        POOL(.address = cen_mux_server_address(server), .connections = 2, .backoff_ns = ms, .backoff_max_ns = 4 * ms);
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .backoff_initial_ns = ms,
+                .backoff_max_ns = 4 * ms);
     for (unsigned round = 0; round < 40; round++) {
         AWAIT(pool_stats(pool).up > 0);
         cen_mux_server_kill(server, 0);
@@ -144,7 +144,7 @@ TEST(with_a_limit_of_restarts_the_pool_gives_up_and_says_so)
     unsigned counts[5] = {0};
     server = SERVE(.name = "echo");
     pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .max_restarts = 3, .window_ns = 60000 * ms,
-                .backoff_ns = CEN_OFF, .listener = hear, .argument = counts);
+                .backoff_initial_ns = CEN_OFF, .listener = hear, .argument = counts);
     cen_mux_server_stop(server);
     AWAIT(ceni_load_seq_cst(&gave_up));
     expect_equal(request_number(pool, 1, &error), CEN_CLOSED);
@@ -227,7 +227,8 @@ TEST(a_server_that_is_absent_at_the_start_is_an_empty_set_if_that_was_asked_for_
 {
     server = SERVE(.address = socket_path());
     cen_mux_server_stop(server);
-    pool = POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .backoff_ns = ms, .backoff_max_ns = 4 * ms);
+    pool = POOL(.address = socket_path(), .at_start = CEN_AT_START_EMPTY, .backoff_initial_ns = ms,
+                .backoff_max_ns = 4 * ms);
     AWAIT(pool_stats(pool).failed_opens >= 16);
     expect_equal(pool_stats(pool).up, 0);
     expect_equal(request_number(pool, 1, &error), CEN_EMPTY);
@@ -258,7 +259,7 @@ TEST(a_pool_whose_connections_never_come_up_can_be_freed)
 {
     for (unsigned round = 0; round < 20; round++) {
         pool = POOL(.address = dead_address(), .at_start = CEN_AT_START_EMPTY,
-                    .backoff_ns = round % 2 ? CEN_OFF : 10000 * ms);
+                    .backoff_initial_ns = round % 2 ? CEN_OFF : 10000 * ms);
         if (round % 3 == 0) AWAIT(pool_stats(pool).failed_opens >= 8);
         expect_equal(cen_mux_pool_free(pool), CEN_OK);
     }
@@ -270,7 +271,7 @@ TEST(a_pool_whose_connections_never_come_up_can_be_freed)
 static uint64_t lost_of_hundred(bool keep_lost)
 {
     pool = POOL(.address = socket_path(), .connections = 4, .reroutes = CEN_NONE, .keep_lost = keep_lost,
-                .backoff_ns = 60000 * ms, .strategy = cen_strategy_strict_round_robin());
+                .backoff_initial_ns = 60000 * ms, .strategy = cen_strategy_strict_round_robin());
     AWAIT(pool_stats(pool).up == 4);
     uint64_t lost = 0;
     /* Twice, so that the second restart waits. */
@@ -334,7 +335,7 @@ static cen_mux_pool_stats measure(bool keep_lost)
     ceni_store_seq_cst(&over, 0u);
     server = SERVE(.name = "killer");
     pool = POOL(.address = cen_mux_server_address(server), .reroutes = CEN_NONE, .keep_lost = keep_lost,
-                .backoff_ns = 20 * ms, .backoff_max_ns = 40 * ms);
+                .backoff_initial_ns = 20 * ms, .backoff_max_ns = 40 * ms);
     for (unsigned i = 0; i < 3; i++)
         expect_equal(ceni_thread_start(&callers[i], NULL, call_again_and_again, NULL, &code), CEN_OK);
     kill_now_and_then(30);

@@ -187,14 +187,14 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .max = -3), CEN_INVALID, "max");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .reroutes = CEN_OFF), CEN_INVALID,
                    "CEN_NONE: never");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .backlog = -3), CEN_INVALID,
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .max_waiters = -3), CEN_INVALID,
                    "CEN_NONE: none waits");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = -3), CEN_INVALID,
                    "drain_ns");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = 5), CEN_INVALID,
                    "drain_ns is 5 ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .calm_ns = 5), CEN_INVALID,
-                   "calm_ns is 5 ns");
+    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .backoff_reset_ns = 5), CEN_INVALID,
+                   "backoff_reset_ns is 5 ns");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .window_ns = 5), CEN_INVALID,
                    "window_ns is 5 ns");
     expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = &(cen_mux_options){.size = 5}),
@@ -267,7 +267,7 @@ TEST(all_memory_comes_back_to_the_allocator_it_came_from)
     cen_allocator allocator = {.alloc = count_alloc, .free = count_free};
     server = SERVE(.name = "echo");
     for (unsigned round = 0; round < 4; round++) {
-        pool = POOL(.address = cen_mux_server_address(server), .allocator = &allocator, .backoff_ns = CEN_OFF);
+        pool = POOL(.address = cen_mux_server_address(server), .allocator = &allocator, .backoff_initial_ns = CEN_OFF);
         for (uint64_t i = 0; i < 20; i++) expect_equal(request_number(pool, i, &error), CEN_OK);
         if (round % 2) cen_mux_server_kill(server, 0);
         if (round % 2) AWAIT(pool_stats(pool).lost >= 1 && pool_stats(pool).up > 0);
@@ -293,7 +293,7 @@ TEST(a_pool_that_gets_no_memory_leaves_none_behind)
     for (unsigned nth = 1, unanswered = 0; nth < 400 && unanswered < 3; nth++) {
         cen_mux_pool_options options =
             CEN_MUX_POOL_OPTIONS(.address = cen_mux_server_address(server), .allocator = &allocator, .connections = 2,
-                                 .backoff_ns = ms, .deadline = cen_in_s(20));
+                                 .backoff_initial_ns = ms, .wait_deadline = cen_in_s(20));
         error.text[0] = 0;
         ceni_fault_arm(CENI_FAULT_ALLOC, nth);
         cen_status status = cen_mux_pool_new(&options, &pool, &error);

@@ -26,7 +26,7 @@ static int64_t estimate(void)
 
 TEST(the_estimate_is_the_number_of_those_who_come_first_and_one_times_the_time_between_two_servings)
 {
-    cen_lease lease = begin_pace(10 * MS, .overtake_ns = 0);
+    cen_lease lease = begin_pace(10 * MS, .max_barging_ns = 0);
     expect_equal(estimate(), 10 * MS);
     come('A', THREAD, CEN_PRIORITY_NORMAL);
     come('B', PENDING, CEN_PRIORITY_HIGH);
@@ -64,7 +64,7 @@ TEST(of_a_long_line_of_low_ones_those_count_that_have_waited_for_long)
 
 TEST(the_average_follows_and_the_latest_counts_most)
 {
-    cen_lease lease = begin_pace(8 * MS, .overtake_ns = 0);
+    cen_lease lease = begin_pace(8 * MS, .max_barging_ns = 0);
     come('A', THREAD, CEN_PRIORITY_NORMAL);
     ceni_world_advance(16 * MS);
     expect_order(&lease, "A");
@@ -148,7 +148,7 @@ TEST(while_nobody_is_served_the_estimate_grows)
 
 TEST(a_time_in_which_the_pool_was_paused_does_not_count)
 {
-    cen_lease lease = begin_pace(10 * MS, .overtake_ns = 0);
+    cen_lease lease = begin_pace(10 * MS, .max_barging_ns = 0);
     come('A', THREAD, CEN_PRIORITY_NORMAL);
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     ceni_world_advance(SECOND);
@@ -211,7 +211,7 @@ TEST(one_that_is_refused_because_nothing_can_be_opened_is_told_when_that_is_trie
     static workshop shop;
     shop = (workshop){.fail_from = 1, .fail_to = 1000};
     comer_count = 0;
-    pool = make_pool(.max = 1, .driver = driver_of(&shop), .breaker_failures = 1, .backoff_least_ns = 100 * MS,
+    pool = make_pool(.max = 1, .driver = driver_of(&shop), .breaker_failures = 1, .backoff_initial_ns = 100 * MS,
                      .breaker_wait_ns = CEN_OFF);
     cen_error error = {.rule = CEN_RULE_SHED, .retry_after_ns = 5};
     cen_lease lease;

@@ -42,7 +42,7 @@ TEST(one_who_asks_for_now_gets_what_is_idle_and_trusted_although_the_driver_test
 static cen_pool *begin_old(unsigned kind)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, HAS_TEST | kind, .max = 2, .order = CEN_ORDER_FIFO, .trust_ns = SECOND,
+    cen_pool *pool = begin_life(&s, HAS_TEST | kind, .max = 2, .order = CEN_ORDER_FIFO, .test_after_idle_ns = SECOND,
                                 .test_interval_ns = CEN_OFF);
     warm_up(pool, 2);
     pass(5 * SECOND);

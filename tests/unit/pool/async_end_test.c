@@ -330,7 +330,7 @@ TEST(one_who_is_told_because_a_visitor_gave_is_told_after_the_visit_and_may_ask_
     ready(&one, cen_inline());
     one.then = ask_again;
     expect_equal(cen_pool_take_async(pool, CEN_NEVER, &one.take), CEN_OK);
-    expect_equal(cen_pool_visit(pool, give_kept, NULL), CEN_OK);
+    expect_equal(cen_pool_each(pool, give_kept, NULL), CEN_OK);
     expect_told(&one, CEN_OK);
     expect_lent(&again, 1);
     give_asked(&again);

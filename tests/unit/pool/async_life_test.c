@@ -266,7 +266,7 @@ TEST(L11_who_asks_while_the_breaker_is_open_is_told_after_breaker_wait_ns_or_ser
     script s = {.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 99, .failure = CEN_SYSTEM, .code = 61, .text = "refused"}};
     asker first, one, two, three, four;
     pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .breaker_wait_ns = 300 * MS,
-                      .backoff_least_ns = 10 * MS, .backoff_most_ns = 10 * MS);
+                      .backoff_initial_ns = 10 * MS, .backoff_max_ns = 10 * MS);
     ask(&first, pool, cen_in_ns(1));
     ceni_world_settle();
     expect_told(&first, CEN_SYSTEM); /* no other try comes in its time */
@@ -503,7 +503,7 @@ TEST(with_backtraces_an_ask_that_is_served_at_once_has_its_calls_listed)
     pool = make_pool(.max = 1, .driver = driver_of(&shop), .backtraces = true);
     ask(&one, pool, CEN_NOW);
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect(count == 1 && holding.trace_count > 0);
+    expect(count == 1 && holding.backtrace_count > 0);
     give_asked(&one);
     finish();
 }

@@ -6,10 +6,10 @@
 static workshop shop;
 static cen_pool *pool;
 
-static void prepare(uint32_t max, int64_t overtake_ns)
+static void prepare(uint32_t max, int64_t max_barging_ns)
 {
     shop = (workshop){0};
-    pool = make_pool(.max = max, .driver = driver_of(&shop), .overtake_ns = overtake_ns);
+    pool = make_pool(.max = max, .driver = driver_of(&shop), .max_barging_ns = max_barging_ns);
 }
 
 /* The process' own runtime keeps deadlines; it goes with its last user. */
@@ -234,7 +234,7 @@ TEST(a_lost_asynchronous_lease_is_reclaimed_as_a_leak_and_its_late_give_is_revok
 {
     script s = {.opened = 0};
     asker one;
-    pool = begin_life(&s, 0, .max = 1, .leak_ns = 10 * MS, .on_leak = CEN_LEAK_RECLAIM);
+    pool = begin_life(&s, 0, .max = 1, .leak_after_ns = 10 * MS, .on_leak = CEN_LEAK_RECLAIM);
     ask(&one, pool, CEN_NOW);
     pass(100 * MS);
     cen_pool_stats n = look(pool);
@@ -278,7 +278,7 @@ TEST(a_zero_deadline_is_the_pools_patience_and_never_is_never)
 {
     asker one, two;
     shop = (workshop){0};
-    pool = make_pool(.max = 1, .driver = driver_of(&shop), .patience = cen_in_ms(70));
+    pool = make_pool(.max = 1, .driver = driver_of(&shop), .default_deadline = cen_in_ms(70));
     cen_lease held = take_now(pool);
     ask(&one, pool, ZERO);
     ask(&two, pool, CEN_NEVER);

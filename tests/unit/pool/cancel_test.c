@@ -168,7 +168,7 @@ static bool visit_and_be_cancelled(void *argument, const cen_object_view *holdin
 
 static void *visit_all(void *argument)
 {
-    answer = cen_pool_visit(pool, visit_and_be_cancelled, argument);
+    answer = cen_pool_each(pool, visit_and_be_cancelled, argument);
     for (;;) pthread_testcancel();
     return NULL;
 }

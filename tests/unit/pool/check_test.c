@@ -206,7 +206,7 @@ TEST_BOTH_WAYS(E1_B_a_discard_of_a_blocking_driver_serves_who_waits_as_soon_as_t
 {
     for (int strict = 0; strict < 2; strict++) {
         s = (script){.of[CALL_CLOSE].takes_ns = SECOND};
-        cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .overtake_ns = strict ? CEN_NONE : 0);
+        cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .max_barging_ns = strict ? CEN_NONE : 0);
         cen_lease lease = take(pool);
         taker one;
         begin_take(&one, pool, cen_in_s(30));

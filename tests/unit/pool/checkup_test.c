@@ -9,9 +9,10 @@ static script s;
 /* A pool whose objects were idle for long. */
 static cen_pool *begin_stale_of(cen_pool_options o)
 {
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .name = "orders", .max = o.max, .testers = o.testers,
-                                .order = o.order, .test_timeout_ns = o.test_timeout_ns, .test_interval_ns = CEN_OFF,
-                                .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .name = "orders", .max = o.max,
+                                .max_concurrent_tests = o.max_concurrent_tests, .order = o.order,
+                                .test_timeout_ns = o.test_timeout_ns, .test_interval_ns = CEN_OFF,
+                                .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
     warm_up(pool, o.max);
     pass(10 * SECOND);
     expect_equal(look(pool).idle, o.max);
@@ -77,7 +78,7 @@ TEST(L3_a_test_that_hangs_delays_no_other_take)
 {
     enum { HANG = 4 };
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = HANG}};
-    cen_pool *pool = begin_stale(.max = HANG + 1, .testers = 1, .test_timeout_ns = CEN_OFF);
+    cen_pool *pool = begin_stale(.max = HANG + 1, .max_concurrent_tests = 1, .test_timeout_ns = CEN_OFF);
     taker hung[HANG];
     for (int i = 0; i < HANG; i++) begin_take(&hung[i], pool, cen_in_s(1));
     expect_equal(s.of[CALL_TEST].in_flight, HANG);

@@ -31,7 +31,7 @@ static void use_the_pool(void)
     calls_inside++;
     expect_equal(cen_pool_stats_get(inside, &n), CEN_OK);
     expect_equal(cen_pool_holders(inside, &holding, 1, &count), CEN_OK);
-    expect_equal(cen_pool_visit(inside, visit_none, NULL), CEN_OK);
+    expect_equal(cen_pool_each(inside, visit_none, NULL), CEN_OK);
     /* nothing is idle: it would have to wait */
     expect_equal(cen_pool_take(inside, cen_in_s(1), &lease, NULL), CEN_MISUSE);
     expect_equal(cen_pool_adopt(inside, object_of(150), NULL), CEN_MISUSE);
@@ -79,7 +79,7 @@ TEST(E_every_function_of_a_driver_is_called_with_no_lock_held_and_may_look_at_th
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
-        cen_runtime *runtime = make_runtime(.linger_ns = CEN_OFF);
+        cen_runtime *runtime = make_runtime(.idle_timeout_ns = CEN_OFF);
         cen_pool_options o = CEN_POOL_OPTIONS(.max = 1, .runtime = runtime);
         o.driver = scripted_driver(&s, HAS_CHECK | HAS_RESET | HAS_TEST | blocks);
         plain = s.calls;
@@ -137,9 +137,9 @@ TEST(L_close_awaits_a_test_and_closings_under_way_and_a_freed_pool_outlives_what
 TEST(L_a_pool_that_is_closed_while_its_keeper_has_much_to_do_ends_and_leaves_no_alarm)
 {
     s = (script){.opened = 0};
-    cen_pool *pool =
-        begin_life(&s, BLOCKS | HAS_TEST, .max = 8, .min_idle = 4, .max_idle = 5, .idle_ns = SECOND,
-                   .life_ns = 2 * SECOND, .test_interval_ns = SECOND, .leak_ns = SECOND, .trust_ns = 100 * MS);
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 8, .min_idle = 4, .max_idle = 5,
+                                .idle_timeout_ns = SECOND, .max_lifetime_ns = 2 * SECOND, .test_interval_ns = SECOND,
+                                .leak_after_ns = SECOND, .test_after_idle_ns = 100 * MS);
     for (int i = 0; i < 5; i++) {
         cen_lease lease = take(pool);
         pass(777 * MS);
@@ -160,8 +160,9 @@ TEST(P_back_off_ages_and_deadlines_follow_the_runtimes_clock_whatever_any_other_
 {
     s = (script){.opened = 0};
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
-    cen_pool *pool = begin_life(&s, HAS_TEST, .max = 2, .runtime = runtime, .backoff_least_ns = SECOND,
-                                .idle_ns = 10 * SECOND, .life_ns = 100 * SECOND, .leak_ns = 5 * SECOND);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST, .max = 2, .runtime = runtime, .backoff_initial_ns = SECOND,
+                   .idle_timeout_ns = 10 * SECOND, .max_lifetime_ns = 100 * SECOND, .leak_after_ns = 5 * SECOND);
     s.of[CALL_OPEN].fail_from = s.of[CALL_OPEN].fail_to = 1;
     cen_lease lease;
     expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_DRIVER);

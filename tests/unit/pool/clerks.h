@@ -188,7 +188,7 @@ static inline cen_driver clerk_driver(clerk *c, unsigned kind)
 static inline cen_pool *begin_clerk_of(clerk *c, unsigned kind, cen_pool_options o)
 {
     o.driver = clerk_driver(c, kind);
-    if (!o.runtime) o.runtime = make_runtime(.name = "clerk", .linger_ns = CEN_OFF);
+    if (!o.runtime) o.runtime = make_runtime(.name = "clerk", .idle_timeout_ns = CEN_OFF);
     c->runtime = o.runtime;
     return make_from(o);
 }

@@ -152,7 +152,7 @@ TEST(close_tells_all_who_wait_at_once)
         cen_lease held[1];
         taker takers[COUNT];
         closer one;
-        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .overtake_ns = strict ? CEN_NONE : 0), 1, 0, held);
+        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = strict ? CEN_NONE : 0), 1, 0, held);
         for (int i = 0; i < COUNT; i++) begin_take(&takers[i], pool, CEN_NEVER);
         int64_t began = cen_clock();
         begin_close(&one, cen_in_s(100));
@@ -235,7 +235,8 @@ TEST(close_waits_until_its_deadline_and_not_a_nanosecond_less)
     for (int i = 0; i < 3; i++) {
         cen_lease held[1];
         closer one;
-        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .patience = i == 2 ? cen_in_s(7) : ZERO), 1, 0, held);
+        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .default_deadline = i == 2 ? cen_in_s(7) : ZERO), 1, 0,
+                held);
         begin_close(&one, i == 1 ? cen_at(cen_clock() + 7 * SECOND) : deadlines[i]);
         ceni_world_advance(7 * SECOND - 1);
         ceni_world_settle();

@@ -48,7 +48,7 @@ TEST(a_take_that_would_not_wait_and_found_nothing_is_missed)
 TEST(a_take_whose_objects_all_fail_their_tests_is_missed_once)
 {
     s = (script){.opened = 0};
-    pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 3, .trust_ns = SECOND, .test_interval_ns = CEN_OFF);
+    pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 3, .test_after_idle_ns = SECOND, .test_interval_ns = CEN_OFF);
     warm_up(pool, 3);
     pass(10 * SECOND);
     for (int i = 1; i <= 3; i++) s.things[i].broken = true;
@@ -114,7 +114,7 @@ TEST(a_take_that_the_breaker_refuses_before_it_waits_is_counted)
     s = (script){.opened = 0};
     fail_all(&s, CALL_OPEN);
     pool = begin_life(&s, BLOCKS, .max = 1, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF,
-                      .backoff_least_ns = 600 * SECOND, .backoff_most_ns = 600 * SECOND);
+                      .backoff_initial_ns = 600 * SECOND, .backoff_max_ns = 600 * SECOND);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     expect_answer(&one, CEN_DRIVER);

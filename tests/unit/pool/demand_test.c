@@ -51,13 +51,13 @@ TEST(a_try_during_an_outage_fails_once_and_does_not_keep_the_pool_trying)
 TEST(L16_L3_more_openers_begin_at_once_what_could_not_begin_before)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 99}};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .openers = 1, .open_timeout_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .max_concurrent_opens = 1, .open_timeout_ns = CEN_OFF);
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
     expect_equal(s.of[CALL_OPEN].in_flight, 1);
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     expect_equal(cen_pool_options_get(pool, &o), CEN_OK);
-    o.openers = 3;
+    o.max_concurrent_opens = 3;
     expect_equal(cen_pool_options_set(pool, &o, NULL), CEN_OK);
     ceni_world_settle();
     expect_equal(s.of[CALL_OPEN].in_flight, 3);
@@ -93,7 +93,8 @@ static void adopt(cen_pool *pool, int number)
 TEST(what_was_adopted_is_tested_ages_and_is_closed_like_any_other)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .life_ns = 100 * SECOND, .idle_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .max_lifetime_ns = 100 * SECOND, .idle_timeout_ns = CEN_OFF);
     adopt(pool, 51);
     adopt(pool, 52);
     pass(80 * SECOND);
@@ -120,7 +121,7 @@ TEST(L3_an_adopted_object_serves_who_waits_for_an_opening_that_hangs)
 TEST(a_driver_that_blocks_and_opens_nothing_holds_what_it_is_given_and_who_waits_waits_for_that)
 {
     s = (script){.opened = 0};
-    cen_runtime *runtime = make_runtime(.linger_ns = CEN_OFF);
+    cen_runtime *runtime = make_runtime(.idle_timeout_ns = CEN_OFF);
     cen_pool_options o = CEN_POOL_OPTIONS(.max = 2, .runtime = runtime);
     o.driver = scripted_driver(&s, BLOCKS | HAS_CHECK | HAS_RESET | HAS_TEST);
     s.calls.open = NULL;
@@ -146,7 +147,7 @@ TEST(a_driver_that_blocks_and_opens_nothing_holds_what_it_is_given_and_who_waits
 TEST(a_driver_that_blocks_and_has_no_close_lets_go_of_its_objects_all_the_same)
 {
     s = (script){.opened = 0};
-    cen_runtime *runtime = make_runtime(.linger_ns = CEN_OFF);
+    cen_runtime *runtime = make_runtime(.idle_timeout_ns = CEN_OFF);
     cen_pool_options o = CEN_POOL_OPTIONS(.max = 2, .runtime = runtime);
     o.driver = scripted_driver(&s, BLOCKS);
     s.calls.close = NULL;

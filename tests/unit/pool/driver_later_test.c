@@ -68,10 +68,10 @@ TEST(what_the_driver_said_of_an_opening_that_failed_reaches_the_taker)
     end_clerk(&c, pool);
 }
 
-TEST(openings_under_way_count_in_the_budget_although_no_helper_is_with_them)
+TEST(openings_under_way_count_in_the_capacity_although_no_helper_is_with_them)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_clerk(&c, 0, .max = 4, .openers = 2);
+    cen_pool *pool = begin_clerk(&c, 0, .max = 4, .max_concurrent_opens = 2);
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
     expect_equal(c.started[CALL_OPEN], 2);
@@ -123,7 +123,7 @@ TEST(an_object_that_is_opened_while_the_pool_is_reloaded_is_closed)
 TEST(L8_a_ticket_can_be_done_once)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .backoff_least_ns = MS, .backoff_most_ns = MS);
+    cen_pool *pool = begin_clerk(&c, 0, .max = 1, .backoff_initial_ns = MS, .backoff_max_ns = MS);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     cen_ticket first = c.begun[0].ticket;
@@ -228,8 +228,8 @@ TEST(C_an_opening_that_takes_too_long_is_cancelled_once_and_its_place_counts_unt
 TEST(C_an_object_that_is_opened_too_late_is_closed_and_never_lent_or_counted_twice)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool =
-        begin_clerk(&c, CLOSES_TOO, .max = 1, .open_timeout_ns = SECOND, .backoff_least_ns = MS, .backoff_most_ns = MS);
+    cen_pool *pool = begin_clerk(&c, CLOSES_TOO, .max = 1, .open_timeout_ns = SECOND, .backoff_initial_ns = MS,
+                                 .backoff_max_ns = MS);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(2 * SECOND);
@@ -254,7 +254,7 @@ TEST(a_driver_that_ends_its_call_when_it_is_cancelled_fails_once)
 {
     c = (clerk){.ends_when_cancelled = true};
     cen_pool *pool = begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 2,
-                                 .backoff_least_ns = 10 * SECOND, .backoff_most_ns = 10 * SECOND);
+                                 .backoff_initial_ns = 10 * SECOND, .backoff_max_ns = 10 * SECOND);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(SECOND);
@@ -274,7 +274,7 @@ TEST(the_next_opening_in_the_place_of_a_late_one_has_a_time_of_its_own)
 {
     c = (clerk){.opened = 0};
     cen_pool *pool =
-        begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .backoff_least_ns = MS, .backoff_most_ns = MS);
+        begin_clerk(&c, 0, .max = 1, .open_timeout_ns = SECOND, .backoff_initial_ns = MS, .backoff_max_ns = MS);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(2 * SECOND);
@@ -451,10 +451,10 @@ TEST(a_close_counts_apart_what_was_idle_and_what_was_given_though_some_are_still
 TEST(a_pool_of_a_driver_that_is_done_later_lives_its_whole_life_without_a_thread)
 {
     c = (clerk){.opened = 0};
-    cen_pool *pool =
-        begin_alone(&c, TESTS_TOO | RESETS_TOO | CLOSES_TOO, .max = 2, .trust_ns = SECOND,
-                    .test_interval_ns = 10 * SECOND, .test_timeout_ns = SECOND, .idle_ns = CEN_OFF, .life_ns = CEN_OFF,
-                    .open_timeout_ns = SECOND, .backoff_least_ns = SECOND, .backoff_most_ns = SECOND);
+    cen_pool *pool = begin_alone(&c, TESTS_TOO | RESETS_TOO | CLOSES_TOO, .max = 2, .test_after_idle_ns = SECOND,
+                                 .test_interval_ns = 10 * SECOND, .test_timeout_ns = SECOND, .idle_timeout_ns = CEN_OFF,
+                                 .max_lifetime_ns = CEN_OFF, .open_timeout_ns = SECOND, .backoff_initial_ns = SECOND,
+                                 .backoff_max_ns = SECOND);
     cen_lease lease;
     expect_none(pool);
     expect_equal(c.count, 0); /* only in poll */

@@ -105,7 +105,7 @@ TEST(each_of_those_who_wait_hears_of_the_failure_it_met)
     for (int strict = 0; strict < 2; strict++) {
         shop = (workshop){.fail_from = 2, .fail_to = 3, .failure_text = "the harbour is closed"};
         cen_pool *pool =
-            make_pool(.name = "ships", .max = 1, .driver = driver_of(&shop), .overtake_ns = strict ? CEN_NONE : 0);
+            make_pool(.name = "ships", .max = 1, .driver = driver_of(&shop), .max_barging_ns = strict ? CEN_NONE : 0);
         cen_lease held = take_now(pool);
         taker takers[4];
         for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);

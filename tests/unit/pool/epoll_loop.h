@@ -182,7 +182,7 @@ static inline void begin(const cen_driver_calls *calls, bool manual, int32_t max
     expect_equal(cen_inbox_new(&for_inbox, &loop.inbox, NULL), CEN_OK);
     cen_pool_options options =
         CEN_POOL_OPTIONS(.driver = {calls, NULL}, .max = CONNECTIONS, .runtime = loop.runtime,
-                         .allocator = loop.allocator, .max_waiters = max_waiters, .overtake_ns = CEN_NONE);
+                         .allocator = loop.allocator, .max_waiters = max_waiters, .max_barging_ns = CEN_NONE);
     expect_equal(cen_pool_new(&options, &loop.pool, NULL), CEN_OK);
     watch(cen_inbox_fd(loop.inbox), INBOX);
     if (manual) watch(cen_runtime_fd(loop.runtime), RUNTIME);

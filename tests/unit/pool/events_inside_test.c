@@ -38,7 +38,7 @@ static void look_take_and_give(ear *self, const cen_event *unused)
     char text[400];
     expect_equal(expect_sound(self->pool).idle, 1);
     expect_equal(cen_pool_holders(self->pool, &holding, 1, &count), CEN_OK);
-    expect_equal(cen_pool_visit(self->pool, count_visit, &visits), CEN_OK);
+    expect_equal(cen_pool_each(self->pool, count_visit, &visits), CEN_OK);
     expect_equal(visits, 2);
     expect(cen_pool_explain(self->pool, text, sizeof text) > 20);
     expect_equal(cen_pool_take(self->pool, CEN_NEVER, &lease, NULL), CEN_OK);
@@ -143,7 +143,7 @@ TEST(a_driver_or_visitor_may_not_replace_the_listener)
     cen_lease lease = take_now(pool);
     expect_equal(from_inside, CEN_MISUSE);
     from_inside = CEN_OK;
-    expect_equal(cen_pool_visit(pool, listen_in_visit, NULL), CEN_OK);
+    expect_equal(cen_pool_each(pool, listen_in_visit, NULL), CEN_OK);
     expect_equal(from_inside, CEN_MISUSE);
     give_back(&lease);
     tell(pool, 1);

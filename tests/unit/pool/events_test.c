@@ -333,7 +333,7 @@ TEST(a_listener_that_causes_ever_more_events_does_not_keep_the_poll)
 TEST(when_no_thread_can_be_had_the_event_waits_for_the_next_round)
 {
     begin();
-    pool = make_pool(.max = 1, .leak_ns = 3600 * SECOND);
+    pool = make_pool(.max = 1, .leak_after_ns = 3600 * SECOND);
     listen_with(pool, &ear_one);
     ceni_world_settle();
     ceni_fault_arm(CENI_FAULT_THREAD, 1); /* the keeper's own thread comes after it */
@@ -369,7 +369,7 @@ static void bring_back(int kept, int file, char *text, size_t room)
 TEST(L18_a_leak_that_nobody_listens_to_is_one_line_on_stderr_and_no_other_event_is)
 {
     begin();
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_ns = 60 * SECOND), 2);
+    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_after_ns = 60 * SECOND), 2);
     int kept;
     char text[1000], line[200];
     int file = divert(&kept);
@@ -397,7 +397,7 @@ TEST(L18_a_leak_that_nobody_listens_to_is_one_line_on_stderr_and_no_other_event_
 TEST(L18_a_leak_that_somebody_listens_to_is_an_event_and_not_printed)
 {
     begin();
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_ns = 60 * SECOND), 2);
+    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_after_ns = 60 * SECOND), 2);
     listen_with(pool, &ear_one);
     int kept;
     char text[1000];

@@ -91,7 +91,7 @@ static cen_pool *make(const cen_driver_calls *calls, uint32_t objects)
 {
     cen_pool *made;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "exit", .driver = {calls, NULL}, .max = 4, .min_idle = objects,
-                                                .openers = 4, .backoff_least_ns = CEN_OFF);
+                                                .max_concurrent_opens = 4, .backoff_initial_ns = CEN_OFF);
     if (cen_pool_new(&options, &made, NULL) != CEN_OK) _exit(1);
     return made;
 }
@@ -107,7 +107,7 @@ static void expect_exits(void (*body)(void))
     pid_t child = fork();
     if (child == 0) {
         alarm(HANG_SECONDS);
-        cen_runtime_set_exit_timeout(INT64_MAX); /* whoever relies on it hangs */
+        cen_runtime_exit_timeout_set(INT64_MAX); /* whoever relies on it hangs */
         body();
         exit(AS_IT_SHOULD);
     }
@@ -151,7 +151,7 @@ static void return_beside_a_call_that_hangs(void)
                                              .open = open_slowly,
                                              .closes_nothing = true,
                                              .cancel_all = count_cancel};
-    cen_runtime_set_exit_timeout(1000000);
+    cen_runtime_exit_timeout_set(1000000);
     atexit(expect_cancelled); /* before cenote's: it runs after it */
     pool = make(&hanging, 4);
     await_begun(4);

@@ -8,7 +8,7 @@
 #include "pool/inside.h"
 #include "unit/pool/pools.h"
 
-enum { MOST = CEN_POOL_MOST };
+enum { MOST = CEN_POOL_MAX };
 
 static cen_lease *leases;
 static cen_pool *pool;

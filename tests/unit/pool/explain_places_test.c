@@ -19,7 +19,7 @@ static void expect_timeout_says(cen_pool *pool, const char *words, cen_error *er
 TEST(L18_a_timeout_while_all_places_are_revoked_says_so_and_names_who_has_not_given_back)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .name = "orders", .max = 2, .hold_ns = SECOND);
+    cen_pool *pool = begin_life(&s, BLOCKS, .name = "orders", .max = 2, .max_hold_ns = SECOND);
     cen_lease leases[2];
     cen_error error;
     for (int i = 0; i < 2; i++)
@@ -42,8 +42,8 @@ TEST(L18_a_timeout_while_all_places_are_revoked_says_so_and_names_who_has_not_gi
 TEST(L18_a_timeout_counts_places_that_are_revoked_closing_and_resetting_and_does_not_say_that_all_are_in_use)
 {
     s = (script){.of[CALL_CLOSE] = {.hang_from = 1, .hang_to = 9}, .of[CALL_RESET] = {.hang_from = 1, .hang_to = 9}};
-    cen_pool *pool =
-        begin_life(&s, BLOCKS | HAS_CHECK | HAS_RESET, .max = 4, .hold_ns = 10 * SECOND, .life_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_CHECK | HAS_RESET, .max = 4, .max_hold_ns = 10 * SECOND,
+                                .max_lifetime_ns = CEN_OFF);
     cen_lease revoked = take(pool);
     cen_error error;
     pass(60 * SECOND);

@@ -249,7 +249,7 @@ TEST(L18_a_take_that_was_interrupted_says_so_and_how_long_it_had_waited)
 
 TEST(an_empty_strict_pool_says_that_others_come_first)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .overtake_ns = CEN_NONE), 1);
+    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = CEN_NONE), 1);
     cen_lease lease = take_now(pool), none;
     taker one;
     begin_take(&one, pool, CEN_NEVER);
@@ -273,8 +273,8 @@ static void make_failing(cen_pool_options options)
                       .failure_code = 111,
                       .failure_text = "connection refused"};
     options.driver = driver_of(&shop);
-    options.backoff_least_ns = 1000 * SECOND; /* random up to this */
-    options.backoff_most_ns = 1000 * SECOND;
+    options.backoff_initial_ns = 1000 * SECOND; /* random up to this */
+    options.backoff_max_ns = 1000 * SECOND;
     pool = make_from(options);
 }
 
@@ -432,7 +432,7 @@ TEST(explain_lists_the_five_oldest_holders_the_oldest_first)
 
 TEST(explain_names_a_leak_first_also_where_a_take_would_be_served)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 2, .leak_ns = 5 * SECOND), 2);
+    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 2, .leak_after_ns = 5 * SECOND), 2);
     cen_lease lease, other;
     take_at(&lease, "report.c:7");
     ceni_world_advance(4 * SECOND);
@@ -440,9 +440,9 @@ TEST(explain_names_a_leak_first_also_where_a_take_would_be_served)
     ceni_world_advance(5 * SECOND); /* the age counts from the first look */
     explain();
     expect(strncmp(text, "pool \"orders\": Leak: object ", 28) == 0);
-    expect_says(text, "taken at report.c:7 (leak_ns is 5000 ms). A take finds an object, or makes one.\n");
+    expect_says(text, "taken at report.c:7 (leak_after_ns is 5000 ms). A take finds an object, or makes one.\n");
     take_at(&other, "order.c:1");
-    expect_says(explain(), "(leak_ns is 5000 ms). Backlog: all are in use");
+    expect_says(explain(), "(leak_after_ns is 5000 ms). Backlog: all are in use");
     give_back(&other);
     give_back(&lease);
     expect_says(explain(), "pool \"orders\": a take finds an object, or makes one.\n");

@@ -32,7 +32,7 @@ static void expect_take_fails(cen_pool *pool, cen_deadline deadline)
 TEST(L11_after_a_failure_the_next_opening_waits_for_up_to_a_part_of_how_long_nothing_could_be_opened)
 {
     fail_opens();
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .backoff_least_ns = 10 * MS, .backoff_most_ns = 160 * MS,
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .backoff_initial_ns = 10 * MS, .backoff_max_ns = 160 * MS,
                                 .breaker_failures = CEN_OFF);
     taker one;
     int64_t began = cen_clock(), most = 0;
@@ -61,7 +61,7 @@ TEST(L11_after_a_failure_the_next_opening_waits_for_up_to_a_part_of_how_long_not
 TEST(F_a_server_that_is_down_for_ten_minutes_is_asked_less_and_less_often_and_not_in_a_loop)
 {
     fail_opens();
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .openers = 8, .breaker_failures = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .max_concurrent_opens = 8, .breaker_failures = CEN_OFF);
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
     /* Half a bound between two on average: 128 while it is 50 ms, 128 each time that the outage is e times as long, and
@@ -101,7 +101,7 @@ TEST(D_fifty_openings_that_failed_leave_room_for_max_objects)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 50}};
     cen_pool *pool =
-        begin_life(&s, BLOCKS, .max = 3, .backoff_least_ns = MS, .backoff_most_ns = MS, .breaker_failures = CEN_OFF);
+        begin_life(&s, BLOCKS, .max = 3, .backoff_initial_ns = MS, .backoff_max_ns = MS, .breaker_failures = CEN_OFF);
     cen_lease leases[3];
     for (int i = 0; i < 3; i++) leases[i] = take(pool);
     cen_pool_stats n = look(pool);
@@ -116,7 +116,7 @@ TEST(L11_without_back_off_a_waiting_take_fails_with_the_first_openings_error_as_
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         fail_opens();
-        cen_pool *pool = begin_life(&s, blocks, .max = 2, .backoff_least_ns = CEN_OFF);
+        cen_pool *pool = begin_life(&s, blocks, .max = 2, .backoff_initial_ns = CEN_OFF);
         for (unsigned i = 1; i <= 20; i++) {
             cen_lease none;
             cen_error error;
@@ -154,7 +154,7 @@ static void take_in_vain_until(void *argument)
 TEST(L11_without_back_off_openings_are_a_millisecond_apart_however_many_takes_come)
 {
     fail_opens();
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .openers = 8, .backoff_least_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .max_concurrent_opens = 8, .backoff_initial_ns = CEN_OFF);
     int64_t began = cen_clock(), until = began + 500 * MS;
     vain all = {pool, until};
     ceni_thread others[4];
@@ -169,7 +169,7 @@ TEST(L11_without_back_off_openings_are_a_millisecond_apart_however_many_takes_co
 TEST(L11_without_back_off_all_who_wait_fail_with_an_opening_even_while_others_are_held)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .openers = 1, .backoff_least_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .max_concurrent_opens = 1, .backoff_initial_ns = CEN_OFF);
     cen_lease held = take(pool);
     s.of[CALL_OPEN] = (call_plan){.calls = 1,
                                   .fail_from = 2,
@@ -203,8 +203,9 @@ TEST(L11_when_the_breaker_opens_all_who_wait_for_an_opening_only_are_told_the_ca
 {
     fail_opens();
     s.of[CALL_OPEN].hang_from = 3, s.of[CALL_OPEN].hang_to = 3;
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 5, .openers = 1, .breaker_failures = 3, .open_timeout_ns = CEN_OFF,
-                                .breaker_wait_ns = CEN_OFF, .backoff_most_ns = 100 * MS, .backoff_least_ns = 100 * MS);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 5, .max_concurrent_opens = 1, .breaker_failures = 3, .open_timeout_ns = CEN_OFF,
+                   .breaker_wait_ns = CEN_OFF, .backoff_max_ns = 100 * MS, .backoff_initial_ns = 100 * MS);
     taker takers[3];
     for (int i = 0; i < 3; i++) begin_take(&takers[i], pool, CEN_NEVER);
     pass(SECOND);
@@ -275,7 +276,7 @@ TEST(L11_a_server_that_is_full_is_asked_for_more_ever_more_rarely_while_other_ob
 TEST(L11_those_who_wait_are_told_when_the_last_object_is_gone_while_the_breaker_is_open)
 {
     s = (script){.of[CALL_OPEN] = {.failure = CEN_SYSTEM, .code = 111, .text = "nobody listens"}};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .breaker_failures = 1, .backoff_least_ns = 600 * SECOND,
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .breaker_failures = 1, .backoff_initial_ns = 600 * SECOND,
                                 .breaker_wait_ns = CEN_OFF);
     cen_lease held = take(pool);
     fail_all(&s, CALL_OPEN);
@@ -297,7 +298,7 @@ TEST(L11_after_the_back_off_the_first_who_comes_probes_and_the_others_are_refuse
     begin_take(&one, pool, CEN_NEVER);
     expect_cause(&one);
     pass(look(pool).next_open_ns);
-    expect_equal(look(pool).breaker, CEN_BREAKER_PROBING);
+    expect_equal(look(pool).breaker, CEN_BREAKER_HALF_OPEN);
     pass(100 * SECOND);
     expect_equal(s.of[CALL_OPEN].calls, 1); /* nobody wants anything: nobody is asked */
     s.of[CALL_OPEN].hang_from = 2, s.of[CALL_OPEN].hang_to = 2;
@@ -322,8 +323,8 @@ TEST(L11_after_the_back_off_the_first_who_comes_probes_and_the_others_are_refuse
 TEST(G_after_an_outage_a_server_sees_1_2_4_openings_at_a_time_and_not_all)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .hang_from = 2, .hang_to = 99}};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 12, .openers = 12, .breaker_failures = CEN_OFF,
-                                .open_timeout_ns = CEN_OFF, .overtake_ns = CEN_NONE);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 12, .max_concurrent_opens = 12, .breaker_failures = CEN_OFF,
+                                .open_timeout_ns = CEN_OFF, .max_barging_ns = CEN_NONE);
     taker takers[12];
     begin_take(&takers[0], pool, CEN_NEVER);
     for (int i = 1; i < 12; i++) begin_take(&takers[i], pool, CEN_NEVER);
@@ -364,8 +365,9 @@ TEST(L11_while_the_breaker_is_open_a_take_waits_if_a_try_comes_in_its_time_and_i
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         fail_opens();
-        cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF,
-                                    .idle_ns = CEN_OFF, .backoff_least_ns = 900 * MS, .backoff_most_ns = 900 * MS);
+        cen_pool *pool =
+            begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF,
+                       .idle_timeout_ns = CEN_OFF, .backoff_initial_ns = 900 * MS, .backoff_max_ns = 900 * MS);
         taker one;
         expect_take_fails(pool, CEN_NEVER);
         int64_t next = look(pool).next_open_ns;
@@ -400,7 +402,7 @@ TEST(L11_one_who_waits_is_told_the_cause_when_the_breaker_has_been_open_for_long
     for (unsigned i = 0; i < 5; i++) {
         fail_opens();
         cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = 300 * MS,
-                                    .backoff_least_ns = 100 * MS, .backoff_most_ns = 100 * MS);
+                                    .backoff_initial_ns = 100 * MS, .backoff_max_ns = 100 * MS);
         taker one, two;
         expect_take_fails(pool, cen_in_ns(1)); /* it knows after the first that there is no time for another */
         int64_t began = cen_clock();
@@ -484,8 +486,9 @@ static void expect_told_at(int64_t took, int64_t told)
     fail_opens();
     s.of[CALL_OPEN].takes_ns = took;
     s.of[CALL_OPEN].hang_from = 2, s.of[CALL_OPEN].hang_to = 2;
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = 300 * MS, .openers = 1,
-                                .backoff_least_ns = 100 * MS, .backoff_most_ns = 100 * MS, .open_timeout_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 2, .breaker_failures = 1, .breaker_wait_ns = 300 * MS, .max_concurrent_opens = 1,
+                   .backoff_initial_ns = 100 * MS, .backoff_max_ns = 100 * MS, .open_timeout_ns = CEN_OFF);
     taker first, one, two, three;
     begin_take(&first, pool, cen_in_ns(took + 1));
     pass(took);
@@ -501,7 +504,7 @@ static void expect_told_at(int64_t took, int64_t told)
     pass(1);
     expect_cause(&one);
     expect_cause(&two);
-    expect_equal(look(pool).breaker, CEN_BREAKER_PROBING);
+    expect_equal(look(pool).breaker, CEN_BREAKER_HALF_OPEN);
     expect_equal(s.of[CALL_OPEN].calls, 2);
     begin_take(&three, pool, CEN_NEVER);
     expect_cause(&three); /* that try does not promise anything any more */
@@ -528,15 +531,16 @@ TEST(L11_a_try_that_hangs_for_ever_does_not_keep_later_takes_from_being_tried_fo
 {
     fail_opens();
     s.of[CALL_OPEN].hang_from = s.of[CALL_OPEN].hang_to = 2;
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .breaker_failures = 1, .breaker_wait_ns = 300 * MS, .openers = 2,
-                                .backoff_least_ns = 10 * MS, .backoff_most_ns = 10 * MS, .open_timeout_ns = SECOND);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 4, .breaker_failures = 1, .breaker_wait_ns = 300 * MS, .max_concurrent_opens = 2,
+                   .backoff_initial_ns = 10 * MS, .backoff_max_ns = 10 * MS, .open_timeout_ns = SECOND);
     taker one;
     for (int i = 0; i < 2; i++) {
         begin_take(&one, pool, CEN_NEVER);
         pass(2 * SECOND);
         expect_cause(&one);
     }
-    expect(look(pool).opening == 1 && look(pool).breaker == CEN_BREAKER_PROBING);
+    expect(look(pool).opening == 1 && look(pool).breaker == CEN_BREAKER_HALF_OPEN);
     begin_take(&one, pool, CEN_NEVER);
     pass(20 * MS);
     expect_cause(&one);
@@ -585,22 +589,22 @@ static int64_t longest_gap(void)
 }
 
 /* Each try takes a second to be given up. They are spread over that second, so that its end is noticed after a part of it. */
-static void expect_spread(uint32_t openers)
+static void expect_spread(uint32_t max_concurrent_opens)
 {
     fail_opens();
     s.of[CALL_OPEN].takes_ns = SECOND;
     cen_pool *pool =
-        begin_life(&s, BLOCKS, .max = 6, .openers = openers, .breaker_failures = 1, .backoff_least_ns = 10 * MS,
-                   .backoff_most_ns = 10 * MS, .breaker_wait_ns = CEN_WHOLE_DEADLINE);
+        begin_life(&s, BLOCKS, .max = 6, .max_concurrent_opens = max_concurrent_opens, .breaker_failures = 1,
+                   .backoff_initial_ns = 10 * MS, .backoff_max_ns = 10 * MS, .breaker_wait_ns = CEN_WHOLE_DEADLINE);
     taker takers[6];
     for (int i = 0; i < 6; i++) begin_take(&takers[i], pool, CEN_NEVER);
     pass(20 * SECOND);
-    expect(longest_gap() <= SECOND / openers + 50 * MS);
-    expect_equal(s.of[CALL_OPEN].most, openers);
+    expect(longest_gap() <= SECOND / max_concurrent_opens + 50 * MS);
+    expect_equal(s.of[CALL_OPEN].most, max_concurrent_opens);
     expect(look(pool).breaker != CEN_BREAKER_CLOSED);
     recover(&s, CALL_OPEN);
     pass(10 * SECOND);
-    expect_equal(s.of[CALL_OPEN].most, openers);
+    expect_equal(s.of[CALL_OPEN].most, max_concurrent_opens);
     cen_pool_stats n = look(pool);
     expect(n.breaker == CEN_BREAKER_CLOSED && n.open_failures == 0);
     for (int i = 0; i < 6; i++) expect_answer(&takers[i], CEN_OK);
@@ -625,9 +629,9 @@ TEST(L11_a_try_of_the_outage_that_fails_after_its_end_is_in_nobodys_way)
     s.of[CALL_OPEN].fail_to = 2;
     s.of[CALL_OPEN].takes_ns = SECOND;
     s.of[CALL_OPEN].hang_from = s.of[CALL_OPEN].hang_to = 2;
-    cen_pool *pool =
-        begin_life(&s, BLOCKS, .max = 6, .openers = 2, .breaker_failures = 1, .backoff_least_ns = 10 * MS,
-                   .backoff_most_ns = 10 * MS, .breaker_wait_ns = CEN_WHOLE_DEADLINE, .open_timeout_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 6, .max_concurrent_opens = 2, .breaker_failures = 1,
+                                .backoff_initial_ns = 10 * MS, .backoff_max_ns = 10 * MS,
+                                .breaker_wait_ns = CEN_WHOLE_DEADLINE, .open_timeout_ns = CEN_OFF);
     taker takers[4];
     for (int i = 0; i < 2; i++) begin_take(&takers[i], pool, i == 0 ? CEN_NEVER : cen_in_ns(1));
     expect_equal(s.of[CALL_OPEN].calls, 2);
@@ -669,7 +673,7 @@ TEST(an_inline_driver_has_no_back_off_unless_it_is_asked_for)
 TEST(with_back_off_an_inline_driver_is_asked_by_a_waiting_take_when_the_time_has_come)
 {
     fail_opens();
-    cen_pool *pool = begin_life(&s, 0, .max = 1, .backoff_least_ns = SECOND);
+    cen_pool *pool = begin_life(&s, 0, .max = 1, .backoff_initial_ns = SECOND);
     cen_lease lease;
     expect_equal(cen_pool_take(pool, cen_in_s(9), &lease, NULL), CEN_SYSTEM);
     recover(&s, CALL_OPEN);
@@ -689,7 +693,7 @@ TEST(with_back_off_an_inline_driver_is_asked_by_a_waiting_take_when_the_time_has
 TEST(L3_after_the_first_success_of_an_inline_driver_those_who_wait_open_too)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .hang_from = 2, .hang_to = 2}};
-    cen_pool *pool = begin_life(&s, 0, .max = 4, .backoff_least_ns = SECOND);
+    cen_pool *pool = begin_life(&s, 0, .max = 4, .backoff_initial_ns = SECOND);
     taker takers[3];
     begin_take(&takers[0], pool, CEN_NEVER);
     expect_answer(&takers[0], CEN_DRIVER);

@@ -100,7 +100,7 @@ static void call_everything(void)
     expect_equal(cen_pool_leave(&scope), CEN_FORKED);
     expect_equal(cen_pool_stats_get(pool, &stats), CEN_FORKED);
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_FORKED);
-    expect_equal(cen_pool_visit(pool, never_visit, NULL), CEN_FORKED);
+    expect_equal(cen_pool_each(pool, never_visit, NULL), CEN_FORKED);
     CEN_WITH (pool, CEN_NEVER, void *, object, &error) unexpected(object, "the block in a child");
     expect_error(&error, CEN_FORKED, "\"parents\"");
     expect_text(cen_pool_name(pool), "parents"); /* these never fail */

@@ -9,7 +9,7 @@ static const int64_t ms = 1000000;
 
 static cen_pool_options limits_of(int64_t least, int64_t most, int32_t failures)
 {
-    return (cen_pool_options){.backoff_least_ns = least, .backoff_most_ns = most, .breaker_failures = failures};
+    return (cen_pool_options){.backoff_initial_ns = least, .backoff_max_ns = most, .breaker_failures = failures};
 }
 
 /* One that failed at once. */
@@ -131,7 +131,7 @@ TEST(a_back_off_at_the_end_of_time_does_not_overflow)
     expect(ceni_gate_next(&gate) < CENI_FOREVER && ceni_gate_next(&gate) > INT64_MAX - 10);
     ceni_gate_pass_time(&gate, CENI_FOREVER - 1, 0);
     gate.took = INT64_MAX;
-    ceni_gate_begin(&gate, &(cen_pool_options){.backoff_least_ns = 1, .backoff_most_ns = 1, .openers = 2},
+    ceni_gate_begin(&gate, &(cen_pool_options){.backoff_initial_ns = 1, .backoff_max_ns = 1, .max_concurrent_opens = 2},
                     INT64_MAX - 5, 0, false);
     expect(ceni_gate_next(&gate) < CENI_FOREVER && ceni_gate_next(&gate) > INT64_MAX - 5);
 }
@@ -140,7 +140,7 @@ TEST(a_back_off_at_the_end_of_time_does_not_overflow)
 TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and_never_more_than_openers)
 {
     static const struct {
-        uint32_t openers, others;
+        uint32_t max_concurrent_opens, others;
         int64_t took, lasted, after; /* 0: none is admitted */
     } cases[] = {
         {1, 0, 1000, 0, 0},       {2, 0, 1000, 0, 500},      {2, 1, 1000, 0, 0},  {4, 0, 1000, 0, 250},
@@ -150,7 +150,7 @@ TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         cen_pool_options limits = limits_of(100, 1000, 1);
-        limits.openers = cases[i].openers;
+        limits.max_concurrent_opens = cases[i].max_concurrent_opens;
         int64_t now = 5000 + cases[i].lasted;
         ceni_gate gate;
         ceni_gate_init(&gate, true);
@@ -167,7 +167,7 @@ TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and
         expect(!ceni_gate_pass_time(&gate, now + cases[i].after - 1, cases[i].others + 1));
         expect(ceni_gate_pass_time(&gate, now + cases[i].after, cases[i].others + 1));
         expect_equal(gate.admits, cases[i].others + 2);
-        expect_equal(gate.breaker, CEN_BREAKER_PROBING);
+        expect_equal(gate.breaker, CEN_BREAKER_HALF_OPEN);
         expect_equal(ceni_gate_next(&gate), CENI_FOREVER); /* until that one has begun */
     }
 }
@@ -238,7 +238,7 @@ TEST(L11_the_breaker_opens_at_the_nth_failure_in_a_row_and_says_so_once)
         expect(!fail(&gate, &limits, 51, 0));
         expect_equal(gate.breaker, CEN_BREAKER_OPEN);
         expect(ceni_gate_pass_time(&gate, 5000, 0));
-        expect(gate.breaker == CEN_BREAKER_PROBING && gate.admits == 1);
+        expect(gate.breaker == CEN_BREAKER_HALF_OPEN && gate.admits == 1);
         expect(!fail(&gate, &limits, 5001, 0)); /* it was open before: no news */
         expect(gate.breaker == CEN_BREAKER_OPEN && gate.admits == 0);
         ceni_gate_pass_time(&gate, 9000, 0);
@@ -297,7 +297,7 @@ TEST(L11_without_back_off_openings_of_a_blocking_driver_are_one_millisecond_apar
     ceni_gate gate;
     ceni_gate_init(&gate, true);
     cen_pool_options limits = limits_of(CEN_OFF, 1000, 3);
-    limits.openers = 2;
+    limits.max_concurrent_opens = 2;
     for (int64_t i = 1; i <= 10; i++) {
         int64_t now = i * 100 * ms;
         expect(!fail(&gate, &limits, now, UINT64_MAX / 3));

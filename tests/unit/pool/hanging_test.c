@@ -76,11 +76,11 @@ static void call_everything(cen_pool *pool, cen_runtime *runtime, cen_lease held
     at_once(cen_pool_stats_get(pool, &stats), CEN_OK);
     at_once(cen_pool_explain(pool, text, sizeof text) > 0, true);
     at_once(cen_pool_holders(pool, holdings, 8, &count), CEN_OK);
-    at_once(cen_pool_visit(pool, visit_all, NULL), CEN_OK);
+    at_once(cen_pool_each(pool, visit_all, NULL), CEN_OK);
     at_once(cen_pool_listen(pool, hear, NULL, NULL), CEN_OK);
     at_once(cen_pool_listen(pool, NULL, NULL, NULL), CEN_OK);
     at_once(cen_pool_options_get(pool, &options), CEN_OK);
-    options.testers = 3;
+    options.max_concurrent_tests = 3;
     at_once(cen_pool_options_set(pool, &options, NULL), CEN_OK);
     at_once(cen_pool_test_now(pool, NULL), CEN_OK);
     at_once(cen_pool_reload(pool, 0, NULL), CEN_OK);
@@ -103,7 +103,7 @@ static clerk c;
 static void hang_later(bool alone)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
-    cen_runtime *runtime = alone ? make_runtime(.manual = true) : make_runtime(.linger_ns = CEN_OFF);
+    cen_runtime *runtime = alone ? make_runtime(.manual = true) : make_runtime(.idle_timeout_ns = CEN_OFF);
     cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 4, .runtime = runtime, .min_idle = 2);
     cen_runtime_poll(runtime);
     ceni_world_settle();

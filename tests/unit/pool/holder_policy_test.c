@@ -513,8 +513,8 @@ TEST(with_backtraces_a_holder_is_listed_with_the_calls_that_led_to_its_take)
     size_t count;
     for (int i = 0; i < 2; i++) { /* the second of them would have been quick */
         expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-        expect(count == 1 && holding.trace_count == 3);
-        expect((uintptr_t)holding.trace[0] == (cen_thread_number() << 8 | 1)); /* as the fake seam makes them */
+        expect(count == 1 && holding.backtrace_count == 3);
+        expect((uintptr_t)holding.backtrace[0] == (cen_thread_number() << 8 | 1)); /* as the fake seam makes them */
         give_back(&lease);
         lease = take_now(pool);
     }
@@ -523,7 +523,7 @@ TEST(with_backtraces_a_holder_is_listed_with_the_calls_that_led_to_its_take)
     for (int i = 0; i < 8; i++) more[i] = take_now(pool);
     cen_object_view all[9];
     expect_equal(cen_pool_holders(pool, all, 9, &count), CEN_OK);
-    for (size_t i = 0; i < 9; i++) expect_equal(all[i].trace_count, 3);
+    for (size_t i = 0; i < 9; i++) expect_equal(all[i].backtrace_count, 3);
     for (int i = 0; i < 8; i++) give_back(&more[i]);
     give_back(&lease);
     free_pool(pool);
@@ -536,7 +536,7 @@ TEST(without_backtraces_there_are_none)
     cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect_equal(holding.trace_count, 0);
+    expect_equal(holding.backtrace_count, 0);
     give_back(&lease);
     free_pool(pool);
 }

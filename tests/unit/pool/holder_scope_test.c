@@ -214,7 +214,7 @@ TEST(a_leak_of_a_task_is_told_with_its_number)
 {
     static ear listener;
     memset(&listener, 0, sizeof listener);
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .leak_ns = SECOND), 1);
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .leak_after_ns = SECOND), 1);
     listen_with(pool, &listener);
     task one = {.holder = {0}};
     begin_step(&one);

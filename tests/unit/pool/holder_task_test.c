@@ -468,7 +468,7 @@ static void wait_in_step(void *argument)
 
 TEST(L13_what_a_waiting_task_is_granted_is_the_tasks)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .overtake_ns = CEN_NONE), 1);
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = CEN_NONE), 1);
     cen_lease mine = take_now(pool);
     waiting_task one = {.pool = pool};
     ceni_thread thread = start("waits", wait_in_step, &one);

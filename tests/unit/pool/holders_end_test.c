@@ -401,10 +401,10 @@ TEST(with_backtraces_the_calls_that_led_to_a_take_are_listed)
     cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect(count == 1 && holding.trace_count >= 2 && holding.trace_count <= CEN_TRACE_MOST);
+    expect(count == 1 && holding.backtrace_count >= 2 && holding.backtrace_count <= CEN_BACKTRACE_MAX);
     uint32_t at = 0;
-    while (at < holding.trace_count && holding.trace[at] != caller) at++;
-    expect(at < holding.trace_count && at <= 3); /* and not many of the library's own before it */
+    while (at < holding.backtrace_count && holding.backtrace[at] != caller) at++;
+    expect(at < holding.backtrace_count && at <= 3); /* and not many of the library's own before it */
     give_back(&lease);
     free_pool(pool);
 }

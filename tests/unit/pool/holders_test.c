@@ -10,7 +10,7 @@ TEST(what_is_held_for_too_long_is_revoked_once_and_counts_until_it_comes_back)
 {
     for (int exact = 0; exact < 2; exact++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .hold_ns = 10 * SECOND, .exact_times = exact);
+        cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .max_hold_ns = 10 * SECOND, .exact_times = exact);
         cen_lease lease = take(pool), copy = lease;
         pass(10 * SECOND - 1);
         expect_equal(look(pool).held, 1);
@@ -34,7 +34,7 @@ TEST(what_is_held_for_too_long_is_revoked_once_and_counts_until_it_comes_back)
 TEST(what_is_given_in_time_again_and_again_is_never_revoked)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .hold_ns = 10 * SECOND, .life_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .max_hold_ns = 10 * SECOND, .max_lifetime_ns = CEN_OFF);
     for (int i = 0; i < 20; i++) {
         cen_lease lease = take(pool);
         pass(9 * SECOND);
@@ -47,7 +47,7 @@ TEST(what_is_given_in_time_again_and_again_is_never_revoked)
 TEST(a_leak_is_reported_once_for_each_lease_and_the_holder_notices_nothing)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .leak_ns = 10 * SECOND, .life_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .leak_after_ns = 10 * SECOND, .max_lifetime_ns = CEN_OFF);
     for (unsigned lease = 1; lease <= 3; lease++) {
         cen_lease long_held = take(pool);
         pass(10 * SECOND - 1);
@@ -67,7 +67,7 @@ TEST(a_leaked_object_is_reclaimed_its_place_serves_who_waits_and_the_late_give_c
 {
     for (unsigned abandons = 0; abandons < 2; abandons++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, BLOCKS | (abandons ? HAS_ABANDON : 0), .max = 1, .leak_ns = 10 * SECOND,
+        cen_pool *pool = begin_life(&s, BLOCKS | (abandons ? HAS_ABANDON : 0), .max = 1, .leak_after_ns = 10 * SECOND,
                                     .on_leak = CEN_LEAK_RECLAIM);
         cen_lease lost = take(pool);
         taker one;
@@ -95,7 +95,8 @@ TEST(a_leaked_object_is_reclaimed_its_place_serves_who_waits_and_the_late_give_c
 TEST(D_places_are_not_used_up_by_leak_after_leak)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 2, .leak_ns = SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS | HAS_ABANDON, .max = 2, .leak_after_ns = SECOND, .on_leak = CEN_LEAK_RECLAIM);
     cen_lease lost[10];
     for (int i = 0; i < 10; i += 2) {
         lost[i] = take(pool);
@@ -111,7 +112,7 @@ TEST(D_places_are_not_used_up_by_leak_after_leak)
 TEST(L15_a_close_counts_what_was_revoked_before_it_and_its_late_give_ends_the_pool)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .hold_ns = SECOND);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .max_hold_ns = SECOND);
     cen_lease lease = take(pool);
     pass(2 * SECOND);
     cen_close_report report = CEN_SIZED(cen_close_report);
@@ -127,8 +128,8 @@ TEST(a_hold_limit_frees_the_place_if_the_setting_says_so)
 {
     for (int reclaims = 0; reclaims < 2; reclaims++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .hold_ns = SECOND,
-                                    .on_hold = reclaims ? CEN_HOLD_RECLAIM : CEN_HOLD_REVOKE);
+        cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .max_hold_ns = SECOND,
+                                    .on_max_hold = reclaims ? CEN_HOLD_RECLAIM : CEN_HOLD_REVOKE);
         cen_lease lost = take(pool);
         pass(2 * SECOND);
         cen_pool_stats n = look(pool);
@@ -145,7 +146,8 @@ TEST(a_hold_limit_frees_the_place_if_the_setting_says_so)
 TEST(a_detached_lease_is_reclaimed_as_a_leak)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .leak_ns = SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .leak_after_ns = SECOND, .on_leak = CEN_LEAK_RECLAIM);
     cen_lease lost = take(pool);
     expect_equal(cen_pool_detach(&lost), CEN_OK);
     pass(2 * SECOND);
@@ -158,8 +160,8 @@ TEST(a_detached_lease_is_reclaimed_as_a_leak)
 TEST(a_revoked_lease_that_does_not_come_back_is_reclaimed_as_a_leak)
 {
     s = (script){.opened = 0};
-    cen_pool *pool =
-        begin_life(&s, BLOCKS, .max = 1, .hold_ns = SECOND, .leak_ns = 10 * SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .max_hold_ns = SECOND, .leak_after_ns = 10 * SECOND,
+                                .on_leak = CEN_LEAK_RECLAIM);
     cen_lease lost = take(pool);
     pass(5 * SECOND);
     expect_equal(look(pool).revoked, 1);
@@ -174,7 +176,8 @@ TEST(a_revoked_lease_that_does_not_come_back_is_reclaimed_as_a_leak)
 TEST(the_late_close_of_a_blocking_driver_runs_on_a_helper)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .leak_ns = SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .leak_after_ns = SECOND, .on_leak = CEN_LEAK_RECLAIM);
     cen_lease lost = take(pool);
     pass(2 * SECOND);
     s.of[CALL_CLOSE].hang_from = 1;
@@ -192,8 +195,8 @@ TEST(a_scope_whose_object_was_taken_away_lends_it_to_nobody_and_ends)
 {
     for (int reclaims = 0; reclaims < 2; reclaims++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .hold_ns = reclaims ? CEN_OFF : SECOND,
-                                    .leak_ns = reclaims ? SECOND : CEN_OFF, .on_leak = CEN_LEAK_RECLAIM);
+        cen_pool *pool = begin_life(&s, BLOCKS | HAS_ABANDON, .max = 1, .max_hold_ns = reclaims ? CEN_OFF : SECOND,
+                                    .leak_after_ns = reclaims ? SECOND : CEN_OFF, .on_leak = CEN_LEAK_RECLAIM);
         cen_scope outer, inner;
         expect_equal(cen_pool_enter(pool, CEN_NEVER, &outer, NULL), CEN_OK);
         expect_equal(cen_pool_enter(pool, CEN_NEVER, &inner, NULL), CEN_OK);
@@ -267,7 +270,7 @@ TEST(E3c_a_take_that_waits_is_interrupted_at_once_and_the_others_keep_their_orde
 {
     for (int strict = 0; strict < 2; strict++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .overtake_ns = strict ? CEN_NONE : 0);
+        cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .max_barging_ns = strict ? CEN_NONE : 0);
         cen_lease held = take(pool);
         numbered takers[4];
         for (int i = 0; i < 4; i++) begin_numbered(&takers[i], pool, CEN_NEVER);
@@ -311,7 +314,7 @@ TEST(L10_the_opening_of_one_who_was_interrupted_goes_on_and_serves_the_next)
 TEST(L5_those_who_gave_up_receive_nothing_though_many_objects_come_at_once)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 4}};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .openers = 4, .open_timeout_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .max_concurrent_opens = 4, .open_timeout_ns = CEN_OFF);
     taker gone[4], last;
     for (int i = 0; i < 4; i++) begin_take(&gone[i], pool, cen_in_ms(10 + i));
     pass(20 * MS);

@@ -16,7 +16,7 @@ TEST(an_idle_object_is_tested_once_in_every_interval)
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
         cen_pool *pool = begin_life(&s, HAS_TEST | blocks, .max = 3, .test_interval_ns = 10 * SECOND,
-                                    .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
+                                    .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
         warm_up(pool, 3);
         pass(10 * SECOND - 1);
         expect_equal(tests_of(1, 3), 0);
@@ -33,8 +33,8 @@ TEST(an_idle_object_is_tested_once_in_every_interval)
 TEST(an_interval_that_is_off_tests_nothing)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 3, .test_interval_ns = CEN_OFF, .idle_ns = CEN_OFF,
-                                .life_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 3, .test_interval_ns = CEN_OFF,
+                                .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
     warm_up(pool, 3);
     pass(3600 * SECOND);
     expect_equal(s.of[CALL_TEST].calls, 0);
@@ -44,8 +44,8 @@ TEST(an_interval_that_is_off_tests_nothing)
 TEST(never_more_than_testers_are_tested_at_a_time_the_others_can_be_lent_and_in_the_end_all_are_tested)
 {
     s = (script){.of[CALL_TEST].takes_ns = SECOND};
-    cen_pool *pool =
-        begin_life(&s, HAS_TEST | BLOCKS, .max = 10, .openers = 1, .testers = 3, .test_interval_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 10, .max_concurrent_opens = 1, .max_concurrent_tests = 3,
+                                .test_interval_ns = CEN_OFF);
     warm_up(pool, 10);
     expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
     for (int second = 0; second < 4; second++) {
@@ -76,8 +76,9 @@ TEST(two_are_tested_at_a_time_by_default)
 TEST(L9_tests_that_hang_never_take_more_than_testers_out_however_many_rounds_pass)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 99}};
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 6, .testers = 1, .test_interval_ns = 10 * SECOND,
-                                .test_timeout_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST | BLOCKS, .max = 6, .max_concurrent_tests = 1, .test_interval_ns = 10 * SECOND,
+                   .test_timeout_ns = CEN_OFF, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
     warm_up(pool, 6);
     for (int i = 0; i < 10; i++) {
         pass(10 * SECOND);
@@ -92,9 +93,9 @@ TEST(L9_tests_that_hang_never_take_more_than_testers_out_however_many_rounds_pas
 TEST(L9_tests_that_hang_in_low_places_keep_a_round_from_testing_in_high_ones)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 99}};
-    cen_pool *pool =
-        begin_life(&s, HAS_TEST | BLOCKS, .max = 6, .testers = 1, .test_interval_ns = 10 * SECOND,
-                   .test_timeout_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, .trust_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 6, .max_concurrent_tests = 1,
+                                .test_interval_ns = 10 * SECOND, .test_timeout_ns = CEN_OFF, .idle_timeout_ns = CEN_OFF,
+                                .max_lifetime_ns = CEN_OFF, .test_after_idle_ns = CEN_OFF);
     cen_lease leases[6];
     for (int i = 0; i < 6; i++) leases[i] = take(pool);
     give_back(&leases[0]);
@@ -113,8 +114,9 @@ TEST(L9_tests_that_hang_in_low_places_keep_a_round_from_testing_in_high_ones)
 TEST(a_test_that_has_not_begun_has_not_taken_too_long)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 4, .testers = 1, .test_interval_ns = 10 * SECOND,
-                                .idle_ns = CEN_OFF, .life_ns = CEN_OFF, .trust_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST | BLOCKS, .max = 4, .max_concurrent_tests = 1, .test_interval_ns = 10 * SECOND,
+                   .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF, .test_after_idle_ns = CEN_OFF);
     cen_lease leases[4];
     for (int i = 0; i < 4; i++) leases[i] = take(pool);
     give_back(&leases[0]);
@@ -212,7 +214,8 @@ TEST(a_test_that_returns_within_its_time_keeps_the_object_and_five_seconds_are_t
 TEST(with_the_time_limit_off_a_test_may_take_for_ever)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 2, .test_timeout_ns = CEN_OFF, .life_ns = CEN_OFF);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST | BLOCKS, .max = 2, .test_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
     warm_up(pool, 1);
     expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
     pass(3600 * SECOND);

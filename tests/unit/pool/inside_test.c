@@ -120,7 +120,7 @@ TEST(from_interrupt_all_that_changes_the_pool_is_refused)
 TEST(from_a_visitor_all_that_changes_the_pool_is_refused)
 {
     prepare(3, 1, 0, try_all_that_is_refused);
-    expect_equal(cen_pool_visit(pool, visit_once, NULL), CEN_OK);
+    expect_equal(cen_pool_each(pool, visit_once, NULL), CEN_OK);
     expect_equal(looked, 1);
     give_back(&spare);
     free_pool(pool);
@@ -157,7 +157,7 @@ TEST(from_open_a_take_that_would_have_to_wait_is_refused)
 TEST(from_a_visitor_a_take_that_would_have_to_wait_is_refused)
 {
     prepare(1, 1, 0, try_to_wait);
-    expect_equal(cen_pool_visit(pool, visit_once, NULL), CEN_OK);
+    expect_equal(cen_pool_each(pool, visit_once, NULL), CEN_OK);
     expect_equal(looked, 1);
     give_back(&spare);
     free_pool(pool);
@@ -200,7 +200,7 @@ static void look_give_and_take(void)
     int visits = 0;
     size_t count = 99;
     cen_pool_stats s = expect_sound(pool);
-    expect_equal(cen_pool_visit(pool, count_visits, &visits), CEN_OK);
+    expect_equal(cen_pool_each(pool, count_visits, &visits), CEN_OK);
     expect_equal(visits, s.idle + s.held + s.revoked + s.resetting + s.testing + s.closing);
     expect_equal(cen_pool_holders(pool, NULL, 0, &count), CEN_OK);
     expect_equal(count, s.held + s.revoked);
@@ -246,7 +246,7 @@ TEST(from_close_one_may_look_give_and_take_what_is_idle)
 TEST(from_a_visitor_one_may_look_give_and_take_what_is_idle)
 {
     prepare(3, 1, 0, look_give_and_take);
-    expect_equal(cen_pool_visit(pool, visit_once, NULL), CEN_OK);
+    expect_equal(cen_pool_each(pool, visit_once, NULL), CEN_OK);
     expect_equal(looked, 1);
     give_back(&spare);
     free_pool(pool);

@@ -166,7 +166,7 @@ static const cen_driver_calls closing = {.size = sizeof(cen_driver_calls), .clos
 TEST(a_round_that_has_much_to_do_lets_the_alarms_of_others_through)
 {
     cen_runtime *runtime = begin_beating();
-    cen_pool_options o = CEN_POOL_OPTIONS(.max = LARGE, .idle_ns = 10 * SECOND, .runtime = runtime);
+    cen_pool_options o = CEN_POOL_OPTIONS(.max = LARGE, .idle_timeout_ns = 10 * SECOND, .runtime = runtime);
     o.driver = (cen_driver){&closing, NULL};
     expect_equal(cen_pool_new(&o, &pool, NULL), CEN_OK);
     for (int i = 0; i < LARGE; i++) expect_equal(cen_pool_adopt(pool, &objects[i], NULL), CEN_OK);
@@ -186,7 +186,8 @@ TEST(a_round_that_has_much_to_do_lets_the_alarms_of_others_through)
 TEST(a_round_that_is_late_closes_for_a_reap_nothing_that_became_idle_after_it)
 {
     cen_runtime *runtime = make_runtime(.manual = true);
-    cen_pool_options o = CEN_POOL_OPTIONS(.max = 2, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, .runtime = runtime);
+    cen_pool_options o =
+        CEN_POOL_OPTIONS(.max = 2, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF, .runtime = runtime);
     o.driver = (cen_driver){&closing, NULL};
     calls = 1; /* no other alarm */
     expect_equal(cen_pool_new(&o, &pool, NULL), CEN_OK);

@@ -52,7 +52,7 @@ TEST(G_after_an_outage_the_minimum_is_restored_and_not_exceeded)
     s = (script){.opened = 0};
     fail_all(&s, CALL_OPEN);
     cen_pool *pool =
-        begin_life(&s, BLOCKS, .max = 20, .min_idle = 3, .backoff_least_ns = 100 * MS, .backoff_most_ns = SECOND);
+        begin_life(&s, BLOCKS, .max = 20, .min_idle = 3, .backoff_initial_ns = 100 * MS, .backoff_max_ns = SECOND);
     pass(120 * SECOND);
     expect(s.of[CALL_OPEN].calls > 20 && s.of[CALL_OPEN].calls < 2000);
     recover(&s, CALL_OPEN);
@@ -67,8 +67,8 @@ TEST(G_a_failed_opening_for_the_minimum_is_tried_again_when_the_back_off_says)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 5}};
-        cen_pool *pool = begin_life(&s, blocks, .max = 4, .min_idle = 2, .backoff_least_ns = 5 * MS,
-                                    .backoff_most_ns = 10 * MS, .breaker_failures = CEN_OFF);
+        cen_pool *pool = begin_life(&s, blocks, .max = 4, .min_idle = 2, .backoff_initial_ns = 5 * MS,
+                                    .backoff_max_ns = 10 * MS, .breaker_failures = CEN_OFF);
         pass(100 * MS); /* five failures, each with a back-off of 10 ms at most */
         cen_pool_stats n = look(pool);
         expect(n.open_failed == 5 && n.idle == 2);
@@ -80,7 +80,8 @@ TEST(a_failed_opening_for_the_minimum_is_tried_again_after_a_second_without_back
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 2}};
-        cen_pool *pool = begin_life(&s, blocks, .max = 4, .openers = 1, .min_idle = 1, .backoff_least_ns = CEN_OFF);
+        cen_pool *pool =
+            begin_life(&s, blocks, .max = 4, .max_concurrent_opens = 1, .min_idle = 1, .backoff_initial_ns = CEN_OFF);
         pass(900 * MS);
         expect_equal(look(pool).open_failed, 1);
         pass(2 * SECOND);
@@ -111,7 +112,7 @@ TEST(I_what_was_idle_for_too_long_is_closed_and_not_before_though_nobody_takes_a
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, blocks, .max = 4, .idle_ns = 100 * SECOND, .life_ns = CEN_OFF);
+        cen_pool *pool = begin_life(&s, blocks, .max = 4, .idle_timeout_ns = 100 * SECOND, .max_lifetime_ns = CEN_OFF);
         warm_up(pool, 3);
         pass(100 * SECOND - 1);
         expect_equal(look(pool).idle, 3);
@@ -125,7 +126,8 @@ TEST(I_what_was_idle_for_too_long_is_closed_and_not_before_though_nobody_takes_a
 TEST(what_is_idle_for_long_is_kept_down_to_the_minimum)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 6, .idle_ns = 100 * SECOND, .life_ns = CEN_OFF, .min_idle = 2);
+    cen_pool *pool =
+        begin_life(&s, BLOCKS, .max = 6, .idle_timeout_ns = 100 * SECOND, .max_lifetime_ns = CEN_OFF, .min_idle = 2);
     warm_up(pool, 5);
     pass(1000 * SECOND);
     cen_pool_stats n = look(pool);
@@ -136,7 +138,7 @@ TEST(what_is_idle_for_long_is_kept_down_to_the_minimum)
 TEST(what_is_used_now_and_then_is_never_idle_for_too_long)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .idle_ns = 100 * SECOND, .life_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .idle_timeout_ns = 100 * SECOND, .max_lifetime_ns = CEN_OFF);
     for (int i = 0; i < 30; i++) {
         cen_lease lease = take(pool);
         give_back(&lease);
@@ -148,14 +150,15 @@ TEST(what_is_used_now_and_then_is_never_idle_for_too_long)
 
 /* ---- Reaped --------------------------------------------------------------------------------------- */
 
-static uint32_t reap(cen_pool *pool, int64_t idle_ns)
+static uint32_t reap(cen_pool *pool, int64_t idle_timeout_ns)
 {
     uint32_t closed = 99;
-    expect_equal(cen_pool_reap(pool, idle_ns, &closed, NULL), CEN_OK);
+    expect_equal(cen_pool_reap(pool, idle_timeout_ns, &closed, NULL), CEN_OK);
     return closed;
 }
 
-#define begin_unlimited(blocks, ...) begin_life(&s, (blocks), .idle_ns = CEN_OFF, .life_ns = CEN_OFF, __VA_ARGS__)
+#define begin_unlimited(blocks, ...) \
+    begin_life(&s, (blocks), .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF, __VA_ARGS__)
 
 TEST(reap_closes_what_has_been_idle_and_says_how_many)
 {
@@ -176,7 +179,7 @@ TEST(reap_closes_what_has_been_idle_and_says_how_many)
     cen_error error;
     uint32_t closed;
     expect_equal(cen_pool_reap(pool, -1, &closed, &error), CEN_INVALID);
-    expect_error(&error, CEN_INVALID, "idle_ns");
+    expect_error(&error, CEN_INVALID, "idle_timeout_ns");
     end_life(&s, pool);
 }
 
@@ -265,7 +268,7 @@ TEST(of_more_reaps_than_are_remembered_none_closes_too_early)
 TEST(G_each_object_lives_between_ninety_and_a_hundred_percent_of_its_time_and_not_all_end_together)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 40, .idle_ns = CEN_OFF, .life_ns = 1000 * SECOND);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 40, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = 1000 * SECOND);
     warm_up(pool, 40);
     pass(900 * SECOND - 1);
     expect_equal(look(pool).closed, 0);
@@ -290,7 +293,7 @@ TEST(G_what_was_opened_together_ends_at_many_moments_however_short_its_life)
         for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
             s = (script){.opened = 0};
             int64_t life = lives[which], last = 0;
-            cen_pool *pool = begin_life(&s, blocks, .max = 20, .idle_ns = CEN_OFF, .life_ns = life);
+            cen_pool *pool = begin_life(&s, blocks, .max = 20, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = life);
             warm_up(pool, 20);
             int moments = 0;
             for (int step = 0; step < 120; step++) {
@@ -313,7 +316,7 @@ TEST(G_what_was_opened_together_ends_at_many_moments_however_short_its_life)
 TEST(objects_that_are_out_and_in_are_each_closed_in_their_own_time)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 20, .idle_ns = CEN_OFF, .life_ns = 60 * SECOND);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 20, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = 60 * SECOND);
     cen_lease leases[20];
     for (int i = 0; i < 20; i++) leases[i] = take(pool);
     uint64_t last = 0;
@@ -338,7 +341,8 @@ TEST(the_jitter_of_a_life_is_a_setting_and_can_be_none)
     static const uint32_t jitters[] = {CEN_NO_JITTER, 100};
     for (int which = 0; which < 2; which++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, 0, .max = 40, .life_ns = 800 * SECOND, .life_jitter = jitters[which]);
+        cen_pool *pool =
+            begin_life(&s, 0, .max = 40, .max_lifetime_ns = 800 * SECOND, .lifetime_jitter = jitters[which]);
         warm_up(pool, 40);
         pass(400 * SECOND);
         cen_pool_stats n = look(pool);
@@ -356,7 +360,7 @@ TEST(what_is_out_when_it_gets_too_old_is_closed_when_it_comes_back_and_its_give_
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, blocks, .max = 1, .life_ns = 100 * SECOND);
+        cen_pool *pool = begin_life(&s, blocks, .max = 1, .max_lifetime_ns = 100 * SECOND);
         cen_lease lease = take(pool);
         pass(1000 * SECOND);
         expect_equal(look(pool).held, 1);
@@ -374,7 +378,7 @@ TEST(the_default_life_is_thirty_minutes_for_a_driver_that_blocks_and_has_no_end_
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, blocks, .max = 1, .idle_ns = CEN_OFF);
+        cen_pool *pool = begin_life(&s, blocks, .max = 1, .idle_timeout_ns = CEN_OFF);
         warm_up(pool, 1);
         pass(27 * 60 * SECOND - 1);
         expect_equal(look(pool).closed, 0);

@@ -108,7 +108,7 @@ TEST(a_line_that_was_closed_or_had_a_surplus_is_as_new_for_the_next_pool)
 {
     for (int i = 0; i < 6; i++) {
         cen_pool *pool =
-            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 3, .overtake_ns = i % 2 ? CEN_NONE : 5), 3);
+            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 3, .max_barging_ns = i % 2 ? CEN_NONE : 5), 3);
         ceni_line *line = pool->line;
         cen_lease leases[3] = {take_now(pool), take_now(pool), take_now(pool)}, none;
         expect_equal(cen_pool_take(pool, cen_in_us(10), &none, NULL), CEN_TIMEOUT);

@@ -30,8 +30,8 @@ TEST(looking_needs_a_pool_and_a_place_to_write_to)
     expect_equal(count, 99);
     expect_equal(cen_pool_holders(pool, NULL, 0, &count), CEN_OK);
     expect_equal(count, 0);
-    expect_equal(cen_pool_visit(NULL, count_visit, &visits), CEN_INVALID);
-    expect_equal(cen_pool_visit(pool, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_pool_each(NULL, count_visit, &visits), CEN_INVALID);
+    expect_equal(cen_pool_each(pool, NULL, NULL), CEN_INVALID);
     expect_equal(visits, 0);
     free_pool(pool);
 }
@@ -207,7 +207,7 @@ TEST(every_object_is_visited_once_in_the_order_of_indexes_whether_idle_or_held)
     give_back(&a);
     uint64_t allocations = ceni_world_allocations();
     walk one = {.limit = 99};
-    expect_equal(cen_pool_visit(pool, note_visit, &one), CEN_OK);
+    expect_equal(cen_pool_each(pool, note_visit, &one), CEN_OK);
     expect_equal(one.count, 4);
     for (int i = 0; i < 4; i++) {
         bool held = one.seen[i].object == b.object;
@@ -229,13 +229,13 @@ TEST(a_visit_that_returns_false_is_the_last)
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 6), 5);
     for (int limit = 1; limit <= 5; limit++) {
         walk one = {.limit = limit};
-        expect_equal(cen_pool_visit(pool, note_visit, &one), CEN_OK);
+        expect_equal(cen_pool_each(pool, note_visit, &one), CEN_OK);
         expect_equal(one.count, limit);
     }
     free_pool(pool);
     pool = make_pool(.max = 3);
     walk one = {.limit = 1};
-    expect_equal(cen_pool_visit(pool, note_visit, &one), CEN_OK);
+    expect_equal(cen_pool_each(pool, note_visit, &one), CEN_OK);
     expect_equal(one.count, 0);
     free_pool(pool);
 }
@@ -246,7 +246,7 @@ static void visit_and_list(void *argument)
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
     expect_equal(count, 1);
-    expect_equal(cen_pool_visit(pool, note_visit, argument), CEN_OK);
+    expect_equal(cen_pool_each(pool, note_visit, argument), CEN_OK);
 }
 
 TEST(neither_a_visit_nor_a_list_of_holders_needs_a_lock)
@@ -282,7 +282,7 @@ TEST(what_stays_is_visited_although_others_go_meanwhile)
     walk one = {.limit = 99, .meanwhile = change_others};
     one.lease = take_now(pool); /* the one with index 1 */
     give_back(&first);
-    expect_equal(cen_pool_visit(pool, note_visit, &one), CEN_OK);
+    expect_equal(cen_pool_each(pool, note_visit, &one), CEN_OK);
     expect_equal(one.count, 3);
     expect(one.seen[0].index == 0 && one.seen[1].index == 2 && one.seen[2].index == 3);
     free_pool(pool);
@@ -300,7 +300,7 @@ TEST(an_object_that_is_taken_during_the_visit_has_not_been_held_for_a_negative_t
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .exact_times = true), 2);
     cen_lease first = take_now(pool);
     walk one = {.limit = 99, .meanwhile = take_the_next};
-    expect_equal(cen_pool_visit(pool, note_visit, &one), CEN_OK);
+    expect_equal(cen_pool_each(pool, note_visit, &one), CEN_OK);
     expect_equal(one.count, 2);
     expect_equal(one.seen[1].state, CEN_SLOT_HELD);
     expect_equal(one.seen[1].held_ns, 0);

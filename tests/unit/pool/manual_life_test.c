@@ -52,7 +52,7 @@ TEST(a_driver_that_blocks_is_refused_where_there_are_no_threads)
 TEST(rounds_of_a_manual_runtime_happen_in_poll_and_nowhere_else)
 {
     cen_pool *pool =
-        manual(HAS_TEST, .max = 4, .idle_ns = 100 * SECOND, .test_interval_ns = 10 * SECOND, .min_idle = 2);
+        manual(HAS_TEST, .max = 4, .idle_timeout_ns = 100 * SECOND, .test_interval_ns = 10 * SECOND, .min_idle = 2);
     expect_equal(s.opened, 0);
     cen_runtime_poll(runtime);
     expect_equal(s.opened, 2);
@@ -69,7 +69,7 @@ TEST(rounds_of_a_manual_runtime_happen_in_poll_and_nowhere_else)
 
 TEST(who_waits_for_a_pool_of_a_manual_runtime_runs_what_is_due_itself)
 {
-    cen_pool *pool = manual(0, .max = 2, .backoff_least_ns = SECOND, .backoff_most_ns = SECOND);
+    cen_pool *pool = manual(0, .max = 2, .backoff_initial_ns = SECOND, .backoff_max_ns = SECOND);
     s.of[CALL_OPEN].fail_from = s.of[CALL_OPEN].fail_to = 1;
     cen_lease lease;
     expect_equal(cen_pool_take(pool, cen_in_s(9), &lease, NULL), CEN_DRIVER);
@@ -97,7 +97,7 @@ TEST(who_waits_in_vain_keeps_its_deadline_on_a_manual_runtime)
 
 TEST(a_program_can_test_its_limits_by_moving_time)
 {
-    cen_pool *pool = virtual(HAS_TEST, .max = 4, .idle_ns = 600 * SECOND, .test_interval_ns = 30 * SECOND);
+    cen_pool *pool = virtual(HAS_TEST, .max = 4, .idle_timeout_ns = 600 * SECOND, .test_interval_ns = 30 * SECOND);
     warm_up(pool, 2);
     pass(10000 * SECOND); /* real time means nothing here */
     cen_runtime_poll(runtime);
@@ -112,7 +112,7 @@ TEST(a_program_can_test_its_limits_by_moving_time)
 
 TEST(a_program_can_test_its_back_off_and_its_breaker_by_moving_time)
 {
-    cen_pool *pool = virtual(0, .max = 2, .backoff_least_ns = SECOND, .backoff_most_ns = 8 * SECOND,
+    cen_pool *pool = virtual(0, .max = 2, .backoff_initial_ns = SECOND, .backoff_max_ns = 8 * SECOND,
                              .breaker_failures = 3);
     fail_all(&s, CALL_OPEN);
     cen_lease lease;
@@ -125,7 +125,7 @@ TEST(a_program_can_test_its_back_off_and_its_breaker_by_moving_time)
         expect_equal(look(pool).next_open_ns, 1);
         expect_equal(cen_runtime_advance(runtime, 1), CEN_OK);
     }
-    expect_equal(look(pool).breaker, CEN_BREAKER_PROBING);
+    expect_equal(look(pool).breaker, CEN_BREAKER_HALF_OPEN);
     recover(&s, CALL_OPEN);
     lease = take_now(pool);
     expect_equal(look(pool).breaker, CEN_BREAKER_CLOSED);
@@ -163,7 +163,7 @@ TEST(a_wait_ends_when_virtual_time_reaches_its_deadline_whatever_the_real_clock_
 
 TEST(a_program_can_test_its_leaks_by_moving_time)
 {
-    cen_pool *pool = virtual(HAS_ABANDON, .max = 1, .leak_ns = 60 * SECOND, .on_leak = CEN_LEAK_RECLAIM);
+    cen_pool *pool = virtual(HAS_ABANDON, .max = 1, .leak_after_ns = 60 * SECOND, .on_leak = CEN_LEAK_RECLAIM);
     cen_lease lost = take(pool);
     expect_equal(cen_runtime_advance(runtime, 60 * SECOND - 1), CEN_OK);
     expect_equal(look(pool).leaked, 0);

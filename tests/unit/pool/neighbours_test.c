@@ -25,11 +25,11 @@ static void ask_as_another_loop(void *count)
 }
 
 /* One object, which is held here; so many of another loop wait for it. */
-static void prepare(int64_t overtake_ns, int count)
+static void prepare(int64_t max_barging_ns, int count)
 {
     told_so_far = 0;
     shop = (workshop){0};
-    pool = make_pool(.max = 1, .driver = driver_of(&shop), .overtake_ns = overtake_ns);
+    pool = make_pool(.max = 1, .driver = driver_of(&shop), .max_barging_ns = max_barging_ns);
     held = take_now(pool);
     expect_equal(cen_inbox_new(NULL, &here, NULL), CEN_OK);
     expect_equal(cen_inbox_new(NULL, &there, NULL), CEN_OK);

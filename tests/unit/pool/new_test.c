@@ -29,13 +29,13 @@ TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
 {
     shop = (workshop){0};
     expect_bad((cen_pool_options){.size = 0, .max = 1}, "options.size");
-    expect_bad((cen_pool_options){.size = CEN_SIZED_MOST + 1}, "options.size");
-    bad("options.max", .max = CEN_POOL_MOST + 1);
+    expect_bad((cen_pool_options){.size = CEN_SIZED_MAX + 1}, "options.size");
+    bad("options.max", .max = CEN_POOL_MAX + 1);
     bad("options.max", .max = UINT32_MAX);
     bad("options.order", .order = (cen_order)3);
     bad("options.order", .order = (cen_order)-1);
-    bad("options.overtake_ns", .overtake_ns = -3);
-    bad("options.overtake_ns", .overtake_ns = INT64_MIN);
+    bad("options.max_barging_ns", .max_barging_ns = -3);
+    bad("options.max_barging_ns", .max_barging_ns = INT64_MIN);
 }
 
 TEST(a_driver_without_its_size_is_refused)
@@ -44,7 +44,7 @@ TEST(a_driver_without_its_size_is_refused)
     cen_driver_calls calls = workshop_calls;
     calls.size = 0;
     bad("options.driver", .driver = {&calls, &shop});
-    calls.size = CEN_SIZED_MOST + 1;
+    calls.size = CEN_SIZED_MAX + 1;
     bad("options.driver", .driver = {&calls, &shop}, .eager = true);
 }
 
@@ -107,8 +107,9 @@ TEST(the_smallest_and_every_allowed_setting_is_accepted)
     const cen_deadline patience[] = {ZERO, CEN_NOW, CEN_NEVER, cen_in_ns(1), cen_at(5)};
     cen_driver_calls nothing = {.size = sizeof nothing, .opens_nothing = true, .closes_nothing = true};
     for (int i = 0; i < 3 * 4 * 5; i++) {
-        cen_pool *pool = make_pool(.max = 1, .order = orders[i % 3], .overtake_ns = overtake[i / 3 % 4],
-                                   .patience = patience[i / 12], .exact_times = i % 2, .driver = {&nothing, NULL});
+        cen_pool *pool =
+            make_pool(.max = 1, .order = orders[i % 3], .max_barging_ns = overtake[i / 3 % 4],
+                      .default_deadline = patience[i / 12], .exact_times = i % 2, .driver = {&nothing, NULL});
         expect_sound(pool);
         free_pool(pool);
     }

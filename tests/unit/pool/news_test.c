@@ -112,8 +112,8 @@ TEST(a_leak_is_in_the_news_with_how_long_it_was_held_and_the_breaker_as_an_error
     s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 2, .fail_to = 9}};
     begin_news();
     cen_pool *pool =
-        begin_life(&s, 0, .name = "leaks", .max = 3, .leak_ns = SECOND, .exact_times = false,
-                   .backoff_least_ns = 1000 * SECOND, .backoff_most_ns = 1000 * SECOND, .breaker_failures = 1);
+        begin_life(&s, 0, .name = "leaks", .max = 3, .leak_after_ns = SECOND, .exact_times = false,
+                   .backoff_initial_ns = 1000 * SECOND, .backoff_max_ns = 1000 * SECOND, .breaker_failures = 1);
     cen_lease lease = take_now(pool), other;
     cen_object_view holding;
     size_t count;

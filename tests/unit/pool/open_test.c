@@ -87,21 +87,21 @@ TEST(an_eager_pool_whose_nth_blocking_open_fails_is_not_made_and_closes_the_othe
 
 TEST(L10_no_more_than_openers_are_opened_at_a_time_however_many_wait)
 {
-    for (uint32_t openers = 1; openers <= 3; openers += 2) {
+    for (uint32_t max_concurrent_opens = 1; max_concurrent_opens <= 3; max_concurrent_opens += 2) {
         hang_opens(1, 100);
-        cen_pool *pool =
-            begin_life(&s, BLOCKS, .max = 10, .openers = openers, .open_timeout_ns = CEN_OFF, .overtake_ns = CEN_NONE);
+        cen_pool *pool = begin_life(&s, BLOCKS, .max = 10, .max_concurrent_opens = max_concurrent_opens,
+                                    .open_timeout_ns = CEN_OFF, .max_barging_ns = CEN_NONE);
         taker takers[6];
         for (int i = 0; i < 6; i++) begin_take(&takers[i], pool, CEN_NEVER);
         cen_pool_stats n = look(pool);
-        expect_equal(n.opening, openers);
-        expect_equal(s.of[CALL_OPEN].in_flight, openers);
+        expect_equal(n.opening, max_concurrent_opens);
+        expect_equal(s.of[CALL_OPEN].in_flight, max_concurrent_opens);
         for (unsigned i = 1; i <= 6; i++) {
             let_go(&s, CALL_OPEN, i);
             expect_equal(look(pool).held, i);
-            expect_equal(s.of[CALL_OPEN].in_flight, openers < 6 - i ? openers : 6 - i);
+            expect_equal(s.of[CALL_OPEN].in_flight, max_concurrent_opens < 6 - i ? max_concurrent_opens : 6 - i);
         }
-        expect_equal(s.of[CALL_OPEN].most, openers);
+        expect_equal(s.of[CALL_OPEN].most, max_concurrent_opens);
         for (int i = 0; i < 6; i++) expect_answer(&takers[i], CEN_OK);
         for (int i = 0; i < 6; i++) give_back(&takers[i].lease);
         expect_equal(s.opened, 6);
@@ -113,7 +113,7 @@ TEST(L10_no_more_than_openers_are_opened_at_a_time_however_many_wait)
 TEST(L10_as_many_are_opened_as_there_are_who_wait_and_not_one_more)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 10, .openers = 1);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 10, .max_concurrent_opens = 1);
     taker takers[4];
     s.of[CALL_OPEN].takes_ns = MS;
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
@@ -140,7 +140,7 @@ TEST(L10_two_are_opened_at_a_time_by_default)
 TEST(L2_openings_under_way_count_so_there_are_never_more_than_max)
 {
     hang_opens(1, 100);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .openers = 8, .open_timeout_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .max_concurrent_opens = 8, .open_timeout_ns = CEN_OFF);
     taker takers[6];
     for (int i = 0; i < 6; i++) begin_take(&takers[i], pool, CEN_NEVER);
     cen_pool_stats n = look(pool);
@@ -196,7 +196,7 @@ TEST(L10_an_opening_that_nobody_waits_for_any_more_leaves_an_idle_object)
 TEST(L10_an_opening_is_skipped_when_the_demand_is_gone_before_it_began)
 {
     hang_opens(1, 1);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .openers = 1, .open_timeout_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .max_concurrent_opens = 1, .open_timeout_ns = CEN_OFF);
     taker first, second;
     begin_take(&first, pool, CEN_NEVER);
     begin_take(&second, pool, cen_in_s(1));
@@ -233,8 +233,8 @@ TEST(L10_an_object_that_comes_back_serves_the_waiter_and_the_opening_is_kept_for
 TEST(nobody_who_waits_is_passed_over_when_several_openings_end_in_another_order)
 {
     hang_opens(1, 3);
-    cen_pool *pool =
-        begin_life(&s, BLOCKS, .max = 3, .openers = 3, .open_timeout_ns = CEN_OFF, .overtake_ns = CEN_NONE);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 3, .max_concurrent_opens = 3, .open_timeout_ns = CEN_OFF,
+                                .max_barging_ns = CEN_NONE);
     taker takers[3];
     for (int i = 0; i < 3; i++) begin_take(&takers[i], pool, CEN_NEVER);
     let_all_go(&s, CALL_OPEN);
@@ -279,7 +279,7 @@ TEST(L9_a_driver_that_hangs_holds_up_no_other_pool_of_the_same_runtime)
     s = (script){.opened = 0};
     for (int kind = CALL_OPEN; kind <= CALL_TEST; kind++) s.of[kind].hang_from = 1, s.of[kind].hang_to = 100;
     other = (script){.opened = 0};
-    cen_pool *hung = begin_life(&s, BLOCKS, .max = 8, .openers = 8, .runtime = runtime);
+    cen_pool *hung = begin_life(&s, BLOCKS, .max = 8, .max_concurrent_opens = 8, .runtime = runtime);
     cen_pool *pool = begin_life(&other, BLOCKS | HAS_TEST | HAS_CHECK | HAS_RESET, .max = 2, .runtime = runtime);
     taker takers[8];
     for (int i = 0; i < 8; i++) begin_take(&takers[i], hung, cen_in_s(1));

@@ -6,7 +6,7 @@
  * test that shows that it is not here. In virtual time.
  *
  * Its words are: take and giveBack, softEvict (here reload), createTimeout
- * (open_timeout_ns), validate (check), maxIdle (idle_ns), maxObjectTtl (life_ns),
+ * (open_timeout_ns), validate (check), maxIdle (idle_timeout_ns), maxObjectTtl (max_lifetime_ns),
  * minIdleObjects (min_idle), maxQueueSize (max_waiters).
  */
 #include "unit/pool/askers.h"
@@ -142,7 +142,7 @@ TEST(close_fails_those_who_wait_awaits_those_who_hold_and_can_be_called_twice)
 
 TEST(a_maintenance_round_tests_what_is_idle_a_few_at_a_time_and_leaves_the_rest_to_be_taken)
 {
-    life(BLOCKS | HAS_TEST, .max = 6, .testers = 1);
+    life(BLOCKS | HAS_TEST, .max = 6, .max_concurrent_tests = 1);
     asker one;
     warm_up(pool, 6);
     s.of[CALL_TEST].takes_ns = 5 * MS;
@@ -213,7 +213,7 @@ TEST(what_is_idle_is_lent_oldest_first_on_request)
 
 TEST(what_is_being_made_tested_and_in_use_all_counts_against_the_maximum)
 {
-    life(BLOCKS | HAS_TEST, .max = 3, .testers = 3, .openers = 3);
+    life(BLOCKS | HAS_TEST, .max = 3, .max_concurrent_tests = 3, .max_concurrent_opens = 3);
     asker all[6];
     warm_up(pool, 2);
     s.of[CALL_TEST].hang_from = 1, s.of[CALL_TEST].hang_to = 99;
@@ -238,7 +238,7 @@ TEST(what_is_being_made_tested_and_in_use_all_counts_against_the_maximum)
 
 TEST(a_take_that_waits_ends_at_its_own_deadline_and_not_at_the_next_round)
 {
-    life(BLOCKS, .max = 1, .idle_ns = 3600 * SECOND);
+    life(BLOCKS, .max = 1, .idle_timeout_ns = 3600 * SECOND);
     asker one, two;
     ask(&one, pool, cen_in_s(1));
     ceni_world_settle();
@@ -253,7 +253,7 @@ TEST(a_take_that_waits_ends_at_its_own_deadline_and_not_at_the_next_round)
 
 TEST(what_is_too_old_ends_when_it_is_given_back_and_is_not_lent_again)
 {
-    life(BLOCKS, .max = 1, .life_ns = 100 * MS, .life_jitter = CEN_NO_JITTER);
+    life(BLOCKS, .max = 1, .max_lifetime_ns = 100 * MS, .lifetime_jitter = CEN_NO_JITTER);
     asker one, two;
     ask(&one, pool, cen_in_s(1));
     pass(200 * MS);
@@ -267,7 +267,7 @@ TEST(what_is_too_old_ends_when_it_is_given_back_and_is_not_lent_again)
 
 TEST(an_object_that_is_held_for_long_is_reported_as_leaked)
 {
-    life(BLOCKS, .max = 1, .leak_ns = 20 * MS);
+    life(BLOCKS, .max = 1, .leak_after_ns = 20 * MS);
     asker one;
     ask(&one, pool, cen_in_s(1));
     pass(100 * MS);
@@ -350,7 +350,7 @@ TEST(defect_3_an_evict_reaches_what_is_being_made_for_nobody)
 
 TEST(defect_4_an_object_that_is_made_too_late_never_makes_one_too_many)
 {
-    life(BLOCKS, .max = 1, .open_timeout_ns = 10 * MS, .backoff_least_ns = CEN_OFF);
+    life(BLOCKS, .max = 1, .open_timeout_ns = 10 * MS, .backoff_initial_ns = CEN_OFF);
     s.of[CALL_OPEN].hang_from = s.of[CALL_OPEN].hang_to = 1;
     asker one, two;
     ask(&one, pool, cen_in_ms(20));
@@ -371,7 +371,7 @@ TEST(defect_4_an_object_that_is_made_too_late_never_makes_one_too_many)
 
 TEST(defect_5_what_could_not_be_made_is_tried_again_later_and_not_at_once)
 {
-    life(BLOCKS, .max = 1, .backoff_least_ns = 100 * MS, .breaker_failures = CEN_OFF);
+    life(BLOCKS, .max = 1, .backoff_initial_ns = 100 * MS, .breaker_failures = CEN_OFF);
     fail_all(&s, CALL_OPEN);
     asker one;
     ask(&one, pool, cen_in_s(30));
@@ -413,7 +413,7 @@ EXPLORE(defect_6_the_numbers_agree_whatever_others_do_meanwhile, 3)
 
 TEST(defect_7_what_is_idle_for_long_is_ended_down_to_the_minimum_and_not_made_again_and_again)
 {
-    life(BLOCKS, .max = 4, .min_idle = 2, .idle_ns = 10 * SECOND);
+    life(BLOCKS, .max = 4, .min_idle = 2, .idle_timeout_ns = 10 * SECOND);
     warm_up(pool, 4);
     pass(30 * SECOND);
     expect(look(pool).idle == 2);

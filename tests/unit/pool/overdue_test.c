@@ -58,7 +58,7 @@ TEST(the_next_opening_in_the_same_place_has_a_time_of_its_own)
 {
     hang_opens(1, 2);
     cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .open_timeout_ns = SECOND, .breaker_failures = 2,
-                                .backoff_least_ns = MS, .backoff_most_ns = MS, .breaker_wait_ns = CEN_OFF);
+                                .backoff_initial_ns = MS, .backoff_max_ns = MS, .breaker_wait_ns = CEN_OFF);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(2 * SECOND);
@@ -78,7 +78,7 @@ TEST(the_next_opening_in_the_same_place_has_a_time_of_its_own)
 TEST(L3_an_opening_that_hangs_for_too_long_does_not_keep_the_other_opener_from_trying)
 {
     hang_opens(1, 1);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .openers = 2, .open_timeout_ns = SECOND);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .max_concurrent_opens = 2, .open_timeout_ns = SECOND);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     pass(2 * SECOND); /* it is overdue, and the back-off of at most 100 ms is over */
@@ -91,8 +91,8 @@ TEST(L3_an_opening_that_hangs_for_too_long_does_not_keep_the_other_opener_from_t
 TEST(L2_openings_that_hang_for_ever_count_against_openers_and_max)
 {
     hang_opens(1, 99);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .openers = 2, .open_timeout_ns = SECOND,
-                                .breaker_failures = CEN_OFF, .backoff_least_ns = MS, .backoff_most_ns = MS);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .max_concurrent_opens = 2, .open_timeout_ns = SECOND,
+                                .breaker_failures = CEN_OFF, .backoff_initial_ns = MS, .backoff_max_ns = MS);
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, cen_in_s(100));
     pass(100 * SECOND);

@@ -21,7 +21,7 @@ TEST(a_paused_pool_lends_nothing_though_it_is_idle_and_serves_those_who_waited_w
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         for (int strict = 0; strict < 2; strict++) {
             s = (script){.opened = 0};
-            cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .order = order, .overtake_ns = strict ? CEN_NONE : 0);
+            cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .order = order, .max_barging_ns = strict ? CEN_NONE : 0);
             warm_up(pool, 2); /* this thread had both: its quick path must not have them, either */
             pause_it(pool);
             pause_it(pool);
@@ -130,7 +130,7 @@ TEST(L7_a_take_of_a_paused_pool_keeps_its_deadline_and_close_tells_it)
 TEST(L16_a_larger_max_lets_helpers_open_for_those_who_wait)
 {
     s = (script){.of[CALL_OPEN].takes_ns = SECOND};
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .overtake_ns = CEN_NONE);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 1, .max_barging_ns = CEN_NONE);
     cen_lease held = take(pool);
     taker takers[3];
     for (int i = 0; i < 3; i++) begin_take(&takers[i], pool, CEN_NEVER);

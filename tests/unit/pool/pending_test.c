@@ -46,10 +46,10 @@ static void expect_got(asker *one, int number)
     give_back(&lease);
 }
 
-static void prepare(uint32_t max, int64_t overtake_ns)
+static void prepare(uint32_t max, int64_t max_barging_ns)
 {
     shop = (workshop){0};
-    pool = make_pool(.max = max, .driver = driver_of(&shop), .overtake_ns = overtake_ns);
+    pool = make_pool(.max = max, .driver = driver_of(&shop), .max_barging_ns = max_barging_ns);
 }
 
 /* ---- Served at once --------------------------------------------------------------------------- */

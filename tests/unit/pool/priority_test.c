@@ -12,7 +12,7 @@ TEST(L4_those_of_higher_priority_come_first_and_each_class_keeps_its_order)
 {
     for (int strict = 0; strict < 2; strict++)
         for (int kinds = 0; kinds < 2; kinds++) {
-            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_NONE : 0);
+            cen_lease lease = begin_one(.max_barging_ns = strict ? CEN_NONE : 0);
             way one = kinds ? PENDING : THREAD, other = kinds ? THREAD : PENDING;
             come('L', one, LOW);
             come('M', other, LOW);
@@ -32,7 +32,7 @@ TEST(L4_those_of_one_class_are_served_in_the_order_they_came_whichever_class_it_
 {
     const cen_priority all[] = {NORMAL, HIGH, LOW};
     for (int i = 0; i < 3; i++) {
-        cen_lease lease = begin_one(.overtake_ns = 0);
+        cen_lease lease = begin_one(.max_barging_ns = 0);
         come('A', THREAD, all[i]);
         come('B', PENDING, all[i]);
         come('C', PENDING, all[i]);
@@ -44,7 +44,7 @@ TEST(L4_those_of_one_class_are_served_in_the_order_they_came_whichever_class_it_
 
 TEST(a_take_without_a_priority_is_a_normal_one)
 {
-    cen_lease lease = begin_one(.overtake_ns = 0);
+    cen_lease lease = begin_one(.max_barging_ns = 0);
     come('L', THREAD, LOW);
     taker plain;
     begin_take(&plain, pool, CEN_NEVER);
@@ -67,7 +67,7 @@ TEST(a_take_without_a_priority_is_a_normal_one)
 /* An uncontended take has nothing to be before. */
 TEST(with_an_idle_object_the_priority_changes_nothing_and_one_that_is_none_is_refused)
 {
-    cen_lease lease = begin_one(.overtake_ns = 0);
+    cen_lease lease = begin_one(.max_barging_ns = 0);
     give_back(&lease);
     for (int priority = NORMAL; priority <= LOW; priority++) {
         expect_equal(cen_pool_take_as(pool, (cen_priority)priority, CEN_NOW, &lease, NULL), CEN_OK);
@@ -94,7 +94,7 @@ TEST(one_who_waits_is_passed_by_those_of_the_next_class_within_its_aging_and_by_
     } pairs[] = {{NORMAL, HIGH, 100 * MS}, {LOW, NORMAL, 100 * MS}, {LOW, HIGH, 200 * MS}};
     for (int i = 0; i < 3; i++)
         for (int strict = 0; strict < 2; strict++) {
-            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_NONE : 0);
+            cen_lease lease = begin_one(.max_barging_ns = strict ? CEN_NONE : 0);
             come('A', THREAD, pairs[i].low);
             come('B', PENDING, pairs[i].high);
             ceni_world_advance(pairs[i].bound - 1);
@@ -151,7 +151,7 @@ TEST(one_who_passes_the_first_and_gives_up_leaves_the_others_as_they_were)
 {
     for (int strict = 0; strict < 2; strict++)
         for (int first = THREAD; first <= PENDING; first++) {
-            cen_lease lease = begin_one(.overtake_ns = strict ? CEN_NONE : 0);
+            cen_lease lease = begin_one(.max_barging_ns = strict ? CEN_NONE : 0);
             come('A', (way)first, NORMAL);
             comer *late = come_until('X', THREAD, HIGH, cen_in_ms(5));
             ceni_world_advance(5 * MS);
@@ -166,7 +166,7 @@ TEST(one_who_passes_the_first_and_gives_up_leaves_the_others_as_they_were)
 
 TEST(interrupt_finds_those_who_wait_in_every_class_and_close_sends_all_of_them_away)
 {
-    cen_lease lease = begin_one(.overtake_ns = 0);
+    cen_lease lease = begin_one(.max_barging_ns = 0);
     cen_priority all[] = {NORMAL, HIGH, LOW};
     for (int i = 0; i < 3; i++) {
         comer *self = come('A', THREAD, all[i]);
@@ -190,7 +190,7 @@ TEST(interrupt_finds_those_who_wait_in_every_class_and_close_sends_all_of_them_a
 
 TEST(the_oldest_wait_is_that_of_whoever_waits_longest_and_not_of_the_first)
 {
-    cen_lease lease = begin_one(.overtake_ns = 0);
+    cen_lease lease = begin_one(.max_barging_ns = 0);
     come('L', THREAD, LOW);
     ceni_world_advance(3 * MS);
     come('H', THREAD, HIGH);

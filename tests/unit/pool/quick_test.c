@@ -78,7 +78,7 @@ TEST(L17_after_a_test_of_an_object_that_was_idle_for_long_it_is_quick_again)
 TEST(L17_rounds_leak_and_hold_limits_cost_takes_and_gives_nothing)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .leak_ns = SECOND, .hold_ns = 2 * SECOND,
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .leak_after_ns = SECOND, .max_hold_ns = 2 * SECOND,
                                 .max_idle = 2, .min_idle = 1, .max_waiters = 3);
     warm_up(pool, 1);
     for (int i = 0; i < 10; i++) {
@@ -107,7 +107,7 @@ TEST(an_outage_of_ten_minutes_with_four_who_wait_is_slept_through)
 {
     s = (script){.opened = 0};
     fail_all(&s, CALL_OPEN);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .breaker_failures = CEN_OFF, .backoff_most_ns = 30 * SECOND);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 8, .breaker_failures = CEN_OFF, .backoff_max_ns = 30 * SECOND);
     taker takers[4];
     for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, cen_in_s(600));
     clock_readings = 0;

@@ -120,7 +120,7 @@ TEST(G_a_spread_reload_closes_each_at_its_own_moment_within_the_time)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         s = (script){.opened = 0};
-        cen_pool *pool = begin_life(&s, blocks, .max = 40, .life_ns = CEN_OFF, .idle_ns = CEN_OFF);
+        cen_pool *pool = begin_life(&s, blocks, .max = 40, .max_lifetime_ns = CEN_OFF, .idle_timeout_ns = CEN_OFF);
         warm_up(pool, 40);
         int64_t began = cen_clock();
         reload(pool, 100 * SECOND);
@@ -139,9 +139,9 @@ TEST(G_a_spread_reload_closes_each_at_its_own_moment_within_the_time)
 TEST(E2_K_a_spread_reload_reaches_what_is_out_being_opened_tested_and_reset)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}, .of[CALL_RESET] = {.hang_from = 1, .hang_to = 1}};
-    cen_pool *pool =
-        begin_life(&s, BLOCKS | HAS_TEST | HAS_CHECK | HAS_RESET, .max = 4, .life_ns = CEN_OFF, .idle_ns = CEN_OFF,
-                   .test_timeout_ns = CEN_OFF, .open_timeout_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST | HAS_CHECK | HAS_RESET, .max = 4, .max_lifetime_ns = CEN_OFF,
+                                .idle_timeout_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .open_timeout_ns = CEN_OFF,
+                                .test_interval_ns = CEN_OFF);
     cen_lease a = take(pool), b = take(pool), c = take(pool);
     give_back(&a);
     expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);

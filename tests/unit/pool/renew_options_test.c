@@ -29,12 +29,12 @@ static cen_pool_options options_of(int number)
     int64_t ms = number * INT64_C(1000000);
     return (cen_pool_options)CEN_POOL_OPTIONS(.name = "changed", .driver = {&number_calls, NULL},
                                               .on_fork = CEN_FORK_RENEW, .max = (uint32_t)number,
-                                              .patience = cen_in_ms(number), .overtake_ns = ms,
-                                              .openers = (uint32_t)number, .open_timeout_ns = ms,
-                                              .breaker_failures = number, .life_jitter = (uint32_t)number,
-                                              .trust_ns = ms, .test_interval_ns = ms, .test_timeout_ns = ms,
-                                              .testers = (uint32_t)number, .max_waiters = number, .aging_ns = ms,
-                                              .shed_interval_ns = ms, .breaker_wait_ns = ms);
+                                              .default_deadline = cen_in_ms(number), .max_barging_ns = ms,
+                                              .max_concurrent_opens = (uint32_t)number, .open_timeout_ns = ms,
+                                              .breaker_failures = number, .lifetime_jitter = (uint32_t)number,
+                                              .test_after_idle_ns = ms, .test_interval_ns = ms, .test_timeout_ns = ms,
+                                              .max_concurrent_tests = (uint32_t)number, .max_waiters = number,
+                                              .aging_ns = ms, .shed_interval_ns = ms, .breaker_wait_ns = ms);
 }
 
 static void prepare(void)
@@ -55,13 +55,14 @@ static void set_one(int which)
 
 static bool has(const cen_pool_options *o, const cen_pool_options *set)
 {
-    return o->max == set->max && o->patience.ns_ == set->patience.ns_ && o->overtake_ns == set->overtake_ns &&
-           o->openers == set->openers && o->open_timeout_ns == set->open_timeout_ns &&
-           o->breaker_failures == set->breaker_failures && o->life_jitter == set->life_jitter &&
-           o->trust_ns == set->trust_ns && o->test_interval_ns == set->test_interval_ns &&
-           o->test_timeout_ns == set->test_timeout_ns && o->testers == set->testers &&
-           o->max_waiters == set->max_waiters && o->aging_ns == set->aging_ns &&
-           o->shed_interval_ns == set->shed_interval_ns && o->breaker_wait_ns == set->breaker_wait_ns;
+    return o->max == set->max && o->default_deadline.ns_ == set->default_deadline.ns_ &&
+           o->max_barging_ns == set->max_barging_ns && o->max_concurrent_opens == set->max_concurrent_opens &&
+           o->open_timeout_ns == set->open_timeout_ns && o->breaker_failures == set->breaker_failures &&
+           o->lifetime_jitter == set->lifetime_jitter && o->test_after_idle_ns == set->test_after_idle_ns &&
+           o->test_interval_ns == set->test_interval_ns && o->test_timeout_ns == set->test_timeout_ns &&
+           o->max_concurrent_tests == set->max_concurrent_tests && o->max_waiters == set->max_waiters &&
+           o->aging_ns == set->aging_ns && o->shed_interval_ns == set->shed_interval_ns &&
+           o->breaker_wait_ns == set->breaker_wait_ns;
 }
 
 /* In a forked child: which set it has; 2 if it is a mix. */

@@ -86,7 +86,7 @@ TEST(a_larger_max_serves_those_who_wait_at_once)
 {
     for (int strict = 0; strict < 2; strict++) {
         shop = (workshop){0};
-        pool = make_pool(.max = 1, .driver = driver_of(&shop), .overtake_ns = strict ? CEN_NONE : 0);
+        pool = make_pool(.max = 1, .driver = driver_of(&shop), .max_barging_ns = strict ? CEN_NONE : 0);
         take_some(0, 0);
         taker takers[4];
         for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
@@ -204,7 +204,7 @@ TEST(those_who_wait_when_max_becomes_smaller_are_served_when_enough_are_gone)
 {
     for (int strict = 0; strict < 2; strict++) {
         shop = (workshop){0};
-        pool = make_pool(.max = 3, .driver = driver_of(&shop), .overtake_ns = strict ? CEN_NONE : 0);
+        pool = make_pool(.max = 3, .driver = driver_of(&shop), .max_barging_ns = strict ? CEN_NONE : 0);
         take_some(0, 2);
         taker one;
         begin_take(&one, pool, CEN_NEVER);
@@ -318,7 +318,7 @@ TEST(a_max_that_is_not_allowed_changes_nothing)
     prepare(2, CEN_ORDER_WARM);
     take_some(0, 0);
     expect_refused(0, CEN_INVALID, "max is 0");
-    expect_refused(CEN_POOL_MOST + 1, CEN_INVALID, "max is 1000001");
+    expect_refused(CEN_POOL_MAX + 1, CEN_INVALID, "max is 1000001");
     expect_refused(UINT32_MAX, CEN_INVALID, "max is");
     give_some(0, 0);
     free_pool(pool);

@@ -258,7 +258,7 @@ static inline cen_pool *begin_life_of(script *s, unsigned kind, cen_pool_options
     o.driver = scripted_driver(s, kind);
     s->own_runtime = o.runtime != NULL;
     /* a world has room for few threads */
-    if (!s->own_runtime) o.runtime = make_runtime(.name = "life", .linger_ns = CEN_OFF);
+    if (!s->own_runtime) o.runtime = make_runtime(.name = "life", .idle_timeout_ns = CEN_OFF);
     s->runtime = o.runtime;
     return make_from(o);
 }

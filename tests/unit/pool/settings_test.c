@@ -30,20 +30,20 @@ TEST(every_option_has_the_default_that_the_header_says)
         cen_pool *pool = begin_life(&s, blocks, .name = NULL);
         cen_pool_options o = get(pool);
         expect_text(o.name, "pool");
-        expect(o.max == 10 && !o.eager && o.order == CEN_ORDER_WARM && o.overtake_ns == MS && !o.exact_times);
-        expect(o.patience.ns_ == cen_in_s(30).ns_ && o.allocator == NULL && o.on_fork == CEN_FORK_REFUSE);
-        expect(o.openers == 2 && o.open_timeout_ns == 10 * SECOND && o.breaker_failures == 5);
+        expect(o.max == 10 && !o.eager && o.order == CEN_ORDER_WARM && o.max_barging_ns == MS && !o.exact_times);
+        expect(o.default_deadline.ns_ == cen_in_s(30).ns_ && o.allocator == NULL && o.on_fork == CEN_FORK_REFUSE);
+        expect(o.max_concurrent_opens == 2 && o.open_timeout_ns == 10 * SECOND && o.breaker_failures == 5);
         expect_equal(o.breaker_wait_ns, 5 * SECOND);
-        expect_equal(o.backoff_least_ns, blocks ? 50 * MS : CEN_OFF);
-        expect_equal(o.backoff_most_ns, 2 * SECOND);
-        expect(o.min_idle == 0 && o.max_idle == CEN_OFF && o.life_jitter == 10 && o.max_uses == CEN_OFF);
-        expect_equal(o.idle_ns, blocks ? 600 * SECOND : CEN_OFF);
-        expect_equal(o.life_ns, blocks ? 1800 * SECOND : CEN_OFF);
-        expect(o.trust_ns == SECOND && o.test_interval_ns == 30 * SECOND && o.test_timeout_ns == 5 * SECOND &&
-               o.testers == 2);
-        expect(o.leak_ns == CEN_OFF && o.on_leak == CEN_LEAK_REPORT && o.hold_ns == CEN_OFF);
-        expect(o.on_holder_end == CEN_HOLDER_END_ORPHAN && o.on_hold == CEN_HOLD_REVOKE && o.max_waiters == CEN_OFF &&
-               o.on_self_wait == CEN_SELF_WAIT_TELL);
+        expect_equal(o.backoff_initial_ns, blocks ? 50 * MS : CEN_OFF);
+        expect_equal(o.backoff_max_ns, 2 * SECOND);
+        expect(o.min_idle == 0 && o.max_idle == CEN_OFF && o.lifetime_jitter == 10 && o.max_uses == CEN_OFF);
+        expect_equal(o.idle_timeout_ns, blocks ? 600 * SECOND : CEN_OFF);
+        expect_equal(o.max_lifetime_ns, blocks ? 1800 * SECOND : CEN_OFF);
+        expect(o.test_after_idle_ns == SECOND && o.test_interval_ns == 30 * SECOND && o.test_timeout_ns == 5 * SECOND &&
+               o.max_concurrent_tests == 2);
+        expect(o.leak_after_ns == CEN_OFF && o.on_leak == CEN_LEAK_REPORT && o.max_hold_ns == CEN_OFF);
+        expect(o.on_holder_end == CEN_HOLDER_END_ORPHAN && o.on_max_hold == CEN_HOLD_REVOKE &&
+               o.max_waiters == CEN_OFF && o.on_self_wait == CEN_SELF_WAIT_REPORT);
         expect(!o.backtraces);
         set(pool, &o); /* what was got can be set */
         cen_pool_options again = get(pool);
@@ -65,7 +65,7 @@ TEST(a_take_without_a_deadline_waits_thirty_seconds_or_as_long_as_patience_says)
         pass(1);
         expect_answer(&one, CEN_TIMEOUT);
         cen_pool_options o = get(pool);
-        o.patience = cen_in_s(7);
+        o.default_deadline = cen_in_s(7);
         set(pool, &o);
     }
     give_back(&held);
@@ -75,24 +75,24 @@ TEST(a_take_without_a_deadline_waits_thirty_seconds_or_as_long_as_patience_says)
 TEST(when_only_the_larger_back_off_is_given_the_smaller_has_its_default_and_the_other_way_round)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, 0, .max = 1, .backoff_most_ns = SECOND);
-    expect_equal(get(pool).backoff_least_ns, 50 * MS);
+    cen_pool *pool = begin_life(&s, 0, .max = 1, .backoff_max_ns = SECOND);
+    expect_equal(get(pool).backoff_initial_ns, 50 * MS);
     end_life(&s, pool);
     s = (script){.opened = 0};
-    pool = begin_life(&s, 0, .max = 1, .backoff_least_ns = 60 * SECOND);
-    expect_equal(get(pool).backoff_most_ns, 60 * SECOND);
+    pool = begin_life(&s, 0, .max = 1, .backoff_initial_ns = 60 * SECOND);
+    expect_equal(get(pool).backoff_max_ns, 60 * SECOND);
     end_life(&s, pool);
 }
 
 TEST(with_every_limit_off_nothing_is_closed_tested_reported_or_refused_for_a_day)
 {
     s = (script){.opened = 0};
-    cen_pool *pool =
-        begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .overtake_ns = CEN_NONE, .open_timeout_ns = CEN_OFF,
-                   .backoff_least_ns = CEN_OFF, .breaker_failures = CEN_OFF, .max_idle = CEN_OFF, .idle_ns = CEN_OFF,
-                   .life_ns = CEN_OFF, .life_jitter = CEN_NO_JITTER, .max_uses = CEN_OFF, .trust_ns = CEN_OFF,
-                   .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .leak_ns = CEN_OFF, .hold_ns = CEN_OFF,
-                   .max_waiters = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .max_barging_ns = CEN_NONE, .open_timeout_ns = CEN_OFF,
+                                .backoff_initial_ns = CEN_OFF, .breaker_failures = CEN_OFF, .max_idle = CEN_OFF,
+                                .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF,
+                                .lifetime_jitter = CEN_NO_JITTER, .max_uses = CEN_OFF, .test_after_idle_ns = CEN_OFF,
+                                .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF, .leak_after_ns = CEN_OFF,
+                                .max_hold_ns = CEN_OFF, .max_waiters = CEN_OFF);
     cen_lease held = take(pool);
     warm_up(pool, 3);
     pass(86400 * SECOND);
@@ -160,33 +160,33 @@ typedef struct bad {
     }
 
 static const bad bads[] = {
-    BAD(max, CEN_POOL_MOST + 1),
+    BAD(max, CEN_POOL_MAX + 1),
     BAD(order, 3),
     BAD(order, -1),
-    BAD(overtake_ns, -3),
-    BAD(overtake_ns, CEN_OFF),
+    BAD(max_barging_ns, -3),
+    BAD(max_barging_ns, CEN_OFF),
     BAD(on_fork, 2),
-    BAD(openers, 65),
+    BAD(max_concurrent_opens, 65),
     BAD(open_timeout_ns, -2),
-    BAD(backoff_least_ns, -2),
-    BAD(backoff_most_ns, -2),
-    BAD(backoff_most_ns, CEN_OFF),
+    BAD(backoff_initial_ns, -2),
+    BAD(backoff_max_ns, -2),
+    BAD(backoff_max_ns, CEN_OFF),
     BAD(breaker_failures, -2),
     BAD(min_idle, 11),
     BAD(max_idle, -3),
-    BAD(idle_ns, -2),
-    BAD(life_ns, -2),
-    BAD(life_jitter, 102),
+    BAD(idle_timeout_ns, -2),
+    BAD(max_lifetime_ns, -2),
+    BAD(lifetime_jitter, 102),
     BAD(max_uses, -2),
-    BAD(trust_ns, -2),
+    BAD(test_after_idle_ns, -2),
     BAD(test_interval_ns, -2),
     BAD(test_timeout_ns, -2),
-    BAD(testers, 65),
-    BAD(leak_ns, INT64_MIN),
+    BAD(max_concurrent_tests, 65),
+    BAD(leak_after_ns, INT64_MIN),
     BAD(on_leak, 2),
-    BAD(hold_ns, -2),
+    BAD(max_hold_ns, -2),
     BAD(on_holder_end, 4),
-    BAD(on_hold, 2),
+    BAD(on_max_hold, 2),
     BAD(max_waiters, -3),
     BAD(on_self_wait, 2),
 };
@@ -209,8 +209,9 @@ static void expect_names(cen_pool_options o, const char *field, const char *name
 
 TEST(off_where_a_limit_is_needed_and_none_where_some_is_needed_are_refused_and_the_text_names_the_other)
 {
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.overtake_ns = CEN_OFF), "options.overtake_ns is ", "CEN_NONE");
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_ns = CEN_NONE), "options.leak_ns is ", "CEN_OFF");
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.max_barging_ns = CEN_OFF), "options.max_barging_ns is ",
+                 "CEN_NONE");
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_after_ns = CEN_NONE), "options.leak_after_ns is ", "CEN_OFF");
     expect_names((cen_pool_options)CEN_POOL_OPTIONS(.max_uses = CEN_NONE), "options.max_uses is ", "CEN_OFF");
     expect_names((cen_pool_options)CEN_POOL_OPTIONS(.breaker_failures = CEN_NONE), "options.breaker_failures is ",
                  "CEN_OFF");
@@ -219,10 +220,10 @@ TEST(off_where_a_limit_is_needed_and_none_where_some_is_needed_are_refused_and_t
 TEST(a_tiny_time_in_an_option_of_seconds_is_refused_with_its_unit_and_options_of_short_times_take_any)
 {
     static const size_t long_ones[] = {
-        offsetof(cen_pool_options, open_timeout_ns),  offsetof(cen_pool_options, idle_ns),
-        offsetof(cen_pool_options, life_ns),          offsetof(cen_pool_options, trust_ns),
+        offsetof(cen_pool_options, open_timeout_ns),  offsetof(cen_pool_options, idle_timeout_ns),
+        offsetof(cen_pool_options, max_lifetime_ns),  offsetof(cen_pool_options, test_after_idle_ns),
         offsetof(cen_pool_options, test_interval_ns), offsetof(cen_pool_options, test_timeout_ns),
-        offsetof(cen_pool_options, leak_ns),          offsetof(cen_pool_options, hold_ns)};
+        offsetof(cen_pool_options, leak_after_ns),    offsetof(cen_pool_options, max_hold_ns)};
     for (size_t i = 0; i < sizeof long_ones / sizeof long_ones[0]; i++) {
         for (int k = 0; k < 3; k++) {
             const int64_t times[] = {1, 99999, 100000};
@@ -235,10 +236,11 @@ TEST(a_tiny_time_in_an_option_of_seconds_is_refused_with_its_unit_and_options_of
             else expect_equal(cen_pool_free(pool), CEN_OK);
         }
     }
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_ns = 30), "options.leak_ns is 30 ns, ", "CEN_SECONDS(n)");
+    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_after_ns = 30), "options.leak_after_ns is 30 ns, ",
+                 "CEN_SECONDS(n)");
     cen_pool *pool = NULL;
-    cen_pool_options o = CEN_POOL_OPTIONS(.backoff_least_ns = 1, .backoff_most_ns = 2, .overtake_ns = 1, .aging_ns = 1,
-                                          .shed_target_ns = 1, .shed_interval_ns = 1, .max_uses = 1);
+    cen_pool_options o = CEN_POOL_OPTIONS(.backoff_initial_ns = 1, .backoff_max_ns = 2, .max_barging_ns = 1,
+                                          .aging_ns = 1, .shed_target_ns = 1, .shed_interval_ns = 1, .max_uses = 1);
     expect_equal(cen_pool_new(&o, &pool, NULL), CEN_OK);
     expect_equal(cen_pool_free(pool), CEN_OK);
 }
@@ -270,7 +272,7 @@ TEST(values_that_contradict_one_another_are_refused)
         cen_pool_options o;
         const char *words;
     } pairs[] = {
-        {{.backoff_least_ns = 2 * SECOND, .backoff_most_ns = SECOND}, "backoff_least_ns"},
+        {{.backoff_initial_ns = 2 * SECOND, .backoff_max_ns = SECOND}, "backoff_initial_ns"},
         {{.min_idle = 3, .max_idle = 2}, "min_idle"},
         {{.min_idle = 3, .max = 2}, "min_idle"},
     };
@@ -321,14 +323,14 @@ TEST(programs_that_know_fewer_fields_are_served_and_the_rest_has_its_defaults)
 {
     s = (script){.opened = 0};
     cen_runtime *runtime = make_runtime(.manual = true);
-    cen_pool_options o = CEN_POOL_OPTIONS(.max = 3, .runtime = runtime, .max_uses = 77, .leak_ns = -55);
+    cen_pool_options o = CEN_POOL_OPTIONS(.max = 3, .runtime = runtime, .max_uses = 77, .leak_after_ns = -55);
     o.driver = scripted_driver(&s, HAS_CHECK | HAS_TEST);
     o.size = offsetof(cen_pool_options, max_uses);
     s.calls.size = offsetof(cen_driver_calls, check); /* a driver that never heard of check */
     s.own_runtime = true;
     cen_pool *pool = make_from(o);
     cen_pool_options filled = get(pool);
-    expect(filled.max_uses == CEN_OFF && filled.leak_ns == CEN_OFF && filled.max == 3);
+    expect(filled.max_uses == CEN_OFF && filled.leak_after_ns == CEN_OFF && filled.max == 3);
     cen_lease lease = take(pool);
     give_back(&lease);
     expect(s.of[CALL_OPEN].calls == 1 && s.of[CALL_CHECK].calls == 0);
@@ -402,7 +404,7 @@ TEST(L16_an_inline_pool_that_needed_no_runtime_gets_one_when_a_limit_asks_for_it
     cen_pool *pool = make_from(o);
     warm_up(pool, 2);
     o = get(pool);
-    o.idle_ns = 10 * SECOND;
+    o.idle_timeout_ns = 10 * SECOND;
     set(pool, &o);
     pass(20 * SECOND);
     expect_equal(look(pool).closed, 2);
@@ -414,14 +416,14 @@ TEST(L16_switching_the_back_off_off_lets_those_who_wait_open_at_once)
 {
     s = (script){.opened = 0};
     fail_all(&s, CALL_OPEN);
-    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .backoff_least_ns = 600 * SECOND, .breaker_failures = CEN_OFF);
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 2, .backoff_initial_ns = 600 * SECOND, .breaker_failures = CEN_OFF);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     recover(&s, CALL_OPEN);
     pass(MS);
     expect_waiting(&one);
     cen_pool_options o = get(pool);
-    o.backoff_least_ns = CEN_OFF;
+    o.backoff_initial_ns = CEN_OFF;
     set(pool, &o);
     expect_taken(&one, 1);
     give_back(&one.lease);

@@ -94,7 +94,7 @@ TEST(an_interval_however_long_does_not_overflow)
 static cen_lease begin_crowded(int count, bool strict)
 {
     cen_lease lease =
-        begin_one(.shed_target_ns = TARGET, .shed_interval_ns = INTERVAL, .overtake_ns = strict ? CEN_NONE : 0);
+        begin_one(.shed_target_ns = TARGET, .shed_interval_ns = INTERVAL, .max_barging_ns = strict ? CEN_NONE : 0);
     for (int i = 0; i < count; i++) come((char)('A' + i), i % 2 ? PENDING : THREAD, CEN_PRIORITY_NORMAL);
     return lease;
 }
@@ -137,7 +137,7 @@ TEST(a_pool_sheds_after_target_and_interval_and_not_a_moment_earlier)
 TEST(by_default_nobody_is_shed_however_long_the_waits_are)
 {
     int shed = 0;
-    cen_lease lease = begin_one(.overtake_ns = 0);
+    cen_lease lease = begin_one(.max_barging_ns = 0);
     for (int i = 0; i < 6; i++) come('A', i % 2 ? PENDING : THREAD, CEN_PRIORITY_NORMAL);
     do ceni_world_advance(100 * SECOND);
     while (pass_on(&lease, &shed));

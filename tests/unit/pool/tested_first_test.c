@@ -5,7 +5,8 @@
 static clerk c;
 static script s;
 
-#define TRUSTS .trust_ns = SECOND, .test_interval_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF
+#define TRUSTS \
+    .test_after_idle_ns = SECOND, .test_interval_ns = CEN_OFF, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF
 
 /* ---- A thread, and a driver that tests later ---------------------------------------------------- */
 
@@ -100,7 +101,8 @@ TEST(of_many_objects_that_were_idle_for_long_no_more_are_tested_than_are_wanted)
 {
     for (int order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         c = (clerk){.at_once = AT_ONCE_OPEN};
-        cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 4, .testers = 4, .order = (cen_order)order, TRUSTS);
+        cen_pool *pool =
+            begin_clerk(&c, TESTS_TOO, .max = 4, .max_concurrent_tests = 4, .order = (cen_order)order, TRUSTS);
         warm_up(pool, 4);
         pass(5 * SECOND);
         taker one, two;
@@ -143,8 +145,8 @@ TEST(what_need_not_be_tested_is_lent_first)
 TEST(L3_tests_that_nobody_waits_for_keep_nothing_from_being_opened)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
-    cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 3, .test_interval_ns = SECOND, .trust_ns = CEN_OFF,
-                                 .idle_ns = CEN_OFF, .life_ns = CEN_OFF);
+    cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 3, .test_interval_ns = SECOND, .test_after_idle_ns = CEN_OFF,
+                                 .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
     warm_up(pool, 1);
     pass(2 * SECOND);
     expect_equal(c.started[CALL_TEST], 1);
@@ -162,7 +164,7 @@ TEST(L3_tests_that_nobody_waits_for_keep_nothing_from_being_opened)
 TEST(L3_tests_that_hang_keep_no_other_object_from_being_tested)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
-    cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 3, .testers = 1, .test_timeout_ns = SECOND, TRUSTS);
+    cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 3, .max_concurrent_tests = 1, .test_timeout_ns = SECOND, TRUSTS);
     warm_up(pool, 3);
     pass(5 * SECOND);
     taker one;
@@ -307,7 +309,7 @@ TEST(one_who_is_pending_gets_a_new_object_when_all_the_others_fail_their_tests)
     highest = 0;
     cen_driver driver = scripted_driver(&s, HAS_TEST);
     s.calls.test = measure_test;
-    s.runtime = make_runtime(.linger_ns = CEN_OFF);
+    s.runtime = make_runtime(.idle_timeout_ns = CEN_OFF);
     cen_pool *pool = make_pool(.driver = driver, .runtime = s.runtime, .max = MANY, TRUSTS);
     warm_up(pool, MANY);
     pass(5 * SECOND);
@@ -326,7 +328,8 @@ TEST(L3_when_a_pool_goes_on_as_many_are_tested_as_wait)
 {
     for (int order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         c = (clerk){.at_once = AT_ONCE_OPEN};
-        cen_pool *pool = begin_clerk(&c, TESTS_TOO, .max = 4, .testers = 1, .order = (cen_order)order, TRUSTS);
+        cen_pool *pool =
+            begin_clerk(&c, TESTS_TOO, .max = 4, .max_concurrent_tests = 1, .order = (cen_order)order, TRUSTS);
         warm_up(pool, 4);
         pass(5 * SECOND);
         expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
@@ -375,7 +378,8 @@ TEST(L16_a_limit_for_tests_that_is_set_while_one_hangs_is_kept)
 TEST(L3_one_who_is_pending_has_another_object_opened_when_no_helper_is_left_for_a_test)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
-    cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 4, .testers = 1, .test_timeout_ns = SECOND, TRUSTS);
+    cen_pool *pool =
+        begin_life(&s, HAS_TEST | BLOCKS, .max = 4, .max_concurrent_tests = 1, .test_timeout_ns = SECOND, TRUSTS);
     warm_up(pool, 2);
     pass(5 * SECOND);
     asker one, two;

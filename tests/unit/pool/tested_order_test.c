@@ -7,8 +7,8 @@ enum { COUNT = 6 };
 static script s;
 
 #define begin_ordered(kind, which, ...) \
-    begin_life(&s, HAS_TEST | (kind), .max = COUNT, .order = (which), .idle_ns = CEN_OFF, .life_ns = CEN_OFF, \
-               .trust_ns = CEN_OFF, __VA_ARGS__)
+    begin_life(&s, HAS_TEST | (kind), .max = COUNT, .order = (which), .idle_timeout_ns = CEN_OFF, \
+               .max_lifetime_ns = CEN_OFF, .test_after_idle_ns = CEN_OFF, __VA_ARGS__)
 
 /* Objects 1 to `count` are idle, given in the order of their numbers. */
 static void give_all(cen_pool *pool, int count)

@@ -51,7 +51,7 @@ TEST(a_take_times_out_at_its_deadline_and_not_a_nanosecond_earlier)
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++)
         for (int strict = 0; strict < 2; strict++) {
             cen_lease held;
-            cen_pool *pool = taken_pool(&held, .order = order, .overtake_ns = strict ? CEN_NONE : 0);
+            cen_pool *pool = taken_pool(&held, .order = order, .max_barging_ns = strict ? CEN_NONE : 0);
             taker one;
             begin_take(&one, pool, cen_in_s(20));
             expect_timeout_after(&one, 20 * SECOND);
@@ -104,7 +104,7 @@ TEST(an_object_that_came_in_time_is_lent_although_the_deadline_has_passed_since)
 {
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held;
-        cen_pool *pool = taken_pool(&held, .overtake_ns = strict ? CEN_NONE : 0);
+        cen_pool *pool = taken_pool(&held, .max_barging_ns = strict ? CEN_NONE : 0);
         taker one;
         begin_take(&one, pool, cen_in_s(30));
         ceni_world_advance(30 * SECOND - 1);
@@ -121,7 +121,7 @@ TEST(an_expired_take_is_forgotten_and_the_object_goes_to_the_next)
 {
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held;
-        cen_pool *pool = taken_pool(&held, .overtake_ns = strict ? CEN_NONE : 0);
+        cen_pool *pool = taken_pool(&held, .max_barging_ns = strict ? CEN_NONE : 0);
         taker brief, patient;
         begin_take(&brief, pool, cen_in_s(1));
         begin_take(&patient, pool, CEN_NEVER);
@@ -203,7 +203,7 @@ TEST(a_zero_deadline_waits_thirty_seconds_unless_the_pool_says_otherwise)
 TEST(a_zero_deadline_is_the_patience_of_the_pool)
 {
     cen_lease held, lease;
-    cen_pool *pool = taken_pool(&held, .patience = cen_in_s(5));
+    cen_pool *pool = taken_pool(&held, .default_deadline = cen_in_s(5));
     taker one;
     begin_take(&one, pool, ZERO);
     expect_timeout_after(&one, 5 * SECOND);
@@ -219,12 +219,12 @@ TEST(a_zero_deadline_is_the_patience_of_the_pool)
 TEST(patience_can_be_without_limit_or_not_to_wait_at_all)
 {
     cen_lease held, lease;
-    cen_pool *pool = taken_pool(&held, .patience = CEN_NOW);
+    cen_pool *pool = taken_pool(&held, .default_deadline = CEN_NOW);
     int64_t began = cen_clock();
     expect_equal(cen_pool_take(pool, ZERO, &lease, NULL), CEN_TIMEOUT);
     expect_equal(cen_clock(), began);
     end(pool, &held);
-    pool = taken_pool(&held, .patience = CEN_NEVER);
+    pool = taken_pool(&held, .default_deadline = CEN_NEVER);
     taker one;
     begin_take(&one, pool, ZERO);
     ceni_world_advance(INT64_C(1000000000000000000));

@@ -112,7 +112,7 @@ TEST(a_lease_is_counted_once_however_it_ends)
 {
     static script s;
     s = (script){.opened = 0};
-    cen_pool *pool = begin_life(&s, 0, .name = "ends", .max = 4, .exact_times = true, .leak_ns = 10 * SECOND,
+    cen_pool *pool = begin_life(&s, 0, .name = "ends", .max = 4, .exact_times = true, .leak_after_ns = 10 * SECOND,
                                 .on_leak = CEN_LEAK_RECLAIM);
     cen_lease given = take_now(pool), discarded = take_now(pool), reclaimed = take_now(pool);
     ceni_world_advance(SECOND);
@@ -267,7 +267,7 @@ TEST(each_opening_that_succeeded_is_counted_and_none_that_failed)
     for (unsigned kind = 0; kind <= BLOCKS; kind++) {
         static script s;
         s = (script){.opened = 0, .of[CALL_OPEN] = {.takes_ns = 40 * MS, .fail_from = 2, .fail_to = 2}};
-        cen_pool *pool = begin_life(&s, kind, .name = "opens", .max = 3, .backoff_least_ns = CEN_OFF);
+        cen_pool *pool = begin_life(&s, kind, .name = "opens", .max = 3, .backoff_initial_ns = CEN_OFF);
         cen_lease first = take(pool), second = {0}, third = {0};
         expect_times(pool, "create", 1, 40 * MS);
         expect_equal(cen_pool_take(pool, cen_in_s(1), &second, NULL), CEN_DRIVER);

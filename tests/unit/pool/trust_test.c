@@ -6,8 +6,8 @@
 static script s;
 
 #define trusting(blocks, ...) \
-    begin_life(&s, HAS_TEST | (blocks), .test_interval_ns = CEN_OFF, .idle_ns = CEN_OFF, .life_ns = CEN_OFF, \
-               __VA_ARGS__)
+    begin_life(&s, HAS_TEST | (blocks), .test_interval_ns = CEN_OFF, .idle_timeout_ns = CEN_OFF, \
+               .max_lifetime_ns = CEN_OFF, __VA_ARGS__)
 
 TEST(H_what_was_used_recently_is_lent_without_a_test)
 {
@@ -50,7 +50,7 @@ TEST(H_what_was_idle_for_longer_than_it_is_trusted_is_tested_by_the_take_and_the
 TEST(with_trust_off_nothing_is_tested_before_it_is_lent)
 {
     s = (script){.opened = 0};
-    cen_pool *pool = trusting(BLOCKS, .max = 2, .trust_ns = CEN_OFF);
+    cen_pool *pool = trusting(BLOCKS, .max = 2, .test_after_idle_ns = CEN_OFF);
     warm_up(pool, 1);
     pass(1000 * SECOND);
     cen_lease lease = take(pool);
@@ -114,7 +114,7 @@ TEST(one_that_is_broken_shakes_trust_once_in_the_time_of_trust_and_not_at_all_if
     } cases[] = {{2 * SECOND, 100 * MS, 1}, {2 * SECOND, 2 * SECOND, 2}, {CEN_OFF, 100 * MS, 0}};
     for (unsigned i = 0; i < 3; i++) {
         s = (script){.opened = 0};
-        cen_pool *pool = trusting(HAS_CHECK, .max = 4, .trust_ns = cases[i].trust);
+        cen_pool *pool = trusting(HAS_CHECK, .max = 4, .test_after_idle_ns = cases[i].trust);
         cen_lease sound = take(pool);
         for (int times = 0; times < 2; times++) {
             cen_lease lease = take(pool);

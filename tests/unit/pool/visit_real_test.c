@@ -35,7 +35,7 @@ static unsigned visit_all(cen_pool *pool)
 {
     unsigned visits = 0;
     slots_read = map_steps = 0;
-    expect_equal(cen_pool_visit(pool, count_visit, &visits), CEN_OK);
+    expect_equal(cen_pool_each(pool, count_visit, &visits), CEN_OK);
     return visits;
 }
 
@@ -43,7 +43,7 @@ static unsigned visit_all(cen_pool *pool)
 
 TEST(a_visit_reads_as_many_slots_as_there_are_objects)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = CEN_POOL_MOST), 3);
+    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = CEN_POOL_MAX), 3);
     expect_equal(visit_all(pool), 3);
     expect(slots_read <= 3 && map_steps <= 4);
     free_pool(pool);
@@ -83,9 +83,9 @@ static cen_status open_and_visit(void *number, void **out, cen_error *error)
 {
     (void)error;
     before = after = 0;
-    expect_equal(cen_pool_visit(opening, note_visit, &before), CEN_OK);
+    expect_equal(cen_pool_each(opening, note_visit, &before), CEN_OK);
     *out = object_of(++*(int *)number);
-    expect_equal(cen_pool_visit(opening, note_visit, &after), CEN_OK);
+    expect_equal(cen_pool_each(opening, note_visit, &after), CEN_OK);
     return answer;
 }
 
@@ -94,7 +94,7 @@ TEST(an_object_is_visited_as_soon_as_open_has_written_it_and_the_one_before_is_n
 {
     static const cen_driver_calls calls = {.size = sizeof calls, .open = open_and_visit, .closes_nothing = true};
     int number = 0;
-    opening = make_pool(.max = 1, .driver = {&calls, &number}, .backoff_least_ns = CEN_OFF);
+    opening = make_pool(.max = 1, .driver = {&calls, &number}, .backoff_initial_ns = CEN_OFF);
     for (int i = 0; i < 3; i++) {
         cen_lease lease;
         answer = i == 1 ? CEN_DRIVER : CEN_OK;

@@ -25,7 +25,7 @@ static cen_slot_state state_of(int number)
 {
     search one = {.object = object_of(number)};
     uint64_t allocations = ceni_world_allocations();
-    expect_equal(cen_pool_visit(pool, compare, &one), CEN_OK);
+    expect_equal(cen_pool_each(pool, compare, &one), CEN_OK);
     expect_equal(ceni_world_allocations(), allocations);
     expect_equal(one.count, 1);
     if (one.found.state != CEN_SLOT_HELD && one.found.state != CEN_SLOT_REVOKED)
@@ -36,7 +36,7 @@ static cen_slot_state state_of(int number)
 static void expect_gone(int number)
 {
     search one = {.object = object_of(number)};
-    expect_equal(cen_pool_visit(pool, compare, &one), CEN_OK);
+    expect_equal(cen_pool_each(pool, compare, &one), CEN_OK);
     expect_equal(one.count, 0);
 }
 
@@ -84,7 +84,7 @@ TEST(an_object_is_visited_until_its_close_has_returned)
 TEST(a_revoked_object_is_visited_as_such_while_the_interrupt_runs_and_until_it_is_given)
 {
     s = (script){.of[CALL_INTERRUPT] = {.hang_from = 1, .hang_to = 1}};
-    pool = begin_life(&s, BLOCKS, .max = 2, .hold_ns = 10 * MS);
+    pool = begin_life(&s, BLOCKS, .max = 2, .max_hold_ns = 10 * MS);
     cen_lease lease = take(pool);
     ceni_world_advance(SECOND);
     ceni_world_settle();

@@ -24,7 +24,7 @@ TEST(L3_an_object_that_is_given_goes_to_whoever_waits)
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++)
         for (int strict = 0; strict < 2; strict++) {
             cen_lease held[2];
-            cen_pool *pool = taken_pool(held, .max = 2, .order = order, .overtake_ns = strict ? CEN_NONE : 0);
+            cen_pool *pool = taken_pool(held, .max = 2, .order = order, .max_barging_ns = strict ? CEN_NONE : 0);
             taker one;
             begin_take(&one, pool, CEN_NEVER);
             expect_waiting(&one);
@@ -44,7 +44,7 @@ TEST(L3_a_discard_lets_a_waiter_open_another)
 {
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held[2];
-        cen_pool *pool = taken_pool(held, .max = 2, .overtake_ns = strict ? CEN_NONE : 0);
+        cen_pool *pool = taken_pool(held, .max = 2, .max_barging_ns = strict ? CEN_NONE : 0);
         taker one;
         begin_take(&one, pool, CEN_NEVER);
         expect_equal(cen_pool_discard(&held[0]), CEN_OK);
@@ -60,7 +60,7 @@ TEST(L3_a_discard_lets_a_waiter_open_another)
 TEST(an_adopted_object_goes_to_whoever_waits)
 {
     for (int strict = 0; strict < 2; strict++) {
-        cen_pool *pool = make_pool(.max = 2, .overtake_ns = strict ? CEN_NONE : 0);
+        cen_pool *pool = make_pool(.max = 2, .max_barging_ns = strict ? CEN_NONE : 0);
         taker one, two;
         begin_take(&one, pool, CEN_NEVER);
         begin_take(&two, pool, CEN_NEVER);
@@ -81,7 +81,7 @@ TEST(a_burst_of_gives_reaches_every_waiter)
     enum { COUNT = 6 };
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held[COUNT];
-        cen_pool *pool = taken_pool(held, .max = COUNT, .overtake_ns = strict ? CEN_NONE : 0);
+        cen_pool *pool = taken_pool(held, .max = COUNT, .max_barging_ns = strict ? CEN_NONE : 0);
         taker takers[COUNT];
         bool lent[COUNT + 1] = {false};
         for (int i = 0; i < COUNT; i++) begin_take(&takers[i], pool, CEN_NEVER);
@@ -122,7 +122,7 @@ TEST(L4_those_who_wait_are_served_in_the_order_they_came_whatever_serves_them)
 {
     for (int strict = 0; strict < 2; strict++) {
         cen_lease held[3];
-        cen_pool *pool = taken_pool(held, .max = 3, .overtake_ns = strict ? CEN_NONE : 0);
+        cen_pool *pool = taken_pool(held, .max = 3, .max_barging_ns = strict ? CEN_NONE : 0);
         taker takers[4];
         for (int i = 0; i < 4; i++) begin_take(&takers[i], pool, CEN_NEVER);
         give_back(&held[2]);
@@ -212,10 +212,10 @@ TEST(an_object_that_was_handed_over_is_listed_with_its_new_holder_before_that_on
 
 /* Two wait and the first is served. When that one's object comes back, the
  * second is being woken, and until it runs it can be overtaken. */
-static cen_pool *make_contended(int64_t overtake_ns, taker *takers)
+static cen_pool *make_contended(int64_t max_barging_ns, taker *takers)
 {
     cen_lease held[1];
-    cen_pool *pool = taken_pool(held, .max = 1, .overtake_ns = overtake_ns);
+    cen_pool *pool = taken_pool(held, .max = 1, .max_barging_ns = max_barging_ns);
     begin_take(&takers[0], pool, CEN_NEVER);
     begin_take(&takers[1], pool, CEN_NEVER);
     give_back(&held[0]);
@@ -223,9 +223,9 @@ static cen_pool *make_contended(int64_t overtake_ns, taker *takers)
     return pool;
 }
 
-static cen_pool *make_overtakable(int64_t overtake_ns, taker *takers)
+static cen_pool *make_overtakable(int64_t max_barging_ns, taker *takers)
 {
-    cen_pool *pool = make_contended(overtake_ns, takers);
+    cen_pool *pool = make_contended(max_barging_ns, takers);
     give_back(&takers[0].lease);
     return pool;
 }
@@ -306,7 +306,7 @@ TEST(L4_with_overtaking_off_nobody_takes_what_another_waits_for)
 {
     taker takers[3];
     cen_lease held[1];
-    cen_pool *pool = taken_pool(held, .max = 1, .overtake_ns = CEN_NONE);
+    cen_pool *pool = taken_pool(held, .max = 1, .max_barging_ns = CEN_NONE);
     for (int i = 0; i < 3; i++) begin_take(&takers[i], pool, CEN_NEVER);
     cen_lease *last = &held[0];
     for (int i = 0; i < 3; i++) {
@@ -324,7 +324,7 @@ TEST(L4_with_overtaking_off_nobody_takes_what_another_waits_for)
 TEST(with_overtaking_off_a_take_queues_behind_those_who_wait_and_a_try_take_is_refused)
 {
     cen_lease held[1];
-    cen_pool *pool = taken_pool(held, .max = 1, .overtake_ns = CEN_NONE);
+    cen_pool *pool = taken_pool(held, .max = 1, .max_barging_ns = CEN_NONE);
     taker first, second;
     begin_take(&first, pool, CEN_NEVER);
     cen_error error;

@@ -38,7 +38,7 @@ TEST(L19_the_metrics_satisfy_the_equations_through_a_life_and_counters_never_fal
 {
     static script s;
     s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 3, .fail_to = 4}};
-    cen_pool *pool = begin_life(&s, HAS_TEST, .name = "life", .max = 3, .backoff_least_ns = CEN_OFF);
+    cen_pool *pool = begin_life(&s, HAS_TEST, .name = "life", .max = 3, .backoff_initial_ns = CEN_OFF);
     metrics before = metrics_of(pool);
     cen_lease out[3] = {{0}};
     taker late;
@@ -125,12 +125,12 @@ TEST(the_description_has_the_settings_the_state_and_why_a_take_would_wait)
 {
     d = (drawing){.most = 0};
     cen_pool *pool =
-        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "drawn", .max = 2, .leak_ns = 60 * SECOND), 2);
+        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "drawn", .max = 2, .leak_after_ns = 60 * SECOND), 2);
     draw_pool(pool, &d, 10);
     expect_drawn(&d, "max=2 min_idle=0 ");
-    expect_drawn(&d, "leak_ns=60000000000 ");
+    expect_drawn(&d, "leak_after_ns=60000000000 ");
     expect_not_drawn(&d, "max_idle=");
-    expect_not_drawn(&d, "idle_ns=");
+    expect_not_drawn(&d, "idle_timeout_ns=");
     expect_drawn(&d, "exact_times=false trace_takes=false backtraces=false ");
     expect_drawn(&d, "explanation=\"pool \"drawn\": a take finds an object, or makes one.");
     expect_drawn(&d, "breaker=\"closed\" paused=false closed=false last_error=null [holders ] [waiters ] ");
@@ -145,7 +145,7 @@ TEST(the_description_has_the_last_error_and_how_long_ago_it_was)
     static script s;
     s = (script){.opened = 0,
                  .of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .code = 111, .text = "connection refused"}};
-    cen_pool *pool = begin_life(&s, 0, .name = "drawn", .max = 2, .backoff_least_ns = SECOND, .breaker_failures = 1);
+    cen_pool *pool = begin_life(&s, 0, .name = "drawn", .max = 2, .backoff_initial_ns = SECOND, .breaker_failures = 1);
     cen_lease lease;
     expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_DRIVER);
     ceni_world_advance(7);
@@ -322,7 +322,7 @@ TEST(a_pool_obeys_its_actions)
     static script s;
     s = (script){.opened = 0};
     cen_pool *pool =
-        begin_life(&s, HAS_TEST, .name = "told", .max = 3, .trust_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
+        begin_life(&s, HAS_TEST, .name = "told", .max = 3, .test_after_idle_ns = CEN_OFF, .test_interval_ns = CEN_OFF);
     char actions[200] = "";
     visit_pool(pool, list_actions, actions);
     expect_text(actions, "pause resume resize reload evict test ");
@@ -352,7 +352,7 @@ TEST(a_pool_obeys_its_actions)
 TEST(a_pool_refuses_what_it_cannot_do_and_changes_nothing)
 {
     cen_pool *pool = make_pool(.name = "told", .max = 3);
-    const int64_t bad[] = {0, -1, CEN_POOL_MOST + 1, INT64_MAX, INT64_MIN, INT64_C(4294967297)};
+    const int64_t bad[] = {0, -1, CEN_POOL_MAX + 1, INT64_MAX, INT64_MIN, INT64_C(4294967297)};
     for (int i = 0; i < 6; i++) {
         expect_equal(tell_pool(pool, "resize", bad[i]), CEN_INVALID);
         expect_error(&told, CEN_INVALID, "pool \"told\" cannot have ");

@@ -54,7 +54,7 @@ static void hear_nothing(void *argument, const cen_registered *change)
 
 TEST(what_is_no_key_is_invalid_in_every_call)
 {
-    static char large[CEN_KEY_MOST + 1];
+    static char large[CEN_KEY_MAX + 1];
     const cen_entry *entry;
     size_t count;
     visited all = {.count = 0};
@@ -75,7 +75,7 @@ TEST(what_is_no_key_is_invalid_in_every_call)
         expect_equal(cen_registry_each(registry, bad[i], note_visit, &all), CEN_INVALID);
         expect_equal(cen_registry_listen(registry, &bad[i], hear_nothing, NULL, &listening, &error), CEN_INVALID);
     }
-    expect_equal(cen_registry_register(registry, cen_key_bytes(large, CEN_KEY_MOST), NULL, NULL, NULL, NULL), CEN_OK);
+    expect_equal(cen_registry_register(registry, cen_key_bytes(large, CEN_KEY_MAX), NULL, NULL, NULL, NULL), CEN_OK);
     end_registry();
 }
 

@@ -39,7 +39,7 @@ TEST(the_allocator_is_called_with_no_lock_held_by_a_router)
 TEST(the_allocator_is_called_with_no_lock_held_when_members_age_and_come_back)
 {
     make_router(.runtime = make_manual(), .allocator = &unlocked, .strategy = cen_strategy_round_robin());
-    cen_member *old = add(0, .max_age_ns = second), *young = add(1, .max_age_ns = second), *ejected = add(2),
+    cen_member *old = add(0, .max_lifetime_ns = second), *young = add(1, .max_lifetime_ns = second), *ejected = add(2),
                *stays = add(3);
     bring_up(old), bring_up(young), bring_up(ejected), bring_up(stays);
     expect_equal(cen_member_eject(ejected, second), CEN_OK);

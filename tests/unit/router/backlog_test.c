@@ -167,7 +167,7 @@ TEST(one_who_gives_up_is_not_served_and_is_not_in_the_way)
 
 TEST(the_backlog_is_bounded_and_whoever_is_too_many_is_told_the_rule)
 {
-    make_router(.name = "search", .backlog = 2);
+    make_router(.name = "search", .max_waiters = 2);
     cen_error error = {.text = ""};
     cen_route route;
     ask(0, CEN_NEVER);
@@ -191,7 +191,7 @@ TEST(the_backlog_is_bounded_and_whoever_is_too_many_is_told_the_rule)
 
 TEST(with_a_backlog_of_none_nobody_waits)
 {
-    make_router(.backlog = CEN_NONE);
+    make_router(.max_waiters = CEN_NONE);
     ask(0, CEN_NEVER);
     expect(is_done(0) && waiting[0].future.status == CEN_FULL && errors[0].rule == CEN_RULE_MAX_WAITERS &&
            errors[0].max == 0);
@@ -204,7 +204,7 @@ TEST(with_a_backlog_of_none_nobody_waits)
 
 TEST(a_backlog_that_is_off_has_no_limit)
 {
-    make_router(.backlog = CEN_OFF);
+    make_router(.max_waiters = CEN_OFF);
     static cen_route_op many[1500];
     for (int i = 0; i < 1500; i++) {
         cen_route_op_init(&many[i]);
@@ -268,7 +268,7 @@ TEST(a_deadline_ends_a_wait_at_its_moment_and_in_words)
 
 TEST(a_zero_deadline_is_the_routers)
 {
-    make_router(.runtime = make_manual(), .deadline = cen_in_ms(5));
+    make_router(.runtime = make_manual(), .default_deadline = cen_in_ms(5));
     ask(0, routers_own);
     expect(!is_done(0));
     expect_equal(cen_runtime_advance(runtime, 5 * ms), CEN_OK);

@@ -9,7 +9,7 @@ TEST(members_show_state_load_latency_and_why_they_are_down)
     description s;
     cen_error cut = {.status = CEN_LOST, .code = 3, .text = "the line was cut"};
     make_router(.name = "lines", .runtime = make_manual(), .strategy = cen_strategy_round_robin(), .measure = true,
-                .backlog = 7);
+                .max_waiters = 7);
     cen_member *a = add_up(0, .name = "a", .weight = 3), *b = add_up(1, .name = "b", .max = 5, .target = 2);
     cen_member *c = add(2, .name = "c");
     cen_route first = route_now(), second_route = route_now();
@@ -19,7 +19,7 @@ TEST(members_show_state_load_latency_and_why_they_are_down)
     cen_runtime_advance(runtime, 5);
     description_take(&s, "router", "lines", 10);
     expect_text(description_words(&s, "strategy"), cen_strategy_round_robin().type->name);
-    expect_equal(description_number(&s, "backlog_max"), 7);
+    expect_equal(description_number(&s, "max_waiters"), 7);
     expect(!description_truth(&s, "closed"));
     expect_equal(description_count(&s, "members"), 3);
     expect_text(description_words(&s, "members[0].name"), "a");
@@ -145,7 +145,7 @@ TEST(routes_that_are_refused_or_too_late_are_in_the_news_once_a_second_at_most)
 {
     cen_route_op waits, more;
     news_begin();
-    make_router(.name = "lines", .runtime = make_manual(), .backlog = 1);
+    make_router(.name = "lines", .runtime = make_manual(), .max_waiters = 1);
     add(0);
     cen_route_op_init(&waits);
     expect_equal(cen_router_route_async(router, NULL, cen_in_ns(10 * ms), &waits), CEN_OK);

@@ -166,7 +166,7 @@ TEST(a_free_tells_those_who_wait_closed)
 
 TEST(a_router_with_timers_to_come_is_freed_at_once)
 {
-    make_router(.max_age_ns = 3600 * second);
+    make_router(.max_lifetime_ns = 3600 * second);
     add_up(0);
     cen_member_eject(add_up(1), 3600 * second);
     ceni_world_settle();

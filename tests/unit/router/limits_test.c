@@ -183,13 +183,13 @@ TEST(more_uses_than_can_be_counted_are_refused_and_nothing_else_happens)
         cen_route routes[2], none = {0};
         cen_member *one = add_up(0, .max_uses = limited ? 1000000000 : 0);
         uint32_t offset = limited ? 0 : ceni_route_stripe();
-        put_in_flight(one, offset, CEN_USES_MOST - 2);
+        put_in_flight(one, offset, CEN_IN_FLIGHT_MAX - 2);
         for (int k = 0; k < 2; k++) routes[k] = route_now();
-        expect_equal(look().in_flight, CEN_USES_MOST);
+        expect_equal(look().in_flight, CEN_IN_FLIGHT_MAX);
         expect_equal(cen_router_route(router, NULL, CEN_NOW, &none, &error), CEN_FULL);
         expect(strstr(error.text, "4194304 uses in flight"));
         if (!limited) expect_equal(cen_router_route(router, NULL, CEN_NEVER, &none, &error), CEN_FULL);
-        expect(look().in_flight == CEN_USES_MOST && look().uses == 2 && look().waiting == 0);
+        expect(look().in_flight == CEN_IN_FLIGHT_MAX && look().uses == 2 && look().waiting == 0);
         expect_equal(done(&routes[0]), CEN_OK);
         routes[0] = route_now();
         add_up(1); /* another has room */
@@ -200,7 +200,7 @@ TEST(more_uses_than_can_be_counted_are_refused_and_nothing_else_happens)
         cen_member_remove(one);
         ceni_world_settle();
         expect_equal(gone_of(0), 0);
-        put_in_flight(one, offset, 3 - CEN_USES_MOST); /* all but one */
+        put_in_flight(one, offset, 3 - CEN_IN_FLIGHT_MAX); /* all but one */
         none = (cen_route){.member = one, .value = &values[0], .tag_ = routes[0].tag_};
         expect_equal(done(&none), CEN_DOWN);
         ceni_world_settle();

@@ -32,7 +32,7 @@ static void change(cen_member **member, int i, uint64_t what, uint64_t *dice)
 TEST(the_states_add_up_to_the_members_whatever_happens)
 {
     uint64_t dice = test_seed();
-    make_router(.runtime = make_manual(), .max = 2, .max_uses = 40, .max_age_ns = 50 * second);
+    make_router(.runtime = make_manual(), .max = 2, .max_uses = 40, .max_lifetime_ns = 50 * second);
     cen_member *members[6] = {0};
     cen_route routes[24] = {{0}};
     for (int step = 0; step < 4000; step++) {

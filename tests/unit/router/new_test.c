@@ -32,9 +32,9 @@ TEST(options_that_make_no_sense_are_refused_with_a_sentence_that_names_the_field
     refused("options.target is -2", .target = -2);
     refused("options.max is -2", .max = -2);
     refused("options.max_uses is -3", .max_uses = -3);
-    refused("options.max_age_ns is -9", .max_age_ns = -9);
-    refused("options.backlog is -3", .backlog = -3);
-    refused("options.backlog is 4294967296, which is too many", .backlog = INT64_C(1) << 32);
+    refused("options.max_lifetime_ns is -9", .max_lifetime_ns = -9);
+    refused("options.max_waiters is -3", .max_waiters = -3);
+    refused("options.max_waiters is 4294967296, which is too many", .max_waiters = INT64_C(1) << 32);
     cen_router_options sized = CEN_ROUTER_OPTIONS(.name = NULL);
     sized.size = 7;
     expect_refused(sized, "options.size is 7");
@@ -109,7 +109,7 @@ TEST(options_of_a_member_that_make_no_sense_are_refused_with_a_sentence)
     member_refused("options.target of a member of router search is -2", .target = -2);
     member_refused("options.max of a member", .max = -2);
     member_refused("options.max_uses of a member", .max_uses = -2);
-    member_refused("options.max_age_ns of a member", .max_age_ns = -2);
+    member_refused("options.max_lifetime_ns of a member", .max_lifetime_ns = -2);
     cen_member_options sized = CEN_MEMBER_OPTIONS(.name = NULL);
     sized.size = 1;
     expect_member_refused(sized, "options.size is 1");

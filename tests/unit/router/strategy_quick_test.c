@@ -56,15 +56,15 @@ TEST(inline_routes_beyond_what_can_be_counted_are_refused)
         begin_quick(strategies[i], 1);
         quick_route_to(&route);
         CEN_ATOMIC_(uint64_t) *word = &cen_stripe_of_(route.member, picker.stripe_)->word;
-        ceni_add_seq_cst(word, CEN_USES_MOST - 2);
+        ceni_add_seq_cst(word, CEN_IN_FLIGHT_MAX - 2);
         cen_route last;
         quick_route_to(&last);
         expect_equal(cen_quick_route(router, &picker, &none), CEN_FULL);
         expect_equal(cen_router_stats_get(router, &stats), CEN_OK);
-        expect_equal(stats.in_flight, CEN_USES_MOST);
+        expect_equal(stats.in_flight, CEN_IN_FLIGHT_MAX);
         expect_equal(cen_quick_done(&last), CEN_OK);
         quick_route_to(&last);
-        ceni_sub_seq_cst(word, CEN_USES_MOST - 2);
+        ceni_sub_seq_cst(word, CEN_IN_FLIGHT_MAX - 2);
         expect_equal(cen_quick_done(&last), CEN_OK);
         expect_equal(cen_quick_done(&route), CEN_OK);
         expect_equal(cen_router_stats_get(router, &stats), CEN_OK);

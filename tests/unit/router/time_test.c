@@ -5,7 +5,7 @@
 
 TEST(a_member_drains_at_its_age_or_up_to_a_tenth_earlier)
 {
-    make_router(.runtime = make_manual(), .max_age_ns = 10 * second);
+    make_router(.runtime = make_manual(), .max_lifetime_ns = 10 * second);
     for (int i = 0; i < VALUES; i++) add_up(i);
     expect_equal(cen_runtime_advance(runtime, 9 * second - 1), CEN_OK);
     poll_all();
@@ -21,7 +21,7 @@ enum { OLD = 64 };
 /* How many of 64 members are still up when a 20th of their time, half of the scatter, is left. */
 static unsigned up_before_the_end(int64_t age)
 {
-    make_router(.runtime = make_manual(), .max_age_ns = age);
+    make_router(.runtime = make_manual(), .max_lifetime_ns = age);
     for (int i = 0; i < OLD; i++) add_up(i % VALUES);
     expect_equal(cen_runtime_advance(runtime, age / 20 * 19), CEN_OK);
     unsigned up = look().up;
@@ -45,7 +45,7 @@ TEST(ages_are_scattered_over_the_whole_tenth_however_long_they_are)
 
 TEST(an_age_counts_from_up_and_anew_from_the_next_up)
 {
-    make_router(.runtime = make_manual(), .max_age_ns = 10 * second);
+    make_router(.runtime = make_manual(), .max_lifetime_ns = 10 * second);
     cen_member *one = add(0);
     expect_equal(cen_runtime_advance(runtime, 100 * second), CEN_OK);
     expect_equal(cen_member_state_of(one), CEN_MEMBER_CONNECTING);
@@ -66,9 +66,9 @@ TEST(an_age_counts_from_up_and_anew_from_the_next_up)
 
 TEST(an_age_that_is_off_for_a_member_does_not_end_it)
 {
-    make_router(.runtime = make_manual(), .max_age_ns = second);
-    add_up(0, .max_age_ns = CEN_OFF);
-    add_up(1, .max_age_ns = 5 * second);
+    make_router(.runtime = make_manual(), .max_lifetime_ns = second);
+    add_up(0, .max_lifetime_ns = CEN_OFF);
+    add_up(1, .max_lifetime_ns = 5 * second);
     expect_equal(cen_runtime_advance(runtime, 4 * second), CEN_OK);
     expect_equal(look().up, 2);
     expect_equal(cen_runtime_advance(runtime, second), CEN_OK);
@@ -80,7 +80,7 @@ TEST(an_age_that_is_off_for_a_member_does_not_end_it)
 
 TEST(the_longest_age_there_is_does_not_overflow)
 {
-    make_router(.runtime = make_manual(), .max_age_ns = INT64_MAX);
+    make_router(.runtime = make_manual(), .max_lifetime_ns = INT64_MAX);
     add_up(0);
     expect_equal(cen_runtime_advance(runtime, 3600 * second), CEN_OK);
     expect_equal(look().up, 1);
@@ -89,7 +89,7 @@ TEST(the_longest_age_there_is_does_not_overflow)
 
 TEST(an_age_that_passes_while_a_member_is_ejected_ends_it)
 {
-    make_router(.runtime = make_manual(), .max_age_ns = 10 * second);
+    make_router(.runtime = make_manual(), .max_lifetime_ns = 10 * second);
     cen_member *one = add_up(0);
     cen_member_eject(one, 3600 * second);
     expect_equal(cen_runtime_advance(runtime, 10 * second), CEN_OK);

@@ -80,7 +80,7 @@ TEST(an_errand_that_is_posted_again_while_it_runs_runs_beside_itself)
 
 TEST(a_helper_without_work_departs_when_it_has_lingered_and_not_earlier)
 {
-    cen_runtime *runtime = make_runtime(.linger_ns = 3 * second);
+    cen_runtime *runtime = make_runtime(.idle_timeout_ns = 3 * second);
     job one;
     init_job(&one, runtime);
     post_job(&one);
@@ -98,8 +98,8 @@ TEST(a_helper_without_work_departs_when_it_has_lingered_and_not_earlier)
 
 TEST(helpers_linger_ten_seconds_by_default_for_ever_with_off_and_not_at_all_with_none)
 {
-    cen_runtime *usual = make_runtime(.name = NULL), *forever = make_runtime(.linger_ns = CEN_OFF),
-                *brief = make_runtime(.linger_ns = CEN_NONE);
+    cen_runtime *usual = make_runtime(.name = NULL), *forever = make_runtime(.idle_timeout_ns = CEN_OFF),
+                *brief = make_runtime(.idle_timeout_ns = CEN_NONE);
     job one, two, three;
     init_job(&three, brief);
     post_job(&three);
@@ -124,7 +124,7 @@ TEST(helpers_linger_ten_seconds_by_default_for_ever_with_off_and_not_at_all_with
 /* One of three is kept busy; the two that are not needed go. */
 TEST(the_surplus_of_a_burst_lingers_out_although_there_is_work_for_one)
 {
-    cen_runtime *runtime = make_runtime(.linger_ns = 10 * second);
+    cen_runtime *runtime = make_runtime(.idle_timeout_ns = 10 * second);
     job burst, steady;
     init_job(&burst, runtime);
     init_job(&steady, runtime);

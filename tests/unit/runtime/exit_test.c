@@ -86,15 +86,15 @@ TEST(exit_does_not_hang_beside_a_call_that_never_ends)
 
 static void exit_without_waiting(void)
 {
-    expect_equal(cen_runtime_set_exit_timeout(CEN_NONE), CEN_OK);
+    expect_equal(cen_runtime_exit_timeout_set(CEN_NONE), CEN_OK);
     block_a_helper();
 }
 
 TEST(exit_does_not_wait_if_the_timeout_is_none)
 {
     expect_ends_with(exit_without_waiting, AS_IT_SHOULD);
-    expect_equal(cen_runtime_set_exit_timeout(-3), CEN_INVALID);
-    expect_equal(cen_runtime_set_exit_timeout(2), CEN_INVALID);
+    expect_equal(cen_runtime_exit_timeout_set(-3), CEN_INVALID);
+    expect_equal(cen_runtime_exit_timeout_set(2), CEN_INVALID);
 }
 
 /* ---- exit from other threads --------------------------------------------------------------------------- */

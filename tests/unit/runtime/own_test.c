@@ -77,7 +77,7 @@ TEST(a_helper_on_which_the_last_user_leaves_ends_itself)
 TEST(a_helper_that_has_lingered_is_gone)
 {
     at_rest = threads_at_rest();
-    cen_runtime *runtime = make_runtime(.linger_ns = CEN_US(100));
+    cen_runtime *runtime = make_runtime(.idle_timeout_ns = CEN_US(100));
     job errand;
     init_job(&errand, runtime);
     for (uint32_t round = 1; round <= 50; round++) {
@@ -182,7 +182,7 @@ TEST(main_can_return_while_helpers_are_blocked)
         pid_t child = fork();
         if (child == 0) {
             alarm(60);
-            cen_runtime_set_exit_timeout(1000000);
+            cen_runtime_exit_timeout_set(1000000);
             leave_blocked_threads_behind();
             exit(7); /* as returning 7 from main does */
         }

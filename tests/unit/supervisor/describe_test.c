@@ -50,7 +50,7 @@ TEST(one_that_waits_says_in_how_long_it_is_started_again)
     description s;
     init_kids();
     cen_child_options children[] = {kid_options(0)};
-    make_supervisor(children, 1, .name = "store", .backoff_ns = 10 * second);
+    make_supervisor(children, 1, .name = "store", .backoff_initial_ns = 10 * second);
     die(0, false);
     die(0, false); /* the first restart comes at once */
     cen_child_stats stats = child_at(0);
@@ -122,7 +122,7 @@ TEST(what_becomes_of_children_is_in_the_news_with_or_without_a_listener)
     cen_child_options children[] = {kid_options(0), kid_options(1)};
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = "store", .children = children, .child_count = 2, .max_restarts = 1,
-                               .backoff_ns = CEN_OFF, .runtime = make_runtime());
+                               .backoff_initial_ns = CEN_OFF, .runtime = make_runtime());
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     expect_equal(news_of("supervisor", "child_started", NULL), 2);
     die(0, false);
@@ -144,7 +144,7 @@ TEST(a_start_that_fails_and_one_that_lingers_are_in_the_news)
     kids[1].lingers = true;
     cen_child_options children[] = {kid_options(0), kid_options(1)};
     children[1].kill = kill_kid;
-    make_supervisor(children, 2, .name = "store", .retry_start = true, .backoff_ns = 10 * second);
+    make_supervisor(children, 2, .name = "store", .retry_start = true, .backoff_initial_ns = 10 * second);
     expect_news("supervisor", "child_failed", CEN_LEVEL_WARNING,
                 "child \"a\" of supervisor \"store\" did not start: a does not start");
     expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, NULL), CEN_TIMEOUT);

@@ -182,7 +182,8 @@ TEST(a_restart_ends_the_wait_of_a_child)
 {
     init_kids();
     cen_child_options children[] = {kid_options(0)};
-    make_supervisor(children, 1, .backoff_ns = 100 * second, .backoff_max_ns = 100 * second, .max_restarts = CEN_OFF);
+    make_supervisor(children, 1, .backoff_initial_ns = 100 * second, .backoff_max_ns = 100 * second,
+                    .max_restarts = CEN_OFF);
     while (child_at(0).state == CEN_CHILD_RUNNING) die(0, false);
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, NULL), CEN_OK);
     expect_equal(child_at(0).state, CEN_CHILD_RUNNING);

@@ -37,7 +37,7 @@ static void see_it_refuse(void)
     expect_equal(cen_supervisor_watch(supervisor, &future), CEN_FORKED);
     expect_equal(cen_supervisor_each(supervisor, compare_child, NULL), CEN_FORKED);
     expect_equal(cen_supervisor_dump(supervisor, NULL, 0), 0);
-    expect_equal(cen_supervisor_stop_async(supervisor), CEN_FORKED);
+    expect_equal(cen_supervisor_request_stop(supervisor), CEN_FORKED);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_FORKED);
     expect(!cen_child_report_ended(kids[0].child, NULL));
     expect(!cen_child_report_started(kids[0].child));

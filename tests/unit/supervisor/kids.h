@@ -131,7 +131,7 @@ static inline cen_status try_supervisor(cen_supervisor_options options, cen_erro
 {
     if (!options.runtime) options.runtime = runtime ? runtime : make_runtime();
     if (!options.listener) options.listener = hear;
-    if (options.backoff_ns == 0) options.backoff_ns = CEN_OFF;
+    if (options.backoff_initial_ns == 0) options.backoff_initial_ns = CEN_OFF;
     supervisor = NULL;
     return cen_supervisor_new(&options, &supervisor, error);
 }

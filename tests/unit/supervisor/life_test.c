@@ -45,7 +45,7 @@ TEST(free_is_refused_until_it_is_over)
     cen_child_options children[] = {kid_options(0)};
     make_supervisor(children, 1, .name = "family");
     expect_equal(cen_supervisor_free(supervisor), CEN_BUSY);
-    expect_equal(cen_supervisor_stop_async(supervisor), CEN_OK);
+    expect_equal(cen_supervisor_request_stop(supervisor), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_BUSY);
     poll();
     free_all();
@@ -79,7 +79,7 @@ TEST(a_start_that_fails_can_be_treated_as_a_death_instead)
     init_kids();
     kids[1].fails = 2;
     cen_child_options children[] = {kid_options(0), kid_options(1), kid_options(2)};
-    make_supervisor(children, 3, .retry_start = true, .backoff_ns = second, .supervision = CEN_ONE_FOR_ONE);
+    make_supervisor(children, 3, .retry_start = true, .backoff_initial_ns = second, .supervision = CEN_ONE_FOR_ONE);
     expect_history("abbc"); /* its first restart comes at once; c does not wait for the second */
     expect(look().is_running);
     expect_equal(child_at(1).state, CEN_CHILD_WAITING);
@@ -96,7 +96,7 @@ TEST(those_that_depend_on_a_start_that_is_tried_again_wait_for_it)
     cen_future_init(&started);
     kids[1].fails = 2;
     cen_child_options children[] = {kid_options(0), kid_options(1), kid_options(2)};
-    make_supervisor(children, 3, .retry_start = true, .backoff_ns = second, .supervision = CEN_REST_FOR_ONE,
+    make_supervisor(children, 3, .retry_start = true, .backoff_initial_ns = second, .supervision = CEN_REST_FOR_ONE,
                     .started = &started);
     poll();
     expect_history("abb");
@@ -361,7 +361,8 @@ static void listen_and_wait(void *argument, const cen_supervisor_event *event)
     unsigned *heard = argument;
     (*heard)++;
     expect_equal(cen_supervisor_stop(event->supervisor, CEN_NOW, NULL), CEN_MISUSE);
-    if (event->kind == CEN_SUPERVISOR_CHILD_STARTED) expect_equal(cen_supervisor_stop_async(event->supervisor), CEN_OK);
+    if (event->kind == CEN_SUPERVISOR_CHILD_STARTED)
+        expect_equal(cen_supervisor_request_stop(event->supervisor), CEN_OK);
 }
 
 TEST(a_listener_may_stop_its_supervisor_but_not_wait_for_it)

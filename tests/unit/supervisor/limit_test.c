@@ -14,7 +14,7 @@ static cen_child_options stubborn(int i)
 static void stop_soon(void)
 {
     history[0] = events[0] = '\0';
-    expect_equal(cen_supervisor_stop_async(supervisor), CEN_OK);
+    expect_equal(cen_supervisor_request_stop(supervisor), CEN_OK);
     poll();
 }
 

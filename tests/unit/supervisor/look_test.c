@@ -225,8 +225,8 @@ TEST(options_of_a_supervisor_that_make_no_sense_are_refused_by_name)
                    "cen_supervisor_new: options.window_ns is 5 ns, and less than 100,000 ns is refused; "
                    "CEN_MS(n) and CEN_SECONDS(n) give the unit");
     refuse_options(OPTIONS(.window_ns = -1), "cen_supervisor_new: options.window_ns is negative");
-    refuse_options(OPTIONS(.backoff_ns = -2), "cen_supervisor_new: options.backoff_ns is negative");
+    refuse_options(OPTIONS(.backoff_initial_ns = -2), "cen_supervisor_new: options.backoff_initial_ns is negative");
     refuse_options(OPTIONS(.backoff_max_ns = -1), "cen_supervisor_new: options.backoff_max_ns is negative");
-    refuse_options(OPTIONS(.calm_ns = -1), "cen_supervisor_new: options.calm_ns is negative");
+    refuse_options(OPTIONS(.backoff_reset_ns = -1), "cen_supervisor_new: options.backoff_reset_ns is negative");
     expect_equal(ceni_world_bytes(), 0);
 }

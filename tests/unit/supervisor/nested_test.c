@@ -9,7 +9,7 @@ static void make_inner(const cen_child_options *children, size_t count, int32_t 
 {
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = "inner", .children = children, .child_count = count, .nested = true,
-                               .max_restarts = max_restarts, .backoff_ns = CEN_OFF, .listener = hear,
+                               .max_restarts = max_restarts, .backoff_initial_ns = CEN_OFF, .listener = hear,
                                .runtime = runtime);
     expect_equal(cen_supervisor_new(&options, &inner, NULL), CEN_OK);
 }
@@ -124,7 +124,7 @@ TEST(a_child_of_another_is_stopped_by_that_one_alone)
 {
     make_tree(0);
     expect_equal(cen_supervisor_stop(inner, CEN_NOW, NULL), CEN_MISUSE);
-    expect_equal(cen_supervisor_stop_async(inner), CEN_MISUSE);
+    expect_equal(cen_supervisor_request_stop(inner), CEN_MISUSE);
     expect_equal(cen_supervisor_free(inner), CEN_BUSY);
     end_tree();
 }
@@ -154,7 +154,7 @@ TEST(a_shutdown_of_a_supervisor_has_no_limit_of_its_own)
 {
     make_tree(0);
     kids[1].lingers = true;
-    expect_equal(cen_supervisor_stop_async(supervisor), CEN_OK);
+    expect_equal(cen_supervisor_request_stop(supervisor), CEN_OK);
     poll();
     expect_history("CB");
     advance(5 * second - 1);

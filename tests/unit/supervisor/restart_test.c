@@ -7,8 +7,8 @@ static void make_patient(unsigned count, cen_supervision supervision)
 {
     init_kids();
     cen_child_options children[] = {kid_options(0), kid_options(1), kid_options(2)};
-    make_supervisor(children, count, .max_restarts = CEN_OFF, .backoff_ns = 100 * milli, .backoff_max_ns = 1600 * milli,
-                    .calm_ns = 10 * second, .supervision = supervision);
+    make_supervisor(children, count, .max_restarts = CEN_OFF, .backoff_initial_ns = 100 * milli,
+                    .backoff_max_ns = 1600 * milli, .backoff_reset_ns = 10 * second, .supervision = supervision);
     history[0] = events[0] = '\0';
 }
 

@@ -42,7 +42,7 @@ TEST(each_bad_option_is_refused_by_its_name)
 {
     static const cen_allocator cannot_free = {.alloc = no_alloc}, cannot_alloc = {.free = no_free};
     expect_bad((cen_queue_options){.size = 0, .element_size = 4}, "size");
-    expect_bad((cen_queue_options){.size = CEN_SIZED_MOST + 1, .element_size = 4}, "size");
+    expect_bad((cen_queue_options){.size = CEN_SIZED_MAX + 1, .element_size = 4}, "size");
     expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.capacity = 1), "element_size");
     expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = (1 << 20) + 1), "element_size");
     expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = SIZE_MAX), "element_size");

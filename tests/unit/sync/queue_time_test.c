@@ -152,8 +152,9 @@ TEST(a_huge_timeout_saturates_and_waits_instead_of_overflowing)
 
 static cen_queue *make_patient(cen_queue_kind kind, cen_deadline patience)
 {
-    cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .kind = kind, .patience = patience,
-                                                  .capacity = kind == CEN_QUEUE_BOUNDED ? 1 : 0);
+    cen_queue_options options =
+        CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .kind = kind, .default_deadline = patience,
+                          .capacity = kind == CEN_QUEUE_BOUNDED ? 1 : 0);
     cen_queue *queue;
     expect_equal(cen_queue_new(&options, &queue, NULL), CEN_OK);
     return queue;

@@ -254,7 +254,7 @@ TEST(the_page_has_what_lanes_tell)
     MUST(cen_lanes_submit(lanes, CEN_PRIORITY_HIGH, &two[0], (cen_deadline){0}, &error));
     expect_equal(cen_lanes_submit(lanes, CEN_PRIORITY_LOW, &two[1], (cen_deadline){0}, &error), CEN_FULL);
     compare("lanes");
-    MUST(cen_lanes_limit(lanes, CEN_PRIORITY_LOW, 9));
+    MUST(cen_lanes_max_tasks_set(lanes, CEN_PRIORITY_LOW, 9));
     cen_task_cancel(&two[0]);
     MUST(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL));
     MUST(cen_lanes_free(lanes));

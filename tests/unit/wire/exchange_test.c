@@ -374,7 +374,7 @@ TEST(a_newcomer_does_not_overtake_those_who_wait)
 TEST(too_many_who_wait_and_one_who_will_not_are_told_that_it_is_full)
 {
     cen_error error;
-    tube_open(.max_in_flight = 1, .max_waiting = 1, .name = "tube");
+    tube_open(.max_in_flight = 1, .max_waiters = 1, .name = "tube");
     tube_poll(0);
     ask(&requests[0], "a");
     ready(&requests[1], "b");
@@ -392,7 +392,7 @@ TEST(too_many_who_wait_and_one_who_will_not_are_told_that_it_is_full)
 
 TEST(with_waiting_off_its_number_has_no_limit)
 {
-    tube_open(.max_in_flight = 1, .max_waiting = CEN_OFF);
+    tube_open(.max_in_flight = 1, .max_waiters = CEN_OFF);
     static cen_request many[1100];
     for (int i = 0; i < 1100; i++) {
         ready(&many[i], "a");
@@ -404,7 +404,7 @@ TEST(with_waiting_off_its_number_has_no_limit)
 
 TEST(with_max_waiting_none_nobody_waits)
 {
-    tube_open(.max_in_flight = 1, .max_waiting = CEN_NONE);
+    tube_open(.max_in_flight = 1, .max_waiters = CEN_NONE);
     ask(&requests[0], "a");
     ready(&requests[1], "b");
     expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_FULL);
@@ -636,9 +636,9 @@ TEST(settings_that_cannot_be_are_refused_by_name)
     expect_equal(ceni_exchange_init(&exchange, &bad, &error), CEN_INVALID);
     expect(strstr(error.text, "max_in_flight"));
     bad = good;
-    bad.max_waiting = -3;
+    bad.max_waiters = -3;
     expect_equal(ceni_exchange_init(&exchange, &bad, &error), CEN_INVALID);
-    expect(strstr(error.text, "max_waiting"));
+    expect(strstr(error.text, "max_waiters"));
     bad = good;
     bad.codec = (cen_codec){&lame, NULL};
     expect_equal(ceni_exchange_init(&exchange, &bad, &error), CEN_INVALID);

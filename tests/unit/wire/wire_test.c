@@ -14,7 +14,7 @@ static void make_wire(uint32_t in_flight, size_t max_output)
 {
     ceni_wire_limits limits = {.codec = cen_codec_lines(),
                                .max_in_flight = in_flight,
-                               .max_waiting = REQUESTS,
+                               .max_waiters = REQUESTS,
                                .max_payload = 100,
                                .max_output = max_output};
     expect_equal(ceni_wire_init(&wire, &limits, 0, NULL), CEN_OK);

@@ -25,7 +25,7 @@ impl lend::Pool for Indexes {
     }
 
     fn take(&self) -> usize {
-        self.take.try_recv().unwrap_or_else(|_| self.take.recv_timeout(self.patience).unwrap_or_else(|_| too_long()))
+        self.take.try_recv().unwrap_or_else(|_| self.take.recv_timeout(self.default_deadline).unwrap_or_else(|_| too_long()))
     }
 
     fn object(&self, index: &usize) -> &'static Object {
