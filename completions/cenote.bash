@@ -31,7 +31,7 @@ _cenote() {
     else
         case $command in
             run | tune) words=(sqlite: postgresql:// mariadb:// mysql:// redis:// unix:// http:// https://) ;;
-            top | page | explain | metrics | news)
+            top | page | explain | metrics | events)
                 local file
                 local -a abroad=()
                 [ "$UID" = 0 ] && abroad=(/run/user/*/cenote/*.address /tmp/cenote-*/*.address)

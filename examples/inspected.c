@@ -111,7 +111,7 @@ static void forget_one(void)
     if (cen_pool_take(reports, cen_in_s(1), &forgotten, NULL) != CEN_OK) die("a report could not be begun");
 }
 
-static void hear_of_leak(void *argument, const cen_event *event)
+static void hear_of_leak(void *argument, const cen_pool_event *event)
 {
     (void)argument, (void)event; /* the page shows it; without a listener it would be printed to stderr */
 }

@@ -116,7 +116,7 @@ static bool wait_for_leaks(uint64_t count)
     return look().leaked >= count;
 }
 
-static void listener(void *argument, const cen_event *event)
+static void listener(void *argument, const cen_pool_event *event)
 {
     (void)argument;
     if (event->kind != CEN_EVENT_LEAK) return;

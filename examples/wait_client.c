@@ -182,7 +182,7 @@ static bool by_one_for_all(void)
     if (child == 0) {
         /* twice what they take one after the other: it hangs */
         alarm(5 + (unsigned)(2 * (double)asked.requests * asked.wait));
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* its end is no news to anybody */
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* its end is no events to anybody */
         struct crowd crowd = {.shared = curl_easy_init()};
         curl_easy_setopt(crowd.shared, CURLOPT_NOSIGNAL, 1L);
         run(&crowd);

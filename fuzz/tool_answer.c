@@ -50,10 +50,10 @@ static void check_table(view_pane pane, view_table *table, unsigned columns)
     for (size_t i = 0; i < table->count && i < 8; i++) check_detail(pane, &table->rows[i], columns);
 }
 
-static void check_model(const model *m, json_t *news, unsigned columns)
+static void check_model(const model *m, json_t *events, unsigned columns)
 {
     for (int pane = 0; pane < PANES; pane++) {
-        view_table table = view_of((view_pane)pane, m, news);
+        view_table table = view_of((view_pane)pane, m, events);
         check_table((view_pane)pane, &table, columns);
         view_sort(&table, (int)(columns % 14) - 1, columns & 1);
         view_filter(&table, "a");
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     json_t *before = json_deep_copy(answer);
     if (json_is_object(before)) json_object_set_new(before, "now_ns", json_integer(model_number(answer, "now_ns") / 2));
     model *m = model_new(bytes[0] & 1 ? before : NULL, answer);
-    if (m) check_model(m, json_object_get(answer, "news"), 1 + (bytes[0] & 127));
+    if (m) check_model(m, json_object_get(answer, "events"), 1 + (bytes[0] & 127));
     model_free(m);
     json_decref(before);
     json_decref(answer);

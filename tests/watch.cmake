@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests of the components of a process and its news.
-cenote_test(unit/watch/news_test.c REAL)
-cenote_test(explore/news_test.c WORLD)
+# Tests of the components of a process and its events.
+cenote_test(unit/watch/events_test.c REAL)
+cenote_test(explore/events_test.c WORLD)
 cenote_test(unit/watch/listen_test.c REAL)
 cenote_test(unit/watch/listen_test.c PORTABLE)
 cenote_test(unit/watch/component_test.c REAL)

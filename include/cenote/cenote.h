@@ -14,7 +14,7 @@
 #include <cenote/future.h>
 #include <cenote/inbox.h>
 #include <cenote/lanes.h>
-#include <cenote/news.h>
+#include <cenote/events.h>
 #include <cenote/poller.h>
 #include <cenote/pool.h>
 #include <cenote/pool_async.h>

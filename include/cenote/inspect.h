@@ -22,7 +22,7 @@
  *     GET  /api/process             which process, since when, what may be done
  *     GET  /api/components              every component: metrics, histograms, actions; ?parts=1: with its description
  *     GET  /api/components/NUMBER       one, with its description
- *     GET  /api/news?after=N        what happened; &limit=, &level=
+ *     GET  /api/events?after=N        what happened; &limit=, &level=
  *     POST /api/components/NUMBER/invoke  {"action": "resize", "value": 20}; only with options.control
  *
  * While it runs it keeps the last five minutes of up to 64 components, those with trouble first, in at most

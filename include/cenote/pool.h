@@ -215,7 +215,7 @@ typedef struct cen_pool_options {
     int64_t shed_interval_ns; /* ... during all of this time, some who wait are told OVERLOAD; default 100 ms */
     bool refuse_late;         /* a take that would most likely be served after its deadline is told OVERLOAD at once */
 
-    /* Every take and every give is in the news, too (cenote/news.h, level TRACE): some 90 ns each. Implies exact_times. */
+    /* Every take and every give is in the events, too (cenote/events.h, level TRACE): some 90 ns each. Implies exact_times. */
     bool trace_takes;
 
     /* How long the breaker is open before takes fail fast. A take that only an opening can serve waits until then, within its
@@ -582,7 +582,7 @@ typedef enum cen_event_kind {
     CEN_EVENT_STALE_GIVE,
 } cen_event_kind;
 
-typedef struct cen_event {
+typedef struct cen_pool_event {
     cen_event_kind kind;
     cen_status status;
     int code;          /* the driver's own number, or 0 */
@@ -596,7 +596,7 @@ typedef struct cen_event {
     const char *pool;        /* its name; both texts are there during the call only */
     const char *text;        /* a whole sentence that begins with the pool's name */
     const char *given_where; /* STALE_GIVE: the call that gave the lease again, or NULL */
-} cen_event;
+} cen_pool_event;
 
 #define CEN_NO_SLOT UINT32_MAX
 
@@ -609,9 +609,9 @@ typedef struct cen_event {
  * Texts longer than those of a cen_error are cut.
  * Without a listener LEAK events are printed to stderr as "LEAK-DETECTED" lines, and the first ORPHANED event of the pool as
  * an "ORPHANED-LEASE" line, and its first STALE_GIVE event as a "STALE-GIVE" line. All events
- * are in the news of the process, too (cenote/news.h), whether anybody listens here or not.
+ * are in the events of the process, too (cenote/events.h), whether anybody listens here or not.
  * Errors: CLOSED (not if listener is NULL), FORKED, INVALID, NO_MEMORY, MISUSE. */
-CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event),
+CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_pool_event *event),
                                    void *argument, cen_error *error);
 
 /* "opened", "leak", "breaker_closed"; "?" if it is none. */

@@ -122,7 +122,7 @@
     X(sampled_every_64th, "every 64th lease of a slot is timed, and what a program does 64 times in turn is met once") \
     X(sampled_give_forgets_the_line, "a give whose time is taken does not look for those who wait") \
     X(waiters_in_order_of_class, "who waits is described class by class, whoever is served first") \
-    X(news_only_if_heard, "an event is told the news only if somebody listens to the pool") \
+    X(events_only_if_heard, "an event is told the events only if somebody listens to the pool") \
     X(older_lease_blamed, "a text says of a holder how long the one before it held the object") \
     X(held_counted_later, "the counts of a text were read one after the other") \
     X(detached_taken_back, "what was detached is taken back when its thread ends") \
@@ -220,10 +220,10 @@
     X(lanes_count_suspended_as_running, "a task that waits for a future counts as running") \
     X(lanes_trust_an_old_average, "a task is refused by an old average although a worker is free") \
     X(lanes_leave_after_their_crews, "lanes can be told to resize a crew that is gone") \
-    X(lanes_tell_every_refusal, "a thousand refusals are a thousand news") \
-    X(router_tells_every_refusal, "a router that has no member with room fills the news") \
+    X(lanes_tell_every_refusal, "a thousand refusals are a thousand events") \
+    X(router_tells_every_refusal, "a router that has no member with room fills the events") \
     X(crew_shows_the_age_of_the_step_before, "a step seems to run since the one before it did") \
-    X(supervisor_tells_its_listener_only, "what happens to children is in the news only if there is a listener") \
+    X(supervisor_tells_its_listener_only, "what happens to children is in the events only if there is a listener") \
     X(late_estimate_refuses_all, "a take that finds nobody in line is refused by what is left of an old average") \
     X(deque_takes_twice, "two take one job out of a cell") \
     X(injector_overwrites, "a cell that somebody has not emptied yet is filled again") \
@@ -366,14 +366,14 @@
     X(net_tries_one_address, "an address that refuses is the last that is tried") \
     X(wire_takes_the_role_along, "a reader whose deadline comes does not let go of its role") \
     X(wire_sleeps_on_output, "a thread that reads goes to sleep beside output that nobody writes") \
-    X(news_stays_behind, "news goes on being written into the ring that was left") \
-    X(news_awaits_what_stayed, "an event that is unfinished when the ring moves is awaited in the new one for ever") \
-    X(news_wakes_nobody, "who writes news does not look for one who sleeps") \
-    X(news_sleeps_without_look, "who waits for news lies down without a last look") \
-    X(news_end_forgets_the_rest, "a listener that is ended is not told what there was before") \
-    X(news_of_the_parent, "a forked child finds the news of its parent") \
-    X(news_of_file_believes_all, "a place of a dump is shown although it is not its event's") \
-    X(news_of_file_looks_once, "an event that changes while the file is read is shown") \
+    X(events_stays_behind, "events goes on being written into the ring that was left") \
+    X(events_awaits_what_stayed, "an event that is unfinished when the ring moves is awaited in the new one for ever") \
+    X(events_wakes_nobody, "who writes events does not look for one who sleeps") \
+    X(events_sleeps_without_look, "who waits for events lies down without a last look") \
+    X(events_end_forgets_the_rest, "a listener that is ended is not told what there was before") \
+    X(events_of_the_parent, "a forked child finds the events of its parent") \
+    X(events_of_file_believes_all, "a place of a dump is shown although it is not its event's") \
+    X(events_of_file_looks_once, "an event that changes while the file is read is shown") \
     X(component_tell_any_action, "a component is told a action that it does not have") \
     X(reloaded_open_pumps, "an object that was reloaded while it was opened for an ask is ended with a nested pump") \
     X(retired_open_pumps, "an object that is surplus once it is opened for an ask is ended with a nested pump") \

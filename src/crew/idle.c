@@ -267,7 +267,7 @@ static bool ends_of_idleness(ceni_worker *worker)
     return ends;
 }
 
-/* There is news: whether it should get up and see that it ends. */
+/* There is events: whether it should get up and see that it ends. */
 static bool rises_to_end(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
@@ -293,8 +293,8 @@ static ceni_woke sleep_until_called(ceni_worker *worker, const cen_task *awaitin
         uint32_t word = ceni_load_acquire(&worker->word); /* [I5] */
         if (word & CENI_WORD_CALLED) return CENI_WOKE;
         if (is_told(awaiting) && stand_up(worker, false)) return CENI_WOKE;
-        if (word & CENI_WORD_NEWS) {
-            ceni_and_seq_cst(&worker->word, ~(uint32_t)CENI_WORD_NEWS); /* [I4] */
+        if (word & CENI_WORD_EVENTS) {
+            ceni_and_seq_cst(&worker->word, ~(uint32_t)CENI_WORD_EVENTS); /* [I4] */
             ceni_worker_tick(worker);
             if (!awaiting && rises_to_end(worker)) return CENI_WOKE;
             continue;
@@ -333,8 +333,8 @@ ceni_woke ceni_worker_park(ceni_worker *worker, const cen_task *awaiting, int64_
     return woke;
 }
 
-void ceni_news_locked(ceni_core *core)
+void ceni_event_emit_locked(ceni_core *core)
 {
     for (ceni_list *link = core->parked_list.next; link != &core->parked_list; link = link->next)
-        wake(CENI_LIST_ENTRY(link, ceni_worker, link), CENI_WORD_NEWS);
+        wake(CENI_LIST_ENTRY(link, ceni_worker, link), CENI_WORD_EVENTS);
 }

@@ -72,7 +72,7 @@ _Static_assert(sizeof(ceni_list) <= sizeof(((cen_task *)0)->link_), "a task has 
 /* ---- Workers -------------------------------------------------------------------------------- */
 
 /* In ceni_worker.word, a futex. */
-enum { CENI_WORD_CALLED = 1, CENI_WORD_NEWS = 2 };
+enum { CENI_WORD_CALLED = 1, CENI_WORD_EVENTS = 2 };
 
 typedef struct ceni_core ceni_core;
 typedef struct ceni_worker ceni_worker;
@@ -339,7 +339,7 @@ typedef enum ceni_woke { CENI_WOKE, CENI_WOKE_LATE, CENI_WOKE_TO_END } ceni_woke
 ceni_woke ceni_worker_park(ceni_worker *worker, const cen_task *awaiting, int64_t moment);
 void ceni_worker_tell(ceni_worker *worker, cen_task *awaiting); /* what it awaits is done */
 void ceni_leave_search(ceni_worker *worker);
-void ceni_news_locked(ceni_core *core); /* those who sleep look about, and go on sleeping */
+void ceni_event_emit_locked(ceni_core *core); /* those who sleep look about, and go on sleeping */
 
 /* After something was pushed: calls a worker if one may be called, and nobody searches. */
 static inline void ceni_call_one(ceni_core *core)

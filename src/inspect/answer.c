@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "inspect/inside.h"
 #include "inspect/page.h"
 
-enum { PATH_MOST = 2048, PARTS_MOST = 200, DESCRIPTION_MOST = 1000, NEWS_USUAL = 200 };
+enum { PATH_MOST = 2048, PARTS_MOST = 200, DESCRIPTION_MOST = 1000, EVENTS_USUAL = 200 };
 
 void ceni_answer_error(ceni_answer *answer, unsigned code, cen_status status, const char *format, ...)
 {
@@ -110,11 +110,11 @@ static bool answer_one(const ceni_visit *visit, const char *rest, ceni_answer *a
 
 static bool answer_api(const ceni_visit *visit, ceni_answer *answer)
 {
-    ceni_query query = {.most = PARTS_MOST, .limit = NEWS_USUAL, .level = CEN_LEVEL_DETAIL};
+    ceni_query query = {.most = PARTS_MOST, .limit = EVENTS_USUAL, .level = CEN_LEVEL_DETAIL};
     const char *path = visit->path;
     int which = strcmp(path, "/api/process") == 0      ? 1
                 : strcmp(path, "/api/components") == 0 ? 2
-                : strcmp(path, "/api/news") == 0       ? 3
+                : strcmp(path, "/api/events") == 0     ? 3
                 : strcmp(path, "/api/history") == 0    ? 4
                                                        : 0;
     if (!which) {
@@ -126,7 +126,7 @@ static bool answer_api(const ceni_visit *visit, ceni_answer *answer)
     if (!is_method(visit, "GET, HEAD", answer) || !read_query(visit, &query, answer)) return true;
     if (which == 1) ceni_answer_process(visit->inspect, answer);
     else if (which == 2) ceni_answer_components(visit->inspect, &query, answer);
-    else if (which == 3) ceni_answer_news(&query, answer);
+    else if (which == 3) ceni_answer_events(&query, answer);
     else ceni_answer_history(visit->inspect, answer);
     return true;
 }

@@ -4,7 +4,7 @@
  *
  *     start     options and an address become a socket, a server and its thread
  *     serve     the thread: who comes, who is too slow, who is one too many
- *     answer    a request becomes an answer: door (who may), query, then components, news, tell, metrics, page
+ *     answer    a request becomes an answer: door (who may), query, then components, events, tell, metrics, page
  */
 #ifndef CENI_INSPECT_INSIDE_H
 #define CENI_INSPECT_INSIDE_H
@@ -173,7 +173,7 @@ typedef struct ceni_query {
     unsigned given;
     bool parts;
     uint64_t most, after, limit, after_trace;
-    int level; /* cen_level */
+    int level; /* cen_event_level */
 } ceni_query;
 
 /* Takes one argument in; false: it is wrong, and the error says how. `value` may be NULL. */
@@ -189,12 +189,12 @@ typedef struct ceni_telling {
 /* {"action": "resize", "value": 20}: an object with these members and no others; value may be left out. `body` ends with a zero. */
 bool ceni_telling_read(const char *body, size_t length, ceni_telling *out, cen_error *error);
 
-/* ---- components.c, news.c, process.c, metrics.c ------------------------------------------------------------ */
+/* ---- components.c, events.c, process.c, metrics.c ------------------------------------------------------------ */
 
 void ceni_answer_process(const cen_inspect *inspect, ceni_answer *answer);
 void ceni_answer_components(const cen_inspect *inspect, const ceni_query *query, ceni_answer *answer);
 void ceni_answer_component(uint64_t number, const ceni_query *query, ceni_answer *answer);
-void ceni_answer_news(const ceni_query *query, ceni_answer *answer);
+void ceni_answer_events(const ceni_query *query, ceni_answer *answer);
 void ceni_answer_history(const cen_inspect *inspect, ceni_answer *answer);
 void ceni_answer_tell(uint64_t number, const ceni_telling *telling, ceni_answer *answer);
 void ceni_answer_metrics(bool openmetrics, ceni_answer *answer);

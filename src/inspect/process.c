@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "inspect/inside.h"
 
@@ -76,6 +76,6 @@ void ceni_answer_process(const cen_inspect *inspect, ceni_answer *answer)
     ceni_json_number(json, "now_ns", ceni_inspect_now_ns());
     ceni_json_truth(json, "control", inspect->control);
     ceni_json_count(json, "components", components);
-    ceni_json_count(json, "news", cen_news_count());
+    ceni_json_count(json, "events", cen_events_total());
     ceni_json_close(json, '}');
 }

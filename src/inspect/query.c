@@ -2,7 +2,7 @@
 /* The arguments of a request: what is not known is refused, so that a slip of the pen is not taken for an answer. */
 #include <string.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "inspect/inside.h"
 
@@ -32,7 +32,7 @@ static bool take_number(const char *name, const char *value, uint64_t most, uint
 static bool take_level(ceni_query *query, const char *value, cen_error *error)
 {
     for (int level = CEN_LEVEL_TRACE; level <= CEN_LEVEL_ERROR; level++)
-        if (strcmp(cen_level_name((cen_level)level), value) == 0) {
+        if (strcmp(cen_event_level_name((cen_event_level)level), value) == 0) {
             query->level = level;
             return true;
         }

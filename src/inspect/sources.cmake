@@ -7,7 +7,7 @@ set(inspect_sources
   src/inspect/history.c
   src/inspect/json.c
   src/inspect/metrics.c
-  src/inspect/news.c
+  src/inspect/events.c
   src/inspect/options.c
   src/inspect/place.c
   src/inspect/process.c

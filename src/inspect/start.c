@@ -17,7 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "inspect/inside.h"
 
@@ -135,7 +135,7 @@ cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patien
     /* Who cannot be found by his number can still be reached by his address. */
     cen_error lost;
     if (ceni_inspect_announce(inspect, &lost) != CEN_OK)
-        cen_news_tell(CEN_LEVEL_WARNING, "inspect_unlisted", lost.text);
+        cen_event_emit(CEN_LEVEL_WARNING, "inspect_unlisted", lost.text);
     *out = inspect;
     return CEN_OK;
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "lanes/inside.h"
-#include "record/news.h"
+#include "record/events.h"
 
 enum { DEFAULT_FOR_EACH_WORKER = 2000 };
 
@@ -29,7 +29,7 @@ static void tell_limit(const cen_lanes *lanes, const char *lane, uint32_t limit)
 {
     char text[128];
     snprintf(text, sizeof text, "lanes \"%s\" admit %u tasks of %s from now on", lanes->name, limit, lane);
-    ceni_news(CEN_LEVEL_NOTICE, "limited", &lanes->entry, limit, text);
+    ceni_event_emit(CEN_LEVEL_NOTICE, "limited", &lanes->entry, limit, text);
 }
 
 cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int64_t max_tasks)

@@ -19,7 +19,7 @@
 #include "base/plant.h"
 #include "lanes/inside.h"
 #include "port/deadline.h"
-#include "record/news.h"
+#include "record/events.h"
 
 static const int64_t REFUSALS_APART_NS = 1000000000;
 
@@ -81,7 +81,7 @@ static void tell_refusal(ceni_lane *lane, const refusal *why, int64_t now)
     ceni_setting_put(&lane->refusal_told, now);
     cen_error error = {.text = ""};
     explain(lane, why, &error);
-    ceni_news(CEN_LEVEL_WARNING, "refused", &lane->lanes->entry, (int64_t)why->current, error.text);
+    ceni_event_emit(CEN_LEVEL_WARNING, "refused", &lane->lanes->entry, (int64_t)why->current, error.text);
 }
 
 static cen_status refuse(ceni_lane *lane, const refusal *why, int64_t now, cen_error *error)

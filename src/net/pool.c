@@ -20,7 +20,7 @@
 #include "net/pool.h"
 #include "port/deadline.h"
 #include "port/port.h"
-#include "record/news.h"
+#include "record/events.h"
 
 enum { DEFAULT_CONNECTIONS = 8, DEFAULT_REROUTES = 2, NUMBERED = 24 };
 static const int64_t default_drain_ns = INT64_C(5000000000), default_close_ns = INT64_C(5000000000);
@@ -42,8 +42,8 @@ void ceni_mux_pool_await_locked(cen_mux_pool *pool)
     ceni_mux_pool_lock(pool);
 }
 
-static void write_news(const cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
-                       const cen_error *error)
+static void write_events(const cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
+                         const cen_error *error)
 {
     static const struct {
         const char *what, *is;
@@ -54,20 +54,22 @@ static void write_news(const cen_mux_pool *pool, cen_mux_pool_event_kind kind, c
         [CEN_MUX_POOL_GAVE_UP] = {"gave_up", "gave up"},
     };
     char text[CEN_ERROR_TEXT_SIZE];
-    cen_level level = kind == CEN_MUX_POOL_GAVE_UP ? CEN_LEVEL_ERROR : error ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL;
+    cen_event_level level = kind == CEN_MUX_POOL_GAVE_UP ? CEN_LEVEL_ERROR
+                            : error                      ? CEN_LEVEL_WARNING
+                                                         : CEN_LEVEL_DETAIL;
     if (line)
         snprintf(text, sizeof text, "connection %.60s to %.100s of pool %s %s%s%.200s", line->name, line->address,
                  pool->name, words[kind].is, error ? ": " : "", error ? error->text : "");
     else
         snprintf(text, sizeof text, "pool %s %s%s%.200s", pool->name, words[kind].is, error ? ": " : "",
                  error ? error->text : "");
-    ceni_news(level, words[kind].what, &pool->entry, error ? error->code : 0, text);
+    ceni_event_emit(level, words[kind].what, &pool->entry, error ? error->code : 0, text);
 }
 
 void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
                         const cen_error *error)
 {
-    write_news(pool, kind, line, error);
+    write_events(pool, kind, line, error);
     if (!pool->listener) return;
     const cen_mux_pool_event event = {.kind = kind,
                                       .pool = pool,

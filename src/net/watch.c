@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "net/mux.h"
-#include "record/news.h"
+#include "record/events.h"
 
 static bool would_block(int code)
 {
@@ -73,8 +73,8 @@ static void broken(void *argument, const cen_error *cause)
     mux->has_ended = true;
     mux->cause = *cause;
     ceni_mux_unlock(mux);
-    if (cause->status == CEN_CLOSED) ceni_news(CEN_LEVEL_DETAIL, "closed", &mux->entry, 0, cause->text);
-    else ceni_news(CEN_LEVEL_WARNING, "lost", &mux->entry, cause->code, cause->text);
+    if (cause->status == CEN_CLOSED) ceni_event_emit(CEN_LEVEL_DETAIL, "closed", &mux->entry, 0, cause->text);
+    else ceni_event_emit(CEN_LEVEL_WARNING, "lost", &mux->entry, cause->code, cause->text);
     ceni_loop_post(mux->loop, &mux->end);
 }
 

@@ -140,7 +140,7 @@ ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, i
 /* ---- Who is sent away --------------------------------------------------------------------------- */
 
 /* What is to be told the event stream when the lock has been dropped; has a hand on the pool. */
-static void note_news_locked(cen_pool *pool, bool before, const ceni_shed *shed, ceni_call *call)
+static void note_events_locked(cen_pool *pool, bool before, const ceni_shed *shed, ceni_call *call)
 {
     bool ended = before && !shed->active, begins = !before && shed->active;
     if (begins && !call->shed_begins) pool->hands++;
@@ -158,7 +158,7 @@ bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_call *call)
     bool before = class->shed.active;
     bool due = ceni_shed_judge(&class->shed, o->shed_target_ns, o->shed_interval_ns, now - first->came,
                                class->count == 1, now);
-    note_news_locked(pool, before, &class->shed, call);
+    note_events_locked(pool, before, &class->shed, call);
     return due;
 }
 
@@ -169,7 +169,7 @@ void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter,
     ceni_class *class = ceni_turn_class(pool->line, waiter);
     bool before = class->shed.active;
     ceni_shed_note(&class->shed, target, moment - waiter->came, class->count == 1, moment);
-    note_news_locked(pool, before, &class->shed, call);
+    note_events_locked(pool, before, &class->shed, call);
 }
 
 void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call)
@@ -178,7 +178,7 @@ void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, c
     if (class->count > 0 || !class->shed.above) return;
     bool before = class->shed.active;
     ceni_shed_calm(&class->shed);
-    note_news_locked(pool, before, &class->shed, call);
+    note_events_locked(pool, before, &class->shed, call);
 }
 
 void ceni_shedding_stop_locked(cen_pool *pool)
@@ -196,13 +196,14 @@ bool ceni_shedding_is_active_locked(const cen_pool *pool)
 
 void ceni_shedding_tell(cen_pool *pool, const ceni_call *call)
 {
-    cen_event event = {.kind = CEN_EVENT_SHED, .index = CEN_NO_SLOT, .status = CEN_OVERLOAD};
+    cen_pool_event event = {.kind = CEN_EVENT_SHED, .index = CEN_NO_SLOT, .status = CEN_OVERLOAD};
     if (call->shed_begins)
-        ceni_event_tell(pool, event,
-                        "those who wait have waited for too long: some takes are refused now (shed_target_ns)");
+        ceni_pool_event_tell(pool, event,
+                             "those who wait have waited for too long: some takes are refused now (shed_target_ns)");
     if (call->shed_ended)
-        ceni_event_tell(pool, event, "the waits are short again, or nobody waits: no more takes are refused; %llu %s",
-                        (unsigned long long)call->shed_ended, call->shed_ended == 1 ? "was" : "were");
+        ceni_pool_event_tell(pool, event,
+                             "the waits are short again, or nobody waits: no more takes are refused; %llu %s",
+                             (unsigned long long)call->shed_ended, call->shed_ended == 1 ? "was" : "were");
     for (int hands = call->shed_begins + (call->shed_ended > 0); hands > 0; hands--) {
         ceni_line_lock(pool->line);
         ceni_hand_drop_locked(pool);

@@ -209,9 +209,10 @@ static void was_reset(cen_pool *pool, uint32_t index, const ceni_outcome *how)
         pass(pool, index, generation);
         return;
     }
-    ceni_event_tell(
+    ceni_pool_event_tell(
         pool,
-        (cen_event){.kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .index = index},
+        (cen_pool_event){
+            .kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .index = index},
         "object %u could not be reset: %.200s", index, ceni_outcome_words(how));
     ceni_place_end_failed(pool, index, generation, CENI_RESETTING, "it could not be reset", how);
 }
@@ -296,9 +297,9 @@ static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_outcome *how)
     if (works) return true;
     ceni_trust_shaken(pool);
     uint32_t index = ceni_slot_index(pool, slot);
-    ceni_event_tell(
+    ceni_pool_event_tell(
         pool,
-        (cen_event){.kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .index = index},
+        (cen_pool_event){.kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .index = index},
         "object %u failed its test: %.200s", index, ceni_outcome_words(how));
     return false;
 }

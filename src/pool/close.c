@@ -159,7 +159,8 @@ void ceni_close_begin(cen_pool *pool, cen_close_report *report)
     /* who is late can be told apart at the deadline */
     if (!ceni_planted(close_meets_nobody)) ceni_slots_meet_holders(pool);
     ceni_keeper_retire(pool);
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT}, "the pool is closed");
+    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT},
+                         "the pool is closed");
     ceni_checkups_send_away(pool);
     report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
     report->idle = close_idle(pool);
@@ -239,7 +240,7 @@ cen_status cen_pool_free(cen_pool *pool)
         let_go(pool);
     }
     ceni_closing_pass(pool, CENI_FOREVER);
-    ceni_event_finish(pool);
+    ceni_pool_events_finish(pool);
     bury(pool);
     ceni_hand_await_work(pool);
     ceni_line_lock(pool->line);

@@ -2,7 +2,7 @@
 /*
  * Events: what happens to a pool, told to one who listens.
  *
- *     tell ──always──▶ the news of the process (tell.c)
+ *     tell ──always──▶ the events of the process (tell.c)
  *       ├──nobody listens──▶ nothing more, or a LEAK-DETECTED line
  *       └──▶ queue, of 256 ──▶ errand, with a hand on the pool ──▶ listener
  *             └──full──▶ lost, and counted
@@ -60,7 +60,7 @@ enum {
 
 /* An event on its way: its text is here. */
 typedef struct told {
-    cen_event event;
+    cen_pool_event event;
     char text[CEN_ERROR_TEXT_SIZE];
 } told;
 
@@ -71,7 +71,7 @@ struct ceni_listening {
     _Atomic bool heard;     /* somebody listens */
     _Atomic uint32_t turns; /* a futex: calls of a listener and errands that have ended */
     /* under the pool's lock */
-    void (*listener)(void *argument, const cen_event *event); /* NULL: nobody */
+    void (*listener)(void *argument, const cen_pool_event *event); /* NULL: nobody */
     void *argument;
     uint64_t lost;
     uint64_t speaker;  /* the thread that is in a call of a listener; 0: none */
@@ -116,7 +116,7 @@ static bool speak_locked(cen_pool *pool, ceni_listening *l)
 {
     if (l->speaker || l->count == 0) return false;
     told next = l->queue[l->first];
-    void (*listener)(void *, const cen_event *) = l->listener;
+    void (*listener)(void *, const cen_pool_event *) = l->listener;
     void *argument = l->argument;
     next.event.text = next.text;
     l->first = (l->first + 1) % QUEUE;
@@ -192,7 +192,7 @@ static void run(ceni_errand *errand)
     ceni_hand_drop_locked(pool);
 }
 
-void ceni_event_resume(cen_pool *pool)
+void ceni_pool_events_resume(cen_pool *pool)
 {
     ceni_listening *l = listening_of(pool);
     if (!l) return;
@@ -258,7 +258,7 @@ static bool queue(cen_pool *pool, ceni_listening *l, const told *new)
     return heard;
 }
 
-void ceni_event_tell(cen_pool *pool, cen_event event, const char *format, ...)
+void ceni_pool_event_tell(cen_pool *pool, cen_pool_event event, const char *format, ...)
 {
     ceni_listening *l = listening_of(pool);
     bool heard = l && ceni_load_relaxed(&l->heard); /* asked again under the lock; carries nothing */
@@ -270,7 +270,7 @@ void ceni_event_tell(cen_pool *pool, cen_event event, const char *format, ...)
     va_start(arguments, format);
     compose(pool, &new, format, arguments);
     va_end(arguments);
-    if (ceni_pool_tells && (heard || !ceni_planted(news_only_if_heard))) ceni_tell_event(pool, &event, new.text);
+    if (ceni_pool_tells && (heard || !ceni_planted(events_only_if_heard))) ceni_tell_event(pool, &event, new.text);
     if (heard) heard = queue(pool, l, &new);
     if (!heard && is_printed(pool, event.kind)) print(&new);
 }
@@ -302,7 +302,7 @@ static ceni_listening *have_record(cen_pool *pool)
 }
 
 /* What is in the queue was told before: it is not for the new one. */
-static void replace_locked(ceni_listening *l, void (*listener)(void *, const cen_event *), void *argument)
+static void replace_locked(ceni_listening *l, void (*listener)(void *, const cen_pool_event *), void *argument)
 {
     l->lost += l->count;
     l->count = 0;
@@ -311,8 +311,8 @@ static void replace_locked(ceni_listening *l, void (*listener)(void *, const cen
     ceni_store_relaxed(&l->heard, listener != NULL); /* asked again under the lock; carries nothing */
 }
 
-cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event), void *argument,
-                           cen_error *error)
+cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_pool_event *event),
+                           void *argument, cen_error *error)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_listen", error);
     if (status != CEN_OK) return status;
@@ -349,7 +349,7 @@ static void await_errand_locked(cen_pool *pool, ceni_listening *l)
     if (posted && manual) ceni_runtime_tend(ceni_pool_runtime(pool));
 }
 
-void ceni_event_finish(cen_pool *pool)
+void ceni_pool_events_finish(cen_pool *pool)
 {
     ceni_listening *l = listening_of(pool);
     if (!l) return;
@@ -360,7 +360,7 @@ void ceni_event_finish(cen_pool *pool)
     await_errand_locked(pool, l); /* drops the lock */
 }
 
-void ceni_event_end(cen_pool *pool)
+void ceni_pool_events_end(cen_pool *pool)
 {
     ceni_free(pool->allocator, listening_of(pool), bytes(), _Alignof(ceni_listening));
 }

@@ -151,14 +151,14 @@ static void tell_orphan(cen_pool *pool, const cen_object_view *was, ceni_parted 
     if (parted == CENI_PARTED_CLOSED) return; /* its holder gave it at the same moment */
     const char *place = parted == CENI_PARTED_FREED ? "it is cut off, and its place is free"
                                                     : "its place is free when the lease is given";
-    ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_ORPHANED,
-                                .index = was->index,
-                                .holder = was->holder,
-                                .where = was->where,
-                                .held_ns = was->held_ns},
-                    "%s ended without giving object %u, taken at %s; %s", ceni_holder_say(was->holder, holder),
-                    was->index, was->where ? was->where : "an unknown place", place);
+    ceni_pool_event_tell(pool,
+                         (cen_pool_event){.kind = CEN_EVENT_ORPHANED,
+                                          .index = was->index,
+                                          .holder = was->holder,
+                                          .where = was->where,
+                                          .held_ns = was->held_ns},
+                         "%s ended without giving object %u, taken at %s; %s", ceni_holder_say(was->holder, holder),
+                         was->index, was->where ? was->where : "an unknown place", place);
 }
 
 static void tell(cen_pool *pool, const cen_object_view *was, cen_holder_end_policy policy);
@@ -219,15 +219,15 @@ static void tell(cen_pool *pool, const cen_object_view *was, cen_holder_end_poli
     const char *fate = policy == CEN_HOLDER_END_CLOSE  ? "closed"
                        : policy == CEN_HOLDER_END_TEST ? "tested"
                                                        : "used again";
-    ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_HOLDER_ENDED,
-                                .index = was->index,
-                                .holder = was->holder,
-                                .where = was->where,
-                                .held_ns = was->held_ns},
-                    "%s has ended and held object %u, which it took at %s; it is %s",
-                    ceni_holder_say(was->holder, holder), was->index, was->where ? was->where : "an unknown place",
-                    fate);
+    ceni_pool_event_tell(pool,
+                         (cen_pool_event){.kind = CEN_EVENT_HOLDER_ENDED,
+                                          .index = was->index,
+                                          .holder = was->holder,
+                                          .where = was->where,
+                                          .held_ns = was->held_ns},
+                         "%s has ended and held object %u, which it took at %s; it is %s",
+                         ceni_holder_say(was->holder, holder), was->index, was->where ? was->where : "an unknown place",
+                         fate);
 }
 
 /* In a pool that the program has freed nobody can give late: what was revoked is closed. */

@@ -285,12 +285,12 @@ static void tend_opening(cen_pool *pool, uint32_t index, uint64_t word, int64_t 
     ceni_line_lock(pool->line);
     bool same = goes_on_locked(slot, word, &slot->opened_at, began);
     bool first = same && slot->told < CENI_TOLD_NOTHING && !(slot->told & CENI_TOLD_LATE);
-    ceni_opening_news news = {.failures = 0};
-    if (first) news = ceni_opening_overdue_locked(pool, index, &why);
+    ceni_opening_events events = {.failures = 0};
+    if (first) events = ceni_opening_overdue_locked(pool, index, &why);
     bool cancels = first && ceni_later_withdraw_locked(pool, index, &ticket);
     ceni_line_unlock(pool->line);
     if (!first) return;
-    ceni_opening_tell(pool, index, CEN_TIMEOUT, news, &why);
+    ceni_opening_tell(pool, index, CEN_TIMEOUT, events, &why);
     ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
     if (cancels) ceni_later_cancel(pool, ticket);
 }
@@ -310,8 +310,9 @@ static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t beg
     ceni_line_unlock(pool->line);
     ceni_checkup_wake(sleeper);
     if (marked)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
-                        "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
+        ceni_pool_event_tell(pool,
+                             (cen_pool_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
+                             "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
     /* who waited for it may need an opening instead */
     if (unwanted) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
     if (cancels) ceni_later_cancel(pool, ticket);
@@ -506,12 +507,12 @@ static void ring(ceni_alarm *alarm)
     ceni_keeper_plan_locked(pool, &call);
     ceni_line_unlock(line);
     if (probes)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_HALF_OPEN, .index = CEN_NO_SLOT},
-                        "an opening is tried");
+        ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_BREAKER_HALF_OPEN, .index = CEN_NO_SLOT},
+                             "an opening is tried");
     ceni_line_make_call(line, pool->id, pool, &call);
     if (round && !do_piece(pool, &pool->tour)) go_on_later(pool);
     ceni_closing_pass(pool, now);
-    ceni_event_resume(pool);
+    ceni_pool_events_resume(pool);
     ceni_line_lock(line);
     ceni_hand_end_ring_locked(pool);
 }

@@ -33,10 +33,10 @@ void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const c
     bool is_new = is_new_locked(pool, where);
     ceni_line_unlock(pool->line);
     if (!is_new) return;
-    ceni_event_tell(pool,
-                    (cen_event){.kind = CEN_EVENT_LEFT_OPEN,
-                                .index = index,
-                                .where = where,
-                                .holder = ceni_slot_holder(note, generation) & ~CENI_HOLDER_DETACHED},
-                    "%.100s by %s", what, where);
+    ceni_pool_event_tell(pool,
+                         (cen_pool_event){.kind = CEN_EVENT_LEFT_OPEN,
+                                          .index = index,
+                                          .where = where,
+                                          .holder = ceni_slot_holder(note, generation) & ~CENI_HOLDER_DETACHED},
+                         "%.100s by %s", what, where);
 }

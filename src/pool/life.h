@@ -193,12 +193,13 @@ void ceni_checkups_send_away(cen_pool *pool);
 
 /* The opening in that place has ended, or, for the second, takes too long: the gate is told, of each once, and
  * how it changed is answered for the event stream. */
-ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began, const ceni_outcome *how,
-                                            const cen_error *why);
-ceni_opening_news ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why);
+ceni_opening_events ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began, const ceni_outcome *how,
+                                              const cen_error *why);
+ceni_opening_events ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why);
 
 /* Tells the event stream how an opening went. */
-void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_opening_news news, const cen_error *why);
+void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_opening_events events,
+                       const cen_error *why);
 
 /* An object has been opened in a claimed place: what is noted about it. */
 void ceni_opening_done(cen_pool *pool, ceni_slot *slot, int64_t now);

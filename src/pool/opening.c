@@ -85,56 +85,59 @@ void ceni_opening_begins_locked(cen_pool *pool)
     ceni_gate_begin(&pool->gate, &pool->options, ceni_pool_now(pool), others_locked(pool, true), serves_locked(pool));
 }
 
-ceni_opening_news ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began, const ceni_outcome *how,
-                                            const cen_error *why)
+ceni_opening_events ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began, const ceni_outcome *how,
+                                              const cen_error *why)
 {
     bool told = was_overdue_locked(pool, index);
-    ceni_opening_news news = {.failures = 0};
+    ceni_opening_events events = {.failures = 0};
     if (how->status == CEN_OK) {
         pool->tally.opened++;
         int64_t now = pool->gate.failures > 0 ? ceni_pool_now(pool) : 0; /* read only in an outage */
-        news.breaker_closed = !how->unwanted && ceni_gate_succeed(&pool->gate, now, others_locked(pool, true));
+        events.breaker_closed = !how->unwanted && ceni_gate_succeed(&pool->gate, now, others_locked(pool, true));
     } else {
         pool->tally.open_failed++;
-        news.breaker_opened = (!told || ceni_planted(late_failure_counted_twice)) && fail_locked(pool, began, why);
+        events.breaker_opened = (!told || ceni_planted(late_failure_counted_twice)) && fail_locked(pool, began, why);
     }
-    news.failures = pool->gate.failures;
+    events.failures = pool->gate.failures;
     ceni_places_counted_locked(pool);
-    return news;
+    return events;
 }
 
-ceni_opening_news ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why)
+ceni_opening_events ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (slot->told & CENI_TOLD_TICKET) slot->told |= CENI_TOLD_LATE; /* it is none of the whole values: see who calls */
     else slot->told = CENI_TOLD_OVERDUE;
     pool->overdue++;
-    ceni_opening_news news = {.overdue = true};
-    news.breaker_opened = !ceni_planted(overdue_not_told) && fail_locked(pool, ceni_setting(&slot->opened_at), why);
-    news.failures = pool->gate.failures;
+    ceni_opening_events events = {.overdue = true};
+    events.breaker_opened = !ceni_planted(overdue_not_told) && fail_locked(pool, ceni_setting(&slot->opened_at), why);
+    events.failures = pool->gate.failures;
     ceni_places_counted_locked(pool);
-    return news;
+    return events;
 }
 
-void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_opening_news news, const cen_error *why)
+void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_opening_events events,
+                       const cen_error *why)
 {
     if (status == CEN_OK)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_OPENED, .index = index}, "object %u was opened", index);
+        ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_OPENED, .index = index}, "object %u was opened",
+                             index);
     else
-        ceni_event_tell(pool,
-                        (cen_event){.kind = news.overdue ? CEN_EVENT_OPEN_OVERDUE : CEN_EVENT_OPEN_FAILED,
-                                    .index = index,
-                                    .status = status,
-                                    .code = why->code},
-                        "%s", why->text);
-    if (news.breaker_closed)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_BREAKER_CLOSED, .index = CEN_NO_SLOT},
-                        "objects can be opened again");
-    if (news.breaker_opened)
-        ceni_event_tell(
+        ceni_pool_event_tell(pool,
+                             (cen_pool_event){.kind = events.overdue ? CEN_EVENT_OPEN_OVERDUE : CEN_EVENT_OPEN_FAILED,
+                                              .index = index,
+                                              .status = status,
+                                              .code = why->code},
+                             "%s", why->text);
+    if (events.breaker_closed)
+        ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_BREAKER_CLOSED, .index = CEN_NO_SLOT},
+                             "objects can be opened again");
+    if (events.breaker_opened)
+        ceni_pool_event_tell(
             pool,
-            (cen_event){.kind = CEN_EVENT_BREAKER_OPENED, .index = CEN_NO_SLOT, .status = status, .code = why->code},
-            "opening failed %u times in a row; the breaker is open", news.failures);
+            (cen_pool_event){
+                .kind = CEN_EVENT_BREAKER_OPENED, .index = CEN_NO_SLOT, .status = status, .code = why->code},
+            "opening failed %u times in a row; the breaker is open", events.failures);
 }
 
 /* ---- Who need not wait for one --------------------------------------------------------------- */

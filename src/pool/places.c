@@ -192,11 +192,11 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
     }
     ceni_line_lock(pool->line);
     if (how->status == CEN_OK) ceni_opening_took_locked(pool, now - began);
-    ceni_opening_news news = ceni_opening_ended_locked(pool, index, began, how, &failure);
+    ceni_opening_events events = ceni_opening_ended_locked(pool, index, began, how, &failure);
     ceni_line_unlock(pool->line);
     ceni_times_tend(pool);
     if (how->status != CEN_OK && error) *error = failure;
-    ceni_opening_tell(pool, index, how->status, news, &failure);
+    ceni_opening_tell(pool, index, how->status, events, &failure);
 }
 
 cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
@@ -356,7 +356,8 @@ void ceni_place_end_here(cen_pool *pool, uint32_t index)
 
 static void tell_closed(cen_pool *pool, uint32_t index, const char *why)
 {
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CLOSED, .index = index}, "object %u is closed: %s", index, why);
+    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_CLOSED, .index = index}, "object %u is closed: %s",
+                         index, why);
 }
 
 void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why)
@@ -440,7 +441,7 @@ bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni
 void ceni_pool_release_memory(cen_pool *pool)
 {
     ceni_head_end(pool); /* first: whoever gives from now on touches no slot */
-    ceni_event_end(pool);
+    ceni_pool_events_end(pool);
     ceni_patience_end(pool);
     ceni_orphans_forget(pool);
     ceni_times_free(pool->times, pool->allocator);

@@ -77,11 +77,11 @@ typedef enum ceni_chore {
 } ceni_chore;
 
 /* What an opening changed. */
-typedef struct ceni_opening_news {
+typedef struct ceni_opening_events {
     bool overdue; /* it goes on, and takes too long */
     bool breaker_opened, breaker_closed;
     uint32_t failures; /* in a row */
-} ceni_opening_news;
+} ceni_opening_events;
 
 /* How a call of the driver's ended, which may have gone on after its function returned. */
 typedef struct ceni_outcome {
@@ -265,7 +265,7 @@ struct cen_pool {
     bool reordered; /* the order was changed since the pool was made */
     ceni_pool_tally tally;
     ceni_pace pace;
-    int64_t wait_told_at;                 /* when the last that waited was told the news */
+    int64_t wait_told_at;                 /* when the last that waited was told the events */
     ceni_reason reason;                   /* the last that was made for a take that timed out ... */
     uint64_t reasons;                     /* ... and how many were */
     const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open, and were told: left.c */

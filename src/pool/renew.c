@@ -181,7 +181,7 @@ cen_status ceni_renew(cen_pool *pool, cen_error *error)
     parts with;
     cen_status status = gather(pool, &with);
     if (status != CEN_OK) return give_up(pool, status, error);
-    ceni_event_end(pool); /* only memory: nobody listens here */
+    ceni_pool_events_end(pool); /* only memory: nobody listens here */
     ceni_patience_end(pool);
     ceni_chunk *older = pool->former, *left = set_aside(pool);
     pool->former = left;

@@ -196,8 +196,8 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
     if (ceni_holder_current()->held < max || (!fails && max > FEW) || !ceni_holder_has_all(pool, me)) return CEN_OK;
     if (!fails) {
         char holder[CENI_HOLDER_ROOM];
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .holder = me},
-                        "%s waits for an object and holds all of them itself", ceni_holder_say(me, holder));
+        ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .holder = me},
+                             "%s waits for an object and holds all of them itself", ceni_holder_say(me, holder));
         return CEN_OK;
     }
     return ceni_error_set(error, CEN_MISUSE, 0,
@@ -215,7 +215,7 @@ static cen_status miss(cen_pool *pool, const taking *take, int64_t waited, cen_e
 {
     ceni_verdict verdict = {.status = none_for(take->priority), .checks = &take->checks};
     ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
-    /* no news: it may be one of many */
+    /* no events: it may be one of many */
     if (waited == 0) return ceni_explain_refusal(pool, verdict, 0, ceni_holder_known(), error);
     return ceni_tell_refusal(pool, verdict, waited, ceni_holder_known(), error);
 }

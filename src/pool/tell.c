@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the news of the process hear of a pool (include/cenote/news.h), whether
+ * What the events of the process hear of a pool (include/cenote/events.h), whether
  * anybody listens to the pool itself or not.
  *
  *     every event of the pool      by its name; value: how long it was held, or the slot's index, or 0
@@ -16,7 +16,7 @@
  * try a thousand times a second. What could come as often has a limit, so that an
  * overload does not push out of the ring what led to it.
  *
- * Nothing here is on the way of a take or a give that meets nobody. News are
+ * Nothing here is on the way of a take or a give that meets nobody. Events are
  * written without a lock and never wait, so they may be told under the pool's.
  * In a world nothing is told unless a test asks for it.
  */
@@ -25,7 +25,7 @@
 #include "base/probe.h"
 #include "pool/inside.h"
 #include "port/port.h"
-#include "record/news.h"
+#include "record/events.h"
 
 #ifdef CENI_WATCHED
 bool ceni_pool_tells;
@@ -40,7 +40,7 @@ enum {
 
 /* ---- Events ---------------------------------------------------------------------------- */
 
-static cen_level level_of(cen_event_kind kind)
+static cen_event_level level_of(cen_event_kind kind)
 {
     switch (kind) {
     case CEN_EVENT_OPENED:
@@ -56,12 +56,13 @@ static cen_level level_of(cen_event_kind kind)
     }
 }
 
-void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *text)
+void ceni_tell_event(const cen_pool *pool, const cen_pool_event *event, const char *text)
 {
     int64_t value = event->index == CEN_NO_SLOT ? 0 : event->index;
     bool held = event->kind == CEN_EVENT_LEAK || event->kind == CEN_EVENT_REVOKED ||
                 event->kind == CEN_EVENT_HOLDER_ENDED || event->kind == CEN_EVENT_ORPHANED;
-    ceni_news(level_of(event->kind), cen_event_name(event->kind), &pool->entry, held ? event->held_ns : value, text);
+    ceni_event_emit(level_of(event->kind), cen_event_name(event->kind), &pool->entry, held ? event->held_ns : value,
+                    text);
 }
 
 /* ---- Takes that waited ------------------------------------------------------------------- */
@@ -82,12 +83,12 @@ void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int
     CENI_PROBE3(served, pool->name, waited, waiter->where);
     if (!ceni_pool_tells || waited < LONG_WAIT_NS || now - pool->wait_told_at < WAITS_APART_NS) return;
     pool->wait_told_at = now;
-    char text[sizeof((cen_news *)NULL)->text];
+    char text[sizeof((cen_event *)NULL)->text];
     say_take(text, sizeof text, pool, waiter, "was served", waited);
-    ceni_news(CEN_LEVEL_DETAIL, "waited", &pool->entry, waited, text);
+    ceni_event_emit(CEN_LEVEL_DETAIL, "waited", &pool->entry, waited, text);
 }
 
-/* Whether a take that got nothing in its time is told the news, or one that was interrupted. A thousand may have one
+/* Whether a take that got nothing in its time is told the events, or one that was interrupted. A thousand may have one
  * deadline: for the others no words are made that nobody asked for. */
 static bool timeout_is_due(cen_pool *pool)
 {
@@ -102,9 +103,9 @@ static bool timeout_is_due(cen_pool *pool)
 void ceni_tell_expired_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
 {
     if (waiter->error || !timeout_is_due(pool)) return;
-    char text[sizeof((cen_news *)NULL)->text];
+    char text[sizeof((cen_event *)NULL)->text];
     say_take(text, sizeof text, pool, waiter, "got no object in its time", now - waiter->since);
-    ceni_news(CEN_LEVEL_WARNING, "timed_out", &pool->entry, now - waiter->since, text);
+    ceni_event_emit(CEN_LEVEL_WARNING, "timed_out", &pool->entry, now - waiter->since, text);
 }
 
 /* How many refusals are to be told now; 0: none, because one was a moment ago. */
@@ -130,9 +131,9 @@ cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waite
     cen_error unread;
     if ((told || refusals) && !error) error = &unread;
     cen_status status = ceni_explain_refusal(pool, verdict, waited_ns, holder, error);
-    if (told && late) ceni_news(CEN_LEVEL_WARNING, "timed_out", &pool->entry, waited_ns, error->text);
-    if (told && interrupted) ceni_news(CEN_LEVEL_DETAIL, "interrupted", &pool->entry, waited_ns, error->text);
-    if (refusals) ceni_news(CEN_LEVEL_WARNING, "refused", &pool->entry, (int64_t)refusals, error->text);
+    if (told && late) ceni_event_emit(CEN_LEVEL_WARNING, "timed_out", &pool->entry, waited_ns, error->text);
+    if (told && interrupted) ceni_event_emit(CEN_LEVEL_DETAIL, "interrupted", &pool->entry, waited_ns, error->text);
+    if (refusals) ceni_event_emit(CEN_LEVEL_WARNING, "refused", &pool->entry, (int64_t)refusals, error->text);
     return status;
 }
 
@@ -141,21 +142,22 @@ cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waite
 void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where)
 {
     if (ceni_pool_tells && ceni_pool_has(&pool->trace_takes))
-        ceni_news(CEN_LEVEL_TRACE, "taken", &pool->entry, index, where);
+        ceni_event_emit(CEN_LEVEL_TRACE, "taken", &pool->entry, index, where);
 }
 
 void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where)
 {
     if (ceni_pool_tells && ceni_pool_has(&pool->trace_takes))
-        ceni_news(CEN_LEVEL_TRACE, "given", &pool->entry, held_ns, where);
+        ceni_event_emit(CEN_LEVEL_TRACE, "given", &pool->entry, held_ns, where);
 }
 
 void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_object_view *h, const char *what)
 {
     char holder[CENI_HOLDER_ROOM], held[CENI_HOLDER_ROOM];
-    ceni_event_tell(
+    ceni_pool_event_tell(
         pool,
-        (cen_event){.kind = kind, .index = h->index, .holder = h->holder, .where = h->where, .held_ns = h->held_ns},
+        (cen_pool_event){
+            .kind = kind, .index = h->index, .holder = h->holder, .where = h->where, .held_ns = h->held_ns},
         "object %u is held by %s, which took it at %s, %s%s", h->index, ceni_holder_say(h->holder, holder),
         h->where ? h->where : "an unknown place", ceni_held_say(h->held_ns, held), what);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pool tells: events, news, times, why there is nothing, and itself to those who watch. */
+/* What a pool tells: events, events, times, why there is nothing, and itself to those who watch. */
 #ifndef CENI_POOL_TELLING_H
 #define CENI_POOL_TELLING_H
 
@@ -11,16 +11,17 @@
 /* Tells whoever listens, and never waits for it. With no lock held, by one who
  * keeps the pool. `event` has kind and what else is known; the rest is filled
  * in. The text is made as by printf, after the pool's name. */
-void ceni_event_tell(cen_pool *pool, cen_event event, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void ceni_pool_event_tell(cen_pool *pool, cen_pool_event event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Tries again what no thread could be had for. */
-void ceni_event_resume(cen_pool *pool);
+void ceni_pool_events_resume(cen_pool *pool);
 
 /* The pool is being freed: tells what is still to be told, on this thread, and nobody listens any more. */
-void ceni_event_finish(cen_pool *pool);
+void ceni_pool_events_finish(cen_pool *pool);
 
 /* Gives the memory back; also in a forked child. */
-void ceni_event_end(cen_pool *pool);
+void ceni_pool_events_end(cen_pool *pool);
 
 /* ---- trace.c -------------------------------------------------------------------------------- */
 
@@ -91,7 +92,7 @@ void ceni_use_begins_anew(cen_pool *pool);
 /* As cen_component_histogram; the pool is an object of the directory. */
 bool ceni_times_histogram(const void *object, size_t index, cen_histogram_header *timing, cen_histogram *out);
 
-/* ---- tell.c: what the news of the process hear ------------------------------------------ */
+/* ---- tell.c: what the events of the process hear ------------------------------------------ */
 
 /* Whether anything is told at all. */
 #ifdef CENI_WATCHED
@@ -100,7 +101,7 @@ extern bool ceni_pool_tells; /* false, unless a test asks for it */
 #define ceni_pool_tells true
 #endif
 
-void ceni_tell_event(const cen_pool *pool, const cen_event *event, const char *text);
+void ceni_tell_event(const cen_pool *pool, const cen_pool_event *event, const char *text);
 
 /* A waiter is served; one that asked has waited for all of its time. */
 void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);

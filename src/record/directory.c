@@ -89,7 +89,7 @@ ceni_directory *ceni_directory_freed(void)
 void ceni_directory_join(ceni_directory *directory, ceni_entry *entry)
 {
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
-    ceni_setting_put(&entry->number, ++directory->joined); /* something of it may be telling news already */
+    ceni_setting_put(&entry->number, ++directory->joined); /* something of it may be telling events already */
     entry->epoch = ceni_fork_epoch();
     ceni_list_push_back(&directory->entries, &entry->link);
     directory->count++;

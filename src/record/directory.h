@@ -57,7 +57,7 @@ typedef struct ceni_entry {
     const void *object;
     const ceni_component_calls *calls; /* NULL: it has nothing but metrics */
     /* set by join */
-    _Atomic uint64_t number; /* no two entries of a process have or had the same; 0 in news that is told before */
+    _Atomic uint64_t number; /* no two entries of a process have or had the same; 0 in events that is told before */
     uint64_t epoch;          /* of the process that joined it */
     /* under the directory's lock */
     ceni_list link;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process has one of, and a forked child has anew: a directory, its news.
+ * What a process has one of, and a forked child has anew: a directory, its events.
  *
  *     static CENI_STATIC struct { ceni_owned owned; ... } mine;
  *     if (ceni_owned_begin(&mine.owned)) {      the first who comes in this process

@@ -52,7 +52,7 @@
  * no reader awaits what its writer will finish in the old one.
  *
  * Looks before a sleep. A reader that finds nothing may go to sleep, and a writer
- * that has written may look whether somebody sleeps (news.c). Each writes and then
+ * that has written may look whether somebody sleeps (events.c). Each writes and then
  * looks at what the other writes, so one of the two sees the other only if all of
  * these are in the one order of seq_cst: [E3], [E7] and [E8] here, the reader's
  * [E4], [E9] and [E10], and there the sleeper's word.
@@ -86,7 +86,7 @@
 #define LEFT (UINT64_C(1) << 63) /* of `next` */
 
 /* The sizes of the texts, in words: what, kind, name, text. */
-#define WORDS_OF(field) (sizeof(((ceni_event *)0)->field) / 8)
+#define WORDS_OF(field) (sizeof(((ceni_pool_event *)0)->field) / 8)
 
 enum {
     VERSION = 2,
@@ -113,7 +113,7 @@ typedef struct place {
     _Atomic uint64_t what[WHAT_WORDS], kind[KIND_WORDS], name[NAME_WORDS], text[TEXT_WORDS];
 } place;
 _Static_assert(sizeof(place) == CENI_RING_PLACE && CENI_RING_PLACE % 64 == 0, "a place is a whole number of lines");
-_Static_assert(sizeof(((ceni_event *)0)->name) <= 256, "a length is a byte");
+_Static_assert(sizeof(((ceni_pool_event *)0)->name) <= 256, "a length is a byte");
 
 struct ceni_ring {
     /* fixed by init */
@@ -207,7 +207,7 @@ static bool claim(place *p, uint64_t number)
     return ceni_cas_acquire(&p->sequence, &seen, 2 * number + 1); /* [E1] */
 }
 
-static void fill(place *p, const ceni_event *event)
+static void fill(place *p, const ceni_pool_event *event)
 {
     size_t what = strnlen(event->what, sizeof event->what - 1), kind = strnlen(event->kind, sizeof event->kind - 1);
     size_t name = strnlen(event->name, sizeof event->name - 1), text = strnlen(event->text, sizeof event->text - 1);
@@ -242,7 +242,7 @@ uint64_t ceni_ring_number(ceni_ring *ring, bool *left)
     return next & ~LEFT;
 }
 
-bool ceni_ring_put(ceni_ring *ring, uint64_t number, const ceni_event *event)
+bool ceni_ring_put(ceni_ring *ring, uint64_t number, const ceni_pool_event *event)
 {
     place *p = place_of(ring, number);
     if (!claim(p, number)) {
@@ -255,7 +255,7 @@ bool ceni_ring_put(ceni_ring *ring, uint64_t number, const ceni_event *event)
     return true;
 }
 
-bool ceni_ring_write(ceni_ring *ring, const ceni_event *event)
+bool ceni_ring_write(ceni_ring *ring, const ceni_pool_event *event)
 {
     bool left;
     uint64_t number = ceni_ring_number(ring, &left);
@@ -293,16 +293,16 @@ static void load_text(const _Atomic uint64_t *words, uint64_t length, char *out,
 
 /* Copies event `number` out of its place, if that is what the place holds from
  * the first look to the second. */
-static found copy(const place *p, uint64_t number, ceni_event *out)
+static found copy(const place *p, uint64_t number, ceni_pool_event *out)
 {
     uint64_t before = ceni_load_seq_cst(&p->sequence); /* [E4] */
     if (before != 2 * number + 2) return before < 2 * number + 2 ? UNFINISHED : GONE;
-    ceni_event event = {.number = number,
-                        .time_ns = (int64_t)load(&p->time),
-                        .component = load(&p->component),
-                        .value = (int64_t)load(&p->value)};
+    ceni_pool_event event = {.number = number,
+                             .time_ns = (int64_t)load(&p->time),
+                             .component = load(&p->component),
+                             .value = (int64_t)load(&p->value)};
     uint64_t shape = load(&p->shape);
-    event.level = (cen_level)(shape & 0xFF);
+    event.level = (cen_event_level)(shape & 0xFF);
     load_text(p->what, shape >> 8 & 0xFF, event.what, sizeof event.what);
     load_text(p->kind, shape >> 16 & 0xFF, event.kind, sizeof event.kind);
     load_text(p->name, shape >> 24 & 0xFF, event.name, sizeof event.name);
@@ -335,7 +335,7 @@ static void pass(ceni_cursor *cursor)
     cursor->missed++;
 }
 
-cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor, ceni_event *out)
+cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor, ceni_pool_event *out)
 {
     while (catch_up(ring, begun, cursor)) {
         const place *p = &ring->at[cursor->next & (ring->places - 1)];
@@ -350,7 +350,7 @@ cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_curs
     return CEN_EMPTY;
 }
 
-cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, ceni_event *out)
+cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, ceni_pool_event *out)
 {
     return ceni_ring_read_up_to(ring, ceni_ring_begun(ring), cursor, out);
 }
@@ -375,7 +375,7 @@ bool ceni_ring_is_left(const ceni_ring *ring)
 }
 
 /* A writer that is in the middle of an event will be through in no time, unless it is just not running. */
-static found copy_patiently(const place *p, uint64_t number, ceni_event *out)
+static found copy_patiently(const place *p, uint64_t number, ceni_pool_event *out)
 {
     found what = copy(p, number, out);
     for (int looks = 0; what == UNFINISHED && looks < PATIENCE && !is_lost(p, number); looks++) {
@@ -389,10 +389,10 @@ void ceni_ring_copy(const ceni_ring *from, uint64_t before, ceni_ring *to)
 {
     uint64_t first = before > from->places ? before - from->places : 0;
     for (uint64_t number = first; number < before; number++) {
-        ceni_event event;
+        ceni_pool_event event;
         if (copy_patiently(&from->at[number & (from->places - 1)], number, &event) == WHOLE)
             ceni_ring_put(to, number, &event);
-        else if (!ceni_planted(news_awaits_what_stayed)) note_lost(place_of(to, number), number);
+        else if (!ceni_planted(events_awaits_what_stayed)) note_lost(place_of(to, number), number);
     }
 }
 
@@ -424,13 +424,13 @@ ceni_ring_tag ceni_ring_tag_of(const ceni_ring *ring)
     return (ceni_ring_tag){.process = ring->process, .stream = ring->stream};
 }
 
-bool ceni_ring_look(const ceni_ring *ring, uint32_t at, ceni_event *out)
+bool ceni_ring_look(const ceni_ring *ring, uint32_t at, ceni_pool_event *out)
 {
     const place *p = &ring->at[at];
     uint64_t sequence = ceni_load_relaxed(&p->sequence); /* carries nothing: copy looks again */
     if (sequence == 0 || sequence % 2 != 0) return false;
     uint64_t number = sequence / 2 - 1;
-    bool belongs = (number & (ring->places - 1)) == at || ceni_planted(news_of_file_believes_all);
+    bool belongs = (number & (ring->places - 1)) == at || ceni_planted(events_of_file_believes_all);
     if (!belongs || copy(p, number, out) != WHOLE) return false;
     return out->level >= CEN_LEVEL_TRACE && out->level <= CEN_LEVEL_ERROR;
 }

@@ -4,5 +4,5 @@ list(APPEND cenote_sources
   src/record/directory.c
   src/record/histogram_buckets.c
   src/record/histogram.c
-  src/record/news.c
+  src/record/events.c
   src/record/ring.c)

@@ -19,7 +19,7 @@ void ceni_backlog_serve_locked(cen_router *router, ceni_member *with, ceni_list 
 /* All are told CLOSED; they stand in `ready`. Returns how many. */
 uint32_t ceni_backlog_send_away_locked(cen_router *router, ceni_list *ready);
 
-/* What a call does when it has dropped the lock: tells those in `ready` (NULL: nobody), tells news, and drops its hand on the
+/* What a call does when it has dropped the lock: tells those in `ready` (NULL: nobody), tells events, and drops its hand on the
  * router, which may be the last. */
 void ceni_router_settle(cen_router *router, ceni_list *ready);
 

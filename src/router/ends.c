@@ -124,7 +124,7 @@ void ceni_member_look_for_end_locked(ceni_member *member)
     if (member->watch != CENI_HAS_ENDED || too_early || member->ended || member->tellers > 0) return;
     if (member->removed) {
         member->ended = true;
-        ceni_list_remove(&member->news);
+        ceni_list_remove(&member->events);
         if (ceni_planted(member_freed_at_once)) {
             ceni_router_unlock(router);
             release(&member->retired);

@@ -138,7 +138,7 @@ typedef struct ceni_member {
     uint32_t downs, told_downs; /* how often it was DOWN, and how often when that was told */
     cen_error cause;            /* of the last down; its status is OK: none */
     ceni_list link;             /* in router->members, or zombies */
-    ceni_list news;
+    ceni_list events;
     ceni_retired left;
     ceni_retired retired;
     ceni_clocked age, ejection;
@@ -216,10 +216,10 @@ struct cen_router {
     ceni_alarm alarm;
     int64_t alarm_at;     /* CENI_FOREVER: it is not set */
     ceni_list followings; /* of cen_following, follow.c */
-    ceni_list news;       /* members whose state is to be told */
+    ceni_list events;     /* members whose state is to be told */
     bool telling;         /* somebody does */
     uint64_t added, changes, waited, timeouts, refused, empty;
-    int64_t refusal_told, timeout_told; /* when that was last told in the news; 0: never */
+    int64_t refusal_told, timeout_told; /* when that was last told in the events; 0: never */
     uint64_t uses_gone, failed_gone;    /* of members that are gone */
     _Atomic uint32_t ends;              /* futex: uses of watched members, and members, that ended */
     ceni_bin bin;

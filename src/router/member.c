@@ -72,7 +72,7 @@ static ceni_member *make(cen_router *router, const cen_member_options *o)
     member->bytes = bytes;
     ceni_store_relaxed(&member->open, 1u); /* nobody knows it yet; carries nothing */
     ceni_list_init(&member->link);
-    ceni_list_init(&member->news);
+    ceni_list_init(&member->events);
     ceni_timer_init(&member->age.timer);
     ceni_timer_init(&member->ejection.timer);
     member->age.kind = CENI_CLOCK_AGE;
@@ -164,7 +164,7 @@ void ceni_member_enter_locked(ceni_member *member, cen_member_state state)
         member->downs++;
     }
     member->since = ceni_runtime_now(member->router->runtime);
-    ceni_member_news_locked(member);
+    ceni_member_event_locked(member);
 }
 
 static void stop_timers(ceni_member *member)
@@ -207,7 +207,7 @@ static cen_status come_up_locked(ceni_member *member)
 }
 
 /* A warning is told, unless it was to go. */
-static void go_down_locked(ceni_member *member, cen_level level)
+static void go_down_locked(ceni_member *member, cen_event_level level)
 {
     if (ceni_member_state(member) == CEN_MEMBER_DOWN) return;
     ceni_set_leave_locked(member->router, member);

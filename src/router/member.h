@@ -3,7 +3,7 @@
 #ifndef CENI_ROUTER_MEMBER_H
 #define CENI_ROUTER_MEMBER_H
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "router/inside.h"
 
@@ -46,14 +46,14 @@ bool ceni_member_unwatch_locked(ceni_member *member);
 
 /* ---- tell.c ----------------------------------------------------------------------- */
 
-/* Writes into the news of the process what became of the member; with its cause, if it is a warning and has one. */
-void ceni_member_report_locked(const ceni_member *member, cen_level level, const char *what, const char *is);
+/* Writes into the events of the process what became of the member; with its cause, if it is a warning and has one. */
+void ceni_member_report_locked(const ceni_member *member, cen_event_level level, const char *what, const char *is);
 
 /* The same of the router, at most once a second: *told is when it last was. */
 void ceni_router_complain_locked(cen_router *router, int64_t *told, const char *what, int64_t value, const char *is);
 
 /* The member's state is to be told. */
-void ceni_member_news_locked(ceni_member *member);
+void ceni_member_event_locked(ceni_member *member);
 
 /* Tells the program what has changed, unless somebody does so already. No lock is held; the caller has a hand on the router. */
 void ceni_router_tell(cen_router *router);

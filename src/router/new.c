@@ -12,7 +12,7 @@
 #include "base/plant.h"
 #include "base/statics.h"
 #include "port/deadline.h"
-#include "record/news.h"
+#include "record/events.h"
 #include "router/backlog.h"
 #include "router/member.h"
 #include "router/set.h"
@@ -109,7 +109,7 @@ static void fill(cen_router *router, const cen_router_options *o)
     ceni_list_init(&router->members);
     ceni_list_init(&router->zombies);
     ceni_list_init(&router->backlog);
-    ceni_list_init(&router->news);
+    ceni_list_init(&router->events);
     ceni_list_init(&router->followings);
     ceni_wheel_init(&router->wheel, ceni_runtime_now(router->runtime));
     ceni_alarm_init(&router->alarm, ceni_router_alarm);
@@ -217,7 +217,7 @@ static uint32_t refuse_from_now_on(cen_router *router)
     ceni_list_init(&ready);
     ceni_router_lock(router);
     router->hands++;
-    if (!ceni_setting(&router->closed)) ceni_news(CEN_LEVEL_NOTICE, "closed", &router->entry, 0, NULL);
+    if (!ceni_setting(&router->closed)) ceni_event_emit(CEN_LEVEL_NOTICE, "closed", &router->entry, 0, NULL);
     ceni_setting_put(&router->closed, 1u);
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
         ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * News: telling the program that members changed their states, and writing it into the news of the process.
+ * Events: telling the program that members changed their states, and writing it into the events of the process.
  *
- * The news are written under the lock, as it happens, so that they are in order and none is left out. The listener is
+ * The events are written under the lock, as it happens, so that they are in order and none is left out. The listener is
  * told by one thread at a time, in the order in which members first had something to
  * tell, with no lock held. What a member was between two tellings is left out: the
  * program hears of the last state it was told and the present one. Only that it is down
@@ -11,20 +11,20 @@
 #include <stdio.h>
 
 #include "base/plant.h"
-#include "record/news.h"
+#include "record/events.h"
 #include "router/member.h"
 
 static const int64_t COMPLAINTS_APART_NS = 1000000000;
 
-/* ---- The news of the process ------------------------------------------------------------ */
+/* ---- The events of the process ------------------------------------------------------------ */
 
-void ceni_member_report_locked(const ceni_member *member, cen_level level, const char *what, const char *is)
+void ceni_member_report_locked(const ceni_member *member, cen_event_level level, const char *what, const char *is)
 {
     char text[CEN_ERROR_TEXT_SIZE];
     bool blamed = level >= CEN_LEVEL_WARNING && member->cause.status != CEN_OK && member->cause.text[0];
     snprintf(text, sizeof text, "member %s of router %s %s%s%.200s", member->name, member->router->name, is,
              blamed ? ": " : "", blamed ? member->cause.text : "");
-    ceni_news(level, what, &member->router->entry, 0, text);
+    ceni_event_emit(level, what, &member->router->entry, 0, text);
 }
 
 void ceni_router_complain_locked(cen_router *router, int64_t *told, const char *what, int64_t value, const char *is)
@@ -34,23 +34,23 @@ void ceni_router_complain_locked(cen_router *router, int64_t *told, const char *
     *told = now;
     char text[CEN_ERROR_TEXT_SIZE];
     snprintf(text, sizeof text, "router %s %s", router->name, is);
-    ceni_news(CEN_LEVEL_WARNING, what, &router->entry, value, text);
+    ceni_event_emit(CEN_LEVEL_WARNING, what, &router->entry, value, text);
 }
 
 /* ---- The listener ------------------------------------------------------------------------- */
 
-void ceni_member_news_locked(ceni_member *member)
+void ceni_member_event_locked(ceni_member *member)
 {
     cen_router *router = member->router;
-    if (!router->changed || ceni_list_linked(&member->news)) return;
-    ceni_list_push_back(&router->news, &member->news);
+    if (!router->changed || ceni_list_linked(&member->events)) return;
+    ceni_list_push_back(&router->events, &member->events);
 }
 
 /* Tells of the first, if there is anything to tell; holds the lock at both ends. */
 static void tell_one_locked(cen_router *router)
 {
-    ceni_member *member = CENI_LIST_ENTRY(ceni_list_first(&router->news), ceni_member, news);
-    ceni_list_remove(&member->news);
+    ceni_member *member = CENI_LIST_ENTRY(ceni_list_first(&router->events), ceni_member, events);
+    ceni_list_remove(&member->events);
     cen_member_state from = (cen_member_state)member->told, to = ceni_member_state(member);
     /* Whoever was told DOWN, and brought it up, waits to hear of the next one. */
     bool again = member->downs != member->told_downs && !ceni_planted(told_down_once);
@@ -77,7 +77,7 @@ void ceni_router_tell(cen_router *router)
     ceni_router_lock(router);
     if (!router->telling) {
         router->telling = true;
-        while (!ceni_list_empty(&router->news)) tell_one_locked(router);
+        while (!ceni_list_empty(&router->events)) tell_one_locked(router);
         router->telling = false;
     }
     ceni_router_unlock(router);

@@ -32,7 +32,7 @@
 #include <stdio.h>
 
 #include "base/plant.h"
-#include "record/news.h"
+#include "record/events.h"
 #include "supervisor/inside.h"
 #include "sync/future.h"
 
@@ -89,7 +89,7 @@ static cen_supervisor_event *add_event(ceni_out *out, cen_supervisor_event event
 }
 
 /* How much it matters. An end that was asked for, or was normal, is none that anybody must see to. */
-static cen_level level_of(cen_supervisor_event_kind kind, bool failed)
+static cen_event_level level_of(cen_supervisor_event_kind kind, bool failed)
 {
     switch (kind) {
     case CEN_SUPERVISOR_CHILD_STARTED:
@@ -107,9 +107,9 @@ static cen_level level_of(cen_supervisor_event_kind kind, bool failed)
 
 static const cen_error no_error = {.status = CEN_OK};
 
-/* Into the news of the process, whether there is a listener or not. */
-static void write_news(const cen_supervisor *supervisor, cen_supervisor_event_kind kind, const ceni_child *child,
-                       const cen_error *error)
+/* Into the events of the process, whether there is a listener or not. */
+static void write_events(const cen_supervisor *supervisor, cen_supervisor_event_kind kind, const ceni_child *child,
+                         const cen_error *error)
 {
     static const struct {
         const char *what, *is;
@@ -135,13 +135,13 @@ static void write_news(const cen_supervisor *supervisor, cen_supervisor_event_ki
                  words[kind].is, named ? ": " : "", named ? error->text : "");
     else if (named) snprintf(text, sizeof text, "%s", error->text);
     else snprintf(text, sizeof text, "supervisor \"%s\" %s", supervisor->name, words[kind].is);
-    ceni_news(level_of(kind, failed), words[kind].what, &supervisor->entry, value, text);
+    ceni_event_emit(level_of(kind, failed), words[kind].what, &supervisor->entry, value, text);
 }
 
-void ceni_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child *child, const cen_error *error)
+void ceni_pool_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child *child, const cen_error *error)
 {
     if (child->supervisor->listener || !ceni_planted(supervisor_tells_its_listener_only))
-        write_news(child->supervisor, kind, child, error ? error : &no_error);
+        write_events(child->supervisor, kind, child, error ? error : &no_error);
     if (!child->supervisor->listener) return;
     out->pinned[out->count] = child;
     child->refs++;
@@ -154,9 +154,9 @@ void ceni_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child
     if (kind == CEN_SUPERVISOR_CHILD_WAITING) event->wait_ns = child->moment - child->since;
 }
 
-void ceni_event_own_locked(ceni_out *out, cen_supervisor_event_kind kind, cen_supervisor *supervisor)
+void ceni_pool_event_own_locked(ceni_out *out, cen_supervisor_event_kind kind, cen_supervisor *supervisor)
 {
-    write_news(supervisor, kind, NULL, kind == CEN_SUPERVISOR_GAVE_UP ? &supervisor->error : &no_error);
+    write_events(supervisor, kind, NULL, kind == CEN_SUPERVISOR_GAVE_UP ? &supervisor->error : &no_error);
     if (!supervisor->listener) return;
     cen_supervisor_event event = {
         .kind = kind, .supervisor = supervisor, .name = supervisor->name, .restarts = supervisor->restarts};

@@ -10,11 +10,11 @@
 
 #include "tool/terminal.h"
 
-extern const command run_command, tune_command, top_command, explain_command, metrics_command, news_command,
+extern const command run_command, tune_command, top_command, explain_command, metrics_command, events_command,
     page_command;
 
-const command *const commands[] = {&run_command,     &tune_command,    &top_command,  &page_command,
-                                   &explain_command, &metrics_command, &news_command, NULL};
+const command *const commands[] = {&run_command,     &tune_command,    &top_command,    &page_command,
+                                   &explain_command, &metrics_command, &events_command, NULL};
 
 const command *command_of(const char *name)
 {

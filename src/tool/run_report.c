@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "tool/run.h"
 #include "tool/terminal.h"
@@ -41,11 +41,11 @@ static bool advise_on_failure(run_report *self)
 /* What the pool told last of an opening that failed. "": it is forgotten, as much else has happened since. */
 static void last_refusal(char *out, size_t room)
 {
-    cen_cursor at = {0};
-    cen_news news;
+    cen_event_cursor at = {0};
+    cen_event events;
     out[0] = 0;
-    while (cen_news_read(&at, &news) == CEN_OK)
-        if (strcmp(news.what, "open_failed") == 0) snprintf(out, room, " The last: %s", news.text);
+    while (cen_events_read(&at, &events) == CEN_OK)
+        if (strcmp(events.what, "open_failed") == 0) snprintf(out, room, " The last: %s", events.text);
 }
 
 /* Clients waited because the pool could not become as large as it may: neither a larger one nor more clients help. */

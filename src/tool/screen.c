@@ -158,7 +158,7 @@ static void draw_sums(const live *shown)
             (long long)max, (long long)waiting, view_count(takes, per_second));
     if (shown->frozen) say(text, sizeof text, "  FROZEN");
     if (*shown->filter) say(text, sizeof text, "  filter: %s", shown->filter);
-    if (shown->pane == PANE_NEWS && shown->level > VIEW_TRACE)
+    if (shown->pane == PANE_EVENTS && shown->level > VIEW_TRACE)
         say(text, sizeof text, "  from %s on", view_level_names[shown->level]);
     if (shown->missed) say(text, sizeof text, "  %llu events missed", (unsigned long long)shown->missed);
     draw_line(1, A_NORMAL, text);
@@ -169,7 +169,7 @@ static size_t count_of(const live *shown, view_pane pane)
     const model *m = shown->model;
     if (!m) return 0;
     const size_t counts[PANES] = {m->pool_count,   m->holder_count, m->waiter_count,
-                                  m->worker_count, m->tree_count,   json_array_size(shown->news)};
+                                  m->worker_count, m->tree_count,   json_array_size(shown->events)};
     return counts[pane];
 }
 

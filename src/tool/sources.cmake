@@ -45,7 +45,7 @@ list(APPEND tool_sources
   src/tool/metrics.c
   src/tool/model.c
   src/tool/model_tree.c
-  src/tool/news.c
+  src/tool/events.c
   src/tool/page.c
   src/tool/place.c
   src/tool/relay.c

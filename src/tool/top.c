@@ -63,16 +63,16 @@ static void print_process(json_t *process, const char *shown)
     printf("%s\n", line);
 }
 
-static void print_panes(const model *m, json_t *news)
+static void print_panes(const model *m, json_t *events)
 {
     enum { LAST = 20 }; /* events */
     unsigned columns = terminal_is(stdout) ? terminal_width(stdout) : 0;
     for (int pane = 0; pane < PANES; pane++) {
-        view_table shown = view_of((view_pane)pane, m, news);
+        view_table shown = view_of((view_pane)pane, m, events);
         /* a busy pool tells of every wait */
-        if (pane == PANE_NEWS) view_keep_from(&shown, VIEW_LEVEL_COLUMN, VIEW_NOTICE);
+        if (pane == PANE_EVENTS) view_keep_from(&shown, VIEW_LEVEL_COLUMN, VIEW_NOTICE);
         size_t all = shown.count;
-        if (pane == PANE_NEWS && all > LAST) view_cut(&shown, LAST);
+        if (pane == PANE_EVENTS && all > LAST) view_cut(&shown, LAST);
         if (all > 0 || pane == PANE_POOLS) {
             printf("\n%s (%zu%s)\n", view_pane_names[pane], all, all > shown.count ? ", the last of them" : "");
             view_print(&shown, stdout, columns);
@@ -87,7 +87,7 @@ static int print_looks(const command *self, client *peer, const feed_look *befor
     model *m = model_new(before->components, after->components);
     if (!m) return command_fail(self, EXIT_UNREACHABLE, "%s answers, but it is not cenote's inspect.", shown);
     print_process(after->process, shown);
-    print_panes(m, after->news);
+    print_panes(m, after->events);
     model_free(m);
     return EXIT_DONE;
 }
@@ -105,7 +105,7 @@ static int print_once(const command *self, const settings *s, client *peer)
     }
     if (looked == CEN_OK && !stop_asked()) looked = feed_look_once(peer, &next, &after);
     if (stop_asked()) status = stop_status(EXIT_DONE);
-    else if (looked != CEN_OK) status = watching_fail(self, after.news ? &after.error : &before.error);
+    else if (looked != CEN_OK) status = watching_fail(self, after.events ? &after.error : &before.error);
     else status = print_looks(self, peer, &before, &after);
     feed_look_free(&before);
     feed_look_free(&after);

@@ -12,7 +12,7 @@
 #include "tool/command.h"
 #include "tool/model.h"
 
-enum { NEWS_MOST = 2000 };
+enum { EVENTS_MAX = 2000 };
 
 struct feed {
     /* set before the thread starts */
@@ -31,7 +31,7 @@ struct feed {
     char action[32];
     int64_t value;
     /* the thread's own */
-    uint64_t next_news;
+    uint64_t next_events;
     json_t *process; /* that was there last */
     double cpu_seconds;
     int64_t cpu_at;
@@ -48,21 +48,21 @@ void feed_look_free(feed_look *look)
 {
     json_decref(look->process);
     json_decref(look->components);
-    json_decref(look->news);
+    json_decref(look->events);
     memset(look, 0, sizeof *look);
 }
 
 /* ---- A look ------------------------------------------------------------------------------- */
 
-static cen_status read_news(client *peer, uint64_t *next, feed_look *out)
+static cen_status read_events(client *peer, uint64_t *next, feed_look *out)
 {
     char path[96];
     json_t *answer;
-    snprintf(path, sizeof path, "/api/news?after=%llu&limit=%d", (unsigned long long)*next, NEWS_MOST / 2);
+    snprintf(path, sizeof path, "/api/events?after=%llu&limit=%d", (unsigned long long)*next, EVENTS_MAX / 2);
     cen_status status = client_get(peer, path, &answer, &out->error);
     if (status != CEN_OK) return status;
-    json_t *news = json_object_get(answer, "news");
-    if (json_is_array(news)) json_array_extend(out->news, news);
+    json_t *events = json_object_get(answer, "events");
+    if (json_is_array(events)) json_array_extend(out->events, events);
     out->missed = (uint64_t)model_number(answer, "missed");
     if (json_is_integer(json_object_get(answer, "next"))) *next = (uint64_t)model_number(answer, "next");
     json_decref(answer);
@@ -73,7 +73,7 @@ static cen_status ask_all(client *peer, uint64_t *next, feed_look *out)
 {
     cen_status status = client_greet(peer, &out->process, &out->error);
     if (status == CEN_OK) status = client_get(peer, "/api/components?parts=1", &out->components, &out->error);
-    if (status == CEN_OK) status = read_news(peer, next, out);
+    if (status == CEN_OK) status = read_events(peer, next, out);
     return status;
 }
 
@@ -81,9 +81,9 @@ cen_status feed_look_once(client *peer, uint64_t *next, feed_look *out)
 {
     memset(out, 0, sizeof *out);
     out->cpu = -1;
-    out->news = json_array();
-    cen_status status = out->news ? ask_all(peer, next, out)
-                                  : address_fail(&out->error, CEN_NO_MEMORY, "There is no memory for an answer.");
+    out->events = json_array();
+    cen_status status = out->events ? ask_all(peer, next, out)
+                                    : address_fail(&out->error, CEN_NO_MEMORY, "There is no memory for an answer.");
     if (status == CEN_OK) return status;
     json_decref(out->process);
     json_decref(out->components);
@@ -128,12 +128,12 @@ bool feed_is_same(json_t *process, json_t *other)
 
 static void look(feed *self, feed_look *out)
 {
-    if (feed_look_once(self->client, &self->next_news, out) != CEN_OK) return;
-    if (self->process && !feed_is_same(self->process, out->process)) { /* it has news of its own */
+    if (feed_look_once(self->client, &self->next_events, out) != CEN_OK) return;
+    if (self->process && !feed_is_same(self->process, out->process)) { /* it has events of its own */
         feed_look_free(out);
-        self->next_news = 0;
+        self->next_events = 0;
         self->cpu_at = 0;
-        if (feed_look_once(self->client, &self->next_news, out) != CEN_OK) return;
+        if (feed_look_once(self->client, &self->next_events, out) != CEN_OK) return;
     }
     json_decref(self->process);
     self->process = json_deep_copy(out->process);
@@ -142,15 +142,15 @@ static void look(feed *self, feed_look *out)
 
 /* ---- The box --------------------------------------------------------------------------------- */
 
-/* What was not taken is replaced, but for its news, and the answer to a wish. Under the lock. */
+/* What was not taken is replaced, but for its events, and the answer to a wish. Under the lock. */
 static void put(feed *self, feed_look *look)
 {
     if (self->full) {
-        json_array_extend(self->box.news, look->news);
-        while (json_array_size(self->box.news) > NEWS_MOST) json_array_remove(self->box.news, 0);
-        json_t *news = json_incref(self->box.news);
-        json_decref(look->news);
-        look->news = news;
+        json_array_extend(self->box.events, look->events);
+        while (json_array_size(self->box.events) > EVENTS_MAX) json_array_remove(self->box.events, 0);
+        json_t *events = json_incref(self->box.events);
+        json_decref(look->events);
+        look->events = events;
         look->missed += self->box.missed;
         if (self->box.told && !look->told) {
             look->told = true;

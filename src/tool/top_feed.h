@@ -3,7 +3,7 @@
  * The thread that asks the process, so that the screen never waits for it: it looks every interval, and puts what it finds into
  * a box of one, from which the screen takes it.
  *
- * A look is three questions (process, components, news), one after the other. Whoever takes a look owns it.
+ * A look is three questions (process, components, events), one after the other. Whoever takes a look owns it.
  *
  * Threads: the box and the wishes are under one lock; the client is the thread's own. feed_fd is readable when there is
  * something in the box.
@@ -22,8 +22,8 @@ typedef struct feed feed;
 typedef struct feed_look {
     cen_error error;              /* status OK: the process answered */
     json_t *process, *components; /* NULL unless it did */
-    json_t *news;                 /* an array of those since the last look that was taken; never NULL */
-    uint64_t missed;              /* news that were overwritten before they could be read */
+    json_t *events;               /* an array of those since the last look that was taken; never NULL */
+    uint64_t missed;              /* events that were overwritten before they could be read */
     double cpu;                   /* processors in use by the process; below 0: not known */
     bool told;                    /* a wish was carried out, and `answer` says how: status and text */
     cen_error answer;
@@ -46,7 +46,7 @@ bool feed_tell(feed *self, uint64_t number, const char *action, int64_t value);
 /* Whether two answers of GET /api/process are of one process. */
 bool feed_is_same(json_t *process, json_t *other);
 
-/* One look by itself, for whoever has no thread: the news after *next, which is moved on. */
+/* One look by itself, for whoever has no thread: the events after *next, which is moved on. */
 cen_status feed_look_once(client *peer, uint64_t *next, feed_look *out);
 
 #endif

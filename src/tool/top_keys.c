@@ -112,7 +112,7 @@ static void sort_next(live *self)
 static void raise_level(live *self)
 {
     self->level = self->level == VIEW_ERROR ? VIEW_TRACE : self->level < VIEW_NOTICE ? VIEW_NOTICE : self->level + 1;
-    if (self->pane != PANE_NEWS) choose_pane(self, PANE_NEWS);
+    if (self->pane != PANE_EVENTS) choose_pane(self, PANE_EVENTS);
     else live_refresh(self);
     live_message(self, TONE_QUIET, "Events of level %s and above.", view_level_names[self->level]);
 }

@@ -12,7 +12,7 @@ void live_begin(live *self, feed *source, const char *shown, int64_t interval_ns
     self->shown = shown;
     self->interval_ns = interval_ns;
     self->cpu = -1;
-    self->news = json_array();
+    self->events = json_array();
     self->level = VIEW_NOTICE; /* a busy pool tells of every wait, and that would be all there is to see */
     for (int i = 0; i < PANES; i++) self->sort[i] = -1;
 }
@@ -25,7 +25,7 @@ void live_end(live *self)
     json_decref(self->process);
     json_decref(self->before);
     json_decref(self->after);
-    json_decref(self->news);
+    json_decref(self->events);
 }
 
 void live_message(live *self, live_tone tone, const char *format, ...)
@@ -46,31 +46,31 @@ static void forget(live *self)
 {
     json_decref(self->after);
     self->after = NULL;
-    json_array_clear(self->news);
+    json_array_clear(self->events);
     live_message(self, TONE_BAD, "Another process is there now.");
 }
 
 /* Where there is no room for all, single waits go first: whatever else happened is kept. */
-static void keep_news(live *self, feed_look *look)
+static void keep_events(live *self, feed_look *look)
 {
-    json_array_extend(self->news, look->news);
-    size_t count = json_array_size(self->news);
-    for (size_t at = 0; count > LIVE_NEWS && at < count;) {
-        if (strcmp(model_text(json_array_get(self->news, at), "level"), view_level_names[VIEW_DETAIL]) != 0) at++;
-        else json_array_remove(self->news, at), count--;
+    json_array_extend(self->events, look->events);
+    size_t count = json_array_size(self->events);
+    for (size_t at = 0; count > LIVE_EVENTS && at < count;) {
+        if (strcmp(model_text(json_array_get(self->events, at), "level"), view_level_names[VIEW_DETAIL]) != 0) at++;
+        else json_array_remove(self->events, at), count--;
     }
-    for (; count > LIVE_NEWS; count--) json_array_remove(self->news, 0);
+    for (; count > LIVE_EVENTS; count--) json_array_remove(self->events, 0);
     self->missed += look->missed;
 }
 
 static void keep_look(live *self, feed_look *look)
 {
     if (self->process && !feed_is_same(self->process, look->process)) forget(self);
-    keep_news(self, look);
+    keep_events(self, look);
     json_decref(self->process);
     self->process = json_incref(look->process);
     self->cpu = look->cpu;
-    if (self->frozen) return; /* what is on the screen stays; the news are kept for later */
+    if (self->frozen) return; /* what is on the screen stays; the events are kept for later */
     json_decref(self->before);
     self->before = self->after;
     self->after = json_incref(look->components);
@@ -118,8 +118,8 @@ void live_refresh(live *self)
 {
     view_table_free(&self->table);
     if (!self->model) return;
-    self->table = view_of(self->pane, self->model, self->news);
-    if (self->pane == PANE_NEWS) view_keep_from(&self->table, VIEW_LEVEL_COLUMN, self->level);
+    self->table = view_of(self->pane, self->model, self->events);
+    if (self->pane == PANE_EVENTS) view_keep_from(&self->table, VIEW_LEVEL_COLUMN, self->level);
     view_filter(&self->table, self->filter);
     view_sort(&self->table, self->sort[self->pane], self->reverse[self->pane]);
     find_selected(self);

@@ -24,7 +24,7 @@ typedef enum live_mode {
 
 typedef enum live_tone { TONE_QUIET = 0, TONE_GOOD, TONE_BAD } live_tone;
 
-enum { LIVE_INPUT = 64, LIVE_NEWS = 5000 };
+enum { LIVE_INPUT = 64, LIVE_EVENTS = 5000 };
 
 typedef struct live {
     feed *feed;
@@ -32,8 +32,8 @@ typedef struct live {
     int64_t interval_ns;
     bool quits, frozen;
     /* what was found */
-    json_t *process, *before, *after, *news;
-    uint64_t missed; /* news */
+    json_t *process, *before, *after, *events;
+    uint64_t missed; /* events */
     double cpu;
     model *model; /* of before and after; NULL: nothing yet */
     bool gone;

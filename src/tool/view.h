@@ -126,7 +126,7 @@ typedef enum view_pane {
     PANE_WAITERS,
     PANE_WORKERS,
     PANE_TREE,
-    PANE_NEWS,
+    PANE_EVENTS,
     PANES
 } view_pane;
 
@@ -136,8 +136,8 @@ extern const char *const view_pane_names[PANES];
 enum { VIEW_LEVEL_COLUMN = 1, VIEW_TRACE = 0, VIEW_DETAIL, VIEW_NOTICE, VIEW_WARNING, VIEW_ERROR, VIEW_LEVELS };
 extern const char *const view_level_names[VIEW_LEVELS];
 
-/* Events, in the JSON of /api/news, oldest first. */
-view_table view_of(view_pane pane, const model *m, json_t *news);
+/* Events, in the JSON of /api/events, oldest first. */
+view_table view_of(view_pane pane, const model *m, json_t *events);
 
 /* ---- Pages of lines (view_detail.c) ---------------------------------------------------------------- */
 

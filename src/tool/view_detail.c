@@ -185,12 +185,12 @@ static void say_holder(view_page *page, const model_holder *h)
     }
 }
 
-static void say_news(view_page *page, json_t *news, unsigned columns)
+static void say_events(view_page *page, json_t *events, unsigned columns)
 {
-    snprintf(page->title, sizeof page->title, "event %lld", (long long)model_number(news, "number"));
-    view_say_text(page, STYLE_BOLD, model_text(news, "text"), columns);
+    snprintf(page->title, sizeof page->title, "event %lld", (long long)model_number(events, "number"));
+    view_say_text(page, STYLE_BOLD, model_text(events, "text"), columns);
     view_say(page, STYLE_DIM, "%s", "");
-    say_object(page, news, 0, columns);
+    say_object(page, events, 0, columns);
 }
 
 view_page view_detail(view_pane pane, const view_row *row, unsigned columns)
@@ -212,7 +212,7 @@ view_page view_detail(view_pane pane, const view_row *row, unsigned columns)
         say_object(&page, node->is_component ? json_object_get(node->item, "metrics") : node->item, 0, columns);
         if (node->is_component) say_object(&page, json_object_get(node->item, "description"), 0, columns);
         break;
-    case PANE_NEWS: say_news(&page, (json_t *)(uintptr_t)row->about, columns); break;
+    case PANE_EVENTS: say_events(&page, (json_t *)(uintptr_t)row->about, columns); break;
     case PANES: break;
     }
     char title[sizeof page.title];

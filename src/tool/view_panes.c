@@ -193,7 +193,7 @@ static bool add_node(view_table *table, const model_node *node)
 
 /* ---- Events ---------------------------------------------------------------------------------------- */
 
-static const view_column news_columns[] = {
+static const view_column events_columns[] = {
     {"TIME", 12, false, true, 0},  {"LEVEL", 7, false, true, 0},  {"KIND", 10, false, false, 4},
     {"NAME", 20, false, false, 0}, {"WHAT", 16, false, false, 2}, {"TEXT", 0, false, false, 0},
 };
@@ -207,28 +207,28 @@ static int rank_of_level(const char *level)
     return VIEW_NOTICE;
 }
 
-static bool add_news(view_table *table, json_t *news)
+static bool add_events(view_table *table, json_t *events)
 {
     static const view_style styles[VIEW_LEVELS] = {STYLE_DIM, STYLE_DIM, STYLE_PLAIN, STYLE_WARN, STYLE_BAD};
     char key[80], clock[16], text[32];
-    int64_t when = model_number(news, "time_ns");
+    int64_t when = model_number(events, "time_ns");
     time_t seconds = (time_t)(when / 1000000000);
     struct tm tm;
-    const char *level = model_text(news, "level");
+    const char *level = model_text(events, "level");
     view_style style = styles[rank_of_level(level)];
-    snprintf(key, sizeof key, "news %lld %s", (long long)model_number(news, "number"),
+    snprintf(key, sizeof key, "events %lld %s", (long long)model_number(events, "number"),
              rank_of_level(level) == 0 ? "trace" : "");
-    view_row *row = view_add(table, key, (uint64_t)model_number(news, "component"), news);
+    view_row *row = view_add(table, key, (uint64_t)model_number(events, "component"), events);
     if (!row) return false;
     if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%H:%M:%S", &tm) == 0)
         snprintf(clock, sizeof clock, "?");
     snprintf(text, sizeof text, "%s.%03d", clock, (int)(when / 1000000 % 1000));
     view_number_cell(row, 0, STYLE_DIM, (double)when, text);
     view_number_cell(row, VIEW_LEVEL_COLUMN, style, rank_of_level(level), view_level_names[rank_of_level(level)]);
-    view_text_cell(row, 2, STYLE_DIM, model_text(news, "kind"));
-    view_text_cell(row, 3, STYLE_BOLD, model_text(news, "name"));
-    view_text_cell(row, 4, style, model_text(news, "what"));
-    view_text_cell(row, 5, STYLE_PLAIN, model_text(news, "text"));
+    view_text_cell(row, 2, STYLE_DIM, model_text(events, "kind"));
+    view_text_cell(row, 3, STYLE_BOLD, model_text(events, "name"));
+    view_text_cell(row, 4, style, model_text(events, "what"));
+    view_text_cell(row, 5, STYLE_PLAIN, model_text(events, "text"));
     return true;
 }
 
@@ -236,10 +236,10 @@ static bool add_news(view_table *table, json_t *news)
 
 #define COLUMNS_OF(list) .columns = (list), .column_count = sizeof(list) / sizeof *(list)
 
-static void fill_news(view_table *table, json_t *news)
+static void fill_events(view_table *table, json_t *events)
 {
-    for (size_t i = json_array_size(news); i-- > 0;) /* the newest is seen first */
-        if (!add_news(table, json_array_get(news, i))) return;
+    for (size_t i = json_array_size(events); i-- > 0;) /* the newest is seen first */
+        if (!add_events(table, json_array_get(events, i))) return;
 }
 
 static void fill_nodes(view_table *table, const model_node *nodes, size_t count)
@@ -248,7 +248,7 @@ static void fill_nodes(view_table *table, const model_node *nodes, size_t count)
         if (!add_node(table, &nodes[i])) return;
 }
 
-view_table view_of(view_pane pane, const model *m, json_t *news)
+view_table view_of(view_pane pane, const model *m, json_t *events)
 {
     static const view_table tables[PANES] = {
         [PANE_POOLS] = {COLUMNS_OF(pool_columns), .empty = "There are no pools."},
@@ -257,7 +257,7 @@ view_table view_of(view_pane pane, const model *m, json_t *news)
         [PANE_WORKERS] = {COLUMNS_OF(node_columns), .is_tree = true,
                           .empty = "There are no crews, lanes, queues or actors."},
         [PANE_TREE] = {COLUMNS_OF(node_columns), .is_tree = true, .empty = "There are no supervisors and no routers."},
-        [PANE_NEWS] = {COLUMNS_OF(news_columns), .empty = "Nothing has happened."},
+        [PANE_EVENTS] = {COLUMNS_OF(events_columns), .empty = "Nothing has happened."},
     };
     view_table table = tables[pane];
     bool filled = true;
@@ -273,7 +273,7 @@ view_table view_of(view_pane pane, const model *m, json_t *news)
         break;
     case PANE_WORKERS: fill_nodes(&table, m->workers, m->worker_count); break;
     case PANE_TREE: fill_nodes(&table, m->tree, m->tree_count); break;
-    case PANE_NEWS: fill_news(&table, news); break;
+    case PANE_EVENTS: fill_events(&table, events); break;
     case PANES: break;
     }
     return table;

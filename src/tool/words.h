@@ -20,7 +20,7 @@ const char *words_rate(char out[WORDS_ROOM], double per_second); /* "12,345/s", 
 const char *words_share(char out[WORDS_ROOM], double share);     /* "40 %", "99.5 %", "0.02 %" */
 const char *words_bytes(char out[WORDS_ROOM], uint64_t bytes);   /* "64 KiB" */
 
-/* The text of a library's error without the name of the function, which is for programmers: "cen_news_of_file: ...". */
+/* The text of a library's error without the name of the function, which is for programmers: "cen_events_read_file: ...". */
 const char *words_of_error(const char *text);
 
 /* A table: rows of texts, the first column to the left, the others to the right, as wide as they need to be. */

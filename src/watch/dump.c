@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * News of a process that is gone.
+ * Events of a process that is gone.
  *
  * The bytes are searched for the word that a ring begins with, wherever it stands: a
  * core file has the process' memory in pieces, and those who write core files do
@@ -41,7 +41,7 @@ enum {
 };
 
 typedef struct found_event {
-    cen_news news;
+    cen_event events;
     ceni_ring_tag tag;
 } found_event;
 
@@ -87,11 +87,11 @@ static void collect(search *s, const ceni_ring *ring, const ceni_ring *again)
 {
     ceni_ring_tag tag = ceni_ring_tag_of(ring);
     for (uint32_t place = 0; place < ceni_ring_places(ring) && s->count < EVENTS_MOST; place++) {
-        cen_news later;
+        cen_event later;
         found_event *event = &s->events[s->count];
-        if (!ceni_ring_look(ring, place, &event->news)) continue;
-        bool same = ceni_ring_look(again, place, &later) && later.number == event->news.number;
-        if (!same && !ceni_planted(news_of_file_looks_once)) continue;
+        if (!ceni_ring_look(ring, place, &event->events)) continue;
+        bool same = ceni_ring_look(again, place, &later) && later.number == event->events.number;
+        if (!same && !ceni_planted(events_of_file_looks_once)) continue;
         event->tag = tag;
         s->count++;
     }
@@ -166,7 +166,7 @@ static int compare_events(const void *left, const void *right)
 {
     const found_event *a = left, *b = right;
     int tags = compare_tags(&a->tag, &b->tag);
-    return tags ? tags : (a->news.number > b->news.number) - (a->news.number < b->news.number);
+    return tags ? tags : (a->events.number > b->events.number) - (a->events.number < b->events.number);
 }
 
 /* Sorts by process, stream and number; keeps one of each. */
@@ -197,20 +197,21 @@ static size_t find_runs(const search *s, run runs[STREAMS_MOST])
 }
 
 /* Of all streams the earliest, one after the other. */
-static void show_all(const search *s, void (*show)(void *argument, const cen_news *news), void *argument)
+static void show_all(const search *s, void (*show)(void *argument, const cen_event *events), void *argument)
 {
     run runs[STREAMS_MOST];
     size_t count = find_runs(s, runs);
     for (;;) {
         run *earliest = NULL;
         for (run *r = runs; r < runs + count; r++)
-            if (r->next < r->end && (!earliest || r->next->news.time_ns < earliest->next->news.time_ns)) earliest = r;
+            if (r->next < r->end && (!earliest || r->next->events.time_ns < earliest->next->events.time_ns))
+                earliest = r;
         if (!earliest) return;
-        show(argument, &earliest->next++->news);
+        show(argument, &earliest->next++->events);
     }
 }
 
-cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, const cen_news *news), void *argument)
+cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, const cen_event *events), void *argument)
 {
     search s = {.dump = dump, .block = ceni_alloc(NULL, BLOCK, CENI_LINE)};
     cen_status status = s.block ? search_all(&s) : CEN_NO_MEMORY;
@@ -241,14 +242,14 @@ static cen_status read_file(void *argument, uint64_t at, void *bytes, size_t siz
 static cen_status unreadable(cen_error *error, const char *path, int code)
 {
     errno = code;
-    return ceni_error_set(error, CEN_SYSTEM, code, "cen_news_of_file: %s cannot be read: %m", path);
+    return ceni_error_set(error, CEN_SYSTEM, code, "cen_events_read_file: %s cannot be read: %m", path);
 }
 
-cen_status cen_news_of_file(const char *path, void (*show)(void *argument, const cen_news *news), void *argument,
-                            cen_error *error)
+cen_status cen_events_read_file(const char *path, void (*show)(void *argument, const cen_event *events), void *argument,
+                                cen_error *error)
 {
     if (!path || !show)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_news_of_file: the path or the function is NULL");
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_read_file: the path or the function is NULL");
     file_source source = {0};
     if (ceni_file_open(&source.file, path, &source.code) != CEN_OK) return unreadable(error, path, source.code);
     ceni_dump dump = {.argument = &source, .read = read_file};
@@ -257,10 +258,10 @@ cen_status cen_news_of_file(const char *path, void (*show)(void *argument, const
     if (status == CEN_SYSTEM) return unreadable(error, path, source.code);
     if (status == CEN_ABSENT)
         return ceni_error_set(error, status, 0,
-                              "cen_news_of_file: there is no news in %s: it is no file of news, and no core "
+                              "cen_events_read_file: there is no events in %s: it is no file of events, and no core "
                               "file of a process with cenote",
                               path);
     if (status == CEN_NO_MEMORY)
-        return ceni_error_set(error, status, 0, "cen_news_of_file: no memory for the news in %s", path);
+        return ceni_error_set(error, status, 0, "cen_events_read_file: no memory for the events in %s", path);
     return status;
 }

@@ -4,23 +4,23 @@
  *
  * The file is made under another name, has two empty rings, gets its name, and only
  * then do the rings move into it: at each step before that a failure leaves nothing
- * behind, and after it nothing can fail. It is never unmapped: who writes news holds
+ * behind, and after it nothing can fail. It is never unmapped: who writes events holds
  * no reference.
  */
 #include <errno.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "base/error.h"
 #include "base/statics.h"
 #include "port/mutex.h"
 #include "port/port.h"
-#include "record/news.h"
+#include "record/events.h"
 #include "record/owned.h"
 
 static CENI_STATIC struct {
     ceni_owned owned;
-    ceni_mutex lock; /* rank NEWS */
+    ceni_mutex lock; /* rank EVENTS */
     /* under the lock */
     bool kept;
 } keeping;
@@ -36,36 +36,36 @@ static void fresh_keeping(void)
 static cen_status keep_locked(const char *path, const char *old, int *code)
 {
     ceni_shared_file file;
-    cen_status status = ceni_shared_file_make(&file, path, ceni_news_size(), code);
+    cen_status status = ceni_shared_file_make(&file, path, ceni_events_size(), code);
     if (status != CEN_OK) return status;
-    ceni_news_lay(file.memory);
+    ceni_events_lay(file.memory);
     status = ceni_shared_file_name(&file, path, old, code);
     if (status != CEN_OK) {
         ceni_shared_file_discard(&file);
         return status;
     }
-    ceni_news_move(file.memory);
+    ceni_events_move(file.memory);
     keeping.kept = true;
     return CEN_OK;
 }
 
-cen_status cen_news_keep(const char *path, cen_error *error)
+cen_status cen_events_persist(const char *path, cen_error *error)
 {
     char old[3968]; /* shorter than a path may be: the file's first name is longer */
-    if (!path || !path[0]) return ceni_error_set(error, CEN_INVALID, 0, "cen_news_keep: there is no path");
+    if (!path || !path[0]) return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: there is no path");
     int length = snprintf(old, sizeof old, "%s.old", path);
     if (length < 0 || (size_t)length >= sizeof old)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_news_keep: the path is too long: %d bytes", length - 4);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: the path is too long: %d bytes", length - 4);
     if (ceni_file_is_special(path))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_news_keep: %s is there and is no regular file", path);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: %s is there and is no regular file", path);
     fresh_keeping();
     int code = 0;
-    ceni_mutex_lock(&keeping.lock, CENI_RANK_NEWS);
+    ceni_mutex_lock(&keeping.lock, CENI_RANK_EVENTS);
     cen_status status = keeping.kept ? CEN_EXISTS : keep_locked(path, old, &code);
-    ceni_mutex_unlock(&keeping.lock, CENI_RANK_NEWS);
+    ceni_mutex_unlock(&keeping.lock, CENI_RANK_EVENTS);
     if (status == CEN_OK) return CEN_OK;
     if (status == CEN_EXISTS)
-        return ceni_error_set(error, status, 0, "cen_news_keep: this process has a file of news already");
+        return ceni_error_set(error, status, 0, "cen_events_persist: this process has a file of events already");
     errno = code;
-    return ceni_error_set(error, status, code, "cen_news_keep: %s cannot be made: %m", path);
+    return ceni_error_set(error, status, code, "cen_events_persist: %s cannot be made: %m", path);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The listener: a thread that reads the news and calls the program.
+ * The listener: a thread that reads the events and calls the program.
  *
  *     HELD --the former has returned--> TELLING --another, or none, is to follow--> ENDING, and it is joined
  *
  * There are two tellers, used in turn: the next one's thread is started, and held,
  * before the former is ended, so that a thread that cannot be had changes nothing.
- * One is TELLING at a time; so is at most one asleep, which is what news.c asks for.
+ * One is TELLING at a time; so is at most one asleep, which is what events.c asks for.
  *
  * A teller that is ENDING first tells what was written before it was asked to end,
  * since a log whose last lines are missing is missed most. It does not wait for
@@ -22,15 +22,15 @@
  * Order table
  * tag  site   | operation         | order   | pairs with | carries                     | breaks if weakened
  * [L1] turn   | store of state    | seq_cst | [L2]       | `until`; that it is to end  | the teller ends too early, or sleeps and is not woken
- * [L2] ending | load of state     | seq_cst | [L1]; [N1] in news.c | `until`; that it is to end | as [L1]
- * The sleeper's look at `state` after it has lain down is one of those that news.c speaks of.
+ * [L2] ending | load of state     | seq_cst | [L1]; [N1] in events.c | `until`; that it is to end | as [L1]
+ * The sleeper's look at `state` after it has lain down is one of those that events.c speaks of.
  * What a teller begins with is carried by the start of its thread; `teller` is compared with one's own number.
  *
- * Tested by tests/unit/watch/listen_test.c, tests/explore/news_test.c.
+ * Tested by tests/unit/watch/listen_test.c, tests/explore/events_test.c.
  */
 #include <errno.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "base/atomic.h"
 #include "base/error.h"
@@ -51,9 +51,9 @@ enum { PATIENCE = 100 }; /* looks at an event that is being written, at the end 
 
 typedef struct teller {
     /* fixed before its thread starts */
-    void (*listener)(void *argument, const cen_news *news, uint64_t missed);
+    void (*listener)(void *argument, const cen_event *events, uint64_t missed);
     void *argument;
-    cen_level least;
+    cen_event_level least;
     /* the thread's own */
     ceni_cursor at[CENI_STREAMS];
     uint64_t told_missed; /* of those that were missed */
@@ -67,7 +67,7 @@ typedef struct teller {
 
 static CENI_STATIC struct {
     ceni_owned owned;
-    ceni_mutex lock; /* rank NEWS */
+    ceni_mutex lock; /* rank EVENTS */
     /* under the lock */
     teller tellers[2];
     teller *now;
@@ -83,12 +83,12 @@ static bool ending(teller *t)
 }
 
 /* False: this is a child that the listener has forked, and no teller. */
-static bool tell(teller *t, const cen_news *news)
+static bool tell(teller *t, const cen_event *events)
 {
-    if (news->level < t->least) return true;
+    if (events->level < t->least) return true;
     uint64_t missed = t->at[CENI_LIFE].missed + t->at[CENI_TRACE].missed, epoch = ceni_fork_epoch();
-    ceni_rank_expect_none("the listener of news");
-    t->listener(t->argument, news, missed - t->told_missed);
+    ceni_rank_expect_none("the listener of events");
+    t->listener(t->argument, events, missed - t->told_missed);
     if (ceni_fork_epoch() != epoch) return false;
     t->told_missed = missed;
     return true;
@@ -102,17 +102,17 @@ static bool traces(const teller *t)
 /* Tells until it is to end. False: as tell. */
 static bool tell_all(teller *t)
 {
-    cen_news news;
+    cen_event events;
     while (!ending(t)) {
-        bool found = ceni_news_next(t->at, traces(t), &news);
+        bool found = ceni_events_next(t->at, traces(t), &events);
         if (!found) {
-            ceni_news_lie_down(traces(t));
+            ceni_events_lie_down(traces(t));
             /* Who writes from here on sees the sleeper; what was written before is seen now. */
-            found = !ceni_planted(news_sleeps_without_look) && ceni_news_next(t->at, traces(t), &news);
-            if (found || ending(t)) ceni_news_get_up();
-            else ceni_news_sleep();
+            found = !ceni_planted(events_sleeps_without_look) && ceni_events_next(t->at, traces(t), &events);
+            if (found || ending(t)) ceni_events_get_up();
+            else ceni_events_sleep();
         }
-        if (found && !tell(t, &news)) return false;
+        if (found && !tell(t, &events)) return false;
     }
     return true;
 }
@@ -132,12 +132,12 @@ static void pass_over(teller *t)
 /* Tells what there was when it was asked to end, and maybe a little of what has come since. */
 static void tell_the_rest(teller *t)
 {
-    cen_news news;
+    cen_event events;
     int looks = 0;
     if (!traces(t)) t->until[CENI_TRACE] = 0;
     while (behind(t, CENI_LIFE) || behind(t, CENI_TRACE)) {
-        if (ceni_news_next(t->at, traces(t), &news)) {
-            if (!tell(t, &news)) return;
+        if (ceni_events_next(t->at, traces(t), &events)) {
+            if (!tell(t, &events)) return;
             looks = 0;
         } else if (looks++ < PATIENCE) {
             ceni_thread_yield();
@@ -154,7 +154,7 @@ static void run_teller(void *argument)
         ceni_futex_wait(&t->state, HELD, CENI_FOREVER);
     ceni_store_relaxed(&listening.telling, ceni_thread_id()); /* carries nothing: for this thread to recognise itself */
     int cancel = ceni_cancel_hold();
-    if (tell_all(t) && !ceni_planted(news_end_forgets_the_rest)) tell_the_rest(t);
+    if (tell_all(t) && !ceni_planted(events_end_forgets_the_rest)) tell_the_rest(t);
     ceni_cancel_release(cancel);
 }
 
@@ -164,12 +164,12 @@ static void turn(teller *t, uint32_t state)
 {
     ceni_store_seq_cst(&t->state, state); /* [L1] */
     ceni_futex_wake(&t->state, 1);
-    ceni_news_wake(CENI_LIFE);
+    ceni_events_wake(CENI_LIFE);
 }
 
 static void end_locked(teller *t)
 {
-    for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) t->until[stream] = ceni_news_begun(stream);
+    for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) t->until[stream] = ceni_events_begun(stream);
     turn(t, ENDING);
     ceni_thread_join(&t->thread);
 }
@@ -177,7 +177,7 @@ static void end_locked(teller *t)
 /* Makes `next` the one that tells, or nobody. */
 static cen_status replace_locked(teller *next, int *code)
 {
-    if (next && ceni_thread_start(&next->thread, "cen-news", run_teller, next, code) != CEN_OK) return CEN_SYSTEM;
+    if (next && ceni_thread_start(&next->thread, "cen-events", run_teller, next, code) != CEN_OK) return CEN_SYSTEM;
     if (listening.now) end_locked(listening.now);
     ceni_store_relaxed(&listening.telling, 0); /* carries nothing: nobody calls, until the next one is let go */
     listening.now = next;
@@ -199,27 +199,28 @@ static void fresh(void)
     ceni_owned_ready(&listening.owned);
 }
 
-cen_status cen_news_listen(cen_level least, void (*listener)(void *argument, const cen_news *news, uint64_t missed),
-                           void *argument, cen_error *error)
+cen_status cen_events_listen(cen_event_level least,
+                             void (*listener)(void *argument, const cen_event *events, uint64_t missed), void *argument,
+                             cen_error *error)
 {
     if (listener && (least < CEN_LEVEL_TRACE || least > CEN_LEVEL_ERROR))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_news_listen: there is no level %d", (int)least);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_listen: there is no level %d", (int)least);
     fresh();
     if (ceni_load_relaxed(&listening.telling) == ceni_thread_id()) /* carries nothing */
         return ceni_error_set(error, CEN_MISUSE, 0,
-                              "cen_news_listen: the listener itself cannot end or replace itself");
+                              "cen_events_listen: the listener itself cannot end or replace itself");
     int code = 0;
-    ceni_mutex_lock(&listening.lock, CENI_RANK_NEWS);
+    ceni_mutex_lock(&listening.lock, CENI_RANK_EVENTS);
     teller *next = NULL;
     if (listener) {
         next = other_locked();
         *next = (teller){.listener = listener, .argument = argument, .least = least};
         for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++)
-            next->at[stream].next = ceni_news_begun(stream);
+            next->at[stream].next = ceni_events_begun(stream);
     }
     cen_status status = replace_locked(next, &code);
-    ceni_mutex_unlock(&listening.lock, CENI_RANK_NEWS);
+    ceni_mutex_unlock(&listening.lock, CENI_RANK_EVENTS);
     if (status == CEN_OK) return CEN_OK;
     errno = code;
-    return ceni_error_set(error, status, code, "cen_news_listen: no thread for the listener could be started: %m");
+    return ceni_error_set(error, status, code, "cen_events_listen: no thread for the listener could be started: %m");
 }

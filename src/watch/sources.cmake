@@ -3,5 +3,5 @@ list(APPEND cenote_sources
   src/watch/dump.c
   src/watch/keep.c
   src/watch/listen.c
-  src/watch/news.c
+  src/watch/events.c
   src/watch/component.c)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading both rings of news as one stream. */
+/* Reading both rings of events as one stream. */
 #ifndef CENI_WATCH_STREAM_H
 #define CENI_WATCH_STREAM_H
 
-#include "record/news.h"
+#include "record/events.h"
 
-/* Copies out the next news of those at the cursors, one for each ring, the earlier one by its time, and moves on. Traces are left
+/* Copies out the next events of those at the cursors, one for each ring, the earlier one by its time, and moves on. Traces are left
  * alone unless they are wanted. False: there is none now. */
-bool ceni_news_next(ceni_cursor at[CENI_STREAMS], bool traces, cen_news *out);
+bool ceni_events_next(ceni_cursor at[CENI_STREAMS], bool traces, cen_event *out);
 
 #endif

@@ -97,7 +97,7 @@ struct openings {
     _Atomic uint32_t most, probes;
 };
 
-static void hear(void *argument, const cen_event *event)
+static void hear(void *argument, const cen_pool_event *event)
 {
     openings *self = argument;
     if (event->kind == CEN_EVENT_OPEN_FAILED) atomic_fetch_add(&self->failed, 1);

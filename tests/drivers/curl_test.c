@@ -399,7 +399,7 @@ struct heard {
     atomic_int locked, refused, told;
 };
 
-static void on_event(void *argument, const cen_event *event)
+static void on_event(void *argument, const cen_pool_event *event)
 {
     struct heard *heard = argument;
     if (event->kind != CEN_EVENT_OPEN_FAILED) return;

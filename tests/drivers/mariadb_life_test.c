@@ -469,7 +469,7 @@ static void *keep_one(void *pool)
     return NULL;
 }
 
-static void ignore(void *argument, const cen_event *event)
+static void ignore(void *argument, const cen_pool_event *event)
 {
     (void)argument, (void)event;
 }
@@ -671,7 +671,7 @@ static void *poll_on(void *poller)
     return NULL;
 }
 
-static void keep_status(void *unused, const cen_event *event)
+static void keep_status(void *unused, const cen_pool_event *event)
 {
     (void)unused;
     if (event->kind == CEN_EVENT_RESET_FAILED) reset_status = event->status;

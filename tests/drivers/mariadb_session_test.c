@@ -571,7 +571,7 @@ TEST(a_test_that_nobody_answers_fails_in_its_time)
 static char left[CEN_ERROR_TEXT_SIZE];
 static unsigned left_count;
 
-static void on_left_open(void *argument, const cen_event *event)
+static void on_left_open(void *argument, const cen_pool_event *event)
 {
     (void)argument;
     if (event->kind != CEN_EVENT_LEFT_OPEN) return;

@@ -21,7 +21,7 @@ const char *place_admin(const char *format, ...) __attribute__((format(printf, 1
 /* The same on any connection: NULL if it failed. */
 const char *place_ask(PGconn *conn, const char *sql);
 
-/* The good address through a proxy that passes on what the server reports when one logs in, and no news of that afterwards. *out, if
+/* The good address through a proxy that passes on what the server reports when one logs in, and no events of that afterwards. *out, if
  * it is not NULL: its listening descriptor, which may be shut down. */
 const char *place_proxy(int *out);
 

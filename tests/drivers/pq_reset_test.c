@@ -88,7 +88,7 @@ BOTH(a_query_that_was_left_running_is_cancelled)
     place_close(pool);
 }
 
-static void tell(void *argument, const cen_event *event)
+static void tell(void *argument, const cen_pool_event *event)
 {
     (void)argument;
     if (event->kind == CEN_EVENT_RESET_FAILED || event->kind == CEN_EVENT_CLOSED) printf("     %s\n", event->text);

@@ -69,7 +69,7 @@ TEST(statements_that_change_the_session_are_recognised)
         "reset role",
         "discard all",
         "discard temp",
-        "listen news",
+        "listen events",
         "load 'auto_explain'",
         "prepare p as select 1",
         "create temp table t (a int)",
@@ -128,7 +128,7 @@ TEST(statements_that_change_the_session_are_recognised)
         "select $1",
         "select $1; select $2",
         "deallocate all",
-        "notify news",
+        "notify events",
         "with a as (select 1) select * from a",
         "insert into temp select 1",
         "settle",
@@ -273,7 +273,7 @@ TEST_BOTH_WAYS(with_rollback_alone_settings_stay)
 static char told[4][CEN_ERROR_TEXT_SIZE];
 static unsigned tellings;
 
-static void on_event(void *argument, const cen_event *event)
+static void on_event(void *argument, const cen_pool_event *event)
 {
     (void)argument;
     if (event->kind == CEN_EVENT_LEFT_OPEN && tellings < 4)

@@ -51,9 +51,9 @@ static const struct row looked_at[] = {
     {"CLIENT REPLY ON", RESET},
     {"CLIENT REPLY OFF", RESET},
     {"CLIENT REPLY SKIP", RESET},
-    {"SUBSCRIBE news", RESET},
+    {"SUBSCRIBE events", RESET},
     {"PSUBSCRIBE n*", RESET},
-    {"SSUBSCRIBE news", RESET},
+    {"SSUBSCRIBE events", RESET},
     {"MONITOR", RESET},
     {"READONLY", KEPT},           /* an error: it is no cluster */
     {"SCRIPT DEBUG YES", CLOSED}, /* no RESET ends that */

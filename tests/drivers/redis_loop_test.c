@@ -259,7 +259,7 @@ TEST(one_that_was_subscribed_directly_is_closed)
     struct told told = {0};
     begin(1);
     cen_lease lease = take();
-    expect_equal(redisAsyncCommand(lease.object, on_reply, &told, "SUBSCRIBE news"), REDIS_OK);
+    expect_equal(redisAsyncCommand(lease.object, on_reply, &told, "SUBSCRIBE events"), REDIS_OK);
     for (int i = 0; i < 5; i++) turn();
     expect_equal(cen_pool_give(&lease), CEN_OK);
     turn_until(stats().closed == 1);

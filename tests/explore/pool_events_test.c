@@ -23,7 +23,7 @@ typedef struct ear {
 
 static ear ears[2];
 
-static void hear(void *argument, const cen_event *event)
+static void hear(void *argument, const cen_pool_event *event)
 {
     ear *self = argument;
     expect_equal(ceni_load_seq_cst(&self->allowed), 1);
@@ -54,8 +54,8 @@ static void begin_listening(void)
 
 static void tell(int number)
 {
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .code = number, .index = CEN_NO_SLOT}, "number %d",
-                    number);
+    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_RELOADED, .code = number, .index = CEN_NO_SLOT},
+                         "number %d", number);
 }
 
 static void poll_once(void *unused)
@@ -156,7 +156,7 @@ EXPLORE(each_event_is_heard_by_one_of_two_listeners_or_counted_as_lost, 3)
         }
 }
 
-static void remove_here(void *argument, const cen_event *event)
+static void remove_here(void *argument, const cen_pool_event *event)
 {
     hear(argument, event);
     expect_equal(cen_pool_listen(pool, NULL, NULL, NULL), CEN_OK);

@@ -29,7 +29,7 @@ TEST(with_a_token_nothing_of_the_process_is_told_without_it)
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
     const char *at = cen_inspect_address(inspect);
     static const char *const paths[] = {
-        "/api/process", "/api/components", "/api/components/1", "/api/news", "/metrics", "/api/nothing", "/api"};
+        "/api/process", "/api/components", "/api/components/1", "/api/events", "/metrics", "/api/nothing", "/api"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         char with[128];
         reply r = ask(at, "GET", paths[i], NULL);

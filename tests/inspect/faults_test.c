@@ -141,7 +141,7 @@ TEST(an_answer_without_memory_is_an_error_and_the_next_is_whole)
     expect(starve(at, "/api/process", false) >= 2);
     expect(starve(at, "/api/components", false) >= 4);
     expect(starve(at, "/api/components?parts=1", true) >= 4);
-    expect(starve(at, "/api/news", false) >= 2);
+    expect(starve(at, "/api/events", false) >= 2);
     expect(starve(at, "/metrics", false) >= 12);
     cen_inspect_stop(inspect);
     for (int i = 0; i < 3; i++) cen_pool_free(pools[i]);

@@ -297,11 +297,11 @@ TEST(a_directory_that_is_not_there_or_not_ones_own_is_told)
     expect_equal(symlink("/tmp", place), 0);
     start_where_it_cannot_be(NULL, place);
     /* At an address of its own it starts all the same, and only the announcement is missing. */
-    uint64_t news = cen_news_count();
+    uint64_t events = cen_events_total();
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
-    cen_cursor cursor = {.next = news};
-    cen_news told;
-    expect_equal(cen_news_read(&cursor, &told), CEN_OK);
+    cen_event_cursor cursor = {.next = events};
+    cen_event told;
+    expect_equal(cen_events_read(&cursor, &told), CEN_OK);
     expect_text(told.what, "inspect_unlisted");
     json_decref(ask_json(cen_inspect_address(inspect), "/api/process"));
     cen_inspect_stop(inspect);
@@ -325,7 +325,7 @@ static _Atomic uint64_t asked;
 static void *ask_on(void *argument)
 {
     const char *at = argument;
-    static const char *const paths[] = {"/api/components?parts=1", "/metrics", "/api/news", "/api/process"};
+    static const char *const paths[] = {"/api/components?parts=1", "/metrics", "/api/events", "/api/process"};
     for (unsigned i = 0; !ending; i++) {
         reply r = ask(at, "GET", paths[i % 4], NULL);
         if (r.curl == 0 && r.code == 200) asked++; /* what is cut off by a stop is no error */

@@ -121,30 +121,30 @@ TEST(every_component_is_shown_over_ipv6)
     end();
 }
 
-TEST(news_are_read_on_from_where_they_ended)
+TEST(events_are_read_on_from_where_they_ended)
 {
     begin(NULL, false);
-    json_t *before = ask_json(at, "/api/news");
+    json_t *before = ask_json(at, "/api/events");
     char path[128];
     long long next = json_integer_value(json_object_get(before, "next"));
     json_decref(before);
-    cen_news_tell(CEN_LEVEL_NOTICE, "first", "it began");
-    cen_news_tell(CEN_LEVEL_ERROR, "second", "it broke");
-    cen_news_tell(CEN_LEVEL_NOTICE, "third", "it ended");
-    snprintf(path, sizeof path, "/api/news?after=%lld&limit=2", next);
-    json_t *two = ask_json(at, path), *news = json_object_get(two, "news");
-    expect_equal(json_array_size(news), 2);
-    expect_text(json_string_value(json_object_get(json_array_get(news, 0), "what")), "first");
-    expect_text(json_string_value(json_object_get(json_array_get(news, 1), "level")), "error");
-    expect_text(json_string_value(json_object_get(json_array_get(news, 1), "text")), "it broke");
-    snprintf(path, sizeof path, "/api/news?after=%lld", (long long)json_integer_value(json_object_get(two, "next")));
+    cen_event_emit(CEN_LEVEL_NOTICE, "first", "it began");
+    cen_event_emit(CEN_LEVEL_ERROR, "second", "it broke");
+    cen_event_emit(CEN_LEVEL_NOTICE, "third", "it ended");
+    snprintf(path, sizeof path, "/api/events?after=%lld&limit=2", next);
+    json_t *two = ask_json(at, path), *events = json_object_get(two, "events");
+    expect_equal(json_array_size(events), 2);
+    expect_text(json_string_value(json_object_get(json_array_get(events, 0), "what")), "first");
+    expect_text(json_string_value(json_object_get(json_array_get(events, 1), "level")), "error");
+    expect_text(json_string_value(json_object_get(json_array_get(events, 1), "text")), "it broke");
+    snprintf(path, sizeof path, "/api/events?after=%lld", (long long)json_integer_value(json_object_get(two, "next")));
     json_decref(two);
     json_t *last = ask_json(at, path);
-    expect_equal(json_array_size(json_object_get(last, "news")), 1);
+    expect_equal(json_array_size(json_object_get(last, "events")), 1);
     json_decref(last);
-    snprintf(path, sizeof path, "/api/news?after=%lld&level=warning", next);
+    snprintf(path, sizeof path, "/api/events?after=%lld&level=warning", next);
     json_t *worst = ask_json(at, path);
-    expect_equal(json_array_size(json_object_get(worst, "news")), 1);
+    expect_equal(json_array_size(json_object_get(worst, "events")), 1);
     json_decref(worst);
     end();
 }
@@ -176,18 +176,18 @@ TEST(arguments_that_are_wrong_are_named)
     expect_error(ask(at, "GET", "/api/components?parts=1&parts=0", NULL), 400, "INVALID", "parts is there twice");
     expect_error(ask(at, "GET", "/api/components?parts", NULL), 400, "INVALID", "parts is \"\"");
     expect_error(ask(at, "GET", "/api/process?most=1", NULL), 400, "INVALID", "no argument most");
-    expect_error(ask(at, "GET", "/api/news?after=-1", NULL), 400, "INVALID", "after");
-    expect_error(ask(at, "GET", "/api/news?after=18446744073709551616", NULL), 400, "INVALID", "after");
-    expect_error(ask(at, "GET", "/api/news?limit=10001", NULL), 400, "INVALID", "limit");
-    expect_error(ask(at, "GET", "/api/news?limit=1e3", NULL), 400, "INVALID", "limit");
-    expect_error(ask(at, "GET", "/api/news?level=loud", NULL), 400, "INVALID", "\"loud\"");
+    expect_error(ask(at, "GET", "/api/events?after=-1", NULL), 400, "INVALID", "after");
+    expect_error(ask(at, "GET", "/api/events?after=18446744073709551616", NULL), 400, "INVALID", "after");
+    expect_error(ask(at, "GET", "/api/events?limit=10001", NULL), 400, "INVALID", "limit");
+    expect_error(ask(at, "GET", "/api/events?limit=1e3", NULL), 400, "INVALID", "limit");
+    expect_error(ask(at, "GET", "/api/events?level=loud", NULL), 400, "INVALID", "\"loud\"");
     end();
 }
 
 TEST(methods_that_are_not_for_it_are_told_which_are)
 {
     begin(NULL, true);
-    static const char *const looked[] = {"/api/process", "/api/components", "/api/components/1", "/api/news",
+    static const char *const looked[] = {"/api/process", "/api/components", "/api/components/1", "/api/events",
                                          "/metrics"};
     static const char *const methods[] = {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"};
     for (size_t i = 0; i < sizeof looked / sizeof looked[0]; i++)
@@ -380,7 +380,7 @@ TEST(a_zero_in_an_address_is_refused_and_not_taken_for_its_end)
 {
     begin(NULL, true);
     static const char *const with[] = {"/api/process%00", "/api/components%00/nothing",  "/%00",
-                                       "/metrics%00.txt", "/api/components?parts=1%00x", "/api/news?level%00x=error"};
+                                       "/metrics%00.txt", "/api/components?parts=1%00x", "/api/events?level%00x=error"};
     for (size_t i = 0; i < sizeof with / sizeof with[0]; i++)
         expect_error(ask(at, "GET", with[i], NULL), 400, "INVALID", "%00");
     expect_error(ask(at, "POST", "/api/components/1/invoke%00x", "{\"action\":\"pause\"}"), 400, "INVALID", "%00");

@@ -494,7 +494,7 @@ static const model_op ops[] = {
     {"set_limits", 3, 256, 24, set_limits, NULL},
 };
 
-static void ignore(void *unused, const cen_event *event)
+static void ignore(void *unused, const cen_pool_event *event)
 {
     (void)unused, (void)event; /* leaks are printed if nobody listens */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Somebody watches all the time: two threads walk through all components, read them, have them draw themselves and read the news,
+ * Somebody watches all the time: two threads walk through all components, read them, have them draw themselves and read the events,
  * while others use one of each kind as hard as they can, and make and free more of them.
  *
  * What must hold: every description is well formed (support/description.h fails otherwise), every reading of a counter is at least what it
@@ -318,12 +318,12 @@ static _Atomic uint64_t seen, drawn, heard;
 static void watch(void *unused)
 {
     watcher self = {.histogram = calloc(1, sizeof *self.histogram)};
-    cen_cursor at = {0};
-    cen_news news;
+    cen_event_cursor at = {0};
+    cen_event events;
     (void)unused;
     while (!ceni_load_seq_cst(&over)) {
         cen_components_each(watch_one, &self);
-        while (cen_news_read(&at, &news) == CEN_OK) ceni_add_seq_cst(&heard, 1);
+        while (cen_events_read(&at, &events) == CEN_OK) ceni_add_seq_cst(&heard, 1);
     }
     ceni_add_seq_cst(&seen, self.components);
     ceni_add_seq_cst(&drawn, self.drawn);
@@ -345,7 +345,7 @@ TEST(two_who_watch_everything_see_it_whole_while_it_is_used_made_and_freed)
     for (int i = 0; i < USERS + WATCHERS; i++) ceni_thread_join(&threads[i]);
     for (int i = 0; i < USERS; i++) expect(ceni_load_seq_cst(&rounds[i]) > 0);
     expect(ceni_load_seq_cst(&seen) > 10 && ceni_load_seq_cst(&drawn) > 10 && ceni_load_seq_cst(&heard) > 10);
-    printf("     %llu components seen, %llu fields drawn, %llu news heard\n",
+    printf("     %llu components seen, %llu fields drawn, %llu events heard\n",
            (unsigned long long)ceni_load_seq_cst(&seen), (unsigned long long)ceni_load_seq_cst(&drawn),
            (unsigned long long)ceni_load_seq_cst(&heard));
 }

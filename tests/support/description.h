@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a component tells of itself, for tests: its description as values under paths, its metrics by name, and the news.
+ * What a component tells of itself, for tests: its description as values under paths, its metrics by name, and the events.
  *
  *     description s;
  *     description_take(&s, "supervisor", "store", 100);            the component of that kind and name; there must be one
@@ -20,12 +20,12 @@
 
 #include <stdlib.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 #include <cenote/component.h>
 
 #include "support/test.h"
 #ifdef CENI_WATCHED
-#include "record/news.h"
+#include "record/events.h"
 #endif
 
 enum { DESCRIPTION_PATH = 160, DESCRIPTION_WORDS = 1024, DESCRIPTION_DEPTH = 8 };
@@ -328,38 +328,39 @@ static inline bool histogram_of(const char *kind, const char *name, const char *
     return wanted.found;
 }
 
-/* ---- News -------------------------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------------------------------------- */
 
-/* In a world news is written only from here on. */
-static inline void news_begin(void)
+/* In a world events is written only from here on. */
+static inline void events_begin(void)
 {
 #ifdef CENI_WATCHED
-    ceni_news_switch_on();
+    ceni_events_switch_on();
 #endif
 }
 
-enum { DESCRIPTION_NEWS = 512 };
+enum { DESCRIPTION_EVENTS = 512 };
 
-/* What was read so far: in a world the ring has four places only, and is to be read after every few news. */
+/* What was read so far: in a world the ring has four places only, and is to be read after every few events. */
 typedef struct description_heard {
-    cen_cursor at;
-    cen_news all[DESCRIPTION_NEWS];
+    cen_event_cursor at;
+    cen_event all[DESCRIPTION_EVENTS];
     unsigned count;
 } description_heard;
 
-static inline description_heard *news_hear(void)
+static inline description_heard *events_hear(void)
 {
     static description_heard heard;
-    while (heard.count < DESCRIPTION_NEWS && cen_news_read(&heard.at, &heard.all[heard.count]) == CEN_OK) heard.count++;
+    while (heard.count < DESCRIPTION_EVENTS && cen_events_read(&heard.at, &heard.all[heard.count]) == CEN_OK)
+        heard.count++;
     expect_equal(heard.at.missed, 0);
-    expect(heard.count < DESCRIPTION_NEWS);
+    expect(heard.count < DESCRIPTION_EVENTS);
     return &heard;
 }
 
 /* How many there have been that tell this of components of this kind; *last, if it is not NULL, is the latest of them. */
-static inline unsigned news_of(const char *kind, const char *what, cen_news *last)
+static inline unsigned events_of(const char *kind, const char *what, cen_event *last)
 {
-    const description_heard *heard = news_hear();
+    const description_heard *heard = events_hear();
     unsigned count = 0;
     for (unsigned i = 0; i < heard->count; i++) {
         if (strcmp(heard->all[i].kind, kind) != 0 || strcmp(heard->all[i].what, what) != 0) continue;
@@ -370,17 +371,18 @@ static inline unsigned news_of(const char *kind, const char *what, cen_news *las
 }
 
 /* There is just one such, of this level, with this text in its text. */
-static inline void expect_news(const char *kind, const char *what, cen_level level, const char *part)
+static inline void expect_event(const char *kind, const char *what, cen_event_level level, const char *part)
 {
-    cen_news news = {.text = ""};
-    unsigned count = news_of(kind, what, &news);
-    if (count != 1) test_fail(__FILE__, __LINE__, "there are %u news \"%s\" of a %s, expected one", count, what, kind);
-    if (news.level != level)
-        test_fail(__FILE__, __LINE__, "\"%s\" is told as %s, expected %s", what, cen_level_name(news.level),
-                  cen_level_name(level));
-    if (!strstr(news.text, part))
-        test_fail(__FILE__, __LINE__, "\"%s\" says \"%s\", which lacks \"%s\"", what, news.text, part);
-    expect(news.component != 0);
+    cen_event events = {.text = ""};
+    unsigned count = events_of(kind, what, &events);
+    if (count != 1)
+        test_fail(__FILE__, __LINE__, "there are %u events \"%s\" of a %s, expected one", count, what, kind);
+    if (events.level != level)
+        test_fail(__FILE__, __LINE__, "\"%s\" is told as %s, expected %s", what, cen_event_level_name(events.level),
+                  cen_event_level_name(level));
+    if (!strstr(events.text, part))
+        test_fail(__FILE__, __LINE__, "\"%s\" says \"%s\", which lacks \"%s\"", what, events.text, part);
+    expect(events.component != 0);
 }
 
 #endif

@@ -127,7 +127,7 @@ def listener(behaviour):
     return f"127.0.0.1:{sock.getsockname()[1]}"
 
 
-COMMANDS = (("top", "--once"), ("top", "--json"), ("explain",), ("metrics",), ("news",), ("page",))
+COMMANDS = (("top", "--once"), ("top", "--json"), ("explain",), ("metrics",), ("events",), ("page",))
 FEW = COMMANDS[2:4]  # they ask in the same way
 
 

@@ -792,12 +792,12 @@ def bash_completes_commands_options_and_schemes(place):
     expect(completed(place.cenote, "ru") == "run", completed(place.cenote, "ru"))
     expect(completed(place.cenote, "run", "--cl") == "--clients=", completed(place.cenote, "run", "--cl"))
     expect(completed(place.cenote, "run", "--write") == "--write= --write-share=", completed(place.cenote, "run", "--write"))
-    expect(completed(place.cenote, "news", "--le") == "--level=", completed(place.cenote, "news", "--le"))
-    expect(completed(place.cenote, "news", "--level", "=", "w") == "warning", completed(place.cenote, "news", "--level", "=", "w"))
+    expect(completed(place.cenote, "events", "--le") == "--level=", completed(place.cenote, "events", "--le"))
+    expect(completed(place.cenote, "events", "--level", "=", "w") == "warning", completed(place.cenote, "events", "--level", "=", "w"))
     for sign in ("=", ""):
-        levels = completed(place.cenote, "news", "--level", sign)
+        levels = completed(place.cenote, "events", "--level", sign)
         expect(levels == "trace detail notice warning error", levels)
-    expect(completed(place.cenote, "news", "--level", "w") == "warning", completed(place.cenote, "news", "--level", "w"))
+    expect(completed(place.cenote, "events", "--level", "w") == "warning", completed(place.cenote, "events", "--level", "w"))
     expect(completed(place.cenote, "run", "--json", "postg") == "postgresql://", "a flag takes no value")
     page = os.path.join(place.home, "page.html")
     with open(page, "w", encoding="utf-8"):

@@ -101,7 +101,7 @@ TEST(a_percentile_is_of_the_interval_and_counts_takes_that_did_not_wait)
     model_free(m);
 }
 
-TEST(histogram_without_news_are_those_of_all_time_and_say_so)
+TEST(histogram_without_events_are_those_of_all_time_and_say_so)
 {
     model *m = model_of_both();
     expect(m->pools[0].use.known && m->pools[0].use.is_old);
@@ -238,18 +238,18 @@ TEST(an_answer_with_wrong_types_or_nothing_in_it_is_survived)
         "{}]}}]}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        json_t *components = parse(texts[i]), *news = parse("[{}, {'time_ns': -5, 'level': 3}]");
+        json_t *components = parse(texts[i]), *events = parse("[{}, {'time_ns': -5, 'level': 3}]");
         model *m = model_new(components, components);
         expect(m != NULL);
         for (int pane = 0; pane < PANES; pane++) {
-            view_table table = view_of((view_pane)pane, m, news);
+            view_table table = view_of((view_pane)pane, m, events);
             view_sort(&table, 0, true);
             view_filter(&table, "x");
             view_table_free(&table);
         }
         model_free(m);
         json_decref(components);
-        json_decref(news);
+        json_decref(events);
     }
     json_t *no = parse("{'error': {}}");
     expect(model_new(NULL, no) == NULL);

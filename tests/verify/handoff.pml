@@ -73,7 +73,7 @@ local byte PLANT;    /* which of these bugs is there; 0: none */
 /* ---- What threads share --------------------------------------------------------------------- */
 
 mtype:state = { EMPTY, OPENING, IDLE, HELD, CLOSING, REVOKING, REVOKED, RETURNED };
-mtype:news = { AWAKE, PARKED, CALLED, GRANTED, SENT_AWAY };
+mtype:events = { AWAKE, PARKED, CALLED, GRANTED, SENT_AWAY };
 
 mtype:state slot[MOST_SLOTS] = EMPTY; /* a slot's word: the state ... */
 byte generation[MOST_SLOTS];          /* ... and which lease it is */
@@ -88,7 +88,7 @@ byte openable;            /* any thread reads; written under the lock */
 byte max, live, leaving;  /* under the lock */
 byte opening_for_pending; /* under the lock */
 
-mtype:news told[MOST_WAITERS] = AWAKE; /* a waiter's state, a futex of its thread, ... */
+mtype:events told[MOST_WAITERS] = AWAKE; /* a waiter's state, a futex of its thread, ... */
 bool asleep[MOST_WAITERS];             /* ... on which it sleeps */
 byte granted[MOST_WAITERS] = NONE;     /* a slot, written before GRANTED, read after; ... */
 bool granted_place[MOST_WAITERS];      /* ... one in which it is to open an object */

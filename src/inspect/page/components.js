@@ -306,7 +306,7 @@ export class ComponentView {
         return this.tabs.element;
     }
 
-    update({ component, record, now_ns, process, news, components }) {
+    update({ component, record, now_ns, process, events, components }) {
         this.record = record;
         this.now_ns = now_ns;
         updateBadges(this.badges, concernsOf(component));
@@ -317,7 +317,7 @@ export class ComponentView {
         this.tree?.update([component], components);
         this.description.update(component.description);
         updateFacts(this.counts, Object.entries(component.metrics));
-        this.log.update(news);
+        this.log.update(events);
         if (this.tabs.chosen === 0) this.drawCharts();
     }
 

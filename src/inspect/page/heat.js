@@ -63,7 +63,7 @@ export class HeatMap extends Chart {
             const top = frame.bottom - (index + 1) * tall;
             counts.forEach((count, column) => {
                 if (count === 0) return;
-                // That something took no time is no news, however often: the palest colour.
+                // That something took no time is no events, however often: the palest colour.
                 const step = index === 0 ? 0 : Math.min(STEPS - 1, Math.floor((Math.log(1 + count) / size) * STEPS));
                 pen.fillStyle = shades[step];
                 pen.fillRect(frame.left + column * wide, top, Math.max(1, wide - 0.5), Math.max(1, tall - 0.5));

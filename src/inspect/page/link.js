@@ -6,7 +6,7 @@ const EVERY_MS = 1000;
 const PATIENCE_MS = 5000;
 const BACKOFF_MOST_MS = 10000;
 const PROCESS_EVERY_MS = 10000;
-const NEWS_AT_ONCE = 500;
+const EVENTS_AT_ONCE = 500;
 const UNSEEN_MS = 4000;
 
 // What the process answered other than yes.
@@ -61,7 +61,7 @@ export function isSame(one, other) {
     return one.pid === other.pid && Math.abs(one.started_ns - other.started_ns) < 2e9;
 }
 
-// Calls seen({process, at_ns, components, news, missed, fresh}) after each look, and changed({state, in_ms, text, defect}) when the link is
+// Calls seen({process, at_ns, components, events, missed, fresh}) after each look, and changed({state, in_ms, text, defect}) when the link is
 // 'live', 'gone' or 'locked' (the token is missing or wrong); `defect`: it is live, and what it told could not be drawn. `fresh`: another process answers than before.
 export class Link {
     constructor(seen, changed, levelWanted) {
@@ -127,14 +127,14 @@ export class Link {
         if (level !== this.level) this.next = 0; // what was passed over before is wanted now
         const reread = level !== this.level;
         this.level = level;
-        const news = await ask(`api/news?after=${this.next}&limit=${NEWS_AT_ONCE}&level=${level}`);
-        this.next = news.next;
+        const events = await ask(`api/events?after=${this.next}&limit=${EVENTS_AT_ONCE}&level=${level}`);
+        this.next = events.next;
         const fresh = this.fresh;
         // What was not seen, because the page has just come or was not looked at, the process has kept. One of an older version has not.
         const past = fresh || began - this.looked_at > UNSEEN_MS ? await ask('api/history').catch(() => null) : null;
         this.fresh = false;
         this.looked_at = performance.now();
-        return { process: this.process, at_ns: look.now_ns, components: look.components, news: news.news, missed: news.missed, fresh, reread, past };
+        return { process: this.process, at_ns: look.now_ns, components: look.components, events: events.events, missed: events.missed, fresh, reread, past };
     }
 
     async askWho(began) {

@@ -8,10 +8,10 @@ import { hrefOf } from './parts.js';
 const LEVELS = ['detail', 'notice', 'warning', 'error']; // takes and gives one by one would be a flood: no page asks for them
 const SHOWN = 300;
 
-export class News {
+export class Events {
     constructor(most = 3000) {
         this.most = most;
-        this.level = News.usual;
+        this.level = Events.usual;
         this.clear();
     }
 
@@ -25,11 +25,11 @@ export class News {
         this.kinds = new Set();
     }
 
-    add(news, missed) {
+    add(events, missed) {
         this.missed += missed ?? 0;
-        for (const one of news) this.kinds.add(one.kind || 'program');
-        this.all.push(...news);
-        this.count += news.length;
+        for (const one of events) this.kinds.add(one.kind || 'program');
+        this.all.push(...events);
+        this.count += events.length;
         let excess = this.all.length - this.most;
         if (excess > 0) this.all = this.all.filter((one) => one.level !== 'detail' || excess-- <= 0);
         if (this.all.length > this.most) this.all.splice(0, this.all.length - this.most);
@@ -62,7 +62,7 @@ export class Log {
             ...LEVELS.map((level) =>
                 el('option', {
                     value: level,
-                    selected: level === News.usual ? '' : null,
+                    selected: level === Events.usual ? '' : null,
                     text: level === 'error' ? 'errors only' : level === 'detail' ? 'all levels' : `${level} and above`,
                 }),
             ),
@@ -95,21 +95,21 @@ export class Log {
 
     // Details are asked for as soon as somebody wants them, from the oldest that the process still has.
     choose() {
-        if (this.level.value === 'detail' && this.news) this.news.level = 'detail';
+        if (this.level.value === 'detail' && this.events) this.events.level = 'detail';
         this.draw();
     }
 
     toggle() {
-        this.still = this.still ? null : [...this.news.all];
-        this.still_count = this.news.count;
+        this.still = this.still ? null : [...this.events.all];
+        this.still_count = this.events.count;
         this.hold.setAttribute('aria-pressed', String(Boolean(this.still)));
         setText(this.hold, this.still ? 'Go on' : 'Pause');
         this.draw();
     }
 
-    update(news) {
-        this.news = news;
-        for (const kind of [...news.kinds].sort()) {
+    update(events) {
+        this.events = events;
+        for (const kind of [...events.kinds].sort()) {
             if (![...this.kind.options].some((option) => option.value === kind))
                 this.kind.append(el('option', { value: kind, text: kind }));
         }
@@ -117,14 +117,14 @@ export class Log {
     }
 
     draw() {
-        if (!this.news) return;
+        if (!this.events) return;
         const filter = {
             words: this.text.value.toLowerCase().split(/\s+/).filter(Boolean),
             level: LEVELS.indexOf(this.level.value),
             kind: this.kind.value,
             component: this.component,
         };
-        const passed = (this.still ?? this.news.all).filter((one) => passes(one, filter));
+        const passed = (this.still ?? this.events.all).filter((one) => passes(one, filter));
         const shown = passed.slice(-SHOWN).reverse();
         keyed(
             this.list,
@@ -134,14 +134,14 @@ export class Log {
             () => {},
         );
         setHidden(this.nothing, shown.length > 0);
-        setText(this.nothing, this.news.all.length > 0 ? 'no event passes the filter' : 'nothing has happened yet');
+        setText(this.nothing, this.events.all.length > 0 ? 'no event passes the filter' : 'nothing has happened yet');
         setText(this.count, this.countOf(passed.length));
     }
 
     countOf(passed) {
-        const parts = [`${countText(passed)} of ${countText((this.still ?? this.news.all).length)}`];
-        if (this.still) parts.push(`${countText(Math.max(0, this.news.count - this.still_count))} newer`);
-        if (this.news.missed > 0) parts.push(`${countText(this.news.missed)} missed`);
+        const parts = [`${countText(passed)} of ${countText((this.still ?? this.events.all).length)}`];
+        if (this.still) parts.push(`${countText(Math.max(0, this.events.count - this.still_count))} newer`);
+        if (this.events.missed > 0) parts.push(`${countText(this.events.missed)} missed`);
         return parts.join(' · ');
     }
 }

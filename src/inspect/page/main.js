@@ -6,13 +6,13 @@ import { startTheme, onTheme } from './theme.js';
 import { Link, keepToken, startToken } from './link.js';
 import { History } from './history.js';
 import { timeText } from './numbers.js';
-import { News, Log } from './log.js';
+import { Events, Log } from './log.js';
 import { OverviewView } from './overview.js';
 import { PoolView } from './pool.js';
 import { ComponentView } from './components.js';
 
 const place = (id) => document.getElementById(id);
-const seen = { process: null, components: [], history: new History(), news: new News() };
+const seen = { process: null, components: [], history: new History(), events: new Events() };
 let view = null;
 let shown = ''; // the address whose view is shown
 
@@ -24,8 +24,8 @@ class EventsView {
         this.element = el('div', { class: 'view' }, el('h1', { tabindex: '-1', text: 'Events' }), this.log.element);
     }
 
-    update({ news }) {
-        this.log.update(news);
+    update({ events }) {
+        this.log.update(events);
     }
 }
 
@@ -107,22 +107,22 @@ function showProcess(process, at_ns) {
     );
 }
 
-function onSeen({ process, at_ns, components, news, missed, fresh, reread, past }) {
+function onSeen({ process, at_ns, components, events, missed, fresh, reread, past }) {
     if (fresh && seen.process) {
         seen.history = new History();
-        seen.news.clear();
+        seen.events.clear();
         shown = '';
         say('Another process answers now. Its history begins here.');
     }
-    if (reread) seen.news.clear();
+    if (reread) seen.events.clear();
     seen.process = process;
     seen.components = components;
     tellTwinsApart(components);
     if (past) seen.history.remember(past, at_ns);
     seen.history.add(at_ns, components);
-    seen.news.add(news, missed);
+    seen.events.add(events, missed);
     showProcess(process, at_ns);
-    const worrying = seen.news.all.filter(
+    const worrying = seen.events.all.filter(
         ({ level, time_ns }) => (level === 'warning' || level === 'error') && time_ns > at_ns - 60e9,
     ).length;
     setText(place('worrying'), worrying > 0 ? String(worrying) : '');
@@ -159,7 +159,7 @@ function onChanged({ state, in_ms, text, defect }) {
 
 startTheme();
 startToken();
-const link = new Link(onSeen, onChanged, () => seen.news.level);
+const link = new Link(onSeen, onChanged, () => seen.events.level);
 onTheme(() => view?.update(seen));
 addEventListener('hashchange', route);
 place('skip').addEventListener('click', (event) => {

@@ -310,7 +310,7 @@ export class PoolView {
         );
     }
 
-    update({ component, record, now_ns, process, news }) {
+    update({ component, record, now_ns, process, events }) {
         this.component = component;
         this.record = record;
         this.now_ns = now_ns;
@@ -326,7 +326,7 @@ export class PoolView {
         this.waiters.update(waiters, description.waiters_more);
         this.tabs.name(1, `Holders ${countText((description.holders ?? []).length + (description.holders_more ?? 0))}`);
         this.tabs.name(2, `Waiters ${countText(waiters.length + (description.waiters_more ?? 0))}`);
-        this.log.update(news);
+        this.log.update(events);
         updateFacts(
             this.settings,
             Object.entries(description).filter(([name, value]) => isSetting(name, value)),

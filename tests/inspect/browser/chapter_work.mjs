@@ -109,17 +109,17 @@ await test('events pass a filter by text, level and kind, and can be held still'
 
 await test('what came while the log was held still is counted, although no more than so many are kept', async () => {
     const note = await page.evaluate(async () => {
-        const { News, Log } = await import('./log.js');
+        const { Events, Log } = await import('./log.js');
         const one = { component: 1, time_ns: 1e18, level: 'notice', what: 'reloaded', kind: 'pool', name: 'p', text: '' };
         const some = (from, count) =>
             Array.from({ length: count }, (_, i) => ({ ...one, number: from + i }));
-        const news = new News(10);
+        const events = new Events(10);
         const log = new Log();
-        news.add(some(0, 10), 0);
-        log.update(news);
+        events.add(some(0, 10), 0);
+        log.update(events);
         log.toggle();
-        news.add(some(10, 7), 0);
-        log.update(news);
+        events.add(some(10, 7), 0);
+        log.update(events);
         return log.count.textContent;
     });
     assert.equal(note, '10 of 10 · 7 newer');

@@ -58,7 +58,7 @@ TEST(how_long_a_message_has_been_handled_is_shown_while_it_is_also_after_it_was_
     letter one;
     description s;
     runtime = NULL;
-    news_begin();
+    events_begin();
     make_actor(.name = "sleeper", .slow_ns = 2 * second);
     init_letter(&one, 'a');
     one.message.name = "siesta";
@@ -77,6 +77,6 @@ TEST(how_long_a_message_has_been_handled_is_shown_while_it_is_also_after_it_was_
     expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);
     expect_equal(cen_actor_free(actor), CEN_OK);
-    expect_news("actor", "message_slow", CEN_LEVEL_WARNING, "actor \"sleeper\" has been handling siesta for 2.000 s");
-    expect_news("actor", "stopped", CEN_LEVEL_DETAIL, "handles what was sent");
+    expect_event("actor", "message_slow", CEN_LEVEL_WARNING, "actor \"sleeper\" has been handling siesta for 2.000 s");
+    expect_event("actor", "stopped", CEN_LEVEL_DETAIL, "handles what was sent");
 }

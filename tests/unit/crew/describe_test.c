@@ -182,10 +182,10 @@ TEST(what_only_rises_is_a_counter)
     finish();
 }
 
-TEST(slow_steps_resizes_and_the_stop_are_in_the_news)
+TEST(slow_steps_resizes_and_the_stop_are_in_the_events)
 {
     work one;
-    news_begin();
+    events_begin();
     init_work(&one, 'r', run_once);
     one.task.name = "knead";
     one.inside = take_long;
@@ -193,9 +193,9 @@ TEST(slow_steps_resizes_and_the_stop_are_in_the_news)
     make_crew(.workers = 1, .name = "galley", .slow_ns = SECOND);
     submit(&one);
     expect_end(&one, CEN_OK);
-    expect_news("crew", "step_slow", CEN_LEVEL_WARNING, "a step of knead has been running on thread \"galley:0\"");
+    expect_event("crew", "step_slow", CEN_LEVEL_WARNING, "a step of knead has been running on thread \"galley:0\"");
     expect_equal(cen_crew_resize(crew, 3), CEN_OK);
-    expect_news("crew", "resized", CEN_LEVEL_NOTICE, "crew \"galley\" has 3 workers from now on, after 1");
+    expect_event("crew", "resized", CEN_LEVEL_NOTICE, "crew \"galley\" has 3 workers from now on, after 1");
     finish();
-    expect_news("crew", "stopped", CEN_LEVEL_NOTICE, "crew \"galley\" is being stopped, and runs what it has");
+    expect_event("crew", "stopped", CEN_LEVEL_NOTICE, "crew \"galley\" is being stopped, and runs what it has");
 }

@@ -41,7 +41,7 @@ TEST(a_step_that_ends_its_thread_ends_its_task_with_misuse_and_another_worker_ru
     for (int i = 0; i < 3; i++) expect_end_soon(&rest[i], CEN_OK);
     await_lost(1);
     finish();
-    expect_news("crew", "worker_lost", CEN_LEVEL_WARNING, "a task has ended thread \"small:0\" of crew \"small\"");
+    expect_event("crew", "worker_lost", CEN_LEVEL_WARNING, "a task has ended thread \"small:0\" of crew \"small\"");
 }
 
 TEST(a_crew_of_several_lives_on_after_many_losses)

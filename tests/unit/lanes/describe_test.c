@@ -96,10 +96,10 @@ TEST(limits_and_workers_are_changed_through_the_lanes_and_not_behind_their_back)
     finish();
 }
 
-TEST(refusals_are_in_the_news_once_a_second_however_many_there_are)
+TEST(refusals_are_in_the_events_once_a_second_however_many_there_are)
 {
     errand extra;
-    news_begin();
+    events_begin();
     make_lanes(.name = "store", .high.max_tasks = 1);
     hand_in(HIGH, &errands[0], block_step);
     ceni_world_settle();
@@ -108,13 +108,13 @@ TEST(refusals_are_in_the_news_once_a_second_however_many_there_are)
         expect_equal(submit(HIGH, &extra), CEN_FULL);
         ceni_world_advance(MS);
     }
-    expect_news("lanes", "refused", CEN_LEVEL_WARNING, "1 tasks of high priority are admitted and 1 may be");
+    expect_event("lanes", "refused", CEN_LEVEL_WARNING, "1 tasks of high priority are admitted and 1 may be");
     ceni_world_advance(1000 * MS);
     expect_equal(submit(HIGH, &extra), CEN_FULL);
-    expect_equal(news_of("lanes", "refused", NULL), 2);
+    expect_equal(events_of("lanes", "refused", NULL), 2);
     open_gate(&errands[0]);
     await(&errands[0], CEN_OK);
     expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 5), CEN_OK);
-    expect_news("lanes", "limited", CEN_LEVEL_NOTICE, "lanes \"store\" admit 5 tasks of high from now on");
+    expect_event("lanes", "limited", CEN_LEVEL_NOTICE, "lanes \"store\" admit 5 tasks of high from now on");
     finish();
 }

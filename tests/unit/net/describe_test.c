@@ -44,10 +44,10 @@ TEST(a_connection_shows_where_it_goes_what_is_under_way_and_why_it_ended)
     expect_text(description_words(&s, "state"), "ended");
     expect(description_words(&s, "last_error")[0] != '\0');
     description_drop(&s);
-    expect_news("mux_server", "listening", CEN_LEVEL_NOTICE, "server deaf listens at 127.0.0.1:");
-    expect_news("mux_server", "stopped", CEN_LEVEL_NOTICE, "server deaf listens no more at 127.0.0.1:");
-    expect_news("mux", "connected", CEN_LEVEL_DETAIL, "The connection line (127.0.0.1:");
-    expect_news("mux", "lost", CEN_LEVEL_WARNING, "line (127.0.0.1:");
+    expect_event("mux_server", "listening", CEN_LEVEL_NOTICE, "server deaf listens at 127.0.0.1:");
+    expect_event("mux_server", "stopped", CEN_LEVEL_NOTICE, "server deaf listens no more at 127.0.0.1:");
+    expect_event("mux", "connected", CEN_LEVEL_DETAIL, "The connection line (127.0.0.1:");
+    expect_event("mux", "lost", CEN_LEVEL_WARNING, "line (127.0.0.1:");
     cen_mux_free(mux);
 }
 
@@ -93,11 +93,11 @@ TEST(a_routing_pool_shows_its_connections_and_its_supervisors_their_tree)
     expect(strcmp(description_words(&s, "connections[0].state"), "up") != 0);
     expect(description_words(&s, "connections[0].last_error")[0] != '\0');
     description_drop(&s);
-    expect_equal(news_of("mux_pool", "connection_up", NULL), 3);
-    AWAIT(news_of("mux_pool", "connection_down", NULL) == 3);
-    AWAIT(news_of("mux_pool", "connection_failed", NULL) > 0);
-    cen_news last = {.text = ""};
-    news_of("mux_pool", "connection_down", &last);
+    expect_equal(events_of("mux_pool", "connection_up", NULL), 3);
+    AWAIT(events_of("mux_pool", "connection_down", NULL) == 3);
+    AWAIT(events_of("mux_pool", "connection_failed", NULL) > 0);
+    cen_event last = {.text = ""};
+    events_of("mux_pool", "connection_down", &last);
     expect_equal(last.level, CEN_LEVEL_WARNING);
     expect(strstr(last.text, "of pool lines is down: ") != NULL);
     expect_equal(cen_mux_pool_free(pool), CEN_OK);

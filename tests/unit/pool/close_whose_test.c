@@ -75,7 +75,7 @@ TEST(explain_of_a_closed_pool_lists_what_is_still_out)
 
 static void expect_revoked(int which, uint32_t index)
 {
-    const cen_event *event = &ears.events[which];
+    const cen_pool_event *event = &ears.events[which];
     expect_equal(event->kind, CEN_EVENT_REVOKED);
     expect_equal(event->index, index);
     expect_equal(event->holder, cen_thread_number());

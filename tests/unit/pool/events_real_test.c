@@ -24,7 +24,7 @@ typedef struct ear {
 
 static ear ears[CHANGES + 1];
 
-static void hear(void *argument, const cen_event *event)
+static void hear(void *argument, const cen_pool_event *event)
 {
     ear *self = argument;
     expect(!self->is_gone);
@@ -38,8 +38,9 @@ static void hear(void *argument, const cen_event *event)
 static void *tell_many(void *number)
 {
     for (int i = 1; i <= EACH; i++)
-        ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .index = (uint32_t)(uintptr_t)number, .code = i},
-                        "number %d", i);
+        ceni_pool_event_tell(
+            pool, (cen_pool_event){.kind = CEN_EVENT_RELOADED, .index = (uint32_t)(uintptr_t)number, .code = i},
+            "number %d", i);
     return NULL;
 }
 

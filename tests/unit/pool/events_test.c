@@ -143,7 +143,7 @@ TEST(a_text_that_is_too_long_is_cut)
     words[sizeof words - 1] = '\0';
     pool = make_pool(.name = "0123456789012345678901234567890123456789", .max = 1);
     listen_with(pool, &ear_one);
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_CLOSED}, "%s", words);
+    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_CLOSED}, "%s", words);
     ceni_world_settle();
     expect_equal(ear_one.count, 1);
     expect_equal(strlen(ear_one.texts[0]), EAR_TEXT - 1);
@@ -307,7 +307,7 @@ TEST(a_manual_runtime_tells_in_its_poll)
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
 
-static void tell_another(ear *self, const cen_event *event)
+static void tell_another(ear *self, const cen_pool_event *event)
 {
     self->count = 0;
     tell(self->pool, event->code + 1);
@@ -411,7 +411,7 @@ TEST(L18_a_leak_that_somebody_listens_to_is_an_event_and_not_printed)
     bring_back(kept, file, text, sizeof text);
     expect_text(text, "");
     expect_equal(ear_one.count, 1);
-    const cen_event *leak = &ear_one.events[0];
+    const cen_pool_event *leak = &ear_one.events[0];
     expect(leak->kind == CEN_EVENT_LEAK && leak->index == 0 && leak->holder == ceni_thread_id());
     expect_text(leak->where, "kitchen.c:7");
     expect(leak->held_ns >= 60 * SECOND);

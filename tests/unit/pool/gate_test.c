@@ -239,7 +239,7 @@ TEST(L11_the_breaker_opens_at_the_nth_failure_in_a_row_and_says_so_once)
         expect_equal(gate.breaker, CEN_BREAKER_OPEN);
         expect(ceni_gate_pass_time(&gate, 5000, 0));
         expect(gate.breaker == CEN_BREAKER_HALF_OPEN && gate.admits == 1);
-        expect(!fail(&gate, &limits, 5001, 0)); /* it was open before: no news */
+        expect(!fail(&gate, &limits, 5001, 0)); /* it was open before: no events */
         expect(gate.breaker == CEN_BREAKER_OPEN && gate.admits == 0);
         ceni_gate_pass_time(&gate, 9000, 0);
         expect(ceni_gate_succeed(&gate, 0, 0));

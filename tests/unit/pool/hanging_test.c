@@ -48,7 +48,7 @@ static bool visit_all(void *unused, const cen_object_view *holding)
     return true;
 }
 
-static void hear(void *unused, const cen_event *event)
+static void hear(void *unused, const cen_pool_event *event)
 {
     (void)unused, (void)event;
 }

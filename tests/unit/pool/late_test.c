@@ -103,7 +103,7 @@ static void time_out_silently(void *unused)
     expect_equal(cen_pool_take(pool, cen_in_ms(5), &none, NULL), CEN_TIMEOUT);
 }
 
-TEST(no_words_are_made_for_takes_that_want_none_but_for_the_news_now_and_then)
+TEST(no_words_are_made_for_takes_that_want_none_but_for_the_events_now_and_then)
 {
     pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease mine = take_now(pool);

@@ -11,15 +11,15 @@ enum { EAR_MOST = 700, EAR_TEXT = CEN_ERROR_TEXT_SIZE };
 typedef struct ear {
     int count, inside; /* calls; of these now */
     uint64_t thread;   /* the last was on this one */
-    cen_event events[EAR_MOST];
+    cen_pool_event events[EAR_MOST];
     char texts[EAR_MOST][EAR_TEXT]; /* the events' own are gone */
     bool stays;                     /* until it is let go */
     _Atomic uint32_t let_go;
-    void (*then)(struct ear *self, const cen_event *event); /* called at the end of each; may be NULL */
-    cen_pool *pool;                                         /* for it */
+    void (*then)(struct ear *self, const cen_pool_event *event); /* called at the end of each; may be NULL */
+    cen_pool *pool;                                              /* for it */
 } ear;
 
-static inline void hear(void *argument, const cen_event *event)
+static inline void hear(void *argument, const cen_pool_event *event)
 {
     ear *self = argument;
     expect(self->inside == 0 && self->count < EAR_MOST);
@@ -52,8 +52,8 @@ static inline void let_go(ear *self)
 /* Tells an event whose status is its number. */
 static inline void tell(cen_pool *pool, int number)
 {
-    ceni_event_tell(pool, (cen_event){.kind = CEN_EVENT_RELOADED, .code = number, .index = CEN_NO_SLOT}, "number %d",
-                    number);
+    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_RELOADED, .code = number, .index = CEN_NO_SLOT},
+                         "number %d", number);
 }
 
 /* The names of all it was told, each followed by a blank; forgets them. */

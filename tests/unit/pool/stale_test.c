@@ -35,7 +35,7 @@ static void expect_told(const char *taken, const char *given)
 {
     ceni_world_settle();
     expect_equal(ears.count, 1);
-    const cen_event *event = &ears.events[0];
+    const cen_pool_event *event = &ears.events[0];
     expect_equal(event->kind, CEN_EVENT_STALE_GIVE);
     expect_equal(event->status, CEN_STALE);
     expect((!taken && !event->where) || (taken && event->where && strcmp(taken, event->where) == 0));

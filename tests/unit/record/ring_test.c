@@ -19,10 +19,10 @@ static void begin(uint32_t places)
 }
 
 /* An event all of whose parts follow from one number. */
-static ceni_event event_of(uint64_t n)
+static ceni_pool_event event_of(uint64_t n)
 {
-    ceni_event event = {
-        .time_ns = (int64_t)n, .level = (cen_level)(n % 5 + 1), .component = n * 3, .value = (int64_t)~n};
+    ceni_pool_event event = {
+        .time_ns = (int64_t)n, .level = (cen_event_level)(n % 5 + 1), .component = n * 3, .value = (int64_t)~n};
     snprintf(event.what, sizeof event.what, "%0*" PRIu64, (int)(n % 22) + 1, n);
     snprintf(event.kind, sizeof event.kind, "%0*" PRIu64, (int)(n % 13) + 1, n);
     snprintf(event.name, sizeof event.name, "%0*" PRIu64, (int)(n % 30) + 1, n);
@@ -30,9 +30,9 @@ static ceni_event event_of(uint64_t n)
     return event;
 }
 
-static void expect_whole(const ceni_event *event)
+static void expect_whole(const ceni_pool_event *event)
 {
-    ceni_event right = event_of((uint64_t)event->time_ns);
+    ceni_pool_event right = event_of((uint64_t)event->time_ns);
     expect_equal(event->level, right.level);
     expect_equal(event->component, right.component);
     expect_equal(event->value, right.value);
@@ -44,7 +44,7 @@ static void expect_whole(const ceni_event *event)
 
 static void write_number(uint64_t n)
 {
-    ceni_event event = event_of(n);
+    ceni_pool_event event = event_of(n);
     expect(ceni_ring_write(ring, &event));
 }
 
@@ -53,7 +53,7 @@ TEST(events_are_read_as_they_were_written_and_in_order)
     begin(8);
     for (uint64_t n = 0; n < 8; n++) write_number(n);
     ceni_cursor cursor = {0};
-    ceni_event event;
+    ceni_pool_event event;
     for (int64_t n = 0; n < 8; n++) {
         expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
         expect_equal(event.time_ns, n);
@@ -69,7 +69,7 @@ TEST(the_newest_overwrite_the_oldest_and_the_reader_learns_how_many_it_missed)
 {
     begin(4);
     ceni_cursor cursor = {0};
-    ceni_event event;
+    ceni_pool_event event;
     for (uint64_t n = 0; n < 11; n++) write_number(n);
     for (int64_t n = 7; n < 11; n++) {
         expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
@@ -86,8 +86,8 @@ TEST(the_newest_overwrite_the_oldest_and_the_reader_learns_how_many_it_missed)
 TEST(a_longer_text_is_cut_and_a_shorter_one_shows_nothing_of_its_forerunner)
 {
     begin(2);
-    ceni_event longest = {.component = 1}, none = {.component = 3}, read;
-    ceni_event shortest = {.component = 2, .what = "w", .kind = "k", .name = "n", .text = "ab"};
+    ceni_pool_event longest = {.component = 1}, none = {.component = 3}, read;
+    ceni_pool_event shortest = {.component = 2, .what = "w", .kind = "k", .name = "n", .text = "ab"};
     memset(longest.what, 'x', sizeof longest.what);
     memset(longest.kind, 'x', sizeof longest.kind);
     memset(longest.name, 'x', sizeof longest.name);
@@ -145,7 +145,7 @@ TEST(an_unfinished_event_is_waited_for_until_it_is_skipped)
     for (uint64_t n = 0; n < 3; n++) write_number(n);
     ceni_store_relaxed(sequence(1), 2 * 1 + 1);
     ceni_cursor cursor = {0};
-    ceni_event event;
+    ceni_pool_event event;
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_EMPTY);
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_EMPTY);
@@ -163,7 +163,7 @@ TEST(a_place_whose_writer_stopped_drops_events_and_nobody_waits)
     begin(4);
     for (uint64_t n = 0; n < 4; n++) write_number(n);
     ceni_store_relaxed(sequence(1), 2 * 1 + 1);
-    ceni_event event;
+    ceni_pool_event event;
     for (uint64_t n = 4; n < 12; n++) {
         event = event_of(n);
         expect_equal(ceni_ring_write(ring, &event), n % 4 != 1);
@@ -184,7 +184,7 @@ TEST(a_writer_that_was_lapped_drops_its_own_event)
     begin(4);
     write_number(0);
     ceni_store_relaxed(sequence(1), 2 * 5 + 2); /* event 5 is there before event 1 */
-    ceni_event event = event_of(1);
+    ceni_pool_event event = event_of(1);
     expect(!ceni_ring_write(ring, &event));
     expect_equal(ceni_load_relaxed(sequence(1)), 2 * 5 + 2);
     expect_equal(ceni_ring_dropped(ring), 1);
@@ -197,7 +197,7 @@ TEST(of_two_events_dropped_at_one_place_the_later_is_remembered)
     for (uint64_t n = 0; n < 4; n++) write_number(n);
     ceni_store_relaxed(sequence(1), 2 * 1 + 1);
     _Atomic uint64_t *next = (_Atomic uint64_t *)(void *)((char *)ring + CENI_LINE);
-    ceni_event event = event_of(9);
+    ceni_pool_event event = event_of(9);
     ceni_store_relaxed(next, 9);
     expect(!ceni_ring_write(ring, &event));
     ceni_store_relaxed(next, 5); /* a slower writer notes its drop after a faster one */
@@ -224,7 +224,7 @@ TEST(a_copy_of_the_memory_can_be_read_after_the_ring_is_gone)
     expect(dumped != NULL);
     expect(memcmp(dump, "CENERING", 8) == 0);
     ceni_cursor cursor = {0};
-    ceni_event event;
+    ceni_pool_event event;
     int found = 0;
     do {
         while (ceni_ring_read(dumped, &cursor, &event) == CEN_OK) {
@@ -257,7 +257,7 @@ TEST(a_place_is_looked_at_without_trusting_the_rest)
 {
     begin(4);
     for (uint64_t n = 0; n < 6; n++) write_number(n);
-    ceni_event event;
+    ceni_pool_event event;
     expect(ceni_ring_look(ring, 1, &event));
     expect_equal(event.number, 5);
     expect_whole(&event);
@@ -293,7 +293,7 @@ TEST(a_ring_that_moves_takes_along_what_is_whole_and_counts_what_is_not)
     bool left;
     expect_equal(ceni_ring_number(ring, &left), 6);
     expect(left);
-    ceni_event event = event_of(6);
+    ceni_pool_event event = event_of(6);
     expect(ceni_ring_put(other, 6, &event));
     expect_equal(ceni_ring_begun(ring), 7);
     ceni_cursor cursor = {0};
@@ -340,7 +340,7 @@ static void write_many(void *argument)
 {
     uint64_t first = (uint64_t)(uintptr_t)argument * EVENTS;
     for (uint64_t n = 0; n < EVENTS; n++) {
-        ceni_event event = event_of(first + n);
+        ceni_pool_event event = event_of(first + n);
         if (!ceni_ring_write(ring, &event)) ceni_add_relaxed(&dropped_by_writers, 1);
     }
 }
@@ -353,7 +353,7 @@ TEST(readers_see_only_whole_events_while_writers_overwrite_them)
     for (uintptr_t i = 0; i < WRITERS; i++)
         expect_equal(ceni_thread_start(&threads[i], "write", write_many, (void *)i, &code), CEN_OK);
     ceni_cursor cursor = {0};
-    ceni_event event;
+    ceni_pool_event event;
     uint64_t read = 0;
     while (cursor.next < WRITERS * EVENTS) {
         if (ceni_ring_read(ring, &cursor, &event) != CEN_OK) {

@@ -109,42 +109,42 @@ TEST(a_closed_router_says_so_and_what_only_rises_is_a_counter)
     end_router();
 }
 
-TEST(what_becomes_of_members_is_in_the_news_with_its_cause)
+TEST(what_becomes_of_members_is_in_the_events_with_its_cause)
 {
     cen_error cut = {.status = CEN_LOST, .code = 3, .text = "the line was cut"};
-    news_begin();
+    events_begin();
     make_router(.name = "lines", .runtime = make_manual());
     cen_member *a = add(0, .name = "a");
-    expect_news("router", "member_added", CEN_LEVEL_DETAIL, "member a of router lines was added");
+    expect_event("router", "member_added", CEN_LEVEL_DETAIL, "member a of router lines was added");
     bring_up(a);
-    expect_news("router", "member_up", CEN_LEVEL_DETAIL, "member a of router lines is up");
+    expect_event("router", "member_up", CEN_LEVEL_DETAIL, "member a of router lines is up");
     cen_member_eject(a, second);
-    expect_news("router", "member_ejected", CEN_LEVEL_WARNING, "member a of router lines was ejected");
+    expect_event("router", "member_ejected", CEN_LEVEL_WARNING, "member a of router lines was ejected");
     cen_runtime_advance(runtime, 2 * second);
-    expect_equal(news_of("router", "member_up", NULL), 2);
+    expect_equal(events_of("router", "member_up", NULL), 2);
     cen_member_down(a, &cut);
-    expect_news("router", "member_down", CEN_LEVEL_WARNING, "member a of router lines is down: the line was cut");
+    expect_event("router", "member_down", CEN_LEVEL_WARNING, "member a of router lines is down: the line was cut");
     cen_member_down(a, &cut);
-    expect_equal(news_of("router", "member_down", NULL), 1); /* it was */
+    expect_equal(events_of("router", "member_down", NULL), 1); /* it was */
     bring_up(a);
     cen_member_drain(a);
-    expect_news("router", "member_draining", CEN_LEVEL_DETAIL, "member a of router lines drains");
+    expect_event("router", "member_draining", CEN_LEVEL_DETAIL, "member a of router lines drains");
     poll_all();
-    cen_news last = {.text = ""};
-    expect_equal(news_of("router", "member_down", &last), 2);
+    cen_event last = {.text = ""};
+    expect_equal(events_of("router", "member_down", &last), 2);
     expect_equal(last.level, CEN_LEVEL_DETAIL);
     cen_member_remove(a);
-    expect_news("router", "member_removed", CEN_LEVEL_DETAIL, "member a of router lines was removed");
+    expect_event("router", "member_removed", CEN_LEVEL_DETAIL, "member a of router lines was removed");
     expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
     expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
-    expect_news("router", "closed", CEN_LEVEL_NOTICE, "");
+    expect_event("router", "closed", CEN_LEVEL_NOTICE, "");
     end_all();
 }
 
-TEST(routes_that_are_refused_or_too_late_are_in_the_news_once_a_second_at_most)
+TEST(routes_that_are_refused_or_too_late_are_in_the_events_once_a_second_at_most)
 {
     cen_route_op waits, more;
-    news_begin();
+    events_begin();
     make_router(.name = "lines", .runtime = make_manual(), .max_waiters = 1);
     add(0);
     cen_route_op_init(&waits);
@@ -154,9 +154,9 @@ TEST(routes_that_are_refused_or_too_late_are_in_the_news_once_a_second_at_most)
         expect_equal(cen_router_route_async(router, NULL, cen_in_ns(10 * ms), &more), CEN_OK);
         expect_equal(more.future.status, CEN_FULL);
     }
-    expect_news("router", "refused", CEN_LEVEL_WARNING, "router lines has as many waiting as may be");
+    expect_event("router", "refused", CEN_LEVEL_WARNING, "router lines has as many waiting as may be");
     cen_runtime_advance(runtime, 20 * ms);
     expect_equal(waits.future.status, CEN_TIMEOUT);
-    expect_news("router", "timed_out", CEN_LEVEL_WARNING, "router lines had no member with room in time");
+    expect_event("router", "timed_out", CEN_LEVEL_WARNING, "router lines had no member with room in time");
     end_all();
 }

@@ -115,42 +115,42 @@ TEST(one_that_gave_up_says_why)
     end_supervisor();
 }
 
-TEST(what_becomes_of_children_is_in_the_news_with_or_without_a_listener)
+TEST(what_becomes_of_children_is_in_the_events_with_or_without_a_listener)
 {
     init_kids();
-    news_begin();
+    events_begin();
     cen_child_options children[] = {kid_options(0), kid_options(1)};
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = "store", .children = children, .child_count = 2, .max_restarts = 1,
                                .backoff_initial_ns = CEN_OFF, .runtime = make_runtime());
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
-    expect_equal(news_of("supervisor", "child_started", NULL), 2);
+    expect_equal(events_of("supervisor", "child_started", NULL), 2);
     die(0, false);
-    expect_news("supervisor", "child_ended", CEN_LEVEL_WARNING,
-                "child \"a\" of supervisor \"store\" has ended: the line was cut");
-    expect_news("supervisor", "child_restarted", CEN_LEVEL_NOTICE,
-                "child \"a\" of supervisor \"store\" was started again");
+    expect_event("supervisor", "child_ended", CEN_LEVEL_WARNING,
+                 "child \"a\" of supervisor \"store\" has ended: the line was cut");
+    expect_event("supervisor", "child_restarted", CEN_LEVEL_NOTICE,
+                 "child \"a\" of supervisor \"store\" was started again");
     die(1, false);
-    expect_news("supervisor", "gave_up", CEN_LEVEL_ERROR, "supervisor \"store\" gave up: more than 1 restarts");
-    expect_news("supervisor", "over", CEN_LEVEL_NOTICE, "supervisor \"store\" is over");
+    expect_event("supervisor", "gave_up", CEN_LEVEL_ERROR, "supervisor \"store\" gave up: more than 1 restarts");
+    expect_event("supervisor", "over", CEN_LEVEL_NOTICE, "supervisor \"store\" is over");
     end_supervisor();
 }
 
-TEST(a_start_that_fails_and_one_that_lingers_are_in_the_news)
+TEST(a_start_that_fails_and_one_that_lingers_are_in_the_events)
 {
     init_kids();
-    news_begin();
+    events_begin();
     kids[0].fails = 1;
     kids[1].lingers = true;
     cen_child_options children[] = {kid_options(0), kid_options(1)};
     children[1].kill = kill_kid;
     make_supervisor(children, 2, .name = "store", .retry_start = true, .backoff_initial_ns = 10 * second);
-    expect_news("supervisor", "child_failed", CEN_LEVEL_WARNING,
-                "child \"a\" of supervisor \"store\" did not start: a does not start");
+    expect_event("supervisor", "child_failed", CEN_LEVEL_WARNING,
+                 "child \"a\" of supervisor \"store\" did not start: a does not start");
     expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, NULL), CEN_TIMEOUT);
-    expect_news("supervisor", "child_killed", CEN_LEVEL_WARNING, "child \"b\" of supervisor \"store\" is killed");
-    cen_news last = {.text = ""};
-    expect_equal(news_of("supervisor", "child_abandoned", &last), 2); /* nobody is waited for any more */
+    expect_event("supervisor", "child_killed", CEN_LEVEL_WARNING, "child \"b\" of supervisor \"store\" is killed");
+    cen_event last = {.text = ""};
+    expect_equal(events_of("supervisor", "child_abandoned", &last), 2); /* nobody is waited for any more */
     expect_equal(last.level, CEN_LEVEL_WARNING);
     expect(strstr(last.text, "of supervisor \"store\" did not end in time") != NULL);
     free_all();

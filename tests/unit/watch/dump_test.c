@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* News in bytes that nobody vouches for. */
+/* Events in bytes that nobody vouches for. */
 #include "watch/dump.h"
 
 #include <stdlib.h>
@@ -13,17 +13,17 @@ enum { MOST = 4096 };
 
 typedef struct shown {
     size_t count;
-    cen_news news[MOST];
+    cen_event events[MOST];
 } shown;
 
 static shown *seen;
 
-static void show(void *argument, const cen_news *news)
+static void show(void *argument, const cen_event *events)
 {
     shown *s = argument;
-    expect(memchr(news->text, 0, sizeof news->text) && memchr(news->what, 0, sizeof news->what));
-    expect(memchr(news->name, 0, sizeof news->name) && memchr(news->kind, 0, sizeof news->kind));
-    if (s->count < MOST) s->news[s->count] = *news;
+    expect(memchr(events->text, 0, sizeof events->text) && memchr(events->what, 0, sizeof events->what));
+    expect(memchr(events->name, 0, sizeof events->name) && memchr(events->kind, 0, sizeof events->kind));
+    if (s->count < MOST) s->events[s->count] = *events;
     s->count++;
 }
 
@@ -61,7 +61,7 @@ static cen_status show_bytes(const void *bytes, size_t size)
 
 static void write_number(ceni_ring *ring, uint64_t n, int64_t time)
 {
-    ceni_event event = {.time_ns = time, .level = CEN_LEVEL_NOTICE, .component = n, .value = (int64_t)n * 3};
+    ceni_pool_event event = {.time_ns = time, .level = CEN_LEVEL_NOTICE, .component = n, .value = (int64_t)n * 3};
     snprintf(event.what, sizeof event.what, "w%" PRIu64, n);
     snprintf(event.text, sizeof event.text, "This is event %" PRIu64 ".", n);
     ceni_ring_write(ring, &event);
@@ -92,12 +92,12 @@ TEST(rings_are_found_wherever_they_stand_and_shown_in_the_order_of_time)
     int64_t time = 0;
     for (size_t i = 0; i < seen->count; i++) {
         char text[40];
-        expect(seen->news[i].time_ns >= time);
-        time = seen->news[i].time_ns;
-        snprintf(text, sizeof text, "This is event %" PRIu64 ".", seen->news[i].component);
-        expect_text(seen->news[i].text, text);
-        expect_equal(seen->news[i].value, seen->news[i].component * 3);
-        expect_equal(seen->news[i].number, seen->news[i].component);
+        expect(seen->events[i].time_ns >= time);
+        time = seen->events[i].time_ns;
+        snprintf(text, sizeof text, "This is event %" PRIu64 ".", seen->events[i].component);
+        expect_text(seen->events[i].text, text);
+        expect_equal(seen->events[i].value, seen->events[i].component * 3);
+        expect_equal(seen->events[i].number, seen->events[i].component);
     }
 }
 
@@ -110,7 +110,7 @@ TEST(what_two_rings_of_one_process_both_have_is_shown_once)
     expect_equal(seen->count, 7 + 2);
 }
 
-TEST(bytes_without_a_ring_have_no_news)
+TEST(bytes_without_a_ring_have_no_events)
 {
     expect_equal(show_bytes(file, 0), CEN_ABSENT);
     expect_equal(show_bytes(file, sizeof file), CEN_ABSENT);
@@ -148,8 +148,8 @@ TEST(places_that_make_no_sense_are_left_out)
     *word(5, 0) = UINT64_MAX - 1;   /* the last event that there can be, elsewhere */
     expect_equal(show_bytes(file, size), CEN_OK);
     expect_equal(seen->count, 3); /* 4, 6 and 7 */
-    expect_equal(seen->news[0].number, 4);
-    expect_equal(seen->news[2].number, 7);
+    expect_equal(seen->events[0].number, 4);
+    expect_equal(seen->events[2].number, 7);
 }
 
 /* A writer that overwrites event 2, in the place of event 10, while the file is read. */
@@ -165,7 +165,7 @@ TEST(an_event_that_changes_while_it_is_read_is_not_shown)
     film f = {.bytes = file, .size = size, .before_second = overwrite};
     expect_equal(show_all(&f), CEN_OK);
     expect_equal(seen->count, 7);
-    for (size_t i = 0; i < 7; i++) expect_equal(seen->news[i].value, seen->news[i].number * 3);
+    for (size_t i = 0; i < 7; i++) expect_equal(seen->events[i].value, seen->events[i].number * 3);
 }
 
 TEST(headers_that_lie_about_sizes_are_not_believed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* News in a file: of a process that was killed, of one that crashed, of one that goes on. */
+/* Events in a file: of a process that was killed, of one that crashed, of one that goes on. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "base/atomic.h"
 #include "base/fault.h"
@@ -26,7 +26,7 @@ static void begin(void)
 {
     snprintf(folder, sizeof folder, "%s", "/tmp/cenote-keep-XXXXXX");
     expect(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/news", folder);
+    snprintf(path, sizeof path, "%s/events", folder);
 }
 
 /* Removes all that is there, and says how many files there were. */
@@ -49,27 +49,27 @@ enum { MOST = 4096 };
 
 static struct {
     size_t count;
-    cen_news news[MOST];
+    cen_event events[MOST];
 } shown;
 
-static void show(void *argument, const cen_news *news)
+static void show(void *argument, const cen_event *events)
 {
     (void)argument;
-    if (shown.count < MOST) shown.news[shown.count] = *news;
+    if (shown.count < MOST) shown.events[shown.count] = *events;
     shown.count++;
 }
 
-static void read_news(const char *from)
+static void read_events(const char *from)
 {
     cen_error error = {.text = ""};
     shown.count = 0;
-    if (cen_news_of_file(from, show, NULL, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+    if (cen_events_read_file(from, show, NULL, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
 }
 
 static void keep(void)
 {
     cen_error error = {.text = ""};
-    if (cen_news_keep(path, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+    if (cen_events_persist(path, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
 }
 
 /* ---- Keeping ------------------------------------------------------------------------ */
@@ -77,24 +77,24 @@ static void keep(void)
 TEST(what_was_told_before_and_what_comes_after_is_in_the_file)
 {
     begin();
-    cen_news_tell(CEN_LEVEL_NOTICE, "before", "It was before.");
-    cen_news_tell(CEN_LEVEL_TRACE, "trace", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "before", "It was before.");
+    cen_event_emit(CEN_LEVEL_TRACE, "trace", NULL);
     keep();
-    cen_news_tell(CEN_LEVEL_ERROR, "after", "It was after.");
-    read_news(path);
+    cen_event_emit(CEN_LEVEL_ERROR, "after", "It was after.");
+    read_events(path);
     expect_equal(shown.count, 3);
-    expect_text(shown.news[0].what, "before");
-    expect_text(shown.news[1].what, "trace");
-    expect_text(shown.news[2].what, "after");
-    expect_text(shown.news[2].text, "It was after.");
-    expect_equal(shown.news[2].number, 1);
+    expect_text(shown.events[0].what, "before");
+    expect_text(shown.events[1].what, "trace");
+    expect_text(shown.events[2].what, "after");
+    expect_text(shown.events[2].text, "It was after.");
+    expect_equal(shown.events[2].number, 1);
     struct stat found;
     expect(stat(path, &found) == 0);
     expect_equal(found.st_mode & 0777, 0600);
-    cen_cursor at = {0}; /* and the process itself reads on */
-    cen_news news;
-    for (int i = 0; i < 3; i++) expect_equal(cen_news_read(&at, &news), CEN_OK);
-    expect_text(news.what, "after");
+    cen_event_cursor at = {0}; /* and the process itself reads on */
+    cen_event events;
+    for (int i = 0; i < 3; i++) expect_equal(cen_events_read(&at, &events), CEN_OK);
+    expect_text(events.what, "after");
     expect_equal(at.missed + at.missed_trace, 0);
     expect_equal(end(), 1);
 }
@@ -106,7 +106,7 @@ TEST(a_process_has_one_file)
     cen_error error;
     char other[140];
     snprintf(other, sizeof other, "%s2", path);
-    expect_equal(cen_news_keep(other, &error), CEN_EXISTS);
+    expect_equal(cen_events_persist(other, &error), CEN_EXISTS);
     expect_equal(error.status, CEN_EXISTS);
     expect_equal(end(), 1);
 }
@@ -127,25 +127,25 @@ TEST(what_an_earlier_run_left_is_kept_beside_and_one_that_still_runs_goes_on)
     pid_t child = fork();
     if (child == 0) { /* the earlier instance, which has not ended yet */
         keep();
-        cen_news_tell(CEN_LEVEL_NOTICE, "earlier", NULL);
+        cen_event_emit(CEN_LEVEL_NOTICE, "earlier", NULL);
         expect(write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1);
-        for (int i = 0; i < 2500; i++) cen_news_tell(CEN_LEVEL_NOTICE, "goes_on", NULL); /* touches all of it */
+        for (int i = 0; i < 2500; i++) cen_event_emit(CEN_LEVEL_NOTICE, "goes_on", NULL); /* touches all of it */
         _exit(0);
     }
     expect(read(done[0], &byte, 1) == 1);
     keep();
-    cen_news_tell(CEN_LEVEL_NOTICE, "later", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "later", NULL);
     snprintf(old, sizeof old, "%s.old", path);
-    read_news(old);
+    read_events(old);
     expect_equal(shown.count, 1);
-    expect_text(shown.news[0].what, "earlier");
+    expect_text(shown.events[0].what, "earlier");
     expect(write(go[1], &byte, 1) == 1);
     expect_child_ends(child, 0);
-    read_news(old);
-    expect_text(shown.news[shown.count - 1].what, "goes_on");
-    read_news(path);
+    read_events(old);
+    expect_text(shown.events[shown.count - 1].what, "goes_on");
+    read_events(path);
     expect_equal(shown.count, 1);
-    expect_text(shown.news[0].what, "later");
+    expect_text(shown.events[0].what, "later");
     expect_equal(end(), 2);
 }
 
@@ -153,24 +153,24 @@ TEST(a_forked_child_leaves_its_parents_file_alone_and_may_have_its_own)
 {
     begin();
     keep();
-    cen_news_tell(CEN_LEVEL_NOTICE, "parent", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "parent", NULL);
     pid_t child = fork();
     if (child == 0) {
-        cen_news_tell(CEN_LEVEL_NOTICE, "child", NULL);
+        cen_event_emit(CEN_LEVEL_NOTICE, "child", NULL);
         char own[140];
         snprintf(own, sizeof own, "%s.child", path);
-        expect_equal(cen_news_keep(own, NULL), CEN_OK);
-        cen_news_tell(CEN_LEVEL_NOTICE, "child", NULL);
-        read_news(own);
+        expect_equal(cen_events_persist(own, NULL), CEN_OK);
+        cen_event_emit(CEN_LEVEL_NOTICE, "child", NULL);
+        read_events(own);
         expect_equal(shown.count, 2);
-        expect_text(shown.news[0].what, "child");
+        expect_text(shown.events[0].what, "child");
         _exit(0);
     }
     expect_child_ends(child, 0);
-    cen_news_tell(CEN_LEVEL_NOTICE, "parent", NULL);
-    read_news(path);
+    cen_event_emit(CEN_LEVEL_NOTICE, "parent", NULL);
+    read_events(path);
     expect_equal(shown.count, 2);
-    expect_text(shown.news[1].what, "parent");
+    expect_text(shown.events[1].what, "parent");
     expect_equal(end(), 2);
 }
 
@@ -179,7 +179,7 @@ TEST(a_forked_child_leaves_its_parents_file_alone_and_may_have_its_own)
 static void expect_refused(const char *where, cen_status wanted, const char *words)
 {
     cen_error error = {.text = ""};
-    expect_equal(cen_news_keep(where, &error), wanted);
+    expect_equal(cen_events_persist(where, &error), wanted);
     expect_equal(error.status, wanted);
     if (!strstr(error.text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, words);
 }
@@ -188,7 +188,7 @@ TEST(a_file_that_cannot_be_made_is_refused_with_the_reason_and_may_be_tried_agai
 {
     begin();
     char missing[160], longest[5000];
-    snprintf(missing, sizeof missing, "%s/none/news", folder);
+    snprintf(missing, sizeof missing, "%s/none/events", folder);
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     expect_refused(NULL, CEN_INVALID, "no path");
@@ -204,12 +204,12 @@ TEST(a_file_that_cannot_be_made_is_refused_with_the_reason_and_may_be_tried_agai
 TEST(a_step_that_fails_leaves_nothing_behind)
 {
     begin();
-    cen_news_tell(CEN_LEVEL_NOTICE, "one", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "one", NULL);
     int faults = 0;
     for (;; faults++) {
         ceni_fault_arm(CENI_FAULT_FD | CENI_FAULT_MAP, (unsigned)faults + 1);
         cen_error error;
-        cen_status status = cen_news_keep(path, &error);
+        cen_status status = cen_events_persist(path, &error);
         if (!ceni_fault_disarm()) break;
         expect_equal(status, CEN_SYSTEM);
         expect(error.code != 0);
@@ -217,7 +217,7 @@ TEST(a_step_that_fails_leaves_nothing_behind)
         expect(mkdir(folder, 0700) == 0);
     }
     expect_equal(faults, 3);
-    read_news(path);
+    read_events(path);
     expect_equal(shown.count, 1);
     expect_equal(end(), 1);
 }
@@ -225,12 +225,12 @@ TEST(a_step_that_fails_leaves_nothing_behind)
 static void expect_unreadable(const char *from, cen_status wanted, const char *words)
 {
     cen_error error = {.text = ""};
-    expect_equal(cen_news_of_file(from, show, NULL, &error), wanted);
+    expect_equal(cen_events_read_file(from, show, NULL, &error), wanted);
     if (!strstr(error.text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, words);
     expect_equal(shown.count, 0);
 }
 
-TEST(a_file_without_news_is_refused_with_the_reason)
+TEST(a_file_without_events_is_refused_with_the_reason)
 {
     begin();
     expect_unreadable(path, CEN_SYSTEM, "No such file or directory");
@@ -239,8 +239,8 @@ TEST(a_file_without_news_is_refused_with_the_reason)
     expect_unreadable(NULL, CEN_INVALID, "NULL");
     int fd = open(path, O_CREAT | O_WRONLY, 0600);
     expect(fd >= 0 && write(fd, "nothing of ours", 15) == 15 && close(fd) == 0);
-    expect_unreadable(path, CEN_ABSENT, "no file of news");
-    expect_equal(cen_news_of_file(path, NULL, NULL, NULL), CEN_INVALID);
+    expect_unreadable(path, CEN_ABSENT, "no file of events");
+    expect_equal(cen_events_read_file(path, NULL, NULL, NULL), CEN_INVALID);
     expect_equal(end(), 1);
 }
 
@@ -256,17 +256,17 @@ static void tell_for_ever(void *argument)
         char what[24], text[120];
         snprintf(what, sizeof what, "w%u", n);
         snprintf(text, sizeof text, "This is event w%u, and it is the same as w%u and w%u.", n, n, n);
-        cen_news_tell(CEN_LEVEL_NOTICE, what, text);
+        cen_event_emit(CEN_LEVEL_NOTICE, what, text);
         if (n % 64 == 0 && write(told, &n, sizeof n) != sizeof n) _exit(1);
     }
 }
 
-static void expect_whole(const cen_news *news)
+static void expect_whole(const cen_event *events)
 {
     char text[120];
-    snprintf(text, sizeof text, "This is event %s, and it is the same as %s and %s.", news->what, news->what,
-             news->what);
-    expect_text(news->text, text);
+    snprintf(text, sizeof text, "This is event %s, and it is the same as %s and %s.", events->what, events->what,
+             events->what);
+    expect_text(events->text, text);
 }
 
 /* Starts a child that tells for ever, and reads what it says until it has told so many. */
@@ -292,32 +292,32 @@ static pid_t start_teller(uint32_t until, uint32_t *last)
     return child;
 }
 
-TEST(the_file_of_a_process_that_was_killed_tells_its_last_news)
+TEST(the_file_of_a_process_that_was_killed_tells_its_last_events)
 {
     begin();
     uint32_t last;
     pid_t child = start_teller(1000, &last);
     expect(kill(child, SIGKILL) == 0);
     expect_child_ends(child, SIGKILL);
-    read_news(path);
+    read_events(path);
     expect(shown.count >= 1000 && shown.count <= 2048);
     for (size_t i = 0; i < shown.count; i++) {
-        expect_whole(&shown.news[i]);
-        expect(i == 0 || shown.news[i].number == shown.news[i - 1].number + 1); /* none is missing between */
+        expect_whole(&shown.events[i]);
+        expect(i == 0 || shown.events[i].number == shown.events[i - 1].number + 1); /* none is missing between */
     }
-    expect(shown.news[shown.count - 1].number >= last);
+    expect(shown.events[shown.count - 1].number >= last);
     expect_equal(end(), 1);
 }
 
-TEST(the_file_of_a_process_that_goes_on_shows_only_whole_news)
+TEST(the_file_of_a_process_that_goes_on_shows_only_whole_events)
 {
     begin();
     uint32_t last;
     pid_t child = start_teller(4096, &last);
     for (int round = 0; round < 20; round++) {
-        read_news(path);
+        read_events(path);
         expect(shown.count <= 2048);
-        for (size_t i = 0; i < shown.count; i++) expect_whole(&shown.news[i]);
+        for (size_t i = 0; i < shown.count; i++) expect_whole(&shown.events[i]);
     }
     expect(kill(child, SIGKILL) == 0);
     expect_child_ends(child, SIGKILL);
@@ -355,23 +355,23 @@ static void tell_some(void)
         char what[24], text[120];
         snprintf(what, sizeof what, "w%d", i);
         snprintf(text, sizeof text, "This is event w%d, and it is the same as w%d and w%d.", i, i, i);
-        cen_news_tell(i % 2 ? CEN_LEVEL_TRACE : CEN_LEVEL_NOTICE, what, text);
+        cen_event_emit(i % 2 ? CEN_LEVEL_TRACE : CEN_LEVEL_NOTICE, what, text);
     }
 }
 
 static void expect_some(const char *core)
 {
-    read_news(core);
+    read_events(core);
     expect_equal(shown.count, 100);
     for (size_t i = 0; i < 100; i++) {
         char what[24];
         snprintf(what, sizeof what, "w%zu", i);
-        expect_text(shown.news[i].what, what);
-        expect_whole(&shown.news[i]);
+        expect_text(shown.events[i].what, what);
+        expect_whole(&shown.events[i]);
     }
 }
 
-TEST(the_core_file_of_a_process_that_crashed_tells_its_news)
+TEST(the_core_file_of_a_process_that_crashed_tells_its_events)
 {
     begin();
     fflush(stdout);
@@ -392,7 +392,7 @@ TEST(the_core_file_of_a_process_that_crashed_tells_its_news)
     end();
 }
 
-TEST(a_core_file_that_a_debugger_makes_tells_its_news)
+TEST(a_core_file_that_a_debugger_makes_tells_its_events)
 {
     begin();
     bool there = HAS_CORES && system("command -v gcore >/dev/null 2>&1") == 0;

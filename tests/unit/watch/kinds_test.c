@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * docs/components.md says what every kind tells. Here is one of each, in use, and what it tells is compared with the page: metrics
- * and actions must be the same on both sides, and whatever a description writes, a duration is called or the news tell must be there.
+ * and actions must be the same on both sides, and whatever a description writes, a duration is called or the events tell must be there.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -171,17 +171,17 @@ static void compare(const char *kind)
         test_fail(__FILE__, __LINE__, "there is no %s", kind);
 }
 
-/* Each line that begins with "News:", and the ones after it, has what is told of a kind. */
-static void compare_news(void)
+/* Each line that begins with "Events:", and the ones after it, has what is told of a kind. */
+static void compare_events(void)
 {
-    const description_heard *heard = news_hear();
+    const description_heard *heard = events_hear();
     expect(heard->count > 0);
     for (unsigned i = 0; i < heard->count; i++) {
         char *section = section_of(heard->all[i].kind);
-        const char *list = strstr(section, "\nNews:");
+        const char *list = strstr(section, "\nEvents:");
         bool is_pool = strcmp(heard->all[i].kind, "pool") == 0; /* its events are those of pool.h */
         if (!is_pool && (!list || !is_said(list, heard->all[i].what, "")))
-            test_fail(__FILE__, __LINE__, "docs/components.md lacks the news `%s` of a %s", heard->all[i].what,
+            test_fail(__FILE__, __LINE__, "docs/components.md lacks the events `%s` of a %s", heard->all[i].what,
                       heard->all[i].kind);
         free(section);
     }
@@ -215,7 +215,7 @@ TEST(the_page_has_what_a_queue_tells)
     compare("queue");
     cen_queue_close(queue);
     cen_queue_free(queue);
-    compare_news();
+    compare_events();
 }
 
 static cen_next hold_on(cen_task *task)
@@ -240,7 +240,7 @@ TEST(the_page_has_what_a_crew_tells)
     expect(!cen_task_cancel(&task));
     MUST(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL));
     MUST(cen_crew_free(crew));
-    compare_news();
+    compare_events();
 }
 
 TEST(the_page_has_what_lanes_tell)
@@ -258,7 +258,7 @@ TEST(the_page_has_what_lanes_tell)
     cen_task_cancel(&two[0]);
     MUST(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL));
     MUST(cen_lanes_free(lanes));
-    compare_news();
+    compare_events();
 }
 
 static _Atomic uint32_t handled;
@@ -286,7 +286,7 @@ TEST(the_page_has_what_an_actor_tells)
     MUST(cen_future_wait(&stopped, CEN_NEVER));
     expect_equal(ceni_load_seq_cst(&handled), 1);
     MUST(cen_actor_free(actor));
-    compare_news();
+    compare_events();
 }
 
 static void ignore(cen_watch *watch, unsigned events)
@@ -341,11 +341,11 @@ TEST(the_page_has_what_routing_pools_their_parts_and_servers_tell)
     static const char *const kinds[] = {"mux_server", "mux", "mux_pool", "registry", "router", "supervisor"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) compare(kinds[i]);
     cen_mux_server_stop(server);
-    AWAIT(news_of("mux_pool", "connection_failed", NULL) > 0);
+    AWAIT(events_of("mux_pool", "connection_failed", NULL) > 0);
     static const char *const others[] = {"mux_pool", "registry", "router", "supervisor"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) compare(others[i]);
     MUST(cen_mux_pool_free(pool));
-    compare_news();
+    compare_events();
 }
 
 /* ---- The checkout pool -------------------------------------------------------------------------------- */
@@ -381,5 +381,5 @@ TEST(the_page_has_what_a_pool_tells)
     MUST(cen_pool_give(&waits.lease));
     MUST(cen_pool_close(pool, CEN_NEVER, NULL, &error));
     cen_pool_free(pool);
-    compare_news();
+    compare_events();
 }

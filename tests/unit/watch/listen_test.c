@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The listener of news, with the system's threads and processes. */
+/* The listener of events, with the system's threads and processes. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "base/atomic.h"
 #include "base/fault.h"
 #include "port/port.h"
-#include "record/news.h"
+#include "record/events.h"
 #include "support/test.h"
 
 enum { MOST = 8192 };
@@ -24,11 +24,11 @@ typedef struct diary {
 
 static diary first, second;
 
-static void note(void *argument, const cen_news *news, uint64_t missed)
+static void note(void *argument, const cen_event *events, uint64_t missed)
 {
     diary *d = argument;
     uint32_t count = ceni_load_relaxed(&d->count);
-    if (count < MOST) snprintf(d->what[count], sizeof d->what[0], "%.7s", news->what);
+    if (count < MOST) snprintf(d->what[count], sizeof d->what[0], "%.7s", events->what);
     d->missed += missed;
     ceni_store_release(&d->count, count + 1);
     ceni_futex_wake(&d->count, 1);
@@ -39,27 +39,27 @@ static void await(_Atomic uint32_t *word, uint32_t wanted)
     for (uint32_t seen; (seen = ceni_load_acquire(word)) < wanted;) ceni_futex_wait(word, seen, CENI_FOREVER);
 }
 
-static void listen(cen_level least, diary *d)
+static void listen(cen_event_level least, diary *d)
 {
     cen_error error = {.text = ""};
-    if (cen_news_listen(least, note, d, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+    if (cen_events_listen(least, note, d, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
 }
 
 static void unlisten(void)
 {
-    expect_equal(cen_news_listen(CEN_LEVEL_NOTICE, NULL, NULL, NULL), CEN_OK);
+    expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, NULL, NULL, NULL), CEN_OK);
 }
 
-TEST(a_listener_is_told_each_news_of_its_level_from_then_on_in_order)
+TEST(a_listener_is_told_each_events_of_its_level_from_then_on_in_order)
 {
-    cen_news_tell(CEN_LEVEL_ERROR, "before", NULL);
+    cen_event_emit(CEN_LEVEL_ERROR, "before", NULL);
     listen(CEN_LEVEL_WARNING, &first);
     for (int i = 0; i < 500; i++) {
         char what[8];
         snprintf(what, sizeof what, "%d", i);
-        cen_news_tell(i % 2 ? CEN_LEVEL_ERROR : CEN_LEVEL_WARNING, what, NULL);
-        cen_news_tell(CEN_LEVEL_NOTICE, "low", NULL);
-        cen_news_tell(CEN_LEVEL_TRACE, "lowest", NULL);
+        cen_event_emit(i % 2 ? CEN_LEVEL_ERROR : CEN_LEVEL_WARNING, what, NULL);
+        cen_event_emit(CEN_LEVEL_NOTICE, "low", NULL);
+        cen_event_emit(CEN_LEVEL_TRACE, "lowest", NULL);
     }
     await(&first.count, 500);
     unlisten();
@@ -75,11 +75,11 @@ TEST(a_listener_is_told_each_news_of_its_level_from_then_on_in_order)
 TEST(one_who_asks_for_traces_is_told_of_both_rings)
 {
     listen(CEN_LEVEL_TRACE, &first);
-    cen_news_tell(CEN_LEVEL_TRACE, "taken", NULL);
+    cen_event_emit(CEN_LEVEL_TRACE, "taken", NULL);
     await(&first.count, 1);
-    cen_news_tell(CEN_LEVEL_ERROR, "gave_up", NULL);
+    cen_event_emit(CEN_LEVEL_ERROR, "gave_up", NULL);
     await(&first.count, 2);
-    cen_news_tell(CEN_LEVEL_TRACE, "given", NULL);
+    cen_event_emit(CEN_LEVEL_TRACE, "given", NULL);
     await(&first.count, 3);
     unlisten();
     expect_text(first.what[0], "taken");
@@ -90,10 +90,10 @@ TEST(one_who_asks_for_traces_is_told_of_both_rings)
 TEST(one_that_is_ended_is_told_what_there_was_before)
 {
     listen(CEN_LEVEL_DETAIL, &first);
-    for (int i = 0; i < 1000; i++) cen_news_tell(CEN_LEVEL_NOTICE, "a", NULL);
+    for (int i = 0; i < 1000; i++) cen_event_emit(CEN_LEVEL_NOTICE, "a", NULL);
     unlisten();
     expect_equal(ceni_load_relaxed(&first.count) + first.missed, 1000);
-    cen_news_tell(CEN_LEVEL_NOTICE, "late", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "late", NULL);
     unlisten(); /* there is none: nothing to do */
     expect_equal(ceni_load_relaxed(&first.count) + first.missed, 1000);
 }
@@ -101,13 +101,13 @@ TEST(one_that_is_ended_is_told_what_there_was_before)
 TEST(another_listener_replaces_the_first)
 {
     listen(CEN_LEVEL_NOTICE, &first);
-    cen_news_tell(CEN_LEVEL_NOTICE, "one", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "one", NULL);
     listen(CEN_LEVEL_NOTICE, &second);
     uint32_t told = ceni_load_relaxed(&first.count);
-    cen_news_tell(CEN_LEVEL_NOTICE, "two", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "two", NULL);
     await(&second.count, 1);
     listen(CEN_LEVEL_NOTICE, &first);
-    cen_news_tell(CEN_LEVEL_NOTICE, "three", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "three", NULL);
     await(&first.count, 2);
     unlisten();
     expect_equal(told, 1);
@@ -121,23 +121,23 @@ TEST(another_listener_replaces_the_first)
 static _Atomic uint32_t within; /* 1: has answered */
 static cen_status answered[2];
 
-static void replace_myself(void *argument, const cen_news *news, uint64_t missed)
+static void replace_myself(void *argument, const cen_event *events, uint64_t missed)
 {
     (void)argument, (void)missed;
-    if (strcmp(news->what, "go") != 0) return;
+    if (strcmp(events->what, "go") != 0) return;
     cen_error error;
-    answered[0] = cen_news_listen(CEN_LEVEL_NOTICE, NULL, NULL, &error);
-    answered[1] = cen_news_listen(CEN_LEVEL_NOTICE, note, &first, &error);
+    answered[0] = cen_events_listen(CEN_LEVEL_NOTICE, NULL, NULL, &error);
+    answered[1] = cen_events_listen(CEN_LEVEL_NOTICE, note, &first, &error);
     expect(strstr(error.text, "listener itself") != NULL);
-    cen_news_tell(CEN_LEVEL_ERROR, "may", "It may do anything else.");
+    cen_event_emit(CEN_LEVEL_ERROR, "may", "It may do anything else.");
     ceni_store_release(&within, 1);
     ceni_futex_wake(&within, 1);
 }
 
 TEST(a_listener_cannot_replace_itself_and_may_do_anything_else)
 {
-    expect_equal(cen_news_listen(CEN_LEVEL_NOTICE, replace_myself, NULL, NULL), CEN_OK);
-    cen_news_tell(CEN_LEVEL_NOTICE, "go", NULL);
+    expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, replace_myself, NULL, NULL), CEN_OK);
+    cen_event_emit(CEN_LEVEL_NOTICE, "go", NULL);
     await(&within, 1);
     expect_equal(answered[0], CEN_MISUSE);
     expect_equal(answered[1], CEN_MISUSE);
@@ -147,10 +147,10 @@ TEST(a_listener_cannot_replace_itself_and_may_do_anything_else)
 TEST(a_level_that_is_none_is_refused)
 {
     cen_error error;
-    expect_equal(cen_news_listen((cen_level)0, note, &first, &error), CEN_INVALID);
+    expect_equal(cen_events_listen((cen_event_level)0, note, &first, &error), CEN_INVALID);
     expect_equal(error.status, CEN_INVALID);
-    expect_equal(cen_news_listen((cen_level)6, note, &first, NULL), CEN_INVALID);
-    expect_equal(cen_news_listen((cen_level)0, NULL, NULL, NULL), CEN_OK); /* ends, whatever the level */
+    expect_equal(cen_events_listen((cen_event_level)6, note, &first, NULL), CEN_INVALID);
+    expect_equal(cen_events_listen((cen_event_level)0, NULL, NULL, NULL), CEN_OK); /* ends, whatever the level */
 }
 
 TEST(without_a_thread_the_former_listener_stays)
@@ -158,11 +158,11 @@ TEST(without_a_thread_the_former_listener_stays)
     listen(CEN_LEVEL_NOTICE, &first);
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
     cen_error error;
-    expect_equal(cen_news_listen(CEN_LEVEL_NOTICE, note, &second, &error), CEN_SYSTEM);
+    expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, note, &second, &error), CEN_SYSTEM);
     expect(ceni_fault_disarm());
     expect(error.code != 0);
     expect(strlen(error.text) > 60);
-    cen_news_tell(CEN_LEVEL_NOTICE, "on", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "on", NULL);
     await(&first.count, 1);
     unlisten();
 }
@@ -171,16 +171,16 @@ TEST(without_a_thread_the_former_listener_stays)
 
 static _Atomic uint32_t gate; /* 1: may go on */
 
-static void wait_first(void *argument, const cen_news *news, uint64_t missed)
+static void wait_first(void *argument, const cen_event *events, uint64_t missed)
 {
     await(&gate, 1);
-    note(argument, news, missed);
+    note(argument, events, missed);
 }
 
 TEST(one_that_is_too_slow_learns_how_many_it_missed)
 {
-    expect_equal(cen_news_listen(CEN_LEVEL_NOTICE, wait_first, &first, NULL), CEN_OK);
-    for (int i = 0; i < 5000; i++) cen_news_tell(CEN_LEVEL_NOTICE, "a", NULL);
+    expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, wait_first, &first, NULL), CEN_OK);
+    for (int i = 0; i < 5000; i++) cen_event_emit(CEN_LEVEL_NOTICE, "a", NULL);
     ceni_store_release(&gate, 1);
     ceni_futex_wake(&gate, 1);
     unlisten();
@@ -195,7 +195,7 @@ enum { WRITERS = 3, EACH = 600 };
 static void write_many(void *argument)
 {
     (void)argument;
-    for (int i = 0; i < EACH; i++) cen_news_tell(CEN_LEVEL_NOTICE, "a", NULL);
+    for (int i = 0; i < EACH; i++) cen_event_emit(CEN_LEVEL_NOTICE, "a", NULL);
 }
 
 TEST(what_several_threads_tell_reaches_the_listener_or_is_counted)
@@ -222,14 +222,14 @@ static void expect_child_succeeds(pid_t child)
 TEST(a_forked_child_has_no_listener_and_can_have_its_own)
 {
     listen(CEN_LEVEL_NOTICE, &first);
-    cen_news_tell(CEN_LEVEL_NOTICE, "one", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "one", NULL);
     await(&first.count, 1);
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        cen_news_tell(CEN_LEVEL_NOTICE, "untold", NULL);
+        cen_event_emit(CEN_LEVEL_NOTICE, "untold", NULL);
         listen(CEN_LEVEL_NOTICE, &second);
-        cen_news_tell(CEN_LEVEL_NOTICE, "child", NULL);
+        cen_event_emit(CEN_LEVEL_NOTICE, "child", NULL);
         await(&second.count, 1);
         unlisten();
         expect_text(second.what[0], "child");
@@ -237,20 +237,20 @@ TEST(a_forked_child_has_no_listener_and_can_have_its_own)
         _exit(0);
     }
     expect_child_succeeds(child);
-    cen_news_tell(CEN_LEVEL_NOTICE, "two", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "two", NULL);
     await(&first.count, 2);
     unlisten();
     expect_text(first.what[1], "two");
 }
 
-static void fork_here(void *argument, const cen_news *news, uint64_t missed)
+static void fork_here(void *argument, const cen_event *events, uint64_t missed)
 {
-    (void)argument, (void)news, (void)missed;
+    (void)argument, (void)events, (void)missed;
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
         listen(CEN_LEVEL_NOTICE, &second); /* in the child this thread is nobody's listener */
-        cen_news_tell(CEN_LEVEL_NOTICE, "child", NULL);
+        cen_event_emit(CEN_LEVEL_NOTICE, "child", NULL);
         await(&second.count, 1);
         unlisten();
         _exit(0);
@@ -262,17 +262,17 @@ static void fork_here(void *argument, const cen_news *news, uint64_t missed)
 
 TEST(a_listener_may_fork)
 {
-    expect_equal(cen_news_listen(CEN_LEVEL_NOTICE, fork_here, NULL, NULL), CEN_OK);
-    cen_news_tell(CEN_LEVEL_NOTICE, "go", NULL);
+    expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, fork_here, NULL, NULL), CEN_OK);
+    cen_event_emit(CEN_LEVEL_NOTICE, "go", NULL);
     await(&within, 1);
     unlisten();
 }
 
 static pid_t returning;
 
-static void fork_and_return(void *argument, const cen_news *news, uint64_t missed)
+static void fork_and_return(void *argument, const cen_event *events, uint64_t missed)
 {
-    (void)argument, (void)news, (void)missed;
+    (void)argument, (void)events, (void)missed;
     fflush(NULL);
     returning = fork(); /* an alarm would not help the child: this thread takes no signals */
     ceni_store_release(&within, 1);
@@ -281,8 +281,8 @@ static void fork_and_return(void *argument, const cen_news *news, uint64_t misse
 
 TEST(a_child_that_a_listener_forks_ends_when_it_returns_as_the_only_thread_there)
 {
-    expect_equal(cen_news_listen(CEN_LEVEL_NOTICE, fork_and_return, NULL, NULL), CEN_OK);
-    cen_news_tell(CEN_LEVEL_NOTICE, "go", NULL);
+    expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, fork_and_return, NULL, NULL), CEN_OK);
+    cen_event_emit(CEN_LEVEL_NOTICE, "go", NULL);
     await(&within, 1);
     unlisten();
     int status = -1;
@@ -299,9 +299,9 @@ TEST(a_child_that_a_listener_forks_ends_when_it_returns_as_the_only_thread_there
     expect_equal(status, 0);
 }
 
-static void end_the_thread(void *argument, const cen_news *news, uint64_t missed)
+static void end_the_thread(void *argument, const cen_event *events, uint64_t missed)
 {
-    (void)argument, (void)news, (void)missed;
+    (void)argument, (void)events, (void)missed;
     ceni_store_release(&within, 1);
     ceni_futex_wake(&within, 1);
     pthread_exit(NULL);
@@ -309,11 +309,11 @@ static void end_the_thread(void *argument, const cen_news *news, uint64_t missed
 
 TEST(a_listener_that_ends_its_thread_can_still_be_replaced)
 {
-    expect_equal(cen_news_listen(CEN_LEVEL_NOTICE, end_the_thread, NULL, NULL), CEN_OK);
-    cen_news_tell(CEN_LEVEL_NOTICE, "go", NULL);
+    expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, end_the_thread, NULL, NULL), CEN_OK);
+    cen_event_emit(CEN_LEVEL_NOTICE, "go", NULL);
     await(&within, 1);
     listen(CEN_LEVEL_NOTICE, &first);
-    cen_news_tell(CEN_LEVEL_NOTICE, "on", NULL);
+    cen_event_emit(CEN_LEVEL_NOTICE, "on", NULL);
     await(&first.count, 1);
     unlisten();
 }

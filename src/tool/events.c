@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cenote news: what happened in a process: one that runs, or one that is gone and has left a file or a core. */
+/* cenote events: what happened in a process: one that runs, or one that is gone and has left a file or a core. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 #include "tool/client.h"
 #include "tool/client_words.h"
@@ -45,33 +45,34 @@ static const option_row rows[] = {
 static int rank_of(const char *level)
 {
     for (int i = CEN_LEVEL_TRACE; i <= CEN_LEVEL_ERROR; i++)
-        if (strcmp(level, cen_level_name((cen_level)i)) == 0) return i;
+        if (strcmp(level, cen_event_level_name((cen_event_level)i)) == 0) return i;
     return CEN_LEVEL_NOTICE;
 }
 
-static void print_plain(json_t *news)
+static void print_plain(json_t *events)
 {
     static const ink inks[] = {INK_FAINT, INK_FAINT, INK_PLAIN, INK_WARN, INK_BAD};
     char clock[32], line[VIEW_ROOM], clean[VIEW_ROOM];
-    int64_t when = model_number(news, "time_ns");
+    int64_t when = model_number(events, "time_ns");
     time_t seconds = (time_t)(when / SECOND_NS);
     struct tm tm;
-    const char *level = model_text(news, "level"), *kind = model_text(news, "kind"), *name = model_text(news, "name");
-    const char *text = model_text(news, "text");
+    const char *level = model_text(events, "level"), *kind = model_text(events, "kind"),
+               *name = model_text(events, "name");
+    const char *text = model_text(events, "text");
     bool named = *name && !strstr(text, name); /* most texts name whom they are about */
     if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &tm) == 0) clock[0] = 0;
     snprintf(line, sizeof line, "%s.%03d %-7.16s %-16.24s %s%s%s%s%s", clock, (int)(when / 1000000 % 1000), level,
-             model_text(news, "what"), named ? kind : "", named && *kind ? " " : "", named ? name : "",
+             model_text(events, "what"), named ? kind : "", named && *kind ? " " : "", named ? name : "",
              named ? ": " : "", text);
     view_clean(clean, sizeof clean, line, false);
     printf("%s%s%s\n", terminal_ink(stdout, inks[rank_of(level) - 1]), clean, terminal_ink(stdout, INK_PLAIN));
 }
 
-static void print_news(const settings *s, json_t *news)
+static void print_events(const settings *s, json_t *events)
 {
-    char *text = s->json ? json_dumps(news, JSON_COMPACT) : NULL;
+    char *text = s->json ? json_dumps(events, JSON_COMPACT) : NULL;
     if (text) printf("%s\n", text);
-    else print_plain(news);
+    else print_plain(events);
     free(text);
 }
 
@@ -79,21 +80,21 @@ static void print_news(const settings *s, json_t *news)
 static void print_all(const settings *s, json_t *all, int64_t last)
 {
     size_t i, skip = 0, wanted = 0;
-    json_t *news;
-    json_array_foreach(all, i, news) wanted += rank_of(model_text(news, "level")) > s->level;
+    json_t *events;
+    json_array_foreach(all, i, events) wanted += rank_of(model_text(events, "level")) > s->level;
     if (last > 0 && wanted > (size_t)last) skip = wanted - (size_t)last;
-    json_array_foreach(all, i, news)
+    json_array_foreach(all, i, events)
     {
-        if (rank_of(model_text(news, "level")) <= s->level) continue;
+        if (rank_of(model_text(events, "level")) <= s->level) continue;
         if (skip > 0) skip--;
-        else print_news(s, news);
+        else print_events(s, events);
     }
     fflush(stdout);
 }
 
 static void say_missed(int64_t missed)
 {
-    if (missed > 0) fprintf(stderr, "cenote news: %" PRId64 " were overwritten before they could be read.\n", missed);
+    if (missed > 0) fprintf(stderr, "cenote events: %" PRId64 " were overwritten before they could be read.\n", missed);
 }
 
 /* ---- Of a process --------------------------------------------------------------------------------- */
@@ -118,17 +119,17 @@ static cen_status read_some(client *peer, const settings *s, reader *r, json_t *
     enum { AT_ONCE = 500 };
     char path[160];
     json_t *answer;
-    snprintf(path, sizeof path, "/api/news?after=%" PRIu64 "&limit=%d&level=%s", r->next, AT_ONCE,
-             cen_level_name((cen_level)(s->level + 1)));
+    snprintf(path, sizeof path, "/api/events?after=%" PRIu64 "&limit=%d&level=%s", r->next, AT_ONCE,
+             cen_event_level_name((cen_event_level)(s->level + 1)));
     if (s->level == 0)
         snprintf(path + strlen(path), sizeof path - strlen(path), "&after_trace=%" PRIu64, r->next_trace);
     cen_status status = client_get(peer, path, &answer, error);
     if (status != CEN_OK) return status;
-    json_t *news = json_object_get(answer, "news");
+    json_t *events = json_object_get(answer, "events");
     reader before = *r;
     move_on(r, answer);
-    *more = json_array_size(news) >= AT_ONCE && (r->next != before.next || r->next_trace != before.next_trace);
-    if (news) json_array_extend(all, news);
+    *more = json_array_size(events) >= AT_ONCE && (r->next != before.next || r->next_trace != before.next_trace);
+    if (events) json_array_extend(all, events);
     json_decref(answer);
     return CEN_OK;
 }
@@ -156,7 +157,7 @@ static int follow(const command *self, const settings *s, client *peer, reader *
         json_decref(all);
         if (ferror(stdout)) return EXIT_DONE; /* nobody reads any more */
         if (status == CEN_DOWN) {
-            fprintf(stderr, "cenote news: The process is gone, or has stopped inspect.\n");
+            fprintf(stderr, "cenote events: The process is gone, or has stopped inspect.\n");
             return EXIT_DONE;
         }
         if (status != CEN_OK) return watching_fail(self, &error);
@@ -191,14 +192,14 @@ static int tell_of_process(const command *self, const settings *s, const char *t
 /* ---- Of a file -------------------------------------------------------------------------------------- */
 
 /* The texts of a file are whatever the process wrote, cut where its room ended. */
-static void keep(void *argument, const cen_news *news)
+static void keep(void *argument, const cen_event *events)
 {
-    json_array_append_new(argument,
-                          json_pack("{s:I, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:o}", "number", (json_int_t)news->number,
-                                    "time_ns", (json_int_t)news->time_ns, "level", cen_level_name(news->level),
-                                    "component", (json_int_t)news->component, "kind", text_as_json(news->kind), "name",
-                                    text_as_json(news->name), "what", text_as_json(news->what), "value",
-                                    (json_int_t)news->value, "text", text_as_json(news->text)));
+    json_array_append_new(argument, json_pack("{s:I, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:o}", "number",
+                                              (json_int_t)events->number, "time_ns", (json_int_t)events->time_ns,
+                                              "level", cen_event_level_name(events->level), "component",
+                                              (json_int_t)events->component, "kind", text_as_json(events->kind), "name",
+                                              text_as_json(events->name), "what", text_as_json(events->what), "value",
+                                              (json_int_t)events->value, "text", text_as_json(events->text)));
 }
 
 static int tell_of_file(const command *self, const settings *s, const char *path)
@@ -209,18 +210,20 @@ static int tell_of_file(const command *self, const settings *s, const char *path
         json_decref(all);
         return command_fail(self, EXIT_USAGE, "--follow is for a process that runs; %.200s is a file.", path);
     }
-    cen_status status = cen_news_of_file(path, keep, all, &error);
+    cen_status status = cen_events_read_file(path, keep, all, &error);
     if (status == CEN_OK) print_all(s, all, s->last);
     if (status == CEN_OK && json_array_size(all) == 0)
-        fprintf(stderr,
-                "cenote news: Nothing is in %.200s. The news of a process that keeps them in a file are in that, and "
-                "not in its core.\n",
-                path);
+        fprintf(
+            stderr,
+            "cenote events: Nothing is in %.200s. The events of a process that keeps them in a file are in that, and "
+            "not in its core.\n",
+            path);
     json_decref(all);
     if (status == CEN_ABSENT)
         return command_fail(
             self, EXIT_UNREACHABLE,
-            "There is no news in %.200s: it is neither a file of cen_news_keep nor a core file with news.", path);
+            "There is no events in %.200s: it is neither a file of cen_events_persist nor a core file with events.",
+            path);
     return status == CEN_OK ? EXIT_DONE : command_fail(self, EXIT_UNREACHABLE, "%s", words_of_error(error.text));
 }
 
@@ -242,19 +245,19 @@ static int run(const command *self, void *given, int count, char **arguments)
     return text && is_file(text) ? tell_of_file(self, s, text) : tell_of_process(self, s, text);
 }
 
-const command news_command = {
-    .name = "news",
+const command events_command = {
+    .name = "events",
     .summary = "prints what happened in a process, even after a crash",
     .arguments = "[ADDRESS|PID|FILE]",
     .teaching = "Prints the events of a process that has inspect on: opened, closed with the reason, timed out\n"
                 "with the cause, leaks, breakers, members down, children restarted. A FILE is one that\n"
-                "cen_news_keep wrote, or a core file: it has the last events of a process that is gone, however\n"
+                "cen_events_persist wrote, or a core file: it has the last events of a process that is gone, however\n"
                 "it went.\n"
                 "\n" WATCHING_TEACHING "\n"
-                "  cenote news --follow --level warning     what goes wrong, as it does\n"
-                "  cenote news -n 20 4711                   the last twenty of that process\n"
-                "  cenote news /var/lib/shop/news           of one that crashed\n"
-                "  cenote news core.4711\n",
+                "  cenote events --follow --level warning     what goes wrong, as it does\n"
+                "  cenote events -n 20 4711                   the last twenty of that process\n"
+                "  cenote events /var/lib/shop/events           of one that crashed\n"
+                "  cenote events core.4711\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* What the news of the process hear of a pool, in virtual time. */
-#include <cenote/news.h>
+/* What the events of the process hear of a pool, in virtual time. */
+#include <cenote/events.h>
 #include <cenote/pool_async.h>
 
 #include "pool/inside.h"
-#include "record/news.h"
+#include "record/events.h"
 #include "unit/pool/scripted.h"
 #include "unit/pool/watchers.h"
 
-/* The world's rings have room for four news, and for two traces: what is to be seen is read at once. */
-static cen_cursor at;
+/* The world's rings have room for four events, and for two traces: what is to be seen is read at once. */
+static cen_event_cursor at;
 
-static void begin_news(void)
+static void begin_events(void)
 {
-    ceni_news_switch_on();
+    ceni_events_switch_on();
     ceni_pool_tells = true;
-    at = (cen_cursor){.next = 0};
-    cen_news passed;
-    while (cen_news_read(&at, &passed) == CEN_OK) continue;
+    at = (cen_event_cursor){.next = 0};
+    cen_event passed;
+    while (cen_events_read(&at, &passed) == CEN_OK) continue;
 }
 
-static void end_news(void)
+static void end_events(void)
 {
     ceni_pool_tells = false;
 }
@@ -30,87 +30,87 @@ static void note_number(void *argument, cen_component *it)
     *(uint64_t *)argument = cen_component_number(it);
 }
 
-/* The next news of that pool. */
-static cen_news expect_news(cen_pool *pool, const char *what, cen_level level, int64_t value)
+/* The next events of that pool. */
+static cen_event expect_event(cen_pool *pool, const char *what, cen_event_level level, int64_t value)
 {
-    cen_news news = {.what = "nothing"};
+    cen_event events = {.what = "nothing"};
     uint64_t number = 0;
-    cen_news_read(&at, &news);
-    expect_text(news.what, what);
-    expect_equal(news.level, level);
-    expect_equal(news.value, value);
-    expect_text(news.kind, "pool");
-    expect_text(news.name, cen_pool_name(pool));
+    cen_events_read(&at, &events);
+    expect_text(events.what, what);
+    expect_equal(events.level, level);
+    expect_equal(events.value, value);
+    expect_text(events.kind, "pool");
+    expect_text(events.name, cen_pool_name(pool));
     visit_pool(pool, note_number, &number);
-    expect_equal(news.component, number);
-    return news;
+    expect_equal(events.component, number);
+    return events;
 }
 
-static void expect_no_news(void)
+static void expect_no_events(void)
 {
-    cen_news news = {.what = "nothing"};
-    expect_equal(cen_news_read(&at, &news), CEN_EMPTY);
-    expect_text(news.what, "nothing");
+    cen_event events = {.what = "nothing"};
+    expect_equal(cen_events_read(&at, &events), CEN_EMPTY);
+    expect_text(events.what, "nothing");
 }
 
-static void expect_words(const cen_news *news, const char *words)
+static void expect_words(const cen_event *events, const char *words)
 {
-    if (!strstr(news->text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", news->text, words);
+    if (!strstr(events->text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", events->text, words);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-TEST(every_event_of_a_pool_is_in_the_news_though_nobody_listens)
+TEST(every_event_of_a_pool_is_in_the_events_though_nobody_listens)
 {
-    begin_news();
+    begin_events();
     workshop shop = {.fail_from = 2, .fail_to = 2, .failure_text = "connection refused"};
     cen_pool *pool = make_pool(.name = "told", .max = 2, .driver = driver_of(&shop));
     cen_lease lease = take_now(pool), other;
-    cen_news news = expect_news(pool, "opened", CEN_LEVEL_DETAIL, 0);
-    expect_words(&news, "pool \"told\": object 0 was opened");
+    cen_event events = expect_event(pool, "opened", CEN_LEVEL_DETAIL, 0);
+    expect_words(&events, "pool \"told\": object 0 was opened");
     expect_equal(cen_pool_try_take(pool, &other, NULL), CEN_DRIVER);
-    news = expect_news(pool, "open_failed", CEN_LEVEL_WARNING, 1);
-    expect_words(&news, "connection refused");
+    events = expect_event(pool, "open_failed", CEN_LEVEL_WARNING, 1);
+    expect_words(&events, "connection refused");
     expect_equal(cen_pool_discard(&lease), CEN_OK);
-    news = expect_news(pool, "closed", CEN_LEVEL_DETAIL, 0);
-    expect_words(&news, "its holder discarded it");
+    events = expect_event(pool, "closed", CEN_LEVEL_DETAIL, 0);
+    expect_words(&events, "its holder discarded it");
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
-    expect_news(pool, "paused", CEN_LEVEL_NOTICE, 0);
+    expect_event(pool, "paused", CEN_LEVEL_NOTICE, 0);
     expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
-    expect_news(pool, "resumed", CEN_LEVEL_NOTICE, 0);
+    expect_event(pool, "resumed", CEN_LEVEL_NOTICE, 0);
     expect_equal(cen_pool_reload(pool, 0, NULL), CEN_OK);
-    expect_news(pool, "reloaded", CEN_LEVEL_NOTICE, 0);
+    expect_event(pool, "reloaded", CEN_LEVEL_NOTICE, 0);
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_OK);
-    expect_news(pool, "pool_closed", CEN_LEVEL_NOTICE, 0);
-    expect_no_news();
+    expect_event(pool, "pool_closed", CEN_LEVEL_NOTICE, 0);
+    expect_no_events();
     free_pool(pool);
-    end_news();
+    end_events();
 }
 
 TEST(what_is_opened_before_the_pool_is_there_bears_its_name_and_no_number)
 {
-    begin_news();
+    begin_events();
     workshop shop = {0};
     cen_pool *pool = make_pool(.name = "eager", .max = 1, .driver = driver_of(&shop), .eager = true);
-    cen_news news;
-    expect_equal(cen_news_read(&at, &news), CEN_OK);
-    expect_text(news.what, "opened");
-    expect_text(news.name, "eager");
-    expect_equal(news.component, 0);
+    cen_event events;
+    expect_equal(cen_events_read(&at, &events), CEN_OK);
+    expect_text(events.what, "opened");
+    expect_text(events.name, "eager");
+    expect_equal(events.component, 0);
     free_pool(pool);
-    end_news();
+    end_events();
 }
 
-static void ignore(void *unused, const cen_event *event)
+static void ignore(void *unused, const cen_pool_event *event)
 {
     (void)unused, (void)event;
 }
 
-TEST(a_leak_is_in_the_news_with_how_long_it_was_held_and_the_breaker_as_an_error)
+TEST(a_leak_is_in_the_events_with_how_long_it_was_held_and_the_breaker_as_an_error)
 {
     static script s;
     s = (script){.opened = 0, .of[CALL_OPEN] = {.fail_from = 2, .fail_to = 9}};
-    begin_news();
+    begin_events();
     cen_pool *pool =
         begin_life(&s, 0, .name = "leaks", .max = 3, .leak_after_ns = SECOND, .exact_times = false,
                    .backoff_initial_ns = 1000 * SECOND, .backoff_max_ns = 1000 * SECOND, .breaker_failures = 1);
@@ -118,38 +118,38 @@ TEST(a_leak_is_in_the_news_with_how_long_it_was_held_and_the_breaker_as_an_error
     cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect_news(pool, "opened", CEN_LEVEL_DETAIL, 0);
+    expect_event(pool, "opened", CEN_LEVEL_DETAIL, 0);
     expect_equal(cen_pool_listen(pool, ignore, NULL, NULL), CEN_OK); /* or it is printed, too */
     pass(2 * SECOND);
-    cen_news news;
-    expect_equal(cen_news_read(&at, &news), CEN_OK);
-    expect_text(news.what, "leak");
-    expect(news.level == CEN_LEVEL_WARNING && news.value >= SECOND);
+    cen_event events;
+    expect_equal(cen_events_read(&at, &events), CEN_OK);
+    expect_text(events.what, "leak");
+    expect(events.level == CEN_LEVEL_WARNING && events.value >= SECOND);
     expect_equal(cen_pool_try_take(pool, &other, NULL), CEN_DRIVER);
-    expect_news(pool, "open_failed", CEN_LEVEL_WARNING, 1);
-    expect_news(pool, "breaker_opened", CEN_LEVEL_ERROR, 0);
+    expect_event(pool, "open_failed", CEN_LEVEL_WARNING, 1);
+    expect_event(pool, "breaker_opened", CEN_LEVEL_ERROR, 0);
     give_back(&lease);
     end_life(&s, pool);
-    end_news();
+    end_events();
 }
 
 /* ---- Takes --------------------------------------------------------------------------------------- */
 
 TEST(a_take_that_times_out_is_told_with_its_cause_though_it_wants_no_text)
 {
-    begin_news();
+    begin_events();
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
     cen_lease held = take_now(pool), none;
     expect_equal(cen_pool_take(pool, cen_in_s(3), &none, NULL), CEN_TIMEOUT);
-    expect_news(pool, "self_wait", CEN_LEVEL_WARNING, 0);
-    cen_news news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 3 * SECOND);
-    expect_words(&news, "pool \"late\": no object after 3000 ms. Self-wait:");
+    expect_event(pool, "self_wait", CEN_LEVEL_WARNING, 0);
+    cen_event events = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 3 * SECOND);
+    expect_words(&events, "pool \"late\": no object after 3000 ms. Self-wait:");
     expect_equal(cen_pool_take(pool, CEN_NOW, &none, NULL), CEN_TIMEOUT); /* it did not want to wait */
     expect_equal(cen_pool_try_take(pool, &none, NULL), CEN_EMPTY);
-    expect_no_news();
+    expect_no_events();
     give_back(&held);
     free_pool(pool);
-    end_news();
+    end_events();
 }
 
 static void ask_for(cen_pool *pool, cen_take_op *take, cen_error *error)
@@ -163,27 +163,27 @@ static void ask_for(cen_pool *pool, cen_take_op *take, cen_error *error)
 
 TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
 {
-    begin_news();
+    begin_events();
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
     cen_lease held = take_now(pool);
     cen_take_op asked;
     cen_error error;
     ask_for(pool, &asked, NULL);
-    cen_news news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
-    expect_words(&news, "an ask at ask.c:5 waited for ");
-    expect_words(&news, ", and got no object in its time");
+    cen_event events = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
+    expect_words(&events, "an ask at ask.c:5 waited for ");
+    expect_words(&events, ", and got no object in its time");
     ask_for(pool, &asked, &error);
-    news = expect_news(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
-    expect_words(&news, "no object after 2000 ms. Backlog:");
-    expect_no_news();
+    events = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
+    expect_words(&events, "no object after 2000 ms. Backlog:");
+    expect_no_events();
     give_back(&held);
     free_pool(pool);
-    end_news();
+    end_events();
 }
 
 TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
 {
-    begin_news();
+    begin_events();
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waits", .max = 1), 1);
     const int64_t waits[] = {MS - 1, 5 * MS, 5 * MS, 25 * MS};
     for (int i = 0; i < 4; i++) {
@@ -195,22 +195,22 @@ TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
         expect_taken(&one, 1);
         give_back(&one.lease);
         if (i == 1) {
-            cen_news news = expect_news(pool, "waited", CEN_LEVEL_DETAIL, 5 * MS);
-            expect_words(&news, "a take at ");
-            expect_words(&news, " waited for 5000 us, and was served");
+            cen_event events = expect_event(pool, "waited", CEN_LEVEL_DETAIL, 5 * MS);
+            expect_words(&events, "a take at ");
+            expect_words(&events, " waited for 5000 us, and was served");
         }
         if (i == 3) { /* 30 ms after the last that was told */
-            cen_news news = expect_news(pool, "waited", CEN_LEVEL_DETAIL, 25 * MS);
-            expect_words(&news, " waited for 25 ms, and was served");
-        } else expect_no_news();
+            cen_event events = expect_event(pool, "waited", CEN_LEVEL_DETAIL, 25 * MS);
+            expect_words(&events, " waited for 25 ms, and was served");
+        } else expect_no_events();
     }
     free_pool(pool);
-    end_news();
+    end_events();
 }
 
 TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
 {
-    begin_news();
+    begin_events();
     cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "full", .max = 1, .max_waiters = 1), 1);
     taker holder, first;
     cen_lease none;
@@ -218,19 +218,19 @@ TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
     expect_taken(&holder, 1);
     begin_take(&first, pool, CEN_NEVER);
     for (int i = 0; i < 5; i++) expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_FULL);
-    cen_news news = expect_news(pool, "refused", CEN_LEVEL_WARNING, 1);
-    expect_words(&news, "(max_waiters)");
-    expect_no_news();
+    cen_event events = expect_event(pool, "refused", CEN_LEVEL_WARNING, 1);
+    expect_words(&events, "(max_waiters)");
+    expect_no_events();
     ceni_world_advance(100 * MS);
     expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_FULL);
-    expect_news(pool, "refused", CEN_LEVEL_WARNING, 5);
-    expect_no_news();
+    expect_event(pool, "refused", CEN_LEVEL_WARNING, 5);
+    expect_no_events();
     give_back(&holder.lease);
     expect_taken(&first, 1);
     give_back(&first.lease);
-    while (cen_news_read(&at, &news) == CEN_OK) continue;
+    while (cen_events_read(&at, &events) == CEN_OK) continue;
     free_pool(pool);
-    end_news();
+    end_events();
 }
 
 /* ---- Every pair ------------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
 TEST(with_trace_takes_every_take_and_give_is_traced_and_otherwise_none)
 {
     for (int traced = 0; traced < 2; traced++) {
-        begin_news();
+        begin_events();
         cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "pairs", .max = 1,
                                                                          .exact_times = !traced, .trace_takes = traced),
                                       1);
@@ -248,13 +248,13 @@ TEST(with_trace_takes_every_take_and_give_is_traced_and_otherwise_none)
             ceni_world_advance(9);
             give_back(&lease);
             if (traced) {
-                cen_news news = expect_news(pool, "taken", CEN_LEVEL_TRACE, 0);
-                expect_text(news.text, "pairs.c:7");
-                expect_news(pool, "given", CEN_LEVEL_TRACE, 9);
+                cen_event events = expect_event(pool, "taken", CEN_LEVEL_TRACE, 0);
+                expect_text(events.text, "pairs.c:7");
+                expect_event(pool, "given", CEN_LEVEL_TRACE, 9);
             }
-            expect_no_news();
+            expect_no_events();
         }
         free_pool(pool);
-        end_news();
+        end_events();
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The news of a process as lines of a log: a pool that is too small, a server that
- * goes away, and a word of the program's own. The same news is in a file that would
- * outlive a crash, and is read from there at the end. docs/news.md is the page.
+ * The events of a process as lines of a log: a pool that is too small, a server that
+ * goes away, and a word of the program's own. The same events is in a file that would
+ * outlive a crash, and is read from there at the end. docs/events.md is the page.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <cenote/cenote.h>
-#include <cenote/news.h>
+#include <cenote/events.h>
 
 static atomic_int server_is_down, connections, logged, timeouts, kept;
 
@@ -30,29 +30,29 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
 
 static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connection, .closes_nothing = true};
 
-static void print(FILE *to, const cen_news *news)
+static void print(FILE *to, const cen_event *events)
 {
     char when[16];
     struct tm parts;
-    time_t seconds = (time_t)(news->time_ns / 1000000000);
+    time_t seconds = (time_t)(events->time_ns / 1000000000);
     gmtime_r(&seconds, &parts);
     strftime(when, sizeof when, "%H:%M:%S", &parts);
-    fprintf(to, "%s.%03d %-7s %-11s %s\n", when, (int)(news->time_ns / 1000000 % 1000), cen_level_name(news->level),
-            news->what, news->text);
+    fprintf(to, "%s.%03d %-7s %-11s %s\n", when, (int)(events->time_ns / 1000000 % 1000),
+            cen_event_level_name(events->level), events->what, events->text);
 }
 
-/* The log: called on a thread of its own, one news at a time. */
-static void log_it(void *argument, const cen_news *news, uint64_t missed)
+/* The log: called on a thread of its own, one events at a time. */
+static void log_it(void *argument, const cen_event *events, uint64_t missed)
 {
     if (missed) fprintf(argument, "... %llu more\n", (unsigned long long)missed);
-    print(argument, news);
-    if (strcmp(news->what, "timed_out") == 0 && news->level == CEN_LEVEL_WARNING) timeouts++;
+    print(argument, events);
+    if (strcmp(events->what, "timed_out") == 0 && events->level == CEN_LEVEL_WARNING) timeouts++;
     logged++;
 }
 
-static void count_it(void *argument, const cen_news *news)
+static void count_it(void *argument, const cen_event *events)
 {
-    (void)argument, (void)news;
+    (void)argument, (void)events;
     kept++;
 }
 
@@ -74,13 +74,14 @@ static void use_the_pool(cen_pool *pool)
 int main(void)
 {
     char path[64];
-    snprintf(path, sizeof path, "/tmp/cenote-news-%ld", (long)getpid());
+    snprintf(path, sizeof path, "/tmp/cenote-events-%ld", (long)getpid());
     cen_error error;
-    if (cen_news_keep(path, &error) != CEN_OK || cen_news_listen(CEN_LEVEL_DETAIL, log_it, stderr, &error) != CEN_OK) {
+    if (cen_events_persist(path, &error) != CEN_OK ||
+        cen_events_listen(CEN_LEVEL_DETAIL, log_it, stderr, &error) != CEN_OK) {
         fprintf(stderr, "%s\n", error.text);
         return 1;
     }
-    cen_news_tell(CEN_LEVEL_NOTICE, "started", "The service has started.");
+    cen_event_emit(CEN_LEVEL_NOTICE, "started", "The service has started.");
     cen_pool *pool;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = {&calls, NULL}, .max = 2);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) {
@@ -89,13 +90,13 @@ int main(void)
     }
     use_the_pool(pool);
     cen_pool_free(pool);
-    cen_news_tell(CEN_LEVEL_NOTICE, "stopped", "The service has stopped.");
+    cen_event_emit(CEN_LEVEL_NOTICE, "stopped", "The service has stopped.");
 
     /* Ends the log: what there is has been logged when it returns. */
-    cen_news_listen(CEN_LEVEL_DETAIL, NULL, NULL, NULL);
-    /* As `cenote news FILE` does, in another process, after a crash. */
-    cen_status status = cen_news_of_file(path, count_it, NULL, &error);
+    cen_events_listen(CEN_LEVEL_DETAIL, NULL, NULL, NULL);
+    /* As `cenote events FILE` does, in another process, after a crash. */
+    cen_status status = cen_events_read_file(path, count_it, NULL, &error);
     unlink(path);
-    printf("%d news logged, %d in the file\n", (int)logged, (int)kept);
+    printf("%d events logged, %d in the file\n", (int)logged, (int)kept);
     return status == CEN_OK && timeouts == 1 && kept == logged ? 0 : 1;
 }

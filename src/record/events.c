@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process' news: two rings in static memory, which is touched as it is used.
+ * The process' events: two rings in static memory, which is touched as it is used.
  *
  *     life    what matters, of all levels but TRACE
  *     trace   takes and gives of pools that ask for exact times; so many that they would push the rest out
@@ -13,7 +13,7 @@
  * thread was writing that does not exist: the first who comes wipes what was used
  * and begins with the static memory. What the parent has in a file is not touched.
  *
- * Sleeping. `asleep` is what the one who waits for news sleeps on:
+ * Sleeping. `asleep` is what the one who waits for events sleeps on:
  *
  *     AWAKE --lie_down--> FOR_LIFE or FOR_ALL --who writes, or wakes--> AWAKE, and a wake
  *
@@ -24,13 +24,13 @@
  *
  * Order table
  * tag  site     | operation          | order   | pairs with | carries                     | breaks if weakened
- * [N1] lie_down | store of asleep    | seq_cst | [N2]; [E4], [E9] and [E10] in ring.c | that somebody is about to sleep | it sleeps beside news
+ * [N1] lie_down | store of asleep    | seq_cst | [N2]; [E4], [E9] and [E10] in ring.c | that somebody is about to sleep | it sleeps beside events
  * [N2] wake     | load of asleep     | seq_cst | [N1]; [E3], [E7] and [E8] in ring.c  | that somebody is about to sleep | as [N1]
  * All else is relaxed and carries nothing: asleep is compared by the futex itself.
  *
- * Tested by tests/unit/record/news_test.c, tests/explore/news_test.c.
+ * Tested by tests/unit/record/events_test.c, tests/explore/events_test.c.
  */
-#include "record/news.h"
+#include "record/events.h"
 
 #include <string.h>
 
@@ -64,7 +64,7 @@ static CENI_STATIC struct {
     ceni_owned owned;
     memory *moved;           /* where the rings are, if the first were left; changed before that */
     _Atomic uint32_t asleep; /* any thread, atomically; a futex */
-} news;
+} events;
 
 static ceni_ring *ring_in(memory *where, ceni_stream stream)
 {
@@ -82,18 +82,18 @@ static void begin(void)
 {
     uint64_t process = (uint64_t)ceni_clock_wall() ^ ceni_fork_epoch() << 48;
     for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) {
-        if (!ceni_planted(news_of_the_parent)) ceni_ring_wipe(ring_in(&first, stream), places[stream]);
+        if (!ceni_planted(events_of_the_parent)) ceni_ring_wipe(ring_in(&first, stream), places[stream]);
         ceni_ring_init_zeroed(ring_in(&first, stream), places[stream], tag_of(process, stream));
     }
-    news.moved = NULL;
-    ceni_store_relaxed(&news.asleep, AWAKE); /* carries nothing */
+    events.moved = NULL;
+    ceni_store_relaxed(&events.asleep, AWAKE); /* carries nothing */
 }
 
 static ceni_ring *first_ring(ceni_stream stream)
 {
-    if (ceni_owned_begin(&news.owned)) {
+    if (ceni_owned_begin(&events.owned)) {
         begin();
-        ceni_owned_ready(&news.owned);
+        ceni_owned_ready(&events.owned);
     }
     return ring_in(&first, stream);
 }
@@ -112,20 +112,20 @@ static void copy_text(char *to, size_t size, const char *from)
     to[length] = '\0';
 }
 
-static void write_event(ceni_stream stream, const ceni_event *event)
+static void write_event(ceni_stream stream, const ceni_pool_event *event)
 {
     ceni_ring *ring = first_ring(stream);
     bool left;
     uint64_t number = ceni_ring_number(ring, &left);
-    if (left && !ceni_planted(news_stays_behind)) ring = ring_in(news.moved, stream);
+    if (left && !ceni_planted(events_stays_behind)) ring = ring_in(events.moved, stream);
     ceni_ring_put(ring, number, event);
-    if (!ceni_planted(news_wakes_nobody)) ceni_news_wake(stream);
+    if (!ceni_planted(events_wakes_nobody)) ceni_events_wake(stream);
 }
 
 #ifdef CENI_WATCHED
 static CENI_STATIC bool switched_on;
 
-void ceni_news_switch_on(void)
+void ceni_events_switch_on(void)
 {
     switched_on = true;
 }
@@ -133,15 +133,15 @@ void ceni_news_switch_on(void)
 enum { switched_on = true };
 #endif
 
-void ceni_news(cen_level level, const char *what, const ceni_entry *of, int64_t value, const char *text)
+void ceni_event_emit(cen_event_level level, const char *what, const ceni_entry *of, int64_t value, const char *text)
 {
     const char *name = of && of->name ? of->name : "";
     if (!what) what = "";
-    CENI_PROBE4(news, (int)level, what, name, value);
+    CENI_PROBE4(events, (int)level, what, name, value);
     if (!switched_on) return;
     if (level < CEN_LEVEL_TRACE) level = CEN_LEVEL_TRACE;
     if (level > CEN_LEVEL_ERROR) level = CEN_LEVEL_ERROR;
-    ceni_event event;
+    ceni_pool_event event;
     event.time_ns = ceni_clock_wall();
     event.level = level;
     event.component = of ? ceni_setting(&of->number) : 0; /* it may just be joining the directory */
@@ -155,28 +155,28 @@ void ceni_news(cen_level level, const char *what, const ceni_entry *of, int64_t 
 
 /* ---- Reading ------------------------------------------------------------------- */
 
-uint64_t ceni_news_begun(ceni_stream stream)
+uint64_t ceni_events_begun(ceni_stream stream)
 {
     return ceni_ring_begun(first_ring(stream));
 }
 
-cen_status ceni_news_take(ceni_stream stream, ceni_cursor *cursor, cen_news *out)
+cen_status ceni_events_take(ceni_stream stream, ceni_cursor *cursor, cen_event *out)
 {
     ceni_ring *ring = first_ring(stream);
     uint64_t begun = ceni_ring_begun(ring);
     if (cursor->next > begun) *cursor = (ceni_cursor){0};
-    if (ceni_ring_is_left(ring)) ring = ring_in(news.moved, stream);
+    if (ceni_ring_is_left(ring)) ring = ring_in(events.moved, stream);
     return ceni_ring_read_up_to(ring, begun, cursor, out);
 }
 
 /* ---- Moving --------------------------------------------------------------------- */
 
-size_t ceni_news_size(void)
+size_t ceni_events_size(void)
 {
     return sizeof(memory);
 }
 
-void ceni_news_lay(void *where)
+void ceni_events_lay(void *where)
 {
     for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) {
         uint64_t process = ceni_ring_tag_of(first_ring(stream)).process;
@@ -184,41 +184,41 @@ void ceni_news_lay(void *where)
     }
 }
 
-void ceni_news_move(void *where)
+void ceni_events_move(void *where)
 {
-    news.moved = where;
+    events.moved = where;
     for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++) {
         ceni_ring *ring = first_ring(stream);
         uint64_t before = ceni_ring_leave(ring);
         ceni_ring_copy(ring, before, ring_in(where, stream));
     }
-    ceni_news_wake(CENI_LIFE); /* who found a place empty that is filled now */
-    ceni_news_wake(CENI_TRACE);
+    ceni_events_wake(CENI_LIFE); /* who found a place empty that is filled now */
+    ceni_events_wake(CENI_TRACE);
 }
 
 /* ---- Sleeping ---------------------------------------------------------------------- */
 
-void ceni_news_lie_down(bool for_traces)
+void ceni_events_lie_down(bool for_traces)
 {
-    ceni_store_seq_cst(&news.asleep, for_traces ? (uint32_t)FOR_ALL : (uint32_t)FOR_LIFE); /* [N1] */
+    ceni_store_seq_cst(&events.asleep, for_traces ? (uint32_t)FOR_ALL : (uint32_t)FOR_LIFE); /* [N1] */
 }
 
-void ceni_news_get_up(void)
+void ceni_events_get_up(void)
 {
-    ceni_store_relaxed(&news.asleep, AWAKE); /* carries nothing */
+    ceni_store_relaxed(&events.asleep, AWAKE); /* carries nothing */
 }
 
-void ceni_news_sleep(void)
+void ceni_events_sleep(void)
 {
-    uint32_t word = ceni_load_relaxed(&news.asleep); /* carries nothing: the futex compares */
-    if (word != AWAKE) ceni_futex_wait(&news.asleep, word, CENI_FOREVER);
-    ceni_news_get_up();
+    uint32_t word = ceni_load_relaxed(&events.asleep); /* carries nothing: the futex compares */
+    if (word != AWAKE) ceni_futex_wait(&events.asleep, word, CENI_FOREVER);
+    ceni_events_get_up();
 }
 
-void ceni_news_wake(ceni_stream stream)
+void ceni_events_wake(ceni_stream stream)
 {
-    uint32_t word = ceni_load_seq_cst(&news.asleep); /* [N2] */
+    uint32_t word = ceni_load_seq_cst(&events.asleep); /* [N2] */
     if (word == AWAKE || (stream == CENI_TRACE && word == FOR_LIFE)) return;
     /* carries nothing: decides who wakes */
-    if (ceni_cas_relaxed(&news.asleep, &word, AWAKE)) ceni_futex_wake(&news.asleep, 1);
+    if (ceni_cas_relaxed(&events.asleep, &word, AWAKE)) ceni_futex_wake(&events.asleep, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes as a file of news, or as a core file. Whatever they are, what is shown has a level, and texts that end; nothing
+ * Bytes as a file of events, or as a core file. Whatever they are, what is shown has a level, and texts that end; nothing
  * outside the bytes is read, and it does not take for ever. The first byte says where the file has changed when it is read
  * again.
  */
@@ -33,13 +33,13 @@ static cen_status read_bytes(void *argument, uint64_t at, void *out, size_t size
     return CEN_OK;
 }
 
-static void show(void *argument, const cen_news *news)
+static void show(void *argument, const cen_event *events)
 {
     source *s = argument;
-    if (news->level < CEN_LEVEL_TRACE || news->level > CEN_LEVEL_ERROR) complain("news of no level is shown");
-    if (!memchr(news->what, 0, sizeof news->what) || !memchr(news->kind, 0, sizeof news->kind))
+    if (events->level < CEN_LEVEL_TRACE || events->level > CEN_LEVEL_ERROR) complain("events of no level is shown");
+    if (!memchr(events->what, 0, sizeof events->what) || !memchr(events->kind, 0, sizeof events->kind))
         complain("a text has no end");
-    if (!memchr(news->name, 0, sizeof news->name) || !memchr(news->text, 0, sizeof news->text))
+    if (!memchr(events->name, 0, sizeof events->name) || !memchr(events->text, 0, sizeof events->text))
         complain("a text has no end");
     if (++s->shown > s->size) complain("more is shown than there can be");
 }
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     ceni_dump dump = {.argument = &s, .read = read_bytes};
     cen_status status = ceni_dump_show(&dump, show, &s);
     if (status != CEN_OK && status != CEN_ABSENT && status != CEN_NO_MEMORY) complain("an answer that is none");
-    if (status != CEN_OK && s.shown) complain("something is shown of what has no news");
+    if (status != CEN_OK && s.shown) complain("something is shown of what has no events");
     free(exact);
     return 0;
 }

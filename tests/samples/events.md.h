@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 #include "given.h"
 
-void show(const cen_news *news);
+void show(const cen_event *events);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`cenote news` of a real process, of one that was killed, and of the memory of one."""
+"""`cenote events` of a real process, of one that was killed, and of the memory of one."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ from top_harness import Place, Subject, Tool, await_that, clean_up, expect, run_
 def prepare(cenote, inspected):
     place = Place()
     subject = Subject(inspected, place, "--control")
-    doomed = os.path.join(os.path.dirname(cenote), "tests/tool-news_subject")
+    doomed = os.path.join(os.path.dirname(cenote), "tests/tool-events_subject")
     return types.SimpleNamespace(inspected=inspected, place=place, subject=subject, tool=Tool(cenote, place), pid=str(subject.pid), doomed=doomed)
 
 
@@ -24,23 +24,23 @@ LINE = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (trace|detail|notice|warning|err
 
 @test
 def events_of_a_process_are_printed_oldest_first(w):
-    answer = w.tool("news", w.pid)
+    answer = w.tool("events", w.pid)
     lines = answer.out.strip().split("\n")
     expect(answer.status == 0 and len(lines) > 5, str(answer))
     for line in lines:
         expect(re.match(LINE, line), f"not a line: {line}")
     # By their numbers: two threads that write at the same time may have read the clock the other way round.
-    numbers = [json.loads(line)["number"] for line in w.tool("news", "--json", w.pid).out.split("\n") if line]
+    numbers = [json.loads(line)["number"] for line in w.tool("events", "--json", w.pid).out.split("\n") if line]
     expect(numbers == sorted(set(numbers)), "they are not in order, or some are there twice")
 
 
 @test
 def a_level_leaves_out_what_is_below_it(w):
     def leaked():
-        answer = w.tool("news", "--level", "warning", w.pid)
+        answer = w.tool("events", "--level", "warning", w.pid)
         return answer if " leak " in answer.out else None
 
-    answer = await_that(leaked, "the leak is not in the news")
+    answer = await_that(leaked, "the leak is not in the events")
     levels = {line.split()[2] for line in answer.out.strip().split("\n")}
     expect(levels <= {"warning", "error"}, f"there are {levels}")
 
@@ -49,14 +49,14 @@ def a_level_leaves_out_what_is_below_it(w):
 def the_last_few_are_the_last(w):
     w.subject.tell("reports", "pause")
     w.subject.tell("reports", "resume")
-    answer = w.tool("news", "-l", "notice", "-n", "2", w.pid)
+    answer = w.tool("events", "-l", "notice", "-n", "2", w.pid)
     lines = answer.out.strip().split("\n")
     expect(len(lines) == 2, str(answer))
 
 
 @test
 def json_is_one_object_a_line(w):
-    answer = w.tool("news", "--json", "-l", "notice", w.pid)
+    answer = w.tool("events", "--json", "-l", "notice", w.pid)
     events = [json.loads(line) for line in answer.out.strip().split("\n")]
     paused = [event for event in events if event["what"] == "paused" and event["name"] == "reports"]
     expect(paused and paused[0]["kind"] == "pool" and paused[0]["level"] == "notice" and paused[0]["time_ns"] > 0, f"not among {events[-5:]}")
@@ -67,7 +67,7 @@ def following_prints_what_happens_and_ends_with_the_process(w):
     other = Subject(w.inspected, w.place, "unix:" + w.place.file("other"), "--control")
     out = w.place.file("followed")
     with open(out, "w", encoding="utf-8") as file:
-        process = subprocess.Popen([w.tool.program, "news", "--follow", "-i", "50ms", "-l", "notice", other.address], stdout=file,
+        process = subprocess.Popen([w.tool.program, "events", "--follow", "-i", "50ms", "-l", "notice", other.address], stdout=file,
                                    stderr=subprocess.PIPE, env=w.place.environment, text=True)
     clean_up.append(lambda: process.poll() is None and process.kill())
 
@@ -88,7 +88,7 @@ def following_prints_what_happens_and_ends_with_the_process(w):
 
 @test
 def ctrl_c_ends_following(w):
-    process = w.tool.start("news", "--follow", w.pid)
+    process = w.tool.start("events", "--follow", w.pid)
     expect(process.stdout.readline(), "nothing is printed")
     process.send_signal(signal.SIGINT)
     await_that(lambda: process.poll() is not None, "it does not end")
@@ -97,14 +97,14 @@ def ctrl_c_ends_following(w):
 
 @test
 def whoever_has_read_enough_is_not_told_that_the_output_is_full(w):
-    process = w.tool.start("news", "--follow", "-i", "20ms", w.pid)
+    process = w.tool.start("events", "--follow", "-i", "20ms", w.pid)
     expect(process.stdout.readline(), "nothing is printed")
     process.stdout.close()
     await_that(lambda: process.poll() is not None, "it does not end")
     said = process.stderr.read()
     expect(process.returncode == 0 and "output" not in said, f"its status is {process.returncode}, and it says {said}")
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run([w.tool.program, "news", w.pid], stdout=full, stderr=subprocess.PIPE, env=w.place.environment, text=True, timeout=30)
+        done = subprocess.run([w.tool.program, "events", w.pid], stdout=full, stderr=subprocess.PIPE, env=w.place.environment, text=True, timeout=30)
     expect(done.returncode == 4 and "could not be written" in done.stderr, f"of a full disk: {done.returncode} {done.stderr}")
 
 
@@ -127,13 +127,13 @@ def expect_last_words(answer):
 def the_file_of_a_process_that_was_killed_has_its_last_words(w):
     path = w.place.file("kept")
     process = start_doomed(w, path)
-    expect_last_words(w.tool("news", path))
+    expect_last_words(w.tool("events", path))
     process.kill()
     process.wait()
-    expect_last_words(w.tool("news", path))
-    answer = w.tool("news", "-l", "error", path)
+    expect_last_words(w.tool("events", path))
+    answer = w.tool("events", "-l", "error", path)
     expect(answer.out.count("\n") == 1 and "last_words" in answer.out, str(answer))
-    answer = w.tool("news", "--follow", path)
+    answer = w.tool("events", "--follow", path)
     expect(answer.status == 2 and "is a file" in answer.err, str(answer))
 
 
@@ -151,16 +151,16 @@ def a_core_file_has_them_too(w):
     expect(os.path.exists(core), f"gdb wrote no core: {done.stdout}")
     process.kill()
     process.wait()
-    expect_last_words(w.tool("news", core))
+    expect_last_words(w.tool("events", core))
 
 
 @test
-def a_file_without_news_and_no_file_are_said(w):
+def a_file_without_events_and_no_file_are_said(w):
     with open(w.place.file("nothing"), "w", encoding="ascii") as file:
         file.write("nothing of that kind\n" * 1000)
-    answer = w.tool("news", w.place.file("nothing"))
-    expect(answer.status == 3 and "There is no news in" in answer.err, str(answer))
-    answer = w.tool("news", w.place.file("absent"))
+    answer = w.tool("events", w.place.file("nothing"))
+    expect(answer.status == 3 and "There is no events in" in answer.err, str(answer))
+    answer = w.tool("events", w.place.file("absent"))
     expect(answer.status == 3 and "absent cannot be read" in answer.err and "cen_" not in answer.err, str(answer))
 
 

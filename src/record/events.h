@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process' events, as the rooms write them: include/cenote/events.h says what they are.
+ *
+ *     ceni_event_emit(CEN_LEVEL_WARNING, "timed_out", &pool->entry, waited_ns, error.text);
+ *
+ * Never allocates, takes no lock and never waits, but for the first events of a process, which makes the rings: who comes just
+ * then waits for that. Any thread, under any lock of ours.
+ * In the world of the controlled scheduler nothing is written unless a test asks for it,
+ * so that programs explored there have no more steps for it.
+ */
+#ifndef CENI_RECORD_EVENTS_H
+#define CENI_RECORD_EVENTS_H
+
+#include <cenote/events.h>
+
+#include "base/spi.h"
+#include "record/directory.h"
+#include "record/ring.h"
+
+CENI_SPI_BEGIN
+
+/* Tells that it happened to the component, now. `text` is a whole sentence, or NULL: none. `of` may be NULL. TRACE goes to
+ * the ring of its own. */
+void ceni_event_emit(cen_event_level level, const char *what, const ceni_entry *of, int64_t value, const char *text);
+
+CENI_SPI_END
+
+/* ---- For src/watch ----------------------------------------------------------- */
+
+/* The two rings. */
+typedef enum ceni_stream { CENI_LIFE, CENI_TRACE, CENI_STREAMS } ceni_stream;
+
+uint64_t ceni_events_begun(ceni_stream stream);
+
+/* As ceni_ring_read, of this process' ring, wherever it is. A cursor ahead of all is of another process and begins anew. */
+cen_status ceni_events_take(ceni_stream stream, ceni_cursor *cursor, cen_event *out);
+
+/* Moves both rings into other memory, which is all zero, aligned to CENI_LINE and there for ever: the first call makes them there,
+ * and the second has all events go there from now on. One caller at a time, once in a process. */
+size_t ceni_events_size(void);
+void ceni_events_lay(void *memory);
+void ceni_events_move(void *memory);
+
+/* Sleeping until there is events. Only one does so at a time:
+ *
+ *     ceni_events_lie_down(false);
+ *     if (there is events, or a reason to stop) ceni_events_get_up();
+ *     else ceni_events_sleep();
+ *
+ * Who writes events, or calls wake, after lie_down ends the sleep, or never lets it begin. It may end for no reason. */
+void ceni_events_lie_down(bool for_traces);
+void ceni_events_get_up(void);
+void ceni_events_sleep(void);
+void ceni_events_wake(ceni_stream stream);
+
+#ifdef CENI_WATCHED
+/* From now on, until the end of this schedule, events is written. */
+void ceni_events_switch_on(void);
+#endif
+
+#endif
