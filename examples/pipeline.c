@@ -126,10 +126,9 @@ static long add_up(long words_by[COUNTERS])
 
 int main(void)
 {
-    lines = make(
-        (cen_queue_options)CEN_QUEUE_OPTIONS(.name = "lines", .element_size = sizeof(struct line), .capacity = 256));
-    results = make((cen_queue_options)CEN_QUEUE_OPTIONS(.name = "results", .element_size = sizeof(struct result),
-                                                        .kind = CEN_QUEUE_UNBOUNDED));
+    lines = make(CEN_QUEUE_OPTIONS(.name = "lines", .element_size = sizeof(struct line), .capacity = 256));
+    results =
+        make(CEN_QUEUE_OPTIONS(.name = "results", .element_size = sizeof(struct result), .kind = CEN_QUEUE_UNBOUNDED));
     printf("%d threads write %d lines each into a queue with room for %zu;\n", READERS, LINES,
            cen_queue_capacity(lines));
     printf("%d threads count the words of each line and pass the counts on;\n", COUNTERS);

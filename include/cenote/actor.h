@@ -104,10 +104,7 @@ typedef struct cen_actor_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_actor_options;
 
-#define CEN_ACTOR_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_actor_options), __VA_ARGS__ \
-    }
+#define CEN_ACTOR_OPTIONS(...) CEN_OPTIONS_(cen_actor_options, __VA_ARGS__)
 
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM, FORKED (the runtime is a parent's). */
 CEN_API cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_error *error);

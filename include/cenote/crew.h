@@ -289,10 +289,7 @@ typedef struct cen_crew_options {
     bool without_actions; /* whoever watches the process (component.h) cannot resize it */
 } cen_crew_options;
 
-#define CEN_CREW_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_crew_options), __VA_ARGS__ \
-    }
+#define CEN_CREW_OPTIONS(...) CEN_OPTIONS_(cen_crew_options, __VA_ARGS__)
 
 #define CEN_CREW_MAX 4096
 

@@ -108,10 +108,7 @@ typedef struct cen_curl_options {
     bool only_open_connects;
 } cen_curl_options;
 
-#define CEN_CURL_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_curl_options), __VA_ARGS__ \
-    }
+#define CEN_CURL_OPTIONS(...) CEN_OPTIONS_(cen_curl_options, __VA_ARGS__)
 
 /* Drivers, for cen_pool_options. Nothing is copied before cen_pool_new is called: text and options must be there until it has
  * returned. cen_pool_new answers INVALID if they are wrong, and the text names what is.

@@ -86,10 +86,7 @@ typedef struct cen_http_options {
     cen_runtime *runtime; /* keeps the time of those who wait; default the process' own */
 } cen_http_options;
 
-#define CEN_HTTP_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_http_options), __VA_ARGS__ \
-    }
+#define CEN_HTTP_OPTIONS(...) CEN_OPTIONS_(cen_http_options, __VA_ARGS__)
 
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM (no thread), and why no connection could be made: as an opening
  * of curl.h, and DRIVER if the server does not speak HTTP/2. */
@@ -123,10 +120,7 @@ typedef struct cen_http_request {
     cen_pick pick;         /* as for a route */
 } cen_http_request;
 
-#define CEN_HTTP_REQUEST(...) \
-    { \
-        .size = sizeof(cen_http_request), __VA_ARGS__ \
-    }
+#define CEN_HTTP_REQUEST(...) CEN_OPTIONS_(cen_http_request, __VA_ARGS__)
 
 typedef struct cen_http_reply {
     long status;      /* 200, 404, ... */

@@ -55,10 +55,7 @@ typedef struct cen_inbox_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_inbox_options;
 
-#define CEN_INBOX_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_inbox_options), __VA_ARGS__ \
-    }
+#define CEN_INBOX_OPTIONS(...) CEN_OPTIONS_(cen_inbox_options, __VA_ARGS__)
 
 /* options NULL: defaults. Errors: INVALID, NO_MEMORY, SYSTEM (no descriptor). */
 CEN_API cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_error *error);

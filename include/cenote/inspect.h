@@ -67,10 +67,7 @@ typedef struct cen_inspect_options {
     const char *title; /* of the page; default the program's name */
 } cen_inspect_options;
 
-#define CEN_INSPECT_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_inspect_options), __VA_ARGS__ \
-    }
+#define CEN_INSPECT_OPTIONS(...) CEN_OPTIONS_(cen_inspect_options, __VA_ARGS__)
 
 /* Start the server. options may be NULL.
  * Returns:

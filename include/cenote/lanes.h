@@ -85,10 +85,7 @@ typedef struct cen_lanes_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_lanes_options;
 
-#define CEN_LANES_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_lanes_options), __VA_ARGS__ \
-    }
+#define CEN_LANES_OPTIONS(...) CEN_OPTIONS_(cen_lanes_options, __VA_ARGS__)
 
 /* Errors: INVALID (the text names the field), and those of cen_crew_new: then nothing is left. */
 CEN_API cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **out, cen_error *error);

@@ -42,10 +42,7 @@ typedef struct cen_loop_options {
     const cen_allocator *allocator; /* default malloc; libuv has its own memory from malloc all the same */
 } cen_loop_options;
 
-#define CEN_LOOP_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_loop_options), __VA_ARGS__ \
-    }
+#define CEN_LOOP_OPTIONS(...) CEN_OPTIONS_(cen_loop_options, __VA_ARGS__)
 
 /* The thread has begun when it returns. Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM. */
 CEN_API cen_status cen_loop_new(const cen_loop_options *options, cen_loop **out, cen_error *error);

@@ -129,10 +129,7 @@ typedef struct cen_mariadb_options {
     struct cen_poller *poller;
 } cen_mariadb_options;
 
-#define CEN_MARIADB_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_mariadb_options), __VA_ARGS__ \
-    }
+#define CEN_MARIADB_OPTIONS(...) CEN_OPTIONS_(cen_mariadb_options, __VA_ARGS__)
 
 /* The driver for connections to that server, with defaults. Never fails: what is wrong is said by cen_pool_new. The string, or
  * the options, must be there until that returned.

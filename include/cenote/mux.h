@@ -79,10 +79,7 @@ typedef struct cen_mux_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_mux_options;
 
-#define CEN_MUX_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_mux_options), __VA_ARGS__ \
-    }
+#define CEN_MUX_OPTIONS(...) CEN_OPTIONS_(cen_mux_options, __VA_ARGS__)
 
 /* ---- Life ------------------------------------------------------------------------ */
 

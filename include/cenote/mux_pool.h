@@ -131,10 +131,7 @@ typedef struct cen_mux_pool_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_mux_pool_options;
 
-#define CEN_MUX_POOL_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_mux_pool_options), __VA_ARGS__ \
-    }
+#define CEN_MUX_POOL_OPTIONS(...) CEN_OPTIONS_(cen_mux_pool_options, __VA_ARGS__)
 
 /* ---- Life ------------------------------------------------------------------------ */
 

@@ -84,10 +84,7 @@ typedef struct cen_mux_server_options {
     size_t max_calls;
 } cen_mux_server_options;
 
-#define CEN_MUX_SERVER_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_mux_server_options), __VA_ARGS__ \
-    }
+#define CEN_MUX_SERVER_OPTIONS(...) CEN_OPTIONS_(cen_mux_server_options, __VA_ARGS__)
 
 /* Listens when it returns. A name is resolved on the calling thread, which may
  * block. A socket file that no server answers at is replaced.

@@ -49,10 +49,7 @@ typedef struct cen_owner_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_owner_options;
 
-#define CEN_OWNER_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_owner_options), __VA_ARGS__ \
-    }
+#define CEN_OWNER_OPTIONS(...) CEN_OPTIONS_(cen_owner_options, __VA_ARGS__)
 
 /* `options` may be NULL. Errors: INVALID, NO_MEMORY. */
 CEN_API cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_error *error);

@@ -56,10 +56,7 @@ typedef struct cen_poller_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_poller_options;
 
-#define CEN_POLLER_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_poller_options), __VA_ARGS__ \
-    }
+#define CEN_POLLER_OPTIONS(...) CEN_OPTIONS_(cen_poller_options, __VA_ARGS__)
 
 /* What is waited for, and what has come. */
 enum {

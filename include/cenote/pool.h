@@ -239,10 +239,7 @@ typedef struct cen_pool_options {
 
 /* In C++, where a designated initialiser is not for everybody: start from
  * `cen_pool_options options = CEN_SIZED(cen_pool_options);` and set what is needed. */
-#define CEN_POOL_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_pool_options), __VA_ARGS__ \
-    }
+#define CEN_POOL_OPTIONS(...) CEN_OPTIONS_(cen_pool_options, __VA_ARGS__)
 
 /* Makes a pool; all memory that it will use is had here. Errors: INVALID (the
  * text names the field), NO_MEMORY, and, if eager, what the driver's open
@@ -314,10 +311,7 @@ typedef struct cen_take_options {
     const char *where;     /* the caller's file and line, set by the macro */
 } cen_take_options;
 
-#define CEN_TAKE_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_take_options), .where = CEN_HERE, __VA_ARGS__ \
-    }
+#define CEN_TAKE_OPTIONS(...) CEN_OPTIONS_(cen_take_options, .where = CEN_HERE, __VA_ARGS__)
 
 /* Take an object as cen_pool_take_stop does, with options. Returns: as cen_pool_take_stop, and INVALID
  * (options is NULL, its size is not set, no such priority). */

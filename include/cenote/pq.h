@@ -111,10 +111,7 @@ typedef struct cen_pq_options {
     struct cen_poller *poller;
 } cen_pq_options;
 
-#define CEN_PQ_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_pq_options), __VA_ARGS__ \
-    }
+#define CEN_PQ_OPTIONS(...) CEN_OPTIONS_(cen_pq_options, __VA_ARGS__)
 
 /* The driver for connections to that server, with defaults. Never fails: what is wrong is said by cen_pool_new. The string, or
  * the options, must be there until that returned. */

@@ -74,10 +74,7 @@ typedef struct cen_queue_options {
 
 /* In C++, where a designated initialiser is not for everybody: start from
  * `cen_queue_options options = CEN_SIZED(cen_queue_options);` and set what is needed. */
-#define CEN_QUEUE_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_queue_options), __VA_ARGS__ \
-    }
+#define CEN_QUEUE_OPTIONS(...) CEN_OPTIONS_(cen_queue_options, __VA_ARGS__)
 
 /* Makes a queue. Errors: INVALID (the text names the field), NO_MEMORY. */
 CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **out, cen_error *error);

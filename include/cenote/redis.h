@@ -117,10 +117,7 @@ typedef struct cen_redis_options {
     cen_poller *poller; /* objects are redisAsyncContext *, driven by this; lives longer than the pool; default none */
 } cen_redis_options;
 
-#define CEN_REDIS_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_redis_options), __VA_ARGS__ \
-    }
+#define CEN_REDIS_OPTIONS(...) CEN_OPTIONS_(cen_redis_options, __VA_ARGS__)
 
 /* Driver values for cen_pool_options.driver: nothing is parsed or copied before cen_pool_new, which answers INVALID, with a
  * sentence, if something is wrong with it. The second has to have its options until then. */

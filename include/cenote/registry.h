@@ -117,10 +117,7 @@ typedef struct cen_registry_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_registry_options;
 
-#define CEN_REGISTRY_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_registry_options), __VA_ARGS__ \
-    }
+#define CEN_REGISTRY_OPTIONS(...) CEN_OPTIONS_(cen_registry_options, __VA_ARGS__)
 
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM, FORKED (the runtime is a parent's). */
 CEN_API cen_status cen_registry_new(const cen_registry_options *options, cen_registry **out, cen_error *error);

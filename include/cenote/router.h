@@ -102,10 +102,7 @@ typedef struct cen_router_options {
     const cen_allocator *allocator;
 } cen_router_options;
 
-#define CEN_ROUTER_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_router_options), __VA_ARGS__ \
-    }
+#define CEN_ROUTER_OPTIONS(...) CEN_OPTIONS_(cen_router_options, __VA_ARGS__)
 
 /* Errors: INVALID, NO_MEMORY, SYSTEM, and what the strategy's init says. */
 CEN_API cen_status cen_router_new(const cen_router_options *options, cen_router **out, cen_error *error);
@@ -138,10 +135,7 @@ typedef struct cen_member_options {
     void (*gone)(void *value);
 } cen_member_options;
 
-#define CEN_MEMBER_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_member_options), __VA_ARGS__ \
-    }
+#define CEN_MEMBER_OPTIONS(...) CEN_OPTIONS_(cen_member_options, __VA_ARGS__)
 
 /* Adds a member, which is CONNECTING. Errors: INVALID, NO_MEMORY, CLOSED, FORKED. */
 CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *options, cen_member **out,
@@ -253,10 +247,7 @@ typedef struct cen_follow_options {
     void *argument;
 } cen_follow_options;
 
-#define CEN_FOLLOW_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_follow_options), __VA_ARGS__ \
-    }
+#define CEN_FOLLOW_OPTIONS(...) CEN_OPTIONS_(cen_follow_options, __VA_ARGS__)
 
 typedef struct cen_following cen_following;
 

@@ -65,10 +65,7 @@ typedef struct cen_runtime_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_runtime_options;
 
-#define CEN_RUNTIME_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_runtime_options), __VA_ARGS__ \
-    }
+#define CEN_RUNTIME_OPTIONS(...) CEN_OPTIONS_(cen_runtime_options, __VA_ARGS__)
 
 /* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM. */
 CEN_API cen_status cen_runtime_new(const cen_runtime_options *options, cen_runtime **out, cen_error *error);

@@ -47,6 +47,14 @@ template <typename type> inline type cen_sized_()
 #define CEN_SIZED(type) ((type){.size = sizeof(type)})
 #endif
 
+/* What CEN_POOL_OPTIONS and its kin are made of: an expression, in C a compound literal. It initialises a variable,
+ * is assigned to one, and in C its address may be passed: `cen_owner_new(&CEN_OWNER_OPTIONS(.name = "jobs"), ...)`. */
+#ifdef __cplusplus
+#define CEN_OPTIONS_(type, ...) (type{.size = sizeof(type), __VA_ARGS__})
+#else
+#define CEN_OPTIONS_(type, ...) ((type){.size = sizeof(type), __VA_ARGS__})
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

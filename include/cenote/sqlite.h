@@ -91,10 +91,7 @@ typedef struct cen_sqlite_options {
     bool no_mutex;
 } cen_sqlite_options;
 
-#define CEN_SQLITE_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_sqlite_options), __VA_ARGS__ \
-    }
+#define CEN_SQLITE_OPTIONS(...) CEN_OPTIONS_(cen_sqlite_options, __VA_ARGS__)
 
 /* Objects are sqlite3 *. Nothing is read before cen_pool_new, which copies all of it; until that returned both the text and the
  * options must be there. The driver blocks. What cen_pool_new and opening answer, with SQLite's extended code in error->code:
@@ -147,10 +144,7 @@ typedef struct cen_sqlite_pool_options {
     const cen_pool_options *pool; /* what both pools share, if not NULL; its name, driver, max and eager do not count */
 } cen_sqlite_pool_options;
 
-#define CEN_SQLITE_POOL_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_sqlite_pool_options), __VA_ARGS__ \
-    }
+#define CEN_SQLITE_POOL_OPTIONS(...) CEN_OPTIONS_(cen_sqlite_pool_options, __VA_ARGS__)
 
 /* Opens the writer, which makes the file if it is not there, at once; readers when they are wanted. Needs nothing of the options
  * when it returned. Errors: INVALID, and what opening and cen_pool_new answer. */

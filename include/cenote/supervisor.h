@@ -111,10 +111,7 @@ typedef struct cen_child_options {
     cen_supervisor *inner; /* the child is this supervisor: see cen_supervisor_child */
 } cen_child_options;
 
-#define CEN_CHILD_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_child_options), __VA_ARGS__ \
-    }
+#define CEN_CHILD_OPTIONS(...) CEN_OPTIONS_(cen_child_options, __VA_ARGS__)
 
 /* What a child says of itself, from any thread and at any time. True: it counts. False:
  * that start is over, or has said so before: ignored. */
@@ -231,10 +228,7 @@ typedef struct cen_supervisor_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_supervisor_options;
 
-#define CEN_SUPERVISOR_OPTIONS(...) \
-    { \
-        .size = sizeof(cen_supervisor_options), __VA_ARGS__ \
-    }
+#define CEN_SUPERVISOR_OPTIONS(...) CEN_OPTIONS_(cen_supervisor_options, __VA_ARGS__)
 
 /* Makes it and starts the children one after the other; waits until the last has started. If one
  * cannot be started, those before it are stopped again, and there is no supervisor. With

@@ -225,9 +225,8 @@ static cen_status make_connections(cen_mux_pool *pool, const cen_mux_pool_option
     cen_child_options *children = ceni_alloc(pool->allocator, bytes, _Alignof(cen_child_options));
     if (!children) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: there is no memory for it");
     for (uint32_t i = 0; i < pool->count; i++)
-        children[i] = (cen_child_options)CEN_CHILD_OPTIONS(.name = pool->lines[i].name, .argument = &pool->lines[i],
-                                                           .start = ceni_line_start, .stop = ceni_line_stop,
-                                                           .shutdown_ns = CEN_OFF);
+        children[i] = CEN_CHILD_OPTIONS(.name = pool->lines[i].name, .argument = &pool->lines[i],
+                                        .start = ceni_line_start, .stop = ceni_line_stop, .shutdown_ns = CEN_OFF);
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = "connections", .supervision = CEN_ONE_FOR_ONE, .children = children,
                                .child_count = pool->count, .max_restarts = o->max_restarts ? o->max_restarts : CEN_OFF,

@@ -77,9 +77,8 @@ static cen_status open_web(target *self, cen_error *error)
     if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
     cut(own, settings);
     if (!self->settings.query) self->settings.query = own->read.path;
-    own->options = (cen_curl_options)CEN_CURL_OPTIONS(.url = own->base, .warm_path = own->warm, .ca_file = settings->ca,
-                                                      .insecure = settings->insecure, .user_agent = "cenote",
-                                                      .headers = own->headers);
+    own->options = CEN_CURL_OPTIONS(.url = own->base, .warm_path = own->warm, .ca_file = settings->ca,
+                                    .insecure = settings->insecure, .user_agent = "cenote", .headers = own->headers);
     self->driver = cen_curl_with(&own->options);
     self->own = own;
     return CEN_OK;

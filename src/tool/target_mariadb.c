@@ -21,7 +21,7 @@ static cen_status open_maria(target *self, cen_error *error)
     maria *own = calloc(1, sizeof *own);
     if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
     own->checks = !self->settings.query;
-    own->options = (cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = self->settings.url);
+    own->options = CEN_MARIADB_OPTIONS(.url = self->settings.url);
     self->driver = cen_mariadb_with(&own->options);
     self->own = own;
     return CEN_OK;

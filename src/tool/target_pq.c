@@ -50,7 +50,7 @@ static cen_status open_post(target *self, cen_error *error)
         free(own);
         return target_say(error, CEN_INVALID, 0, "A query here has at most %d parameters.", PARAMETERS);
     }
-    own->options = (cen_pq_options)CEN_PQ_OPTIONS(.uri = self->settings.url);
+    own->options = CEN_PQ_OPTIONS(.uri = self->settings.url);
     self->driver = cen_pq_with(&own->options);
     self->own = own;
     return CEN_OK;

@@ -56,7 +56,7 @@ static cen_status open_dis(target *self, cen_error *error)
         free(own);
         return status;
     }
-    own->options = (cen_redis_options)CEN_REDIS_OPTIONS(.url = self->settings.url, .name = "cenote");
+    own->options = CEN_REDIS_OPTIONS(.url = self->settings.url, .name = "cenote");
     self->driver = cen_redis_with(&own->options);
     self->own = own;
     return CEN_OK;

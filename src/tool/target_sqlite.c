@@ -133,9 +133,8 @@ static cen_status open_lite(target *self, cen_error *error)
     own->checks_read = own->is_sample && !self->settings.query;
     own->checks_write = own->is_sample && !self->settings.write;
     if (!self->settings.query) self->settings.query = own->is_sample ? usual_read : usual_elsewhere;
-    own->options =
-        (cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = own->path, .must_exist = true,
-                                               .read_only = !own->is_sample && self->settings.write_share <= 0);
+    own->options = CEN_SQLITE_OPTIONS(.path = own->path, .must_exist = true,
+                                      .read_only = !own->is_sample && self->settings.write_share <= 0);
     self->driver = cen_sqlite_with(&own->options);
     self->own = own;
     return CEN_OK;

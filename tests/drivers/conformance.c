@@ -53,8 +53,8 @@ static cen_pool *pool_with(cen_pool_options options)
 }
 
 #define good_pool(self, most, ...) \
-    pool_with((cen_pool_options)CEN_POOL_OPTIONS(.name = (self)->name, .driver = (self)->driver((self)->good(), 0), \
-                                                 .max = (most), __VA_ARGS__))
+    pool_with(CEN_POOL_OPTIONS(.name = (self)->name, .driver = (self)->driver((self)->good(), 0), .max = (most), \
+                               __VA_ARGS__))
 
 static cen_lease take_at(cen_pool *pool, int line)
 {
@@ -288,9 +288,8 @@ static void expect_words(const conformance *self, const cen_error *error)
 /* One take at a server that will not have us: what it answers, and that nothing is left. */
 static cen_status refused(const conformance *self, const char *url, int64_t timeout_ns, cen_error *error)
 {
-    cen_pool *pool =
-        pool_with((cen_pool_options)CEN_POOL_OPTIONS(.name = self->name, .driver = self->driver(url, timeout_ns),
-                                                     .max = 1, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF));
+    cen_pool *pool = pool_with(CEN_POOL_OPTIONS(.name = self->name, .driver = self->driver(url, timeout_ns), .max = 1,
+                                                .breaker_failures = 1, .breaker_wait_ns = CEN_OFF));
     cen_lease lease;
     cen_status status = cen_pool_take(pool, cen_in_ms(conformance_patience_ms), &lease, error);
     expect_soon(stats(pool).opening == 0);

@@ -123,17 +123,15 @@ static bool fill(bool full)
 static cen_driver strict_driver(const char *url, int64_t timeout_ns)
 {
     static cen_curl_options options;
-    options =
-        (cen_curl_options)CEN_CURL_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .only_open_connects = true);
+    options = CEN_CURL_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .only_open_connects = true);
     return cen_curl_with(&options);
 }
 
 static cen_driver http2_driver(const char *url, int64_t timeout_ns)
 {
     static cen_curl_options options;
-    options =
-        (cen_curl_options)CEN_CURL_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .only_open_connects = true,
-                                           .version = CEN_CURL_VERSION_2, .test = CEN_CURL_TEST_REQUEST);
+    options = CEN_CURL_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .only_open_connects = true,
+                               .version = CEN_CURL_VERSION_2, .test = CEN_CURL_TEST_REQUEST);
     return cen_curl_with(&options);
 }
 

@@ -56,7 +56,7 @@ static cen_http *client_with(cen_http_options options)
     if (status != CEN_OK) test_fail(__FILE__, __LINE__, "%s: %s", cen_status_name(status), error.text);
     return http;
 }
-#define client(port, ...) client_with((cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(port), __VA_ARGS__))
+#define client(port, ...) client_with(CEN_HTTP_OPTIONS(.url = url_at(port), __VA_ARGS__))
 
 static cen_http_stats look(cen_http *http)
 {
@@ -393,18 +393,17 @@ TEST(a_client_says_why_it_cannot_begin)
     expect(strstr(error.text, "127.0.0.1"));
     const char *words[] = {"--authorization", "Bearer sesame", NULL};
     waits strict = waits_start(0, words);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(strict.port));
+    options = CEN_HTTP_OPTIONS(.url = url_at(strict.port));
     expect_equal(cen_http_new(&options, &http, &error), CEN_DRIVER);
     expect_equal(error.code, 401);
-    options =
-        (cen_http_options)CEN_HTTP_OPTIONS(.url = url_at(gone.port), .starts_empty = true, .max_waiters = CEN_NONE);
+    options = CEN_HTTP_OPTIONS(.url = url_at(gone.port), .starts_empty = true, .max_waiters = CEN_NONE);
     expect_equal(cen_http_new(&options, &http, &error), CEN_OK);
     cen_status status = fetch(http, "/", cen_in_ms(100), &error);
     expect(status == CEN_EMPTY || status == CEN_FULL);
     end(http);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = "gopher://127.0.0.1");
+    options = CEN_HTTP_OPTIONS(.url = "gopher://127.0.0.1");
     expect_equal(cen_http_new(&options, &http, &error), CEN_INVALID);
-    options = (cen_http_options)CEN_HTTP_OPTIONS(.url = "http://127.0.0.1", .loops = 100000);
+    options = CEN_HTTP_OPTIONS(.url = "http://127.0.0.1", .loops = 100000);
     expect_equal(cen_http_new(&options, &http, &error), CEN_INVALID);
     expect(strstr(error.text, "loops"));
     waits_stop(&strict);

@@ -18,7 +18,7 @@ void test_program_end(void)
 static cen_driver driver_with(const char *url, int64_t timeout_ns, cen_poller *poller)
 {
     static cen_mariadb_options options;
-    options = (cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .poller = poller);
+    options = CEN_MARIADB_OPTIONS(.url = url, .connect_timeout_ns = timeout_ns, .poller = poller);
     return cen_mariadb_with(&options);
 }
 

@@ -762,8 +762,8 @@ TEST(one_thread_does_it_all)
     cen_runtime *runtime = NULL;
     cen_poller *poller = NULL;
     cen_pool *pool = NULL;
-    expect_equal(cen_runtime_new(&(cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = true), &runtime, NULL), CEN_OK);
-    expect_equal(cen_poller_new(&(cen_poller_options)CEN_POLLER_OPTIONS(.manual = true), &poller, NULL), CEN_OK);
+    expect_equal(cen_runtime_new(&CEN_RUNTIME_OPTIONS(.manual = true), &runtime, NULL), CEN_OK);
+    expect_equal(cen_poller_new(&CEN_POLLER_OPTIONS(.manual = true), &poller, NULL), CEN_OK);
     cen_mariadb_options driver = CEN_MARIADB_OPTIONS(.url = server_url(mariadb), .poller = poller);
     cen_pool_options options =
         CEN_POOL_OPTIONS(.driver = cen_mariadb_with(&driver), .max = 2, .runtime = runtime, .min_idle = 2);

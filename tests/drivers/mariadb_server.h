@@ -111,7 +111,7 @@ static inline cen_pool *pool_at(int line, cen_driver driver, uint32_t max)
     return pool;
 }
 #define pool_of(driver, max) pool_at(__LINE__, (driver), (max))
-#define pool_with(most, ...) pool_of(cen_mariadb_with(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(__VA_ARGS__)), (most))
+#define pool_with(most, ...) pool_of(cen_mariadb_with(&CEN_MARIADB_OPTIONS(__VA_ARGS__)), (most))
 
 static inline cen_lease take_at(int line, cen_pool *pool)
 {

@@ -63,7 +63,7 @@ static void cipher_of(MYSQL *mysql, char *out, size_t room)
 static cen_poller *new_poller(void)
 {
     cen_poller *poller = NULL;
-    expect_equal(cen_poller_new(&(cen_poller_options)CEN_POLLER_OPTIONS(.name = "tls"), &poller, NULL), CEN_OK);
+    expect_equal(cen_poller_new(&CEN_POLLER_OPTIONS(.name = "tls"), &poller, NULL), CEN_OK);
     return poller;
 }
 

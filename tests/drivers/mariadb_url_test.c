@@ -161,21 +161,17 @@ TEST(options_that_are_wrong_are_named)
     expect_equal(ceni_mariadb_server_new(NULL, &server, &error), CEN_INVALID);
     expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options){.size = 1}, &server, &error), CEN_INVALID);
     expect(strstr(error.text, "size"));
-    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = NULL), &server, &error),
-                 CEN_INVALID);
+    expect_equal(ceni_mariadb_server_new(&CEN_MARIADB_OPTIONS(.url = NULL), &server, &error), CEN_INVALID);
     expect(strstr(error.text, "url"));
     expect_equal(
-        ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = 30),
-                                &server, &error),
+        ceni_mariadb_server_new(&CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = 30), &server, &error),
         CEN_INVALID);
     expect(strstr(error.text, "test_timeout_ns is 30 ns"));
     expect_equal(
-        ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = -3),
-                                &server, &error),
+        ceni_mariadb_server_new(&CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = -3), &server, &error),
         CEN_INVALID);
     expect(strstr(error.text, "test_timeout_ns"));
-    expect_equal(ceni_mariadb_server_new(&(cen_mariadb_options)CEN_MARIADB_OPTIONS(.url = "mariadb://", .tls = 9),
-                                         &server, &error),
+    expect_equal(ceni_mariadb_server_new(&CEN_MARIADB_OPTIONS(.url = "mariadb://", .tls = 9), &server, &error),
                  CEN_INVALID);
     expect(strstr(error.text, "tls"));
     expect(!server);

@@ -7,7 +7,7 @@
 static cen_driver blocking_driver(const char *url, int64_t timeout_ns)
 {
     static cen_pq_options options;
-    options = (cen_pq_options)CEN_PQ_OPTIONS(.uri = url, .connect_timeout_ns = timeout_ns);
+    options = CEN_PQ_OPTIONS(.uri = url, .connect_timeout_ns = timeout_ns);
     return cen_pq_with(&options);
 }
 
@@ -19,9 +19,8 @@ static cen_driver later_driver(const char *url, int64_t timeout_ns)
 {
     static cen_pq_options options;
     static cen_poller *poller;
-    if (!poller)
-        expect_equal(cen_poller_new(&(cen_poller_options)CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
-    options = (cen_pq_options)CEN_PQ_OPTIONS(.uri = url, .connect_timeout_ns = timeout_ns, .poller = poller);
+    if (!poller) expect_equal(cen_poller_new(&CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
+    options = CEN_PQ_OPTIONS(.uri = url, .connect_timeout_ns = timeout_ns, .poller = poller);
     return cen_pq_with(&options);
 }
 

@@ -19,8 +19,7 @@ enum { MS = 1000000 };
 static cen_poller *shared_poller(void)
 {
     static cen_poller *poller;
-    if (!poller)
-        expect_equal(cen_poller_new(&(cen_poller_options)CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
+    if (!poller) expect_equal(cen_poller_new(&CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
     return poller;
 }
 
@@ -28,10 +27,10 @@ static cen_pool *pool_of(bool later, cen_pq_options options)
 {
     options.poller = later ? shared_poller() : NULL;
     if (!options.uri) options.uri = place_good();
-    return place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 3,
-                                                         .breaker_failures = 1, .breaker_wait_ns = CEN_OFF));
+    return place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 3, .breaker_failures = 1,
+                                       .breaker_wait_ns = CEN_OFF));
 }
-#define pool_with(later, ...) pool_of(later, (cen_pq_options)CEN_PQ_OPTIONS(__VA_ARGS__))
+#define pool_with(later, ...) pool_of(later, CEN_PQ_OPTIONS(__VA_ARGS__))
 
 #define BOTH(sentence) \
     static void sentence##_in(bool later); \
@@ -250,7 +249,7 @@ TEST(options_of_an_older_program_are_shorter)
 {
     cen_pq_options given = CEN_PQ_OPTIONS(.uri = place_good(), .role = CEN_PQ_REPLICA);
     given.size = offsetof(cen_pq_options, role); /* it knew no roles */
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&given)));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&given)));
     expect_works(pool);
     place_close(pool);
 }
@@ -321,8 +320,8 @@ static void expect_holds_up_nobody(const char *uri)
     cen_pq_options options = CEN_PQ_OPTIONS(.uri = uri);
     cen_lease lease;
     options.poller = shared_poller();
-    pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "slow", .driver = cen_pq_with(&options), .max = 1,
-                                                         .open_timeout_ns = 100 * MS));
+    pool = place_pool(
+        CEN_POOL_OPTIONS(.name = "slow", .driver = cen_pq_with(&options), .max = 1, .open_timeout_ns = 100 * MS));
     resolver_hangs = true;
     expect_equal(cen_pool_take(pool, cen_in_ms(300), &lease, NULL), CEN_TIMEOUT);
     place_soon(hanging == 1);

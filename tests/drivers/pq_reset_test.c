@@ -14,8 +14,7 @@ static cen_driver driver(bool later, cen_pq_options given)
 {
     static cen_pq_options options;
     static cen_poller *poller;
-    if (later && !poller)
-        expect_equal(cen_poller_new(&(cen_poller_options)CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
+    if (later && !poller) expect_equal(cen_poller_new(&CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
     options = given;
     options.uri = place_good();
     options.poller = later ? poller : NULL;
@@ -23,10 +22,8 @@ static cen_driver driver(bool later, cen_pq_options given)
 }
 
 #define pool_of(later, ...) \
-    place_pool( \
-        (cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", \
-                                           .driver = driver(later, (cen_pq_options)CEN_PQ_OPTIONS(__VA_ARGS__)), \
-                                           .max = 1, .test_after_idle_ns = 3600LL * 1000 * MS))
+    place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, CEN_PQ_OPTIONS(__VA_ARGS__)), .max = 1, \
+                                .test_after_idle_ns = 3600LL * 1000 * MS))
 
 /* A test of its own for each form. */
 #define BOTH(sentence) \
@@ -123,7 +120,7 @@ BOTH(a_connection_whose_cancel_request_was_not_heard_is_not_lent_again)
     cen_pq_options options = CEN_PQ_OPTIONS();
     cen_driver made = driver(later, options);
     ((cen_pq_options *)made.argument)->uri = place_proxy(&listener);
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = made, .max = 1));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = made, .max = 1));
     cen_lease lease = place_take(pool);
     expect(PQsendQuery(lease.object, "select pg_sleep(0.3)")); /* which ends by itself: all would look well */
     while (PQflush(lease.object) > 0) place_pause_ms(1);
@@ -257,8 +254,8 @@ BOTH(a_reset_that_the_server_does_not_answer_ends_in_time)
 BOTH(a_test_that_the_server_does_not_answer_ends_in_time)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.test_timeout_ns = 200 * MS);
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options),
-                                                                   .max = 1, .test_after_idle_ns = CEN_US(100)));
+    cen_pool *pool = place_pool(
+        CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options), .max = 1, .test_after_idle_ns = CEN_US(100)));
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
@@ -322,9 +319,9 @@ TEST(a_cancel_that_comes_before_its_call_ends_it)
 TEST(an_opening_that_the_pool_gives_up_is_cancelled)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.connect_timeout_ns = CEN_OFF);
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options),
-                                                                   .max = 1, .open_timeout_ns = 100 * MS,
-                                                                   .breaker_failures = 1, .breaker_wait_ns = CEN_OFF));
+    cen_pool *pool =
+        place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options), .max = 1,
+                                    .open_timeout_ns = 100 * MS, .breaker_failures = 1, .breaker_wait_ns = CEN_OFF));
     cen_lease lease;
     server_pause(place_server());
     expect_equal(cen_pool_take(pool, cen_in_s(5), &lease, NULL), CEN_DRIVER);
@@ -339,8 +336,8 @@ TEST(an_opening_that_the_pool_gives_up_is_cancelled)
 TEST(a_test_under_way_ends_when_the_pool_is_closed)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.test_timeout_ns = CEN_OFF);
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options),
-                                                                   .max = 1, .test_after_idle_ns = CEN_US(100)));
+    cen_pool *pool = place_pool(
+        CEN_POOL_OPTIONS(.name = "pq", .driver = driver(true, options), .max = 1, .test_after_idle_ns = CEN_US(100)));
     cen_lease lease = place_take(pool);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
@@ -385,8 +382,8 @@ static void *hang(void *argument)
 BOTH(the_query_of_a_holder_is_cancelled_and_its_connection_left_whole)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.cancel_timeout_ns = CEN_OFF);
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options),
-                                                                   .max = 1, .max_hold_ns = 50 * MS));
+    cen_pool *pool =
+        place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options), .max = 1, .max_hold_ns = 50 * MS));
     cen_lease lease = place_take(pool);
     PGresult *result;
     cen_error error;
@@ -417,8 +414,8 @@ BOTH(a_holder_of_a_server_that_is_silent_is_cut_off)
 BOTH(a_holder_that_goes_on_after_its_query_was_cancelled_is_cut_off)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.cancel_timeout_ns = 200 * MS);
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options),
-                                                                   .max = 1, .max_hold_ns = 50 * MS));
+    cen_pool *pool =
+        place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options), .max = 1, .max_hold_ns = 50 * MS));
     cen_lease lease = place_take(pool);
     int64_t begin = cen_clock();
     int failures = 0;
@@ -467,8 +464,7 @@ BOTH(few_cancel_requests_are_under_way_to_a_silent_server_and_all_are_sent_in_th
     struct hanger hangers[MANY];
     pthread_t threads[MANY];
     cen_pq_options options = CEN_PQ_OPTIONS(.cancel_timeout_ns = CEN_OFF);
-    cen_pool *pool =
-        place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options), .max = MANY));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, options), .max = MANY));
     for (int i = 0; i < MANY; i++) hangers[i] = (struct hanger){.lease = place_take(pool)};
     for (int i = 0; i < MANY; i++) expect(pthread_create(&threads[i], NULL, hang, &hangers[i]) == 0);
     place_soon(atoi(place_admin("select count(*) from pg_stat_activity where query like '%%pg_sleep(40)' and state = "
@@ -492,9 +488,8 @@ BOTH(few_cancel_requests_are_under_way_to_a_silent_server_and_all_are_sent_in_th
 
 TEST(a_leak_that_is_reclaimed_is_cut_off_and_its_memory_left_to_its_holder)
 {
-    cen_pool *pool =
-        place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()), .max = 1,
-                                                      .leak_after_ns = 100 * MS, .on_leak = CEN_LEAK_RECLAIM));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()), .max = 1,
+                                                 .leak_after_ns = 100 * MS, .on_leak = CEN_LEAK_RECLAIM));
     expect_equal(cen_pool_listen(pool, tell, NULL, NULL), CEN_OK);
     cen_lease lost = place_take(pool), lease;
     cen_error error = {.text = ""};
@@ -509,8 +504,8 @@ TEST(a_leak_that_is_reclaimed_is_cut_off_and_its_memory_left_to_its_holder)
 
 TEST(a_connection_that_the_program_made_may_be_adopted)
 {
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()),
-                                                                   .max = 1, .test_after_idle_ns = CEN_US(100)));
+    cen_pool *pool = place_pool(
+        CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq(place_good()), .max = 1, .test_after_idle_ns = CEN_US(100)));
     PGconn *conn = PQconnectdb(place_good());
     expect_equal(cen_pool_adopt(pool, conn, NULL), CEN_OK);
     for (int i = 0; i < 3; i++) {

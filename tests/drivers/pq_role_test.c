@@ -13,17 +13,15 @@ static cen_driver driver(bool later, cen_pq_role role)
 {
     static cen_pq_options options;
     static cen_poller *poller;
-    if (later && !poller)
-        expect_equal(cen_poller_new(&(cen_poller_options)CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
-    options = (cen_pq_options)CEN_PQ_OPTIONS(.uri = place_good(), .role = role, .setup = "select 'f', 'off'",
-                                             .poller = later ? poller : NULL);
+    if (later && !poller) expect_equal(cen_poller_new(&CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
+    options = CEN_PQ_OPTIONS(.uri = place_good(), .role = role, .setup = "select 'f', 'off'",
+                             .poller = later ? poller : NULL);
     return cen_pq_with(&options);
 }
 
 #define pool_of(later, role, ...) \
-    place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, role), .max = 2, \
-                                                  .backoff_initial_ns = 1 * MS, .backoff_max_ns = 10 * MS, \
-                                                  __VA_ARGS__))
+    place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = driver(later, role), .max = 2, .backoff_initial_ns = 1 * MS, \
+                                .backoff_max_ns = 10 * MS, __VA_ARGS__))
 
 #define BOTH(sentence) \
     static void sentence##_in(bool later); \
@@ -176,10 +174,9 @@ BOTH(a_primary_that_became_a_replica_and_one_again_is_followed)
 TEST(a_server_behind_a_proxy_that_repeats_old_reports_is_asked)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.uri = place_proxy(NULL), .role = CEN_PQ_READ_WRITE);
-    cen_pool *pool =
-        place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 1,
-                                                      .test_after_idle_ns = CEN_US(100), .backoff_initial_ns = 1 * MS,
-                                                      .backoff_max_ns = 10 * MS));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 1,
+                                                 .test_after_idle_ns = CEN_US(100), .backoff_initial_ns = 1 * MS,
+                                                 .backoff_max_ns = 10 * MS));
     cen_lease lease = place_take(pool);
     make_read_only(true);
     expect(place_use(lease.object));
@@ -200,8 +197,7 @@ TEST(reports_that_are_known_to_be_old_condemn_nothing)
     snprintf(uri, sizeof uri, "%s&options=-c%%20default_transaction_read_only%%3Don", place_proxy(NULL));
     cen_pq_options options =
         CEN_PQ_OPTIONS(.uri = uri, .role = CEN_PQ_READ_WRITE, .setup = "set default_transaction_read_only = off");
-    cen_pool *pool =
-        place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 1));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 1));
     for (int i = 0; i < 3; i++) {
         cen_lease lease = place_take(pool);
         expect_text(PQparameterStatus(lease.object, "default_transaction_read_only"), "on");

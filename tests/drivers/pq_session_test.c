@@ -12,13 +12,12 @@ enum { MS = 1000000 };
 static cen_pool *pool_of(bool later, cen_pq_options options)
 {
     static cen_poller *poller;
-    if (later && !poller)
-        expect_equal(cen_poller_new(&(cen_poller_options)CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
+    if (later && !poller) expect_equal(cen_poller_new(&CEN_POLLER_OPTIONS(.name = "pq"), &poller, NULL), CEN_OK);
     options.size = sizeof options;
     options.uri = place_good();
     options.poller = later ? poller : NULL;
-    return place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .driver = cen_pq_with(&options), .max = 1,
-                                                         .test_after_idle_ns = 3600LL * 1000 * MS));
+    return place_pool(CEN_POOL_OPTIONS(.name = "orders", .driver = cen_pq_with(&options), .max = 1,
+                                       .test_after_idle_ns = 3600LL * 1000 * MS));
 }
 
 #define TEST_BOTH_WAYS(sentence) \

@@ -11,11 +11,11 @@ static PGconn *conn;
 static void begin_with(cen_pq_options options)
 {
     options.uri = place_good();
-    pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 1));
+    pool = place_pool(CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&options), .max = 1));
     lease = place_take(pool);
     conn = lease.object;
 }
-#define begin(...) begin_with((cen_pq_options)CEN_PQ_OPTIONS(__VA_ARGS__))
+#define begin(...) begin_with(CEN_PQ_OPTIONS(__VA_ARGS__))
 
 static void end(void)
 {

@@ -123,7 +123,7 @@ static void expect_fates(cen_pool *pool, const struct row *rows, size_t count, b
 static cen_pool *pool_of(cen_redis_reset_policy reset)
 {
     cen_redis_options options = CEN_REDIS_OPTIONS(.url = place_good(), .name = PLACE_NAME, .reset = reset);
-    return place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = cen_redis_with(&options), .max = 1));
+    return place_pool(CEN_POOL_OPTIONS(.driver = cen_redis_with(&options), .max = 1));
 }
 
 #define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
@@ -258,7 +258,7 @@ TEST(replies_that_were_left_unread_reach_nobody)
 
 TEST(a_reply_that_is_still_to_come_is_counted)
 {
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = place_driver(place_good(), 0), .max = 1));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.driver = place_driver(place_good(), 0), .max = 1));
     cen_lease lease = place_take(pool);
     redisReply *reply = NULL;
     int done = 0;
@@ -380,7 +380,7 @@ TEST(a_reset_that_takes_too_long_ends_in_a_new_connection)
 {
     cen_redis_options options =
         CEN_REDIS_OPTIONS(.url = place_good(), .name = PLACE_NAME, .reset_timeout_ns = 100000000);
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = cen_redis_with(&options), .max = 1));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.driver = cen_redis_with(&options), .max = 1));
     cen_lease lease = place_take(pool);
     int done = 0;
     expect_equal(cen_redis_append(lease.object, "BLPOP nothing-there 30"), REDIS_OK);
@@ -405,7 +405,7 @@ static redisReply *ask(redisContext *context, const char *command, int type)
 
 TEST(replies_of_all_types_come_through_and_leave_nothing)
 {
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = place_driver(place_good(), 0), .max = 1));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.driver = place_driver(place_good(), 0), .max = 1));
     cen_lease lease = place_take(pool);
     freeReplyObject(ask(lease.object, "DEL types", REDIS_REPLY_INTEGER));
     freeReplyObject(ask(lease.object, "GET types", REDIS_REPLY_NIL));

@@ -261,7 +261,7 @@ TEST(a_cancel_that_comes_before_its_opening_is_not_lost)
     calls.open_async = open_late;
     calls.cancel = cancel_early;
     driver.calls = &calls;
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = driver, .max = 1));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.driver = driver, .max = 1));
     cen_lease lease;
     expect_equal(cen_pool_take(pool, cen_in_ms(50), &lease, NULL), CEN_TIMEOUT);
     expect_equal(cen_pool_close(pool, cen_in_s(30), NULL, NULL), CEN_OK); /* half of the time limit of the opening */

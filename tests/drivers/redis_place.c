@@ -94,7 +94,7 @@ long long place_number(const char *row, const char *name)
 cen_driver place_driver(const char *url, int64_t timeout_ns)
 {
     static cen_redis_options options;
-    options = (cen_redis_options)CEN_REDIS_OPTIONS(.url = url, .name = PLACE_NAME, .connect_timeout_ns = timeout_ns);
+    options = CEN_REDIS_OPTIONS(.url = url, .name = PLACE_NAME, .connect_timeout_ns = timeout_ns);
     return cen_redis_with(&options);
 }
 
@@ -200,8 +200,8 @@ cen_poller *place_poller(void)
 cen_driver place_later_driver(const char *url, int64_t timeout_ns)
 {
     static cen_redis_options options;
-    options = (cen_redis_options)CEN_REDIS_OPTIONS(.url = url, .name = PLACE_NAME, .connect_timeout_ns = timeout_ns,
-                                                   .poller = place_poller());
+    options =
+        CEN_REDIS_OPTIONS(.url = url, .name = PLACE_NAME, .connect_timeout_ns = timeout_ns, .poller = place_poller());
     return cen_redis_with(&options);
 }
 

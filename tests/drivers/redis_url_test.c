@@ -124,12 +124,12 @@ TEST(options_that_make_no_sense_are_refused_by_name)
 {
     expect_refused(&(cen_redis_options){.size = 0}, "size");
     expect_refused(NULL, "size");
-    expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.role = (cen_redis_role)3), "role");
-    expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.reset = (cen_redis_reset_policy)9), "reset");
-    expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.connect_timeout_ns = -2), "timeout");
-    expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.reset_timeout_ns = -2), "timeout");
-    expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.name = "two words"), "name");
-    expect_refused(&(cen_redis_options)CEN_REDIS_OPTIONS(.name = "a\nb"), "name");
+    expect_refused(&CEN_REDIS_OPTIONS(.role = (cen_redis_role)3), "role");
+    expect_refused(&CEN_REDIS_OPTIONS(.reset = (cen_redis_reset_policy)9), "reset");
+    expect_refused(&CEN_REDIS_OPTIONS(.connect_timeout_ns = -2), "timeout");
+    expect_refused(&CEN_REDIS_OPTIONS(.reset_timeout_ns = -2), "timeout");
+    expect_refused(&CEN_REDIS_OPTIONS(.name = "two words"), "name");
+    expect_refused(&CEN_REDIS_OPTIONS(.name = "a\nb"), "name");
 }
 
 TEST(addresses_and_options_need_not_live_longer_than_new)

@@ -25,7 +25,7 @@ TEST(structs_of_every_size_are_accepted)
         SIZED_INPUT(cen_redis_options, size, NULL, call_options),
         SIZED_OUTPUT(cen_redis_capacity_report, call_capacity),
     };
-    cen_pool *pool = place_pool((cen_pool_options)CEN_POOL_OPTIONS(.driver = cen_redis(place_good())));
+    cen_pool *pool = place_pool(CEN_POOL_OPTIONS(.driver = cen_redis(place_good())));
     lease = place_take(pool);
     SIZED_TRY(cases);
     cen_pool_give(&lease);

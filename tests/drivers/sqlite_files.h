@@ -65,7 +65,7 @@ static inline cen_pool *pool_at(int line, cen_driver driver, uint32_t max)
     return pool;
 }
 #define pool_of(driver, max) pool_at(__LINE__, (driver), (max))
-#define pool_with(most, ...) pool_of(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(__VA_ARGS__)), (most))
+#define pool_with(most, ...) pool_of(cen_sqlite_with(&CEN_SQLITE_OPTIONS(__VA_ARGS__)), (most))
 
 static inline cen_lease take_at(int line, cen_pool *pool)
 {

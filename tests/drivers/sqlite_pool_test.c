@@ -23,7 +23,7 @@ static cen_sqlite_pool *open_both(const cen_sqlite_pool_options *options)
     if (cen_sqlite_pool_new(options, &both, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
     return both;
 }
-#define both_with(...) open_both(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(__VA_ARGS__))
+#define both_with(...) open_both(&CEN_SQLITE_POOL_OPTIONS(__VA_ARGS__))
 
 static void end_both(cen_sqlite_pool *both)
 {
@@ -132,16 +132,12 @@ TEST(what_cannot_be_opened_fails_at_once_and_leaves_nothing)
     char path[200];
     make_place();
     snprintf(path, sizeof path, "%s/nowhere/x.db", place);
-    expect_equal(cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.path = path), &both, &error),
-                 CEN_DRIVER);
+    expect_equal(cen_sqlite_pool_new(&CEN_SQLITE_POOL_OPTIONS(.path = path), &both, &error), CEN_DRIVER);
     expect_words(error, "not there");
-    expect_equal(cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.readers = 3), &both, &error),
-                 CEN_INVALID);
+    expect_equal(cen_sqlite_pool_new(&CEN_SQLITE_POOL_OPTIONS(.readers = 3), &both, &error), CEN_INVALID);
     expect_words(error, "path");
     cen_sqlite_options database = CEN_SQLITE_OPTIONS(.path = file, .read_only = true);
-    expect_equal(
-        cen_sqlite_pool_new(&(cen_sqlite_pool_options)CEN_SQLITE_POOL_OPTIONS(.database = &database), &both, &error),
-        CEN_INVALID);
+    expect_equal(cen_sqlite_pool_new(&CEN_SQLITE_POOL_OPTIONS(.database = &database), &both, &error), CEN_INVALID);
     expect_equal(cen_sqlite_pool_new(NULL, &both, &error), CEN_INVALID);
     expect(both == NULL);
     expect_equal(cen_sqlite_pool_free(NULL), CEN_OK);

@@ -68,24 +68,17 @@ TEST(options_that_are_wrong_are_named)
     expect_equal(refused(cen_sqlite(NULL), &error), CEN_INVALID);
     expect_words(error, "path");
     expect_equal(refused(cen_sqlite_with(NULL), &error), CEN_INVALID);
-    expect_equal(
-        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = -7)), &error),
-        CEN_INVALID);
-    expect_words(error, "busy_timeout_ns");
-    expect_equal(
-        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = 5)), &error),
-        CEN_INVALID);
-    expect_words(error, "busy_timeout_ns is 5 ns");
-    expect_equal(
-        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .statements = CEN_OFF)), &error),
-        CEN_INVALID);
-    expect_words(error, "CEN_NONE");
-    expect_equal(refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .journal = 9)), &error),
+    expect_equal(refused(cen_sqlite_with(&CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = -7)), &error),
                  CEN_INVALID);
+    expect_words(error, "busy_timeout_ns");
+    expect_equal(refused(cen_sqlite_with(&CEN_SQLITE_OPTIONS(.path = "x", .busy_timeout_ns = 5)), &error), CEN_INVALID);
+    expect_words(error, "busy_timeout_ns is 5 ns");
+    expect_equal(refused(cen_sqlite_with(&CEN_SQLITE_OPTIONS(.path = "x", .statements = CEN_OFF)), &error),
+                 CEN_INVALID);
+    expect_words(error, "CEN_NONE");
+    expect_equal(refused(cen_sqlite_with(&CEN_SQLITE_OPTIONS(.path = "x", .journal = 9)), &error), CEN_INVALID);
     expect_words(error, "journal");
-    expect_equal(
-        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = "x", .synchronous = 9)), &error),
-        CEN_INVALID);
+    expect_equal(refused(cen_sqlite_with(&CEN_SQLITE_OPTIONS(.path = "x", .synchronous = 9)), &error), CEN_INVALID);
     expect_words(error, "synchronous");
 }
 
@@ -93,9 +86,7 @@ TEST(a_setup_that_fails_fails_the_opening)
 {
     cen_error error;
     make_place();
-    expect_equal(
-        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .setup = "selekt")), &error),
-        CEN_DRIVER);
+    expect_equal(refused(cen_sqlite_with(&CEN_SQLITE_OPTIONS(.path = file, .setup = "selekt")), &error), CEN_DRIVER);
     expect_words(error, "selekt");
 }
 
@@ -534,13 +525,9 @@ TEST(what_cannot_be_opened_says_why)
     expect_equal(refused(cen_sqlite(path), &error), CEN_DRIVER);
     expect_words(error, "not there");
     expect_words(error, path);
-    expect_equal(
-        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .must_exist = true)), &error),
-        CEN_ABSENT);
+    expect_equal(refused(cen_sqlite_with(&CEN_SQLITE_OPTIONS(.path = file, .must_exist = true)), &error), CEN_ABSENT);
     expect_equal(access(file, F_OK), -1);
-    expect_equal(
-        refused(cen_sqlite_with(&(cen_sqlite_options)CEN_SQLITE_OPTIONS(.path = file, .read_only = true)), &error),
-        CEN_ABSENT);
+    expect_equal(refused(cen_sqlite_with(&CEN_SQLITE_OPTIONS(.path = file, .read_only = true)), &error), CEN_ABSENT);
     expect_equal(refused(cen_sqlite(place), &error), CEN_DRIVER);
     expect_words(error, "directory");
 }

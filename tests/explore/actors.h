@@ -78,8 +78,7 @@ static inline void drop_letter(void *argument, cen_message *message)
 }
 
 /* Without an executor of its own it takes its turns on the thread that sends. */
-#define make_actor(...) \
-    make_actor_of((cen_actor_options)CEN_ACTOR_OPTIONS(.handle = handle_letter, .dropped = drop_letter, __VA_ARGS__))
+#define make_actor(...) make_actor_of(CEN_ACTOR_OPTIONS(.handle = handle_letter, .dropped = drop_letter, __VA_ARGS__))
 
 static inline void make_actor_of(cen_actor_options options)
 {

@@ -46,7 +46,7 @@ static inline cen_next run_errand(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
-#define make_crew(...) make_crew_of((cen_crew_options)CEN_CREW_OPTIONS(__VA_ARGS__))
+#define make_crew(...) make_crew_of(CEN_CREW_OPTIONS(__VA_ARGS__))
 
 static inline void make_crew_of(cen_crew_options options)
 {

@@ -48,7 +48,7 @@ static void begin_on(cen_runtime_options options)
 
 static void begin_listening(void)
 {
-    begin_on((cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = true));
+    begin_on(CEN_RUNTIME_OPTIONS(.manual = true));
     expect_equal(cen_pool_listen(pool, hear, &ears[0], NULL), CEN_OK);
 }
 
@@ -100,7 +100,7 @@ static void listen_second(void *unused)
 
 EXPLORE(two_who_listen_first_make_one_record_and_one_of_them_hears_the_end, 3)
 {
-    begin_on((cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = true));
+    begin_on(CEN_RUNTIME_OPTIONS(.manual = true));
     ceni_thread other = start("listen", listen_second, NULL), teller = start("tell", tell_two, NULL);
     expect_equal(cen_pool_listen(pool, hear, &ears[0], NULL), CEN_OK);
     join(other);
@@ -212,7 +212,7 @@ EXPLORE(a_close_a_removal_and_a_delivery_at_one_time_all_end, 3)
 /* With a thread that the runtime starts for it. */
 EXPLORE(a_helper_and_free_deliver_each_event_once, 3)
 {
-    begin_on((cen_runtime_options)CEN_RUNTIME_OPTIONS(.idle_timeout_ns = CEN_OFF));
+    begin_on(CEN_RUNTIME_OPTIONS(.idle_timeout_ns = CEN_OFF));
     expect_equal(cen_pool_listen(pool, hear, &ears[0], NULL), CEN_OK);
     tell(1);
     expect_equal(cen_pool_free(pool), CEN_OK);

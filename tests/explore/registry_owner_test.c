@@ -51,7 +51,7 @@ static cen_registry *second;
 EXPLORE(an_owner_that_ends_while_one_registry_is_freed_leaves_nothing_in_another, 3)
 {
     make_registry(.kind = CEN_UNIQUE);
-    second = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.runtime = runtime));
+    second = new_registry(CEN_REGISTRY_OPTIONS(.runtime = runtime));
     owner = make_owner("one");
     put("key", 1, owner);
     expect_equal(cen_registry_register(second, cen_key_number(1), NULL, owner, NULL, NULL), CEN_OK);

@@ -301,7 +301,7 @@ static void let_go_twice(void)
 {
     cen_runtime_options options = CEN_RUNTIME_OPTIONS(.idle_timeout_ns = CEN_OFF);
     expect_equal(cen_runtime_new(&options, &runtime, NULL), CEN_OK);
-    registry = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE, .runtime = runtime));
+    registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE, .runtime = runtime));
     uint64_t first = put_numbered(11);
     put_number(1, 12);
     remove_numbered(first);

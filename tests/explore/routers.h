@@ -32,7 +32,7 @@ static inline void add_member(int i)
     expect_equal(cen_router_add(router, &options, &members[i], NULL), CEN_OK);
 }
 
-#define make_router(count, ...) make_router_of(count, (cen_router_options)CEN_ROUTER_OPTIONS(__VA_ARGS__))
+#define make_router(count, ...) make_router_of(count, CEN_ROUTER_OPTIONS(__VA_ARGS__))
 
 /* With so many members that are up. */
 static inline void make_router_of(int count, cen_router_options options)

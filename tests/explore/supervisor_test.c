@@ -55,8 +55,7 @@ static uint32_t stops(int i)
 
 static cen_child_options kid_options(int i)
 {
-    return (cen_child_options)CEN_CHILD_OPTIONS(.name = i ? "b" : "a", .argument = &kids[i], .start = start_kid,
-                                                .stop = stop_kid);
+    return CEN_CHILD_OPTIONS(.name = i ? "b" : "a", .argument = &kids[i], .start = start_kid, .stop = stop_kid);
 }
 
 static void make_of(cen_supervisor_options options)
@@ -71,8 +70,7 @@ static void make_of(cen_supervisor_options options)
 }
 
 #define make_supervisor(children_, count_, ...) \
-    make_of( \
-        (cen_supervisor_options)CEN_SUPERVISOR_OPTIONS(.children = (children_), .child_count = (count_), __VA_ARGS__))
+    make_of(CEN_SUPERVISOR_OPTIONS(.children = (children_), .child_count = (count_), __VA_ARGS__))
 
 static void poll(void)
 {

@@ -50,8 +50,8 @@ TEST(a_pool_that_gets_no_memory_leaves_none_behind)
 {
     static const uint32_t maxima[] = {1, 10, 5000};
     for (int i = 0; i < 18; i++) {
-        to_make = (cen_pool_options)CEN_POOL_OPTIONS(.max = maxima[i % 3], .order = (cen_order)(i / 3 % 3),
-                                                     .eager = i >= 9, .driver = driver_of(&shop));
+        to_make = CEN_POOL_OPTIONS(.max = maxima[i % 3], .order = (cen_order)(i / 3 % 3), .eager = i >= 9,
+                                   .driver = driver_of(&shop));
         fault_sweep sweep = {
             .mask = CENI_FAULT_ALLOC, .operation = make_one, .check = nothing_was_made, .undo = free_it};
         expect_equal(fault_sweep_check(&sweep), 4); /* its slots, its times and their two stocks; the struct is there */
@@ -64,7 +64,7 @@ TEST(a_pool_for_which_there_is_no_line_is_not_made)
     cen_pool *others[3];
     for (int i = 0; i < 3; i++) others[i] = make_pool(.max = 2);
     size_t before = ceni_world_bytes();
-    to_make = (cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .driver = driver_of(&shop), .eager = true);
+    to_make = CEN_POOL_OPTIONS(.max = 2, .driver = driver_of(&shop), .eager = true);
     ceni_fault_arm(CENI_FAULT_ALLOC, 5);
     cen_status status = make_one();
     expect(ceni_fault_disarm());
@@ -83,7 +83,7 @@ TEST(all_memory_of_a_pool_is_asked_of_its_allocator_and_none_elsewhere)
     for (unsigned allowed = 0; allowed < 5; allowed++) { /* but its struct, which stays with the process */
         ledger book = {.bytes = 0};
         cen_allocator allocator = allocator_of(&book);
-        to_make = (cen_pool_options)CEN_POOL_OPTIONS(.max = 3, .driver = driver_of(&shop), .allocator = &allocator);
+        to_make = CEN_POOL_OPTIONS(.max = 3, .driver = driver_of(&shop), .allocator = &allocator);
         ceni_fault_arm(CENI_FAULT_ALLOC, allowed + 1);
         cen_status status = make_one();
         bool fired = ceni_fault_disarm();

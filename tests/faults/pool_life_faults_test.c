@@ -42,7 +42,7 @@ static void free_it(void)
 TEST(a_pool_with_a_runtime_that_gets_no_memory_leaves_none_behind)
 {
     for (int eager = 0; eager < 2; eager++) {
-        to_make = (cen_pool_options)CEN_POOL_OPTIONS(.max = 3, .eager = eager);
+        to_make = CEN_POOL_OPTIONS(.max = 3, .eager = eager);
         fault_sweep sweep = {
             .mask = CENI_FAULT_ALLOC, .operation = make_one, .check = nothing_was_made, .undo = free_it};
         expect(fault_sweep_check(&sweep) >= 3); /* the pool, its slots and the runtime */

@@ -43,7 +43,7 @@ static void free_it(void)
 TEST(a_runtime_that_gets_no_memory_or_no_descriptor_leaves_nothing_behind)
 {
     for (int manual = 0; manual < 2; manual++) {
-        to_make = (cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = manual);
+        to_make = CEN_RUNTIME_OPTIONS(.manual = manual);
         fault_sweep memory = {
             .mask = CENI_FAULT_ALLOC, .operation = make_one, .check = no_memory_and_nothing_made, .undo = free_it};
         expect_equal(fault_sweep_check(&memory), 1);

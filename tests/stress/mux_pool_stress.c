@@ -185,9 +185,8 @@ static void load(const char *address, unsigned share, bool registry_dies)
     alarm((unsigned)(120 + total / 1000));
     bag_dice = test_random(&seed);
     serve_on(address, &loop);
-    pool =
-        POOL(.address = cen_mux_server_address(server), .mux = &(cen_mux_options)CEN_MUX_OPTIONS(.max_in_flight = 256),
-             .wait_deadline = cen_in_s(60), .backoff_initial_ns = ms, .backoff_max_ns = 20 * ms);
+    pool = POOL(.address = cen_mux_server_address(server), .mux = &CEN_MUX_OPTIONS(.max_in_flight = 256),
+                .wait_deadline = cen_in_s(60), .backoff_initial_ns = ms, .backoff_max_ns = 20 * ms);
     start(&others[0], empty_bag, NULL);
     start(&others[1], kill_now_and_then, NULL);
     if (registry_dies) start(&others[2], kill_the_registry, &deaths);

@@ -86,11 +86,10 @@ static cen_status run(void *argument, cen_child child, cen_error *error)
 static cen_child_options options_of(int i)
 {
     static const char *const names[PLACES] = {"a", "b", "c", "d", "e", "f"};
-    return (cen_child_options)CEN_CHILD_OPTIONS(.name = names[i], .argument = &places[i],
-                                                .start = i % 3 == 2 ? NULL : start, .run = i % 3 == 2 ? run : NULL,
-                                                .stop = i % 3 == 2 ? NULL : stop, .reports_start = i % 3 == 1,
-                                                .shutdown_ns = CEN_OFF,
-                                                .restart = i == 4 ? CEN_RESTART_TRANSIENT : CEN_RESTART_PERMANENT);
+    return CEN_CHILD_OPTIONS(.name = names[i], .argument = &places[i], .start = i % 3 == 2 ? NULL : start,
+                             .run = i % 3 == 2 ? run : NULL, .stop = i % 3 == 2 ? NULL : stop,
+                             .reports_start = i % 3 == 1, .shutdown_ns = CEN_OFF,
+                             .restart = i == 4 ? CEN_RESTART_TRANSIENT : CEN_RESTART_PERMANENT);
 }
 
 static void count_child(void *argument, const cen_child_stats *child)

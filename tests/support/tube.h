@@ -240,9 +240,8 @@ static inline void tube_stop(void)
 
 static const ceni_transport tube_transport = {tube_write, tube_read, tube_wake, tube_broken};
 
-#define tube_open(...) tube_open_with(&(cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = true), __VA_ARGS__)
-#define tube_open_virtual(...) \
-    tube_open_with(&(cen_runtime_options)CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true), __VA_ARGS__)
+#define tube_open(...) tube_open_with(&CEN_RUNTIME_OPTIONS(.manual = true), __VA_ARGS__)
+#define tube_open_virtual(...) tube_open_with(&CEN_RUNTIME_OPTIONS(.manual = true, .virtual_time = true), __VA_ARGS__)
 #define tube_open_with(runtime_options, ...) tube_open_of(runtime_options, (ceni_exchange_settings){__VA_ARGS__})
 
 static inline void tube_open_of(const cen_runtime_options *runtime_options, ceni_exchange_settings settings)

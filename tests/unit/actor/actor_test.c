@@ -19,12 +19,10 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     cen_executor none = {NULL};
     cen_allocator half = {NULL, NULL, NULL};
     cen_actor_options usual = CEN_ACTOR_OPTIONS(.handle = handle_letter);
-    expect_refused((cen_actor_options)CEN_ACTOR_OPTIONS(.name = NULL), "options.handle");
-    expect_refused((cen_actor_options)CEN_ACTOR_OPTIONS(.handle = handle_letter, .executor = &none),
-                   "options.executor");
-    expect_refused((cen_actor_options)CEN_ACTOR_OPTIONS(.handle = handle_letter, .slow_ns = -1), "options.slow_ns");
-    expect_refused((cen_actor_options)CEN_ACTOR_OPTIONS(.handle = handle_letter, .allocator = &half),
-                   "options.allocator");
+    expect_refused(CEN_ACTOR_OPTIONS(.name = NULL), "options.handle");
+    expect_refused(CEN_ACTOR_OPTIONS(.handle = handle_letter, .executor = &none), "options.executor");
+    expect_refused(CEN_ACTOR_OPTIONS(.handle = handle_letter, .slow_ns = -1), "options.slow_ns");
+    expect_refused(CEN_ACTOR_OPTIONS(.handle = handle_letter, .allocator = &half), "options.allocator");
     expect_refused((cen_actor_options){.handle = handle_letter}, "options.size");
     expect_equal(cen_actor_new(NULL, &actor, NULL), CEN_INVALID);
     expect_equal(cen_actor_new(&usual, NULL, NULL), CEN_INVALID);

@@ -51,8 +51,7 @@ static inline void drop_letter(void *argument, cen_message *message)
 }
 
 #define make_actor(...) \
-    make_actor_of((cen_actor_options)CEN_ACTOR_OPTIONS(.handle = handle_letter, .dropped = drop_letter, \
-                                                       .argument = &order, __VA_ARGS__))
+    make_actor_of(CEN_ACTOR_OPTIONS(.handle = handle_letter, .dropped = drop_letter, .argument = &order, __VA_ARGS__))
 
 static inline void make_actor_of(cen_actor_options options)
 {

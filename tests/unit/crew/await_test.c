@@ -199,7 +199,7 @@ static cen_crew_stats stats_during_await(char letter, const char *marks)
     init_work(&one, letter, run_once);
     one.inside = hold_and_await;
     init_work(&other, 'o', run_once);
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     make_crew(.workers = 1, .max = 1);
     submit(&one);
     submit(&other);
@@ -233,7 +233,7 @@ TEST(one_that_awaits_with_a_lease_leaves_its_place_to_another_worker)
     init_work(&one, 'h', run_once);
     one.inside = hold_and_await;
     init_work(&other, 'o', run_once);
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     make_crew(.workers = 1, .max = 2);
     submit(&one);
     submit(&other);
@@ -295,7 +295,7 @@ TEST(what_a_helped_task_takes_is_its_own)
     parent.other = &child[0];
     init_works(child, 1);
     child[0].inside = note_owner;
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     make_crew(.workers = 1, .max = 1);
     submit(&parent);
     expect_end(&parent, CEN_OK);
@@ -336,7 +336,7 @@ TEST(what_a_step_takes_belongs_to_the_task_whichever_worker_runs_the_next)
     busy.inside = take_long;
     busy.ns = 10 * SECOND;
     one.other = &busy;
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     make_crew(.workers = 2);
     submit(&one);
     settle();

@@ -80,7 +80,7 @@ static inline void make_crew_of(cen_crew_options options)
     if (cen_crew_new(&options, &crew, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "no crew: %s", error.text);
 }
 
-#define make_crew(...) make_crew_of((cen_crew_options)CEN_CREW_OPTIONS(__VA_ARGS__))
+#define make_crew(...) make_crew_of(CEN_CREW_OPTIONS(__VA_ARGS__))
 
 static inline void submit(work *self)
 {

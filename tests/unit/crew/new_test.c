@@ -14,7 +14,7 @@ static void expect_refused(cen_crew_options options, const char *words)
     expect_equal(ceni_world_bytes(), 0);
 }
 
-#define refused(words, ...) expect_refused((cen_crew_options)CEN_CREW_OPTIONS(__VA_ARGS__), words)
+#define refused(words, ...) expect_refused(CEN_CREW_OPTIONS(__VA_ARGS__), words)
 
 static void tick(void *argument, void *data)
 {

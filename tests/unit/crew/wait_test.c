@@ -174,7 +174,7 @@ static cen_next ask_pool(cen_task *task)
 TEST(tasks_wait_for_a_pool_and_get_its_object_one_after_the_other)
 {
     work three[3];
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease lease = take_now(pool);
     make_crew(.workers = 1);
     for (int i = 0; i < 3; i++) {
@@ -196,7 +196,7 @@ TEST(tasks_wait_for_a_pool_and_get_its_object_one_after_the_other)
 TEST(a_task_that_waits_for_a_pool_hears_that_its_deadline_has_passed)
 {
     work one;
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease lease = take_now(pool);
     make_crew(.workers = 1);
     init_work(&one, 'a', ask_pool);

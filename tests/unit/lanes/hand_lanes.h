@@ -17,7 +17,7 @@ enum { TASKS = 8 };
 static cen_lanes *lanes;
 static cen_task tasks[TASKS];
 
-#define make_lanes(...) make_lanes_of((cen_lanes_options)CEN_LANES_OPTIONS(__VA_ARGS__))
+#define make_lanes(...) make_lanes_of(CEN_LANES_OPTIONS(__VA_ARGS__))
 
 static inline void make_lanes_of(cen_lanes_options options)
 {

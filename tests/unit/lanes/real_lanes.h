@@ -89,7 +89,7 @@ static inline void await(errand *self, cen_status status)
     expect_equal(self->task.future.status, status);
 }
 
-#define make_lanes(...) make_lanes_of((cen_lanes_options)CEN_LANES_OPTIONS(__VA_ARGS__))
+#define make_lanes(...) make_lanes_of(CEN_LANES_OPTIONS(__VA_ARGS__))
 
 static inline void make_lanes_of(cen_lanes_options options)
 {

@@ -19,7 +19,7 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     cen_crew_options sizeless = {.size = 1}, with_allocator = CEN_CREW_OPTIONS(.allocator = &half);
     cen_crew_options with_runtime = CEN_CREW_OPTIONS(.runtime = (cen_runtime *)&half);
     cen_crew_options with_fork = CEN_CREW_OPTIONS(.on_fork = CEN_FORK_RENEW);
-#define REFUSED(word, ...) expect_refused((cen_lanes_options)CEN_LANES_OPTIONS(__VA_ARGS__), word)
+#define REFUSED(word, ...) expect_refused(CEN_LANES_OPTIONS(__VA_ARGS__), word)
     REFUSED("options.high.max_tasks", .high.max_tasks = -2);
     REFUSED("options.low.max_tasks", .low.max_tasks = CEN_LANE_TASKS_MAX + 1);
     REFUSED("options.max_total", .max_total = -2);
@@ -33,7 +33,7 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     REFUSED("options.high.crew->on_fork", .high.crew = &with_fork);
     expect_refused((cen_lanes_options){.size = 1}, "options.size");
     expect_equal(cen_lanes_new(NULL, &lanes, NULL), CEN_INVALID);
-    expect_equal(cen_lanes_new(&(cen_lanes_options)CEN_LANES_OPTIONS(.name = NULL), NULL, NULL), CEN_INVALID);
+    expect_equal(cen_lanes_new(&CEN_LANES_OPTIONS(.name = NULL), NULL, NULL), CEN_INVALID);
     expect_equal(cen_lanes_free(NULL), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
 }

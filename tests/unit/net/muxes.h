@@ -15,7 +15,7 @@ __attribute__((unused)) static cen_mux *open_with(const cen_mux_options *options
     return mux;
 }
 
-#define OPEN(...) open_with(&(cen_mux_options)CEN_MUX_OPTIONS(__VA_ARGS__))
+#define OPEN(...) open_with(&CEN_MUX_OPTIONS(__VA_ARGS__))
 
 /* One request and its reply, on the stack of the caller, with a number as its payload. */
 typedef struct question {

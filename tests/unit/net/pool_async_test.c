@@ -270,7 +270,7 @@ TEST(a_cancel_while_the_request_is_being_sent_says_false_and_it_ends_as_interrup
     hasty_calls.encode = hasty_encode;
     server = SERVE(.handle = echo_all_but_one);
     pool = POOL(.address = cen_mux_server_address(server), .connections = 1,
-                .mux = &(cen_mux_options)CEN_MUX_OPTIONS(.codec = {&hasty_calls, codec.argument}));
+                .mux = &CEN_MUX_OPTIONS(.codec = {&hasty_calls, codec.argument}));
     expect_interrupted();
 }
 
@@ -313,8 +313,8 @@ TEST(who_is_told_of_a_reply_may_ask_again_with_the_same_struct)
 TEST(what_cannot_be_asked_is_refused)
 {
     server = SERVE(.name = "echo");
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 1,
-                .mux = &(cen_mux_options)CEN_MUX_OPTIONS(.max_payload = 100));
+    pool =
+        POOL(.address = cen_mux_server_address(server), .connections = 1, .mux = &CEN_MUX_OPTIONS(.max_payload = 100));
     question q;
     ready_question(&q, 1);
     q.request.size = 101;

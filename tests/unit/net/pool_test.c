@@ -176,29 +176,20 @@ TEST(options_that_make_no_sense_are_refused_by_name)
 {
     const char *two[] = {"a", "a"}, *hole[] = {"a", NULL};
     expect_refused((cen_mux_pool_options){.size = 3}, CEN_INVALID, "size");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.name = "x"), CEN_INVALID, "address");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "nonsense"), CEN_INVALID, "nonsense");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .addresses = two, .address_count = 2),
-                   CEN_INVALID, "both");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.addresses = hole, .address_count = 2), CEN_INVALID,
-                   "addresses");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .connections = 2, .names = hole),
-                   CEN_INVALID, "names");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .max = -3), CEN_INVALID, "max");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .reroutes = CEN_OFF), CEN_INVALID,
-                   "CEN_NONE: never");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .max_waiters = -3), CEN_INVALID,
-                   "CEN_NONE: none waits");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = -3), CEN_INVALID,
-                   "drain_ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = 5), CEN_INVALID,
-                   "drain_ns is 5 ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .backoff_reset_ns = 5), CEN_INVALID,
+    expect_refused(CEN_MUX_POOL_OPTIONS(.name = "x"), CEN_INVALID, "address");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "nonsense"), CEN_INVALID, "nonsense");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .addresses = two, .address_count = 2), CEN_INVALID, "both");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.addresses = hole, .address_count = 2), CEN_INVALID, "addresses");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .connections = 2, .names = hole), CEN_INVALID, "names");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .max = -3), CEN_INVALID, "max");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .reroutes = CEN_OFF), CEN_INVALID, "CEN_NONE: never");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .max_waiters = -3), CEN_INVALID, "CEN_NONE: none waits");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = -3), CEN_INVALID, "drain_ns");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = 5), CEN_INVALID, "drain_ns is 5 ns");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .backoff_reset_ns = 5), CEN_INVALID,
                    "backoff_reset_ns is 5 ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .window_ns = 5), CEN_INVALID,
-                   "window_ns is 5 ns");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = &(cen_mux_options){.size = 5}),
-                   CEN_INVALID, "mux");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .window_ns = 5), CEN_INVALID, "window_ns is 5 ns");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = &(cen_mux_options){.size = 5}), CEN_INVALID, "mux");
     expect_equal(cen_mux_pool_new(NULL, &pool, NULL), CEN_INVALID);
     AWAIT(cen_loop_users(NULL) == 0);
 }
@@ -207,8 +198,7 @@ TEST(two_connections_of_one_name_are_an_error)
 {
     const char *names[] = {"left", "right", "left"};
     server = SERVE(.name = "echo");
-    expect_refused((cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(.address = cen_mux_server_address(server),
-                                                              .connections = 3, .names = names),
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = cen_mux_server_address(server), .connections = 3, .names = names),
                    CEN_EXISTS, "left");
     cen_mux_server_stop(server);
     AWAIT(cen_loop_users(NULL) == 0);

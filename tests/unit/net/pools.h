@@ -15,7 +15,7 @@ __attribute__((unused)) static cen_mux_pool *pool_with(const cen_mux_pool_option
     return pool;
 }
 
-#define POOL(...) pool_with(&(cen_mux_pool_options)CEN_MUX_POOL_OPTIONS(__VA_ARGS__))
+#define POOL(...) pool_with(&CEN_MUX_POOL_OPTIONS(__VA_ARGS__))
 
 __attribute__((unused)) static cen_mux_pool_stats pool_stats(cen_mux_pool *pool)
 {

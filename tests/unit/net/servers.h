@@ -38,7 +38,7 @@ __attribute__((unused)) static cen_mux_server *serve_with(cen_mux_server_options
     return server;
 }
 
-#define SERVE(...) serve_with(&(cen_mux_server_options)CEN_MUX_SERVER_OPTIONS(__VA_ARGS__))
+#define SERVE(...) serve_with(&CEN_MUX_SERVER_OPTIONS(__VA_ARGS__))
 
 /* ---- A client without ours -------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ static void hear(void *unused, const cen_pool_event *event)
 TEST(the_allocator_is_called_with_no_lock_held_for_the_first_ask_with_a_deadline)
 {
     asker one;
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .allocator = &unlocked), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .allocator = &unlocked), 1);
     cen_lease lease = take_now(pool);
     unsigned before = allocations;
     ask(&one, pool, cen_in_ms(5));
@@ -48,7 +48,7 @@ TEST(the_allocator_is_called_with_no_lock_held_for_the_first_ask_with_a_deadline
 
 TEST(the_allocator_is_called_with_no_lock_held_by_a_resize_and_a_listener)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .allocator = &unlocked), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .allocator = &unlocked), 1);
     unsigned before = allocations;
     expect_equal(cen_pool_resize(pool, 100, NULL), CEN_OK);
     expect_equal(cen_pool_listen(pool, hear, NULL, NULL), CEN_OK);

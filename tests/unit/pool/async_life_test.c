@@ -28,7 +28,7 @@ static void finish(void)
 TEST(a_paused_pool_lends_nothing_to_who_asks_and_keeps_its_deadline)
 {
     asker one, two, now;
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     ask(&now, pool, CEN_NOW);
     expect_told(&now, CEN_TIMEOUT);
@@ -316,7 +316,7 @@ TEST(the_deadline_of_an_ask_is_one_of_its_pools_clock)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
     asker one, two;
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .runtime = runtime), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .runtime = runtime), 1);
     cen_lease held = take_now(pool);
     ask(&one, pool, cen_in_s(7));
     ask(&two, pool, cen_in_s(8));
@@ -339,7 +339,7 @@ TEST(with_a_manual_runtime_deadlines_pass_in_poll_on_its_thread)
 {
     cen_runtime *runtime = make_runtime(.manual = true);
     static asker many[200];
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .runtime = runtime), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .runtime = runtime), 1);
     cen_lease held = take_now(pool);
     for (int i = 0; i < 200; i++) ask(&many[i], pool, cen_in_ms(4));
     pass(4 * MS);
@@ -402,14 +402,14 @@ static cen_runtime *sweeps_in;
 static void sweep_begin(void)
 {
     sweeps_in = make_runtime(.manual = true);
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .runtime = sweeps_in), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .runtime = sweeps_in), 1);
     swept = take_now(pool);
 }
 
 static void sweep_begin_threaded(void)
 {
     sweeps_in = make_runtime(.name = "threads");
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .runtime = sweeps_in), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .runtime = sweeps_in), 1);
     swept = take_now(pool);
 }
 

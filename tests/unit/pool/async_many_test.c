@@ -67,7 +67,7 @@ static cen_lease held;
 /* The first deadline has the memory for all of them. */
 static void ask_all(cen_deadline deadline, cen_status end)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     held = take_now(pool);
     told = told_otherwise = 0;
     expected = end;

@@ -137,8 +137,7 @@ TEST(L4_with_exact_orders_those_who_ask_get_the_object_whose_turn_it_is)
 {
     for (int fifo = 0; fifo < 2; fifo++) {
         asker one, two, three;
-        pool = make_stocked(
-            (cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .order = fifo ? CEN_ORDER_FIFO : CEN_ORDER_LIFO), 2);
+        pool = make_stocked(CEN_POOL_OPTIONS(.max = 2, .order = fifo ? CEN_ORDER_FIFO : CEN_ORDER_LIFO), 2);
         cen_lease a = take_now(pool), b = take_now(pool);
         int first = number_of(&a), second = number_of(&b);
         give_back(&a);
@@ -328,7 +327,7 @@ TEST(L15_close_tells_those_who_asked_at_once_and_one_who_comes_later_too)
 TEST(beyond_max_waiters_it_is_told_that_the_line_is_full)
 {
     asker one, two;
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_waiters = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .max_waiters = 1), 1);
     cen_lease held = take_now(pool);
     ask(&one, pool, CEN_NEVER);
     ask(&two, pool, CEN_NEVER);
@@ -423,7 +422,7 @@ TEST(inside_a_call_that_the_pool_itself_made_it_is_a_misuse_even_if_something_is
     expect_equal(asks_inside.told, 0);
     expect_error(&asks_inside.error, CEN_MISUSE, "inside");
     expect_counts(pool, 1, 0);
-    cen_pool *another_pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    cen_pool *another_pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     asked_inside = another_pool; /* which is free to use */
     a = take_now(pool);
     expect_equal(cen_pool_discard(&a), CEN_OK);

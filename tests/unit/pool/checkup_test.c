@@ -4,7 +4,7 @@
 
 static script s;
 
-#define begin_stale(...) begin_stale_of((cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__))
+#define begin_stale(...) begin_stale_of(CEN_POOL_OPTIONS(__VA_ARGS__))
 
 /* A pool whose objects were idle for long. */
 static cen_pool *begin_stale_of(cen_pool_options o)

@@ -193,7 +193,7 @@ static inline cen_pool *begin_clerk_of(clerk *c, unsigned kind, cen_pool_options
     return make_from(o);
 }
 
-#define begin_clerk(c, kind, ...) begin_clerk_of(c, kind, (cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__))
+#define begin_clerk(c, kind, ...) begin_clerk_of(c, kind, CEN_POOL_OPTIONS(__VA_ARGS__))
 
 /* The same in a runtime without threads, whose time the test moves. */
 #define begin_alone(c, kind, ...) \

@@ -19,7 +19,7 @@ static void prepare(cen_pool_options options, int out, int idle, cen_lease *held
     shop.log[0] = '\0';
 }
 
-#define PLAIN(number) ((cen_pool_options)CEN_POOL_OPTIONS(.max = (number)))
+#define PLAIN(number) (CEN_POOL_OPTIONS(.max = (number)))
 
 /* A close that another thread makes. */
 typedef struct closer {
@@ -70,7 +70,7 @@ static void expect_closed(closer *one, cen_status status)
 TEST(close_closes_what_is_idle_and_says_how_much)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 5, .order = order), 0, 3, NULL);
+        prepare(CEN_POOL_OPTIONS(.max = 5, .order = order), 0, 3, NULL);
         cen_close_report report = CEN_SIZED(cen_close_report);
         memset(&report, 0x55, sizeof report);
         report.size = sizeof report;
@@ -152,7 +152,7 @@ TEST(close_tells_all_who_wait_at_once)
         cen_lease held[1];
         taker takers[COUNT];
         closer one;
-        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = strict ? CEN_NONE : 0), 1, 0, held);
+        prepare(CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = strict ? CEN_NONE : 0), 1, 0, held);
         for (int i = 0; i < COUNT; i++) begin_take(&takers[i], pool, CEN_NEVER);
         int64_t began = cen_clock();
         begin_close(&one, cen_in_s(100));
@@ -179,7 +179,7 @@ TEST(close_awaits_the_holders_and_each_object_is_closed_by_its_give)
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         cen_lease held[3];
         closer one;
-        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 6, .order = order), 3, 2, held);
+        prepare(CEN_POOL_OPTIONS(.max = 6, .order = order), 3, 2, held);
         begin_close(&one, cen_in_s(100));
         expect_log(&shop, "-4 -5 ");
         for (int i = 2; i >= 0; i--) {
@@ -235,8 +235,7 @@ TEST(close_waits_until_its_deadline_and_not_a_nanosecond_less)
     for (int i = 0; i < 3; i++) {
         cen_lease held[1];
         closer one;
-        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .default_deadline = i == 2 ? cen_in_s(7) : ZERO), 1, 0,
-                held);
+        prepare(CEN_POOL_OPTIONS(.max = 1, .default_deadline = i == 2 ? cen_in_s(7) : ZERO), 1, 0, held);
         begin_close(&one, i == 1 ? cen_at(cen_clock() + 7 * SECOND) : deadlines[i]);
         ceni_world_advance(7 * SECOND - 1);
         ceni_world_settle();
@@ -270,7 +269,7 @@ TEST(what_is_out_at_the_deadline_is_interrupted_in_order_and_counts_until_it_is_
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
         cen_lease held[4];
         cen_close_report report = CEN_SIZED(cen_close_report);
-        prepare((cen_pool_options)CEN_POOL_OPTIONS(.max = 5, .order = order), 4, 1, held);
+        prepare(CEN_POOL_OPTIONS(.max = 5, .order = order), 4, 1, held);
         expect_equal(cen_pool_close(pool, CEN_NOW, &report, NULL), CEN_TIMEOUT);
         expect_report(&report, 0, 1, 0, 4);
         expect_log(&shop, "-5 !1 !2 !3 !4 ");

@@ -10,7 +10,7 @@ static cen_pool *pool;
 
 static void prepare(void)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "counted", .max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "counted", .max = 1), 1);
 }
 
 static void expect_missed(uint64_t count)

@@ -138,7 +138,7 @@ TEST(a_leak_is_in_the_events_with_how_long_it_was_held_and_the_breaker_as_an_err
 TEST(a_take_that_times_out_is_told_with_its_cause_though_it_wants_no_text)
 {
     begin_events();
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
     cen_lease held = take_now(pool), none;
     expect_equal(cen_pool_take(pool, cen_in_s(3), &none, NULL), CEN_TIMEOUT);
     expect_event(pool, "self_wait", CEN_LEVEL_WARNING, 0);
@@ -164,7 +164,7 @@ static void ask_for(cen_pool *pool, cen_take_op *take, cen_error *error)
 TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
 {
     begin_events();
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "late", .max = 1), 1);
     cen_lease held = take_now(pool);
     cen_take_op asked;
     cen_error error;
@@ -184,7 +184,7 @@ TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
 TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
 {
     begin_events();
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waits", .max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "waits", .max = 1), 1);
     const int64_t waits[] = {MS - 1, 5 * MS, 5 * MS, 25 * MS};
     for (int i = 0; i < 4; i++) {
         cen_lease held = take_now(pool);
@@ -211,7 +211,7 @@ TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
 TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
 {
     begin_events();
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "full", .max = 1, .max_waiters = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "full", .max = 1, .max_waiters = 1), 1);
     taker holder, first;
     cen_lease none;
     begin_take(&holder, pool, CEN_NEVER);
@@ -239,9 +239,8 @@ TEST(with_trace_takes_every_take_and_give_is_traced_and_otherwise_none)
 {
     for (int traced = 0; traced < 2; traced++) {
         begin_events();
-        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "pairs", .max = 1,
-                                                                         .exact_times = !traced, .trace_takes = traced),
-                                      1);
+        cen_pool *pool =
+            make_stocked(CEN_POOL_OPTIONS(.name = "pairs", .max = 1, .exact_times = !traced, .trace_takes = traced), 1);
         for (int i = 0; i < 70; i++) {
             cen_lease lease;
             expect_equal(cen_pool_take_at(pool, CEN_NOW, &lease, NULL, "pairs.c:7"), CEN_OK);

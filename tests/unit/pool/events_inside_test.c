@@ -49,7 +49,7 @@ static void look_take_and_give(ear *self, const cen_pool_event *unused)
 
 TEST(a_listener_may_look_explain_give_and_take_what_is_idle)
 {
-    begin((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .eager = true));
+    begin(CEN_POOL_OPTIONS(.max = 2, .eager = true));
     ear_one.then = look_take_and_give;
     spare = take_now(pool);
     listen_with(pool, &ear_one);
@@ -72,7 +72,7 @@ static void be_served_inside(ear *self, const cen_pool_event *unused)
 
 TEST(what_a_listener_gives_reaches_whoever_waits)
 {
-    begin((cen_pool_options)CEN_POOL_OPTIONS(.max = 1));
+    begin(CEN_POOL_OPTIONS(.max = 1));
     spare = take_now(pool);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
@@ -107,7 +107,7 @@ static void try_all_that_is_refused(ear *self, const cen_pool_event *unused)
 
 TEST(a_listener_may_not_close_free_or_change_the_pool)
 {
-    begin((cen_pool_options)CEN_POOL_OPTIONS(.max = 2));
+    begin(CEN_POOL_OPTIONS(.max = 2));
     spare = take_now(pool);
     ear_one.then = try_all_that_is_refused;
     listen_with(pool, &ear_one);
@@ -136,7 +136,7 @@ static void listen_in_open(workshop *unused, char what, void *object)
 
 TEST(a_driver_or_visitor_may_not_replace_the_listener)
 {
-    begin((cen_pool_options)CEN_POOL_OPTIONS(.max = 2));
+    begin(CEN_POOL_OPTIONS(.max = 2));
     listen_with(pool, &ear_one);
     shop.inside = listen_in_open;
     from_inside = CEN_OK;
@@ -163,7 +163,7 @@ static void remove_oneself(ear *self, const cen_pool_event *unused)
 
 TEST(a_listener_that_removes_itself_hears_nothing_more)
 {
-    begin((cen_pool_options)CEN_POOL_OPTIONS(.max = 1));
+    begin(CEN_POOL_OPTIONS(.max = 1));
     ear_one.then = remove_oneself;
     listen_with(pool, &ear_one);
     for (int i = 0; i < 5; i++) tell(pool, i);
@@ -186,7 +186,7 @@ static void hand_over(ear *self, const cen_pool_event *unused)
 
 TEST(a_listener_that_is_replaced_from_within_has_returned_before_the_next_one_is_called)
 {
-    begin((cen_pool_options)CEN_POOL_OPTIONS(.max = 1));
+    begin(CEN_POOL_OPTIONS(.max = 1));
     ear_one.then = hand_over;
     listen_with(pool, &ear_one);
     for (int i = 0; i < 3; i++) tell(pool, i);

@@ -123,7 +123,7 @@ TEST(what_becomes_of_objects_is_told_with_the_drivers_number_and_words)
 TEST(L20_a_thread_that_waits_for_what_it_holds_itself_is_told_of)
 {
     begin();
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "loud", .max = 2), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "loud", .max = 2), 2);
     listen_with(pool, &ear_one);
     cen_lease first = take_now(pool), second = take_now(pool), none;
     expect_equal(cen_pool_take(pool, cen_in_ms(5), &none, NULL), CEN_TIMEOUT);
@@ -369,7 +369,7 @@ static void bring_back(int kept, int file, char *text, size_t room)
 TEST(L18_a_leak_that_nobody_listens_to_is_one_line_on_stderr_and_no_other_event_is)
 {
     begin();
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_after_ns = 60 * SECOND), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_after_ns = 60 * SECOND), 2);
     int kept;
     char text[1000], line[200];
     int file = divert(&kept);
@@ -397,7 +397,7 @@ TEST(L18_a_leak_that_nobody_listens_to_is_one_line_on_stderr_and_no_other_event_
 TEST(L18_a_leak_that_somebody_listens_to_is_an_event_and_not_printed)
 {
     begin();
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_after_ns = 60 * SECOND), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_after_ns = 60 * SECOND), 2);
     listen_with(pool, &ear_one);
     int kept;
     char text[1000];

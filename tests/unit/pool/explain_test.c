@@ -65,7 +65,7 @@ static void run_until_it_fails(taker *one, cen_deadline deadline, cen_status sta
 
 TEST(L18_a_timeout_says_how_long_it_waited_how_many_wait_and_who_holds_them_since_when)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 2, .exact_times = true), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 2, .exact_times = true), 2);
     cen_lease leases[2];
     take_at(&leases[0], "cellar.c:11");
     ceni_world_advance(3 * SECOND);
@@ -92,7 +92,7 @@ TEST(L18_a_timeout_says_how_long_it_waited_how_many_wait_and_who_holds_them_sinc
 
 TEST(L18_ages_without_exact_times_are_at_least_and_begin_with_the_first_look)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease lease;
     take_at(&lease, "cellar.c:11");
     ceni_world_advance(100 * SECOND);
@@ -109,7 +109,7 @@ TEST(L18_ages_without_exact_times_are_at_least_and_begin_with_the_first_look)
 
 TEST(L18_a_holder_is_not_blamed_for_how_long_the_one_before_it_had_the_object)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease lease;
     taker one;
     take_at(&lease, "cellar.c:11");
@@ -129,7 +129,7 @@ TEST(L18_a_holder_is_not_blamed_for_how_long_the_one_before_it_had_the_object)
 
 TEST(L18_one_who_holds_an_object_far_longer_than_others_is_suspected)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 3, .exact_times = true), 3);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 3, .exact_times = true), 3);
     cen_lease leases[3];
     take_at(&leases[0], "cellar.c:11");
     take_at(&leases[1], "leak.c:5");
@@ -149,7 +149,7 @@ TEST(L18_one_who_holds_an_object_far_longer_than_others_is_suspected)
 
 TEST(L18_if_nothing_came_back_for_long_a_leak_is_suspected)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .exact_times = true), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2, .exact_times = true), 2);
     cen_lease leases[2];
     for (int i = 0; i < 2; i++) take_at(&leases[i], "leak.c:5");
     ceni_world_advance(120 * SECOND);
@@ -163,7 +163,7 @@ TEST(L18_if_nothing_came_back_for_long_a_leak_is_suspected)
 
 TEST(L18_a_timeout_of_a_paused_pool_says_so)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     taker one;
     run_until_it_fails(&one, cen_in_ms(100), CEN_TIMEOUT);
@@ -174,7 +174,7 @@ TEST(L18_a_timeout_of_a_paused_pool_says_so)
 
 TEST(L20_a_thread_that_waits_for_itself_is_told_so)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
     cen_lease leases[2], none;
     cen_error error;
     for (int i = 0; i < 2; i++) take_at(&leases[i], "cellar.c:11");
@@ -203,7 +203,7 @@ TEST(a_place_that_is_long_is_shown_by_its_end)
     char where[400];
     memset(where, 'd', sizeof where);
     memcpy(where + sizeof where - 13, "/cellar.c:11", 13);
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease lease;
     take_at(&lease, where);
     taker one;
@@ -218,7 +218,7 @@ TEST(a_place_that_is_long_is_shown_by_its_end)
 
 TEST(L18_a_take_that_is_refused_because_enough_wait_says_so)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 1, .max_waiters = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 1, .max_waiters = 1), 1);
     cen_lease lease = take_now(pool);
     taker first, second;
     begin_take(&first, pool, CEN_NEVER);
@@ -235,7 +235,7 @@ TEST(L18_a_take_that_is_refused_because_enough_wait_says_so)
 
 TEST(L18_a_take_that_was_interrupted_says_so_and_how_long_it_had_waited)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 1), 1);
     cen_lease lease = take_now(pool);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
@@ -249,7 +249,7 @@ TEST(L18_a_take_that_was_interrupted_says_so_and_how_long_it_had_waited)
 
 TEST(an_empty_strict_pool_says_that_others_come_first)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = CEN_NONE), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = CEN_NONE), 1);
     cen_lease lease = take_now(pool), none;
     taker one;
     begin_take(&one, pool, CEN_NEVER);
@@ -280,7 +280,7 @@ static void make_failing(cen_pool_options options)
 
 TEST(L18_a_timeout_while_opening_fails_says_what_the_driver_said_and_when_it_is_tried_again)
 {
-    make_failing((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 3));
+    make_failing(CEN_POOL_OPTIONS(.name = "orders", .max = 3));
     cen_lease lease = take_now(pool);
     taker one;
     run_until_it_fails(&one, CEN_NOW, CEN_SYSTEM); /* the very take that tried */
@@ -296,7 +296,7 @@ TEST(L18_a_timeout_while_opening_fails_says_what_the_driver_said_and_when_it_is_
 
 TEST(L18_a_take_that_is_refused_because_nothing_can_be_opened_answers_what_the_driver_did)
 {
-    make_failing((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 3, .breaker_failures = 1));
+    make_failing(CEN_POOL_OPTIONS(.name = "orders", .max = 3, .breaker_failures = 1));
     shop.fail_from = 1;
     taker one;
     run_until_it_fails(&one, CEN_NOW, CEN_SYSTEM);
@@ -311,7 +311,7 @@ TEST(L18_a_take_that_is_refused_because_nothing_can_be_opened_answers_what_the_d
 
 TEST(a_driver_that_timed_out_is_not_taken_for_the_takes_own_deadline)
 {
-    make_failing((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 3, .breaker_failures = 1));
+    make_failing(CEN_POOL_OPTIONS(.name = "orders", .max = 3, .breaker_failures = 1));
     shop.fail_from = 1;
     shop.failure = CEN_TIMEOUT;
     taker one;
@@ -323,7 +323,7 @@ TEST(a_driver_that_timed_out_is_not_taken_for_the_takes_own_deadline)
 
 TEST(L18_with_all_objects_in_use_a_failed_opening_is_mentioned_and_not_blamed)
 {
-    make_failing((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 2));
+    make_failing(CEN_POOL_OPTIONS(.name = "orders", .max = 2));
     cen_lease first = take_now(pool), none;
     expect_equal(cen_pool_try_take(pool, &none, NULL), CEN_SYSTEM);
     expect_equal(cen_pool_resize(pool, 1, NULL), CEN_OK);
@@ -383,7 +383,7 @@ TEST(explain_says_that_there_is_no_pool_and_never_writes_beyond_its_room)
 {
     expect_equal(cen_pool_explain(NULL, text, sizeof text), strlen(text) + 1);
     expect_says(text, "pool is NULL");
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 2), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 2), 1);
     size_t needed = cen_pool_explain(pool, NULL, 0);
     char whole[400], cut[400];
     expect_equal(cen_pool_explain(pool, NULL, 99), needed);
@@ -401,7 +401,7 @@ TEST(explain_says_that_there_is_no_pool_and_never_writes_beyond_its_room)
 
 TEST(explain_lists_the_five_oldest_holders_the_oldest_first)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 8, .exact_times = true), 8);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 8, .exact_times = true), 8);
     static const int order[] = {4, 0, 6, 2, 7, 1, 5, 3}; /* in which they are taken */
     cen_lease leases[8], other[8];
     static const char *const places[] = {"at 0", "at 1", "at 2", "at 3", "at 4", "at 5", "at 6", "at 7"};
@@ -432,7 +432,7 @@ TEST(explain_lists_the_five_oldest_holders_the_oldest_first)
 
 TEST(explain_names_a_leak_first_also_where_a_take_would_be_served)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 2, .leak_after_ns = 5 * SECOND), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 2, .leak_after_ns = 5 * SECOND), 2);
     cen_lease lease, other;
     take_at(&lease, "report.c:7");
     ceni_world_advance(4 * SECOND);
@@ -451,7 +451,7 @@ TEST(explain_names_a_leak_first_also_where_a_take_would_be_served)
 
 TEST(explain_tells_of_those_who_wait_and_of_those_who_gave_up)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_waiters = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .max_waiters = 1), 1);
     cen_lease lease = take_now(pool);
     taker one, late;
     run_until_it_fails(&late, cen_in_ms(200), CEN_TIMEOUT);
@@ -471,7 +471,7 @@ TEST(explain_tells_of_those_who_wait_and_of_those_who_gave_up)
 
 TEST(explain_tells_of_a_failed_opening_while_it_fails_and_after_it_works_again)
 {
-    make_failing((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .breaker_failures = 1));
+    make_failing(CEN_POOL_OPTIONS(.max = 2, .breaker_failures = 1));
     cen_lease first = take_now(pool), second;
     expect_equal(cen_pool_try_take(pool, &second, NULL), CEN_SYSTEM);
     expect_says(
@@ -492,7 +492,7 @@ TEST(explain_tells_of_a_failed_opening_while_it_fails_and_after_it_works_again)
 
 TEST(explain_says_that_a_pool_is_paused_or_closed)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     expect_says(explain(), "Paused: ");
     expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_OK);
@@ -502,7 +502,7 @@ TEST(explain_says_that_a_pool_is_paused_or_closed)
 
 TEST(explain_allocates_nothing)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 3), 3);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 3), 3);
     cen_lease lease = take_now(pool);
     uint64_t before = ceni_world_allocations();
     explain();

@@ -210,7 +210,7 @@ static void use_many_pools(void)
     enum { MANY = 100 };
     cen_pool *own[MANY];
     for (int i = 0; i < MANY; i++) {
-        own[i] = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+        own[i] = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
         cen_lease lease = take_now(own[i]);
         give_back(&lease);
     }

@@ -410,7 +410,7 @@ static void take_inside(workshop *unused, char what, void *object)
 
 TEST(a_driver_that_is_called_at_a_threads_end_may_use_other_pools)
 {
-    cen_pool *other = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    cen_pool *other = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
     used_inside = other;
     shop.inside = take_inside;
@@ -430,7 +430,7 @@ static void free_inside(workshop *unused, char what, void *object)
 
 TEST(a_driver_that_is_called_at_a_threads_end_may_free_another_pool)
 {
-    used_inside = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    used_inside = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
     shop.inside = free_inside;
     end_with_one(pool);

@@ -214,7 +214,7 @@ TEST(a_leak_of_a_task_is_told_with_its_number)
 {
     static ear listener;
     memset(&listener, 0, sizeof listener);
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .leak_after_ns = SECOND), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .leak_after_ns = SECOND), 1);
     listen_with(pool, &listener);
     task one = {.holder = {0}};
     begin_step(&one);
@@ -235,7 +235,7 @@ TEST(L20_a_task_that_waits_for_itself_is_told_of_as_a_task)
 {
     static ear listener;
     memset(&listener, 0, sizeof listener);
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     listen_with(pool, &listener);
     task one = {.holder = {0}};
     cen_lease lease = take_in_step(&one, pool), other;

@@ -65,8 +65,7 @@ TEST(L13_what_a_task_holds_when_it_ends_goes_the_way_of_the_policy)
 {
     for (cen_holder_end_policy policy = CEN_HOLDER_END_CLOSE; policy <= CEN_HOLDER_END_REUSE; policy++) {
         cen_pool *pool = pool_with(policy),
-                 *other = make_stocked(
-                     (cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_CLOSE), 1);
+                 *other = make_stocked(CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_CLOSE), 1);
         task one = {.holder = {0}}, two = {.holder = {0}};
         cen_lease first = take_in_step(&one, pool), second = take_in_step(&one, pool), third = take_in_step(&two, pool);
         cen_lease elsewhere = take_in_step(&one, other);
@@ -86,8 +85,7 @@ TEST(L13_what_a_task_holds_when_it_ends_goes_the_way_of_the_policy)
 
 TEST(L3_whoever_waits_for_what_a_task_held_is_served_when_it_ends)
 {
-    cen_pool *pool =
-        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
     task one = {.holder = {0}};
     take_in_step(&one, pool);
     taker waiter;
@@ -127,7 +125,7 @@ static void expect_no_looks(cen_pool *pool)
 TEST(a_task_that_gave_all_that_it_took_is_never_looked_for)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .order = order), 2);
+        cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 2, .order = order), 2);
         expect_no_looks(pool);
         expect_no_looks(pool); /* the thread knows the pool now */
         free_pool(pool);
@@ -322,8 +320,7 @@ TEST(L13_what_a_task_asked_for_belongs_to_the_task_and_ends_with_it)
 
 TEST(L13_what_a_task_asked_for_and_waited_for_belongs_to_the_task)
 {
-    cen_pool *pool =
-        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
     cen_lease held = take_now(pool);
     task one = {.holder = {0}};
     asker taking;
@@ -345,8 +342,7 @@ TEST(L13_what_a_task_asked_for_and_waited_for_belongs_to_the_task)
 
 TEST(L13_an_ask_that_waits_when_its_task_ends_belongs_to_nobody)
 {
-    cen_pool *pool =
-        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
     cen_lease held = take_now(pool);
     task one = {.holder = {0}};
     asker taking;
@@ -363,7 +359,7 @@ TEST(L13_an_ask_that_waits_when_its_task_ends_belongs_to_nobody)
 
 TEST(L13_a_task_that_gave_what_it_asked_for_is_not_looked_for)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     task one = {.holder = {0}};
     walks_since();
     for (int i = 0; i < 3; i++) {
@@ -468,7 +464,7 @@ static void wait_in_step(void *argument)
 
 TEST(L13_what_a_waiting_task_is_granted_is_the_tasks)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = CEN_NONE), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = CEN_NONE), 1);
     cen_lease mine = take_now(pool);
     waiting_task one = {.pool = pool};
     ceni_thread thread = start("waits", wait_in_step, &one);
@@ -484,7 +480,7 @@ TEST(L13_what_a_waiting_task_is_granted_is_the_tasks)
 
 TEST(a_task_that_waits_is_interrupted_by_its_number)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease mine = take_now(pool);
     waiting_task one = {.pool = pool};
     ceni_thread thread = start("waits", wait_in_step, &one);
@@ -499,7 +495,7 @@ TEST(a_task_that_waits_is_interrupted_by_its_number)
 
 TEST(L20_a_task_that_holds_everything_is_told_and_one_whose_thread_does_is_not)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .on_self_wait = CEN_SELF_WAIT_FAIL), 2);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 2, .on_self_wait = CEN_SELF_WAIT_FAIL), 2);
     task one = {.holder = {0}}, two = {.holder = {0}};
     cen_lease first = take_in_step(&one, pool), second = take_in_step(&one, pool), third;
     cen_error error;

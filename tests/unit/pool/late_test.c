@@ -28,7 +28,7 @@ static void round_and_reap(void *unused)
 /* Whoever needs the lock now waits for ever, and the world says so. */
 TEST(L7_nobody_but_a_look_waits_for_one_who_looks)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 3), 3);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 3), 3);
     cen_lease mine[3] = {take_now(pool), take_now(pool), take_now(pool)};
     cen_error error;
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
@@ -58,7 +58,7 @@ static void time_many_out(int64_t ns)
 
 TEST(takes_that_time_out_at_one_moment_share_one_reason)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 1), 1);
     cen_lease mine = take_now(pool);
     time_many_out(5 * MS);
     expect_equal(pool->reasons, 1);
@@ -71,7 +71,7 @@ TEST(takes_that_time_out_at_one_moment_share_one_reason)
 /* The second take begins when the first has ended: what was so before its wait is not told. */
 TEST(a_reason_is_of_a_moment_of_the_takes_own_wait)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease mine = take_now(pool);
     cen_error error;
     begin_take(&many[0], pool, cen_in_us(10));
@@ -105,7 +105,7 @@ static void time_out_silently(void *unused)
 
 TEST(no_words_are_made_for_takes_that_want_none_but_for_the_events_now_and_then)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     cen_lease mine = take_now(pool);
     for (int i = 0; i < 3; i++) join(start("taker", time_out_silently, NULL));
     expect_equal(pool->reasons, 0);

@@ -89,7 +89,7 @@ TEST(a_place_in_the_middle_is_lent_again_while_the_others_live)
 
 TEST(the_line_of_a_freed_pool_is_not_lent_while_something_of_it_is_out)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     ceni_line *line = pool->line;
     cen_lease late = take_now(pool);
     free_pool(pool);
@@ -107,8 +107,7 @@ TEST(the_line_of_a_freed_pool_is_not_lent_while_something_of_it_is_out)
 TEST(a_line_that_was_closed_or_had_a_surplus_is_as_new_for_the_next_pool)
 {
     for (int i = 0; i < 6; i++) {
-        cen_pool *pool =
-            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 3, .max_barging_ns = i % 2 ? CEN_NONE : 5), 3);
+        cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 3, .max_barging_ns = i % 2 ? CEN_NONE : 5), 3);
         ceni_line *line = pool->line;
         cen_lease leases[3] = {take_now(pool), take_now(pool), take_now(pool)}, none;
         expect_equal(cen_pool_take(pool, cen_in_us(10), &none, NULL), CEN_TIMEOUT);
@@ -116,7 +115,7 @@ TEST(a_line_that_was_closed_or_had_a_surplus_is_as_new_for_the_next_pool)
         if (i % 3 == 0) expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
         free_pool(pool);
         for (int j = 0; j < 3; j++) expect_equal(cen_pool_give(&leases[j]), CEN_REVOKED);
-        pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+        pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
         expect(pool->line == line && !cen_pool_is_closed(pool));
         cen_pool_stats s = expect_sound(pool);
         expect(s.waiting == 0 && s.waited == 0 && !s.is_closed);
@@ -132,7 +131,7 @@ static void *make_and_free(void *argument)
     int number = (int)(intptr_t)argument;
     for (int round = 0; round < 300; round++) {
         cen_pool *mine[5];
-        for (int i = 0; i < 5; i++) mine[i] = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 0);
+        for (int i = 0; i < 5; i++) mine[i] = make_stocked(CEN_POOL_OPTIONS(.max = 1), 0);
         for (int i = 0; i < 5; i++) expect_equal(cen_pool_adopt(mine[i], object_of(10 * number + i), NULL), CEN_OK);
         for (int i = 0; i < 5; i++) use(mine[i], 10 * number + i);
         for (int i = 0; i < 5; i++) free_pool(mine[i]);

@@ -20,7 +20,7 @@ TEST(looking_needs_a_pool_and_a_place_to_write_to)
     cen_object_view holding;
     size_t count = 99;
     int visits = 0;
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 1);
     expect_equal(cen_pool_stats_get(NULL, &stats), CEN_INVALID);
     expect_equal(cen_pool_stats_get(pool, NULL), CEN_INVALID);
     expect_equal(cen_pool_stats_get(NULL, NULL), CEN_INVALID);
@@ -64,7 +64,7 @@ static void take_in_thread(void *argument)
 TEST(holders_are_listed_in_the_order_of_indexes_with_who_and_where)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 4, .order = order), 3);
+        pool = make_stocked(CEN_POOL_OPTIONS(.max = 4, .order = order), 3);
         taker other = {.pool = pool};
         uint64_t other_number = 0;
         cen_lease mine;
@@ -99,7 +99,7 @@ TEST(with_little_room_the_first_holders_are_written_and_all_are_counted)
 {
     cen_lease leases[5];
     cen_object_view holdings[5];
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 5), 5);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 5), 5);
     for (int i = 0; i < 5; i++) leases[i] = take_now(pool);
     for (size_t room = 0; room <= 5; room++) {
         size_t count = 0;
@@ -117,7 +117,7 @@ TEST(the_place_is_the_callers_file_and_line_unless_it_says_otherwise)
     cen_lease lease;
     cen_object_view holding;
     size_t count;
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     char line[40];
     for (int i = 0; i < 2; i++) { /* the second time by the quick way */
         snprintf(line, sizeof line, "look_test.c:%d", __LINE__ + 1);
@@ -146,7 +146,7 @@ static int64_t held_for(void)
 
 TEST(without_exact_times_a_lease_is_as_old_as_its_first_listing)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     for (int i = 0; i < 3; i++) {
         cen_lease lease = take_now(pool);
         ceni_world_advance(10 * SECOND);
@@ -163,7 +163,7 @@ TEST(without_exact_times_a_lease_is_as_old_as_its_first_listing)
 TEST(with_exact_times_a_lease_is_exactly_as_old_as_it_is)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .order = order, .exact_times = true), 1);
+        pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .order = order, .exact_times = true), 1);
         for (int i = 0; i < 3; i++) {
             cen_lease lease = take_now(pool);
             expect_equal(held_for(), 0);
@@ -202,7 +202,7 @@ static bool note_visit(void *argument, const cen_object_view *holding)
 
 TEST(every_object_is_visited_once_in_the_order_of_indexes_whether_idle_or_held)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 6), 4);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 6), 4);
     cen_lease a = take_now(pool), b = take_now(pool);
     give_back(&a);
     uint64_t allocations = ceni_world_allocations();
@@ -226,7 +226,7 @@ TEST(every_object_is_visited_once_in_the_order_of_indexes_whether_idle_or_held)
 
 TEST(a_visit_that_returns_false_is_the_last)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 6), 5);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 6), 5);
     for (int limit = 1; limit <= 5; limit++) {
         walk one = {.limit = limit};
         expect_equal(cen_pool_each(pool, note_visit, &one), CEN_OK);
@@ -251,7 +251,7 @@ static void visit_and_list(void *argument)
 
 TEST(neither_a_visit_nor_a_list_of_holders_needs_a_lock)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
     cen_lease lease = take_now(pool);
     walk one = {.limit = 99}, two = {.limit = 99};
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK); /* whoever needs it now waits for ever, and the world says so */
@@ -277,7 +277,7 @@ static void change_others(walk *one)
 
 TEST(what_stays_is_visited_although_others_go_meanwhile)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 4), 4);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 4), 4);
     cen_lease first = take_now(pool);
     walk one = {.limit = 99, .meanwhile = change_others};
     one.lease = take_now(pool); /* the one with index 1 */
@@ -297,7 +297,7 @@ static void take_the_next(walk *one)
 
 TEST(an_object_that_is_taken_during_the_visit_has_not_been_held_for_a_negative_time)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2, .exact_times = true), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2, .exact_times = true), 2);
     cen_lease first = take_now(pool);
     walk one = {.limit = 99, .meanwhile = take_the_next};
     expect_equal(cen_pool_each(pool, note_visit, &one), CEN_OK);
@@ -337,7 +337,7 @@ static void take_give_discard(void *unused)
 EXPLORE(L19_the_equations_hold_while_another_thread_takes_gives_and_discards, 4)
 {
     ceni_world_without_hooks();
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 1);
     ceni_thread other = start("other", take_give_discard, NULL);
     expect_equations();
     expect_equations();
@@ -355,7 +355,7 @@ static void grow_and_take(void *unused)
 EXPLORE(L19_the_equations_hold_while_another_thread_makes_the_pool_larger, 4)
 {
     ceni_world_without_hooks();
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     ceni_thread other = start("other", grow_and_take, NULL);
     expect_equations();
     join(other);

@@ -14,8 +14,8 @@ static cen_pool *begin_manual(unsigned kind, cen_pool_options o, bool virtual_ti
     return begin_life_of(&s, kind, o);
 }
 
-#define manual(kind, ...) begin_manual(kind, (cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__), false)
-#define virtual(kind, ...) begin_manual(kind, (cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__), true)
+#define manual(kind, ...) begin_manual(kind, CEN_POOL_OPTIONS(__VA_ARGS__), false)
+#define virtual(kind, ...) begin_manual(kind, CEN_POOL_OPTIONS(__VA_ARGS__), true)
 
 static void end_manual(cen_pool *pool)
 {

@@ -23,7 +23,7 @@ static void expect_bad(cen_pool_options options, const char *field)
     expect_equal(shop.opens, 0);
 }
 
-#define bad(field, ...) expect_bad((cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__), field)
+#define bad(field, ...) expect_bad(CEN_POOL_OPTIONS(__VA_ARGS__), field)
 
 TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
 {
@@ -358,7 +358,7 @@ static void look_at(void *argument, ceni_entry *entry)
 
 TEST(a_live_pool_is_in_the_directory_with_its_numbers)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "seen", .max = 4), 3);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "seen", .max = 4), 3);
     cen_lease lease = take_now(pool);
     sighting seen = {.pools = 0};
     ceni_directory_each(ceni_directory_process(), look_at, &seen);

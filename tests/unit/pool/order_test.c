@@ -6,7 +6,7 @@ enum { COUNT = 6 };
 
 static cen_pool *make_ordered(cen_order order, int count)
 {
-    return make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = COUNT, .order = order), count);
+    return make_stocked(CEN_POOL_OPTIONS(.max = COUNT, .order = order), count);
 }
 
 static void take_all(cen_pool *pool, cen_lease *leases, int count)
@@ -234,7 +234,7 @@ TEST(warm_lends_the_lowest_however_many_were_passed_by_before)
 {
     enum { MANY = 100 };
     static cen_lease leases[MANY];
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = MANY), MANY);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = MANY), MANY);
     for (int i = 0; i < MANY; i++) leases[i] = take_now(pool);
     for (int round = 0; round < 3; round++) {
         expect_none(pool); /* a search that passed all by */

@@ -400,7 +400,7 @@ static void take_and_give_often(void *argument)
 EXPLORE(defect_6_the_numbers_agree_whatever_others_do_meanwhile, 3)
 {
     ceni_world_without_hooks();
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 2), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
     ceni_thread other = start("other", take_and_give_often, NULL);
     cen_pool_stats n = CEN_SIZED(cen_pool_stats);
     expect_equal(cen_pool_stats_get(pool, &n), CEN_OK);

@@ -111,7 +111,7 @@ static inline cen_pool *make_from(cen_pool_options options)
     return pool;
 }
 
-#define make_pool(...) make_from((cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__))
+#define make_pool(...) make_from(CEN_POOL_OPTIONS(__VA_ARGS__))
 
 /* A pool without a driver that has the objects 1 to `count`. */
 static inline cen_pool *make_stocked(cen_pool_options options, int count)

@@ -27,14 +27,12 @@ static cen_pool_options sets[2]; /* as the pool returns them */
 static cen_pool_options options_of(int number)
 {
     int64_t ms = number * INT64_C(1000000);
-    return (cen_pool_options)CEN_POOL_OPTIONS(.name = "changed", .driver = {&number_calls, NULL},
-                                              .on_fork = CEN_FORK_RENEW, .max = (uint32_t)number,
-                                              .default_deadline = cen_in_ms(number), .max_barging_ns = ms,
-                                              .max_concurrent_opens = (uint32_t)number, .open_timeout_ns = ms,
-                                              .breaker_failures = number, .lifetime_jitter = (uint32_t)number,
-                                              .test_after_idle_ns = ms, .test_interval_ns = ms, .test_timeout_ns = ms,
-                                              .max_concurrent_tests = (uint32_t)number, .max_waiters = number,
-                                              .aging_ns = ms, .shed_interval_ns = ms, .breaker_wait_ns = ms);
+    return CEN_POOL_OPTIONS(.name = "changed", .driver = {&number_calls, NULL}, .on_fork = CEN_FORK_RENEW,
+                            .max = (uint32_t)number, .default_deadline = cen_in_ms(number), .max_barging_ns = ms,
+                            .max_concurrent_opens = (uint32_t)number, .open_timeout_ns = ms, .breaker_failures = number,
+                            .lifetime_jitter = (uint32_t)number, .test_after_idle_ns = ms, .test_interval_ns = ms,
+                            .test_timeout_ns = ms, .max_concurrent_tests = (uint32_t)number, .max_waiters = number,
+                            .aging_ns = ms, .shed_interval_ns = ms, .breaker_wait_ns = ms);
 }
 
 static void prepare(void)

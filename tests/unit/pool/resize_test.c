@@ -110,7 +110,7 @@ TEST(a_larger_max_serves_those_who_wait_at_once)
 
 TEST(a_larger_max_makes_room_for_objects_to_be_adopted)
 {
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1), 1);
+    pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
     expect_equal(cen_pool_adopt(pool, NULL, NULL), CEN_FULL);
     resize(3);
     for (int i = 2; i <= 3; i++) expect_equal(cen_pool_adopt(pool, object_of(i), NULL), CEN_OK);

@@ -263,7 +263,7 @@ static inline cen_pool *begin_life_of(script *s, unsigned kind, cen_pool_options
     return make_from(o);
 }
 
-#define begin_life(s, kind, ...) begin_life_of(s, kind, (cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__))
+#define begin_life(s, kind, ...) begin_life_of(s, kind, CEN_POOL_OPTIONS(__VA_ARGS__))
 
 /* Closes the pool, which must drain, and frees it with its runtime. */
 static inline void end_life(script *s, cen_pool *pool)

@@ -209,12 +209,10 @@ static void expect_names(cen_pool_options o, const char *field, const char *name
 
 TEST(off_where_a_limit_is_needed_and_none_where_some_is_needed_are_refused_and_the_text_names_the_other)
 {
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.max_barging_ns = CEN_OFF), "options.max_barging_ns is ",
-                 "CEN_NONE");
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_after_ns = CEN_NONE), "options.leak_after_ns is ", "CEN_OFF");
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.max_uses = CEN_NONE), "options.max_uses is ", "CEN_OFF");
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.breaker_failures = CEN_NONE), "options.breaker_failures is ",
-                 "CEN_OFF");
+    expect_names(CEN_POOL_OPTIONS(.max_barging_ns = CEN_OFF), "options.max_barging_ns is ", "CEN_NONE");
+    expect_names(CEN_POOL_OPTIONS(.leak_after_ns = CEN_NONE), "options.leak_after_ns is ", "CEN_OFF");
+    expect_names(CEN_POOL_OPTIONS(.max_uses = CEN_NONE), "options.max_uses is ", "CEN_OFF");
+    expect_names(CEN_POOL_OPTIONS(.breaker_failures = CEN_NONE), "options.breaker_failures is ", "CEN_OFF");
 }
 
 TEST(a_tiny_time_in_an_option_of_seconds_is_refused_with_its_unit_and_options_of_short_times_take_any)
@@ -236,8 +234,7 @@ TEST(a_tiny_time_in_an_option_of_seconds_is_refused_with_its_unit_and_options_of
             else expect_equal(cen_pool_free(pool), CEN_OK);
         }
     }
-    expect_names((cen_pool_options)CEN_POOL_OPTIONS(.leak_after_ns = 30), "options.leak_after_ns is 30 ns, ",
-                 "CEN_SECONDS(n)");
+    expect_names(CEN_POOL_OPTIONS(.leak_after_ns = 30), "options.leak_after_ns is 30 ns, ", "CEN_SECONDS(n)");
     cen_pool *pool = NULL;
     cen_pool_options o = CEN_POOL_OPTIONS(.backoff_initial_ns = 1, .backoff_max_ns = 2, .max_barging_ns = 1,
                                           .aging_ns = 1, .shed_target_ns = 1, .shed_interval_ns = 1, .max_uses = 1);

@@ -10,7 +10,7 @@ static ear ears;
 static void prepare(void)
 {
     ears = (ear){.count = 0};
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "orders", .max = 2), 2);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 2), 2);
 }
 
 static void prepare_with_listener(void)
@@ -60,7 +60,7 @@ TEST(L8_a_double_give_is_counted_and_told_with_both_places)
 TEST(L8_the_same_variable_given_twice_is_told_too)
 {
     prepare_with_listener();
-    cen_pool *other = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "other", .max = 2), 2);
+    cen_pool *other = make_stocked(CEN_POOL_OPTIONS(.name = "other", .max = 2), 2);
     cen_lease lease = take_at("orders.c:71");
     expect_equal(cen_pool_give(&lease), CEN_OK);
     expect_equal(cen_pool_give_at(&lease, "orders.c:90"), CEN_STALE);

@@ -102,7 +102,7 @@ static void take_and_give(void *argument)
 
 TEST(L9_taking_and_giving_what_is_idle_needs_no_lock_in_warm_order)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 3), 3);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 3), 3);
     ceni_line_lock(pool->line); /* whoever needs it now waits for ever, and the world says so */
     join(start("other", take_and_give, pool));
     ceni_line_unlock(pool->line);
@@ -240,7 +240,7 @@ TEST(discard_closes_the_object_and_a_new_one_may_be_made_in_its_place)
 
 TEST(discard_without_a_driver_takes_the_object_out_for_good)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 3), 3);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 3), 3);
     cen_lease lease = take_now(pool);
     int number = number_of(&lease);
     expect_equal(cen_pool_discard(&lease), CEN_OK);

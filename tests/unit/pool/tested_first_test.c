@@ -21,7 +21,7 @@ static cen_pool *begin_stale_of(cen_pool_options o)
     return pool;
 }
 
-#define begin_stale(...) begin_stale_of((cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__))
+#define begin_stale(...) begin_stale_of(CEN_POOL_OPTIONS(__VA_ARGS__))
 
 TEST(a_thread_that_finds_what_was_idle_for_long_gets_it_when_its_test_is_done)
 {

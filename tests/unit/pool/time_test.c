@@ -26,7 +26,7 @@ static cen_pool *make_taken(cen_pool_options options, cen_lease *held)
     return pool;
 }
 
-#define taken_pool(held, ...) make_taken((cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__), held)
+#define taken_pool(held, ...) make_taken(CEN_POOL_OPTIONS(__VA_ARGS__), held)
 
 static void end(cen_pool *pool, cen_lease *held)
 {
@@ -240,7 +240,7 @@ TEST(L17_an_uncontended_take_and_give_allocates_nothing_and_reads_a_clock_only_i
 {
     const cen_deadline deadlines[] = {ZERO, CEN_NOW, CEN_NEVER, cen_in_ms(5), cen_at(12345)};
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "quick", .max = 3, .order = order), 3);
+        cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "quick", .max = 3, .order = order), 3);
         uint64_t allocations = ceni_world_allocations();
         clock_readings = 0;
         for (int i = 0; i < 100; i++) {
@@ -282,8 +282,7 @@ TEST(a_take_that_does_not_wait_reads_no_clock_but_before_and_after_an_opening)
 TEST(with_exact_times_every_take_and_every_give_reads_the_clock_once)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool =
-            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = 1, .order = order, .exact_times = true), 1);
+        cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .order = order, .exact_times = true), 1);
         for (int i = 0; i < 5; i++) {
             clock_readings = 0;
             cen_lease lease = take_now(pool);

@@ -51,7 +51,7 @@ TEST(whatever_a_program_does_in_turn_is_met_as_often_as_the_rest)
 TEST(one_lease_in_64_is_counted_with_its_exact_time_in_every_order)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "used", .max = 1, .order = order), 1);
+        cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "used", .max = 1, .order = order), 1);
         for (int i = 0; i < 640; i++) hold(pool, 5000);
         const times *t = times_of(pool, "use");
         expect_equal(t->timing.one_in, 64);
@@ -93,8 +93,8 @@ TEST(a_lease_that_was_asked_for_or_is_looked_at_is_counted_as_any_other)
 TEST(with_exact_times_every_lease_is_counted_in_every_order)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
-        cen_pool *pool = make_stocked(
-            (cen_pool_options)CEN_POOL_OPTIONS(.name = "exact", .max = 2, .order = order, .exact_times = true), 2);
+        cen_pool *pool =
+            make_stocked(CEN_POOL_OPTIONS(.name = "exact", .max = 2, .order = order, .exact_times = true), 2);
         int64_t sum = 0;
         for (int i = 1; i <= 100; i++) {
             hold(pool, i * 10);
@@ -180,7 +180,7 @@ TEST(an_object_that_fails_its_test_before_it_is_lent_counts_as_no_use)
 
 TEST(a_change_of_exact_times_begins_the_times_of_use_anew)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "changes", .max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "changes", .max = 1), 1);
     for (int i = 0; i < 640; i++) hold(pool, 10);
     expect(times_of(pool, "use")->histogram.count > 0);
     cen_pool_options o = CEN_SIZED(cen_pool_options);
@@ -229,7 +229,7 @@ TEST(instant_takes_do_not_fall_while_one_who_waited_opens_an_object)
 
 TEST(every_take_that_waited_is_counted_and_the_others_are_instant)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waits", .max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "waits", .max = 1), 1);
     for (int i = 0; i < 5; i++) hold(pool, 1);
     cen_lease held = take_now(pool);
     taker served, expired, sent_away;
@@ -287,7 +287,7 @@ TEST(each_opening_that_succeeded_is_counted_and_none_that_failed)
 
 TEST(what_is_adopted_was_not_created_here)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "adopts", .max = 3), 3);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "adopts", .max = 3), 3);
     expect_times(pool, "create", 0, 0);
     free_pool(pool);
 }

@@ -43,7 +43,7 @@ static unsigned visit_all(cen_pool *pool)
 
 TEST(a_visit_reads_as_many_slots_as_there_are_objects)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = CEN_POOL_MAX), 3);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = CEN_POOL_MAX), 3);
     expect_equal(visit_all(pool), 3);
     expect(slots_read <= 3 && map_steps <= 4);
     free_pool(pool);
@@ -54,7 +54,7 @@ TEST(a_visit_is_as_short_when_few_of_many_objects_are_left)
 {
     enum { MANY = 10000, LEFT = 5 };
     static cen_lease leases[MANY];
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.max = MANY / 2), MANY / 2);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = MANY / 2), MANY / 2);
     expect_equal(cen_pool_resize(pool, MANY, NULL), CEN_OK);
     for (int i = MANY / 2; i < MANY; i++) expect_equal(cen_pool_adopt(pool, object_of(i + 1), NULL), CEN_OK);
     for (int i = 0; i < MANY; i++) leases[i] = take_now(pool);

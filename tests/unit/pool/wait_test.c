@@ -15,7 +15,7 @@ static cen_pool *make_taken(cen_pool_options options, cen_lease *held)
     return pool;
 }
 
-#define taken_pool(held, ...) make_taken((cen_pool_options)CEN_POOL_OPTIONS(__VA_ARGS__), held)
+#define taken_pool(held, ...) make_taken(CEN_POOL_OPTIONS(__VA_ARGS__), held)
 
 /* ---- What serves a waiter --------------------------------------------------------------- */
 

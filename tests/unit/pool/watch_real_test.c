@@ -35,7 +35,7 @@ static void *take_by_name(void *argument)
 
 TEST(a_holder_has_the_name_of_its_thread_and_the_calls_that_led_there)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "named", .max = 1, .backtraces = true), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "named", .max = 1, .backtraces = true), 1);
     holder h = {.pool = pool};
     pthread_t thread;
     expect_equal(pthread_create(&thread, NULL, take_by_name, &h), 0);
@@ -67,7 +67,7 @@ static void *leave_one(void *argument)
 
 TEST(of_a_thread_that_has_ended_a_text_says_so)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "left", .max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "left", .max = 1), 1);
     pthread_t thread;
     expect_equal(pthread_create(&thread, NULL, leave_one, pool), 0);
     expect_equal(pthread_join(thread, NULL), 0);
@@ -114,8 +114,7 @@ static void watch_all(cen_pool *pool, bool exact)
 TEST(many_threads_use_a_pool_that_is_watched_all_the_while)
 {
     for (int exact = 0; exact < 2; exact++) {
-        cen_pool *pool =
-            make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "watched", .max = 3, .exact_times = exact), 3);
+        cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "watched", .max = 3, .exact_times = exact), 3);
         pthread_t threads[USERS];
         atomic_store(&running, USERS);
         for (int i = 0; i < USERS; i++) expect_equal(pthread_create(&threads[i], NULL, use_much, pool), 0);

@@ -71,8 +71,7 @@ TEST(L19_the_metrics_satisfy_the_equations_through_a_life_and_counters_never_fal
 
 TEST(the_metrics_are_what_a_look_shows_with_one_name_each)
 {
-    cen_pool *pool =
-        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "read", .max = 5, .max_idle = 4, .min_idle = 0), 3);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "read", .max = 5, .max_idle = 4, .min_idle = 0), 3);
     cen_lease lease = take_now(pool);
     cen_pool_stats s = expect_sound(pool);
     metrics r = metrics_of(pool);
@@ -89,7 +88,7 @@ TEST(the_metrics_are_what_a_look_shows_with_one_name_each)
     expect_equal(find_metric(&r, "idle")->kind, CEN_GAUGE);
     give_back(&lease);
     free_pool(pool);
-    pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "read", .max = 5), 3);
+    pool = make_stocked(CEN_POOL_OPTIONS(.name = "read", .max = 5), 3);
     r = metrics_of(pool);
     expect(find_metric(&r, "max_idle") == NULL);
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
@@ -124,8 +123,7 @@ static drawing d;
 TEST(the_description_has_the_settings_the_state_and_why_a_take_would_wait)
 {
     d = (drawing){.most = 0};
-    cen_pool *pool =
-        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "drawn", .max = 2, .leak_after_ns = 60 * SECOND), 2);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "drawn", .max = 2, .leak_after_ns = 60 * SECOND), 2);
     draw_pool(pool, &d, 10);
     expect_drawn(&d, "max=2 min_idle=0 ");
     expect_drawn(&d, "leak_after_ns=60000000000 ");
@@ -157,7 +155,7 @@ TEST(the_description_has_the_last_error_and_how_long_ago_it_was)
 
 TEST(holders_are_described_oldest_first_and_those_beyond_most_are_counted)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "held", .max = 4, .exact_times = true), 4);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "held", .max = 4, .exact_times = true), 4);
     cen_lease first = take_now(pool), second, third;
     ceni_world_advance(5);
     expect_equal(cen_pool_take_at(pool, CEN_NOW, &second, NULL, "orders.c:12 buy"), CEN_OK);
@@ -182,7 +180,7 @@ TEST(holders_are_described_oldest_first_and_those_beyond_most_are_counted)
 
 TEST(without_exact_times_a_holders_age_begins_with_the_first_description)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "held", .max = 1), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "held", .max = 1), 1);
     cen_lease lease = take_now(pool);
     ceni_world_advance(SECOND);
     draw_pool(pool, &d, 10);
@@ -199,8 +197,7 @@ TEST(without_exact_times_a_holders_age_begins_with_the_first_description)
 
 TEST(with_backtraces_a_holder_is_described_with_the_calls_that_led_there)
 {
-    cen_pool *pool =
-        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "traced", .max = 1, .backtraces = true), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "traced", .max = 1, .backtraces = true), 1);
     cen_lease lease = take_now(pool);
     draw_pool(pool, &d, 10);
     expect_drawn(&d, "[trace {at=\"call_1+0x0 (thread 1)\" } {at=\"call_2+0x0 (thread 1)\" } ");
@@ -226,8 +223,7 @@ static void wait_with_priority(void *argument)
 
 TEST(those_who_wait_are_described_in_the_order_of_service)
 {
-    cen_pool *pool =
-        make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "waited", .max = 1, .aging_ns = SECOND), 1);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "waited", .max = 1, .aging_ns = SECOND), 1);
     cen_lease held = take_now(pool);
     asker low = {pool, CEN_PRIORITY_LOW, CEN_NEVER, "low.c:1", {0}, CEN_OK};
     asker high = {pool, CEN_PRIORITY_HIGH, cen_in_ns(1000), "high.c:3", {0}, CEN_OK};
@@ -275,7 +271,7 @@ static void use_the_pool(drawing *drawn)
 
 TEST(L9_no_lock_is_held_while_a_description_is_drawn)
 {
-    cen_pool *pool = make_stocked((cen_pool_options)CEN_POOL_OPTIONS(.name = "busy", .max = 2), 2);
+    cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "busy", .max = 2), 2);
     cen_lease held = take_now(pool);
     d = (drawing){.inside = use_the_pool, .argument = pool};
     draw_pool(pool, &d, 10);

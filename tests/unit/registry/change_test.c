@@ -78,7 +78,7 @@ TEST(one_of_many_is_removed_by_its_number_whichever_it_is)
 TEST(the_number_of_an_entry_that_is_gone_is_stale_and_touches_nothing)
 {
     make_registry(.kind = CEN_UNIQUE);
-    cen_registry *another = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.runtime = runtime));
+    cen_registry *another = new_registry(CEN_REGISTRY_OPTIONS(.runtime = runtime));
     uint64_t first = put("key", 1, NULL);
     expect_equal(cen_registry_remove(registry, first), CEN_OK);
     empty_bin();

@@ -50,7 +50,7 @@ static void use_its_own(void)
     cen_owner *parents = owner;
     cen_error error = {.text = ""};
     use_the_parents();
-    registry = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE));
+    registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE));
     put("key", 3, NULL); /* of this thread, which was an owner in the parent */
     expect_equal(find("key"), 3);
     expect_equal(cen_registry_register(registry, cen_key_text("x"), NULL, parents, NULL, &error), CEN_FORKED);
@@ -67,7 +67,7 @@ static void use_its_own(void)
 
 TEST(L14_a_child_is_answered_with_forked_and_the_parent_notices_nothing)
 {
-    registry = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE));
+    registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE));
     owner = make_owner("parent's");
     put("key", 1, owner);
     put("own", 2, NULL);
@@ -93,7 +93,7 @@ static void *change_all_the_time(void *unused)
 
 TEST(L14_a_child_can_be_forked_in_the_middle_of_a_change)
 {
-    registry = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE));
+    registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE));
     owner = make_owner("parent's");
     atomic_store(&stops, false);
     put("own", 2, NULL);

@@ -19,8 +19,8 @@ TEST(wrong_options_are_refused_with_the_name_of_the_field)
     cen_error error = {.text = ""};
     cen_registry_options options = CEN_REGISTRY_OPTIONS(.name = "x");
     expect_refused((cen_registry_options){.size = 3}, "options.size");
-    expect_refused((cen_registry_options)CEN_REGISTRY_OPTIONS(.kind = (cen_registry_kind)7), "options.kind");
-    expect_refused((cen_registry_options)CEN_REGISTRY_OPTIONS(.allocator = &half), "options.allocator");
+    expect_refused(CEN_REGISTRY_OPTIONS(.kind = (cen_registry_kind)7), "options.kind");
+    expect_refused(CEN_REGISTRY_OPTIONS(.allocator = &half), "options.allocator");
     expect_equal(cen_registry_new(NULL, &registry, &error), CEN_INVALID);
     expect(strstr(error.text, "options is NULL"));
     expect_equal(cen_registry_new(&options, NULL, &error), CEN_INVALID);

@@ -9,7 +9,7 @@
 TEST(when_an_owner_ends_its_entries_go_in_every_registry)
 {
     make_registry(.kind = CEN_DUPLICATE);
-    cen_registry *second = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.runtime = runtime));
+    cen_registry *second = new_registry(CEN_REGISTRY_OPTIONS(.runtime = runtime));
     cen_owner *owner = make_owner("one"), *other = make_owner("other");
     for (uint64_t i = 0; i < 200; i++) { /* by turns in each */
         put("topic", 1, owner);
@@ -52,7 +52,7 @@ TEST(an_owner_that_has_ended_refuses_what_is_registered_for_it)
 TEST(the_entries_of_an_owner_are_visited_in_their_order_through_all_registries)
 {
     make_registry(.kind = CEN_DUPLICATE);
-    cen_registry *second = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.runtime = runtime));
+    cen_registry *second = new_registry(CEN_REGISTRY_OPTIONS(.runtime = runtime));
     cen_owner *owner = make_owner(NULL);
     visited all = {.count = 0}, some = {.stop_after = 1};
     put("a", 1, owner);

@@ -30,8 +30,7 @@ static inline cen_registry *new_registry(cen_registry_options options)
 }
 
 /* On a runtime without threads: what is let go of is freed in poll, or by free. */
-#define make_registry(...) \
-    (registry = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.runtime = make_manual(), __VA_ARGS__)))
+#define make_registry(...) (registry = new_registry(CEN_REGISTRY_OPTIONS(.runtime = make_manual(), __VA_ARGS__)))
 
 static inline void end_registry(void)
 {

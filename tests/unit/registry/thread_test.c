@@ -18,7 +18,7 @@ static void prepare(void)
 {
     atomic_store(&ended_told, 0);
     atomic_store(&others_told, 0);
-    registry = new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE, .listener = count_tales));
+    registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE, .listener = count_tales));
 }
 
 static void finish(int expected)
@@ -130,8 +130,7 @@ static void register_again(void *argument, const cen_registered *change)
 TEST(what_a_listener_registers_while_its_thread_ends_goes_too)
 {
     again = 0;
-    registry =
-        new_registry((cen_registry_options)CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE, .listener = register_again));
+    registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE, .listener = register_again));
     pthread_join(begin(exit_from_it), NULL);
     expect_equal(again, 2);
     expect_equal(look().holder_ended, 2);

@@ -14,7 +14,7 @@ static void expect_refused(cen_router_options options, const char *words)
     expect_equal(cen_router_new(&options, &out, NULL), CEN_INVALID);
 }
 
-#define refused(words, ...) expect_refused((cen_router_options)CEN_ROUTER_OPTIONS(__VA_ARGS__), words)
+#define refused(words, ...) expect_refused(CEN_ROUTER_OPTIONS(__VA_ARGS__), words)
 
 static cen_member *pick_first(void *state, const cen_set *set, const cen_pick *pick, bool used)
 {
@@ -99,7 +99,7 @@ static void expect_member_refused(cen_member_options options, const char *words)
     expect(!out);
 }
 
-#define member_refused(words, ...) expect_member_refused((cen_member_options)CEN_MEMBER_OPTIONS(__VA_ARGS__), words)
+#define member_refused(words, ...) expect_member_refused(CEN_MEMBER_OPTIONS(__VA_ARGS__), words)
 
 TEST(options_of_a_member_that_make_no_sense_are_refused_with_a_sentence)
 {

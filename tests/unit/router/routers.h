@@ -20,7 +20,7 @@ static cen_router *router;
 static int values[VALUES];            /* the members' */
 static _Atomic uint32_t gone[VALUES]; /* how often `gone` was called for each value */
 
-#define make_router(...) make_router_of((cen_router_options)CEN_ROUTER_OPTIONS(__VA_ARGS__))
+#define make_router(...) make_router_of(CEN_ROUTER_OPTIONS(__VA_ARGS__))
 
 static inline void make_router_of(cen_router_options options)
 {

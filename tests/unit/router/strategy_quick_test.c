@@ -159,7 +159,7 @@ TEST(inline_routes_do_not_exceed_the_max_of_a_member_that_was_added_later)
     begin_quick(cen_strategy_random(), 1);
     cen_route first, others[20];
     expect_equal(quick_route_to(&first), 0);
-    cen_member *narrow = add_limited((cen_member_options)CEN_MEMBER_OPTIONS(.max = 2));
+    cen_member *narrow = add_limited(CEN_MEMBER_OPTIONS(.max = 2));
     unsigned on_narrow = 0;
     for (int i = 0; i < 20; i++) {
         expect_equal(cen_quick_route(router, &picker, &others[i]), CEN_OK);
@@ -177,7 +177,7 @@ TEST(inline_routes_do_not_exceed_the_max_of_a_member_that_was_added_later)
 TEST(inline_routes_prefer_those_below_their_target)
 {
     begin_quick(cen_strategy_random(), 4);
-    cen_member *targeted = add_limited((cen_member_options)CEN_MEMBER_OPTIONS(.target = 1));
+    cen_member *targeted = add_limited(CEN_MEMBER_OPTIONS(.target = 1));
     cen_route held, route;
     while (cen_quick_route(router, &picker, &held) == CEN_OK && held.member != targeted)
         expect_equal(cen_quick_done(&held), CEN_OK);

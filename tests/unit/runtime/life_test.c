@@ -26,12 +26,12 @@ TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
     cen_allocator no_free = {ledger_alloc, NULL, NULL};
     expect_refused((cen_runtime_options){.size = 0}, "options.size");
     expect_refused((cen_runtime_options){.size = CEN_SIZED_MAX + 1}, "options.size");
-    expect_refused((cen_runtime_options)CEN_RUNTIME_OPTIONS(.virtual_time = true), "options.virtual_time");
-    expect_refused((cen_runtime_options)CEN_RUNTIME_OPTIONS(.idle_timeout_ns = -3), "options.idle_timeout_ns");
-    expect_refused((cen_runtime_options)CEN_RUNTIME_OPTIONS(.allocator = &no_free), "options.allocator");
+    expect_refused(CEN_RUNTIME_OPTIONS(.virtual_time = true), "options.virtual_time");
+    expect_refused(CEN_RUNTIME_OPTIONS(.idle_timeout_ns = -3), "options.idle_timeout_ns");
+    expect_refused(CEN_RUNTIME_OPTIONS(.allocator = &no_free), "options.allocator");
     expect_equal(cen_runtime_new(NULL, &out, &error), CEN_INVALID);
     expect(strstr(error.text, "options is NULL") != NULL);
-    expect_equal(cen_runtime_new(&(cen_runtime_options)CEN_RUNTIME_OPTIONS(.name = "x"), NULL, &error), CEN_INVALID);
+    expect_equal(cen_runtime_new(&CEN_RUNTIME_OPTIONS(.name = "x"), NULL, &error), CEN_INVALID);
     expect(strstr(error.text, "out") != NULL);
     expect_equal(cen_runtime_free(NULL), CEN_OK);
     expect_equal(cen_runtime_stats_get(NULL, NULL), CEN_INVALID);

@@ -7,7 +7,7 @@
 #include "runtime/runtime.h"
 #include "support/test.h"
 
-#define make_runtime(...) make_runtime_of((cen_runtime_options)CEN_RUNTIME_OPTIONS(__VA_ARGS__))
+#define make_runtime(...) make_runtime_of(CEN_RUNTIME_OPTIONS(__VA_ARGS__))
 
 static inline cen_runtime *make_runtime_of(cen_runtime_options options)
 {

@@ -104,8 +104,7 @@ static inline void hear(void *argument, const cen_supervisor_event *event)
 static inline cen_child_options kid_options(int i)
 {
     static const char *const names[KIDS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    return (cen_child_options)CEN_CHILD_OPTIONS(.name = names[i], .argument = &kids[i], .start = start_kid,
-                                                .stop = stop_kid);
+    return CEN_CHILD_OPTIONS(.name = names[i], .argument = &kids[i], .start = start_kid, .stop = stop_kid);
 }
 
 static inline void init_kids(void)
@@ -124,8 +123,7 @@ static inline cen_runtime *make_runtime(void)
 
 /* Without a back-off and with a listener, unless said otherwise. */
 #define make_supervisor(children_, count_, ...) \
-    make_supervisor_of( \
-        (cen_supervisor_options)CEN_SUPERVISOR_OPTIONS(.children = (children_), .child_count = (count_), __VA_ARGS__))
+    make_supervisor_of(CEN_SUPERVISOR_OPTIONS(.children = (children_), .child_count = (count_), __VA_ARGS__))
 
 static inline cen_status try_supervisor(cen_supervisor_options options, cen_error *error)
 {

@@ -235,8 +235,8 @@ static void stop_slowly(void *argument, cen_child child)
 
 static cen_child_options slow_child(const char *name, sluggard *self)
 {
-    return (cen_child_options)CEN_CHILD_OPTIONS(.name = name, .argument = self, .start = start_slowly,
-                                                .stop = stop_slowly, .shutdown_ns = second);
+    return CEN_CHILD_OPTIONS(.name = name, .argument = self, .start = start_slowly, .stop = stop_slowly,
+                             .shutdown_ns = second);
 }
 
 static void pass(int64_t ns)

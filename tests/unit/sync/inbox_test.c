@@ -511,8 +511,8 @@ TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
                                has_none = {no_alloc, no_free, NULL};
     expect_bad((cen_inbox_options){.size = 0}, "size");
     expect_bad((cen_inbox_options){.size = CEN_SIZED_MAX + 1}, "size");
-    expect_bad((cen_inbox_options)CEN_INBOX_OPTIONS(.allocator = &cannot_free), "allocator");
-    expect_bad((cen_inbox_options)CEN_INBOX_OPTIONS(.allocator = &cannot_alloc), "allocator");
+    expect_bad(CEN_INBOX_OPTIONS(.allocator = &cannot_free), "allocator");
+    expect_bad(CEN_INBOX_OPTIONS(.allocator = &cannot_alloc), "allocator");
     expect_equal(cen_inbox_new(NULL, NULL, NULL), CEN_INVALID);
     cen_inbox_options options = CEN_INBOX_OPTIONS(.allocator = &has_none);
     cen_inbox *made = NULL;

@@ -43,18 +43,17 @@ TEST(each_bad_option_is_refused_by_its_name)
     static const cen_allocator cannot_free = {.alloc = no_alloc}, cannot_alloc = {.free = no_free};
     expect_bad((cen_queue_options){.size = 0, .element_size = 4}, "size");
     expect_bad((cen_queue_options){.size = CEN_SIZED_MAX + 1, .element_size = 4}, "size");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.capacity = 1), "element_size");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = (1 << 20) + 1), "element_size");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = SIZE_MAX), "element_size");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .kind = (cen_queue_kind)3), "kind");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .kind = (cen_queue_kind)-1), "kind");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .capacity = (1 << 24) + 1), "capacity");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .capacity = SIZE_MAX), "capacity");
+    expect_bad(CEN_QUEUE_OPTIONS(.capacity = 1), "element_size");
+    expect_bad(CEN_QUEUE_OPTIONS(.element_size = (1 << 20) + 1), "element_size");
+    expect_bad(CEN_QUEUE_OPTIONS(.element_size = SIZE_MAX), "element_size");
+    expect_bad(CEN_QUEUE_OPTIONS(.element_size = 4, .kind = (cen_queue_kind)3), "kind");
+    expect_bad(CEN_QUEUE_OPTIONS(.element_size = 4, .kind = (cen_queue_kind)-1), "kind");
+    expect_bad(CEN_QUEUE_OPTIONS(.element_size = 4, .capacity = (1 << 24) + 1), "capacity");
+    expect_bad(CEN_QUEUE_OPTIONS(.element_size = 4, .capacity = SIZE_MAX), "capacity");
     for (int k = 1; k < 3; k++)
-        expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .kind = all_kinds[k], .capacity = 1),
-                   "capacity");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .allocator = &cannot_free), "allocator");
-    expect_bad((cen_queue_options)CEN_QUEUE_OPTIONS(.element_size = 4, .allocator = &cannot_alloc), "allocator");
+        expect_bad(CEN_QUEUE_OPTIONS(.element_size = 4, .kind = all_kinds[k], .capacity = 1), "capacity");
+    expect_bad(CEN_QUEUE_OPTIONS(.element_size = 4, .allocator = &cannot_free), "allocator");
+    expect_bad(CEN_QUEUE_OPTIONS(.element_size = 4, .allocator = &cannot_alloc), "allocator");
 }
 
 TEST(new_needs_options_and_a_place_for_the_queue_but_no_place_for_the_error)

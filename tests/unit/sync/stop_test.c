@@ -167,7 +167,7 @@ static void run_stopped(void *argument)
 static void begin_stopped(stopped *one, cen_pool *pool, cen_priority priority)
 {
     *one = (stopped){.take = {.pool = pool}, .scoped = one->scoped};
-    one->options = (cen_take_options)CEN_TAKE_OPTIONS(.deadline = CEN_NEVER, .priority = priority, .stop = &token);
+    one->options = CEN_TAKE_OPTIONS(.deadline = CEN_NEVER, .priority = priority, .stop = &token);
     one->take.thread = start("stopped", run_stopped, one);
     ceni_world_settle();
 }
