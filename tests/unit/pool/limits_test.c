@@ -179,7 +179,7 @@ TEST(reap_closes_what_has_been_idle_and_says_how_many)
     cen_error error;
     uint32_t closed;
     expect_equal(cen_pool_reap(pool, -1, &closed, &error), CEN_INVALID);
-    expect_error(&error, CEN_INVALID, "idle_timeout_ns");
+    expect_error(&error, CEN_INVALID, "idle_ns");
     end_life(&s, pool);
 }
 

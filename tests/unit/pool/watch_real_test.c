@@ -48,7 +48,7 @@ TEST(a_holder_has_the_name_of_its_thread_and_the_calls_that_led_there)
     cen_pool_explain(pool, text, sizeof text);
     snprintf(whose, sizeof whose, "held by thread %llu (order book, tid %d)", (unsigned long long)h.number, h.tid);
     if (ceni_thread_name(cen_thread_number(), name)) expect(strstr(text, whose));
-    expect_drawn(&d, "[trace {at=\"");
+    expect_drawn(&d, "[backtrace {at=\"");
     /* a function that the program does not export, by its place in the program */
     expect_drawn(&d, "watch_real_test+0x");
     expect_drawn(&d, "libc.so"); /* and what began the thread, by its name or its place */

@@ -200,7 +200,7 @@ TEST(with_backtraces_a_holder_is_described_with_the_calls_that_led_there)
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "traced", .max = 1, .backtraces = true), 1);
     cen_lease lease = take_now(pool);
     draw_pool(pool, &d, 10);
-    expect_drawn(&d, "[trace {at=\"call_1+0x0 (thread 1)\" } {at=\"call_2+0x0 (thread 1)\" } ");
+    expect_drawn(&d, "[backtrace {at=\"call_1+0x0 (thread 1)\" } {at=\"call_2+0x0 (thread 1)\" } ");
     give_back(&lease);
     free_pool(pool);
 }
