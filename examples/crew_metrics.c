@@ -121,7 +121,7 @@ static void submit(cen_crew *crew, size_t from, size_t count, counts *expected)
         r->price = (uint32_t)(r - requests) % 99;
         cen_task_init(&r->task, parse);
         r->task.name = "request";
-        assert(cen_crew_submit(crew, &r->task) == CEN_OK);
+        assert(cen_crew_submit(crew, &r->task, NULL) == CEN_OK);
         *expected = (counts){expected->parsed + 1, expected->bytes + r->length, expected->answered + 1,
                              expected->cents + r->price};
     }
@@ -168,7 +168,7 @@ int main(void)
     submit(crew, REQUESTS, LATE_REQUESTS, &expected); /* and at once the end */
     cen_crew_report report = CEN_SIZED(cen_crew_report);
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
-    assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report) == CEN_OK);
+    assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report, NULL) == CEN_OK);
     assert(cen_crew_stats_get(crew, &stats) == CEN_OK);
     assert(cen_crew_free(crew) == CEN_OK);
     assert(is_total(&expected) && report.dropped == 0);

@@ -144,7 +144,7 @@ static void run_queries(cen_crew *crew)
         tasks[i] = &queries[i].task;
     }
     take_all(all);
-    assert(cen_crew_submit_all(crew, tasks, QUERIES) == CEN_OK);
+    assert(cen_crew_submit_all(crew, tasks, QUERIES, NULL) == CEN_OK);
     await_waiting(crew, QUERIES);
     int64_t start = cen_clock();
     give_all(all);
@@ -171,13 +171,13 @@ static void cancel_before_it_begins(cen_crew *crew)
     query third;
     for (int i = 0; i < WORKERS; i++) {
         cen_task_init(&keepers[i], keep_worker);
-        assert(cen_crew_submit(crew, &keepers[i]) == CEN_OK);
+        assert(cen_crew_submit(crew, &keepers[i], NULL) == CEN_OK);
     }
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     do cen_crew_stats_get(crew, &stats);
     while (stats.running < WORKERS);
     make_ready(&third, "third");
-    assert(cen_crew_submit(crew, &third.task) == CEN_OK);
+    assert(cen_crew_submit(crew, &third.task, NULL) == CEN_OK);
     bool taken_back = cen_task_cancel(&third.task);
     may_go_on = true;
     for (int i = 0; i < WORKERS; i++) assert(cen_future_wait(&keepers[i].future, cen_in_s(20)) == CEN_OK);
@@ -193,7 +193,7 @@ static void end_in_the_line(cen_crew *crew)
     query cancelled, late;
     take_all(all);
     make_ready(&cancelled, "cancelled");
-    assert(cen_crew_submit(crew, &cancelled.task) == CEN_OK);
+    assert(cen_crew_submit(crew, &cancelled.task, NULL) == CEN_OK);
     await_waiting(crew, 1);
     int64_t start = cen_clock();
     assert(!cen_task_cancel(&cancelled.task)); /* it has begun: it is asked to end, and its wait is over */
@@ -204,7 +204,7 @@ static void end_in_the_line(cen_crew *crew)
     make_ready(&late, "late");
     late.task.deadline = cen_in_ms(30);
     start = cen_clock();
-    assert(cen_crew_submit(crew, &late.task) == CEN_OK);
+    assert(cen_crew_submit(crew, &late.task, NULL) == CEN_OK);
     status = result(&late);
     printf("too late in the line: %s after %.1f ms\n", cen_status_name(status), (double)(cen_clock() - start) / 1e6);
     assert(status == CEN_TIMEOUT && !late.got_connection);
@@ -225,7 +225,7 @@ int main(void)
     cancel_before_it_begins(crew);
     end_in_the_line(crew);
 
-    assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report) == CEN_OK && report.dropped == 0);
+    assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report, NULL) == CEN_OK && report.dropped == 0);
     assert(cen_crew_free(crew) == CEN_OK); /* first the tasks, then what they use */
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     assert(cen_pool_stats_get(pool, &stats) == CEN_OK && stats.held == 0 && stats.waiting == 0);

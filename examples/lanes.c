@@ -173,7 +173,7 @@ int main(void)
     report();
 
     cen_lanes_report end = CEN_SIZED(cen_lanes_report);
-    assert(cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(20), &end) == CEN_OK && end.total.dropped == 0);
+    assert(cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(20), &end, NULL) == CEN_OK && end.total.dropped == 0);
     assert(cen_lanes_free(lanes) == CEN_OK);
     return 0;
 }

@@ -101,7 +101,7 @@ static cen_queue *make(cen_queue_options options)
 static long add_up(long words_by[COUNTERS])
 {
     cen_queue *tick;
-    cen_status status = cen_queue_tick(20 * 1000 * 1000, &tick);
+    cen_status status = cen_queue_tick(20 * 1000 * 1000, &tick, NULL);
     if (status != CEN_OK) die("tick", status);
     struct result result;
     int64_t moment;

@@ -192,7 +192,7 @@ void exchange_begin(struct exchange *exchange)
         cen_future_then(&exchange->task.future, worked, cen_inbox_executor(server.inbox));
         exchange->working = true;
         exchange->connection->working++;
-        if (cen_crew_submit(server.crew, &exchange->task) == CEN_OK) return;
+        if (cen_crew_submit(server.crew, &exchange->task, NULL) == CEN_OK) return;
         exchange->working = false;
         exchange->connection->working--;
         exchange->status = 503;
@@ -441,7 +441,7 @@ int main(int count, char **words)
     begin();
     while (turn()) continue;
     while (server.connections) end_connection(server.connections);
-    cen_crew_stop(server.crew, CEN_STOP_DROP, cen_in_s(5), NULL);
+    cen_crew_stop(server.crew, CEN_STOP_DROP, cen_in_s(5), NULL, NULL);
     cen_inbox_drain(server.inbox); /* what the workers had is back, and freed */
     cen_crew_free(server.crew);
     cen_inbox_free(server.inbox);

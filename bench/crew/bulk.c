@@ -10,5 +10,5 @@ static void pool_produce(struct task *first, uint32_t count)
         batch[i] = &first[i].node.task;
         cen_task_init(batch[i], step);
     }
-    must(cen_crew_submit_all(crew, batch, count));
+    must(cen_crew_submit_all(crew, batch, count, NULL));
 }

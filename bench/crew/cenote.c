@@ -35,7 +35,7 @@ static cen_next step(cen_task *own)
 static void pool_submit(struct task *task)
 {
     cen_task_init(&task->node.task, step);
-    must(cen_crew_submit(crew, &task->node.task));
+    must(cen_crew_submit(crew, &task->node.task, NULL));
 }
 
 static void pool_spawn(struct task *task)
@@ -76,7 +76,7 @@ static void assert_features(void)
     static struct task task;
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     pool_result(&task);
-    if (cen_crew_submit(crew, &task.node.task) != CEN_MISUSE)
+    if (cen_crew_submit(crew, &task.node.task, NULL) != CEN_MISUSE)
         bench_fail("a task that was not made ready again was accepted");
     for (int looks = 0; looks < 1000; looks++, bench_sleep(1000000)) { /* the worker counts it a moment after its end */
         must(cen_crew_stats_get(crew, &stats));

@@ -47,7 +47,7 @@ static cen_crew *crew_new(uint32_t workers)
 
 static void crew_end(cen_crew *crew)
 {
-    must(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(30), NULL));
+    must(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(30), NULL, NULL));
     must(cen_crew_free(crew));
 }
 
@@ -132,7 +132,7 @@ static void *load_main(void *argument)
         struct errand *errand = &heavy[count % HEAVY];
         if (count >= HEAVY) must(cen_future_wait(&errand->task.future, cen_in_s(30)));
         cen_task_init(&errand->task, load->step);
-        must(cen_crew_submit(load->crew, &errand->task));
+        must(cen_crew_submit(load->crew, &errand->task, NULL));
     }
     for (uint32_t i = 0; i < HEAVY; i++) must(cen_future_wait(&heavy[i].task.future, cen_in_s(30)));
     heavy_runs = count;
@@ -149,7 +149,7 @@ static uint32_t send_brief(cen_crew *crew, double seconds)
         brief[count].due_ns = due;
         brief[count].runs = 0;
         cen_task_init(&brief[count].task, look);
-        must(cen_crew_submit(crew, &brief[count].task));
+        must(cen_crew_submit(crew, &brief[count].task, NULL));
     }
     return count;
 }
@@ -308,7 +308,7 @@ static void suspended(struct request *all, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         all[i].asked_ns = bench_now();
         cen_task_init(&all[i].task, ask_step);
-        must(cen_crew_submit(crew, &all[i].task));
+        must(cen_crew_submit(crew, &all[i].task, NULL));
     }
     do {
         must(cen_crew_stats_get(crew, &stats));

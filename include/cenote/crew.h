@@ -27,10 +27,10 @@
  *     cen_crew_options options = CEN_CREW_OPTIONS(.name = "orders", .workers = 4);
  *     cen_crew_new(&options, &crew, &error);
  *     cen_task_init(&order->task, begin);
- *     cen_crew_submit(crew, &order->task);
+ *     cen_crew_submit(crew, &order->task, NULL);
  *     cen_future_wait(&order->task.future, cen_in_s(1));
  *     // ...
- *     cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), &report);
+ *     cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), &report, NULL);
  *     cen_crew_free(crew);
  *
  * Submitting allocates nothing.
@@ -136,18 +136,18 @@ CEN_API void cen_task_init(cen_task *task, cen_step first);
  * (the crew was stopped: to drop; or to drain, and this is not within one of its tasks), MISUSE (it was
  * submitted before and is not over, or was not made ready again), SYSTEM (it has a deadline, and no
  * thread could be had that keeps time), FORKED, and in a child that
- * makes the crew anew NO_MEMORY, SYSTEM. */
-CEN_API cen_status cen_crew_submit(cen_crew *crew, cen_task *task);
+ * makes the crew anew NO_MEMORY, SYSTEM. The text of the error says which, and the crew's name. */
+CEN_API cen_status cen_crew_submit(cen_crew *crew, cen_task *task, cen_error *error);
 
 /* The same for many at once: all, or none, after an error. They are cheaper together. */
-CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t count);
+CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t count, cen_error *error);
 
 /* Runs a function as a task of one step that cenote allocates. `result`, if it is
  * not NULL, is promised, and done with what the function returned; it may be cancelled
  * at any time, and the function is not called if it has not been by then.
  * Errors: as submit, and NO_MEMORY. */
 CEN_API cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*call)(void *argument), void *argument,
-                                 cen_future *result);
+                                 cen_future *result, cen_error *error);
 
 /* Takes a task back that has not begun. True: it never will; its future is
  * done with INTERRUPTED, as usual. False: it has begun, or is over: it is
@@ -300,7 +300,7 @@ CEN_API cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out,
 /* Runs as many at a time from now on. More are there at once; a worker that is too
  * many finishes its step first, leaves what it had to the others, and ends. `min` goes down
  * along, and up again. Errors: INVALID (0, or more than max), CLOSED, FORKED. */
-CEN_API cen_status cen_crew_resize(cen_crew *crew, uint32_t workers);
+CEN_API cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error);
 
 /* A job that is posted here runs on a worker. Since it cannot be refused it runs
  * whether the crew is stopped or not; after its end, and in a forked child that has no
@@ -334,7 +334,8 @@ typedef struct cen_crew_report {
  * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest.
  * CEN_DEFAULT: 30 seconds. From within a task of the crew it waits for all other tasks, as cen_await does, and the workers
  * end later. `report` may be NULL. Errors: TIMEOUT, INVALID, FORKED. */
-CEN_API cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report);
+CEN_API cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report,
+                                 cen_error *error);
 
 /* Waits for the workers' last instructions and gives the memory back; in a forked child, just
  * gives it back. NULL is allowed. Errors: BUSY (it has not been stopped, or something is left), MISUSE (from

@@ -12,7 +12,7 @@
  *     if (cen_lanes_submit(lanes, CEN_PRIORITY_HIGH, &read->task, cen_in_ms(50), &error) != CEN_OK)
  *         try_elsewhere(error.text, error.rule, error.retry_after_ns);
  *     // ...
- *     cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(5), &report);
+ *     cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(5), &report, NULL);
  *     cen_lanes_free(lanes);
  *
  * A lane is a crew (see crew.h): its workers run tasks of that priority and no
@@ -119,11 +119,12 @@ CEN_API cen_status cen_lanes_estimate(cen_lanes *lanes, cen_priority priority, i
 /* Sets the limit of a lane, or of all together: 1 to CEN_LANE_TASKS_MAX (three times as many), CEN_OFF, or 0: the default.
  * When it returns nothing more is admitted by the old one; what is beyond a lower one stays until it is over.
  * (Unless sixteen changes come while one submit is between two instructions.) Errors: INVALID, FORKED. */
-CEN_API cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int64_t max_tasks);
-CEN_API cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total);
+CEN_API cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int64_t max_tasks,
+                                           cen_error *error);
+CEN_API cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total, cen_error *error);
 
 /* cen_crew_resize of the lane's crew; a limit that is the default goes along. Use this and not that. Errors: as there. */
-CEN_API cen_status cen_lanes_resize(cen_lanes *lanes, cen_priority priority, uint32_t workers);
+CEN_API cen_status cen_lanes_resize(cen_lanes *lanes, cen_priority priority, uint32_t workers, cen_error *error);
 
 /* The crew of a lane, for looks, its executor, or what should count for nothing. It is stopped and freed by the lanes only.
  * NULL if there is none. */
@@ -145,7 +146,8 @@ typedef struct cen_lanes_report {
 
 /* cen_crew_stop of all crews: submits are refused at once in all of them, and there is one deadline, for all of them
  * (CEN_DEFAULT: 30 seconds). Tasks of one lane may await those of another to their end. `report` may be NULL. Errors: as there. */
-CEN_API cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report);
+CEN_API cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report,
+                                  cen_error *error);
 
 /* NULL is allowed. Errors: BUSY (they have not been stopped, or something is left), MISUSE (from within one of the
  * tasks): call it again later. No other call may be in progress or come later. */

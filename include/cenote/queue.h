@@ -85,15 +85,15 @@ CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **o
 /* One element at `deadline`, then no more. CEN_NOW and CEN_DEFAULT are the present
  * moment; CEN_NEVER gives a source that never delivers. Errors: NO_MEMORY,
  * INVALID (out is NULL), as for the other two. */
-CEN_API cen_status cen_queue_after(cen_deadline deadline, cen_queue **out);
+CEN_API cen_status cen_queue_after(cen_deadline deadline, cen_queue **out, cen_error *error);
 
 /* An element every `period_ns`, the first one period from now. Ticks that
  * nobody popped do not pile up: at most one is waiting, and the next keeps the
  * rhythm of the first. Errors: also INVALID for a period that is not positive. */
-CEN_API cen_status cen_queue_tick(int64_t period_ns, cen_queue **out);
+CEN_API cen_status cen_queue_tick(int64_t period_ns, cen_queue **out, cen_error *error);
 
 /* Never delivers. */
-CEN_API cen_status cen_queue_never(cen_queue **out);
+CEN_API cen_status cen_queue_never(cen_queue **out, cen_error *error);
 
 /* Gives back all memory; elements still buffered go to `drop`. Nobody may be
  * using the queue or waiting on it. NULL is allowed. */

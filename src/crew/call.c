@@ -42,13 +42,14 @@ static void ended(cen_future *future)
 }
 
 cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*function)(void *argument), void *argument,
-                         cen_future *result)
+                         cen_future *result, cen_error *error)
 {
-    if (!crew || !function) return CEN_INVALID;
-    if (result && !ceni_future_is_fresh(result)) return CEN_MISUSE;
+    if (!crew || !function) return ceni_crew_refuse(crew, CEN_INVALID, "the function is NULL", error);
+    if (result && !ceni_future_is_fresh(result))
+        return ceni_crew_refuse(crew, CEN_MISUSE, "the future of the result was used before", error);
     const cen_allocator *allocator = crew->options.allocator;
     call *c = ceni_alloc(allocator, sizeof *c, _Alignof(call));
-    if (!c) return CEN_NO_MEMORY;
+    if (!c) return ceni_crew_refuse(crew, CEN_NO_MEMORY, "out of memory", error);
     cen_task_init(&c->task, run);
     c->allocator = allocator;
     c->task.name = name ? name : "a call";
@@ -58,7 +59,7 @@ cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*function)(voi
     c->has_result = result != NULL;
     if (result) cen_promise_init(&c->result, result);
     cen_future_then(&c->task.future, ended, cen_inline());
-    cen_status status = cen_crew_submit(crew, &c->task);
+    cen_status status = cen_crew_submit(crew, &c->task, error);
     if (status == CEN_OK) return CEN_OK;
     if (result) ceni_future_undo(result);
     ceni_free(allocator, c, sizeof *c, _Alignof(call));

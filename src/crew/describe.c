@@ -125,10 +125,7 @@ static cen_status tell(void *object, const char *action, int64_t value, cen_erro
     if (value < 1 || value > crew->options.max)
         return ceni_error_set(error, CEN_INVALID, 0, "crew \"%s\" can have 1 to %u workers, not %lld", crew->name,
                               crew->options.max, (long long)value);
-    cen_status status = cen_crew_resize(crew, (uint32_t)value);
-    if (status == CEN_OK) return CEN_OK;
-    return ceni_error_set(error, status, 0, "crew \"%s\" could not be resized: %s", crew->name,
-                          cen_status_text(status));
+    return cen_crew_resize(crew, (uint32_t)value, error);
 }
 
 static const char *const actions[] = {"resize", NULL};

@@ -391,6 +391,13 @@ void ceni_crew_release(cen_crew *crew);  /* all of it, when nobody is left */
 /* look.c */
 size_t ceni_crew_snapshot(const void *object, cen_metric *metrics, size_t room);
 
+/* ---- refusal.c: why a call failed. Each returns the status; those of a NULL crew are INVALID. ------------------- */
+
+cen_status ceni_crew_refuse(const cen_crew *crew, cen_status status, const char *text, cen_error *error);
+cen_status ceni_crew_refuse_task(const cen_crew *crew, const cen_task *task, cen_status status, cen_error *error);
+cen_status ceni_crew_refuse_all(const cen_crew *crew, cen_task *const tasks[], size_t count, cen_status status,
+                                cen_error *error);
+
 /* describe.c */
 extern const ceni_component_calls ceni_crew_calls, ceni_crew_calls_without_actions;
 

@@ -252,7 +252,7 @@ static cen_status begin(cen_crew *crew, ceni_core *core, cen_error *error)
     start_workers(core);
     if (core->start_error.status == CEN_OK) return CEN_OK;
     cen_error why = core->start_error;
-    cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL);
+    cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL, NULL);
     cen_crew_free(crew);
     return ceni_error_set(error, why.status, why.code, "cen_crew_new: %s", why.text);
 }

@@ -9,6 +9,7 @@ list(APPEND cenote_sources
   src/crew/look.c
   src/crew/new.c
   src/crew/describe.c
+  src/crew/refusal.c
   src/crew/step.c
   src/crew/stop.c
   src/crew/suspend.c

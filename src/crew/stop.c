@@ -29,6 +29,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/plant.h"
 #include "crew/inside.h"
 #include "port/deadline.h"
@@ -282,12 +283,21 @@ static bool end_workers(ceni_core *core, int64_t moment)
     return gone;
 }
 
-cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report)
+static cen_status time_out(const ceni_core *core, const cen_crew_report *left, cen_error *error)
 {
-    if (!crew || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)) return CEN_INVALID;
-    if (report && cen_sized_check(report, sizeof *report, "cen_crew_stop: report", NULL) != CEN_OK) return CEN_INVALID;
+    return ceni_error_set(error, CEN_TIMEOUT, 0,
+                          "crew \"%s\": not stopped by the deadline: %llu tasks running, %llu waiting, %llu queued",
+                          core->crew->name, (unsigned long long)left->running, (unsigned long long)left->waiting,
+                          (unsigned long long)left->queued);
+}
+
+cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report, cen_error *error)
+{
+    if (!crew || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP))
+        return ceni_crew_refuse(crew, CEN_INVALID, "a stop is CEN_STOP_DRAIN or CEN_STOP_DROP", error);
+    if (report && cen_sized_check(report, sizeof *report, "cen_crew_stop: report", error) != CEN_OK) return CEN_INVALID;
     ceni_core *core = ceni_setting(&crew->core);
-    if (!ceni_fork_is(core->epoch)) return CEN_FORKED;
+    if (!ceni_fork_is(core->epoch)) return ceni_crew_refuse_task(crew, NULL, CEN_FORKED, error);
     deadline = ceni_deadline_or(deadline, cen_in_s(DEFAULT_PATIENCE_S));
     int64_t moment = ceni_deadline_moment(deadline, ceni_clock_now());
     ceni_worker *inside = ceni_worker_of(core);
@@ -295,7 +305,7 @@ cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, ce
     shut(core, how);
     if (inside) {
         ended = wait_inside(inside, moment);
-        if (inside->is_away) return CEN_FORKED;
+        if (inside->is_away) return ceni_crew_refuse_task(crew, NULL, CEN_FORKED, error);
         ceni_core_lock(core);
         core->ends_itself = true; /* with the task that called this, or with what it could not wait for */
         ceni_core_unlock(core);
@@ -306,8 +316,10 @@ cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, ce
     }
     if (!ended) shut(core, CEN_STOP_DROP);
     if (ended && !inside) ended = end_workers(core, moment);
-    fill_report(core, report);
-    return ended ? CEN_OK : CEN_TIMEOUT;
+    cen_crew_report left = CEN_SIZED(cen_crew_report);
+    fill_report(core, &left);
+    if (report) cen_sized_write(report, &left, sizeof left);
+    return ended ? CEN_OK : time_out(core, &left, error);
 }
 
 /* ---- Freeing ------------------------------------------------------------------------------------ */

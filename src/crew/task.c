@@ -166,7 +166,7 @@ static inline bool put_one(ceni_core *core, cen_task *task)
     return in;
 }
 
-cen_status cen_crew_submit(cen_crew *crew, cen_task *task)
+static inline cen_status submit(cen_crew *crew, cen_task *task)
 {
     if (!crew) return CEN_INVALID;
     cen_status status;
@@ -176,6 +176,12 @@ cen_status cen_crew_submit(cen_crew *crew, cen_task *task)
     if (status != CEN_OK || put_one(core, task)) return status;
     unprepare(core, task);
     return CEN_CLOSED;
+}
+
+cen_status cen_crew_submit(cen_crew *crew, cen_task *task, cen_error *error)
+{
+    cen_status status = submit(crew, task);
+    return __builtin_expect(status == CEN_OK, 1) ? status : ceni_crew_refuse_task(crew, task, status, error);
 }
 
 static cen_status submit_all(ceni_core *core, cen_task *const tasks[], size_t count)
@@ -191,13 +197,12 @@ static cen_status submit_all(ceni_core *core, cen_task *const tasks[], size_t co
     return status;
 }
 
-cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t count)
+cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t count, cen_error *error)
 {
-    if (!crew || (!tasks && count > 0)) return CEN_INVALID;
-    cen_status status;
-    ceni_core *core = ceni_crew_core(crew, &status);
-    if (!core) return status;
-    return count > 0 ? submit_all(core, tasks, count) : CEN_OK;
+    cen_status status = CEN_INVALID;
+    ceni_core *core = crew && (tasks || count == 0) ? ceni_crew_core(crew, &status) : NULL;
+    if (core) status = count > 0 ? submit_all(core, tasks, count) : CEN_OK;
+    return status == CEN_OK ? status : ceni_crew_refuse_all(crew, tasks, count, status, error);
 }
 
 /* ---- The end ------------------------------------------------------------------------------------ */

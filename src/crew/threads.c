@@ -298,12 +298,15 @@ static void tell_resized(const cen_crew *crew, uint32_t before, uint32_t workers
     ceni_event_emit(CEN_LEVEL_NOTICE, "resized", &crew->entry, workers, text);
 }
 
-cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
+cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error)
 {
-    if (!crew || workers == 0 || workers > crew->options.max) return CEN_INVALID;
+    if (!crew || workers == 0) return ceni_crew_refuse(crew, CEN_INVALID, "a crew of 0 workers; the least is 1", error);
+    if (workers > crew->options.max)
+        return ceni_error_set(error, CEN_INVALID, 0, "crew \"%s\": %u workers are more than options.max (%u)",
+                              crew->name, workers, crew->options.max);
     cen_status status;
     ceni_core *core = ceni_crew_core(crew, &status);
-    if (!core) return status;
+    if (!core) return ceni_crew_refuse_task(crew, NULL, status, error);
     ceni_core_lock(core);
     uint32_t before = core->target;
     bool closed = ceni_load_relaxed(&core->closing) != 0; /* written under the mutex; carries nothing */
@@ -318,7 +321,7 @@ cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
         ceni_event_emit_locked(core);
     }
     ceni_core_unlock(core);
-    if (closed) return CEN_CLOSED;
+    if (closed) return ceni_crew_refuse_task(crew, NULL, CEN_CLOSED, error);
     if (ceni_work_is_visible(core)) ceni_call_one(core);
     tell_resized(crew, before, workers);
     return CEN_OK;

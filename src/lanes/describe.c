@@ -152,12 +152,12 @@ static bool ends_in(const char *action, const char *end)
 
 static cen_status obey(cen_lanes *lanes, const char *action, int64_t value)
 {
-    if (ends_in(action, "total")) return cen_lanes_max_total_set(lanes, value);
+    if (ends_in(action, "total")) return cen_lanes_max_total_set(lanes, value, NULL);
     cen_priority priority = ends_in(action, "high")  ? CEN_PRIORITY_HIGH
                             : ends_in(action, "low") ? CEN_PRIORITY_LOW
                                                      : CEN_PRIORITY_NORMAL;
-    if (strncmp(action, "limit", strlen("limit")) == 0) return cen_lanes_max_tasks_set(lanes, priority, value);
-    return value < 1 || value > CEN_CREW_MAX ? CEN_INVALID : cen_lanes_resize(lanes, priority, (uint32_t)value);
+    if (strncmp(action, "limit", strlen("limit")) == 0) return cen_lanes_max_tasks_set(lanes, priority, value, NULL);
+    return value < 1 || value > CEN_CREW_MAX ? CEN_INVALID : cen_lanes_resize(lanes, priority, (uint32_t)value, NULL);
 }
 
 static cen_status tell(void *object, const char *action, int64_t value, cen_error *error)

@@ -171,7 +171,7 @@ static void end_crews(cen_lanes *lanes)
     for (unsigned i = 0; i < CEN_LANES; i++) {
         cen_crew *crew = lanes->lane[i].crew;
         if (!crew) continue;
-        cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL);
+        cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL, NULL);
         cen_crew_free(crew);
     }
 }

@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 
+#include "base/error.h"
 #include "lanes/inside.h"
 #include "record/events.h"
 
@@ -32,13 +33,40 @@ static void tell_limit(const cen_lanes *lanes, const char *lane, uint32_t limit)
     ceni_event_emit(CEN_LEVEL_NOTICE, "limited", &lanes->entry, limit, text);
 }
 
-cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int64_t max_tasks)
+static cen_status refuse(const cen_lanes *lanes, cen_status status, const char *why, cen_error *error)
 {
-    if (!lanes || max_tasks < CEN_OFF || max_tasks > CEN_LANE_TASKS_MAX) return CEN_INVALID;
-    cen_status status = ceni_lanes_enter(lanes);
-    if (status != CEN_OK) return status;
+    if (!lanes) return ceni_error_set(error, CEN_INVALID, 0, "the lanes are NULL");
+    return ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, why);
+}
+
+static cen_status refuse_number(const cen_lanes *lanes, const char *name, int64_t value, int64_t max, cen_error *error)
+{
+    if (!lanes) return refuse(lanes, CEN_INVALID, NULL, error);
+    return ceni_error_set(error, CEN_INVALID, 0,
+                          "lanes \"%s\": %s is %lld; 1 to %lld, 0 for the default, CEN_OFF for no limit", lanes->name,
+                          name, (long long)value, (long long)max);
+}
+
+/* The lane of that priority, if this process may use the lanes. */
+static ceni_lane *enter(cen_lanes *lanes, cen_priority priority, cen_status *status, cen_error *error)
+{
+    *status = ceni_lanes_enter(lanes);
+    if (*status != CEN_OK) {
+        refuse(lanes, *status, cen_status_text(*status), error);
+        return NULL;
+    }
     ceni_lane *lane = ceni_lanes_route(lanes, priority);
-    if (!lane) return CEN_INVALID;
+    if (!lane) *status = refuse(lanes, CEN_INVALID, "there is no lane of that priority", error);
+    return lane;
+}
+
+cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int64_t max_tasks, cen_error *error)
+{
+    if (!lanes || max_tasks < CEN_OFF || max_tasks > CEN_LANE_TASKS_MAX)
+        return refuse_number(lanes, "max_tasks", max_tasks, CEN_LANE_TASKS_MAX, error);
+    cen_status status;
+    ceni_lane *lane = enter(lanes, priority, &status, error);
+    if (!lane) return status;
     ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
     lane->limit_is_default = max_tasks == 0;
     uint32_t limit = ceni_lane_limit_of(max_tasks, ceni_setting(&lane->workers));
@@ -48,11 +76,13 @@ cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int6
     return CEN_OK;
 }
 
-cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total)
+cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total, cen_error *error)
 {
-    if (!lanes || max_total < CEN_OFF || max_total > CEN_LANES * (int64_t)CEN_LANE_TASKS_MAX) return CEN_INVALID;
+    static const int64_t most = CEN_LANES * (int64_t)CEN_LANE_TASKS_MAX;
+    if (!lanes || max_total < CEN_OFF || max_total > most)
+        return refuse_number(lanes, "max_total", max_total, most, error);
     cen_status status = ceni_lanes_enter(lanes);
-    if (status != CEN_OK) return status;
+    if (status != CEN_OK) return refuse(lanes, status, cen_status_text(status), error);
     ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
     ceni_ledger_limit(&lanes->ledger, CENI_LEDGER_TOTAL, ceni_lanes_limit_of(max_total));
     ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
@@ -60,14 +90,13 @@ cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total)
     return CEN_OK;
 }
 
-cen_status cen_lanes_resize(cen_lanes *lanes, cen_priority priority, uint32_t workers)
+cen_status cen_lanes_resize(cen_lanes *lanes, cen_priority priority, uint32_t workers, cen_error *error)
 {
-    if (!lanes) return CEN_INVALID;
-    cen_status status = ceni_lanes_enter(lanes);
-    if (status != CEN_OK) return status;
-    ceni_lane *lane = ceni_lanes_route(lanes, priority);
-    if (!lane) return CEN_INVALID;
-    status = cen_crew_resize(lane->crew, workers);
+    if (!lanes) return refuse(lanes, CEN_INVALID, NULL, error);
+    cen_status status;
+    ceni_lane *lane = enter(lanes, priority, &status, error);
+    if (!lane) return status;
+    status = cen_crew_resize(lane->crew, workers, error);
     if (status != CEN_OK) return status;
     ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
     ceni_setting_put(&lane->workers, workers);

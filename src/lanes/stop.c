@@ -10,6 +10,7 @@
  * A submit that passed the mark before it was there is the crew's to decide: it is run, dropped, or answered CLOSED.
  */
 #include "base/plant.h"
+#include "base/error.h"
 #include "lanes/inside.h"
 
 static void add(cen_lane_report *sum, const cen_lane_report *one)
@@ -27,7 +28,7 @@ static cen_status stop_crew(cen_crew *crew, cen_stop how, cen_deadline deadline,
     if (!crew) return CEN_OK;
     bool own = crew == cen_crew_current();
     if (!own) cen_blocking_begin();
-    cen_status status = cen_crew_stop(crew, how, deadline, &report);
+    cen_status status = cen_crew_stop(crew, how, deadline, &report, NULL);
     if (!own) cen_blocking_end();
     *out = (cen_lane_report){.finished = report.finished,
                              .dropped = report.dropped,
@@ -81,12 +82,27 @@ static void count_finished(cen_lanes *lanes, cen_lanes_report *report)
     }
 }
 
-cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report)
+static cen_status tell_stop(const cen_lanes *lanes, cen_status status, const cen_lane_report *left, cen_error *error)
 {
-    if (!lanes || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)) return CEN_INVALID;
-    if (report && cen_sized_check(report, sizeof *report, "cen_lanes_stop: report", NULL) != CEN_OK) return CEN_INVALID;
+    if (status != CEN_TIMEOUT)
+        return ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, cen_status_text(status));
+    return ceni_error_set(error, status, 0,
+                          "lanes \"%s\": not stopped by the deadline: %llu tasks running, %llu waiting, %llu queued",
+                          lanes->name, (unsigned long long)left->running, (unsigned long long)left->waiting,
+                          (unsigned long long)left->queued);
+}
+
+cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report,
+                          cen_error *error)
+{
+    if (!lanes) return ceni_error_set(error, CEN_INVALID, 0, "the lanes are NULL");
+    if (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)
+        return ceni_error_set(error, CEN_INVALID, 0, "lanes \"%s\": a stop is CEN_STOP_DRAIN or CEN_STOP_DROP",
+                              lanes->name);
+    if (report && cen_sized_check(report, sizeof *report, "cen_lanes_stop: report", error) != CEN_OK)
+        return CEN_INVALID;
     cen_status status = ceni_lanes_enter(lanes);
-    if (status != CEN_OK) return status;
+    if (status != CEN_OK) return tell_stop(lanes, status, NULL, error);
     deadline = cen_deadline_fix(deadline.ns_ ? deadline : cen_in_s(30));
     cen_lanes_report mine = CEN_SIZED(cen_lanes_report);
     close_all(lanes, how);
@@ -94,7 +110,7 @@ cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline,
     stop_all(lanes, how, deadline, &mine, &status);
     count_finished(lanes, &mine);
     if (report) cen_sized_write(report, &mine, sizeof mine);
-    return status;
+    return status == CEN_OK ? status : tell_stop(lanes, status, &mine.total, error);
 }
 
 /* Every crew could be freed, as far as can be seen; a parent's always. */

@@ -123,7 +123,7 @@ static cen_status hand_over(ceni_lane *lane, cen_task *task, cen_deadline deadli
     cen_deadline before = task->deadline;
     if (deadline.ns_) task->deadline = deadline;
     ceni_lane_admit(lane, task, now);
-    cen_status status = cen_crew_submit(lane->crew, task);
+    cen_status status = cen_crew_submit(lane->crew, task, NULL);
     if (status == CEN_OK) {
         ceni_lane_tally(lane, CENI_LANE_SUBMITTED);
         return CEN_OK;

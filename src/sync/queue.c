@@ -152,10 +152,11 @@ no_memory:
     return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_queue_new: no memory for the queue \"%s\"", name);
 }
 
-static cen_status make_source(const char *name, int64_t first, int64_t period, cen_queue **out)
+static cen_status make_source(const char *name, int64_t first, int64_t period, cen_queue **out, cen_error *error)
 {
+    if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_%s: out is NULL", name);
     cen_queue *queue = make(NULL, CENI_FORM_SOURCE, sizeof(int64_t), name);
-    if (!queue) return CEN_NO_MEMORY;
+    if (!queue) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_queue_%s: out of memory", name);
     queue->source.period = period;
     ceni_store_relaxed(&queue->source.next, first); /* nobody looks yet */
     enter_directory(queue);
@@ -163,22 +164,23 @@ static cen_status make_source(const char *name, int64_t first, int64_t period, c
     return CEN_OK;
 }
 
-cen_status cen_queue_after(cen_deadline deadline, cen_queue **out)
+cen_status cen_queue_after(cen_deadline deadline, cen_queue **out, cen_error *error)
 {
-    if (!out) return CEN_INVALID;
     int64_t now = ceni_clock_now(), moment = ceni_deadline_moment(deadline, now);
-    return make_source("after", moment ? moment : now, 0, out);
+    return make_source("after", moment ? moment : now, 0, out, error);
 }
 
-cen_status cen_queue_tick(int64_t period_ns, cen_queue **out)
+cen_status cen_queue_tick(int64_t period_ns, cen_queue **out, cen_error *error)
 {
-    if (!out || period_ns <= 0) return CEN_INVALID;
-    return make_source("tick", ceni_deadline_moment(cen_in_ns(period_ns), ceni_clock_now()), period_ns, out);
+    if (period_ns <= 0)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_tick: period_ns must be positive (got %lld)",
+                              (long long)period_ns);
+    return make_source("tick", ceni_deadline_moment(cen_in_ns(period_ns), ceni_clock_now()), period_ns, out, error);
 }
 
-cen_status cen_queue_never(cen_queue **out)
+cen_status cen_queue_never(cen_queue **out, cen_error *error)
 {
-    return out ? make_source("never", CENI_FOREVER, 0, out) : CEN_INVALID;
+    return make_source("never", CENI_FOREVER, 0, out, error);
 }
 
 /* A pop that tells nobody: in a forked child a wait list may be locked by a

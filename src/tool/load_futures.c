@@ -121,7 +121,7 @@ static void on_taken(cen_take_op *take)
     self->task.future.user = self;
     cen_future_then(&self->task.future, on_operated, cen_inbox_executor(self->loop->inbox));
     /* Once it is submitted, the task writes turn->status, maybe before this returns. */
-    cen_status status = cen_crew_submit(self->loop->crew, &self->task);
+    cen_status status = cen_crew_submit(self->loop->crew, &self->task, &self->error);
     if (status == CEN_OK) return;
     turn->status = status;
     finish(self);
@@ -237,7 +237,7 @@ static void *run_loop(void *argument)
 static void free_loop(loop *self)
 {
     if (self->crew) {
-        cen_crew_stop(self->crew, CEN_STOP_DROP, cen_in_s(5), NULL);
+        cen_crew_stop(self->crew, CEN_STOP_DROP, cen_in_s(5), NULL, NULL);
         cen_crew_free(self->crew);
     }
     cen_inbox_free(self->inbox);

@@ -87,10 +87,10 @@ EXPLORE(a_task_is_not_touched_by_its_alarm_once_its_future_is_done, 1)
     cen_task_init(&own->task, run_errand);
     ceni_store_relaxed(&own->runs, 0); /* nobody else knows it; carries nothing */
     own->task.deadline = cen_in_ms(1);
-    expect_equal(cen_crew_submit(crew, &own->task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &own->task, NULL), CEN_OK);
     expect_equal(cen_future_wait(&own->task.future, CEN_NEVER), CEN_OK);
     ceni_free(NULL, own, sizeof *own, _Alignof(errand));
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_crew_free(crew), CEN_OK);
     ceni_world_with_hooks();
 }

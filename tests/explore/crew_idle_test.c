@@ -59,7 +59,7 @@ EXPLORE(two_that_are_submitted_at_once_run_on_two_workers, 0)
     ceni_world_settle();
     cen_task *both[] = {&errands[0].task, &errands[1].task};
     both[0]->step_ = both[1]->step_ = meet;
-    expect_equal(cen_crew_submit_all(crew, both, 2), CEN_OK);
+    expect_equal(cen_crew_submit_all(crew, both, 2, NULL), CEN_OK);
     await(0, CEN_OK);
     await(1, CEN_OK);
     end_crew();
@@ -88,7 +88,7 @@ static errand beside;
 static cen_next leave_one_alone(cen_task *task)
 {
     if (task == &errands[0].task) submit(2);
-    else expect_equal(cen_crew_submit(crew, &beside.task), CEN_OK);
+    else expect_equal(cen_crew_submit(crew, &beside.task, NULL), CEN_OK);
     count_step();
     await_steps(3);
     return cen_task_done(task, NULL);
@@ -174,7 +174,7 @@ TEST(a_burst_does_not_wake_a_worker_for_each)
 static void resize_to_one(void *unused)
 {
     (void)unused;
-    expect_equal(cen_crew_resize(crew, 1), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
 }
 
 EXPLORE(what_is_submitted_while_a_worker_ends_is_run_by_the_one_that_stays, 0)

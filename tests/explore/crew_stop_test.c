@@ -7,7 +7,7 @@ static _Atomic uint32_t answer;
 static void try_submit(void *unused)
 {
     (void)unused;
-    ceni_store_seq_cst(&answer, (uint32_t)cen_crew_submit(crew, &errands[0].task));
+    ceni_store_seq_cst(&answer, (uint32_t)cen_crew_submit(crew, &errands[0].task, NULL));
 }
 
 static void stop_against_submit(cen_stop how)
@@ -15,7 +15,7 @@ static void stop_against_submit(cen_stop how)
     make_crew(.workers = 1, .max = 1);
     ceni_world_settle();
     ceni_thread other = start("other", try_submit, NULL);
-    expect_equal(cen_crew_stop(crew, how, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, how, CEN_NEVER, NULL, NULL), CEN_OK);
     join(other);
     uint32_t told = ceni_load_seq_cst(&answer);
     expect(told == CEN_OK || told == CEN_CLOSED);
@@ -77,7 +77,7 @@ EXPLORE(a_job_that_is_posted_while_a_crew_is_stopped_is_run, 2)
     cen_job job = {.run = run_job};
     make_crew(.workers = 1, .max = 1);
     ceni_thread other = start("other", post_a_job, &job);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     join(other);
     await_steps(1);
     expect_equal(cen_crew_free(crew), CEN_OK);
@@ -88,7 +88,7 @@ EXPLORE(a_job_that_is_posted_while_a_crew_is_stopped_is_run, 2)
 static cen_next submit_inside(cen_task *task)
 {
     errands[1].task.step_ = wait_for_promise;
-    ceni_store_seq_cst(&answer, (uint32_t)cen_crew_submit(crew, &errands[1].task));
+    ceni_store_seq_cst(&answer, (uint32_t)cen_crew_submit(crew, &errands[1].task, NULL));
     return run_errand(task);
 }
 
@@ -99,7 +99,7 @@ EXPLORE(what_a_task_submits_while_its_crew_is_drained_is_over_before_the_stop_is
     ceni_world_settle();
     submit_as(0, submit_inside);
     ceni_thread other = start("other", keep_promise, NULL);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(ceni_load_seq_cst(&answer), CEN_OK);
     expect(cen_future_is_done(&errands[0].task.future) && cen_future_is_done(&errands[1].task.future));
     expect_equal(runs(1), 1);
@@ -111,7 +111,7 @@ EXPLORE(what_a_task_submits_while_its_crew_is_drained_is_over_before_the_stop_is
 
 static cen_next stop_inside(cen_task *task)
 {
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     return run_errand(task);
 }
 
@@ -135,7 +135,7 @@ EXPLORE(a_crew_that_a_task_has_stopped_ends_with_that_task, 1)
 /* The task that stops gives up, and what is left is dropped by the stop, or cancelled by another. */
 static cen_next stop_at_once(cen_task *task)
 {
-    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NOW, NULL);
+    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NOW, NULL, NULL);
     return run_errand(task);
 }
 
@@ -143,7 +143,7 @@ EXPLORE(a_crew_that_a_task_has_stopped_ends_although_its_last_task_is_cancelled,
 {
     make_crew(.workers = 1, .max = 1);
     submit_as(0, stop_at_once);
-    cen_crew_submit(crew, &errands[1].task);
+    cen_crew_submit(crew, &errands[1].task, NULL);
     bool there = errands[1].task.core_ && !ceni_future_is_fresh(&errands[1].task.future);
     if (there) cen_task_cancel(&errands[1].task);
     await(0, CEN_OK);

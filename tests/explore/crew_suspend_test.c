@@ -25,7 +25,7 @@ static void submit_waiter(cen_deadline deadline)
 
 static void drop_crew(void)
 {
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL, NULL), CEN_OK);
 }
 
 /* It went on to its end, or ran no further step: it was dropped, or had not begun when its deadline passed. */

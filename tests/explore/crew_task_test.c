@@ -106,7 +106,7 @@ EXPLORE(a_task_that_a_worker_is_just_moving_is_cancelled_all_the_same, 2)
     ceni_world_settle();
     cen_task *both[] = {&errands[1].task, &errands[0].task};
     both[0]->step_ = wait_for_promise; /* runs until it waits, and so leaves the worker to the second */
-    expect_equal(cen_crew_submit_all(crew, both, 2), CEN_OK);
+    expect_equal(cen_crew_submit_all(crew, both, 2, NULL), CEN_OK);
     cancel_first(&cancelled[0]);
     await(0, cancelled[0] ? CEN_INTERRUPTED : CEN_OK);
     expect_equal(runs(0), !cancelled[0]);
@@ -128,7 +128,7 @@ EXPLORE(a_task_that_no_worker_can_begin_is_always_cancelled, 2)
     ceni_world_settle();
     cen_task *both[] = {&errands[1].task, &errands[0].task};
     both[0]->step_ = sit;
-    expect_equal(cen_crew_submit_all(crew, both, 2), CEN_OK);
+    expect_equal(cen_crew_submit_all(crew, both, 2, NULL), CEN_OK);
     expect(cen_task_cancel(both[1]));
     await(0, CEN_INTERRUPTED);
     count_step();
@@ -146,7 +146,7 @@ EXPLORE(a_task_is_not_touched_once_its_future_is_done, 2)
     expect(own != NULL);
     cen_task_init(&own->task, run_errand);
     ceni_store_relaxed(&own->runs, 0); /* nobody else knows it; carries nothing */
-    expect_equal(cen_crew_submit(crew, &own->task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &own->task, NULL), CEN_OK);
     bool mine = cen_task_cancel(&own->task);
     expect_equal(cen_future_wait(&own->task.future, CEN_NEVER), CEN_OK);
     expect_equal(own->task.future.status, mine ? CEN_INTERRUPTED : CEN_OK);

@@ -61,7 +61,7 @@ static inline void make_crew_of(cen_crew_options options)
 
 static inline void submit(int i)
 {
-    expect_equal(cen_crew_submit(crew, &errands[i].task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &errands[i].task, NULL), CEN_OK);
 }
 
 static inline void submit_as(int i, cen_step first)
@@ -85,7 +85,7 @@ static inline void free_crew(void)
 
 static inline void end_crew(void)
 {
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     free_crew();
 }
 

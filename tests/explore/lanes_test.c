@@ -31,7 +31,7 @@ static void end_those_admitted(int from, int to)
 
 static void finish(void)
 {
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_lanes_free(lanes), CEN_OK);
 }
 
@@ -142,7 +142,7 @@ static _Atomic uint32_t count_after_limit;
 static void lower(void *unused)
 {
     (void)unused;
-    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1, NULL), CEN_OK);
     ceni_store_seq_cst(&count_after_limit, (uint32_t)look().lane[HIGH].admitted);
 }
 
@@ -163,13 +163,13 @@ EXPLORE(L16_once_a_limit_was_lowered_nothing_more_is_admitted_beyond_it, 4)
 static void limit_total(void *unused)
 {
     (void)unused;
-    expect_equal(cen_lanes_max_total_set(lanes, 7), CEN_OK);
+    expect_equal(cen_lanes_max_total_set(lanes, 7, NULL), CEN_OK);
 }
 
 static void limit_low(void *unused)
 {
     (void)unused;
-    expect_equal(cen_lanes_max_tasks_set(lanes, LOW, 9), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, LOW, 9, NULL), CEN_OK);
 }
 
 EXPLORE(of_two_who_change_limits_at_once_neither_is_lost_and_no_count_either, 3)
@@ -251,7 +251,7 @@ static void watch_all(void *unused)
 EXPLORE(who_resizes_lanes_that_are_being_freed_has_done_so_before_or_does_not_find_them, 3)
 {
     make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 1, .without_latency = true);
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NEVER, NULL, NULL), CEN_OK);
     ceni_thread other = start("other", watch_all, NULL);
     expect_equal(cen_lanes_free(lanes), CEN_OK);
     join(other);

@@ -252,7 +252,7 @@ static void pop_the_tick(void *into)
 EXPLORE(two_pops_of_a_tick_get_two_ticks, 3)
 {
     int64_t a = 0, b = 0;
-    expect_equal(cen_queue_tick(1000, &left), CEN_OK);
+    expect_equal(cen_queue_tick(1000, &left, NULL), CEN_OK);
     ceni_thread popper = start("pop", pop_the_tick, &a);
     pop_the_tick(&b);
     join(popper);

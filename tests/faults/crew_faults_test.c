@@ -6,7 +6,7 @@
 static void end_it(void)
 {
     if (!crew) return;
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_crew_free(crew), CEN_OK);
     crew = NULL;
 }
@@ -54,9 +54,9 @@ TEST(a_call_for_which_there_is_no_memory_is_refused_and_its_result_is_as_before)
     cen_future_init(&result);
     make_crew(.workers = 1);
     ceni_fault_arm(CENI_FAULT_ALLOC, 1);
-    expect_equal(cen_crew_call(crew, NULL, call_it, story, &result), CEN_NO_MEMORY);
+    expect_equal(cen_crew_call(crew, NULL, call_it, story, &result, NULL), CEN_NO_MEMORY);
     expect(ceni_fault_disarm());
-    expect_equal(cen_crew_call(crew, NULL, call_it, story, &result), CEN_OK);
+    expect_equal(cen_crew_call(crew, NULL, call_it, story, &result, NULL), CEN_OK);
     expect_equal(cen_future_wait(&result, CEN_NEVER), CEN_OK);
     finish();
 }
@@ -68,7 +68,7 @@ TEST(a_task_with_a_deadline_that_nobody_can_keep_is_refused_and_can_be_submitted
     one.task.deadline = cen_in_s(1);
     make_crew(.workers = 1);
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
-    expect_equal(cen_crew_submit(crew, &one.task), CEN_SYSTEM);
+    expect_equal(cen_crew_submit(crew, &one.task, NULL), CEN_SYSTEM);
     expect(ceni_fault_disarm());
     expect_equal(sound_look().submitted, 0);
     submit(&one);
@@ -84,7 +84,7 @@ TEST(of_many_with_deadlines_that_nobody_can_keep_none_is_submitted)
     make_crew(.workers = 1);
     cen_task *all[] = {&three[0].task, &three[1].task, &three[2].task};
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
-    expect_equal(cen_crew_submit_all(crew, all, 3), CEN_SYSTEM);
+    expect_equal(cen_crew_submit_all(crew, all, 3, NULL), CEN_SYSTEM);
     expect(ceni_fault_disarm());
     expect_equal(sound_look().submitted, 0);
     submit_works(three, 3);

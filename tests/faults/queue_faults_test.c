@@ -147,17 +147,17 @@ static cen_status make_one(void)
 
 static cen_status make_after(void)
 {
-    return cen_queue_after(cen_in_ms(1), &queue);
+    return cen_queue_after(cen_in_ms(1), &queue, NULL);
 }
 
 static cen_status make_tick(void)
 {
-    return cen_queue_tick(1000, &queue);
+    return cen_queue_tick(1000, &queue, NULL);
 }
 
 static cen_status make_never(void)
 {
-    return cen_queue_never(&queue);
+    return cen_queue_never(&queue, NULL);
 }
 
 static const char *nothing_was_made(cen_status status)

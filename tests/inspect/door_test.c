@@ -145,7 +145,7 @@ TEST(a_page_of_another_site_may_tell_nothing)
     expect_text(reply_header(&r, "Access-Control-Allow-Origin"), "");
     reply_fini(&r);
     cen_inspect_stop(inspect);
-    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL);
+    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL);
     cen_crew_free(crew);
 }
 

@@ -398,9 +398,9 @@ static void move_out(household *h)
 {
     for (int i = 0; i < 4; i++) cen_pool_free(h->pools[i]);
     cen_queue_free(h->queue);
-    cen_crew_stop(h->crew, CEN_STOP_DRAIN, CEN_NEVER, NULL);
+    cen_crew_stop(h->crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL);
     cen_crew_free(h->crew);
-    cen_lanes_stop(h->lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL);
+    cen_lanes_stop(h->lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL);
     cen_lanes_free(h->lanes);
     cen_future stopped;
     cen_future_init(&stopped);

@@ -32,7 +32,7 @@ static void begin(const char *where, bool control)
 static void end(void)
 {
     cen_inspect_stop(inspect);
-    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL);
+    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL);
     cen_crew_free(crew);
     cen_queue_free(queue);
 }

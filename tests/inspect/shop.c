@@ -199,7 +199,7 @@ static void *give_tasks(void *argument)
         for (int i = 0; i < TASKS; i++) {
             cen_task_init(&tasks[i], compute);
             cen_priority priority = i % 3 ? CEN_PRIORITY_LOW : CEN_PRIORITY_HIGH;
-            assert((i % 2 ? cen_crew_submit(crew, &tasks[i])
+            assert((i % 2 ? cen_crew_submit(crew, &tasks[i], NULL)
                           : cen_lanes_submit(lanes, priority, &tasks[i], cen_in_s(5), NULL)) == CEN_OK);
         }
         for (int i = 0; i < TASKS; i++) cen_future_wait(&tasks[i].future, CEN_NEVER);
@@ -326,9 +326,9 @@ static void end_all(void)
         cen_pool_free(pools[i]);
     }
     cen_router_free(search);
-    cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(5), NULL);
+    cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(5), NULL, NULL);
     cen_lanes_free(lanes);
-    cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), NULL);
+    cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), NULL, NULL);
     cen_crew_free(crew);
     cen_actor_stop(ledger, CEN_STOP_DROP, NULL);
     while (cen_actor_free(ledger) == CEN_BUSY) sleep_for(MS);

@@ -170,12 +170,12 @@ static const char *limit(void *state, int a, int b)
     int64_t value = b == 5 ? CEN_OFF : b;
     if (a == CEN_LANES) {
         r->max_total = b > 0 && b < 5 ? (uint64_t)b : 3 * (uint64_t)CEN_LANE_TASKS_MAX;
-        return cen_lanes_max_total_set(lanes, value) == CEN_OK ? NULL : "limit_total was refused";
+        return cen_lanes_max_total_set(lanes, value, NULL) == CEN_OK ? NULL : "limit_total was refused";
     }
     twin_lane *l = &r->lanes[a];
     l->is_default = b == 0;
     l->max = b == 0 ? 2000 * l->workers : b == 5 ? CEN_LANE_TASKS_MAX : (uint64_t)b;
-    return cen_lanes_max_tasks_set(lanes, (cen_priority)a, value) == CEN_OK ? NULL : "limit was refused";
+    return cen_lanes_max_tasks_set(lanes, (cen_priority)a, value, NULL) == CEN_OK ? NULL : "limit was refused";
 }
 
 static const char *resize(void *state, int a, int b)
@@ -183,7 +183,7 @@ static const char *resize(void *state, int a, int b)
     twin_lane *l = &((rig *)state)->lanes[a];
     l->workers = (uint64_t)b + 1;
     if (l->is_default) l->max = 2000 * l->workers;
-    return cen_lanes_resize(lanes, (cen_priority)a, (uint32_t)b + 1) == CEN_OK ? NULL : "resize was refused";
+    return cen_lanes_resize(lanes, (cen_priority)a, (uint32_t)b + 1, NULL) == CEN_OK ? NULL : "resize was refused";
 }
 
 static const char *fork_op(void *state, int a, int b)
@@ -271,7 +271,7 @@ static void *setup(void)
 static const char *teardown(void *state)
 {
     const char *text = look_op(state, 0, 0);
-    cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NEVER, NULL);
+    cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NEVER, NULL, NULL);
     if (!text && cen_lanes_free(lanes) != CEN_OK) text = "free was refused";
     return text;
 }

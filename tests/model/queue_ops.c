@@ -182,14 +182,14 @@ static cen_status make_source(rig *r, twin *t, int64_t ns)
 {
     t->period = 0;
     t->due = NOT_DUE;
-    if (t->shape->form == NEVER) return cen_queue_never(&t->queue);
+    if (t->shape->form == NEVER) return cen_queue_never(&t->queue, NULL);
     if (t->shape->form == TICK) {
         t->period = TIME_IS_VIRTUAL ? ns + 1 : INT64_MAX;
         if (TIME_IS_VIRTUAL) t->due = r->now + t->period;
-        return cen_queue_tick(t->period, &t->queue);
+        return cen_queue_tick(t->period, &t->queue, NULL);
     }
     if (TIME_IS_VIRTUAL) t->due = r->now + ns;
-    return cen_queue_after(TIME_IS_VIRTUAL ? cen_at(t->due) : CEN_NEVER, &t->queue);
+    return cen_queue_after(TIME_IS_VIRTUAL ? cen_at(t->due) : CEN_NEVER, &t->queue, NULL);
 }
 
 static const char *make_one(rig *r, int which, int64_t ns)

@@ -32,7 +32,7 @@ static void wait_for(sem_t *semaphore)
 static void submit(cen_task *task, cen_step step)
 {
     cen_task_init(task, step);
-    if (cen_crew_submit(crew, task) != CEN_OK) abort();
+    if (cen_crew_submit(crew, task, NULL) != CEN_OK) abort();
 }
 
 static cen_next nothing(cen_task *task)
@@ -93,5 +93,5 @@ int main(int argc, char **argv)
         wait_for(&arrived);
         sem_post(&open_gate);
     }
-    return cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), NULL) != CEN_OK || cen_crew_free(crew) != CEN_OK;
+    return cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), NULL, NULL) != CEN_OK || cen_crew_free(crew) != CEN_OK;
 }

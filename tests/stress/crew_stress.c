@@ -60,7 +60,7 @@ static bool send(chore *self)
 {
     ceni_add_seq_cst(&let_in, 1);
     expect_equal(cen_future_then(&self->task.future, ended, cen_inline()), CEN_OK);
-    if (cen_crew_submit(crew, &self->task) == CEN_OK) return true;
+    if (cen_crew_submit(crew, &self->task, NULL) == CEN_OK) return true;
     ceni_sub_seq_cst(&let_in, 1);
     ceni_add_seq_cst(&refused, 1);
     free(self);
@@ -85,7 +85,7 @@ static void await_child(chore *self)
 {
     cen_task child;
     cen_task_init(&child, child_step);
-    if (cen_crew_submit(crew, &child) != CEN_OK) return;
+    if (cen_crew_submit(crew, &child, NULL) != CEN_OK) return;
     ceni_add_seq_cst(&let_in, 1);
     if (test_random(&self->dice) % 4 == 0) cen_task_cancel(&child);
     expect_equal(cen_await(&child.future, CEN_NEVER), CEN_OK);
@@ -163,7 +163,7 @@ static void submit_and_cancel(uint64_t *dice)
     cen_task own;
     cen_task_init(&own, child_step);
     if (test_random(dice) % 2) own.deadline = cen_in_us((int64_t)(test_random(dice) % 100));
-    if (cen_crew_submit(crew, &own) != CEN_OK) return;
+    if (cen_crew_submit(crew, &own, NULL) != CEN_OK) return;
     ceni_add_seq_cst(&let_in, 1);
     for (uint64_t i = test_random(dice) % 200; i > 0; i--) ceni_pause();
     bool cancelled = test_random(dice) % 2 ? cen_task_cancel(&own) : cen_future_cancel(&own.future);
@@ -178,7 +178,7 @@ static void submit_all(void *argument)
     for (unsigned i = 0; i < SUBMITS; i++) {
         if (test_random(&dice) % 4 == 0) submit_and_cancel(&dice);
         else send(make_chore(test_random(&dice), 0));
-        if (test_random(&dice) % 16 == 0) cen_crew_resize(crew, (uint32_t)(test_random(&dice) % 4) + 1);
+        if (test_random(&dice) % 16 == 0) cen_crew_resize(crew, (uint32_t)(test_random(&dice) % 4) + 1, NULL);
     }
 }
 
@@ -210,11 +210,11 @@ static void make_both(uint64_t *dice)
 static void stop_somehow(uint64_t *dice, cen_crew_report *report)
 {
     switch (test_random(dice) % 3) {
-    case 0: expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, report), CEN_OK); break;
-    case 1: expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, report), CEN_OK); break;
+    case 0: expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, report, NULL), CEN_OK); break;
+    case 1: expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, report, NULL), CEN_OK); break;
     default:
-        if (cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_us((int64_t)(test_random(dice) % 500)), report) != CEN_OK)
-            expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, report), CEN_OK);
+        if (cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_us((int64_t)(test_random(dice) % 500)), report, NULL) != CEN_OK)
+            expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, report, NULL), CEN_OK);
     }
 }
 

@@ -142,9 +142,9 @@ static void send_all(void *argument)
         if (test_random(&dice) % 16 == 0) check_look();
         if (test_random(&dice) % 64 == 0) /* never more than the first */
             cen_lanes_max_tasks_set(lanes, (cen_priority)(test_random(&dice) % 2),
-                                    1 + (int64_t)(test_random(&dice) % MAX_HIGH));
+                                    1 + (int64_t)(test_random(&dice) % MAX_HIGH), NULL);
         if (test_random(&dice) % 128 == 0)
-            cen_lanes_resize(lanes, CEN_PRIORITY_LOW, 1 + (uint32_t)(test_random(&dice) % 2));
+            cen_lanes_resize(lanes, CEN_PRIORITY_LOW, 1 + (uint32_t)(test_random(&dice) % 2), NULL);
     }
     for (unsigned i = 0; i < MINE; i++)
         if (mine[i].in) await(&mine[i]);
@@ -198,11 +198,11 @@ static void one_round(uint64_t *dice, bool stops)
     if (stops) {
         ceni_sleep_until(ceni_clock_now() + (int64_t)(test_random(dice) % 2000000));
         cen_stop how = test_random(dice) % 2 ? CEN_STOP_DRAIN : CEN_STOP_DROP;
-        cen_status status = cen_lanes_stop(lanes, how, cen_in_ms(test_random(dice) % 2 ? 10000 : 1), NULL);
+        cen_status status = cen_lanes_stop(lanes, how, cen_in_ms(test_random(dice) % 2 ? 10000 : 1), NULL, NULL);
         expect(status == CEN_OK || status == CEN_TIMEOUT);
     }
     for (unsigned i = 0; i < SENDERS; i++) ceni_thread_join(&threads[i]);
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     check_end();
     expect_equal(cen_lanes_free(lanes), CEN_OK);
 }

@@ -71,12 +71,12 @@ static void use_crew(void *unused)
             for (int i = 0; i < 8; i++) {
                 cen_task_init(&tasks[i], block_a_little);
                 tasks[i].name = i % 2 ? "odd" : "even";
-                MUST(cen_crew_submit(crew, &tasks[i]));
+                MUST(cen_crew_submit(crew, &tasks[i], NULL));
             }
-            MUST(cen_crew_resize(crew, 1 + round % 3));
+            MUST(cen_crew_resize(crew, 1 + round % 3, NULL));
             for (int i = 0; i < 8; i++) MUST(cen_future_wait(&tasks[i].future, CEN_NEVER));
         }
-        MUST(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL));
+        MUST(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL));
         MUST(cen_crew_free(crew));
     }
 }
@@ -100,7 +100,7 @@ static void use_lanes(void *unused)
             for (int i = 0; i < 8; i++)
                 if (admitted[i]) MUST(cen_future_wait(&tasks[i].future, CEN_NEVER));
         }
-        MUST(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL));
+        MUST(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL));
         MUST(cen_lanes_free(lanes));
     }
 }

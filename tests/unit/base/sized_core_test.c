@@ -122,7 +122,7 @@ static cen_status call_actor_new(void *given)
 static void end_crew(cen_crew *crew)
 {
     if (!crew) return;
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(30), NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(30), NULL, NULL), CEN_OK);
     expect_equal(cen_crew_free(crew), CEN_OK);
 }
 
@@ -137,7 +137,7 @@ static cen_status call_crew_new(void *given)
 static void end_lanes(cen_lanes *lanes)
 {
     if (!lanes) return;
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, cen_in_s(30), NULL), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, cen_in_s(30), NULL, NULL), CEN_OK);
     expect_equal(cen_lanes_free(lanes), CEN_OK);
 }
 
@@ -256,7 +256,7 @@ static cen_status call_crew_stop(void *given)
     cen_crew *one = NULL;
     cen_crew_options options = CEN_CREW_OPTIONS(.workers = 1);
     expect_equal(cen_crew_new(&options, &one, NULL), CEN_OK);
-    cen_status status = cen_crew_stop(one, CEN_STOP_DRAIN, cen_in_s(30), given);
+    cen_status status = cen_crew_stop(one, CEN_STOP_DRAIN, cen_in_s(30), given, NULL);
     end_crew(one);
     return status;
 }
@@ -278,7 +278,7 @@ static cen_status call_lanes_stop(void *given)
     cen_lanes_options options =
         CEN_LANES_OPTIONS(.high.crew = &crew_options, .normal.is_absent = true, .low.is_absent = true);
     expect_equal(cen_lanes_new(&options, &one, NULL), CEN_OK);
-    cen_status status = cen_lanes_stop(one, CEN_STOP_DRAIN, cen_in_s(30), given);
+    cen_status status = cen_lanes_stop(one, CEN_STOP_DRAIN, cen_in_s(30), given, NULL);
     end_lanes(one);
     return status;
 }

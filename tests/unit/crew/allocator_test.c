@@ -21,7 +21,7 @@ TEST(the_allocator_is_called_with_no_lock_held_by_a_crew)
     submit_works(works, TASKS);
     for (unsigned i = 0; i < TASKS; i++) expect_equal(cen_future_wait(&works[i].task.future, CEN_NEVER), CEN_OK);
     expect(ceni_load_seq_cst(&unlocked_allocs) >= before + 4); /* a record for each seat that had none */
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     cen_crew_free(crew);
     expect_equal(ceni_load_seq_cst(&unlocked_allocs), ceni_load_seq_cst(&unlocked_frees));
 }

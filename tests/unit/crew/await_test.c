@@ -9,7 +9,7 @@ static cen_pool *pool;
 static void await_child(work *self)
 {
     work *mine = self->other;
-    expect_equal(cen_crew_submit(crew, &mine->task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &mine->task, NULL), CEN_OK);
     self->got = cen_await(&mine->task.future, CEN_NEVER);
     expect(cen_task_current() == &self->task);
     mark((char)(self->mark - 'a' + 'A'));
@@ -33,7 +33,7 @@ TEST(one_worker_runs_what_its_task_awaits)
 
 static void await_the_last(work *self)
 {
-    for (int i = 0; i < 4; i++) expect_equal(cen_crew_submit(crew, &child[i].task), CEN_OK);
+    for (int i = 0; i < 4; i++) expect_equal(cen_crew_submit(crew, &child[i].task, NULL), CEN_OK);
     self->got = cen_await(&child[3].task.future, CEN_NEVER);
     mark('P');
 }
@@ -53,7 +53,7 @@ TEST(the_one_that_is_awaited_is_run_before_the_others)
 
 static void await_the_eighth(work *self)
 {
-    for (int i = 0; i < 8; i++) expect_equal(cen_crew_submit(crew, &child[i].task), CEN_OK);
+    for (int i = 0; i < 8; i++) expect_equal(cen_crew_submit(crew, &child[i].task, NULL), CEN_OK);
     self->got = cen_await(&child[7].task.future, CEN_NEVER);
     mark('P');
 }
@@ -322,7 +322,7 @@ static cen_next take_and_wait(cen_task *task)
     expect_equal(cen_pool_try_take(pool, &self->lease, NULL), CEN_OK);
     owners[0] = cen_holder_number();
     workers[0] = cen_worker_current();
-    expect_equal(cen_crew_submit(crew, &self->other->task), CEN_OK); /* which keeps this worker busy */
+    expect_equal(cen_crew_submit(crew, &self->other->task, NULL), CEN_OK); /* which keeps this worker busy */
     cen_timer_init(&self->timer);
     expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1)), CEN_OK);
     return cen_task_wait(task, &self->timer.future, give_elsewhere);

@@ -26,7 +26,7 @@ TEST(what_waits_is_run_by_another_worker_while_one_blocks)
     make_crew(.workers = 1);
     cen_task *both[] = {&one.task, &other.task};
     int64_t now = ceni_clock_now();
-    expect_equal(cen_crew_submit_all(crew, both, 2), CEN_OK);
+    expect_equal(cen_crew_submit_all(crew, both, 2, NULL), CEN_OK);
     expect_end(&other, CEN_OK);
     expect_equal(ceni_clock_now(), now);
     cen_crew_stats s = sound_look();

@@ -129,7 +129,7 @@ static work own[7];
 static void submit_own_and_cancel(work *self)
 {
     init_works(own, 7);
-    for (int i = 0; i < 7; i++) expect_equal(cen_crew_submit(crew, &own[i].task), CEN_OK);
+    for (int i = 0; i < 7; i++) expect_equal(cen_crew_submit(crew, &own[i].task, NULL), CEN_OK);
     for (int i = 0; i < 7; i += 2) expect(cen_task_cancel(&own[i].task));
     self->steps++;
 }
@@ -149,7 +149,7 @@ TEST(a_task_takes_back_what_it_submitted_itself)
 static void submit_own_and_sleep(work *self)
 {
     init_works(own, 4);
-    for (int i = 0; i < 4; i++) expect_equal(cen_crew_submit(crew, &own[i].task), CEN_OK);
+    for (int i = 0; i < 4; i++) expect_equal(cen_crew_submit(crew, &own[i].task, NULL), CEN_OK);
     nap(self->ns);
 }
 

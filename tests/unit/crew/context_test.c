@@ -115,7 +115,7 @@ static void context_across_await(work *self)
 {
     cen_context context = cen_context_current();
     void *data = cen_context_data(context);
-    expect_equal(cen_crew_submit(crew, &self->other->task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &self->other->task, NULL), CEN_OK);
     expect_equal(cen_await(&self->other->task.future, CEN_NEVER), CEN_OK);
     expect(cen_context_data(context) == data);
     use_desk(self);
@@ -212,11 +212,11 @@ TEST(a_job_that_is_posted_while_a_context_is_destroyed_runs_somewhere)
 {
     cen_context_type posting = {.create = create, .destroy = post_a_last_job, .argument = story};
     make_crew(.workers = 3, .context = posting);
-    expect_equal(cen_crew_resize(crew, 2), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 2, NULL), CEN_OK);
     settle();
     expect_equal(destroys, 1);
     expect_equal(ceni_load_seq_cst(&ended_jobs), 1);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     settle();
     nap(SECOND);
     expect_equal(ceni_load_seq_cst(&ended_jobs), 3);

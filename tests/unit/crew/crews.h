@@ -84,7 +84,7 @@ static inline void make_crew_of(cen_crew_options options)
 
 static inline void submit(work *self)
 {
-    expect_equal(cen_crew_submit(crew, &self->task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &self->task, NULL), CEN_OK);
 }
 
 static inline void submit_works(work *first, unsigned count)
@@ -92,7 +92,7 @@ static inline void submit_works(work *first, unsigned count)
     cen_task *all[64];
     expect(count <= 64);
     for (unsigned i = 0; i < count; i++) all[i] = &first[i].task;
-    expect_equal(cen_crew_submit_all(crew, all, count), CEN_OK);
+    expect_equal(cen_crew_submit_all(crew, all, count, NULL), CEN_OK);
 }
 
 /* Waits for its end and expects that status. */
@@ -124,7 +124,7 @@ static inline cen_crew_stats sound_look(void)
 static inline void finish(void)
 {
     cen_crew_report report = CEN_SIZED(cen_crew_report);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, &report, NULL), CEN_OK);
     expect_equal(report.running + report.waiting + report.queued, 0);
     cen_crew_stats s = sound_look();
     expect_equal(s.submitted, s.finished);

@@ -139,7 +139,7 @@ TEST(a_task_with_a_deadline_that_is_refused_can_be_submitted_elsewhere)
     make_crew(.workers = 1);
     keep_busy(2 * SECOND);
     cen_task *all[] = {&two[0].task, &two[1].task, &two[1].task};
-    expect_equal(cen_crew_submit_all(crew, all, 3), CEN_MISUSE);
+    expect_equal(cen_crew_submit_all(crew, all, 3, NULL), CEN_MISUSE);
     nap(SECOND + SECOND / 2);
     expect(!cen_future_is_done(&two[0].task.future));
     submit(&two[0]);

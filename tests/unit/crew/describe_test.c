@@ -157,7 +157,7 @@ TEST(it_can_be_told_to_resize_and_says_what_it_cannot_be)
     expect_equal(component_tell("crew", "band", "resize", (INT64_C(1) << 32) + 1, &error), CEN_INVALID);
     expect_equal(component_tell("crew", "band", "pause", 0, &error), CEN_ABSENT);
     expect_equal(look().workers, 5);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(component_tell("crew", "band", "resize", 3, &error), CEN_CLOSED);
     expect_equal(cen_crew_free(crew), CEN_OK);
 }
@@ -194,7 +194,7 @@ TEST(slow_steps_resizes_and_the_stop_are_in_the_events)
     submit(&one);
     expect_end(&one, CEN_OK);
     expect_event("crew", "step_slow", CEN_LEVEL_WARNING, "a step of knead has been running on thread \"galley:0\"");
-    expect_equal(cen_crew_resize(crew, 3), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 3, NULL), CEN_OK);
     expect_event("crew", "resized", CEN_LEVEL_NOTICE, "crew \"galley\" has 3 workers from now on, after 1");
     finish();
     expect_event("crew", "stopped", CEN_LEVEL_NOTICE, "crew \"galley\" is being stopped, and runs what it has");

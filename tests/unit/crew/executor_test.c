@@ -50,7 +50,7 @@ TEST(a_job_posts_the_next)
 TEST(a_job_that_is_posted_after_the_end_runs_on_the_process_own_runtime)
 {
     make_crew(.workers = 1);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     post(&jobs[0], run_job);
     settle();
     expect_equal(ceni_load_seq_cst(&runs), 1);

@@ -69,11 +69,11 @@ static void expect_refused(void)
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     cen_job job = {.run = run_job};
     init_work(&one, 0, run_once);
-    expect_equal(cen_crew_submit(crew, &one.task), CEN_FORKED);
-    expect_equal(cen_crew_submit_all(crew, (cen_task *[]){&one.task}, 1), CEN_FORKED);
-    expect_equal(cen_crew_resize(crew, 1), CEN_FORKED);
+    expect_equal(cen_crew_submit(crew, &one.task, NULL), CEN_FORKED);
+    expect_equal(cen_crew_submit_all(crew, (cen_task *[]){&one.task}, 1, NULL), CEN_FORKED);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_FORKED);
     expect_equal(cen_crew_stats_get(crew, &stats), CEN_FORKED);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL), CEN_FORKED);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL, NULL), CEN_FORKED);
     expect(!cen_task_cancel(&waiting.task));
     expect(!cen_future_is_done(&waiting.task.future));
     cen_executor *executor = cen_crew_executor(crew);
@@ -172,9 +172,9 @@ static void fork_inside(work *self)
         if (self->mark == 'r') {
             submit(&one);
             expect_equal(cen_await(&one.task.future, cen_in_s(30)), CEN_OK);
-            expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+            expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
         } else {
-            expect_equal(cen_crew_submit(crew, &one.task), CEN_FORKED);
+            expect_equal(cen_crew_submit(crew, &one.task, NULL), CEN_FORKED);
         }
         if (self->mark != 'e') _exit(0);
         return; /* the thread's way out of its crew is the process' end */

@@ -18,7 +18,7 @@ TEST(a_crew_of_which_something_is_left_is_busy)
 {
     make_crew(.workers = 1);
     keep_busy(10 * SECOND);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NOW, NULL), CEN_TIMEOUT);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
     expect_equal(cen_crew_free(crew), CEN_BUSY);
     expect_end(&blocker, CEN_OK);
     finish();
@@ -45,7 +45,7 @@ static cen_crew *other_crew;
 
 static void free_other(work *self)
 {
-    expect_equal(cen_crew_stop(other_crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(other_crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     self->got = cen_crew_free(other_crew);
 }
 

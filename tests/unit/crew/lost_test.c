@@ -35,7 +35,7 @@ TEST(a_step_that_ends_its_thread_ends_its_task_with_misuse_and_another_worker_ru
     init_works(rest, 3);
     make_crew(.workers = 1, .max = 1, .name = "small");
     cen_task *all[] = {&one.task, &rest[0].task, &rest[1].task, &rest[2].task};
-    expect_equal(cen_crew_submit_all(crew, all, 4), CEN_OK);
+    expect_equal(cen_crew_submit_all(crew, all, 4, NULL), CEN_OK);
     expect_end_soon(&one, CEN_MISUSE);
     expect_text(one.error.text, "leaver of crew \"small\" ended the thread that ran it");
     for (int i = 0; i < 3; i++) expect_end_soon(&rest[i], CEN_OK);
@@ -57,13 +57,13 @@ TEST(a_crew_of_several_lives_on_after_many_losses)
     for (int i = 0; i < MANY; i++) expect_end_soon(&many[i], i % 2 ? CEN_OK : CEN_MISUSE);
     await_lost(MANY / 2);
     cen_crew_report report = CEN_SIZED(cen_crew_report);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, &report, NULL), CEN_OK);
     finish();
 }
 
 static void submit_and_await(work *self)
 {
-    expect_equal(cen_crew_submit(crew, &self->other->task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &self->other->task, NULL), CEN_OK);
     cen_await(&self->other->task.future, CEN_NEVER);
     unexpected(self, "it came back from an await whose thread has ended");
 }
@@ -92,7 +92,7 @@ static cen_future awaited;
 
 static void await_promise(work *self)
 {
-    if (self->other) expect_equal(cen_crew_submit(crew, &self->other->task), CEN_OK);
+    if (self->other) expect_equal(cen_crew_submit(crew, &self->other->task, NULL), CEN_OK);
     cen_await(&awaited, CEN_NEVER);
     unexpected(self, "it came back from an await whose thread has ended");
 }
@@ -175,8 +175,8 @@ TEST(a_job_that_ends_its_thread_loses_no_worker)
 
 static void stop_and_help(work *self)
 {
-    expect_equal(cen_crew_submit(crew, &self->other->task), CEN_OK);
-    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL);
+    expect_equal(cen_crew_submit(crew, &self->other->task, NULL), CEN_OK);
+    cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL);
     unexpected(self, "it came back from a stop whose thread has ended");
 }
 

@@ -81,7 +81,7 @@ TEST(a_crew_uses_an_explicit_runtime_and_lets_go_of_it)
     submit(&one);
     expect_end(&one, CEN_TIMEOUT);
     expect_equal(cen_runtime_free(runtime), CEN_BUSY);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_crew_free(crew), CEN_OK);
     expect_equal(cen_runtime_free(runtime), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
@@ -131,8 +131,8 @@ TEST(all_memory_is_the_allocator_s_and_comes_back_to_it)
     expect(book.bytes > 0);
     submit(&one);
     expect_end(&one, CEN_OK);
-    expect_equal(cen_crew_call(crew, NULL, NULL, NULL, NULL), CEN_INVALID);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_call(crew, NULL, NULL, NULL, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_crew_free(crew), CEN_OK);
     expect_equal(book.bytes, 0);
 }

@@ -29,7 +29,7 @@ TEST(single_tasks_and_bursts_of_one_thread_begin_in_their_order)
     for (unsigned next = 0; next < BURSTS * (AT_ONCE + 1);) {
         submit_one(0, next++);
         for (unsigned i = 0; i < AT_ONCE; i++) all[i] = &tasks[0][next++].task;
-        expect_equal(cen_crew_submit_all(crew, all, AT_ONCE), CEN_OK);
+        expect_equal(cen_crew_submit_all(crew, all, AT_ONCE, NULL), CEN_OK);
     }
     end_with(1, BURSTS * (AT_ONCE + 1));
 }
@@ -43,7 +43,7 @@ TEST(a_crew_that_was_resized_to_one_worker_keeps_the_order)
 {
     begin_with(1, MANY);
     make_crew(.workers = 2);
-    expect_equal(cen_crew_resize(crew, 1), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
     settle();
     while (look().threads > 1) nap(MS);
     for (unsigned i = 0; i < MANY; i++) submit_one(0, i);
@@ -73,7 +73,7 @@ TEST(tasks_from_outside_and_from_a_task_each_begin_in_their_order)
     begin_with(2, BURST * BURSTS);
     make_crew(.workers = 1);
     cen_task_init(&one.task, submit_burst);
-    expect_equal(cen_crew_submit(crew, &one.task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &one.task, NULL), CEN_OK);
     for (unsigned i = 0; i < BURST * BURSTS; i++) submit_one(0, i);
     end_with(2, BURST * BURSTS);
 }
@@ -107,7 +107,7 @@ TEST(a_step_that_awaits_begins_the_others_in_their_order)
     make_crew(.workers = 1, .max = 1);
     submit(&waiter);
     for (unsigned i = 0; i < MANY / 2; i++) submit_one(0, i);
-    expect_equal(cen_crew_submit(crew, &keeper), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &keeper, NULL), CEN_OK);
     for (unsigned i = MANY / 2; i < MANY; i++) submit_one(0, i);
     expect_end(&waiter, CEN_OK);
     expect_equal(waiter.got, CEN_OK);

@@ -62,7 +62,7 @@ static inline void end_with(unsigned submitters, unsigned count)
 
 static inline void submit_one(unsigned submitter, unsigned i)
 {
-    expect_equal(cen_crew_submit(crew, &tasks[submitter][i].task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &tasks[submitter][i].task, NULL), CEN_OK);
 }
 
 static inline void submit_many(void *argument)
@@ -96,8 +96,8 @@ static inline cen_next submit_burst(cen_task *task)
     parent *self = (parent *)task;
     cen_task *all[BURST];
     for (unsigned i = 0; i < BURST; i++) all[i] = &tasks[self->submitter][self->next++].task;
-    if (self->at_once) expect_equal(cen_crew_submit_all(crew, all, BURST), CEN_OK);
-    for (unsigned i = 0; i < BURST && !self->at_once; i++) expect_equal(cen_crew_submit(crew, all[i]), CEN_OK);
+    if (self->at_once) expect_equal(cen_crew_submit_all(crew, all, BURST, NULL), CEN_OK);
+    for (unsigned i = 0; i < BURST && !self->at_once; i++) expect_equal(cen_crew_submit(crew, all[i], NULL), CEN_OK);
     return self->next < self->end ? cen_task_yield(task, submit_burst) : cen_task_done(task, NULL);
 }
 
@@ -118,7 +118,7 @@ static inline void run_parent(cen_step step, bool at_once)
     begin_with(1, BURST * BURSTS);
     make_crew(.workers = 1, .max = 1);
     cen_task_init(&one.task, step);
-    expect_equal(cen_crew_submit(crew, &one.task), CEN_OK);
+    expect_equal(cen_crew_submit(crew, &one.task, NULL), CEN_OK);
     end_with(1, BURST * BURSTS);
 }
 

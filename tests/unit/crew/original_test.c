@@ -186,7 +186,7 @@ TEST(workers_that_were_scaled_down_do_no_work)
     work thirty[30];
     make_crew(.workers = 8);
     settle();
-    expect_equal(cen_crew_resize(crew, 1), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
     settle();
     init_works(thirty, 30);
     for (int i = 0; i < 30; i++) thirty[i].inside = note_worker;
@@ -224,7 +224,7 @@ TEST(a_resize_does_not_wait_for_a_long_task)
     make_crew(.workers = 2);
     keep_busy(100 * SECOND);
     int64_t now = ceni_clock_now();
-    expect_equal(cen_crew_resize(crew, 1), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
     expect_equal(ceni_clock_now(), now);
     finish();
 }

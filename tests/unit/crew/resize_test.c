@@ -19,7 +19,7 @@ TEST(more_workers_are_there_at_once_for_what_waits)
     submit_works(four, 4);
     settle();
     expect_equal(sound_look().running, 1);
-    expect_equal(cen_crew_resize(crew, 4), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 4, NULL), CEN_OK);
     settle();
     cen_crew_stats s = sound_look();
     expect_equal(s.running, 4);
@@ -35,7 +35,7 @@ TEST(a_worker_that_is_too_many_finishes_its_step_leaves_the_rest_to_the_others_a
     submit_works(twelve, 12);
     settle();
     expect_equal(sound_look().running, 4);
-    expect_equal(cen_crew_resize(crew, 1), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
     settle();
     expect_equal(sound_look().running, 4);
     nap(SECOND + SECOND / 2);
@@ -54,7 +54,7 @@ TEST(those_who_sleep_and_are_too_many_end_at_once)
     make_crew(.workers = 4);
     settle();
     expect_equal(look().threads, 4);
-    expect_equal(cen_crew_resize(crew, 2), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 2, NULL), CEN_OK);
     settle();
     cen_crew_stats s = sound_look();
     expect_equal(s.threads, 2);
@@ -79,7 +79,7 @@ TEST(not_more_end_than_are_too_many_although_each_takes_its_time)
 {
     make_crew(.workers = 4, .context = {.create = make_nothing, .destroy = destroy_slowly});
     settle();
-    expect_equal(cen_crew_resize(crew, 1), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
     nap(10 * SECOND);
     expect_equal(look().threads, 1);
     expect_equal(look().idle, 1);
@@ -90,9 +90,9 @@ TEST(fewer_and_more_again_is_as_before)
 {
     work four[4];
     make_crew(.workers = 4);
-    expect_equal(cen_crew_resize(crew, 1), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
     settle();
-    expect_equal(cen_crew_resize(crew, 4), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 4, NULL), CEN_OK);
     init_slow(four, 4, SECOND);
     submit_works(four, 4);
     settle();
@@ -106,20 +106,20 @@ TEST(fewer_and_more_again_is_as_before)
 TEST(a_size_that_cannot_be_is_refused_and_changes_nothing)
 {
     make_crew(.workers = 2, .max = 3);
-    expect_equal(cen_crew_resize(NULL, 1), CEN_INVALID);
-    expect_equal(cen_crew_resize(crew, 0), CEN_INVALID);
-    expect_equal(cen_crew_resize(crew, 4), CEN_INVALID);
+    expect_equal(cen_crew_resize(NULL, 1, NULL), CEN_INVALID);
+    expect_equal(cen_crew_resize(crew, 0, NULL), CEN_INVALID);
+    expect_equal(cen_crew_resize(crew, 4, NULL), CEN_INVALID);
     expect_equal(look().workers, 2);
-    expect_equal(cen_crew_resize(crew, 3), CEN_OK);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
-    expect_equal(cen_crew_resize(crew, 1), CEN_CLOSED);
+    expect_equal(cen_crew_resize(crew, 3, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_CLOSED);
     finish();
 }
 
 static void grow(work *self)
 {
     (void)self;
-    expect_equal(cen_crew_resize(crew, 3), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 3, NULL), CEN_OK);
 }
 
 TEST(a_task_may_resize_its_own_crew)
@@ -143,7 +143,7 @@ static work own[4];
 static void submit_own(work *self)
 {
     init_works(own, 4);
-    for (int i = 0; i < 4; i++) expect_equal(cen_crew_submit(crew, &own[i].task), CEN_OK);
+    for (int i = 0; i < 4; i++) expect_equal(cen_crew_submit(crew, &own[i].task, NULL), CEN_OK);
     nap(self->ns);
 }
 
@@ -159,7 +159,7 @@ TEST(what_a_departing_worker_has_left_can_be_taken_back)
     submit(&one);
     settle();
     submit(&two[1]);
-    expect_equal(cen_crew_resize(crew, 1), CEN_OK);
+    expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
     nap(2 * SECOND);
     settle();
     expect_equal(look().threads, 1);

@@ -17,7 +17,7 @@ static cen_status stop(cen_stop how, cen_deadline deadline)
 {
     memset(&report, 0x5A, sizeof report);
     report.size = sizeof report;
-    return cen_crew_stop(crew, how, deadline, &report);
+    return cen_crew_stop(crew, how, deadline, &report, NULL);
 }
 
 static void free_it(void)
@@ -87,9 +87,9 @@ TEST(submits_are_refused_after_a_stop)
     init_works(three, 3);
     make_crew(.workers = 1);
     expect_equal(stop(CEN_STOP_DRAIN, CEN_NEVER), CEN_OK);
-    expect_equal(cen_crew_submit(crew, &three[0].task), CEN_CLOSED);
+    expect_equal(cen_crew_submit(crew, &three[0].task, NULL), CEN_CLOSED);
     cen_task *all[] = {&three[1].task, &three[2].task};
-    expect_equal(cen_crew_submit_all(crew, all, 2), CEN_CLOSED);
+    expect_equal(cen_crew_submit_all(crew, all, 2, NULL), CEN_CLOSED);
     expect(!cen_future_is_done(&three[0].task.future));
     free_it();
     make_crew(.workers = 1); /* what was refused is the caller's */
@@ -104,7 +104,7 @@ static cen_status answers[5];
 static void have_offspring(work *self)
 {
     nap(self->ns);
-    for (int i = 0; i < 5; i++) answers[i] = cen_crew_submit(crew, &offspring[i].task);
+    for (int i = 0; i < 5; i++) answers[i] = cen_crew_submit(crew, &offspring[i].task, NULL);
 }
 
 TEST(what_tasks_submit_while_the_crew_drains_is_run_too)
@@ -201,16 +201,16 @@ TEST(a_stop_may_be_called_again_and_again_and_by_several_at_once)
     expect_equal(stop(CEN_STOP_DRAIN, CEN_NEVER), CEN_OK);
     expect_equal(stop(CEN_STOP_DROP, CEN_NEVER), CEN_OK);
     expect_report(0, 0, 0, 0, 0);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NOW, NULL), CEN_OK);
-    expect_equal(cen_crew_stop(NULL, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_INVALID);
-    expect_equal(cen_crew_stop(crew, (cen_stop)7, CEN_NEVER, NULL), CEN_INVALID);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NOW, NULL, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(NULL, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_crew_stop(crew, (cen_stop)7, CEN_NEVER, NULL, NULL), CEN_INVALID);
     free_it();
 }
 
 static void stop_too(void *argument)
 {
     (void)argument;
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
 }
 
 TEST(two_threads_stop_one_crew)
@@ -231,7 +231,7 @@ static void drop_too(void *argument)
 {
     (void)argument;
     nap(SECOND);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL, NULL), CEN_OK);
 }
 
 TEST(one_who_drains_is_helped_by_one_who_drops)
@@ -344,7 +344,7 @@ TEST(two_tasks_may_stop_their_crew_at_once)
     }
     make_crew(.workers = 2);
     cen_task *both[] = {&two[0].task, &two[1].task};
-    expect_equal(cen_crew_submit_all(crew, both, 2), CEN_OK);
+    expect_equal(cen_crew_submit_all(crew, both, 2, NULL), CEN_OK);
     submit_works(six, 6);
     int64_t now = ceni_clock_now();
     expect_end(&two[0], CEN_OK);
@@ -390,7 +390,7 @@ static void submit_late(cen_job *job)
 {
     (void)job;
     nap(SECOND);
-    answer = cen_crew_submit(crew, &late.task);
+    answer = cen_crew_submit(crew, &late.task, NULL);
 }
 
 TEST(a_job_cannot_submit_to_a_crew_that_drains)
@@ -409,7 +409,7 @@ TEST(a_job_cannot_submit_to_a_crew_that_drains)
 static void stop_in_a_job(cen_job *job)
 {
     (void)job;
-    answer = cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(100), NULL);
+    answer = cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(100), NULL, NULL);
     jobs_run++;
 }
 

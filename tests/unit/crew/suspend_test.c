@@ -48,7 +48,7 @@ static void suspend(work *self, char letter, cen_future *future)
 
 static void drop_all(void)
 {
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(5), &report), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(5), &report, NULL), CEN_OK);
     cen_crew_stats stats = sound_look();
     expect_equal(stats.submitted, stats.finished);
     expect_equal(stats.waiting, 0);
@@ -116,7 +116,7 @@ TEST(a_drain_whose_deadline_passes_drops_suspended_tasks)
     promise_it();
     make_crew(.workers = 1);
     suspend(&one, 'a', &promised);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(2), &report), CEN_TIMEOUT);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(2), &report, NULL), CEN_TIMEOUT);
     expect_equal(report.dropped, 1);
     expect_equal(report.waiting, 0);
     expect_end(&one, CEN_CLOSED);
@@ -147,7 +147,7 @@ TEST(a_thread_that_waits_for_a_dropped_task_is_woken)
     promise_it();
     make_crew(.workers = 1);
     suspend(&one, 'a', &promised);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(1), NULL), CEN_OK);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(1), NULL, NULL), CEN_OK);
     expect_equal(cen_future_wait(&one.task.future, CEN_NOW), CEN_OK);
     free_it();
 }
@@ -186,7 +186,7 @@ TEST(a_task_whose_future_cannot_be_cancelled_goes_on_when_that_is_done)
     ceni_future_begin(&stubborn, refuse, NULL);
     make_crew(.workers = 1);
     suspend(&one, 'a', &stubborn);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(1), &report), CEN_TIMEOUT);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(1), &report, NULL), CEN_TIMEOUT);
     expect_equal(report.waiting, 1);
     expect_equal(report.dropped, 0);
     ceni_future_complete(&stubborn);
@@ -245,7 +245,7 @@ TEST(a_task_that_has_heard_of_the_stop_may_still_wait)
     submit(&one);
     settle();
     ceni_thread keeper = start("keeper", keep_later, NULL);
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(2), &report), CEN_TIMEOUT);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(2), &report, NULL), CEN_TIMEOUT);
     expect_equal(report.waiting, 1);
     drop_all(); /* a second stop does not drop it either */
     join(keeper);
@@ -266,7 +266,7 @@ TEST(a_cancelled_task_that_has_heard_of_the_stop_is_cut_short_once)
     one.ns = SECOND;
     submit(&one);
     settle();
-    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(2), &report), CEN_TIMEOUT);
+    expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(2), &report, NULL), CEN_TIMEOUT);
     expect(!cen_task_cancel(&one.task));
     drop_all();
     expect_end(&one, CEN_OK);
@@ -385,7 +385,7 @@ TEST(a_done_may_cancel_another_suspended_task_that_the_stop_drops)
 
 static void drop_own_crew(work *self)
 {
-    self->got = cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(5), &report);
+    self->got = cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(5), &report, NULL);
 }
 
 TEST(a_task_that_drops_its_own_crew_drops_the_suspended_ones)

@@ -52,7 +52,7 @@ static void make_waiters(void)
         expect_equal(cen_promise_init(&one->promise, &one->future), CEN_OK);
         cen_task_init(&one->task, wait_for_promise);
         expect_equal(cen_future_then(&one->task.future, count_told, cen_inline()), CEN_OK);
-        expect_equal(cen_crew_submit(crew, &one->task), CEN_OK);
+        expect_equal(cen_crew_submit(crew, &one->task, NULL), CEN_OK);
     }
     while (look().waiting < MANY) nap(MS);
 }
@@ -78,7 +78,7 @@ TEST(of_many_suspended_tasks_each_goes_on_if_its_future_is_kept_and_is_dropped_i
             expect_equal(ceni_thread_start(&keepers[i], "keeper", keep_some, (void *)i, &code), CEN_OK);
         ceni_store_seq_cst(&may_keep, 1u);
         ceni_futex_wake(&may_keep, UINT32_MAX);
-        expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, &report), CEN_OK);
+        expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, &report, NULL), CEN_OK);
         for (int i = 0; i < KEEPERS; i++) ceni_thread_join(&keepers[i]);
         expect_equal(ceni_load_seq_cst(&told), MANY);
         expect(report.finished + report.dropped <= MANY); /* some may have ended before the stop */

@@ -20,7 +20,7 @@ static work children[10];
 
 static void submit_children(work *self)
 {
-    for (int i = 0; i < 10; i++) expect_equal(cen_crew_submit(crew, &children[i].task), CEN_OK);
+    for (int i = 0; i < 10; i++) expect_equal(cen_crew_submit(crew, &children[i].task, NULL), CEN_OK);
     mark('!');
     self->worker = cen_worker_current();
 }
@@ -67,7 +67,7 @@ TEST(submitting_allocates_nothing)
 
 static void expect_none_submitted(cen_task *const tasks[], size_t count, cen_status status)
 {
-    expect_equal(cen_crew_submit_all(crew, tasks, count), status);
+    expect_equal(cen_crew_submit_all(crew, tasks, count, NULL), status);
     settle();
     expect_equal(look().submitted, 0);
 }
@@ -82,8 +82,8 @@ TEST(of_many_at_once_of_which_one_cannot_be_none_is_submitted)
     expect_none_submitted((cen_task *[]){&two[0].task, NULL}, 2, CEN_INVALID);
     expect_none_submitted((cen_task *[]){&two[0].task, &two[1].task, &two[0].task}, 3, CEN_MISUSE);
     expect_none_submitted(NULL, 1, CEN_INVALID);
-    expect_equal(cen_crew_submit_all(crew, NULL, 0), CEN_OK);
-    expect_equal(cen_crew_submit_all(NULL, NULL, 0), CEN_INVALID);
+    expect_equal(cen_crew_submit_all(crew, NULL, 0, NULL), CEN_OK);
+    expect_equal(cen_crew_submit_all(NULL, NULL, 0, NULL), CEN_INVALID);
     submit_works(two, 2);
     expect_end(&two[0], CEN_OK);
     expect_end(&two[1], CEN_OK);
@@ -97,16 +97,16 @@ TEST(a_task_is_not_submitted_twice_nor_again_before_it_was_made_ready)
     make_crew(.workers = 1);
     keep_busy(SECOND);
     submit(&one);
-    expect_equal(cen_crew_submit(crew, &one.task), CEN_MISUSE);
+    expect_equal(cen_crew_submit(crew, &one.task, NULL), CEN_MISUSE);
     expect_end(&one, CEN_OK);
-    expect_equal(cen_crew_submit(crew, &one.task), CEN_MISUSE);
+    expect_equal(cen_crew_submit(crew, &one.task, NULL), CEN_MISUSE);
     expect_equal(one.steps, 1);
     cen_task_init(&one.task, run_once);
     submit(&one);
     expect_end(&one, CEN_OK);
     expect_equal(one.steps, 2);
-    expect_equal(cen_crew_submit(NULL, &one.task), CEN_INVALID);
-    expect_equal(cen_crew_submit(crew, NULL), CEN_INVALID);
+    expect_equal(cen_crew_submit(NULL, &one.task, NULL), CEN_INVALID);
+    expect_equal(cen_crew_submit(crew, NULL, NULL), CEN_INVALID);
     finish();
 }
 
@@ -137,7 +137,7 @@ TEST(one_that_yields_lets_what_waits_go_first)
     init_works(&one, 1);
     make_crew(.workers = 1);
     cen_task *all[] = {&stepper.task, &one.task};
-    expect_equal(cen_crew_submit_all(crew, all, 2), CEN_OK);
+    expect_equal(cen_crew_submit_all(crew, all, 2, NULL), CEN_OK);
     expect_end(&stepper, CEN_OK);
     expect_story("1a23");
     expect_equal(sound_look().steps, 4);

@@ -114,7 +114,7 @@ TEST(refusals_are_in_the_events_once_a_second_however_many_there_are)
     expect_equal(events_of("lanes", "refused", NULL), 2);
     open_gate(&errands[0]);
     await(&errands[0], CEN_OK);
-    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 5), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 5, NULL), CEN_OK);
     expect_event("lanes", "limited", CEN_LEVEL_NOTICE, "lanes \"store\" admit 5 tasks of high from now on");
     finish();
 }

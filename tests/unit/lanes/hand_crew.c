@@ -42,22 +42,24 @@ cen_status cen_crew_stats_get(cen_crew *crew, cen_crew_stats *out)
     return CEN_OK;
 }
 
-cen_status cen_crew_resize(cen_crew *crew, uint32_t workers)
+cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error)
 {
+    (void)error;
     if (workers == 0) return CEN_INVALID;
     ceni_store_seq_cst(&crew->workers, workers);
     return CEN_OK;
 }
 
-cen_status cen_crew_submit(cen_crew *crew, cen_task *task)
+cen_status cen_crew_submit(cen_crew *crew, cen_task *task, cen_error *error)
 {
+    (void)error;
     if (answer == CEN_OK) task->core_ = crew;
     return answer;
 }
 
-cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report)
+cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report, cen_error *error)
 {
-    (void)how, (void)deadline;
+    (void)how, (void)deadline, (void)error;
     crew->stops++;
     if (report)
         *report = (cen_crew_report){

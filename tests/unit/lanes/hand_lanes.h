@@ -69,7 +69,7 @@ static inline void end_lanes(void)
         expect_equal(lane->admitted + lane->queued + lane->running + lane->suspended, 0);
         expect_equal(lane->submitted, lane->done + lane->failed + lane->cancelled + lane->late + lane->dropped);
     }
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_lanes_free(lanes), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
 }

@@ -225,7 +225,7 @@ TEST(workers_come_and_go_at_run_time)
 {
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     make_lanes(.name = NULL);
-    expect_equal(cen_lanes_resize(lanes, HIGH, 2), CEN_OK);
+    expect_equal(cen_lanes_resize(lanes, HIGH, 2, NULL), CEN_OK);
     hand_in(HIGH, &errands[0], block_step);
     hand_in(HIGH, &errands[1], end_step);
     await(&errands[1], CEN_OK);
@@ -247,7 +247,7 @@ TEST(L_a_stop_to_drain_runs_what_is_there_in_every_lane)
         errands[i].takes_ns = MS;
         hand_in((cen_priority)(i % 3), &errands[i], sleep_step);
     }
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(1), &report), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(1), &report, NULL), CEN_OK);
     expect_equal(report.total.finished, 9);
     expect_equal(report.lane[LOW].finished, 3);
     expect_equal(report.total.dropped, 0);
@@ -268,7 +268,7 @@ TEST(L_a_stop_to_drop_tells_what_is_queued_in_every_lane_though_one_of_them_does
     ceni_world_settle();
     for (int i = 2; i < 6; i++) hand_in(i % 2 ? NORMAL : LOW, &errands[i], end_step);
     expect_equal(cen_lanes_free(lanes), CEN_BUSY);
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, cen_in_ms(10), &report), CEN_TIMEOUT);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, cen_in_ms(10), &report, NULL), CEN_TIMEOUT);
     expect_equal(report.total.dropped, 4);
     expect_equal(report.total.running, 2);
     for (int i = 2; i < 6; i++) await(&errands[i], CEN_CLOSED);
@@ -282,7 +282,7 @@ TEST(L_a_stop_to_drop_tells_what_is_queued_in_every_lane_though_one_of_them_does
 
 static cen_next stop_step(cen_task *task)
 {
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_lanes_free(lanes), CEN_MISUSE);
     return cen_task_done(task, NULL);
 }

@@ -122,7 +122,7 @@ static inline void expect_empty(void)
 static inline void end_lanes(void)
 {
     cen_lanes_report report = CEN_SIZED(cen_lanes_report);
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, &report, NULL), CEN_OK);
     expect_equal(report.total.running + report.total.waiting + report.total.queued, 0);
     expect_empty();
     expect_equal(cen_lanes_free(lanes), CEN_OK);

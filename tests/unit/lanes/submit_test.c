@@ -49,8 +49,8 @@ TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
         expect_equal(cen_lanes_submit(lanes, (cen_priority)bad, &tasks[0], NO_DEADLINE, &error), CEN_INVALID);
         expect(strstr(error.text, "no lane") != NULL);
         expect_equal(cen_lanes_estimate(lanes, (cen_priority)bad, &ns), CEN_INVALID);
-        expect_equal(cen_lanes_max_tasks_set(lanes, (cen_priority)bad, 1), CEN_INVALID);
-        expect_equal(cen_lanes_resize(lanes, (cen_priority)bad, 1), CEN_INVALID);
+        expect_equal(cen_lanes_max_tasks_set(lanes, (cen_priority)bad, 1, NULL), CEN_INVALID);
+        expect_equal(cen_lanes_resize(lanes, (cen_priority)bad, 1, NULL), CEN_INVALID);
         expect_equal(cen_lanes_latency_get(lanes, (cen_priority)bad, &times), CEN_INVALID);
         expect(cen_lanes_crew(lanes, (cen_priority)bad) == NULL);
     }
@@ -59,11 +59,11 @@ TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
     expect_equal(cen_lanes_submit(lanes, NORMAL, NULL, NO_DEADLINE, NULL), CEN_INVALID);
     expect_equal(cen_lanes_stats_get(NULL, &stats), CEN_INVALID);
     expect_equal(cen_lanes_stats_get(lanes, NULL), CEN_INVALID);
-    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, -2), CEN_INVALID);
-    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, CEN_LANE_TASKS_MAX + 1), CEN_INVALID);
-    expect_equal(cen_lanes_max_total_set(lanes, -2), CEN_INVALID);
-    expect_equal(cen_lanes_max_total_set(NULL, 1), CEN_INVALID);
-    expect_equal(cen_lanes_stop(lanes, (cen_stop)0, CEN_NOW, NULL), CEN_INVALID);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, -2, NULL), CEN_INVALID);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, CEN_LANE_TASKS_MAX + 1, NULL), CEN_INVALID);
+    expect_equal(cen_lanes_max_total_set(lanes, -2, NULL), CEN_INVALID);
+    expect_equal(cen_lanes_max_total_set(NULL, 1, NULL), CEN_INVALID);
+    expect_equal(cen_lanes_stop(lanes, (cen_stop)0, CEN_NOW, NULL, NULL), CEN_INVALID);
     expect(cen_lanes_crew(NULL, HIGH) == NULL);
     end_lanes();
 }
@@ -134,7 +134,7 @@ TEST(L16_limits_change_at_run_time_and_what_is_beyond_a_lower_one_stays_until_it
 {
     make_lanes(.normal.max_tasks = 3);
     for (int i = 0; i < 3; i++) take_in(NORMAL, i);
-    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, 1), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, 1, NULL), CEN_OK);
     expect_equal(look().lane[NORMAL].max, 1);
     hand_drop(&tasks[0], CEN_INTERRUPTED);
     expect_equal(submit(NORMAL, 3), CEN_FULL); /* two are there */
@@ -142,14 +142,14 @@ TEST(L16_limits_change_at_run_time_and_what_is_beyond_a_lower_one_stays_until_it
     expect_equal(submit(NORMAL, 3), CEN_FULL); /* and one */
     hand_drop(&tasks[2], CEN_INTERRUPTED);
     take_in(NORMAL, 3);
-    expect_equal(cen_lanes_max_total_set(lanes, 1), CEN_OK);
+    expect_equal(cen_lanes_max_total_set(lanes, 1, NULL), CEN_OK);
     expect_equal(submit(HIGH, 4), CEN_FULL);
-    expect_equal(cen_lanes_max_total_set(lanes, CEN_OFF), CEN_OK);
+    expect_equal(cen_lanes_max_total_set(lanes, CEN_OFF, NULL), CEN_OK);
     take_in(HIGH, 4);
-    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, CEN_OFF), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, CEN_OFF, NULL), CEN_OK);
     expect_equal(look().lane[NORMAL].max, CEN_LANE_TASKS_MAX);
     /* all pages, more than twice */
-    for (int i = 0; i < 40; i++) expect_equal(cen_lanes_max_tasks_set(lanes, LOW, i + 1), CEN_OK);
+    for (int i = 0; i < 40; i++) expect_equal(cen_lanes_max_tasks_set(lanes, LOW, i + 1, NULL), CEN_OK);
     expect_equal(look().lane[LOW].max, 40);
     expect_equal(look().admitted, 2);
     hand_drop(&tasks[3], CEN_CLOSED);
@@ -161,17 +161,17 @@ TEST(a_default_limit_goes_with_the_workers_and_one_that_was_set_does_not)
 {
     cen_crew_options two = CEN_CREW_OPTIONS(.workers = 2);
     make_lanes(.high.crew = &two, .normal.crew = &two, .normal.max_tasks = 10);
-    expect_equal(cen_lanes_resize(lanes, HIGH, 3), CEN_OK);
-    expect_equal(cen_lanes_resize(lanes, NORMAL, 3), CEN_OK);
+    expect_equal(cen_lanes_resize(lanes, HIGH, 3, NULL), CEN_OK);
+    expect_equal(cen_lanes_resize(lanes, NORMAL, 3, NULL), CEN_OK);
     expect_equal(look().lane[HIGH].max, 6000);
     expect_equal(look().lane[NORMAL].max, 10);
-    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 5), CEN_OK);
-    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, 0), CEN_OK); /* the default again */
-    expect_equal(cen_lanes_resize(lanes, HIGH, 1), CEN_OK);
-    expect_equal(cen_lanes_resize(lanes, NORMAL, 1), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 5, NULL), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, NORMAL, 0, NULL), CEN_OK); /* the default again */
+    expect_equal(cen_lanes_resize(lanes, HIGH, 1, NULL), CEN_OK);
+    expect_equal(cen_lanes_resize(lanes, NORMAL, 1, NULL), CEN_OK);
     expect_equal(look().lane[HIGH].max, 5);
     expect_equal(look().lane[NORMAL].max, 2000);
-    expect_equal(cen_lanes_resize(lanes, HIGH, 0), CEN_INVALID);
+    expect_equal(cen_lanes_resize(lanes, HIGH, 0, NULL), CEN_INVALID);
     end_lanes();
 }
 
@@ -270,7 +270,7 @@ TEST(a_task_that_is_in_a_lane_cannot_be_submitted_again)
 TEST(what_is_given_to_a_crew_directly_counts_for_nothing)
 {
     make_lanes(.high.max_tasks = 1);
-    expect_equal(cen_crew_submit(cen_lanes_crew(lanes, HIGH), &tasks[0]), CEN_OK);
+    expect_equal(cen_crew_submit(cen_lanes_crew(lanes, HIGH), &tasks[0], NULL), CEN_OK);
     hand_begin(&tasks[0]);
     hand_pause(&tasks[0], CEN_NEXT_WAIT);
     hand_resume(&tasks[0]);
@@ -340,7 +340,7 @@ TEST(a_stop_reaches_every_crew_and_the_report_has_the_sum)
     cen_crew *high = cen_lanes_crew(lanes, HIGH), *normal = cen_lanes_crew(lanes, NORMAL);
     expect_equal(cen_lanes_free(lanes), CEN_BUSY);
     hand_stop_answer(high, CEN_TIMEOUT);
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(1), &report), CEN_TIMEOUT);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(1), &report, NULL), CEN_TIMEOUT);
     expect_equal(hand_stops(high), 1);
     expect_equal(hand_stops(normal), 1);
     expect_equal(report.total.queued, 10);
@@ -350,7 +350,7 @@ TEST(a_stop_reaches_every_crew_and_the_report_has_the_sum)
     expect(look().is_stopped);
     expect_equal(cen_lanes_free(lanes), CEN_BUSY);
     hand_stop_answer(high, CEN_OK);
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, cen_in_s(1), NULL), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, cen_in_s(1), NULL, NULL), CEN_OK);
     expect_equal(hand_stops(normal), 3); /* told to drop before any is waited for */
     expect_equal(cen_lanes_free(lanes), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
@@ -361,7 +361,7 @@ TEST(lanes_that_are_full_and_stopped_say_that_they_are_stopped)
     make_lanes(.high.max_tasks = 1);
     take_in(HIGH, 0);
     expect_equal(submit(HIGH, 1), CEN_FULL);
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NOW, NULL, NULL), CEN_OK);
     expect_equal(submit(HIGH, 1), CEN_CLOSED);
     hand_drop(&tasks[0], CEN_CLOSED);
     end_lanes();
@@ -378,8 +378,8 @@ TEST(in_a_child_lanes_that_refuse_answer_forked_and_touch_nothing)
     ceni_world_fork();
     expect_equal(cen_lanes_submit(lanes, HIGH, &tasks[1], NO_DEADLINE, &error), CEN_FORKED);
     expect_equal(cen_lanes_stats_get(lanes, &stats), CEN_FORKED);
-    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1), CEN_FORKED);
-    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NOW, NULL), CEN_FORKED);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1, NULL), CEN_FORKED);
+    expect_equal(cen_lanes_stop(lanes, CEN_STOP_DROP, CEN_NOW, NULL, NULL), CEN_FORKED);
     expect_equal(cen_lanes_free(lanes), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
 }
@@ -391,7 +391,7 @@ TEST(L14_in_a_child_lanes_that_renew_have_no_task_and_the_limits_as_set_last)
     hand_begin(&tasks[0]);
     take_in(HIGH, 1);
     expect_equal(submit(HIGH, 2), CEN_FULL);
-    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1), CEN_OK);
+    expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 1, NULL), CEN_OK);
     ceni_world_fork();
     take_in(HIGH, 2); /* what the parent had admitted is the parent's */
     expect_equal(submit(HIGH, 3), CEN_FULL);

@@ -72,7 +72,7 @@ TEST(empty_queues_between_ready_cases_favour_none_of_them)
 TEST(sources_that_are_not_due_between_ready_cases_favour_none_of_them)
 {
     cen_queue *source;
-    expect_equal(cen_queue_never(&source), CEN_OK);
+    expect_equal(cen_queue_never(&source, NULL), CEN_OK);
     fair_among(source, 2);
 }
 

@@ -60,7 +60,7 @@ static void expect_selected(select_call *one, cen_status status, size_t which)
 TEST(a_select_that_could_never_end_or_makes_no_sense_is_invalid)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1), *source;
-    expect_equal(cen_queue_never(&source), CEN_OK);
+    expect_equal(cen_queue_never(&source, NULL), CEN_OK);
     int value = UNSET;
     size_t which = 99;
     cen_case nobody[2] = {cen_case_pop(NULL, &value), cen_case_push(NULL, NULL)};
@@ -247,7 +247,7 @@ TEST(a_select_uses_an_after_as_its_timeout)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1), *timeout;
     int64_t moment = UNSET, due = cen_clock() + 5 * SECOND;
-    expect_equal(cen_queue_after(cen_in_s(5), &timeout), CEN_OK);
+    expect_equal(cen_queue_after(cen_in_s(5), &timeout, NULL), CEN_OK);
     int value = UNSET;
     size_t which = 99;
     cen_case cases[2] = {cen_case_pop(queue, &value), cen_case_pop(timeout, &moment)};
@@ -264,8 +264,8 @@ TEST(the_earlier_of_two_sources_and_a_deadline_ends_the_select)
     cen_queue *sooner, *later;
     int64_t moments[2] = {UNSET, UNSET}, began = cen_clock();
     size_t which = 99;
-    expect_equal(cen_queue_tick(2 * SECOND, &sooner), CEN_OK);
-    expect_equal(cen_queue_after(cen_in_s(3), &later), CEN_OK);
+    expect_equal(cen_queue_tick(2 * SECOND, &sooner, NULL), CEN_OK);
+    expect_equal(cen_queue_after(cen_in_s(3), &later, NULL), CEN_OK);
     cen_case cases[2] = {cen_case_pop(later, &moments[0]), cen_case_pop(sooner, &moments[1])};
     expect_equal(cen_select(cases, 2, cen_in_s(1), &which), CEN_TIMEOUT);
     expect_equal(cen_select(cases, 2, cen_in_s(9), &which), CEN_OK);

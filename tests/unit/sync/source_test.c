@@ -38,21 +38,21 @@ static void expect_moment(moment_call *one, cen_status status, int64_t moment)
 static cen_queue *make_after(cen_deadline deadline)
 {
     cen_queue *source;
-    expect_equal(cen_queue_after(deadline, &source), CEN_OK);
+    expect_equal(cen_queue_after(deadline, &source, NULL), CEN_OK);
     return source;
 }
 
 static cen_queue *make_tick(int64_t period)
 {
     cen_queue *source;
-    expect_equal(cen_queue_tick(period, &source), CEN_OK);
+    expect_equal(cen_queue_tick(period, &source, NULL), CEN_OK);
     return source;
 }
 
 static cen_queue *make_never(void)
 {
     cen_queue *source;
-    expect_equal(cen_queue_never(&source), CEN_OK);
+    expect_equal(cen_queue_never(&source, NULL), CEN_OK);
     return source;
 }
 
@@ -78,12 +78,12 @@ TEST(a_source_is_not_made_from_nonsense_and_writes_nothing_then)
 {
     cen_queue *const untouched = (cen_queue *)(uintptr_t)16;
     cen_queue *source = untouched;
-    expect_equal(cen_queue_after(CEN_NOW, NULL), CEN_INVALID);
-    expect_equal(cen_queue_tick(1, NULL), CEN_INVALID);
-    expect_equal(cen_queue_never(NULL), CEN_INVALID);
-    expect_equal(cen_queue_tick(0, &source), CEN_INVALID);
-    expect_equal(cen_queue_tick(-1, &source), CEN_INVALID);
-    expect_equal(cen_queue_tick(INT64_MIN, &source), CEN_INVALID);
+    expect_equal(cen_queue_after(CEN_NOW, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_queue_tick(1, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_queue_never(NULL, NULL), CEN_INVALID);
+    expect_equal(cen_queue_tick(0, &source, NULL), CEN_INVALID);
+    expect_equal(cen_queue_tick(-1, &source, NULL), CEN_INVALID);
+    expect_equal(cen_queue_tick(INT64_MIN, &source, NULL), CEN_INVALID);
     expect(source == untouched && ceni_world_allocations() == 0);
 }
 

@@ -233,12 +233,12 @@ TEST(the_page_has_what_a_crew_tells)
     read_page();
     MUST(cen_crew_new(&options, &crew, &error));
     cen_task_init(&task, hold_on);
-    MUST(cen_crew_submit(crew, &task));
+    MUST(cen_crew_submit(crew, &task, NULL));
     AWAIT(cen_crew_stats_get(crew, &stats) == CEN_OK && stats.slow == 1);
     compare("crew");
-    MUST(cen_crew_resize(crew, 1));
+    MUST(cen_crew_resize(crew, 1, NULL));
     expect(!cen_task_cancel(&task));
-    MUST(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL));
+    MUST(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL));
     MUST(cen_crew_free(crew));
     compare_events();
 }
@@ -254,9 +254,9 @@ TEST(the_page_has_what_lanes_tell)
     MUST(cen_lanes_submit(lanes, CEN_PRIORITY_HIGH, &two[0], (cen_deadline){0}, &error));
     expect_equal(cen_lanes_submit(lanes, CEN_PRIORITY_LOW, &two[1], (cen_deadline){0}, &error), CEN_FULL);
     compare("lanes");
-    MUST(cen_lanes_max_tasks_set(lanes, CEN_PRIORITY_LOW, 9));
+    MUST(cen_lanes_max_tasks_set(lanes, CEN_PRIORITY_LOW, 9, NULL));
     cen_task_cancel(&two[0]);
-    MUST(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL));
+    MUST(cen_lanes_stop(lanes, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL));
     MUST(cen_lanes_free(lanes));
     compare_events();
 }
