@@ -30,8 +30,8 @@
  * an object is visible to the next that takes it. The driver's functions and the visitor are called with
  * no lock held; what they may call is said at "Caveats".
  *
- * Cancellation: a take that waits for an object is a cancellation point. A thread that is cancelled there
- * leaves the wait queue, gives back an object that was granted before, and ends. No other function of
+ * Cancellation: a take that waits for an object, or for the health check of one, is a cancellation point. A thread that is
+ * cancelled there leaves the wait queue, gives back an object that was granted before, and ends. No other function of
  * cenote is a cancellation point: a take that need not wait, a wait for a future, a queue or a close.
  * With cancellation disabled, and in a call that the pool itself made, a take waits on.
  *
@@ -188,9 +188,9 @@ typedef struct cen_pool_options {
 
     /* Whether objects work: for drivers with a test */
     /* one that was idle for longer (in part of the cases for half as long) is tested before it is lent, and all that
-     * are idle when one is found broken; default 1 s. If the driver blocks and the take has a deadline, a helper
-     * makes the test and the take returns by its deadline: the object is lent to others when it passes. A take with
-     * CEN_NEVER or CEN_NOW, a driver that does not block, and a manual runtime test on the take's thread: the take
+     * are idle when one is found broken; default 1 s. If the driver blocks and the take has a deadline or a stop token, a
+     * helper makes the test and the take returns by its deadline, or when it is stopped: the object is lent to others when
+     * it passes. A take with CEN_NEVER and no token, or with CEN_NOW, a driver that does not block, and a manual runtime test on the take's thread: the take
      * ends after the test */
     int64_t test_after_idle_ns;
     int64_t test_interval_ns;      /* idle ones are tested that often; default 30 s */
@@ -369,8 +369,8 @@ CEN_API cen_status cen_pool_discard_at(cen_lease *lease, const char *where);
  * Errors: STALE, FOREIGN, FORKED, INVALID. */
 CEN_API cen_status cen_pool_detach(const cen_lease *lease);
 
-/* Interrupt the takes of this pool in which the holder with that number waits: they return INTERRUPTED.
- * Returns whether there was one. Searches the whole wait queue.
+/* Interrupt the take of this pool in which the holder with that number waits for an object, or for the health check of one: it
+ * returns INTERRUPTED. Returns whether there was one. Searches the whole wait queue.
  * Only a take that is already waiting is interrupted. A take that starts to wait a moment later is not, and
  * nothing remembers the interrupt: to end a take reliably, use a stop token (cen_pool_take_stop). */
 CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t holder);
@@ -662,7 +662,7 @@ typedef struct cen_pool_stats {
      * pthread_cancel. They are not in `failed` */
     uint64_t cancelled;
     /* takes that found no object and did not wait: cen_pool_try_take (EMPTY), CEN_NOW (TIMEOUT), a deadline that
-     * passed during a health check before the wait */
+     * passed, a stop token that was set or an interrupt that came during a health check before the wait */
     uint64_t missed;
     /* takes that did not wait: told what the last opening said (CEN_RULE_BREAKER) */
     uint64_t refused_breaker;

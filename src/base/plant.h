@@ -106,6 +106,8 @@
     X(checkup_of_nobody_is_held, "an object that passes its test after its take has left is lent to nobody") \
     X(checkup_without_wake, "a take whose object passed its test is not woken") \
     X(take_tests_by_itself, "a take with a deadline tests what it found on its own thread") \
+    X(checkup_is_not_stopped, "a take that sleeps until its object is tested does not heed its stop token") \
+    X(cancelled_checkup_keeps_its_object, "a thread that is cancelled while its object is tested keeps it") \
     X(late_checkup_is_awaited, "a take waits for a test that takes too long") \
     X(checkups_share_the_capacity, "the tests of takes wait for one another") \
     X(failed_test_forgets, "an object that was revoked while its taker tested it never comes back") \

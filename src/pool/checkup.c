@@ -13,6 +13,7 @@
  *     helper   passes, and nobody is there: TESTING,g ▶ IDLE,g, the pump
  *     keeper   the test takes too long: told FAILED, the slot is marked and ends when the call returns
  *     close    told CLOSED
+ *     program  interrupts it: told INTERRUPTED; sets its stop token: WAITS ▶ STOPPED, and it leaves; cancels it: it leaves
  *
  * Each take has its own object and each object its own helper: a test that hangs delays no other take. Such tests come on
  * top of the max_concurrent_tests' capacity until they end, also after their takes have left.
@@ -22,15 +23,18 @@
  * decided: the take, that it leaves; the helper, the keeper or close, what the take is told. Only a helper that finds the
  * pointer makes the slot HELD, in the same critical section.
  *
+ * A set of the stop token takes no lock: it only wakes the take, which then leaves as at its deadline, unless it was told
+ * something first. A thread that is cancelled in its sleep leaves in the same way, and gives back an object that passed.
+ *
  * The record is on the stack of the take's thread. Whoever tells it writes the state last and wakes by address. A take that
  * was told CLOSED does not touch the pool, which may be gone.
  *
- * A take without a deadline, or with CEN_NOW, tests on its own thread, as does every take of a manual runtime, which has no
- * helpers, and of a driver that does not block.
+ * A take with neither a deadline nor a stop token, or with CEN_NOW, tests on its own thread, as does every take of a manual
+ * runtime, which has no helpers, and of a driver that does not block.
  *
  * Order table
  * [B1] tell  | store of the state, under the lock | release | B2 | what the driver said; that the slot is HELD | the take reads an outcome half written
- * [B2] await | load of the state | acquire | B1 | the same | the same
+ * [B2] await, leave | load of the state | acquire | B1, S5 in sync/stop.c | the same; STOPPED carries nothing | the same
  * [B3] begin | add to shifts | seq_cst | V5 in look.c | that a slot was away and came back with the same word | two readings take a slot for held all the while that was tested
  *
  * Tested by tests/unit/pool/checkup_test.c, tests/explore/pool_checkup_test.c.
@@ -41,12 +45,15 @@
 #include "pool/inside.h"
 #include "port/port.h"
 #include "port/process_exit.h"
+#include "sync/stop.h"
 
 typedef enum checkup_state {
     WAITS,
-    PASSED, /* the slot is HELD, and the take's */
+    STOPPED, /* waits as before, and its stop token was set */
+    PASSED,  /* the slot is HELD, and the take's */
     FAILED,
     RENEWED, /* it works, and is to be made anew */
+    INTERRUPTED,
     CLOSED,
 } checkup_state;
 
@@ -56,6 +63,8 @@ typedef struct ceni_checkup {
     /* under the lock */
     ceni_list link; /* in the pool's list while it waits */
     ceni_slot *slot;
+    /* fixed before it joins */
+    uint64_t holder;
     /* written before it is told FAILED, read after */
     char said[CENI_CHECK_SAID];
 } ceni_checkup;
@@ -143,11 +152,25 @@ void ceni_checkups_send_away(cen_pool *pool)
     }
 }
 
+bool ceni_checkup_interrupt(cen_pool *pool, uint64_t holder)
+{
+    _Atomic uint32_t *word = NULL;
+    ceni_line_lock(pool->line);
+    for (ceni_list *link = pool->checkups.next; link != &pool->checkups && !word; link = link->next) {
+        ceni_checkup *checkup = CENI_LIST_ENTRY(link, ceni_checkup, link);
+        if (checkup->holder == holder) word = tell_locked(checkup, INTERRUPTED);
+    }
+    ceni_line_unlock(pool->line);
+    wake(word);
+    return word != NULL;
+}
+
 /* ---- The take ---------------------------------------------------------------------------- */
 
-bool ceni_checkup_is_due(cen_pool *pool, int64_t moment)
+bool ceni_checkup_is_due(cen_pool *pool, int64_t moment, const cen_stop_token *stop)
 {
-    if (!pool->helped || !pool->calls.test || moment == CENI_FOREVER || ceni_callout_inside(pool)) return false;
+    if (!pool->helped || !pool->calls.test || ceni_callout_inside(pool)) return false;
+    if (moment == CENI_FOREVER && !stop) return false;
     cen_runtime *runtime = ceni_pool_runtime(pool);
     bool helpers = runtime && !ceni_runtime_is_manual(runtime) && !ceni_exiting();
     return helpers && moment > ceni_pool_now(pool) && !ceni_planted(take_tests_by_itself);
@@ -178,40 +201,79 @@ static bool begin(cen_pool *pool, const ceni_grant *grant, ceni_checkup *checkup
     return begins;
 }
 
-/* Sleeps until it was told something, or leaves at that moment. The line outlives the pool. */
-static checkup_state await(ceni_line *line, ceni_checkup *checkup, int64_t moment)
+/* Leaves, unless it was told something: what that was. The line outlives the pool. */
+static checkup_state leave(ceni_line *line, ceni_checkup *checkup)
 {
-    uint32_t state;
-    bool late = false;
-    while ((state = ceni_load_acquire(&checkup->state)) == WAITS && !late) /* [B2] */
-        late = ceni_futex_wait(&checkup->state, WAITS, moment) == CENI_TIMED_OUT;
-    if (state != WAITS) return (checkup_state)state;
     ceni_line_lock(line);
-    state = ceni_load_acquire(&checkup->state); /* [B2] */
-    if (state == WAITS) {
+    checkup_state state = (checkup_state)ceni_load_acquire(&checkup->state); /* [B2] */
+    if (state == WAITS || state == STOPPED) {
         ceni_list_remove(&checkup->link);
         checkup->slot->checkup = NULL;
     }
     ceni_line_unlock(line);
-    return (checkup_state)state;
+    return state;
 }
 
-cen_status ceni_checkup_make(cen_pool *pool, const ceni_grant *grant, int64_t moment, ceni_checks *checks)
+typedef struct sleeping {
+    cen_pool *pool;
+    ceni_line *line;
+    const ceni_grant *grant;
+    ceni_checkup *checkup;
+    ceni_stop_wait *stop;
+} sleeping;
+
+/* The thread ends, and its take never returns. After it was told CLOSED it does not touch the pool. */
+static void leave_cancelled(void *argument)
 {
-    ceni_checkup checkup = {.state = WAITS};
-    ceni_line *line = pool->line;
+    sleeping *self = argument;
+    bool passed = leave(self->line, self->checkup) == PASSED;
+    if (passed && !ceni_planted(cancelled_checkup_keeps_its_object)) ceni_grant_return(self->pool, self->grant);
+    ceni_stop_leave(self->stop);
+}
+
+/* Sleeps until it was told something, its token is set, or that moment; then it leaves. */
+static checkup_state await(const sleeping *self, int64_t moment)
+{
+    uint32_t state;
+    bool late = false;
+    while ((state = ceni_load_acquire(&self->checkup->state)) == WAITS && !late) { /* [B2] */
+        late = ceni_futex_wait_cancellable(&self->checkup->state, WAITS, moment, leave_cancelled,
+                                           (void *)(uintptr_t)self) == CENI_TIMED_OUT;
+    }
+    return state == WAITS || state == STOPPED ? leave(self->line, self->checkup) : (checkup_state)state;
+}
+
+/* With a token. One that is set already, or the parent's, is as one that is set now. */
+static checkup_state await_stop(sleeping *self, int64_t moment, cen_stop_token *stop, cen_status *stopped)
+{
+    if (ceni_planted(checkup_is_not_stopped)) stop = NULL;
+    *stopped = ceni_stop_join(self->stop, stop, &self->checkup->state, WAITS, STOPPED);
+    if (*stopped != CEN_OK) return leave(self->line, self->checkup);
+    checkup_state state = await(self, moment);
+    if (state == STOPPED) *stopped = CEN_INTERRUPTED;
+    ceni_stop_leave(self->stop);
+    return state;
+}
+
+cen_status ceni_checkup_make(cen_pool *pool, const ceni_grant *grant, const ceni_wait_terms *terms, ceni_checks *checks)
+{
+    ceni_checkup checkup = {.state = WAITS, .holder = ceni_holder_number()};
+    ceni_stop_wait stop;
+    sleeping self = {.pool = pool, .line = pool->line, .grant = grant, .checkup = &checkup, .stop = &stop};
+    cen_status stopped;
     ceni_list_init(&checkup.link);
     int64_t began = ceni_pool_now(pool);
     checks->goes_on = false;
     if (!begin(pool, grant, &checkup)) return CEN_BUSY;
-    checkup_state state = await(line, &checkup, moment);
+    checkup_state state = await_stop(&self, terms->moment, terms->stop, &stopped);
     if (state == CLOSED) return CEN_CLOSED; /* first: the pool may be gone */
     if (state == PASSED) return CEN_OK;
     int64_t took = ceni_pool_now(pool) - began;
     if (state == FAILED) ceni_checks_add(checks, grant->index, took, checkup.said);
-    if (state != WAITS) return CEN_DRIVER;
+    if (state == FAILED || state == RENEWED) return CEN_DRIVER;
     checks->goes_on = true;
     checks->index = grant->index;
     checks->last_ns = took;
-    return CEN_TIMEOUT;
+    if (state == INTERRUPTED) return CEN_INTERRUPTED;
+    return stopped == CEN_OK ? CEN_TIMEOUT : stopped;
 }

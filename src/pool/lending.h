@@ -185,6 +185,9 @@ void ceni_slot_interrupt(cen_pool *pool, ceni_slot *slot);
 /* One look: an idle slot, or a claimed place for a new object (out->slot is NULL then). */
 bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out);
 
+/* What a take has found or was granted, and does not want: the next has it. */
+void ceni_grant_return(cen_pool *pool, const ceni_grant *extra);
+
 /* How a take waits. */
 typedef struct ceni_wait_terms {
     cen_priority priority;

@@ -171,13 +171,18 @@ void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index);
 
 /* ---- checkup.c: the test of what a take has found, made by a helper ---------------------------- */
 
-/* Whether a take with that deadline, on the pool's clock, has what it found tested by a helper. */
-bool ceni_checkup_is_due(cen_pool *pool, int64_t moment);
+/* Whether a take with that deadline, on the pool's clock, and that token has what it found tested by a helper. */
+bool ceni_checkup_is_due(cen_pool *pool, int64_t moment, const cen_stop_token *stop);
 
-/* Has a slot that is HELD by the caller tested, and sleeps until then or the deadline. OK: it passed, and is the caller's
- * as before. DRIVER: it failed, and is not. TIMEOUT: the test goes on without the caller. CLOSED: the pool is closed, and
- * may be gone. BUSY: no test was begun, and the slot is as it was. All but the first and the last two are noted. */
-cen_status ceni_checkup_make(cen_pool *pool, const ceni_grant *grant, int64_t moment, ceni_checks *checks);
+/* Has a slot that is HELD by the caller tested, and sleeps until then, the deadline of `terms`, or until the program ends it. OK:
+ * it passed, and is the caller's as before. DRIVER: it failed, and is not. TIMEOUT, INTERRUPTED, FORKED: the test goes on without
+ * the caller. CLOSED: the pool is closed, and may be gone. BUSY: no test was begun, and the slot is as it was. All but the first
+ * and the last two are noted. A cancellation point. */
+cen_status ceni_checkup_make(cen_pool *pool, const ceni_grant *grant, const ceni_wait_terms *terms,
+                             ceni_checks *checks);
+
+/* Ends the sleep of a take of that holder; false: there is none. */
+bool ceni_checkup_interrupt(cen_pool *pool, uint64_t holder);
 
 /* A test has ended, with those words if it failed: the take that sleeps is told. True: the slot is the take's. */
 bool ceni_checkup_ends(cen_pool *pool, uint32_t index, uint64_t generation, const char *failure);

@@ -129,17 +129,41 @@ static int64_t pin(const cen_pool *pool, taking *take)
     return moment;
 }
 
-/* By a helper, if it can be done by the deadline, and else here. AGAIN: it did not pass in time. */
+static ceni_wait_terms terms_of(const taking *take, int64_t moment)
+{
+    return (ceni_wait_terms){.priority = take->priority, .moment = moment, .stop = take->stop, .where = take->where};
+}
+
+/* The token is set, or is the parent's. */
+static cen_status tell_stopped(const cen_pool *pool, cen_status status, cen_error *error)
+{
+    const char *why = status == CEN_FORKED ? "the stop token belongs to the parent process" : "the stop token is set";
+    return ceni_error_set(error, status, 0, "pool \"%s\": the take was not started: %s", pool->name, why);
+}
+
+/* The program has ended it while its object was tested. */
+static cen_status end_early(cen_pool *pool, cen_status status, const taking *take, cen_error *error)
+{
+    if (status == CEN_FORKED) return tell_stopped(pool, status, error);
+    ceni_verdict verdict = {.status = status, .checks = &take->checks};
+    ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
+    return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - take->began, ceni_holder_known(), error);
+}
+
+/* By a helper, if the take may have to leave before the test ends, and else here. AGAIN: it did not pass in time. */
 static cen_status examine(cen_pool *pool, const ceni_grant *grant, taking *take, cen_error *error)
 {
     cen_status status = CEN_BUSY;
-    int64_t moment = ceni_deadline_is_now(take->deadline) ? CENI_FOREVER : pin(pool, take);
-    if (ceni_checkup_is_due(pool, moment)) {
+    bool now = ceni_deadline_is_now(take->deadline);
+    int64_t moment = now ? CENI_FOREVER : pin(pool, take);
+    if (!now && ceni_checkup_is_due(pool, moment, take->stop)) {
         char name[CENI_POOL_NAME]; /* the pool may be gone when the answer is CLOSED */
         memcpy(name, pool->name, sizeof name);
         ceni_keeper_nudge(pool);
-        status = ceni_checkup_make(pool, grant, moment, &take->checks);
+        ceni_wait_terms terms = terms_of(take, moment);
+        status = ceni_checkup_make(pool, grant, &terms, &take->checks);
         if (status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
+        if (status == CEN_INTERRUPTED || status == CEN_FORKED) return end_early(pool, status, take, error);
     }
     if (status == CEN_BUSY) return is_sound(pool, grant, &take->checks) ? CEN_OK : AGAIN;
     return status == CEN_OK ? CEN_OK : AGAIN;
@@ -162,20 +186,13 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, taking 
     return CEN_OK;
 }
 
-/* The token is set, or is the parent's. */
-static cen_status tell_stopped(const cen_pool *pool, cen_status status, cen_error *error)
-{
-    const char *why = status == CEN_FORKED ? "the stop token belongs to the parent process" : "the stop token is set";
-    return ceni_error_set(error, status, 0, "pool \"%s\": the take was not started: %s", pool->name, why);
-}
-
 /* Nothing is idle and nothing can be opened by this thread. */
 static cen_status wait_for(cen_pool *pool, taking *take, int64_t moment, cen_lease *out, cen_error *error)
 {
     char name[CENI_POOL_NAME]; /* the pool may be gone when the answer is CLOSED */
     memcpy(name, pool->name, sizeof name);
     ceni_grant grant;
-    ceni_wait_terms terms = {.priority = take->priority, .moment = moment, .stop = take->stop, .where = take->where};
+    ceni_wait_terms terms = terms_of(take, moment);
     ceni_verdict verdict = ceni_pool_wait(pool, &terms, &grant);
     if (verdict.status == CEN_OK || verdict.status == CEN_TIMEOUT) ceni_times_tend(pool);
     if (verdict.status == CEN_OK) return finish(pool, &grant, true, take, out, error);
@@ -252,6 +269,7 @@ static cen_status take_until(cen_pool *pool, taking *take, cen_lease *out, cen_e
     while ((status = take_once(pool, take, out, error)) == AGAIN) {
         bool over = ceni_deadline_is_now(take->deadline) ? none != CEN_EMPTY : ceni_pool_now(pool) >= pin(pool, take);
         if (over) return miss(pool, take, ceni_pool_now(pool) - take->began, error);
+        if (cen_stop_token_is_set(take->stop)) return end_early(pool, CEN_INTERRUPTED, take, error);
     }
     return status;
 }
@@ -601,5 +619,6 @@ cen_status cen_pool_detach(const cen_lease *lease)
 
 bool cen_pool_interrupt(cen_pool *pool, uint64_t holder)
 {
-    return ceni_pool_check(pool, "cen_pool_interrupt", NULL) == CEN_OK && ceni_line_interrupt(pool, holder);
+    if (ceni_pool_check(pool, "cen_pool_interrupt", NULL) != CEN_OK) return false;
+    return ceni_line_interrupt(pool, holder) || ceni_checkup_interrupt(pool, holder);
 }

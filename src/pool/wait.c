@@ -62,7 +62,7 @@ bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out)
 }
 
 /* What the first found counts for nothing if it was told something meanwhile. */
-static void give_up_extra(cen_pool *pool, const ceni_grant *extra)
+void ceni_grant_return(cen_pool *pool, const ceni_grant *extra)
 {
     if (extra->slot) {
         if (!ceni_place_return(pool, extra->index, extra->generation, CENI_HELD))
@@ -111,7 +111,7 @@ static ceni_verdict settle_found(cen_pool *pool, ceni_pool_waiter *waiter, ceni_
     if (state == CENI_WAIT_REFUSED) return keep_found(pool);
     if (state == CENI_WAIT_SHED && ceni_planted(shed_keeps_what_it_found)) return fine;
     if (granted) take_granted(waiter, found);
-    if (!ceni_planted(extra_grant_kept)) give_up_extra(pool, &extra);
+    if (!ceni_planted(extra_grant_kept)) ceni_grant_return(pool, &extra);
     return granted ? fine : answer_to(waiter, state);
 }
 
@@ -198,7 +198,7 @@ static void return_grant(cen_pool *pool, const ceni_pool_waiter *waiter)
     ceni_grant grant;
     take_granted(waiter, &grant);
     if (!grant.slot || grant.stale) {
-        give_up_extra(pool, &grant);
+        ceni_grant_return(pool, &grant);
         return;
     }
     ceni_held_counts(ceni_pool_own_get());

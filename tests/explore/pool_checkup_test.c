@@ -26,6 +26,7 @@ static ceni_grant find_stale(void)
 typedef struct checked {
     ceni_grant grant;
     int64_t moment;
+    cen_stop_token *stop;
     cen_status status, given;
 } checked;
 
@@ -34,10 +35,11 @@ static void check_and_give(void *into)
 {
     checked *self = into;
     ceni_checks checks = {.failed = 0};
-    self->status = ceni_checkup_make(pool, &self->grant, self->moment, &checks);
+    ceni_wait_terms terms = {.moment = self->moment, .stop = self->stop};
+    self->status = ceni_checkup_make(pool, &self->grant, &terms, &checks);
     if (self->status == CEN_CLOSED) return;
     expect_equal(checks.failed, self->status == CEN_DRIVER);
-    expect(checks.goes_on == (self->status == CEN_TIMEOUT));
+    expect(checks.goes_on == (self->status == CEN_TIMEOUT || self->status == CEN_INTERRUPTED));
     /* BUSY: closed before it began, and held as before */
     if (self->status != CEN_OK && self->status != CEN_BUSY) return;
     ceni_held_counts(ceni_pool_own_get());
@@ -105,4 +107,45 @@ EXPLORE(L15_close_tells_a_take_that_sleeps_until_its_object_is_tested_or_awaits_
     checked self = check_beside(CENI_FOREVER, close_it, NULL);
     expect(self.status == CEN_CLOSED || ((self.status == CEN_OK || self.status == CEN_BUSY) && self.given == CEN_OK));
     end_helped();
+}
+
+static void set_token(void *token)
+{
+    cen_stop_token_set(token);
+}
+
+EXPLORE(L5_a_take_that_is_stopped_while_its_object_is_tested_leaves_and_the_object_is_idle, 2)
+{
+    cen_stop_token stop = CEN_STOP_TOKEN_INIT;
+    checked self = {.grant = find_stale(), .moment = CENI_FOREVER, .stop = &stop};
+    ceni_thread other = start("other", set_token, &stop);
+    check_and_give(&self);
+    join(other);
+    ceni_world_settle();
+    expect(self.status == CEN_INTERRUPTED || (self.status == CEN_OK && self.given == CEN_OK));
+    expect_over(1);
+}
+
+static void interrupt_main(void *holder)
+{
+    cen_pool_interrupt(pool, *(const uint64_t *)holder);
+}
+
+EXPLORE(L5_a_take_that_is_interrupted_while_its_object_is_tested_leaves_and_the_object_is_idle, 2)
+{
+    uint64_t holder = cen_holder_number();
+    checked self = check_beside(CENI_FOREVER, interrupt_main, &holder);
+    expect(self.status == CEN_INTERRUPTED || (self.status == CEN_OK && self.given == CEN_OK));
+    expect_over(1);
+}
+
+EXPLORE(L5_a_take_that_is_cancelled_while_its_object_is_tested_keeps_nothing, 2)
+{
+    checked self = {.grant = find_stale(), .moment = CENI_FOREVER, .status = CEN_MISUSE};
+    ceni_thread other = start("other", check_and_give, &self);
+    ceni_world_cancel(other);
+    join(other);
+    ceni_world_settle();
+    expect(self.status == CEN_MISUSE || (self.status == CEN_OK && self.given == CEN_OK)); /* or it never returned */
+    expect_over(1);
 }

@@ -153,3 +153,109 @@ TEST(a_take_without_a_deadline_or_for_now_makes_the_health_check_on_its_own_thre
         end_life(&s, pool);
     }
 }
+
+/* ---- The program ends the take -------------------------------------------------------------------- */
+
+typedef struct stopped {
+    taker one;
+    cen_stop_token *stop;
+} stopped;
+
+static void run_stopped(void *argument)
+{
+    stopped *self = argument;
+    taker *one = &self->one;
+    one->status = cen_pool_take_stop(one->pool, one->deadline, self->stop, &one->lease, &one->error);
+    one->returned = true;
+}
+
+static void begin_stopped(stopped *self, cen_pool *pool, cen_deadline deadline, cen_stop_token *stop)
+{
+    *self = (stopped){.one = {.pool = pool, .deadline = deadline}, .stop = stop};
+    self->one.thread = start("taker", run_stopped, self);
+    ceni_world_settle();
+}
+
+/* The test goes on without its take, which was ended after 300 ms, and the object that passes is idle. */
+static void expect_left(cen_pool *pool, taker *one)
+{
+    expect_answer(one, CEN_INTERRUPTED);
+    expect_error(
+        &one->error, CEN_INTERRUPTED,
+        "pool \"orders\": interrupted after 300 ms. Health check: the test of object 0 has been running for 300 ms. ");
+    cen_pool_stats n = look(pool);
+    expect(n.testing == 1 && n.missed == 1 && n.cancelled == 0);
+    pass(10 * SECOND);
+    expect_equal(look(pool).idle, 1);
+    end_life(&s, pool);
+}
+
+TEST(L5_a_stop_token_ends_a_take_whose_health_check_goes_on)
+{
+    const cen_deadline deadlines[] = {cen_in_s(100), CEN_NEVER};
+    for (int i = 0; i < 2; i++) {
+        s = (script){.of[CALL_TEST].takes_ns = 10 * SECOND};
+        cen_pool *pool = begin_stale(.max = 1, .test_timeout_ns = 20 * SECOND);
+        cen_stop_token stop = CEN_STOP_TOKEN_INIT;
+        stopped self;
+        begin_stopped(&self, pool, deadlines[i], &stop);
+        pass(300 * MS);
+        expect_waiting(&self.one);
+        cen_stop_token_set(&stop);
+        cen_stop_token_reset(&stop);
+        expect_left(pool, &self.one);
+    }
+}
+
+TEST(L5_a_take_that_is_stopped_during_a_failing_health_check_tests_no_other_object)
+{
+    s = (script){.opened = 0};
+    cen_pool *pool = begin_stale(.max = 2);
+    s.things[1].broken = s.things[2].broken = true;
+    s.of[CALL_TEST].takes_ns = SECOND;
+    cen_stop_token stop = CEN_STOP_TOKEN_INIT;
+    stopped self;
+    begin_stopped(&self, pool, cen_in_s(100), &stop);
+    cen_stop_token_set(&stop);
+    expect_answer(&self.one, CEN_INTERRUPTED);
+    pass(10 * SECOND);
+    expect_equal(s.of[CALL_TEST].calls, 1);
+    end_life(&s, pool);
+}
+
+static uint64_t holder_of_one;
+
+static void run_known(void *one)
+{
+    holder_of_one = cen_holder_number();
+    run_taker(one);
+}
+
+TEST(L5_an_interrupt_ends_a_take_whose_health_check_goes_on)
+{
+    s = (script){.of[CALL_TEST].takes_ns = 10 * SECOND};
+    cen_pool *pool = begin_stale(.max = 1, .test_timeout_ns = 20 * SECOND);
+    taker one = {.pool = pool, .deadline = cen_in_s(100)};
+    one.thread = start("taker", run_known, &one);
+    ceni_world_settle();
+    pass(300 * MS);
+    expect(!cen_pool_interrupt(pool, cen_holder_number()));
+    expect(cen_pool_interrupt(pool, holder_of_one));
+    expect(!cen_pool_interrupt(pool, holder_of_one));
+    expect_left(pool, &one);
+}
+
+TEST(L5_a_thread_that_is_cancelled_while_its_health_check_goes_on_ends_and_the_object_is_idle)
+{
+    s = (script){.of[CALL_TEST].takes_ns = 10 * SECOND};
+    cen_pool *pool = begin_stale(.max = 1, .test_timeout_ns = 20 * SECOND);
+    taker one;
+    begin_take(&one, pool, cen_in_s(100));
+    ceni_world_cancel(one.thread);
+    join(one.thread);
+    expect(!one.returned);
+    expect_equal(look(pool).testing, 1);
+    pass(10 * SECOND);
+    expect_equal(look(pool).idle, 1);
+    end_life(&s, pool);
+}
