@@ -23,6 +23,18 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     endif()
   endforeach()
 
+  # Connections that a poller watches with a program's allocator.
+  if(CENOTE_DRIVER_NAMES)
+    cenote_test(drivers/poller_allocator_test.c REAL)
+  endif()
+  foreach(name pq mariadb redis)
+    if(name IN_LIST CENOTE_DRIVER_NAMES)
+      string(TOUPPER ${name} upper)
+      target_link_libraries(drivers-poller_allocator_test PRIVATE ${name}-tested)
+      target_compile_definitions(drivers-poller_allocator_test PRIVATE TEST_${upper})
+    endif()
+  endforeach()
+
   # The end of a process that uses TLS. libcenote itself knows of no TLS library: the test brings one.
   find_package(OpenSSL QUIET)
   if(OPENSSL_FOUND)

@@ -10,7 +10,7 @@
  *     cen_queue_options o = CEN_QUEUE_OPTIONS(.element_size = 8, .allocator = &arena);
  *
  * Callbacks: both may be called from any thread and must not call cenote. cenote holds
- * no lock of its own during the call.
+ * no lock of its own during the call, except in libcenote-redis (cenote/redis.h, Threads).
  */
 #ifndef CENOTE_ALLOCATOR_H
 #define CENOTE_ALLOCATOR_H

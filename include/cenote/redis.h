@@ -28,7 +28,8 @@
  * called with a reply of NULL by whoever closes it, on a thread of the pool's runtime. Its holder may call
  * cen_redis_command_async from any thread, and hiredis' own functions on the poller's only, or in a callback. Callbacks of one
  * connection are called one at a time while it is locked: they must not wait for another thread that sends on the same
- * connection.
+ * connection. The allocator of the poller may be called while a connection is locked, too: do not send on a connection while you
+ * hold a lock that this allocator takes.
  * Fork: a child closes the descriptors that it has inherited, and the server hears nothing.
  * TLS: there is none; a rediss:// URL is refused.
  */

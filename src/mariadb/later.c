@@ -7,9 +7,11 @@
  * tells nobody has it, and cancel may come on any thread: then it shuts the socket down, so that the poller tells at once, and
  * leaves the rest to that. The server's lock makes that sure:
  *     the call is in the list from its beginning until before it is done, so that cancel finds none that is gone;
- *     call->fd is the socket while it is watched, and -1 as soon as anybody has the call: the client library may
- *     close one socket and open another within a step, and a number that it has closed is not ours to shut down;
- *     is_cancelled is looked at before each watch, so that a cancel which came while somebody had the call is not missed;
+ *     call->fd is the socket while it is watched or about to be, and -1 as soon as anybody is in a step: the client library
+ *     may close one socket and open another within a step, and a number that it has closed is not ours to shut down;
+ *     is_cancelled is looked at when call->fd is set, so that a cancel which came while somebody had the call is not missed. One
+ *     that comes later, be it before the watch, finds the socket, and the poller tells of one that was shut down at once. So the
+ *     watch itself needs no lock: the poller may call the program's allocator;
  *     a cancel that finds no call is remembered, since the pool may withdraw a ticket before its call has begun.
  *
  * What would block in the client library, looking up a name or shaking hands for TLS, is opened by a job instead, as by
@@ -96,6 +98,16 @@ static void done(ceni_mariadb_call *call)
     free(call);
 }
 
+/* What a cancel shuts down from now on; -1: nothing. False: the call was cancelled before. */
+static bool set_socket(ceni_mariadb_call *call, int fd)
+{
+    pthread_mutex_lock(&call->server->lock);
+    bool goes_on = !atomic_load(&call->is_cancelled);
+    call->fd = goes_on ? fd : -1;
+    pthread_mutex_unlock(&call->server->lock);
+    return goes_on;
+}
+
 /* Lets the poller tell when it can go on: false if that cannot be, or is not wanted any more, and work.given_up says which. */
 static bool watch(ceni_mariadb_call *call)
 {
@@ -110,15 +122,14 @@ static bool watch(ceni_mariadb_call *call)
     }
     cen_deadline deadline = due == INT64_MAX ? CEN_NEVER : cen_at(due);
     int fd = mysql_get_socket(mysql);
-    ceni_mariadb_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
     cen_status status = CEN_INTERRUPTED;
-    if (!atomic_load(&call->is_cancelled))
-        status = cen_poller_watch(server->options.poller, &call->watch, fd, events ? events : CEN_READABLE, deadline);
-    if (status == CEN_OK) call->fd = fd;
-    else call->work.given_up = status;
-    pthread_mutex_unlock(&server->lock); /* from here on it is the poller's, if that was told to watch */
-    return status == CEN_OK;
+    if (set_socket(call, fd))
+        status =
+            cen_poller_watch(call->server->options.poller, &call->watch, fd, events ? events : CEN_READABLE, deadline);
+    if (status == CEN_OK) return true; /* from here on it is the poller's */
+    (void)set_socket(call, -1);
+    call->work.given_up = status;
+    return false;
 }
 
 static void go_on(ceni_mariadb_call *call, int events)
@@ -135,9 +146,7 @@ static void go_on(ceni_mariadb_call *call, int events)
 static void ready(cen_watch *told, unsigned events)
 {
     ceni_mariadb_call *call = told->argument;
-    pthread_mutex_lock(&call->server->lock);
-    call->fd = -1;
-    pthread_mutex_unlock(&call->server->lock);
+    (void)set_socket(call, -1);
     ceni_mariadb_thread();
     int come = (events & CEN_READABLE ? MYSQL_WAIT_READ : 0) | (events & CEN_WRITABLE ? MYSQL_WAIT_WRITE : 0);
     /* hung up: whoever reads finds out */

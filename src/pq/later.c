@@ -8,9 +8,11 @@
  *                                             --unwatch-->  the pool's cancel, if its unwatch says true
  *     whoever finds that a name is to be looked up  --post-->  a helper of the process' own runtime, in `look_up`
  *
- * Only an owner watches, under the lock, after it has looked whether the call was cancelled: so a cancel that says so
- * under the lock and then finds nothing to unwatch knows that the owner of that moment will see it. And an owner ends
- * the call once, in `finish`; when that says that the call is done, the pool and with it the state may be gone.
+ * Only an owner watches, without the lock, since the poller may call the program's allocator. Under the lock it has looked before
+ * whether the call was cancelled, and said what it is about to watch. So a cancel that says so under the lock and then finds
+ * nothing to unwatch either finds that, and makes it ready, so that the poller tells at once; or the owner of that moment will see
+ * that the call was cancelled. And an owner ends the call once, in `finish`; when that says that the call is done, the pool and
+ * with it the state may be gone.
  *
  * A cancel request to the server (stop.c) may come back long after the call has ended, and the pool, and the poller: so
  * it touches nothing but the call's own memory, which is counted, and a pipe in it, whose other end is watched instead
@@ -20,6 +22,7 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cenote/poller.h>
@@ -37,6 +40,7 @@ typedef struct ceni_pq_later {
     /* under state->lock */
     struct ceni_pq_later *next;
     bool is_cancelled;
+    int socket, bell; /* one is watched or about to be: the connection's, or the pipe by its other end; else -1 */
     /* any thread */
     _Atomic uint32_t refs; /* the call's own, the cancel request's, one of each ceni_pq_cancel_call */
     _Atomic bool was_sent; /* written before the pipe */
@@ -97,19 +101,29 @@ static bool send_cancel(ceni_pq_later *self)
 
 /* ---- The owner --------------------------------------------------------------------------------------- */
 
+/* What a cancel makes ready from now on. False: the call was cancelled before. */
+static bool expose(ceni_pq_later *self, int socket, int bell)
+{
+    pthread_mutex_lock(&self->state->lock);
+    bool goes_on = !self->is_cancelled;
+    self->socket = goes_on ? socket : -1;
+    self->bell = goes_on ? bell : -1;
+    pthread_mutex_unlock(&self->state->lock);
+    return goes_on;
+}
+
 /* False: the owner is to go on. */
 static bool watch(ceni_pq_later *self, int wants)
 {
     bool is_request = wants == CENI_PQ_CANCEL;
+    int fd = is_request ? self->pipe[0] : PQsocket(self->work.conn);
     cen_status status = CEN_OK;
-    pthread_mutex_lock(&self->state->lock);
-    bool is_cancelled = self->is_cancelled;
+    bool is_cancelled = !expose(self, is_request ? -1 : fd, is_request ? self->pipe[1] : -1);
     if (!is_cancelled)
-        status = cen_poller_watch(self->state->options.poller, &self->watch,
-                                  is_request ? self->pipe[0] : PQsocket(self->work.conn),
+        status = cen_poller_watch(self->state->options.poller, &self->watch, fd,
                                   is_request ? CEN_READABLE : (unsigned)wants, cen_at(self->work.until));
-    pthread_mutex_unlock(&self->state->lock);
     if (!is_cancelled && status == CEN_OK) return true;
+    (void)expose(self, -1, -1);
     if (is_cancelled) ceni_pq_give_up(&self->work, CEN_INTERRUPTED, "the call was given up");
     else ceni_pq_give_up(&self->work, status, "its socket cannot be watched");
     return false;
@@ -145,6 +159,7 @@ static void look_up(cen_job *job)
 static void ready(cen_watch *watched, unsigned events)
 {
     ceni_pq_later *self = watched->argument;
+    (void)expose(self, -1, -1); /* libpq may close the socket */
     self->work.was_sent = self->was_sent;
     drive(self, events ? ceni_pq_go(&self->work) : ceni_pq_late(&self->work));
 }
@@ -176,7 +191,7 @@ static void begin(ceni_pq_state *state, PGconn *conn, ceni_pq_kind kind, cen_tic
     self->ticket = ticket;
     self->state = state;
     self->refs = 1;
-    self->pipe[0] = self->pipe[1] = -1;
+    self->pipe[0] = self->pipe[1] = self->socket = self->bell = -1;
     pthread_mutex_lock(&state->lock);
     self->next = state->works;
     state->works = self;
@@ -200,6 +215,16 @@ void ceni_pq_reset_async(void *state, void *conn, cen_ticket ticket)
     begin(state, conn, CENI_PQ_RESETTING, ticket);
 }
 
+/* What is about to be watched. */
+static void make_ready(ceni_pq_later *self)
+{
+    pthread_mutex_lock(&self->state->lock);
+    if (self->socket >= 0) shutdown(self->socket, SHUT_RDWR);
+    ssize_t written = self->bell >= 0 ? write(self->bell, "", 1) : 0;
+    (void)written; /* an empty pipe has room, and a full one is ready */
+    pthread_mutex_unlock(&self->state->lock);
+}
+
 void ceni_pq_cancel_call(void *argument, cen_ticket ticket)
 {
     ceni_pq_state *state = argument;
@@ -216,6 +241,7 @@ void ceni_pq_cancel_call(void *argument, cen_ticket ticket)
     pthread_mutex_unlock(&state->lock);
     if (!self) return;
     if (!cen_poller_unwatch(state->options.poller, &self->watch)) {
+        make_ready(self);
         drop(self);
         return;
     }
