@@ -190,8 +190,8 @@ typedef struct cen_pool_options {
     /* one that was idle for longer (in part of the cases for half as long) is tested before it is lent, and all that
      * are idle when one is found broken; default 1 s. If the driver blocks and the take has a deadline or a stop token, a
      * helper makes the test and the take returns by its deadline, or when it is stopped: the object is lent to others when
-     * it passes. A take with CEN_NEVER and no token, or with CEN_NOW, a driver that does not block, and a manual runtime test on the take's thread: the take
-     * ends after the test */
+     * it passes. A take with CEN_NEVER and no token, or with CEN_NOW, a driver that does not block, and a manual runtime
+     * test on the take's thread: the take ends after the test */
     int64_t test_after_idle_ns;
     int64_t test_interval_ns;      /* idle ones are tested that often; default 30 s */
     int64_t test_timeout_ns;       /* a test that takes longer has failed; default 5 s */

@@ -7,7 +7,14 @@
  * does nothing but sleep: it holds no lock and owns nothing that `leave` does not know of. If the request
  * comes before or after the sleep itself, `leave` finds what the waiter has been told, as after a sleep.
  * With cancellation disabled the type has no effect.
+ *
+ * pthread_cancel notes its request and signals the thread a moment later. If the sleep ends in between, the signal finds the
+ * thread in whatever cancellation point of glibc it has come to by then, and its handler ends it there, even where the program
+ * has disabled cancellation. Leaving a cancellation point of its own, glibc waits for such a signal; changing the type it does
+ * not. So one of these follows the sleep, a poll of nothing, and then the request is acted upon. A hundred nanoseconds, beside a
+ * sleep.
  */
+#include <poll.h>
 #include <pthread.h>
 
 #include "port/port.h"
@@ -28,6 +35,8 @@ static void wait_asynchronously(void *argument)
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
     self->result = ceni_futex_wait(self->word, self->expected, self->moment);
     pthread_setcanceltype(type, &ignored);
+    (void)poll(NULL, 0, 0);
+    pthread_testcancel();
 }
 
 static void leave_cancelled(void *argument)
