@@ -63,6 +63,7 @@ typedef struct cen_runtime_options {
     /* how long a helper thread without work stays; default 10 s, CEN_OFF: for ever, CEN_NONE: it ends at once */
     int64_t idle_timeout_ns;
     const cen_allocator *allocator; /* default malloc */
+    int32_t max_helpers; /* driver calls at a time, on helper threads; default 256, at least 2, CEN_OFF: no limit */
 } cen_runtime_options;
 
 #define CEN_RUNTIME_OPTIONS(...) CEN_OPTIONS_(cen_runtime_options, __VA_ARGS__)
@@ -108,6 +109,21 @@ CEN_API cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline
  *   CEN_OK
  *   CEN_INVALID  ns is negative, and neither CEN_OFF nor CEN_NONE; or it is 1 to 99,999 */
 CEN_API cen_status cen_runtime_exit_timeout_set(int64_t ns);
+
+/* Set how many driver calls a runtime makes at a time on helper threads; NULL: the process' own, now and whenever it is made
+ * again. Values are those of cen_runtime_options.max_helpers, 0 is the default, 256. Calls that run are not ended.
+ *
+ * At the limit calls wait, in this order: those of pools whose last call succeeded, closings, and those of pools whose last call
+ * failed or takes too long or that have made none; one in eight is one of the last all the same. One helper is kept for closings,
+ * and a quarter of them for pools whose last call succeeded. One pool makes at most half as many calls at a time as the
+ * limit allows, closings aside. So a server that does not answer cannot stop another pool.
+ * A take that times out meanwhile says that it waited for a helper. Jobs of the executor, listeners and name
+ * lookups are not limited.
+ * Returns:
+ *   CEN_OK
+ *   CEN_INVALID  max_helpers is 1, or negative and not CEN_OFF
+ *   CEN_FORKED   the runtime is the parent's */
+CEN_API cen_status cen_runtime_set_max_helpers(cen_runtime *runtime, int32_t max_helpers);
 
 /* Runs everything that is due in a manual runtime, on this thread, and answers
  * in how many nanoseconds to come again: when something will be due, or a little
@@ -157,7 +173,9 @@ typedef struct cen_runtime_stats {
     uint32_t busy;    /* of these, in a call */
     uint32_t queued;  /* calls that wait for a helper */
     uint32_t timers;
-    bool has_keeper; /* the thread that keeps time is there */
+    bool has_keeper;      /* the thread that keeps time is there */
+    uint32_t waiting;     /* of the calls that are queued: wait because max_helpers is reached */
+    uint32_t max_helpers; /* UINT32_MAX: no limit */
 } cen_runtime_stats;
 
 /* NULL: the process' own; all zero if there is none now. Error: INVALID (out is NULL), FORKED. */

@@ -97,6 +97,13 @@
     X(alarm_not_tried_again, "an alarm for which no thread could be had is never set again") \
     X(errand_left_to_the_departing, "a helper that has lingered departs without a last look at the errands") \
     X(errand_waits_for_the_busy, "no helper is started for an errand while one is there that is busy") \
+    X(limit_is_none, "at the limit of helpers another is started all the same") \
+    X(no_helper_kept_for_closings, "at the limit of helpers closings wait as all others") \
+    X(doubtful_take_all_helpers, "pools whose calls do not succeed use all helpers up to the limit") \
+    X(doubtful_wait_for_ever, "at the limit of helpers pools whose last call succeeded always go first") \
+    X(pool_takes_all_helpers, "one pool uses all helpers up to the limit") \
+    X(pool_keeps_its_helper, "a helper goes on with a pool that has more to do although others wait") \
+    X(silent_pool_stays_proven, "it is not noted whether the last call of a pool succeeded") \
     X(alarm_moved_in_silence, "an alarm that is moved earlier does not wake the keeper") \
     X(stop_forgets_a_thread, "whoever stops the threads of a runtime does not wait for them") \
     X(advance_in_one_step, "virtual time jumps to its end before the alarms on the way are called") \

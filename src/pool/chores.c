@@ -15,10 +15,11 @@
  *     errand ▶ picks a chore, under the lock ▶ does it ▶ picks the next ▶ none: goes
  *
  * Each kind has a capacity. A server that answers no closing holds up two helpers
- * of this pool and nothing else.
+ * of this pool and nothing else. Closings have an errand of their own, which does nothing else: where the runtime has reached its
+ * limit of helpers it keeps one for such. An errand of the pool's ends after one chore where others wait for a helper.
  *
  * Invariants
- *  K1 If there is a chore within its kind's capacity, then an errand is posted
+ *  K1 If there is a chore within its kind's capacity, and the pool's share of helpers is not used up, then an errand is posted
  *     that has not begun, or a helper has yet to look for its next chore. Every
  *     event that makes a chore, or a helper's end that leaves one, plans.
  *  K2 A slot is in at most one list, and only in the state of that list:
@@ -39,12 +40,14 @@
 enum { RESETTERS = 2, CLOSERS = 2 };
 
 static void run(ceni_errand *errand);
+static void run_closer(ceni_errand *errand);
 static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_minimum);
 
 void ceni_chores_init(cen_pool *pool)
 {
     ceni_queues_init(pool);
-    ceni_errand_init(&pool->errand, run);
+    ceni_errand_init_limited(&pool->errand, run, CENI_ERRAND_UNPROVEN);
+    ceni_errand_init_limited(&pool->closer, run_closer, CENI_ERRAND_CLOSING);
 }
 
 /* ---- Planning ----------------------------------------------------------------------- */
@@ -111,16 +114,49 @@ static uint32_t due_locked(const cen_pool *pool, ceni_chore kind)
     return pool->waiting[kind] < capacity ? pool->waiting[kind] : capacity;
 }
 
+static uint32_t work_locked(cen_pool *pool)
+{
+    return wanted_locked(pool) + due_locked(pool, CENI_CHORE_RESET) + due_locked(pool, CENI_CHORE_TEST);
+}
+
+/* How many more errands the pool may have, closings aside: it uses half of what the runtime allows, so that a server that is
+ * silent leaves helpers to other pools, however many calls it keeps waiting. */
+static uint32_t share_locked(const cen_pool *pool)
+{
+    uint32_t limit = ceni_runtime_limit(ceni_pool_runtime(pool)), share = limit > 1 ? limit / 2 : 1;
+    uint32_t used = pool->hired + pool->working - pool->closers;
+    return ceni_planted(pool_takes_all_helpers) ? UINT32_MAX : used < share ? share - used : 0;
+}
+
 void ceni_chores_plan_locked(cen_pool *pool, ceni_call *call)
 {
     if (!pool->helped) return;
-    uint32_t work = wanted_locked(pool);
-    for (int kind = CENI_CHORE_RESET; kind < CENI_CHORES; kind++) work += due_locked(pool, (ceni_chore)kind);
-    if (work <= pool->hired) return;
-    uint32_t more = work - pool->hired;
+    uint32_t work = work_locked(pool), closings = due_locked(pool, CENI_CHORE_CLOSE);
+    uint32_t more = work > pool->hired ? work - pool->hired : 0;
+    uint32_t share = more > 0 ? share_locked(pool) : 0;
+    if (more > share) more = share;
+    uint32_t closers = closings > pool->hired_closers ? closings - pool->hired_closers : 0;
     pool->hired += more;
-    pool->hands += more;
+    pool->hired_closers += closers;
+    pool->hands += more + closers;
     call->hire += more;
+    call->hire_close += closers;
+}
+
+uint32_t ceni_chores_crowded_locked(cen_pool *pool, uint32_t *limit)
+{
+    cen_runtime *runtime = ceni_pool_runtime(pool);
+    if (!pool->helped || !runtime) return 0;
+    *limit = ceni_runtime_limit(runtime);
+    uint32_t work = work_locked(pool);
+    if (work > pool->hired && share_locked(pool) == 0) return work;
+    return ceni_runtime_is_crowded(runtime) ? pool->hired : 0;
+}
+
+void ceni_chores_prove(cen_pool *pool, bool succeeded)
+{
+    if (pool->helped && !ceni_planted(silent_pool_stays_proven))
+        ceni_errand_prove(ceni_pool_runtime(pool), &pool->errand, succeeded);
 }
 
 void ceni_chores_wish(cen_pool *pool)
@@ -352,7 +388,7 @@ void ceni_chores_test(cen_pool *pool, uint32_t index)
 /* ---- A helper ---------------------------------------------------------------------------------- */
 
 /* What to do next, if anything. A slot of a list is taken out; a place is claimed. */
-static bool pick_locked(cen_pool *pool, ceni_chore *chore, uint32_t *index, bool *for_minimum)
+static bool pick_usual_locked(cen_pool *pool, ceni_chore *chore, uint32_t *index, bool *for_minimum)
 {
     *chore = CENI_CHORE_OPEN;
     *for_minimum = wanted_by_waiters_locked(pool) == 0 && pool->top_up > 0;
@@ -368,6 +404,20 @@ static bool pick_locked(cen_pool *pool, ceni_chore *chore, uint32_t *index, bool
         *chore = (ceni_chore)kind;
         *index = ceni_queues_pop_locked(pool, *chore);
         picked = true;
+    }
+    return picked;
+}
+
+static bool pick_locked(cen_pool *pool, bool closes_only, ceni_chore *chore, uint32_t *index, bool *for_minimum)
+{
+    bool picked;
+    if (closes_only) {
+        *chore = CENI_CHORE_CLOSE;
+        *for_minimum = false;
+        picked = due_locked(pool, CENI_CHORE_CLOSE) > 0;
+        if (picked) *index = ceni_queues_pop_locked(pool, CENI_CHORE_CLOSE);
+    } else {
+        picked = pick_usual_locked(pool, chore, index, for_minimum);
     }
     if (picked) pool->busy[*chore]++;
     return picked;
@@ -387,6 +437,7 @@ static void expect_locked(cen_pool *pool, ceni_chore chore, uint32_t index)
 
 void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_outcome *how)
 {
+    if (chore != CENI_CHORE_CLOSE) ceni_chores_prove(pool, how->status == CEN_OK);
     switch (chore) {
     case CENI_CHORE_OPEN: opened(pool, index, how); break;
     case CENI_CHORE_RESET: was_reset(pool, index, how); break;
@@ -443,13 +494,26 @@ static bool may_go_on(void)
     return !ceni_thread_in_call() || !ceni_exiting();
 }
 
-void ceni_chores_work_locked(cen_pool *pool)
+/* Others wait for a helper: what is left is done by an errand that waits behind them, in this one's share. */
+static void make_way_locked(cen_pool *pool)
+{
+    ceni_call call = {.more = false};
+    pool->working--;
+    ceni_chores_plan_locked(pool, &call);
+    pool->working++;
+    ceni_line_unlock(pool->line);
+    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_line_lock(pool->line);
+}
+
+/* `makes_way`: it is an errand. */
+static void work_on_locked(cen_pool *pool, bool closes_only, bool makes_way)
 {
     ceni_line *line = pool->line;
     ceni_chore chore;
     uint32_t index;
     bool for_minimum;
-    while (may_go_on() && pick_locked(pool, &chore, &index, &for_minimum)) {
+    while (may_go_on() && pick_locked(pool, closes_only, &chore, &index, &for_minimum)) {
         ceni_call call = {.more = false};
         cen_ticket ticket;
         bool vain = is_vain_locked(pool, chore), later = !vain && ceni_later_does(pool, chore);
@@ -467,7 +531,16 @@ void ceni_chores_work_locked(cen_pool *pool)
             ceni_chores_replan(pool, chore);
         }
         ceni_line_lock(line);
+        if (makes_way && ceni_runtime_is_crowded(ceni_pool_runtime(pool))) {
+            make_way_locked(pool);
+            return;
+        }
     }
+}
+
+void ceni_chores_work_locked(cen_pool *pool)
+{
+    work_on_locked(pool, false, false);
 }
 
 /* Has a hand, so the pool is there until it drops it. */
@@ -477,6 +550,18 @@ static void run(ceni_errand *errand)
     ceni_line_lock(pool->line);
     pool->hired--;
     pool->working++;
-    ceni_chores_work_locked(pool);
+    work_on_locked(pool, false, !ceni_planted(pool_keeps_its_helper));
+    ceni_hand_end_work_locked(pool);
+}
+
+static void run_closer(ceni_errand *errand)
+{
+    cen_pool *pool = (cen_pool *)(void *)((char *)errand - offsetof(cen_pool, closer));
+    ceni_line_lock(pool->line);
+    pool->hired_closers--;
+    pool->working++;
+    pool->closers++;
+    work_on_locked(pool, true, false);
+    pool->closers--;
     ceni_hand_end_work_locked(pool);
 }

@@ -89,6 +89,7 @@ typedef struct picture {
     int64_t waited;
     bool patient;                   /* it may wait until others have looked */
     uint64_t sole;                  /* the holder of all holders that were met; 0: there is no such one */
+    uint32_t crowded, limit;        /* calls that wait because the runtime makes no more at a time than so many */
     bool is_for_error;              /* the text has CEN_ERROR_TEXT_SIZE bytes */
     uint32_t holders, mine, listed; /* holders that were met; of these the asker's */
     int64_t youngest;
@@ -160,6 +161,7 @@ static void read_gate(picture *p)
     p->last_ago = now > gate->failed_at ? now - gate->failed_at : 0;
     p->s.open_failures = gate->failures;
     p->s.breaker = gate->breaker;
+    p->crowded = ceni_chores_crowded_locked(pool, &p->limit);
     ceni_line_unlock(pool->line);
     p->s.next_open_ns = next != CENI_FOREVER && next > now ? next - now : 0;
 }
@@ -316,6 +318,14 @@ static void say_backlog(writer *w, const picture *p)
     say(w, ".");
 }
 
+/* "2 calls of the driver wait for a helper thread (max_helpers is 256)." Behind what may be the cause of it. */
+static void say_crowd(writer *w, const picture *p)
+{
+    if (p->crowded == 0) return;
+    say(w, " %u call%s of the driver wait%s for a helper thread (max_helpers is %u).", p->crowded,
+        p->crowded == 1 ? "" : "s", p->crowded == 1 ? "s" : "", p->limit);
+}
+
 /* One sentence for each; true if it has named the oldest holder. */
 static bool say_cause(writer *w, const picture *p, cause why)
 {
@@ -446,6 +456,7 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
     if (!enough) named = say_cause(&w, p, why);
     if (!enough) say(&w, " ");
     say_counts(&w, p);
+    say_crowd(&w, p);
     if (p->listed > 0 && !named) {
         say(&w, " Held longest: ");
         say_holder(&w, &p->oldest[0]);
@@ -649,6 +660,7 @@ size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
     else say_cause(&w, &p, why);
     say(&w, "\n");
     say_counts(&w, &p);
+    say_crowd(&w, &p);
     say(&w, "\n");
     say_holders(&w, &p);
     say_orphans(&w, pool);

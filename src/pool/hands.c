@@ -151,16 +151,18 @@ static void take_back(cen_pool *pool)
     bool empty = pool->live == 0;
     ceni_line_unlock(pool->line);
     uint32_t count = empty ? ceni_errand_unpost(ceni_pool_runtime(pool), &pool->errand) : 0;
+    uint32_t closers = empty ? ceni_errand_unpost(ceni_pool_runtime(pool), &pool->closer) : 0;
     ceni_line_lock(pool->line);
     pool->hired -= count;
-    pool->hands -= count;
+    pool->hired_closers -= closers;
+    pool->hands -= count + closers;
     ceni_line_unlock(pool->line);
 }
 
 static bool all_are_in_driver(cen_pool *pool)
 {
     ceni_line_lock(pool->line);
-    uint32_t awaited = pool->working + pool->rings + (pool->live == 0 ? pool->hired : 0);
+    uint32_t awaited = pool->working + pool->rings + (pool->live == 0 ? pool->hired + pool->hired_closers : 0);
     bool all = awaited <= ceni_load_seq_cst(&pool->in_driver); /* [H6] */
     ceni_line_unlock(pool->line);
     return all;
@@ -184,11 +186,11 @@ void ceni_hand_await_work(cen_pool *pool)
 /* ---- Posting --------------------------------------------------------------------------------- */
 
 /* What could not be posted is tried again by the keeper; in a closed pool, which it leaves alone, it is done here. */
-static void hire_later(cen_pool *pool, uint32_t count)
+static void hire_later(cen_pool *pool, uint32_t *hired, uint32_t count)
 {
     ceni_call call = {.more = false};
     ceni_line_lock(pool->line);
-    pool->hired -= count;
+    *hired -= count;
     pool->hands -= count - 1;
     int64_t soon = ceni_pool_now(pool) + RETRY_NS;
     if (pool->next_round > soon) pool->next_round = soon;
@@ -204,11 +206,22 @@ static void hire_later(cen_pool *pool, uint32_t count)
     ceni_hand_drop_locked(pool);
 }
 
-void ceni_hand_hire(cen_pool *pool, uint32_t count)
+/* `hired`: where they are counted. */
+static void hire(cen_pool *pool, ceni_errand *errand, uint32_t *hired, uint32_t count)
 {
     for (; count > 0; count--) {
-        if (ceni_errand_post(ceni_pool_runtime(pool), &pool->errand) == CEN_OK) continue; /* it has the hand now */
-        hire_later(pool, count);
+        if (ceni_errand_post(ceni_pool_runtime(pool), errand) == CEN_OK) continue; /* it has the hand now */
+        hire_later(pool, hired, count);
         return;
     }
+}
+
+void ceni_hand_hire(cen_pool *pool, uint32_t count)
+{
+    hire(pool, &pool->errand, &pool->hired, count);
+}
+
+void ceni_hand_hire_closers(cen_pool *pool, uint32_t count)
+{
+    hire(pool, &pool->closer, &pool->hired_closers, count);
 }

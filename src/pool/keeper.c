@@ -291,6 +291,7 @@ static void tend_opening(cen_pool *pool, uint32_t index, uint64_t word, int64_t 
     ceni_line_unlock(pool->line);
     if (!first) return;
     ceni_opening_tell(pool, index, CEN_TIMEOUT, events, &why);
+    ceni_chores_prove(pool, false);
     ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
     if (cancels) ceni_later_cancel(pool, ticket);
 }
@@ -309,6 +310,7 @@ static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t beg
     _Atomic uint32_t *sleeper = same ? ceni_checkup_overdue_locked(slot) : NULL; /* the take goes on with another */
     ceni_line_unlock(pool->line);
     ceni_checkup_wake(sleeper);
+    if (same) ceni_chores_prove(pool, false);
     if (marked)
         ceni_pool_event_tell(pool,
                              (cen_pool_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},

@@ -77,6 +77,7 @@ void ceni_hand_alarm(cen_pool *pool);
 
 /* Posts so many errands; each has a hand. */
 void ceni_hand_hire(cen_pool *pool, uint32_t count);
+void ceni_hand_hire_closers(cen_pool *pool, uint32_t count);
 
 /* An errand is about to call the driver, and has called it. */
 void ceni_hand_enter_driver(cen_pool *pool);
@@ -106,6 +107,13 @@ void ceni_chores_init(cen_pool *pool);
 
 /* Writes into `call` how many helpers there is work for. Every event that makes work ends here, or in the pump. */
 void ceni_chores_plan_locked(cen_pool *pool, ceni_call *call);
+
+/* The last call of the driver has succeeded, or failed or takes too long: which pools' calls go first at the runtime's limit. */
+void ceni_chores_prove(cen_pool *pool, bool succeeded);
+
+/* Calls that wait for a helper because the runtime's limit is reached, or the pool's share of it; *limit is what the runtime's
+ * is. 0: none. */
+uint32_t ceni_chores_crowded_locked(cen_pool *pool, uint32_t *limit);
 
 /* Somebody who does not wait would like an object: one is opened, if that may be. */
 void ceni_chores_wish(cen_pool *pool);

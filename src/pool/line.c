@@ -378,6 +378,7 @@ void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, cons
     if (call->tests) ceni_trust_test_for_pending(pool, call->index);
     if (call->alarm) ceni_hand_alarm(pool);
     if (call->hire) ceni_hand_hire(pool, call->hire);
+    if (call->hire_close) ceni_hand_hire_closers(pool, call->hire_close);
     if (call->shed_begins || call->shed_ended) ceni_shedding_tell(pool, call);
     if (call->more) ceni_line_tend(line, pool_id, CENI_NO_INDEX);
     ceni_inline_end(&here);

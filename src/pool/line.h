@@ -137,7 +137,8 @@ typedef struct ceni_call {
     bool tests;          /* the object there is to be tested for one; never both */
     bool more;           /* there may be more to do: tend again */
     bool alarm;          /* the pool's alarm is to be set; has a hand */
-    uint32_t hire;       /* errands to be posted; each has a hand */
+    uint32_t hire;       /* errands to be posted; each has a hand ... */
+    uint32_t hire_close; /* ... and so have these, which close */
     bool shed_begins;    /* to be told the event stream; has a hand ... */
     uint64_t shed_ended; /* ... as has this: so many were shed */
 } ceni_call;

@@ -110,7 +110,7 @@ static ceni_orphan *make(cen_pool *pool)
     if (!made) made = make_record(pool);
     if (!made) return NULL;
     ceni_list_init(&made->link);
-    ceni_errand_init(&made->errand, run_close);
+    ceni_errand_init_limited(&made->errand, run_close, CENI_ERRAND_CLOSING);
     return made;
 }
 

@@ -231,8 +231,10 @@ struct cen_pool {
     uint32_t waiting[CENI_CHORES];  /* how many there are */
     /* such calls of the driver that go on, on helpers or after these have left them */
     uint32_t busy[CENI_CHORES];
-    uint32_t hired;               /* errands posted that have not begun */
-    uint32_t working;             /* errands that have begun and not ended */
+    uint32_t hired;               /* errands posted that have not begun: of the pool's usual one ... */
+    uint32_t hired_closers;       /* ... and of that for closings */
+    uint32_t working;             /* errands that have begun and not ended ... */
+    uint32_t closers;             /* ... of these, that only close */
     uint32_t rings;               /* alarms that are set, or whose call has not ended */
     uint32_t top_up;              /* objects to be opened though nobody waits for them ... */
     uint32_t opening_for_minimum; /* ... and openings of such that are under way */
@@ -261,8 +263,9 @@ struct cen_pool {
     ceni_alarm alarm;
     ceni_tour tour; /* the alarm's call alone */
     ceni_errand errand;
-    ceni_list idle; /* exact orders: slots, the next to be lent first */
-    bool reordered; /* the order was changed since the pool was made */
+    ceni_errand closer; /* closes only: the runtime keeps a helper for such */
+    ceni_list idle;     /* exact orders: slots, the next to be lent first */
+    bool reordered;     /* the order was changed since the pool was made */
     ceni_pool_tally tally;
     ceni_pace pace;
     int64_t wait_told_at;                 /* when the last that waited was told the events */

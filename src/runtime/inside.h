@@ -57,8 +57,14 @@ struct cen_runtime {
     _Atomic uint32_t keeper_turns; /* its futex word, written under the mutex */
 
     /* errands, errands.c */
-    ceni_list errands;   /* those that are wanted */
-    uint32_t queued;     /* how often, in all */
+    ceni_list errands[CENI_ERRAND_KINDS]; /* those that are wanted */
+    uint32_t queued[CENI_ERRAND_KINDS];   /* how often */
+    uint32_t running[CENI_ERRAND_KINDS];  /* by helpers */
+    uint32_t passed;                      /* errands that were begun before those of UNPROVEN pools, in a row */
+    uint32_t most;                        /* helpers in limited errands; UINT32_MAX: no limit */
+    bool crowded;                         /* some wait because of that */
+    _Atomic uint32_t most_told;           /* copies of these two, read by anybody */
+    _Atomic bool crowded_told;
     uint32_t helpers;    /* that have arrived and not departed */
     uint32_t spare;      /* of these, in no errand: they will look at the errands */
     uint32_t idle_count; /* of these, asleep and not called */
@@ -136,13 +142,20 @@ ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now);
 _Atomic uint32_t *ceni_alarm_set_locked(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, bool *moved,
                                         cen_status *had);
 
-/* errands.c: runs the first errand that is wanted. */
+/* errands.c: runs the first errand that is wanted and may begin. */
 ceni_ran ceni_errands_run_locked(cen_runtime *runtime);
 
-/* Sees to it that there is a helper for each errand that is queued and for
- * `more`, also for those for which earlier starts have failed; drops the mutex
+/* How many are queued, and of these, how many may begin now. */
+uint32_t ceni_errands_queued_locked(const cen_runtime *runtime);
+uint32_t ceni_errands_ready_locked(const cen_runtime *runtime);
+
+/* Sets the limit; drops the mutex meanwhile. */
+void ceni_errands_limit_locked(cen_runtime *runtime, uint32_t most);
+
+/* Sees to it that there is a helper for each errand that is queued and may begin, and for
+ * `more` of that kind, also for those for which earlier starts have failed; drops the mutex
  * meanwhile. False: there are too few, and no thread can be had. */
-bool ceni_helpers_have_locked(cen_runtime *runtime, uint32_t more);
+bool ceni_helpers_have_locked(cen_runtime *runtime, ceni_errand_kind kind, uint32_t more);
 
 /* Queues it, whoever is there to run it. The word, if it is not NULL, is to be
  * woken when the mutex has been dropped. */

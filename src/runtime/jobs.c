@@ -82,7 +82,7 @@ static void retry(ceni_alarm *alarm)
     cen_runtime *runtime = CENI_LIST_ENTRY(alarm, cen_runtime, retry);
     ceni_runtime_lock(runtime);
     /* The keeper is awake: it calls this, and looks at the wheel again. */
-    if (!ceni_helpers_have_locked(runtime, 0)) retry_soon_locked(runtime);
+    if (!ceni_helpers_have_locked(runtime, CENI_ERRAND_FREE, 0)) retry_soon_locked(runtime);
     ceni_runtime_unlock(runtime);
 }
 
@@ -91,7 +91,7 @@ static void post(cen_runtime *runtime, ceni_jobs *jobs, cen_job *job)
     _Atomic uint32_t *keeper = NULL;
     job->next = NULL;
     ceni_runtime_lock(runtime);
-    if (!ceni_helpers_have_locked(runtime, 1)) keeper = retry_soon_locked(runtime);
+    if (!ceni_helpers_have_locked(runtime, CENI_ERRAND_FREE, 1)) keeper = retry_soon_locked(runtime);
     if (jobs->first) jobs->last->next = job;
     else jobs->first = job;
     jobs->last = job;

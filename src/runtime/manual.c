@@ -60,7 +60,7 @@ void ceni_manual_note_locked(cen_runtime *runtime, int64_t moment)
 /* When there is something to do next; in the past if there is now. */
 static int64_t next_locked(const cen_runtime *runtime)
 {
-    return runtime->queued > 0 ? INT64_MIN : ceni_alarms_next_locked(runtime);
+    return ceni_errands_queued_locked(runtime) > 0 ? INT64_MIN : ceni_alarms_next_locked(runtime);
 }
 
 /* One alarm and one errand in turn, so that neither starves the other. ONE: there may be more. */

@@ -44,6 +44,7 @@
 #include "runtime/inside.h"
 
 static const int64_t default_linger_ns = INT64_C(10000000000);
+enum { DEFAULT_HELPERS = 256, LEAST_HELPERS = 2 }; /* one of them is kept for closings */
 
 /* ---- The process' own, and the users of all --------------------------------------------- */
 
@@ -51,6 +52,7 @@ static CENI_STATIC struct {
     ceni_mutex mutex;          /* rank RUNTIMES */
     cen_runtime *own;          /* NULL: there is none */
     cen_job *kept, *kept_last; /* jobs for which it could not be made; none while it is there */
+    int32_t max_helpers;       /* its limit, now and whenever it is made; 0: the default */
 } process;
 static CENI_STATIC ceni_owned owned; /* a forked child has all of that anew */
 
@@ -59,7 +61,7 @@ static void process_lock(void)
     if (ceni_owned_begin(&owned)) {
         process.mutex = (ceni_mutex){0};
         process.own = NULL;
-        process.kept = NULL;
+        process.kept = NULL; /* and the limit stays */
         ceni_owned_ready(&owned);
     }
     ceni_mutex_lock(&process.mutex, CENI_RANK_RUNTIMES);
@@ -71,6 +73,11 @@ static void process_unlock(void)
 }
 
 /* ---- Memory --------------------------------------------------------------------------------- */
+
+static uint32_t limit_of(int32_t max_helpers)
+{
+    return max_helpers == CEN_OFF ? UINT32_MAX : max_helpers ? (uint32_t)max_helpers : DEFAULT_HELPERS;
+}
 
 static cen_runtime *make(const cen_runtime_options *o)
 {
@@ -92,7 +99,9 @@ static cen_runtime *make(const cen_runtime_options *o)
     ceni_store_relaxed(&runtime->clock, first_virtual_moment); /* nobody knows it yet; carries nothing */
     ceni_list_init(&runtime->due);
     ceni_list_init(&runtime->crowd_due);
-    ceni_list_init(&runtime->errands);
+    for (int kind = 0; kind < CENI_ERRAND_KINDS; kind++) ceni_list_init(&runtime->errands[kind]);
+    runtime->most = limit_of(o->max_helpers);
+    ceni_store_relaxed(&runtime->most_told, runtime->most); /* nobody knows it yet; carries nothing */
     ceni_list_init(&runtime->idle);
     ceni_list_init(&runtime->members);
     ceni_wheel_init(&runtime->wheel, ceni_runtime_now(runtime));
@@ -114,7 +123,11 @@ void ceni_runtime_release(cen_runtime *runtime)
 static cen_runtime *join_own(cen_runtime *made)
 {
     process_lock();
-    if (!process.own) process.own = made;
+    if (!process.own && made) {
+        made->most = limit_of(process.max_helpers);
+        ceni_store_relaxed(&made->most_told, made->most); /* nobody knows it yet; carries nothing */
+        process.own = made;
+    }
     cen_runtime *own = process.own;
     cen_job *kept = own ? process.kept : NULL;
     if (own) {
@@ -193,6 +206,11 @@ static cen_status refuse(cen_error *error, const char *what)
     return ceni_error_set(error, CEN_INVALID, 0, "cen_runtime_new: %s", what);
 }
 
+static bool is_limit(int32_t max_helpers)
+{
+    return max_helpers == 0 || max_helpers == CEN_OFF || max_helpers >= LEAST_HELPERS;
+}
+
 static cen_status check_options(const cen_runtime_options *given, cen_runtime_options *o, cen_error *error)
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_runtime_new: options", error);
@@ -206,6 +224,11 @@ static cen_status check_options(const cen_runtime_options *given, cen_runtime_op
             error, CEN_INVALID, 0,
             "cen_runtime_new: options.idle_timeout_ns is %lld, which is neither a time nor CEN_OFF nor CEN_NONE",
             (long long)o->idle_timeout_ns);
+    if (!is_limit(o->max_helpers))
+        return ceni_error_set(
+            error, CEN_INVALID, 0,
+            "cen_runtime_new: options.max_helpers must be at least %d, or CEN_OFF for no limit (got %d)", LEAST_HELPERS,
+            (int)o->max_helpers);
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     return CEN_OK;
@@ -298,7 +321,9 @@ cen_status cen_runtime_stats_get(cen_runtime *runtime, cen_runtime_stats *out)
         now.users = runtime->users;
         now.helpers = runtime->helpers;
         now.busy = runtime->helpers - runtime->spare;
-        now.queued = runtime->queued;
+        now.queued = ceni_errands_queued_locked(runtime);
+        now.waiting = now.queued - ceni_errands_ready_locked(runtime);
+        now.max_helpers = runtime->most;
         now.timers = (uint32_t)runtime->wheel.count + length_of(&runtime->due);
         now.timers += (uint32_t)runtime->crowd.count + length_of(&runtime->crowd_due);
         now.has_keeper = runtime->has_keeper;
@@ -306,6 +331,32 @@ cen_status cen_runtime_stats_get(cen_runtime *runtime, cen_runtime_stats *out)
     }
     process_unlock();
     cen_sized_write(out, &now, sizeof now);
+    return CEN_OK;
+}
+
+static void limit(cen_runtime *runtime, int32_t max_helpers)
+{
+    ceni_runtime_lock(runtime);
+    ceni_errands_limit_locked(runtime, limit_of(max_helpers));
+    ceni_runtime_unlock(runtime);
+}
+
+cen_status cen_runtime_set_max_helpers(cen_runtime *runtime, int32_t max_helpers)
+{
+    if (!is_limit(max_helpers)) return CEN_INVALID;
+    if (runtime) {
+        if (!ceni_fork_is(runtime->epoch)) return CEN_FORKED;
+        limit(runtime, max_helpers);
+        return CEN_OK;
+    }
+    process_lock();
+    process.max_helpers = max_helpers;
+    cen_runtime *own = process.own;
+    if (own) own->users++; /* it does not end meanwhile */
+    process_unlock();
+    if (!own) return CEN_OK;
+    limit(own, max_helpers);
+    ceni_runtime_leave(own);
     return CEN_OK;
 }
 
@@ -320,7 +371,7 @@ static bool is_idle(void *argument)
     bool idle = true;
     if (runtime) {
         ceni_runtime_lock(runtime);
-        idle = runtime->queued == 0 && (argument == NULL || runtime->helpers == runtime->spare);
+        idle = ceni_errands_queued_locked(runtime) == 0 && (argument == NULL || runtime->helpers == runtime->spare);
         ceni_runtime_unlock(runtime);
     }
     process_unlock();

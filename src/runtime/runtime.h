@@ -35,12 +35,23 @@ typedef struct ceni_alarm {
     ceni_timer timer;
 } ceni_alarm;
 
+/* What an errand is where the runtime has reached its limit of helpers, in the order in which they are begun there. */
+typedef enum ceni_errand_kind {
+    CENI_ERRAND_FREE,     /* not limited: a job, a listener */
+    CENI_ERRAND_PROVEN,   /* calls of a pool whose last call succeeded */
+    CENI_ERRAND_CLOSING,  /* closings: one helper is kept for these */
+    CENI_ERRAND_UNPROVEN, /* calls of a pool whose last call failed or takes too long, or that has made none */
+    CENI_ERRAND_KINDS
+} ceni_errand_kind;
+
 /* A call on a helper, or in poll of a manual runtime. */
 typedef struct ceni_errand {
     void (*run)(struct ceni_errand *errand);
+    _Atomic bool proven; /* any thread; see ceni_errand_prove */
     /* the runtime's, under its lock */
     ceni_list link;
     uint32_t wanted; /* how many more threads are to run it */
+    ceni_errand_kind kind;
 } ceni_errand;
 
 /* Counts a user of the runtime, or, for NULL, of the process' own, which is
@@ -84,7 +95,7 @@ cen_status ceni_alarm_need_keeper(cen_runtime *runtime);
 bool ceni_alarm_unset(cen_runtime *runtime, ceni_alarm *alarm);
 
 /* Lets one more helper run the errand, soon. A helper is started if none is
- * free: what blocks one errand never holds up another. If no thread can be
+ * free and the limit allows it: below that what blocks one errand never holds up another. If no thread can be
  * had it waits for the helpers there are; SYSTEM if there are none, and then
  * nothing was posted. */
 cen_status ceni_errand_post(cen_runtime *runtime, ceni_errand *errand);
@@ -98,5 +109,19 @@ uint32_t ceni_errand_unpost(cen_runtime *runtime, ceni_errand *errand);
 int64_t ceni_runtime_tend(cen_runtime *runtime);
 
 CENI_SPI_END
+
+/* ---- The limit of helpers -------------------------------------------------------------- */
+
+/* As ceni_errand_init, for a call of a driver, to which the runtime's limit applies: UNPROVEN, or CLOSING. */
+void ceni_errand_init_limited(ceni_errand *errand, void (*run)(ceni_errand *errand), ceni_errand_kind kind);
+
+/* The last call that the errand made has succeeded, or not: at the limit it is begun as PROVEN, or as UNPROVEN. */
+void ceni_errand_prove(cen_runtime *runtime, ceni_errand *errand, bool proven);
+
+/* Whether errands wait because of the limit: then one that would go on with more of its own ends and is posted again. A guess. */
+bool ceni_runtime_is_crowded(const cen_runtime *runtime);
+
+/* How many helpers may be in calls of drivers. */
+uint32_t ceni_runtime_limit(const cen_runtime *runtime);
 
 #endif
