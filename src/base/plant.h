@@ -134,6 +134,8 @@
     X(events_only_if_heard, "an event is told the events only if somebody listens to the pool") \
     X(older_lease_blamed, "a text says of a holder how long the one before it held the object") \
     X(held_counted_later, "the counts of a text were read one after the other") \
+    X(lost_lease_forgotten, "a thread that holds more than is noted looks at what was noted only, when it ends") \
+    X(displaced_hint_forgotten, "a slot whose hint is replaced while the thread holds its object is not noted") \
     X(detached_taken_back, "what was detached is taken back when its thread ends") \
     X(detach_marks_the_next, "a detach that meets a give marks the next lease of the slot") \
     X(holder_trusts_the_last_round, \

@@ -181,9 +181,9 @@ static void lend(cen_pool *pool, const ceni_grant *grant, cen_take_op *take, con
 {
     ceni_pool_own *own = ceni_pool_own_get();
     if (!own->armed) ceni_holder_arm();
+    ceni_note_slot(pool, grant);
     ceni_slot_note(pool, grant->slot, grant->generation, holder_of_asked(), where);
     ceni_tell_taken(pool, grant->index, where);
-    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
     ceni_lease_fill(pool, grant->slot, grant->generation, &take->lease);
 }
 

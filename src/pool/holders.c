@@ -16,6 +16,8 @@
  * Whether it may hold something is counted (sync/holder.h), at one instruction a
  * take and some a give: a holder that has given all that it took does not look.
  *
+ * A thread need not look at all slots: it knows where its leases are, unless there are very many (noted.c).
+ *
  * The naive version does the work inside the walk. A driver is then called while
  * the directory waits for the visit to end: whoever frees the pool meanwhile
  * waits for that driver, and two drivers that free each other's pools wait for
@@ -76,6 +78,12 @@ static bool is_owned(ceni_slot *slot, uint64_t holder, uint64_t *generation)
     *generation = ceni_word_generation(word);
     bool lent = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
     return lent && holder_of(slot, *generation) == holder;
+}
+
+bool ceni_holder_has(ceni_slot *slot, uint64_t holder)
+{
+    uint64_t generation;
+    return is_owned(slot, holder, &generation);
 }
 
 bool ceni_holder_has_ended(ceni_slot *slot, uint64_t generation)
@@ -362,10 +370,13 @@ static void take_back_all(uint64_t holder)
  * and what it has itself nobody has counted to the end: it looks. */
 static void thread_ends(void)
 {
-    ceni_holder last = ceni_pool_own_get()->current;
+    ceni_pool_own was = *ceni_pool_own_get();
+    uint64_t holder = was.current.note >> CENI_HOLDER_SHIFT;
+    bool is_task = ceni_holder_is_task(&was.current);
     *ceni_pool_own_get() = (ceni_pool_own){.clock = 0};
-    if (last.held > 0) take_back_all(last.note >> CENI_HOLDER_SHIFT);
-    if (ceni_holder_is_task(&last)) take_back_all(ceni_thread_id());
+    bool found = ceni_noted_end(&was, was.current.held > 0 && !is_task ? take_back : NULL, holder);
+    if (was.current.held > 0 && (is_task || !found)) take_back_all(holder);
+    if (is_task) take_back_all(ceni_thread_id());
 }
 
 /* Whether it has any: an early answer, because it is asked by its holder, who alone takes for itself. Its asks are looked for

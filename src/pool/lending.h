@@ -32,6 +32,29 @@ bool ceni_holder_watch_thread(void);
 /* The lease outlives its holder. */
 cen_status ceni_holder_detach(cen_pool *pool, uint32_t index, uint64_t generation);
 
+/* Whether the holder has the slot, attached. */
+bool ceni_holder_has(ceni_slot *slot, uint64_t holder);
+
+/* ---- noted.c: where the leases of a thread are ------------------------------------------------ */
+
+/* The calling thread has got that slot and is about to count it: it is the hint for its next take. What the hint was of before
+ * is noted, if the thread may hold it. */
+void ceni_note_new_slot(cen_pool *pool);
+
+static inline void ceni_note_slot(cen_pool *pool, const ceni_grant *grant)
+{
+    ceni_pool_own *own = ceni_pool_own_get();
+    if (ceni_hint_get(own, pool->mark) != grant->index) ceni_note_new_slot(pool);
+    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
+}
+
+/* The thread ends, and these were its hints and its number: calls that for each slot that was noted or is a hint, and is the
+ * holder's, with a hand on its pool. What is noted is forgotten before. False: there may be others; then it calls nothing. */
+typedef void (*ceni_noted_meet)(cen_pool *pool, uint32_t index, uint64_t holder);
+bool ceni_noted_end(const ceni_pool_own *own, ceni_noted_meet meet, uint64_t holder);
+
+/* ---- holders.c, and what ends ------------------------------------------------------------------ */
+
 /* Whether the holder of the lease has ended: its object is to be tested, or is an orphan that has kept its place. */
 bool ceni_holder_has_ended(ceni_slot *slot, uint64_t generation);
 

@@ -64,6 +64,7 @@ static inline uint32_t ceni_hint_at(uint32_t mark)
     return 2 * (mark % CENI_HINTS);
 }
 
+/* Only for ceni_note_slot. */
 static inline void ceni_hint_put(ceni_pool_own *own, uint32_t mark, uint32_t index, uint64_t word)
 {
     own->hints[ceni_hint_at(mark)] = ceni_note(mark, index << CENI_SLOT_SHIFT);

@@ -17,6 +17,7 @@ list(APPEND cenote_sources
   src/pool/look.c
   src/pool/map.c
   src/pool/new.c
+  src/pool/noted.c
   src/pool/pending.c
   src/pool/places.c
   src/pool/renew.c

@@ -178,10 +178,10 @@ static cen_status finish(cen_pool *pool, ceni_grant *grant, bool waited, taking 
     if (grant->stale && !ceni_planted(trust_has_no_end)) status = examine(pool, grant, take, error);
     if (status != CEN_OK) return status;
     if (!own->armed) ceni_holder_arm();
+    ceni_note_slot(pool, grant);
     ceni_held_counts(own);
     ceni_slot_note(pool, grant->slot, grant->generation, ceni_holder_number(), take->where);
     ceni_tell_taken(pool, grant->index, take->where);
-    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
     ceni_lease_fill(pool, grant->slot, grant->generation, out);
     return CEN_OK;
 }

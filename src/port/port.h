@@ -155,7 +155,9 @@ enum {
     CENI_ROOM_WORKER = 25,  /* the worker that this thread is, of whoever made it one */
     CENI_ROOM_INLINE = 26,  /* the thread's outermost call (sync/inline.c) */
     CENI_THREAD_ROOM = 27,
-    CENI_THREAD_ROOM_BEYOND = 13 /* in a world: words of the libraries above, which otherwise have their own */
+    /* in a world, where a thread's own variables are all threads': words of others, which otherwise have such variables */
+    CENI_THREAD_ROOM_BEYOND = 13, /* of the libraries above */
+    CENI_THREAD_ROOM_NOTED = 26   /* of pool/noted.c */
 };
 
 /* The calling thread's own words, zero when it begins. */

@@ -49,7 +49,7 @@ typedef struct world_thread {
     unsigned buffered;
     uint64_t randoms;
     uint32_t rank_mask;
-    uint64_t room[CENI_THREAD_ROOM + CENI_THREAD_ROOM_BEYOND];
+    uint64_t room[CENI_THREAD_ROOM + CENI_THREAD_ROOM_BEYOND + CENI_THREAD_ROOM_NOTED];
     void (*exit_hooks[CENI_EXIT_RANKS])(void);
     bool in_call, leaving;
 } world_thread;

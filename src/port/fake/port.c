@@ -215,7 +215,7 @@ uint64_t ceni_thread_id(void)
 
 uint64_t *ceni_thread_room(void)
 {
-    static uint64_t outside[CENI_THREAD_ROOM + CENI_THREAD_ROOM_BEYOND];
+    static uint64_t outside[CENI_THREAD_ROOM + CENI_THREAD_ROOM_BEYOND + CENI_THREAD_ROOM_NOTED];
     return the_world.running ? the_world.current->room : outside;
 }
 
