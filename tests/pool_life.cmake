@@ -3,6 +3,7 @@
 cenote_test(unit/pool/gate_test.c WORLD)
 cenote_test(unit/pool/open_test.c WORLD)
 cenote_test(unit/pool/failure_test.c WORLD)
+cenote_test(unit/pool/outage_table_test.c WORLD)
 cenote_test(unit/pool/overdue_test.c WORLD)
 cenote_test(unit/pool/check_test.c WORLD)
 cenote_test(unit/pool/left_test.c WORLD)
