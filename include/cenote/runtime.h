@@ -123,7 +123,7 @@ CEN_API cen_status cen_runtime_exit_timeout_set(int64_t ns);
  *   CEN_OK
  *   CEN_INVALID  max_helpers is 1, or negative and not CEN_OFF
  *   CEN_FORKED   the runtime is the parent's */
-CEN_API cen_status cen_runtime_set_max_helpers(cen_runtime *runtime, int32_t max_helpers);
+CEN_API cen_status cen_runtime_max_helpers_set(cen_runtime *runtime, int32_t max_helpers);
 
 /* Runs everything that is due in a manual runtime, on this thread, and answers
  * in how many nanoseconds to come again: when something will be due, or a little

@@ -341,7 +341,7 @@ static void limit(cen_runtime *runtime, int32_t max_helpers)
     ceni_runtime_unlock(runtime);
 }
 
-cen_status cen_runtime_set_max_helpers(cen_runtime *runtime, int32_t max_helpers)
+cen_status cen_runtime_max_helpers_set(cen_runtime *runtime, int32_t max_helpers)
 {
     if (!is_limit(max_helpers)) return CEN_INVALID;
     if (runtime) {

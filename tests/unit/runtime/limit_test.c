@@ -145,13 +145,13 @@ TEST(a_larger_limit_lets_what_waits_begin)
     cen_runtime *runtime = begin(2);
     for (int i = 0; i < 20; i++) blocked(runtime, CENI_ERRAND_PROVEN);
     expect_numbers(runtime, 1, 19);
-    expect_equal(cen_runtime_set_max_helpers(runtime, 11), CEN_OK);
+    expect_equal(cen_runtime_max_helpers_set(runtime, 11), CEN_OK);
     ceni_world_settle();
     expect_numbers(runtime, 10, 10);
-    expect_equal(cen_runtime_set_max_helpers(runtime, CEN_OFF), CEN_OK);
+    expect_equal(cen_runtime_max_helpers_set(runtime, CEN_OFF), CEN_OK);
     ceni_world_settle();
     expect_numbers(runtime, 20, 0);
-    expect_equal(cen_runtime_set_max_helpers(runtime, 0), CEN_OK);
+    expect_equal(cen_runtime_max_helpers_set(runtime, 0), CEN_OK);
     expect_equal(look_at(runtime).max_helpers, 256);
     finish(runtime);
 }
@@ -181,22 +181,22 @@ TEST(a_limit_of_one_or_less_is_refused)
     cen_error error;
     expect_equal(cen_runtime_new(&options, &(cen_runtime *){NULL}, &error), CEN_INVALID);
     expect_text(error.text, "cen_runtime_new: options.max_helpers must be at least 2, or CEN_OFF for no limit (got 1)");
-    expect_equal(cen_runtime_set_max_helpers(runtime, 1), CEN_INVALID);
-    expect_equal(cen_runtime_set_max_helpers(runtime, CEN_NONE), CEN_INVALID);
+    expect_equal(cen_runtime_max_helpers_set(runtime, 1), CEN_INVALID);
+    expect_equal(cen_runtime_max_helpers_set(runtime, CEN_NONE), CEN_INVALID);
     expect_equal(look_at(runtime).max_helpers, 256);
     free_runtime(runtime);
 }
 
 TEST(the_process_own_runtime_keeps_its_limit_when_it_is_made_again)
 {
-    expect_equal(cen_runtime_set_max_helpers(NULL, 5), CEN_OK);
+    expect_equal(cen_runtime_max_helpers_set(NULL, 5), CEN_OK);
     for (int i = 0; i < 2; i++) {
         cen_runtime *own = join_own();
         expect_equal(look_at(NULL).max_helpers, 5);
-        expect_equal(cen_runtime_set_max_helpers(NULL, 7), CEN_OK);
+        expect_equal(cen_runtime_max_helpers_set(NULL, 7), CEN_OK);
         expect_equal(look_at(NULL).max_helpers, 7);
-        expect_equal(cen_runtime_set_max_helpers(NULL, 5), CEN_OK);
+        expect_equal(cen_runtime_max_helpers_set(NULL, 5), CEN_OK);
         ceni_runtime_leave(own);
     }
-    expect_equal(cen_runtime_set_max_helpers(NULL, 0), CEN_OK);
+    expect_equal(cen_runtime_max_helpers_set(NULL, 0), CEN_OK);
 }
