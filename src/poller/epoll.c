@@ -15,10 +15,20 @@
 
 #include <cenote/poller.h>
 
+#include "base/fault.h"
 #include "poller/ready.h"
 
 #define TIMER UINT64_MAX
 #define BELL (UINT64_MAX - 1)
+#define NESTED (UINT64_MAX - 2)
+
+/* A test lets the system refuse a descriptor. */
+static bool refused(void)
+{
+    if (!ceni_fault(CENI_FAULT_FD)) return false;
+    errno = EMFILE;
+    return true;
+}
 
 static bool add(int all, int fd, uint64_t what)
 {
@@ -29,9 +39,9 @@ static bool add(int all, int fd, uint64_t what)
 cen_status ceni_ready_open(ceni_ready *ready, int *code)
 {
     *ready = (ceni_ready){-1, -1, -1};
-    ready->all = epoll_create1(EPOLL_CLOEXEC);
-    if (ready->all >= 0) ready->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (ready->timer >= 0) ready->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!refused()) ready->all = epoll_create1(EPOLL_CLOEXEC);
+    if (ready->all >= 0 && !refused()) ready->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (ready->timer >= 0 && !refused()) ready->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (add(ready->all, ready->timer, TIMER) && add(ready->all, ready->bell, BELL)) return CEN_OK;
     *code = errno;
     ceni_ready_close(ready);
@@ -43,6 +53,13 @@ void ceni_ready_close(ceni_ready *ready)
     int fds[] = {ready->bell, ready->timer, ready->all};
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0) close(fds[i]);
+}
+
+cen_status ceni_ready_nest(ceni_ready *ready, int fd, int *code)
+{
+    if (!refused() && add(ready->all, fd, NESTED)) return CEN_OK;
+    *code = errno;
+    return CEN_SYSTEM;
 }
 
 cen_status ceni_ready_arm(ceni_ready *ready, int fd, unsigned events, uint32_t number)
@@ -106,6 +123,8 @@ int ceni_ready_wait(ceni_ready *ready, ceni_ready_event events[CENI_READY_AT_A_T
             bool timer = raw[i].data.u64 == TIMER;
             take_back(timer ? ready->timer : ready->bell);
             events[i] = (ceni_ready_event){.kind = timer ? CENI_READY_TIMER : CENI_READY_BELL, .fd = -1};
+        } else if (raw[i].data.u64 == NESTED) {
+            events[i] = (ceni_ready_event){.kind = CENI_READY_NESTED, .fd = -1};
         } else {
             events[i] = told(&raw[i]);
         }

@@ -16,6 +16,13 @@ void ceni_ready_close(ceni_ready *ready)
     (void)ready;
 }
 
+cen_status ceni_ready_nest(ceni_ready *ready, int fd, int *code)
+{
+    (void)ready, (void)fd;
+    *code = ENOSYS;
+    return CEN_SYSTEM;
+}
+
 cen_status ceni_ready_arm(ceni_ready *ready, int fd, unsigned events, uint32_t number)
 {
     (void)ready, (void)fd, (void)events, (void)number;

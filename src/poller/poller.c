@@ -12,8 +12,8 @@
  *     that was fetched before an unwatch finds another number there, or nobody.
  *  P3 `running` names the watch whose ready is being called; it is compared, never followed, because that memory may be gone.
  *     `turns` counts the ends of such calls, so that one who waits for an end is not held up by the next call.
- *  P4 The timer is set no later than the first of `due`. It may be earlier, after an unwatch: then it tells for nothing, and
- *     is set again.
+ *  P4 The timer is set no later than the first of `due`, and than `alarm`, the moment of whoever nests in this poller. It may
+ *     be earlier, after an unwatch: then it tells for nothing, and is set again.
  *
  * Everything is ordered by the mutex; a futex word is only for sleeping.
  *
@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "base/plant.h"
+#include "poller/nest.h"
 #include "poller/ready.h"
 #include "port/deadline.h"
 #include "port/mutex.h"
@@ -62,6 +63,7 @@ struct cen_poller {
     uint32_t watched;
     uint32_t number; /* of the last watch */
     int64_t timer;   /* when it tells */
+    int64_t alarm;   /* when it is to tell besides; INT64_MAX: it is not */
     uint64_t told;   /* ever */
     uint64_t poller; /* the thread that polls; 0: none */
     const cen_watch *running;
@@ -146,8 +148,8 @@ static cen_status make_room_locked(cen_poller *poller, int fd)
 
 static void set_timer_locked(cen_poller *poller)
 {
-    ceni_heap_node *first = ceni_heap_first(&poller->due);
-    int64_t moment = first ? first->key : INT64_MAX;
+    const ceni_heap_node *first = ceni_heap_first(&poller->due);
+    int64_t moment = first && first->key < poller->alarm ? first->key : poller->alarm;
     if (moment >= poller->timer) return;
     poller->timer = moment;
     ceni_ready_at(&poller->ready, moment);
@@ -285,12 +287,13 @@ static void await_free(cen_poller *poller)
     unlock(poller);
 }
 
-/* One turn of whoever polls: what is ready, then what is late. */
-static uint32_t turn(cen_poller *poller, int milliseconds)
+/* One turn of whoever polls: what is ready, then what is late. *full: more may be ready. */
+static uint32_t turn(cen_poller *poller, int milliseconds, bool *full)
 {
     ceni_ready_event events[CENI_READY_AT_A_TIME];
     uint32_t count = 0;
     int ready = ceni_ready_wait(&poller->ready, events, milliseconds);
+    *full = ready == CENI_READY_AT_A_TIME;
     uint64_t call = poller->manual ? 0 : ceni_exit_call_begin(); /* a thread that polls a manual one is the program's */
     if (!call && !poller->manual) {
         await_free(poller);
@@ -299,7 +302,7 @@ static uint32_t turn(cen_poller *poller, int milliseconds)
     lock(poller);
     for (int i = 0; i < ready; i++) {
         if (events[i].kind == CENI_READY_FD) count += tell_ready_locked(poller, &events[i]);
-        else if (events[i].kind == CENI_READY_TIMER) poller->timer = INT64_MAX;
+        else if (events[i].kind == CENI_READY_TIMER) poller->timer = poller->alarm = INT64_MAX;
     }
     count += tell_due_locked(poller);
     set_timer_locked(poller);
@@ -315,7 +318,8 @@ static void run(void *argument)
     poller->poller = ceni_thread_id();
     while (!poller->ends) {
         unlock(poller);
-        turn(poller, -1);
+        bool full;
+        turn(poller, -1, &full);
         lock(poller);
     }
     unlock(poller);
@@ -335,28 +339,86 @@ static int milliseconds_until(int64_t moment)
     return left > INT32_MAX / 2 * MS ? INT32_MAX / 2 : (int)((left + MS - 1) / MS);
 }
 
+/* One thread at a time polls. */
+static bool begin(cen_poller *poller)
+{
+    lock(poller);
+    bool refused = !poller->manual || poller->poller != 0;
+    if (!refused) poller->poller = ceni_thread_id();
+    unlock(poller);
+    return !refused;
+}
+
+static void end(cen_poller *poller)
+{
+    lock(poller);
+    poller->poller = 0;
+    unlock(poller);
+}
+
 cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *told)
 {
     if (told) *told = 0;
     if (!poller) return CEN_INVALID;
     if (!ceni_fork_is(poller->epoch)) return CEN_FORKED;
     int64_t until = ceni_deadline_moment(ceni_deadline_or(deadline, CEN_NEVER), ceni_clock_now());
-    lock(poller);
-    bool refused = !poller->manual || poller->poller != 0;
-    if (!refused) poller->poller = ceni_thread_id();
-    unlock(poller);
-    if (refused) return CEN_MISUSE;
+    if (!begin(poller)) return CEN_MISUSE;
     uint32_t count;
     int left;
+    bool full;
     do {
         left = milliseconds_until(until);
-        count = turn(poller, left);
+        count = turn(poller, left, &full);
     } while (count == 0 && left != 0);
-    lock(poller);
-    poller->poller = 0;
-    unlock(poller);
+    end(poller);
     if (told) *told = count;
     return count ? CEN_OK : CEN_TIMEOUT;
+}
+
+/* ---- Nested in it --------------------------------------------------------------------------------- */
+
+cen_status ceni_poller_nest(cen_poller *poller, int fd, int *code)
+{
+    return ceni_ready_nest(&poller->ready, fd, code);
+}
+
+void ceni_poller_set_alarm(cen_poller *poller, int64_t moment)
+{
+    lock(poller);
+    poller->alarm = moment;
+    set_timer_locked(poller);
+    unlock(poller);
+}
+
+void ceni_poller_ring(cen_poller *poller)
+{
+    ceni_ready_ring(&poller->ready);
+}
+
+uint32_t ceni_poller_turn(cen_poller *poller, bool *more)
+{
+    *more = true;
+    if (!begin(poller)) return 0;
+    uint32_t count = turn(poller, 0, more);
+    end(poller);
+    return count;
+}
+
+int64_t ceni_poller_next(cen_poller *poller)
+{
+    lock(poller);
+    const ceni_heap_node *first = ceni_heap_first(&poller->due);
+    int64_t moment = first ? first->key : INT64_MAX;
+    unlock(poller);
+    return moment;
+}
+
+uint32_t ceni_poller_watched(cen_poller *poller)
+{
+    lock(poller);
+    uint32_t watched = poller->watched;
+    unlock(poller);
+    return watched;
 }
 
 /* ---- Its life ----------------------------------------------------------------------------------------- */
@@ -462,7 +524,7 @@ cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, c
     poller->epoch = ceni_fork_epoch();
     poller->allocator = o->allocator;
     poller->manual = o->manual;
-    poller->timer = INT64_MAX;
+    poller->timer = poller->alarm = INT64_MAX;
     ceni_heap_init(&poller->due, o->allocator);
     snprintf(poller->name, sizeof poller->name, "%s", o->name ? o->name : "cenote:poller");
     status = ceni_ready_open(&poller->ready, &code);

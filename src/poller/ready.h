@@ -21,7 +21,7 @@ typedef struct ceni_ready {
 
 enum { CENI_READY_AT_A_TIME = 64 };
 
-typedef enum ceni_ready_kind { CENI_READY_FD, CENI_READY_TIMER, CENI_READY_BELL } ceni_ready_kind;
+typedef enum ceni_ready_kind { CENI_READY_FD, CENI_READY_TIMER, CENI_READY_BELL, CENI_READY_NESTED } ceni_ready_kind;
 
 /* One thing that has happened. */
 typedef struct ceni_ready_event {
@@ -35,6 +35,10 @@ typedef struct ceni_ready_event {
 cen_status ceni_ready_open(ceni_ready *ready, int *code);
 void ceni_ready_close(ceni_ready *ready);
 
+/* `all` is readable while `fd` is, from now on. The descriptor tells nothing else, and whoever silences it does so elsewhere.
+ * Errors: SYSTEM, with errno's value in *code. */
+cen_status ceni_ready_nest(ceni_ready *ready, int fd, int *code);
+
 /* Tells once when the descriptor is as `events` say, with that number. Errors: INVALID (it cannot be watched), NO_MEMORY. */
 cen_status ceni_ready_arm(ceni_ready *ready, int fd, unsigned events, uint32_t number);
 void ceni_ready_disarm(ceni_ready *ready, int fd);
@@ -42,7 +46,7 @@ void ceni_ready_disarm(ceni_ready *ready, int fd);
 /* Tells when that moment of the monotonic clock has come; INT64_MAX: never. Another one takes its place. */
 void ceni_ready_at(ceni_ready *ready, int64_t moment);
 
-/* Whoever waits is to return. */
+/* Whoever waits is to return. Until the next wait `all` is readable, and an edge-triggered epoll over it sees an edge. */
 void ceni_ready_ring(ceni_ready *ready);
 
 /* Waits for up to so many milliseconds, -1 without limit; returns how many events, and takes bell and timer back. */

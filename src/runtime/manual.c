@@ -13,6 +13,9 @@
  * I2  While nobody runs, the bell rings if anything is to be done before `said`.
  *     Who notes such a thing rings it, and a runner that is not a poll does so
  *     before it ends. Poll silences it under the same mutex.
+ * I4  A poll of a pollable that meets another runner silences the bell and sets
+ *     `said` to FOREVER: it expects nothing any more. So the runner, if it is not
+ *     a poll, rings before it ends if there is anything to do, now or later.
  * I3  Virtual time never goes back, and moves only while its mover is the
  *     runner: nobody is called at a moment that is not now.
  *
@@ -23,6 +26,10 @@
  *
  * `runs` is a futex word that is written under the mutex and relaxed; `clock` is
  * a number for whoever asks. All else is ordered by the mutex.
+ *
+ * The naive I4 leaves both as they are. Then the runner moves the next moment to
+ * one behind `said`, which the loop was never told, or has something to do while
+ * the bell rings already: the loop sleeps on, the latter if it is edge-triggered.
  *
  * Tested by tests/unit/runtime/manual_test.c, poll_test.c.
  */
@@ -63,14 +70,16 @@ static int64_t next_locked(const cen_runtime *runtime)
     return ceni_errands_queued_locked(runtime) > 0 ? INT64_MIN : ceni_alarms_next_locked(runtime);
 }
 
-/* One alarm and one errand in turn, so that neither starves the other. ONE: there may be more. */
-static ceni_ran run_due_locked(cen_runtime *runtime, unsigned most)
+/* One alarm and one errand in turn, so that neither starves the other. ONE: there may be more. *ran, if it is not NULL: how
+ * many. */
+static ceni_ran run_due_locked(cen_runtime *runtime, unsigned most, unsigned *ran)
 {
     for (unsigned calls = 0; calls < most; calls++) {
         ceni_ran alarm = ceni_alarms_run_locked(runtime, ceni_runtime_now(runtime));
         if (alarm == CENI_RAN_AWAY) return alarm;
         ceni_ran errand = ceni_errands_run_locked(runtime);
         if (errand == CENI_RAN_AWAY) return errand;
+        if (ran) *ran += (alarm == CENI_RAN_ONE ? 1u : 0u) + (errand == CENI_RAN_ONE ? 1u : 0u);
         if (alarm == CENI_RAN_NOTHING && errand == CENI_RAN_NOTHING) return CENI_RAN_NOTHING;
     }
     return CENI_RAN_ONE;
@@ -107,6 +116,16 @@ static bool can_run(const cen_runtime *runtime)
 
 /* ---- Poll --------------------------------------------------------------------------- */
 
+/* The runner's. False: it is now in a forked child. */
+static bool run_for_poll_locked(cen_runtime *runtime, unsigned *ran)
+{
+    silence_locked(runtime);
+    runtime->said = INT64_MIN;
+    if (run_due_locked(runtime, CALLS_IN_A_POLL, ran) == CENI_RAN_AWAY) return false;
+    runtime->said = next_locked(runtime);
+    return true;
+}
+
 int64_t cen_runtime_poll(cen_runtime *runtime)
 {
     if (!can_run(runtime)) return -1;
@@ -115,14 +134,35 @@ int64_t cen_runtime_poll(cen_runtime *runtime)
         ceni_runtime_unlock(runtime);
         return 0;
     }
-    silence_locked(runtime);
-    runtime->said = INT64_MIN;
-    if (run_due_locked(runtime, CALLS_IN_A_POLL) == CENI_RAN_AWAY) return -1;
-    int64_t next = next_locked(runtime), now = ceni_runtime_now(runtime);
-    runtime->said = next;
+    if (!run_for_poll_locked(runtime, NULL)) return -1;
+    int64_t next = runtime->said, now = ceni_runtime_now(runtime);
     end_run_locked(runtime);
     if (next == CENI_FOREVER) return -1;
     return next > now ? next - now : 0;
+}
+
+int64_t ceni_runtime_turn(cen_runtime *runtime, unsigned *ran)
+{
+    *ran = 0;
+    ceni_runtime_lock(runtime);
+    if (become_runner_locked(runtime)) {
+        if (!run_for_poll_locked(runtime, ran)) return CENI_FOREVER;
+        int64_t next = runtime->said;
+        end_run_locked(runtime);
+        return next;
+    }
+    silence_locked(runtime);
+    runtime->said = CENI_FOREVER; /* I4 */
+    ceni_runtime_unlock(runtime);
+    return CENI_FOREVER;
+}
+
+int64_t ceni_runtime_next(cen_runtime *runtime)
+{
+    ceni_runtime_lock(runtime);
+    int64_t next = next_locked(runtime);
+    ceni_runtime_unlock(runtime);
+    return next;
 }
 
 int cen_runtime_fd(cen_runtime *runtime)
@@ -136,7 +176,7 @@ int64_t ceni_runtime_tend(cen_runtime *runtime)
     int64_t next = CENI_FOREVER;
     ceni_runtime_lock(runtime);
     if (become_runner_locked(runtime)) {
-        if (run_due_locked(runtime, CALLS_IN_A_POLL) == CENI_RAN_AWAY) return CENI_FOREVER;
+        if (run_due_locked(runtime, CALLS_IN_A_POLL, NULL) == CENI_RAN_AWAY) return CENI_FOREVER;
         next = next_locked(runtime);
         end_other_run_locked(runtime);
     } else {
@@ -159,7 +199,7 @@ static bool move_to_locked(cen_runtime *runtime, int64_t target)
     if (ceni_planted(advance_in_one_step)) move_clock_locked(runtime, target);
     for (;;) {
         ceni_ran ran;
-        do ran = run_due_locked(runtime, CALLS_IN_A_POLL);
+        do ran = run_due_locked(runtime, CALLS_IN_A_POLL, NULL);
         while (ran == CENI_RAN_ONE);
         if (ran == CENI_RAN_AWAY) return false;
         int64_t next = ceni_alarms_next_locked(runtime);

@@ -124,4 +124,14 @@ bool ceni_runtime_is_crowded(const cen_runtime *runtime);
 /* How many helpers may be in calls of drivers. */
 uint32_t ceni_runtime_limit(const cen_runtime *runtime);
 
+/* ---- A manual runtime of a pollable, which is its only user that polls --------------------------------- */
+
+/* As cen_runtime_poll; *ran tells how many alarms and errands were run. Returns the moment of the next, in the past if there is
+ * more to do, or CENI_FOREVER. If another thread runs what is due meanwhile nothing is run, and that thread makes the
+ * runtime's descriptor readable when it ends, if anything is to be done by then or later: until then FOREVER is the answer. */
+int64_t ceni_runtime_turn(cen_runtime *runtime, unsigned *ran);
+
+/* The moment of what is due next, in the past if it is due, or CENI_FOREVER. */
+int64_t ceni_runtime_next(cen_runtime *runtime);
+
 #endif

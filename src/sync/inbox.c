@@ -294,13 +294,18 @@ cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_
     return CEN_OK;
 }
 
+bool ceni_inbox_is_empty(const cen_inbox *inbox)
+{
+    /* Nobody posts any more, or it is a guess; carries nothing. */
+    return !ceni_load_relaxed(&inbox->ready) && ceni_load_relaxed(&inbox->head) <= PARKED;
+}
+
 cen_status cen_inbox_free(cen_inbox *inbox)
 {
     if (!inbox) return CEN_OK;
     bool ours = ceni_fork_is(inbox->epoch);
     if (ours && !begin(inbox)) return CEN_BUSY;
-    /* Nobody posts any more; carries nothing. */
-    if (ours && (ceni_load_relaxed(&inbox->ready) || ceni_load_relaxed(&inbox->head) > PARKED)) {
+    if (ours && !ceni_inbox_is_empty(inbox)) {
         end(inbox);
         return CEN_BUSY;
     }
