@@ -6,7 +6,7 @@
 #   cenote-world      the fake seam and watched atomics: virtual time and the
 #                     controlled scheduler over the same sources
 
-set(rooms base port record watch sync runtime pool actor crew lanes poller rcu registry supervisor router wire net)
+set(rooms base port record watch sync runtime pool actor crew lanes poller pollable rcu registry supervisor router wire net)
 set(cenote_sources)
 set(route_sources)
 set(rcu_real_sources)

@@ -15,6 +15,7 @@
 #include <cenote/inbox.h>
 #include <cenote/lanes.h>
 #include <cenote/events.h>
+#include <cenote/pollable.h>
 #include <cenote/poller.h>
 #include <cenote/pool.h>
 #include <cenote/pool_async.h>

@@ -402,7 +402,14 @@
       "the exit handler is registered when the runtime starts, and not after each driver's prepare") \
     X(exit_cancels_nothing, "exit does not cancel the driver calls that run") \
     X(errand_begins_at_exit, "a helper begins an errand while the process exits") \
-    X(free_forgets_its_helpers, "cen_pool_free does not wait for helpers that are between two calls of the driver")
+    X(free_forgets_its_helpers, "cen_pool_free does not wait for helpers that are between two calls of the driver") \
+    X(pollable_armed_by_a_run, "a pollable is not armed before its first run") \
+    X(pollable_sleeps_unarmed, "a run of a pollable ends without arming the inbox") \
+    X(pollable_leaves_in_silence, "a run of a pollable that leaves something does not ring") \
+    X(pollable_forgets_the_refused, \
+      "who was refused because another runs may have eaten an edge, and nobody rings again") \
+    X(pollable_keeps_no_time, "the moment that the runtime said is not put into the timer of a pollable") \
+    X(tended_moment_untold, "a runner that is no poll moves the next moment, and the loop of a pollable is not told")
 
 typedef enum ceni_plant {
 #define CENI_PLANT_ENUM_(name, words) CENI_PLANT_##name,

@@ -17,7 +17,7 @@
  *
  * Everything is ordered by the mutex; a futex word is only for sleeping.
  *
- * Tested by tests/unit/poller/poller_test.c.
+ * Tested by tests/unit/poller/poller_test.c; what nests in it by tests/unit/pollable and tests/explore/pollable_test.c.
  */
 #include <cenote/poller.h>
 

@@ -26,6 +26,7 @@
     X(LINES, "the connections of a routing pool") \
     X(CONNECTION, "requests and bytes of a connection") \
     X(LOOPS, "the process' own loop, and who uses which") \
+    X(POLLABLE, "who runs what is due in a pollable") \
     X(POLLER, "what is watched, and until when") \
     X(LOOP, "what the thread of a loop is asked to do") \
     X(REGISTRY, "keys and entries, and whose they are") \

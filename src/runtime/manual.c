@@ -31,7 +31,7 @@
  * one behind `said`, which the loop was never told, or has something to do while
  * the bell rings already: the loop sleeps on, the latter if it is edge-triggered.
  *
- * Tested by tests/unit/runtime/manual_test.c, poll_test.c.
+ * Tested by tests/unit/runtime/manual_test.c, poll_test.c, tests/explore/pollable_test.c.
  */
 #include "base/plant.h"
 #include "runtime/inside.h"
@@ -151,8 +151,10 @@ int64_t ceni_runtime_turn(cen_runtime *runtime, unsigned *ran)
         end_run_locked(runtime);
         return next;
     }
-    silence_locked(runtime);
-    runtime->said = CENI_FOREVER; /* I4 */
+    if (!ceni_planted(tended_moment_untold)) {
+        silence_locked(runtime);
+        runtime->said = CENI_FOREVER; /* I4 */
+    }
     ceni_runtime_unlock(runtime);
     return CENI_FOREVER;
 }

@@ -91,6 +91,14 @@ static cen_status call_poller_new(void *given)
     return status;
 }
 
+static cen_status call_pollable_new(void *given)
+{
+    cen_pollable *pollable = NULL;
+    cen_status status = cen_pollable_new(given, &pollable, NULL);
+    expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
+    return status;
+}
+
 static void handle(void *argument, cen_message *message)
 {
     (void)argument, (void)message;
@@ -187,6 +195,7 @@ TEST(options_of_every_size_make_a_thing)
         SIZED_INPUT(cen_inbox_options, size, NULL, call_inbox_new),
         SIZED_INPUT(cen_runtime_options, size, NULL, call_runtime_new),
         SIZED_INPUT(cen_poller_options, size, NULL, call_poller_new),
+        SIZED_INPUT(cen_pollable_options, size, NULL, call_pollable_new),
         SIZED_INPUT(cen_actor_options, handle, fill_actor, call_actor_new),
     };
     SIZED_TRY(cases);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pollable: all that an event loop needs of cenote, behind one file descriptor.
+ *
+ *     cen_pollable *pollable;
+ *     cen_pollable_new(NULL, &pollable, &error);
+ *     epoll_ctl(loop, EPOLL_CTL_ADD, cen_pollable_fd(pollable), &readable);
+ *     cen_pool_options orders = CEN_POOL_OPTIONS(.driver = driver, .runtime = cen_pollable_runtime(pollable));
+ *     // ... make the pool; cen_take_op_init(&take, on_ready, cen_pollable_executor(pollable));
+ *     for (;;) {
+ *         int count = epoll_wait(loop, events, 64, -1);
+ *         for (int i = 0; i < count; i++)
+ *             if (events[i].data.ptr == pollable) cen_pollable_run_ready(pollable, NULL, NULL);
+ *     }
+ *     // ... close and free the pool
+ *     cen_pollable_free(pollable, &error);
+ *
+ * It is a manual poller, a manual runtime and an inbox, with one descriptor, one
+ * call and one free:
+ *     cen_pollable_executor   where completion callbacks go: they run in run_ready
+ *     cen_pollable_runtime    for pools: deadlines, idle timeouts and health checks, without a thread
+ *     cen_pollable_poller     for drivers that connect without threads: cen_pq_options.poller and so on
+ * A program that uses only some of them leaves the others alone.
+ *
+ * The descriptor is readable whenever there is something to run: a job was
+ * posted, a watched descriptor is ready, or a deadline has passed. The program
+ * arms nothing, keeps no timer and never reads the descriptor. It may be watched
+ * level-triggered or edge-triggered (EPOLLET), by poll, epoll, libuv, libevent,
+ * GLib or io_uring.
+ *
+ * Threads: every function may be called from any thread. One thread at a time
+ * runs what is ready; it need not always be the same. Other threads may post to
+ * the executor and use the pools.
+ * Fork: a child of the process runs nothing of it: FORKED, and descriptor -1.
+ * cen_pollable_free gives the memory back there.
+ * Systems: Linux. Elsewhere cen_pollable_new fails with SYSTEM.
+ *
+ * Caveats
+ *  - Do not poll, drain or free the three parts by their own functions:
+ *    what one of those answers would be missing here.
+ *  - A pool whose driver blocks needs a runtime with threads. Leave .runtime out
+ *    for it; its completion callbacks go to the pollable's executor all the same.
+ *  - What run_ready runs holds up the loop. It must not block.
+ */
+#ifndef CENOTE_POLLABLE_H
+#define CENOTE_POLLABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cenote/allocator.h>
+#include <cenote/executor.h>
+#include <cenote/poller.h>
+#include <cenote/runtime.h>
+#include <cenote/sized.h>
+#include <cenote/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cen_pollable cen_pollable;
+
+/* Zero means default in every field. Fields are only ever appended. */
+typedef struct cen_pollable_options {
+    size_t size;                    /* sizeof(cen_pollable_options), set by the macro */
+    const char *name;               /* for error texts and as the name of the poller; copied; default "pollable" */
+    const cen_allocator *allocator; /* default malloc */
+} cen_pollable_options;
+
+#define CEN_POLLABLE_OPTIONS(...) CEN_OPTIONS_(cen_pollable_options, __VA_ARGS__)
+
+/* Create a pollable. `options` NULL: defaults.
+ * Returns:
+ *   CEN_OK
+ *   CEN_INVALID    out is NULL, or the text names the field
+ *   CEN_NO_MEMORY
+ *   CEN_SYSTEM     no descriptor, or not Linux */
+CEN_API cen_status cen_pollable_new(const cen_pollable_options *options, cen_pollable **out, cen_error *error);
+
+/* Free the pollable, its parts and its descriptor. NULL is allowed. Remove the
+ * descriptor from the loop first.
+ *
+ * Pools, timers and actors that use its runtime are freed before.
+ * Nothing may be posted to the executor any more. A free that fails changes nothing, and may be called again.
+ * Returns:
+ *   CEN_OK
+ *   CEN_BUSY    something still uses it; the text says what, and how many. Or another thread is in run_ready
+ *   CEN_MISUSE  called from something that run_ready runs */
+CEN_API cen_status cen_pollable_free(cen_pollable *pollable, cen_error *error);
+
+/* The descriptor to watch for reading, from cen_pollable_new until cen_pollable_free. Never read, write or
+ * close it. -1: NULL, or a forked child. */
+CEN_API int cen_pollable_fd(const cen_pollable *pollable);
+
+/* Run what is due: completion callbacks and other jobs, timers, the calls of
+ * drivers for descriptors that are ready. Call it when the descriptor is
+ * readable, or at any other time.
+ *
+ * It never waits, and returns after some thousand calls even if these make ever more work. Then the
+ * descriptor is readable again, with a new edge, so the loop comes back by itself. *ran, if not NULL: how many calls
+ * were made. *more, if not NULL: whether something is left. Both are written only with OK.
+ * Callbacks: they run on this thread, with no lock held. They may call everything but cen_pollable_free.
+ * Returns:
+ *   CEN_OK
+ *   CEN_BUSY     another thread is in run_ready; when it has ended the descriptor is readable once more, so
+ *                that nothing is missed that the caller was woken for
+ *   CEN_MISUSE   called from something that it runs itself; likewise
+ *   CEN_FORKED   it is the parent's
+ *   CEN_INVALID  NULL */
+CEN_API cen_status cen_pollable_run_ready(cen_pollable *pollable, size_t *ran, bool *more);
+
+/* Return in how many nanoseconds run_ready will have something to do because of a deadline: 0 if something is due
+ * now, -1 if no deadline is pending. The descriptor becomes readable by itself then, so a loop that watches it needs no
+ * timeout. Round up for poll and epoll_wait: (ns + 999999) / 1000000.
+ * NULL, and in a forked child: -1. */
+CEN_API int64_t cen_pollable_next_deadline(cen_pollable *pollable);
+
+/* The parts, to be put into options and calls. They belong to the pollable. NULL for NULL. */
+CEN_API cen_executor *cen_pollable_executor(cen_pollable *pollable);
+CEN_API cen_runtime *cen_pollable_runtime(cen_pollable *pollable);
+CEN_API cen_poller *cen_pollable_poller(cen_pollable *pollable);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

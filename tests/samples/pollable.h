@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+#include "given.h"
+
+extern int loop;
+extern struct epoll_event readable;
