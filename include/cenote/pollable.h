@@ -82,7 +82,8 @@ CEN_API cen_status cen_pollable_new(const cen_pollable_options *options, cen_pol
 /* Free the pollable, its parts and its descriptor. NULL is allowed. Remove the
  * descriptor from the loop first.
  *
- * Pools, timers and actors that use its runtime are freed before.
+ * Pools, timers and actors that use its runtime are freed before. A pool that was closed need not be: its
+ * objects must be back, and the memory of the pollable stays until the last such pool is freed.
  * Nothing may be posted to the executor any more. A free that fails changes nothing, and may be called again.
  * Returns:
  *   CEN_OK

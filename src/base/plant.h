@@ -409,6 +409,7 @@
     X(pollable_forgets_the_refused, \
       "who was refused because another runs may have eaten an edge, and nobody rings again") \
     X(pollable_keeps_no_time, "the moment that the runtime said is not put into the timer of a pollable") \
+    X(pool_rests_beside_a_holder, "a pool that was closed lets go of its runtime while something is out") \
     X(tended_moment_untold, "a runner that is no poll moves the next moment, and the loop of a pollable is not told")
 
 typedef enum ceni_plant {

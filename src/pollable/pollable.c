@@ -32,6 +32,8 @@
  *     step in which it ends. Likewise for one who comes from within.
  *  A5 The runtime has a user more than the program's, the pollable itself, until
  *     free has made sure that nothing else uses any part: nobody frees it alone.
+ *     Pools that were closed and are empty are left to it: then its last user,
+ *     the last such pool, takes the parts along.
  *
  * Why an edge is enough: the poller's epoll tells whoever polls it of every event
  * of what is in it, also of one that is in its ready list already. Each cause of
@@ -247,7 +249,7 @@ static void release(cen_pollable *pollable)
 {
     (void)cen_inbox_free(pollable->inbox);
     (void)cen_poller_free(pollable->poller);
-    (void)cen_runtime_free(pollable->runtime);
+    (void)cen_runtime_free(pollable->runtime); /* NULL if it has ended by itself */
     ceni_free(pollable->allocator, pollable, sizeof *pollable, _Alignof(cen_pollable));
 }
 
@@ -295,11 +297,20 @@ static words uses(cen_pollable *pollable)
     words all = {.text = ""};
     cen_runtime_stats use = CEN_SIZED(cen_runtime_stats);
     (void)cen_runtime_stats_get(pollable->runtime, &use);
-    add(&all, use.users - 1, "users of its runtime (pools, actors, timers)"); /* A5 */
+    add(&all, ceni_runtime_active_users(pollable->runtime) - 1,
+        "users of its runtime (pools, actors, timers)"); /* A5 */
     add(&all, use.queued, "calls queued in its runtime");
     add(&all, ceni_poller_watched(pollable->poller), "watches of its poller");
     add(&all, !ceni_inbox_is_empty(pollable->inbox), "jobs posted to its executor and not run, at least");
     return all;
+}
+
+/* By the last user of the runtime: the pollable, or a pool that was closed before. */
+static void runtime_is_gone(void *argument)
+{
+    cen_pollable *pollable = argument;
+    pollable->runtime = NULL;
+    release(pollable);
 }
 
 static cen_status refuse(cen_pollable *pollable, cen_status status, cen_error *error)
@@ -320,6 +331,8 @@ cen_status cen_pollable_free(cen_pollable *pollable, cen_error *error)
         cen_status status = begin(pollable);
         if (status != CEN_OK) return refuse(pollable, status, error);
         words what = uses(pollable);
+        if (what.length == 0 && ceni_runtime_let_go(pollable->runtime, runtime_is_gone, pollable) != CEN_OK)
+            add(&what, 1, "threads that just use its runtime, at least");
         if (what.length > 0) {
             end(pollable, pollable->left);
             return ceni_error_set(error, CEN_BUSY, 0,
@@ -327,7 +340,7 @@ cen_status cen_pollable_free(cen_pollable *pollable, cen_error *error)
                                   "until nothing is left",
                                   pollable->name, what.text);
         }
-        ceni_runtime_leave(pollable->runtime);
+        return CEN_OK;
     }
     release(pollable);
     return CEN_OK;

@@ -43,11 +43,22 @@
 
 enum { RETRY_NS = 1000000000 };
 
+/* A pool that was closed, and has neither objects nor hands left, sets no alarm and posts no errand any more. */
+static void rest_locked(cen_pool *pool)
+{
+    cen_runtime *runtime = ceni_pool_runtime(pool);
+    bool empty = pool->live == 0 || ceni_planted(pool_rests_beside_a_holder);
+    if (pool->rests || !runtime || !pool->closed || !empty || pool->hands > 0) return;
+    pool->rests = true;
+    ceni_runtime_rest(runtime);
+}
+
 void ceni_hand_drop_locked(cen_pool *pool)
 {
     ceni_line *line = pool->line;
     pool->hands--;
     bool last = pool->freed && pool->live == 0 && pool->hands == 0;
+    if (!last) rest_locked(pool);
     if (last) ceni_line_return_locked(line);
     else ceni_line_unlock(line);
     if (last) ceni_pool_release(pool);

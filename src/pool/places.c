@@ -460,6 +460,7 @@ void ceni_pool_release(cen_pool *pool)
         ceni_callout_end(&callout);
     }
     cen_runtime *runtime = ceni_pool_runtime(pool);
+    if (pool->rests) ceni_runtime_rest_no_more(runtime);
     ceni_pool_release_memory(pool);
     if (runtime) ceni_runtime_leave(runtime);
 }

@@ -222,6 +222,7 @@ struct cen_pool {
     uint32_t opening_for_pending;
     bool closed; /* as the line says too, whom a forked child cannot ask */
     bool freed;  /* the last that goes gives the memory back */
+    bool rests;  /* it is closed and empty, and its runtime knows: nothing will be asked of that */
     bool paused;
     cen_pool_options options; /* as they are now, defaults filled in */
     ceni_gate gate;

@@ -43,6 +43,9 @@ struct cen_runtime {
 
     /* under the lock of all runtimes, in runtime.c */
     uint32_t users;
+    uint32_t resting;             /* of these, who will never ask for anything again */
+    void (*gone)(void *argument); /* if it is set the runtime ends with its last user, who calls this then */
+    void *gone_argument;
 
     ceni_mutex mutex; /* rank RUNTIME; for all that follows */
 

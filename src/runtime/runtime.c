@@ -25,6 +25,8 @@
  *     counted itself or has done with it.
  * I4  A job is kept only while there is no process.own, for lack of memory.
  *     Whoever makes one, or joins it, takes what is kept along.
+ * I5  An explicit runtime that was let go of has no users but resting ones, so
+ *     nothing will be due in it, and it needs nobody who polls it.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
@@ -192,11 +194,54 @@ cen_status ceni_runtime_join(cen_runtime *runtime, cen_runtime **out)
 void ceni_runtime_leave(cen_runtime *runtime)
 {
     process_lock();
-    bool ends = --runtime->users == 0 && runtime->own;
+    bool ends = --runtime->users == 0 && (runtime->own || runtime->gone);
     if (ends && process.own == runtime) process.own = NULL;
     process_unlock();
     if (!ends) return; /* and whoever frees an explicit one may have done so by now */
+    void (*gone)(void *argument) = runtime->gone;
+    void *argument = runtime->gone_argument;
     if (!ceni_fork_is(runtime->epoch) || ceni_runtime_stop(runtime)) ceni_runtime_release(runtime);
+    if (gone) gone(argument);
+}
+
+/* ---- Users that rest -------------------------------------------------------------------------- */
+
+void ceni_runtime_rest(cen_runtime *runtime)
+{
+    process_lock();
+    runtime->resting++;
+    process_unlock();
+}
+
+void ceni_runtime_rest_no_more(cen_runtime *runtime)
+{
+    process_lock();
+    runtime->resting--;
+    process_unlock();
+}
+
+uint32_t ceni_runtime_active_users(cen_runtime *runtime)
+{
+    process_lock();
+    uint32_t active = runtime->users - runtime->resting;
+    process_unlock();
+    return active;
+}
+
+cen_status ceni_runtime_let_go(cen_runtime *runtime, void (*gone)(void *argument), void *argument)
+{
+    process_lock();
+    ceni_runtime_lock(runtime);
+    bool busy = runtime->users - runtime->resting > 1 || runtime->runner || ceni_errands_queued_locked(runtime) > 0;
+    ceni_runtime_unlock(runtime);
+    if (!busy) {
+        runtime->gone = gone;
+        runtime->gone_argument = argument;
+    }
+    process_unlock();
+    if (busy) return CEN_BUSY;
+    ceni_runtime_leave(runtime);
+    return CEN_OK;
 }
 
 /* ---- Explicit ones ---------------------------------------------------------------------------- */

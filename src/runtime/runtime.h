@@ -131,6 +131,19 @@ uint32_t ceni_runtime_limit(const cen_runtime *runtime);
  * runtime's descriptor readable when it ends, if anything is to be done by then or later: until then FOREVER is the answer. */
 int64_t ceni_runtime_turn(cen_runtime *runtime, unsigned *ran);
 
+/* A user will set no alarm and post no errand any more; it may still read the clock. A resting user says that it rests no more
+ * before it leaves. */
+void ceni_runtime_rest(cen_runtime *runtime);
+void ceni_runtime_rest_no_more(cen_runtime *runtime);
+
+/* How many use it, but for those who rest. */
+uint32_t ceni_runtime_active_users(cen_runtime *runtime);
+
+/* The caller, a user of an explicit manual runtime, leaves, and lets it end with its last user: that one calls `gone` when the
+ * memory of the runtime has been given back, on its own thread, with no lock held; here, if the caller is the last.
+ * Errors: BUSY (others use it and do not rest, or something is queued or just run): nothing changes. */
+cen_status ceni_runtime_let_go(cen_runtime *runtime, void (*gone)(void *argument), void *argument);
+
 /* The moment of what is due next, in the past if it is due, or CENI_FOREVER. */
 int64_t ceni_runtime_next(cen_runtime *runtime);
 

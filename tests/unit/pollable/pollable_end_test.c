@@ -142,6 +142,48 @@ TEST(takes_of_a_pool_are_told_and_time_out_over_the_one_descriptor)
     expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
 }
 
+TEST(a_pollable_is_freed_before_or_after_pools_that_were_closed)
+{
+    unsigned before = count_descriptors();
+    for (int freed_before = 0; freed_before <= 2; freed_before++) {
+        cen_pollable *pollable = make_pollable();
+        cen_pool *pools[2] = {make_pool(pollable), make_pool(pollable)};
+        cen_take_op takes[2];
+        lent = 0;
+        for (int i = 0; i < 2; i++) {
+            cen_take_op_init(&takes[i], on_take, cen_pollable_executor(pollable));
+            expect_equal(cen_pool_take_async(pools[i], cen_in_s(3600), &takes[i]), CEN_OK);
+        }
+        while (lent < 2) run_ready(pollable, false);
+        for (int i = 0; i < 2; i++) cen_pool_give(&takes[i].lease);
+        expect_equal(cen_pool_close(pools[1], CEN_NOW, NULL, NULL), CEN_OK);
+        expect_busy(pollable, "users of its runtime (pools, actors, timers): 1; ");
+        expect_equal(cen_pool_close(pools[0], CEN_NOW, NULL, NULL), CEN_OK);
+        for (int i = 0; i < freed_before; i++) cen_pool_free(pools[i]);
+        expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
+        for (int i = freed_before; i < 2; i++) {
+            cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
+            expect_equal(cen_pool_stats_get(pools[i], &stats), CEN_OK);
+            expect_equal(stats.taken, 1);
+            cen_pool_free(pools[i]);
+        }
+        expect_equal(count_descriptors(), before);
+    }
+}
+
+TEST(a_pollable_is_busy_while_something_of_a_pool_that_was_closed_is_out)
+{
+    cen_pollable *pollable = make_pollable();
+    cen_pool *pool = make_pool(pollable);
+    cen_lease lease;
+    expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_OK);
+    expect_equal(cen_pool_close(pool, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
+    expect_busy(pollable, "users of its runtime (pools, actors, timers): 1; ");
+    cen_pool_give(&lease);
+    cen_pool_free(pool);
+    expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
+}
+
 /* ---- Fork ---------------------------------------------------------------------------------------------------- */
 
 static void use_in_the_child(cen_pollable *pollable, letter *one)
