@@ -4,13 +4,12 @@
  * each want one. Nobody waits but the loop, in epoll_wait.
  *
  *     1,000 asks ▶ [ the pool's line ] ▶ 8 connections ▶ an echo process
- *         ▲                │ a connection is there, or the deadline, or the line is full
- *         └── inbox ◀──────┘
+ *         ▲                 │ a connection is there, or the deadline, or the line is full
+ *         └── pollable ◀────┘
  *
- * Three descriptors tell the loop all: a connection's, that it is connected, or that an answer is there;
- * the inbox', that an ask was told how it ended; the manual runtime's, that a
- * deadline was set which is earlier than what the loop sleeps for. The runtime
- * is manual, so there is no other thread, not even for time.
+ * Beside the connections the loop watches one descriptor, that of a pollable. It is readable when an ask was told how
+ * it ended, and when a deadline has come: run_ready does what is to be done. The pool's runtime is the pollable's, so
+ * there is no other thread, not even for time.
  *
  * The memory of an ask is the cen_take_op inside the request: nothing is allocated.
  */
@@ -41,12 +40,11 @@ typedef struct connection {
 
 static struct loop {
     int epoll;
-    cen_inbox *inbox;
-    cen_runtime *runtime;
+    cen_pollable *pollable;
     cen_pool *pool;
     echo_server echo;
     connection connections[CONNECTIONS];
-    unsigned sleeps, wakeups; /* times in epoll_wait, and how often the inbox' descriptor was why it ended */
+    unsigned sleeps, wakeups; /* times in epoll_wait, and how often the pollable was why it ended */
     const unsigned *counter;  /* the loop ends when this ... */
     unsigned wanted;          /* ... has come to that */
 } loop;
@@ -130,52 +128,50 @@ static void on_answer(connection *c)
     }
     answered++;
     c->user = NULL;
-    cen_pool_give(&r->take.lease); /* to the next in line, who is told by the inbox; never waits */
+    cen_pool_give(&r->take.lease); /* to the next in line, who is told by run_ready; never waits */
 }
 
 static void handle(const struct epoll_event *events, int count)
 {
     for (int i = 0; i < count; i++) {
         connection *c = events[i].data.ptr;
-        if (c < loop.connections || c >= loop.connections + CONNECTIONS) continue; /* the inbox' and the runtime's */
+        if (c < loop.connections || c >= loop.connections + CONNECTIONS) continue; /* the pollable's */
         if (c->connecting) on_connected(c);
         else on_answer(c);
     }
 }
 
-/* Until something happens, or time has come for the runtime. */
-static int sleep_in_epoll(struct epoll_event *events, int64_t ns)
+static void run_ready(void)
 {
-    if (ns < 0 || ns > PATIENCE) ns = PATIENCE;
-    if (*loop.counter >= loop.wanted) ns = 0; /* a job of the inbox was the last that was wanted */
-    int count = epoll_wait(loop.epoll, events, CONNECTIONS + 2, (int)((ns + MS - 1) / MS));
+    expect_that(cen_pollable_run_ready(loop.pollable, NULL, NULL) == CEN_OK, "the loop runs what is due");
+}
+
+/* Until something happens. Deadlines make the pollable readable, so the timeout is only for a program that is wrong. */
+static int sleep_in_epoll(struct epoll_event *events)
+{
+    bool over = *loop.counter >= loop.wanted; /* what was run before the sleep was the last that was wanted */
+    int count = epoll_wait(loop.epoll, events, CONNECTIONS + 1, over ? 0 : (int)(PATIENCE / MS));
     loop.sleeps++;
-    for (int i = 0; i < count; i++) loop.wakeups += events[i].data.ptr == loop.inbox;
+    for (int i = 0; i < count; i++) loop.wakeups += events[i].data.ptr == loop.pollable;
     return count;
 }
 
-/* The short form: when the descriptor is readable, drain. A give above writes to
- * the descriptor, because the drain has said that the loop will sleep. */
+/* The short form: when the descriptor is readable, run what is due. */
 static void turn_simply(void)
 {
-    struct epoll_event events[CONNECTIONS + 2];
-    int64_t ns = cen_runtime_poll(loop.runtime);
-    int count = sleep_in_epoll(events, ns);
+    struct epoll_event events[CONNECTIONS + 1];
+    int count = sleep_in_epoll(events);
     for (int i = 0; i < count; i++)
-        if (events[i].data.ptr == loop.inbox) cen_inbox_drain(loop.inbox);
+        if (events[i].data.ptr == loop.pollable) run_ready();
     handle(events, count);
 }
 
-/* The careful form: the inbox is armed only just before the loop sleeps, and
- * polled when it wakes, so that whatever the loop's own gives bring is found
- * without a system call. The descriptor is left for other threads. */
+/* Also before the sleep: so whatever the loop's own gives bring is run without waking up for it. */
 static void turn(void)
 {
-    struct epoll_event events[CONNECTIONS + 2];
-    int64_t ns = cen_runtime_poll(loop.runtime); /* deadlines that have come are told to the inbox */
-    while (cen_inbox_poll(loop.inbox, 0) > 0 || !cen_inbox_arm(loop.inbox)) continue;
-    int count = sleep_in_epoll(events, ns);
-    cen_inbox_poll(loop.inbox, 0);
+    struct epoll_event events[CONNECTIONS + 1];
+    run_ready();
+    int count = sleep_in_epoll(events);
     handle(events, count);
 }
 
@@ -193,7 +189,7 @@ static bool turn_until(void (*one_turn)(void), const unsigned *counter, unsigned
 static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)(cen_take_op *take))
 {
     r->number = number;
-    cen_take_op_init(&r->take, done, cen_inbox_executor(loop.inbox));
+    cen_take_op_init(&r->take, done, cen_pollable_executor(loop.pollable));
     expect_that(cen_pool_take_async(loop.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
@@ -202,12 +198,9 @@ static void serve_a_thousand(const char *how, void (*one_turn)(void))
     told = answered = next_number = loop.sleeps = loop.wakeups = 0;
     for (uint32_t i = 0; i < REQUESTS; i++) ask(&requests[i], i, cen_in_s(60), on_ready);
     expect_that(told == 0, "nobody is told from within ask");
-    cen_inbox_drain(loop.inbox); /* the loop begins: from here on the descriptor tells */
     expect_that(turn_until(one_turn, &answered, REQUESTS), "all are answered");
-    expect_that(loop.wakeups <= (one_turn == turn ? 0 : loop.sleeps),
-                "the descriptor is not written to more often than said");
     printf("%s: %u requests answered in the order they asked, over %d connections.\n"
-           "  The loop slept %u times; the inbox' descriptor woke it %u times for %u completions.\n",
+           "  The loop slept %u times; the pollable woke it %u times for %u completions.\n",
            how, answered, CONNECTIONS, loop.sleeps, loop.wakeups, told);
 }
 
@@ -238,7 +231,7 @@ static void let_deadlines_pass(void)
     for (uint32_t i = 0; i < LATE; i++) {
         request *r = &requests[i];
         r->due = cen_clock() + (1 + i * 7 % 20) * MS;
-        cen_take_op_init(&r->take, on_late, cen_inbox_executor(loop.inbox));
+        cen_take_op_init(&r->take, on_late, cen_pollable_executor(loop.pollable));
         if (i == 0) r->take.future.error = &error; /* wanted once; it costs a walk over the pool */
         expect_that(cen_pool_take_async(loop.pool, cen_at(r->due), &r->take) == CEN_OK,
                     "the pool hears everyone who asks");
@@ -288,24 +281,18 @@ static void burst(void)
 
 /* ---- Begin and end -------------------------------------------------------------------------------------------- */
 
-static bool watch(int fd, void *whose)
-{
-    struct epoll_event readable = {.events = EPOLLIN, .data.ptr = whose};
-    return epoll_ctl(loop.epoll, EPOLL_CTL_ADD, fd, &readable) == 0;
-}
-
 static bool begin(cen_error *error)
 {
     for (int i = 0; i < CONNECTIONS; i++) loop.connections[i].fd = -1;
     loop.epoll = epoll_create1(EPOLL_CLOEXEC);
-    cen_runtime_options manual = CEN_RUNTIME_OPTIONS(.name = "loop", .manual = true);
-    if (cen_runtime_new(&manual, &loop.runtime, error) != CEN_OK || cen_inbox_new(NULL, &loop.inbox, error) != CEN_OK)
-        return false;
-    cen_pool_options options = CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS,
-                                                .runtime = loop.runtime, .max_waiters = REQUESTS);
+    if (cen_pollable_new(NULL, &loop.pollable, error) != CEN_OK) return false;
+    cen_pool_options options =
+        CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS,
+                         .runtime = cen_pollable_runtime(loop.pollable), .max_waiters = REQUESTS);
     if (cen_pool_new(&options, &loop.pool, error) != CEN_OK) return false;
-    snprintf(error->text, sizeof error->text, "epoll does not watch the descriptors");
-    return watch(cen_inbox_fd(loop.inbox), loop.inbox) && watch(cen_runtime_fd(loop.runtime), loop.runtime);
+    snprintf(error->text, sizeof error->text, "epoll does not watch the descriptor");
+    struct epoll_event readable = {.events = EPOLLIN, .data.ptr = loop.pollable};
+    return epoll_ctl(loop.epoll, EPOLL_CTL_ADD, cen_pollable_fd(loop.pollable), &readable) == 0;
 }
 
 static void on_sent_away(cen_take_op *take)
@@ -327,7 +314,7 @@ static void close_without_waiting(void)
     cen_close_report report = CEN_SIZED(cen_close_report);
     keep_all();
     for (uint32_t i = 0; i < LAST; i++) ask(&requests[i], i, cen_in_s(60), on_sent_away);
-    cen_close_op_init(&closing, on_closed, cen_inbox_executor(loop.inbox));
+    cen_close_op_init(&closing, on_closed, cen_pollable_executor(loop.pollable));
     closing.report = &report;
     expect_that(cen_pool_close_async(loop.pool, cen_in_s(10), &closing) == CEN_OK, "the close begins");
     expect_that(turn_until(turn, &sent_away, LAST) && closed == 0,
@@ -343,7 +330,7 @@ static void end(void)
 {
     cen_runtime_stats threads = CEN_SIZED(cen_runtime_stats);
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    cen_runtime_stats_get(loop.runtime, &threads);
+    cen_runtime_stats_get(cen_pollable_runtime(loop.pollable), &threads);
     cen_pool_stats_get(loop.pool, &s);
     printf("The pool: %" PRIu64 " leases, %" PRIu64 " ended; %" PRIu64 " connections opened; %u helper threads.\n"
            "An ask is %zu bytes, the program's own.\n",
@@ -352,8 +339,8 @@ static void end(void)
     expect_that(s.timed_out == LATE && s.refused == TOO_MANY, "the pool has counted the same");
     expect_that(threads.helpers == 0 && !threads.has_keeper, "there is no other thread");
     cen_pool_free(loop.pool);
-    expect_that(cen_inbox_free(loop.inbox) == CEN_OK && cen_runtime_free(loop.runtime) == CEN_OK, "nothing is left");
     close(loop.epoll);
+    expect_that(cen_pollable_free(loop.pollable, NULL) == CEN_OK, "nothing is left");
     echo_stop(&loop.echo);
 }
 
@@ -364,7 +351,7 @@ int main(void)
     if (!echo_start(&loop.echo)) return perror("the echo process"), 1;
     if (!begin(&error)) return puts(error.text), 1;
     serve_a_thousand("A simple loop", turn_simply);
-    serve_a_thousand("A careful loop", turn);
+    serve_a_thousand("A loop that runs before it sleeps", turn);
     keep_all();
     let_deadlines_pass();
     cancel_two();

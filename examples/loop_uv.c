@@ -9,15 +9,12 @@
  * thread or was asked for by the loop. Told they are by whoever served them: when two threads give at
  * the same moment, the two that they served may hear of it in either order.
  *
- * Where the inbox goes into libuv's turn:
- *
- *     timers ▶ prepare ▶ sleep ▶ check ▶ closing
- *              │          │       └ awake: what is posted from here on need not ring
- *              │          └ uv_poll on the inbox' descriptor ends the sleep, and does nothing else
- *              └ runs what has arrived, and arms: the last thing before the sleep
+ * All that libuv needs of cenote is one uv_poll on the descriptor of a pollable: its callback runs what is due. The asks
+ * are told there, whichever thread gave.
  *
  * The driver connects as any blocking program would. It says so (blocks), and
- * helper threads call it; the loop waits for none of them.
+ * helper threads call it; the loop waits for none of them. So the pool has a runtime with threads, the process' own, and of
+ * the pollable only the executor is used.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -46,11 +43,9 @@ typedef struct request {
 
 static struct {
     uv_loop_t loop;
-    uv_prepare_t prepare;
-    uv_check_t check;
-    uv_poll_t inbox_poll;
+    uv_poll_t ready;
     uv_timer_t patience;
-    cen_inbox *inbox;
+    cen_pollable *pollable;
     cen_pool *pool;
     unsigned wakeups, answered, told, told_given;
     uint32_t asked;
@@ -123,9 +118,7 @@ static const cen_driver_calls calls = {.size = sizeof calls,
 
 static void end_loop(void)
 {
-    uv_close((uv_handle_t *)&here.prepare, NULL);
-    uv_close((uv_handle_t *)&here.check, NULL);
-    uv_close((uv_handle_t *)&here.inbox_poll, NULL);
+    uv_close((uv_handle_t *)&here.ready, NULL);
     uv_close((uv_handle_t *)&here.patience, NULL);
 }
 
@@ -135,7 +128,7 @@ static void ask(request *r)
 {
     r->number = here.asked++;
     /* done was entered, so it is ours to use again */
-    cen_take_op_init(&r->take, on_ready, cen_inbox_executor(here.inbox));
+    cen_take_op_init(&r->take, on_ready, cen_pollable_executor(here.pollable));
     expect_that(cen_pool_take_async(here.pool, cen_in_s(20), &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
@@ -167,7 +160,7 @@ static void on_watch_closed(uv_handle_t *handle)
     }
     cen_future_init(&r->given);
     r->given.user = r;
-    cen_future_then(&r->given, on_given, cen_inbox_executor(here.inbox));
+    cen_future_then(&r->given, on_given, cen_pollable_executor(here.pollable));
     expect_that(cen_pool_give_async(&r->take.lease, &r->given) == CEN_OK, "a dirty connection is given back");
 }
 
@@ -195,24 +188,14 @@ static void on_ready(cen_take_op *take)
     uv_poll_start(&r->answer, UV_READABLE, on_answer);
 }
 
-/* ---- The inbox in the loop ------------------------------------------------------------------------- */
+/* ---- The pollable in the loop ----------------------------------------------------------------------- */
 
-static void before_sleep(uv_prepare_t *prepare)
+static void on_pollable(uv_poll_t *watch, int status, int events)
 {
-    (void)prepare;
-    while (cen_inbox_poll(here.inbox, 0) > 0 || !cen_inbox_arm(here.inbox)) continue;
-}
-
-static void after_sleep(uv_check_t *check)
-{
-    (void)check;
-    cen_inbox_poll(here.inbox, 0);
-}
-
-static void on_inbox(uv_poll_t *watch, int status, int events)
-{
-    (void)watch, (void)status, (void)events;
-    here.wakeups++; /* after_sleep has the rest, in a moment; the descriptor is never read here */
+    (void)watch, (void)events;
+    here.wakeups++;
+    bool ran = status == 0 && cen_pollable_run_ready(here.pollable, NULL, NULL) == CEN_OK;
+    expect_that(ran, "the loop runs what is due");
 }
 
 static void on_patience_lost(uv_timer_t *timer)
@@ -222,12 +205,10 @@ static void on_patience_lost(uv_timer_t *timer)
     uv_stop(&here.loop);
 }
 
-static bool attach_inbox(void)
+static bool attach_pollable(void)
 {
-    return uv_prepare_init(&here.loop, &here.prepare) == 0 && uv_prepare_start(&here.prepare, before_sleep) == 0 &&
-           uv_check_init(&here.loop, &here.check) == 0 && uv_check_start(&here.check, after_sleep) == 0 &&
-           uv_poll_init(&here.loop, &here.inbox_poll, cen_inbox_fd(here.inbox)) == 0 &&
-           uv_poll_start(&here.inbox_poll, UV_READABLE, on_inbox) == 0;
+    return uv_poll_init(&here.loop, &here.ready, cen_pollable_fd(here.pollable)) == 0 &&
+           uv_poll_start(&here.ready, UV_READABLE, on_pollable) == 0;
 }
 
 /* ---- Threads beside the loop -------------------------------------------------------------------------- */
@@ -259,9 +240,10 @@ int main(void)
     if (!echo_start(&echo)) return perror("the echo process"), 1;
     cen_pool_options options =
         CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS, .max_barging_ns = CEN_NONE);
-    if (cen_pool_new(&options, &here.pool, &error) != CEN_OK || cen_inbox_new(NULL, &here.inbox, &error) != CEN_OK)
+    if (cen_pool_new(&options, &here.pool, &error) != CEN_OK ||
+        cen_pollable_new(NULL, &here.pollable, &error) != CEN_OK)
         return puts(error.text), 1;
-    if (uv_loop_init(&here.loop) != 0 || !attach_inbox()) return puts("libuv refuses."), 1;
+    if (uv_loop_init(&here.loop) != 0 || !attach_pollable()) return puts("libuv refuses."), 1;
     uv_timer_init(&here.loop, &here.patience);
     uv_timer_start(&here.patience, on_patience_lost, PATIENCE_MS, 0);
 
@@ -272,7 +254,7 @@ int main(void)
 
     printf("%u requests of the loop answered, and %d of %d threads that wait, over %d connections.\n", here.answered,
            (int)taken_by_threads, THREADS, CONNECTIONS);
-    printf("The inbox' descriptor woke the loop %u times for %u completions. Helpers opened the connections, and reset "
+    printf("The pollable woke the loop %u times for %u completions. Helpers opened the connections, and reset "
            "%d.\n",
            here.wakeups, here.told + here.told_given, (int)resets);
     expect_that(here.answered == REQUESTS && taken_by_threads == THREADS * TAKES, "everybody was served");
@@ -282,7 +264,7 @@ int main(void)
     expect_that(uv_loop_close(&here.loop) == 0, "nothing is left in the loop");
     expect_that(cen_pool_close(here.pool, cen_in_s(5), NULL, &error) == CEN_OK, "nothing is left in the pool");
     cen_pool_free(here.pool);
-    expect_that(cen_inbox_free(here.inbox) == CEN_OK, "nothing is left in the inbox");
+    expect_that(cen_pollable_free(here.pollable, &error) == CEN_OK, "nothing is left in the pollable");
     echo_stop(&echo);
     puts(surprises ? "That is not what was promised."
                    : "The loop never waited for the pool, and everybody was served.");

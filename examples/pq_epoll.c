@@ -6,12 +6,12 @@
  *
  *     1,000 asks ▶ [ the pool's line ] ▶ 8 connections ▶ PostgreSQL
  *         ▲                │                  │ the sockets, in the same epoll
- *         └── inbox ◀──────┘                  ▼
+ *         └── pollable ◀───┘                  ▼
  *                                        answers: give, and the next in line is told
  *
- * Beside the sockets three descriptors tell the loop all: the poller's, over which the driver connects, tests and resets;
- * the inbox', that an ask was told how it ended; the manual runtime's, that something is due earlier than the loop thought.
- * There is no other thread, as the end of it proves.
+ * Beside the sockets the loop watches one descriptor, that of a pollable: the driver connects, tests and resets over its
+ * poller, deadlines are those of its runtime, and asks are told by its executor. There is no other thread, as the end of it
+ * proves.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,6 @@
 #include <sys/epoll.h>
 
 #include <cenote/cenote.h>
-#include <cenote/poller.h>
 #include <cenote/pq.h>
 
 enum { CONNECTIONS = 8, REQUESTS = 1000, EVENTS = 32 };
@@ -35,9 +34,7 @@ typedef struct request {
 
 static request requests[REQUESTS];
 static int epoll, answered, failed, surprises, sessions[CONNECTIONS], session_count;
-static cen_inbox *inbox;
-static cen_poller *poller;
-static cen_runtime *runtime;
+static cen_pollable *pollable;
 static cen_pool *pool;
 
 static bool expect_that(bool holds, const char *what)
@@ -122,37 +119,24 @@ static bool is_request(const void *pointer)
 static void turn(void)
 {
     struct epoll_event events[EVENTS];
-    int64_t ns = cen_runtime_poll(runtime);
-    while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
-    if (ns < 0 || ns > CEN_SECONDS(1)) ns = CEN_SECONDS(1);
-    int count = epoll_wait(epoll, events, EVENTS, (int)((ns + MS - 1) / MS));
-    cen_inbox_poll(inbox, 0); /* awake: what follows rings nobody */
-    for (int i = 0; i < count; i++)
+    int count = epoll_wait(epoll, events, EVENTS, (int)(PATIENCE / MS)); /* deadlines wake it, too */
+    for (int i = 0; i < count; i++) {
         if (is_request(events[i].data.ptr)) on_socket(events[i].data.ptr);
-    cen_poller_poll(poller, CEN_NOW, NULL);
-}
-
-static bool watch(int fd, void *what)
-{
-    struct epoll_event readable = {.events = EPOLLIN, .data.ptr = what};
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &readable) == 0;
+        else expect_that(cen_pollable_run_ready(pollable, NULL, NULL) == CEN_OK, "the loop runs what is due");
+    }
 }
 
 static bool make_all(const char *url, cen_error *error)
 {
-    cen_runtime_options for_runtime = CEN_RUNTIME_OPTIONS(.manual = true);
-    cen_poller_options for_poller = CEN_POLLER_OPTIONS(.manual = true);
     epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (cen_runtime_new(&for_runtime, &runtime, error) != CEN_OK ||
-        cen_poller_new(&for_poller, &poller, error) != CEN_OK || cen_inbox_new(NULL, &inbox, error) != CEN_OK)
-        return false;
-    cen_pq_options pq = CEN_PQ_OPTIONS(.uri = url, .poller = poller);
-    cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "loop", .driver = cen_pq_with(&pq), .runtime = runtime, .max = CONNECTIONS);
+    if (cen_pollable_new(NULL, &pollable, error) != CEN_OK) return false;
+    cen_pq_options pq = CEN_PQ_OPTIONS(.uri = url, .poller = cen_pollable_poller(pollable));
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "loop", .driver = cen_pq_with(&pq),
+                                                .runtime = cen_pollable_runtime(pollable), .max = CONNECTIONS);
     if (cen_pool_new(&options, &pool, error) != CEN_OK) return false;
-    return expect_that(watch(cen_runtime_fd(runtime), runtime) && watch(cen_poller_fd(poller), poller) &&
-                           watch(cen_inbox_fd(inbox), inbox),
-                       "the loop has all its descriptors");
+    struct epoll_event readable = {.events = EPOLLIN, .data.ptr = pollable};
+    return expect_that(epoll_ctl(epoll, EPOLL_CTL_ADD, cen_pollable_fd(pollable), &readable) == 0,
+                       "the loop watches the pollable");
 }
 
 static int threads(void)
@@ -175,7 +159,7 @@ int main(void)
     int64_t begin = cen_clock();
     for (int i = 0; i < REQUESTS; i++) {
         requests[i].number = i;
-        cen_take_op_init(&requests[i].take, on_ready, cen_inbox_executor(inbox));
+        cen_take_op_init(&requests[i].take, on_ready, cen_pollable_executor(pollable));
         expect_that(cen_pool_take_async(pool, cen_in_s(10), &requests[i].take) == CEN_OK,
                     "the pool hears everyone who asks");
     }
@@ -193,9 +177,7 @@ int main(void)
     expect_that(count == 1, "there is no other thread");
     expect_that(cen_pool_close(pool, cen_in_s(5), NULL, &error) == CEN_OK, error.text);
     cen_pool_free(pool);
-    expect_that(cen_inbox_free(inbox) == CEN_OK && cen_poller_free(poller) == CEN_OK &&
-                    cen_runtime_free(runtime) == CEN_OK,
-                "nothing is left");
+    expect_that(cen_pollable_free(pollable, &error) == CEN_OK, error.text);
     puts(surprises ? "That is not what was promised." : "Nobody waited but the loop.");
     return surprises ? 1 : 0;
 }

@@ -9,10 +9,9 @@
  *                                            ▼
  *                            each asks three questions in a row, then gives: the next in line is told
  *
- * The poller connects, tests and resets, and also carries what the requests say: a redisAsyncContext that is lent is attached
- * to it already. So the loop has two descriptors only: the poller's, and that of the manual runtime, which says that something
- * is due earlier than the loop thought. Asks are told on the runtime, too. In the middle the server is asked to cut all
- * connections: whoever had one is told, and asks again.
+ * The driver connects, tests and resets over the poller of a pollable, which also carries what the requests say: a
+ * redisAsyncContext that is lent is attached to it already. So the loop has one descriptor only, the pollable's. In the middle
+ * the server is asked to cut all connections: whoever had one is told, and asks again.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -21,7 +20,6 @@
 #include <string.h>
 
 #include <cenote/cenote.h>
-#include <cenote/poller.h>
 #include <cenote/redis.h>
 
 enum { CONNECTIONS = 4, REQUESTS = 1000 };
@@ -35,8 +33,7 @@ typedef struct request {
 
 static request requests[REQUESTS];
 static int answered, lost, surprises;
-static cen_poller *poller;
-static cen_runtime *runtime;
+static cen_pollable *pollable;
 static cen_pool *pool;
 
 static bool expect_that(bool holds, const char *what)
@@ -93,7 +90,7 @@ static void on_ready(cen_take_op *take)
 static void ask_for_one(request *r)
 {
     r->step = 0;
-    cen_take_op_init(&r->take, on_ready, cen_runtime_executor(runtime));
+    cen_take_op_init(&r->take, on_ready, cen_pollable_executor(pollable));
     expect_that(cen_pool_take_async(pool, cen_in_s(10), &r->take) == CEN_OK, "the pool hears everyone who asks");
 }
 
@@ -101,22 +98,18 @@ static void ask_for_one(request *r)
 
 static void turn(void)
 {
-    int64_t ns = cen_runtime_poll(runtime);
-    struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}, {cen_runtime_fd(runtime), POLLIN, 0}};
-    if (ns < 0 || ns > CEN_SECONDS(1)) ns = CEN_SECONDS(1);
-    poll(fds, 2, (int)((ns + MS - 1) / MS));
-    cen_poller_poll(poller, CEN_NOW, NULL);
+    struct pollfd one = {cen_pollable_fd(pollable), POLLIN, 0};
+    poll(&one, 1, (int)(PATIENCE / MS)); /* deadlines wake it, too */
+    expect_that(cen_pollable_run_ready(pollable, NULL, NULL) == CEN_OK, "the loop runs what is due");
 }
 
 static bool make_all(const char *url, cen_error *error)
 {
-    cen_runtime_options for_runtime = CEN_RUNTIME_OPTIONS(.manual = true);
-    cen_poller_options for_poller = CEN_POLLER_OPTIONS(.manual = true);
-    if (cen_runtime_new(&for_runtime, &runtime, error) != CEN_OK) return false;
-    if (cen_poller_new(&for_poller, &poller, error) != CEN_OK) return false;
-    cen_redis_options redis = CEN_REDIS_OPTIONS(.url = url, .name = "redis_loop", .poller = poller);
-    cen_pool_options options =
-        CEN_POOL_OPTIONS(.name = "loop", .driver = cen_redis_with(&redis), .runtime = runtime, .max = CONNECTIONS);
+    if (cen_pollable_new(NULL, &pollable, error) != CEN_OK) return false;
+    cen_redis_options redis =
+        CEN_REDIS_OPTIONS(.url = url, .name = "redis_loop", .poller = cen_pollable_poller(pollable));
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "loop", .driver = cen_redis_with(&redis),
+                                                .runtime = cen_pollable_runtime(pollable), .max = CONNECTIONS);
     return cen_pool_new(&options, &pool, error) == CEN_OK;
 }
 
@@ -143,7 +136,8 @@ static void close_all(void)
     for (int64_t begin = cen_clock(); !cen_future_is_done(&closing.future) && cen_clock() - begin < PATIENCE;) turn();
     expect_that(closing.future.status == CEN_OK, "all came back");
     cen_pool_free(pool);
-    expect_that(cen_poller_free(poller) == CEN_OK && cen_runtime_free(runtime) == CEN_OK, "nothing is left");
+    cen_error error = {.text = ""};
+    expect_that(cen_pollable_free(pollable, &error) == CEN_OK, error.text);
 }
 
 int main(void)
@@ -158,7 +152,7 @@ int main(void)
         requests[i].number = i;
         ask_for_one(&requests[i]);
         if (i != REQUESTS / 2) continue;
-        cen_take_op_init(&cutter, cut, cen_runtime_executor(runtime));
+        cen_take_op_init(&cutter, cut, cen_pollable_executor(pollable));
         cen_pool_take_async(pool, cen_in_s(10), &cutter);
     }
     while (answered < REQUESTS && cen_clock() - begin < PATIENCE) turn();

@@ -23,6 +23,8 @@
  *         // ...                        the loop's other work, which may post here, too
  *     }
  *
+ * A pollable (cenote/pollable.h) has an inbox in it, arms it by itself, and keeps time behind the same descriptor.
+ *
  * Threads: anything may be posted from anywhere. One thread at a time polls,
  * arms, drains or waits: the loop's. A job may post, and may poll no inbox that
  * is just running it. A job returns: it does not end its thread, and a thread that

@@ -22,6 +22,8 @@
  *         poll(fds, 2, ns < 0 ? -1 : (int)(ns / 1000000) + 1);
  *     }
  *
+ * A pollable (cenote/pollable.h) has a manual runtime in it, whose deadlines make its descriptor readable.
+ *
  * A thread that waits in cen_pool_take for a pool of a manual runtime runs what
  * is due meanwhile itself. Drivers that may block need threads: cen_pool_new
  * refuses them here.

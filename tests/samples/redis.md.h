@@ -4,4 +4,4 @@
 #include <cenote/redis.h>
 
 extern const char *key, *url;
-extern cen_poller *poller;
+extern cen_pollable *pollable;
